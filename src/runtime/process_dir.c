@@ -77,6 +77,7 @@ static struct {
 static struct {
     struct process_trace traces[2];
     uint32_t trace;
+    uint8_t uuid[16];
 } planned;
 
 static struct place *get_place(void)
@@ -143,6 +144,7 @@ static void describe_process(struct process_file *file)
     if (planned.trace) {
         file->traces[0] = planned.traces[planned.trace - 1];
         file->trace = 1;
+        memcpy(file->planned_uuid, planned.uuid, sizeof(file->planned_uuid));
     }
     strncpy(file->name, program_name(), sizeof(file->name) - 1);
     /* Last: who finds the file knows by the magic that the rest is there. */
@@ -203,13 +205,14 @@ static int take_space(int fd, uint64_t length, uint64_t first)
     /* Beyond, the kernel would end the program by SIGXFSZ. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && length > limit.rlim_cur)
         return -EFBIG;
+    /* At once: a reader that maps the file before it has its whole length would take it for damaged. */
+    if (ftruncate(fd, (off_t)length) < 0)
+        return -errno;
     do
         if (fallocate(fd, 0, 0, (off_t)first) == 0)
-            return first < length && ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
+            return 0;
     while (errno == EINTR);
-    if (errno != EOPNOTSUPP)
-        return -errno;
-    return ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
+    return errno == EOPNOTSUPP ? 0 : -errno;
 }
 
 static bool has_too_many(int parent)
@@ -580,11 +583,12 @@ static void put_trace(struct process_trace traces[2], uint32_t *trace, const cha
         process_file_put_trace(traces, trace, path, uuid);
 }
 
-void process_dir_plan_trace(const char *path)
+void process_dir_plan_trace(const char *path, const uint8_t uuid[16])
 {
     static const uint8_t none[16];
 
     put_trace(planned.traces, &planned.trace, path, none);
+    memcpy(planned.uuid, uuid, sizeof(planned.uuid));
 }
 
 void process_dir_note_trace(const char *path, const uint8_t uuid[16])

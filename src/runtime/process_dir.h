@@ -44,8 +44,9 @@ void process_dir_count_no_ring(void);
 
 /* Whether the program writes its rings out itself. */
 void process_dir_set_writes(bool writes);
-/* The absolute path to which it will write them. Under the pass lock. */
-void process_dir_plan_trace(const char *path);
+/* The absolute path to which it will write them, and the UUID of the trace that it will create there. Under the
+ * pass lock. */
+void process_dir_plan_trace(const char *path, const uint8_t uuid[16]);
 /* Where it writes them from now on, an absolute path. Under the pass lock. */
 void process_dir_note_trace(const char *path, const uint8_t uuid[16]);
 /* Reports, once, that rings could not be created there. */

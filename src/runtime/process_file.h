@@ -31,6 +31,8 @@
  *         88      8  described: bytes of descriptions
  *         96      8  how many events were dropped as their thread got no ring
  *        104     16  the program's name, filled with NULs
+ *        120     16  the UUID that the trace at the planned path gets; 0: none is planned. The program creates that
+ *                    trace before it stores the UUID in its trace directory below, and may be killed in between.
  *
  *       4096   4096  trace directory 0: an absolute path, ended by a NUL; its last 16 bytes are the UUID of
  *                    the trace, or 0: it is not there yet
@@ -95,7 +97,8 @@ struct process_file {
     uint64_t described;
     uint64_t no_ring;
     char name[16];
-    char reserved[4096 - 120];
+    uint8_t planned_uuid[16];
+    char reserved[4096 - 136];
     struct process_trace traces[2];
 };
 

@@ -178,10 +178,14 @@ static void plan_trace(void)
 {
     _cleanup_free_ char *path = NULL;
 
+    uint8_t uuid[16];
+
     if (writer.on[SINK_CTF])
         path = sink_path(&writer.sinks[SINK_CTF]);
-    if (path)
-        process_dir_plan_trace(path);
+    if (!path)
+        return;
+    pass_uuid(uuid);
+    process_dir_plan_trace(path, uuid);
 }
 
 /* For recovery: before the first packet goes there. */

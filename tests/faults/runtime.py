@@ -10,7 +10,9 @@ what it emitted is written, recoverable or counted (tests/runtime/losses.py)."""
 import argparse
 import errno
 import fnmatch
+import glob
 import os
+import signal
 import sys
 import tempfile
 
@@ -31,6 +33,7 @@ SWEEPS = {
     "files": (("open", "make"), errno.EMFILE, {"persistent": True}),
     "read": (("read",), errno.EIO, {}),
     "thread": (("thread",), errno.EAGAIN, {}),
+    "killed": (("write", "make", "open", "map"), 0, {"kills": True}),
 }
 
 # How it is traced, and what it does.
@@ -74,6 +77,12 @@ class Sweep:
 
     @staticmethod
     def check(name, run, simple):
+        if run.status == -signal.SIGKILL:
+            run.check(status=run.status)
+            others = glob.glob(f"{run.trace}.*")
+            if others:
+                raise losses.Wrong(f"recovered beside the program's trace: {others}")
+            return
         if run.status == 0 and name == "no-writer" and "; events are lost (use rings=DIR" in run.errors:
             # It says so while they are emitted, without a number: nothing of it runs in the end.
             run.recover()
@@ -91,6 +100,9 @@ class Sweep:
         # Without a writer, a program that can map nothing reports nothing.
         if (name, kind) == ("no-writer", "memory"):
             return "memory left out"
+        # Only the rings outlive the program: what a sink of records has buffered is gone.
+        if kind == "killed" and name in ("log", "simple", "ctf-fork"):
+            return "killed left out"
         tried = [site for site in sites if (kind, site) not in self.sites]
         for site in tried:
             self.sites.add((kind, site))

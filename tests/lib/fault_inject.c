@@ -15,6 +15,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,6 +42,7 @@ void __libc_free(void *p);
 static struct fault_state *state;
 static atomic_long live_blocks;
 static _Thread_local bool inside;
+static _Thread_local bool is_last; /* the program ends after this call */
 static void *program_base;
 
 struct fault_state *fault_state(void)
@@ -197,10 +199,23 @@ static bool fails(unsigned kind)
     if (now && atomic_fetch_add(&state->fired, 1) == 0)
         note_stack();
     inside = false;
+    if (now && state->kills) {
+        is_last = true;
+        return false;
+    }
     if (now)
         errno = (int)state->error;
     return now;
 }
+
+/* The result of a call that may be the last one. */
+#define LAST(result)                           \
+    ({                                         \
+        __typeof__(result) result_ = (result); \
+        if (is_last)                           \
+            (void)raise(SIGKILL);              \
+        result_;                               \
+    })
 
 /* A transfer of SIZE bytes: it fails with -1, or with `short_count` goes on with fewer. */
 static bool transfer_fails(unsigned kind, size_t *size)
@@ -304,7 +319,7 @@ void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
 {
     if (fails(FAULT_MAP))
         return MAP_FAILED;
-    return (void *)syscall(SYS_mmap, addr, length, prot, flags, fd, offset);
+    return LAST((void *)syscall(SYS_mmap, addr, length, prot, flags, fd, offset));
 }
 
 void *mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t offset)
@@ -324,12 +339,12 @@ ssize_t write(int fd, const void *buf, size_t size)
 {
     if (fd != STDERR_FILENO && transfer_fails(FAULT_WRITE, &size))
         return -1;
-    return NEXT(write)(fd, buf, size);
+    return LAST(NEXT(write)(fd, buf, size));
 }
 
 ssize_t pwrite(int fd, const void *buf, size_t size, off_t offset)
 {
-    return transfer_fails(FAULT_WRITE, &size) ? -1 : NEXT(pwrite)(fd, buf, size, offset);
+    return transfer_fails(FAULT_WRITE, &size) ? -1 : LAST(NEXT(pwrite)(fd, buf, size, offset));
 }
 
 ssize_t pwrite64(int fd, const void *buf, size_t size, off_t offset)
@@ -344,7 +359,7 @@ ssize_t writev(int fd, const struct iovec *pieces, int n)
     for (int i = 0; i < n; i++)
         size += pieces[i].iov_len;
     if (fd == STDERR_FILENO || !fails(FAULT_WRITE))
-        return NEXT(writev)(fd, pieces, n);
+        return LAST(NEXT(writev)(fd, pieces, n));
     if (!state->short_count)
         return -1;
     for (int i = 0; i < n; i++)
@@ -356,7 +371,7 @@ ssize_t writev(int fd, const struct iovec *pieces, int n)
 ssize_t pwritev(int fd, const struct iovec *pieces, int n, off_t offset)
 {
     if (!fails(FAULT_WRITE))
-        return NEXT(pwritev)(fd, pieces, n, offset);
+        return LAST(NEXT(pwritev)(fd, pieces, n, offset));
     if (!state->short_count)
         return -1;
     for (int i = 0; i < n; i++)
@@ -372,7 +387,8 @@ ssize_t pwritev64(int fd, const struct iovec *pieces, int n, off_t offset)
 
 int ftruncate(int fd, off_t length)
 {
-    return !(state && state->short_count) && fails(FAULT_WRITE) ? -1 : NEXT(ftruncate)(fd, length);
+    return !(state && state->short_count) && fails(FAULT_WRITE) ? -1
+                                                                : LAST(NEXT(ftruncate)(fd, length));
 }
 
 int ftruncate64(int fd, off_t length)
@@ -384,14 +400,14 @@ int posix_fallocate(int fd, off_t offset, off_t length)
 {
     if (!(state && state->short_count) && fails(FAULT_WRITE))
         return errno;
-    return NEXT(posix_fallocate)(fd, offset, length);
+    return LAST(NEXT(posix_fallocate)(fd, offset, length));
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t length)
 {
     if (!(state && state->short_count) && fails(FAULT_WRITE))
         return -1;
-    return NEXT(fallocate)(fd, mode, offset, length);
+    return LAST(NEXT(fallocate)(fd, mode, offset, length));
 }
 
 int fallocate64(int fd, int mode, off_t offset, off_t length)
@@ -401,12 +417,12 @@ int fallocate64(int fd, int mode, off_t offset, off_t length)
 
 int fsync(int fd)
 {
-    return !(state && state->short_count) && fails(FAULT_WRITE) ? -1 : NEXT(fsync)(fd);
+    return !(state && state->short_count) && fails(FAULT_WRITE) ? -1 : LAST(NEXT(fsync)(fd));
 }
 
 int fdatasync(int fd)
 {
-    return !(state && state->short_count) && fails(FAULT_WRITE) ? -1 : NEXT(fdatasync)(fd);
+    return !(state && state->short_count) && fails(FAULT_WRITE) ? -1 : LAST(NEXT(fdatasync)(fd));
 }
 
 ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t size,
@@ -414,7 +430,7 @@ ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size
 {
     if (transfer_fails(FAULT_WRITE, &size))
         return -1;
-    return NEXT(copy_file_range)(from, from_at, to, to_at, size, flags);
+    return LAST(NEXT(copy_file_range)(from, from_at, to, to_at, size, flags));
 }
 
 /* ---- Files made, opened, and given names ---- */
@@ -440,28 +456,28 @@ int open(const char *path, int flags, ...)
 {
     mode_t mode = MODE_OF(flags);
 
-    return open_fails(flags) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    return open_fails(flags) ? -1 : LAST((int)syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
 int open64(const char *path, int flags, ...)
 {
     mode_t mode = MODE_OF(flags);
 
-    return open_fails(flags) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    return open_fails(flags) ? -1 : LAST((int)syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
 int openat(int dir, const char *path, int flags, ...)
 {
     mode_t mode = MODE_OF(flags);
 
-    return open_fails(flags) ? -1 : (int)syscall(SYS_openat, dir, path, flags, mode);
+    return open_fails(flags) ? -1 : LAST((int)syscall(SYS_openat, dir, path, flags, mode));
 }
 
 int openat64(int dir, const char *path, int flags, ...)
 {
     mode_t mode = MODE_OF(flags);
 
-    return open_fails(flags) ? -1 : (int)syscall(SYS_openat, dir, path, flags, mode);
+    return open_fails(flags) ? -1 : LAST((int)syscall(SYS_openat, dir, path, flags, mode));
 }
 
 int __open_2(const char *path, int flags)
@@ -486,7 +502,8 @@ int __openat64_2(int dir, const char *path, int flags)
 
 FILE *fopen(const char *path, const char *mode)
 {
-    return fails(strchr(mode, 'r') ? FAULT_OPEN : FAULT_MAKE) ? NULL : NEXT(fopen)(path, mode);
+    return fails(strchr(mode, 'r') ? FAULT_OPEN : FAULT_MAKE) ? NULL
+                                                              : LAST(NEXT(fopen)(path, mode));
 }
 
 FILE *fopen64(const char *path, const char *mode)
@@ -496,27 +513,27 @@ FILE *fopen64(const char *path, const char *mode)
 
 DIR *opendir(const char *path)
 {
-    return fails(FAULT_OPEN) ? NULL : NEXT(opendir)(path);
+    return fails(FAULT_OPEN) ? NULL : LAST(NEXT(opendir)(path));
 }
 
 DIR *fdopendir(int fd)
 {
-    return fails(FAULT_OPEN) ? NULL : NEXT(fdopendir)(fd);
+    return fails(FAULT_OPEN) ? NULL : LAST(NEXT(fdopendir)(fd));
 }
 
 int mkdir(const char *path, mode_t mode)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(mkdir)(path, mode);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(mkdir)(path, mode));
 }
 
 int mkdirat(int dir, const char *path, mode_t mode)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(mkdirat)(dir, path, mode);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(mkdirat)(dir, path, mode));
 }
 
 int mkostemp(char *template, int flags)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(mkostemp)(template, flags);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(mkostemp)(template, flags));
 }
 
 int mkostemp64(char *template, int flags)
@@ -526,47 +543,47 @@ int mkostemp64(char *template, int flags)
 
 int mkstemp(char *template)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(mkstemp)(template);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(mkstemp)(template));
 }
 
 char *mkdtemp(char *template)
 {
-    return fails(FAULT_MAKE) ? NULL : NEXT(mkdtemp)(template);
+    return fails(FAULT_MAKE) ? NULL : LAST(NEXT(mkdtemp)(template));
 }
 
 int memfd_create(const char *name, unsigned flags)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(memfd_create)(name, flags);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(memfd_create)(name, flags));
 }
 
 int rename(const char *from, const char *to)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(rename)(from, to);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(rename)(from, to));
 }
 
 int renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(renameat)(from_dir, from, to_dir, to);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(renameat)(from_dir, from, to_dir, to));
 }
 
 int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(renameat2)(from_dir, from, to_dir, to, flags);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(renameat2)(from_dir, from, to_dir, to, flags));
 }
 
 int link(const char *from, const char *to)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(link)(from, to);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(link)(from, to));
 }
 
 int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(linkat)(from_dir, from, to_dir, to, flags);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(linkat)(from_dir, from, to_dir, to, flags));
 }
 
 int symlink(const char *target, const char *path)
 {
-    return fails(FAULT_MAKE) ? -1 : NEXT(symlink)(target, path);
+    return fails(FAULT_MAKE) ? -1 : LAST(NEXT(symlink)(target, path));
 }
 
 /* ---- Reading ---- */

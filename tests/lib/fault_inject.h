@@ -37,7 +37,9 @@ struct fault_state {
     uint32_t short_count;  /* it does not fail, but transfers half of the bytes only */
     uint32_t from_then_on; /* all calls after that one fail as well */
     uint32_t note_points;  /* fills `points` */
-    uint64_t at;           /* which call fails, of all kinds, from 1; 0: none */
+    uint32_t kills;        /* nothing fails, but SIGKILL ends the program after that call */
+    uint32_t reserved;
+    uint64_t at;   /* which call fails, of all kinds, from 1; 0: none */
     uint64_t site; /* instead: calls of this site, and with from_then_on libraries' others, fail */
     /* What came of it. */
     atomic_ulong calls;

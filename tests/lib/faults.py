@@ -40,6 +40,8 @@ class State(ctypes.Structure):
         ("short_count", ctypes.c_uint32),
         ("from_then_on", ctypes.c_uint32),
         ("note_points", ctypes.c_uint32),
+        ("kills", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
         ("at", ctypes.c_uint64),
         ("site", ctypes.c_uint64),
         ("calls", ctypes.c_uint64),
@@ -99,13 +101,13 @@ class Injector:
         self.state = State.from_buffer(self.map)
         self.env = dict(os.environ, LD_PRELOAD=library, FAULT_STATE=self.path)
 
-    def arm(self, kinds, at=0, error=0, short=False, persistent=False, points=False, site=0):
+    def arm(self, kinds, at=0, error=0, short=False, persistent=False, points=False, site=0, kills=False):
         """What fails in the program that runs next, with self.env."""
         state = self.state
         ctypes.memset(ctypes.addressof(state), 0, ctypes.sizeof(State))
         state.kinds = sum(KINDS[kind] for kind in kinds)
         state.at, state.error, state.short_count, state.site = at, error, short, site
-        state.from_then_on, state.note_points = persistent, points
+        state.from_then_on, state.note_points, state.kills = persistent, points, kills
         state.armed = 1
 
     def run(self, case, kinds, at=0, error=0, short=False, persistent=False, points=False):

@@ -54,15 +54,23 @@ static int complete(const struct process_trace *trace, struct native **ret, stru
                      text);
 }
 
-/* Where the program was to write, but had not begun; a trace that is there already is of another run. */
+/* Where the program was to write. A trace that is there is the program's own if it has the planned UUID, otherwise
+ * that of another run. */
 static int make_planned(struct process *process, const char *path, struct native **ret,
-                        struct error *error)
+                        bool *ret_completed, struct error *error)
 {
+    static const uint8_t none[16];
     _cleanup_free_ char *other = NULL;
+    uint8_t uuid[16];
     int r = native_of_process(process, path, ret, NULL);
 
     if (r != -ENOTEMPTY)
         return r < 0 ? native_of_process(process, path, ret, error) : r;
+    memcpy(uuid, process->file->planned_uuid, sizeof(uuid));
+    if (memcmp(uuid, none, sizeof(none)) != 0 && native_complete(path, uuid, ret, NULL) >= 0) {
+        *ret_completed = true;
+        return 0;
+    }
     if (asprintf(&other, "%s.%u", path, process->pid) < 0)
         return error_set(error, -ENOMEM, process->path, "out of memory");
     return native_of_process(process, other, ret, error);
@@ -95,7 +103,8 @@ int recover(struct process *process, const char *path, const char *fallback, str
     if (r >= 0)
         r = recovered.completed ? complete(trace, &native, error)
             : path              ? native_of_process(process, path, &native, error)
-                   : make_planned(process, trace ? trace->path : fallback, &native, error);
+                                : make_planned(process, trace ? trace->path : fallback, &native,
+                                               &recovered.completed, error);
     if (r >= 0)
         r = ring_drain_new(process, native, false, recovered.completed, &taker, error);
     if (r >= 0)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* The directory of a process's rings, as a recorder sees it at any moment. */
+#include "cmocka_all.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/process_dir.h"
+#include "runtime/process_file.h"
+
+#define LENGTH ((uint64_t)1 << 20)
+#define FIRST ((uint64_t)64 << 10)
+
+static char parent[] = "/dev/shm/strata-test-process-XXXXXX";
+static off_t sizes[16]; /* of the ring's file, after each call that may change it */
+static unsigned n_sizes;
+
+static void note_size(int fd)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_true(n_sizes < sizeof(sizes) / sizeof(*sizes));
+    sizes[n_sizes++] = st.st_size;
+}
+
+/* In front of the C library's, whose names are those of 64 bits here. */
+int ftruncate(int fd, off_t length)
+{
+    int r = (int)syscall(SYS_ftruncate, fd, length);
+
+    note_size(fd);
+    return r;
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t len)
+{
+    int r = (int)syscall(SYS_fallocate, fd, mode, offset, len);
+
+    note_size(fd);
+    return r;
+}
+
+static int make_parent(void **state)
+{
+    (void)state;
+    return mkdtemp(parent) ? process_dir_setup(parent, true) : -1;
+}
+
+static int remove_parent(void **state)
+{
+    (void)state;
+    process_dir_end(1, true);
+    return rmdir(parent);
+}
+
+static void a_ring_has_its_whole_length_at_once(void **state)
+{
+    bool has_file, has_all;
+    void *ring;
+
+    (void)state;
+    n_sizes = 0;
+    ring = dir_map_ring(LENGTH, FIRST, 0, true, &has_file, &has_all);
+    assert_non_null(ring);
+    assert_true(has_file);
+    assert_true(n_sizes > 0);
+    /* Before it is 0, and its reader waits. */
+    for (unsigned i = 0; i < n_sizes; i++)
+        assert_int_equal(sizes[i], LENGTH);
+    munmap(ring, LENGTH);
+}
+
+/* The program may be killed when it has created the trace and before it has stored its UUID beside the path. */
+static void the_planned_uuid_is_in_the_process_file(void **state)
+{
+    static const uint8_t uuid[16] = "a planned trace";
+    static struct process_file file;
+    bool has_file, has_all;
+    char path[256];
+    void *ring;
+    int fd;
+
+    (void)state;
+    process_dir_plan_trace("/planned", uuid);
+    ring = dir_map_ring(LENGTH, FIRST, 0, true, &has_file, &has_all);
+    assert_non_null(ring);
+    snprintf(path, sizeof path, "%s/" PROCESS_FILE_NAME, dir_path());
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(read(fd, &file, sizeof file), sizeof file);
+    close(fd);
+    assert_int_equal(file.trace, 1);
+    assert_string_equal(file.traces[0].path, "/planned");
+    assert_memory_equal(file.planned_uuid, uuid, sizeof uuid);
+    munmap(ring, LENGTH);
+    process_dir_unmake_ring(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_planned_uuid_is_in_the_process_file),
+        cmocka_unit_test(a_ring_has_its_whole_length_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, make_parent, remove_parent);
+}
