@@ -22,6 +22,7 @@
 #include "runtime/pass.h"
 #include "runtime/process_dir.h"
 #include "runtime/ring_drops.h"
+#include "runtime/ring_pool.h"
 #include "runtime/thread.h"
 #include "runtime/wakeup.h"
 
@@ -579,14 +580,30 @@ static bool report_sinks(void)
     return kept;
 }
 
+/* Without a writer, events of threads without a ring are in no trace. REMOVED: the process file, which counts
+ * them, goes as well. */
+static void report_no_ring(bool removed)
+{
+    uint64_t lost = ring_drops_without_ring();
+
+    /* A recorder whose pool this process has mapped reports them. */
+    if (lost && (removed || !dir_path()) && !ring_pool_is_mapped())
+        trace_message("%" PRIu64 " events are lost: their threads got no ring", lost);
+}
+
 void writer_end(void)
 {
+    bool remove;
+
     pass_lock();
     if (!writer.ended && writer.n_on)
         write_rest();
     if (!writer.ended) {
         process_dir_complain();
-        ring_end(writer.forbidden ? ring_all_taken() : !report_sinks());
+        remove = writer.forbidden ? ring_all_taken() : !report_sinks();
+        if (writer.forbidden)
+            report_no_ring(remove);
+        ring_end(remove);
     }
     writer.ended = true;
     pass_unlock();

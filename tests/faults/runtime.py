@@ -83,10 +83,6 @@ class Sweep:
             if others:
                 raise losses.Wrong(f"recovered beside the program's trace: {others}")
             return
-        if run.status == 0 and name == "no-writer" and "; events are lost (use rings=DIR" in run.errors:
-            # It says so while they are emitted, without a number: nothing of it runs in the end.
-            run.recover()
-            return
         # Each sink says what it has lost.
         run.errors = "\n".join(line for line in run.errors.split("\n") if "which the trace (log)" not in line)
         # The child ends by _exit(), and takes an event with it that is in no file.
@@ -97,9 +93,6 @@ class Sweep:
         kinds, error, options = SWEEPS[kind]
         numbers = {faults.KINDS[k] for k in kinds}
         sites = {point.site: point for point in points if point.kind in numbers and point.in_library}
-        # Without a writer, a program that can map nothing reports nothing.
-        if (name, kind) == ("no-writer", "memory"):
-            return "memory left out"
         # Only the rings outlive the program: what a sink of records has buffered is gone.
         if kind == "killed" and name in ("log", "simple", "ctf-fork"):
             return "killed left out"
