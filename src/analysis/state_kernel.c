@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What the events of a Linux kernel say of its CPUs and threads. */
+
+#include <string.h>
+
+#include "analysis/state_source.h"
+
+/* The low byte of prev_state in all kernels. What is above says that a thread was preempted, or is of an old kernel,
+ * more about how it sleeps. */
+#define PREV_INTERRUPTIBLE 0x01
+#define PREV_UNINTERRUPTIBLE 0x02
+#define PREV_DEAD 0x30   /* zombie and dead, in the order of old kernels or of others */
+#define PREV_OTHERS 0xcc /* stopped, traced, parked, idle workers */
+
+#define IDLE_THREAD 0
+
+static int32_t cpu_number(const struct state_source *source, const struct state_cpu *cpu)
+{
+    return (int32_t)(cpu - source->cpus);
+}
+
+static void set_name(struct state_thread *thread, const struct item *item, uint32_t offset,
+                     uint32_t size)
+{
+    if (size > 0 && item->size >= offset + size)
+        memcpy(thread->name, item->payload + offset, size);
+}
+
+/* The thread that CPU is known to run, if it is one that is known to run there. */
+static struct state_thread *find_current(const struct state_source *source,
+                                         const struct state_cpu *cpu)
+{
+    struct state_thread *thread = state_thread_find(source, cpu->runs);
+
+    return thread && thread->state == STATE_RUNNING && thread->cpu == cpu_number(source, cpu)
+               ? thread
+               : NULL;
+}
+
+void state_cpu_forget(struct state_source *source, struct state_cpu *cpu, int64_t known_until,
+                      int64_t time, enum state_why why)
+{
+    struct state_thread *thread = find_current(source, cpu);
+
+    if (!cpu->known)
+        return;
+    state_cpu_end(source, cpu, known_until, false);
+    state_cpu_unknown(source, cpu, known_until, time);
+    if (thread)
+        state_thread_set(source, thread, STATE_UNKNOWN, known_until, false, why);
+    cpu->known = false;
+}
+
+void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time)
+{
+    source->counts.contradictions++;
+    cpu->contradictions++;
+    state_cpu_forget(source, cpu, cpu->proof, time, STATE_IS_CONTRADICTED);
+}
+
+/* From now on the CPU runs what has number ID. */
+static void run(struct state_cpu *cpu, int32_t id, int64_t time, bool seen)
+{
+    cpu->known = true;
+    cpu->runs = cpu->runs_id = id;
+    cpu->state = cpu->base = id == IDLE_THREAD ? STATE_IDLE : STATE_RUNNING;
+    cpu->since = cpu->proof = time;
+    cpu->since_seen = seen;
+    cpu->interrupts = 0;
+    cpu->switching = false;
+}
+
+/* THREAD begins to run; where it was running elsewhere, that has ended without being seen. */
+static void run_thread(struct state_source *source, struct state_thread *thread, int32_t cpu,
+                       int64_t time, bool seen, enum state_why why)
+{
+    if (unlikely(thread->state == STATE_RUNNING)) {
+        struct state_cpu *other = state_cpu_get(source, thread->cpu);
+
+        if (other && other->known && other->runs == thread->id)
+            state_cpu_contradicted(source, other, time);
+        else
+            state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_IS_CONTRADICTED);
+    }
+    state_thread_set(source, thread, STATE_RUNNING, time, seen, why);
+    thread->cpu = cpu;
+    thread->woken_early = false;
+}
+
+/* Thread ID is seen to run on CPU, of which nothing is known. */
+static void found_running(struct state_source *source, struct state_cpu *cpu, int32_t id,
+                          int64_t time, enum state_why why)
+{
+    if (id != IDLE_THREAD) {
+        struct state_thread *thread = state_thread_get(source, id, time);
+
+        if (!thread)
+            return;
+        state_thread_check(source, thread, time);
+        run_thread(source, thread, cpu_number(source, cpu), time, false, why);
+    }
+    run(cpu, id, time, false);
+}
+
+static _cold_ void stamp_slow(struct state_source *source, struct state_cpu *cpu,
+                              const struct item *item)
+{
+    enum state_why why = STATE_IS_LOST;
+
+    if (cpu->known) {
+        if (cpu->switching && item->pid == cpu->left) {
+            const struct state_thread *thread = state_thread_find(source, item->pid);
+
+            if (!thread || thread->state != STATE_WOKEN)
+                return;
+        }
+        state_cpu_contradicted(source, cpu, item->time);
+        why = STATE_IS_CONTRADICTED;
+    }
+    found_running(source, cpu, item->pid, item->time, why);
+}
+
+static inline void stamp(struct state_source *source, struct state_cpu *cpu,
+                         const struct item *item)
+{
+    if (!source->stamped || item->pid < 0)
+        return;
+    if (likely(cpu->known && cpu->runs == item->pid)) {
+        cpu->proof = MAX(cpu->proof, item->time);
+        cpu->switching = false;
+        return;
+    }
+    stamp_slow(source, cpu, item);
+}
+
+/* ---- switches ---- */
+
+static enum state state_of_prev(int64_t prev_state)
+{
+    if (prev_state & PREV_INTERRUPTIBLE)
+        return STATE_SLEEPING;
+    if (prev_state & PREV_UNINTERRUPTIBLE)
+        return STATE_UNINTERRUPTIBLE;
+    return prev_state & PREV_OTHERS ? STATE_SLEEPING : STATE_PREEMPTED;
+}
+
+static void leave(struct state_source *source, const struct class_plan *plan,
+                  const struct item *item, int32_t id, int64_t time)
+{
+    struct state_thread *thread = state_thread_find(source, id);
+    int64_t prev_state;
+
+    if (!thread)
+        return;
+    prev_state = quick_read(&plan->c, item);
+    set_name(thread, item, plan->a_name, plan->room[0]);
+    if (source->origin->layer == LAYER_HOST && item->vcpu != VCPU_UNKNOWN)
+        thread->vcpu = item->vcpu;
+    if (unlikely((prev_state & PREV_DEAD) ||
+                 (thread->exiting && state_of_prev(prev_state) != STATE_PREEMPTED))) {
+        state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_ENDS);
+        state_thread_forget(source, thread);
+        return;
+    }
+    state_thread_set(source, thread, state_of_prev(prev_state), time, true, STATE_ENDS);
+}
+
+static void enter(struct state_source *source, const struct class_plan *plan,
+                  const struct item *item, int32_t id, int32_t cpu, int64_t time)
+{
+    struct state_thread *thread = state_thread_get(source, id, time);
+    enum state_why why = STATE_ENDS;
+
+    if (!thread)
+        return;
+    state_thread_check(source, thread, time);
+    if (source->events & STATE_EVENT_WAKE &&
+        (thread->state == STATE_SLEEPING || thread->state == STATE_UNINTERRUPTIBLE)) {
+        if (thread->woken_early) {
+            /* It was woken while it went to sleep. */
+            thread->state = STATE_WOKEN;
+        } else {
+            source->counts.missing_wakes++;
+            why = STATE_IS_CONTRADICTED;
+        }
+    }
+    run_thread(source, thread, cpu, time, true, why);
+    set_name(thread, item, plan->b_name, plan->room[1]);
+}
+
+static void put_switch(struct state_source *source, const struct class_plan *plan,
+                       const struct item *item, struct state_cpu *cpu)
+{
+    int32_t prev = (int32_t)quick_read(&plan->a, item);
+    int32_t next = (int32_t)quick_read(&plan->b, item);
+    int32_t number = cpu_number(source, cpu);
+    int64_t time = cpu->known ? MAX(item->time, cpu->proof) : item->time;
+
+    source->counts.switches++;
+    source->events |= STATE_EVENT_SWITCH;
+    if (unlikely(!cpu->known)) {
+        found_running(source, cpu, prev, time, STATE_IS_LOST);
+    } else if (unlikely(cpu->runs != prev)) {
+        state_cpu_contradicted(source, cpu, time);
+        found_running(source, cpu, prev, time, STATE_IS_CONTRADICTED);
+    }
+    if (prev != IDLE_THREAD)
+        leave(source, plan, item, prev, time);
+    state_cpu_end(source, cpu, time, true);
+    if (next != IDLE_THREAD)
+        enter(source, plan, item, next, number, time);
+    run(cpu, next, time, true);
+    cpu->left = prev;
+    cpu->switching = true;
+}
+
+/* ---- wake-ups ---- */
+
+static void put_wake(struct state_source *source, const struct class_plan *plan,
+                     const struct item *item)
+{
+    int32_t id = (int32_t)quick_read(&plan->a, item);
+    int32_t target = plan->b.field >= 0 ? (int32_t)quick_read(&plan->b, item) : CPU_UNKNOWN;
+    /* Where there are both, sched_waking comes before sched_wakeup. */
+    bool is_second = plan->role == PLAN_WAKEUP && source->has_waking;
+    struct state_thread *thread;
+
+    source->events |= STATE_EVENT_WAKE;
+    source->has_waking |= plan->role == PLAN_WAKING;
+    if (id == IDLE_THREAD)
+        return;
+    thread = state_thread_get(source, id, item->time);
+    if (!thread)
+        return;
+    state_thread_check(source, thread, item->time);
+    switch (thread->state) {
+    case STATE_RUNNING:
+        source->counts.early_wakes += !is_second;
+        if (!is_second) {
+            thread->woken_early = true;
+            thread->waker = item->pid;
+        }
+        return;
+    case STATE_RUNNABLE:
+    case STATE_WOKEN:
+    case STATE_PREEMPTED:
+        source->counts.early_wakes += !is_second;
+        /* That of sched_waking is where it slept. */
+        if (is_second && thread->state == STATE_WOKEN && thread->moved_from == CPU_UNKNOWN &&
+            target >= 0)
+            thread->cpu = target;
+        return;
+    default: break;
+    }
+    source->counts.wakes++;
+    state_thread_set(source, thread, STATE_WOKEN, item->time,
+                     !(is_second && thread->state == STATE_UNKNOWN), STATE_ENDS);
+    if (target >= 0)
+        thread->cpu = target;
+    thread->waker = item->pid;
+}
+
+static void put_new(struct state_source *source, const struct class_plan *plan,
+                    const struct item *item)
+{
+    int32_t id = (int32_t)quick_read(&plan->a, item);
+    struct state_thread *thread = state_thread_find(source, id);
+
+    source->events |= STATE_EVENT_WAKE_NEW;
+    if (id == IDLE_THREAD)
+        return;
+    if (thread) {
+        /* Another one of that number, whose end is not in the trace. */
+        struct state_cpu *cpu =
+            thread->state == STATE_RUNNING ? state_cpu_get(source, thread->cpu) : NULL;
+
+        if (cpu && cpu->known && cpu->runs == id)
+            state_cpu_contradicted(source, cpu, item->time);
+        state_thread_check(source, thread, item->time);
+        state_thread_set(source, thread, STATE_UNKNOWN, item->time, false, STATE_IS_GONE);
+        state_thread_forget(source, thread);
+    }
+    thread = state_thread_get(source, id, item->time);
+    if (!thread)
+        return;
+    state_thread_set(source, thread, STATE_WOKEN, item->time, true, STATE_ENDS);
+    if (plan->b.field >= 0)
+        thread->cpu = (int32_t)quick_read(&plan->b, item);
+    thread->waker = item->pid;
+}
+
+static void put_migrate(struct state_source *source, const struct class_plan *plan,
+                        const struct item *item)
+{
+    struct state_thread *thread = state_thread_find(source, (int32_t)quick_read(&plan->a, item));
+    int32_t to = plan->b.field >= 0 ? (int32_t)quick_read(&plan->b, item) : CPU_UNKNOWN;
+
+    source->events |= STATE_EVENT_MIGRATE;
+    if (!thread || thread->state == STATE_RUNNING || thread->cpu == to)
+        return;
+    if (state_waits((enum state)thread->state)) {
+        thread->moved_from = thread->moved_from == CPU_UNKNOWN ? thread->cpu : STATE_MOVED_OFTEN;
+        thread->moved_at = item->time;
+    }
+    thread->cpu = to;
+}
+
+/* ---- others ---- */
+
+/* A thread that is not the first of its process takes its number. */
+static void put_exec(struct state_source *source, const struct class_plan *plan,
+                     const struct item *item, struct state_cpu *cpu)
+{
+    int32_t id = (int32_t)quick_read(&plan->a, item);
+    int32_t old = plan->b.field >= 0 ? (int32_t)quick_read(&plan->b, item) : id;
+    struct state_thread *thread;
+
+    if (id == old || id == IDLE_THREAD || !cpu->known || cpu->runs != old)
+        return;
+    thread = find_current(source, cpu);
+    if (thread) {
+        state_thread_set(source, thread, STATE_UNKNOWN, item->time, false, STATE_ENDS);
+        state_thread_forget(source, thread);
+    }
+    thread = state_thread_find(source, id);
+    if (thread && thread->state != STATE_RUNNING) {
+        state_thread_set(source, thread, STATE_UNKNOWN, item->time, false, STATE_IS_GONE);
+        state_thread_forget(source, thread);
+    }
+    state_cpu_end(source, cpu, MAX(item->time, cpu->since), true);
+    found_running(source, cpu, id, item->time, STATE_ENDS);
+}
+
+static void put_interrupt(struct state_source *source, const struct class_plan *plan,
+                          const struct item *item, struct state_cpu *cpu)
+{
+    bool begins = plan->role == PLAN_INTERRUPT_BEGINS;
+    int64_t time = MAX(item->time, cpu->since);
+
+    source->events |= STATE_EVENT_INTERRUPT;
+    if (!cpu->known)
+        return;
+    if (begins ? cpu->interrupts++ > 0 : (cpu->interrupts == 0 || --cpu->interrupts > 0))
+        return;
+    state_cpu_end(source, cpu, time, true);
+    cpu->state = begins ? STATE_INTERRUPT : cpu->base;
+    cpu->since = time;
+    cpu->since_seen = true;
+    cpu->proof = MAX(cpu->proof, time);
+}
+
+static void put_guest(struct state_source *source, const struct class_plan *plan,
+                      const struct item *item)
+{
+    struct state_thread *thread = state_thread_find(source, item->pid);
+
+    source->events |= STATE_EVENT_GUEST;
+    source->tells_guest = true;
+    if (!thread || thread->state != STATE_RUNNING)
+        return;
+    if (plan->role == PLAN_GUEST_BEGINS) {
+        thread->inside_since = item->time;
+        if (plan->a.field >= 0)
+            thread->vcpu = (int32_t)quick_read(&plan->a, item);
+    } else if (thread->inside_since != TIME_UNKNOWN) {
+        thread->inside += item->time - thread->inside_since;
+        thread->inside_since = TIME_UNKNOWN;
+    }
+}
+
+void state_kernel_put(struct state_source *source, const struct class_plan *plan,
+                      const struct item *item)
+{
+    struct state_cpu *cpu = state_cpu_get(source, item->cpu);
+
+    if (likely(cpu)) {
+        cpu->seen = true;
+        if (plan->role == PLAN_SWITCH) {
+            put_switch(source, plan, item, cpu);
+            return;
+        }
+        if (unlikely(plan->role == PLAN_EXEC))
+            put_exec(source, plan, item, cpu);
+        stamp(source, cpu, item);
+    }
+    switch (plan->role) {
+    case PLAN_WAKING:
+    case PLAN_WAKEUP: put_wake(source, plan, item); break;
+    case PLAN_WAKEUP_NEW: put_new(source, plan, item); break;
+    case PLAN_MIGRATE: put_migrate(source, plan, item); break;
+    case PLAN_EXIT: {
+        struct state_thread *thread =
+            state_thread_find(source, (int32_t)quick_read(&plan->a, item));
+
+        source->events |= STATE_EVENT_EXIT;
+        if (thread)
+            thread->exiting = true;
+        break;
+    }
+    case PLAN_INTERRUPT_BEGINS:
+    case PLAN_INTERRUPT_ENDS:
+        if (cpu)
+            put_interrupt(source, plan, item, cpu);
+        break;
+    case PLAN_GUEST_BEGINS:
+    case PLAN_GUEST_ENDS: put_guest(source, plan, item); break;
+    default: break;
+    }
+}

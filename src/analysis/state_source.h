@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the files of the states engine (analysis/states.h) have in common. */
+
+#include <string.h>
+
+#include "analysis/states.h"
+#include "base/macro.h"
+#include "event/value.h"
+
+/* A field that is a number, at a place that does not change. */
+struct quick_field {
+    int field; /* -1: none */
+    bool quick, is_signed;
+    uint32_t offset, size;
+};
+
+enum plan_role {
+    PLAN_NOTHING,
+    PLAN_STAMP, /* tells what runs on its CPU */
+    PLAN_SWITCH,
+    PLAN_WAKING,
+    PLAN_WAKEUP,
+    PLAN_WAKEUP_NEW,
+    PLAN_MIGRATE,
+    PLAN_EXIT,
+    PLAN_EXEC,
+    PLAN_INTERRUPT_BEGINS,
+    PLAN_INTERRUPT_ENDS,
+    PLAN_GUEST_BEGINS,
+    PLAN_GUEST_ENDS,
+    PLAN_RUNSTATE, /* Xen's */
+    PLAN_XEN_GUEST_BEGINS,
+    PLAN_XEN_GUEST_ENDS,
+};
+
+/* What the events of a class are. */
+struct class_plan {
+    bool made;
+    uint8_t role; /* enum plan_role */
+    /* PLAN_RUNSTATE */
+    uint8_t from, to; /* enum state */
+    struct state_source *source;
+    struct quick_field a, b, c; /* by role: numbers */
+    uint32_t a_name, b_name,
+        room[2]; /* PLAN_SWITCH: names of prev and next: offset and size; 0: none */
+};
+
+struct state_cpu {
+    bool seen, known;
+    bool switching; /* what was switched to was not seen to run yet */
+    bool since_seen;
+    uint8_t state;       /* STATE_IDLE, RUNNING, INTERRUPT; while known */
+    uint8_t base;        /* what an interrupt interrupts */
+    unsigned interrupts; /* nested */
+    int32_t runs, left;  /* threads; vCPUs */
+    int32_t runs_id;     /* as in intervals */
+    int64_t since;       /* it is in STATE */
+    int64_t proof;       /* it was last seen to be */
+    uint64_t contradictions;
+};
+
+/* A thread of a kernel, or a vCPU of Xen. */
+struct state_thread {
+    uint32_t next; /* in the bucket, or of the free ones */
+    int32_t id;
+    uint8_t state;
+    bool used, begin_seen, exiting;
+    bool woken_early; /* while it ran */
+    int32_t cpu, moved_from, waker, vcpu;
+    uint32_t loss; /* state_source.loss when it came into STATE */
+    /* How its domain counts it, if that has not lost since. */
+    bool counted;
+    uint8_t counted_as;
+    uint32_t counted_loss;
+    int64_t since, moved_at;
+    int64_t inside, inside_since; /* TIME_UNKNOWN: it is not inside */
+    char name[STATE_NAME_SIZE];
+};
+
+struct state_domain {
+    int32_t id;
+    uint8_t state;
+    bool begin_seen;
+    uint32_t n[STATES]; /* of its vCPUs */
+    uint32_t loss;      /* state_source.loss that they are known of */
+    int64_t since;
+};
+
+struct state_source {
+    struct states *states;
+    const struct origin *origin;
+    struct state_counts counts;
+    unsigned events;
+    bool stamped;     /* events tell what thread runs */
+    bool tells_guest; /* when guests run */
+    bool has_waking;  /* sched_waking */
+    bool is_xen;
+    int64_t first, last;
+    struct state_cpu *cpus;
+    unsigned n_cpus;
+    uint32_t loss;                /* losses so far */
+    struct state_thread *threads; /* number 0 is none */
+    uint32_t n_threads, threads_room, free, hand;
+    uint32_t *buckets;
+    uint32_t n_buckets; /* a power of two */
+    struct state_domain *domains;
+    unsigned n_domains;
+    /* Intervals of threads that losses may still take: number N at N % STATES_HELD. */
+    struct state_interval *held;
+    uint64_t held_begin, held_end;
+    uint64_t lost_begin, lost_end; /* of these, taken already */
+};
+
+#define STATE_CPUS_MAX 65536
+#define STATE_DOMAINS_MAX 1024
+
+static inline int64_t quick_read(const struct quick_field *field, const struct item *item)
+{
+    if (likely(field->quick && item->size >= field->offset + field->size)) {
+        const uint8_t *p = item->payload + field->offset;
+
+        if (likely(field->size == 4)) {
+            uint32_t v;
+
+            memcpy(&v, p, sizeof v);
+            return field->is_signed ? (int64_t)(int32_t)v : (int64_t)v;
+        } else if (field->size == 2) {
+            uint16_t v;
+
+            memcpy(&v, p, sizeof v);
+            return field->is_signed ? (int64_t)(int16_t)v : (int64_t)v;
+        } else {
+            int64_t v;
+
+            memcpy(&v, p, sizeof v);
+            return v;
+        }
+    }
+    return field->field < 0 ? -1 : item_value(item, (unsigned)field->field).i;
+}
+
+/* ---- states.c ---- */
+
+/* A number by either of two names, the second NULL or as LTTng has it. */
+struct quick_field state_number_field(const struct event_class *class, const char *name,
+                                      const char *other);
+/* NULL when memory is out; for CPUs that are not known, too. */
+struct state_cpu *state_cpu_get(struct state_source *source, int32_t cpu);
+/* Hands INTERVAL over, or holds it back. */
+void state_give(struct state_source *source, struct state_interval *interval);
+/* The CPU's state ends at END, with or without an event that ends it. */
+void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t end, bool seen);
+/* It is unknown from FROM to UNTIL. */
+void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu, int64_t from,
+                       int64_t until);
+
+/* ---- state_threads.c ---- */
+
+struct state_thread *state_thread_find(const struct state_source *source, int32_t id);
+/* Finds or adds it, in STATE_UNKNOWN. NULL: memory is out, and the error is set. */
+struct state_thread *state_thread_get(struct state_source *source, int32_t id, int64_t time);
+void state_thread_forget(struct state_source *source, struct state_thread *thread);
+/* Its state ends at END, and STATE begins; counts a wait that is not complete by why. */
+enum state_why { STATE_ENDS, STATE_IS_OPEN, STATE_IS_LOST, STATE_IS_CONTRADICTED, STATE_IS_GONE };
+void state_thread_set(struct state_source *source, struct state_thread *thread, enum state state,
+                      int64_t time, bool begin_seen, enum state_why why);
+/* If something was lost since, and it does not run, its state is unknown. */
+void state_thread_check(struct state_source *source, struct state_thread *thread, int64_t time);
+
+/* ---- state_kernel.c, state_xen.c ---- */
+
+void state_kernel_put(struct state_source *source, const struct class_plan *plan,
+                      const struct item *item);
+/* What CPU ran is known up to KNOWN_UNTIL, and not from then to TIME, by WHY. */
+void state_cpu_forget(struct state_source *source, struct state_cpu *cpu, int64_t known_until,
+                      int64_t time, enum state_why why);
+/* It does not run what it was last known to run. */
+void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time);
+
+bool state_xen_plan(const struct event_class *class, struct class_plan *plan);
+void state_xen_put(struct state_source *source, const struct class_plan *plan,
+                   const struct item *item);
+/* A vCPU comes into STATE. */
+void state_xen_changed(struct state_source *source, struct state_thread *thread, enum state state,
+                       int64_t time);
+void state_xen_finish(struct state_source *source);

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/states.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/state_source.h"
+
+const char *state_name(enum state state)
+{
+    static const char *const names[STATES] = {
+        [STATE_UNKNOWN] = "unknown",
+        [STATE_RUNNING] = "running",
+        [STATE_RUNNABLE] = "runnable",
+        [STATE_WOKEN] = "woken",
+        [STATE_PREEMPTED] = "preempted",
+        [STATE_SLEEPING] = "sleeping",
+        [STATE_UNINTERRUPTIBLE] = "uninterruptible",
+        [STATE_OFFLINE] = "offline",
+        [STATE_IDLE] = "idle",
+        [STATE_INTERRUPT] = "interrupt",
+        [STATE_BLOCKED] = "blocked",
+        [STATE_PARTIAL_RUN] = "partial run",
+        [STATE_FULL_RUN] = "full run",
+        [STATE_PARTIAL_CONTENTION] = "partial contention",
+        [STATE_CONCURRENCY_HAZARD] = "concurrency hazard",
+        [STATE_FULL_CONTENTION] = "full contention",
+    };
+
+    return names[state];
+}
+
+/* ---- classes ---- */
+
+static int find_field(const struct event_class *class, const char *name)
+{
+    for (unsigned i = 0; i < class->n_fields; i++)
+        if (strcmp(class->fields[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* A number by either of two names, as the kernel and as LTTng have them. */
+struct quick_field state_number_field(const struct event_class *class, const char *name,
+                                      const char *other)
+{
+    struct quick_field quick = {.field = find_field(class, name)};
+    const struct field *field;
+
+    if (quick.field < 0 && other)
+        quick.field = find_field(class, other);
+    if (quick.field < 0)
+        return quick;
+    field = &class->fields[quick.field];
+    if (field->storage != STORE_SCALAR) {
+        quick.field = -1;
+        return quick;
+    }
+    quick.quick = field->place == PLACE_FIXED &&
+                  (field->size == 2 || field->size == 4 || field->size == 8) && !field->swap &&
+                  field->bits == 0;
+    quick.is_signed = field->type == FIELD_INT;
+    quick.offset = field->offset;
+    quick.size = field->size;
+    return quick;
+}
+
+static void name_field(const struct event_class *class, const char *name, uint32_t *offset,
+                       uint32_t *size)
+{
+    int i = find_field(class, name);
+
+    *size = 0;
+    if (i < 0 || class->fields[i].storage != STORE_ARRAY || class->fields[i].place != PLACE_FIXED)
+        return;
+    *offset = class->fields[i].offset;
+    *size = MIN(class->fields[i].size, (uint32_t)STATE_NAME_SIZE);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t len = strlen(s);
+    size_t end_len = strlen(end);
+
+    return len > end_len && strcmp(s + len - end_len, end) == 0;
+}
+
+static void plan_kernel(const struct event_class *class, struct class_plan *plan)
+{
+    static const struct {
+        const char *name;
+        enum plan_role role;
+        const char *a, *other_a, *b, *other_b, *c;
+    } events[] = {
+        {"sched_switch", PLAN_SWITCH, "prev_pid", "prev_tid", "next_pid", "next_tid", "prev_state"},
+        {"sched_waking", PLAN_WAKING, "pid", "tid", "target_cpu", NULL, NULL},
+        {"sched_wakeup", PLAN_WAKEUP, "pid", "tid", "target_cpu", NULL, NULL},
+        {"sched_wakeup_new", PLAN_WAKEUP_NEW, "pid", "tid", "target_cpu", NULL, NULL},
+        {"sched_migrate_task", PLAN_MIGRATE, "pid", "tid", "dest_cpu", NULL, NULL},
+        {"sched_process_exit", PLAN_EXIT, "pid", "tid", NULL, NULL, NULL},
+        {"sched_process_exec", PLAN_EXEC, "pid", "tid", "old_pid", "old_tid", NULL},
+        {"irq_handler_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL, NULL, NULL},
+        {"irq_handler_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL, NULL, NULL},
+        {"softirq_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL, NULL, NULL},
+        {"softirq_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL, NULL, NULL},
+        {"irq_softirq_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL, NULL, NULL},
+        {"irq_softirq_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL, NULL, NULL},
+        {"kvm_entry", PLAN_GUEST_BEGINS, "vcpu_id", NULL, NULL, NULL, NULL},
+        {"kvm_exit", PLAN_GUEST_ENDS, NULL, NULL, NULL, NULL, NULL},
+    };
+
+    plan->role = PLAN_STAMP;
+    if (class->group && strcmp(class->group, "irq_vectors") == 0) {
+        if (ends_with(class->name, "_entry"))
+            plan->role = PLAN_INTERRUPT_BEGINS;
+        else if (ends_with(class->name, "_exit"))
+            plan->role = PLAN_INTERRUPT_ENDS;
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
+        if (strcmp(events[i].name, class->name) != 0)
+            continue;
+        plan->role = (uint8_t)events[i].role;
+        if (events[i].a)
+            plan->a = state_number_field(class, events[i].a, events[i].other_a);
+        if (events[i].b)
+            plan->b = state_number_field(class, events[i].b, events[i].other_b);
+        if (events[i].c)
+            plan->c = state_number_field(class, events[i].c, NULL);
+        if ((events[i].a && plan->a.field < 0 && plan->role != PLAN_GUEST_BEGINS) ||
+            (plan->role == PLAN_SWITCH && (plan->b.field < 0 || plan->c.field < 0)))
+            plan->role = PLAN_STAMP;
+    }
+    if (plan->role == PLAN_SWITCH) {
+        name_field(class, "prev_comm", &plan->a_name, &plan->room[0]);
+        name_field(class, "next_comm", &plan->b_name, &plan->room[1]);
+    }
+}
+
+static struct state_source *add_source(struct states *states, const struct origin *origin)
+{
+    struct state_source **more =
+        realloc(states->sources, (states->n_sources + 1) * sizeof *states->sources);
+    struct state_source *source = NULL;
+
+    if (more) {
+        states->sources = more;
+        source = calloc(1, sizeof *source);
+    }
+    if (!source)
+        return NULL;
+    *source = (struct state_source){
+        .states = states,
+        .origin = origin,
+        .is_xen = origin->layer == LAYER_HYPERVISOR,
+        /* Other tracers may tell the number that a thread has in its container. */
+        .stamped = origin->kernel != NULL,
+        .first = TIME_UNKNOWN,
+        .last = TIME_UNKNOWN,
+    };
+    more[states->n_sources++] = source;
+    if (map_put(&states->by_origin, (uintptr_t)origin, source) < 0)
+        return NULL;
+    return source;
+}
+
+/* NULL with the error set: memory is out; without: nothing is looked at of this source. */
+static _cold_ struct state_source *get_source_slow(struct states *states,
+                                                   const struct origin *origin)
+{
+    struct state_source *source = NULL;
+
+    if (origin->layer == LAYER_HYPERVISOR || origin->layer == LAYER_GUEST ||
+        origin->layer == LAYER_HOST) {
+        source = map_get(&states->by_origin, (uintptr_t)origin);
+        if (!source)
+            source = add_source(states, origin);
+        if (!source)
+            states->error = -ENOMEM;
+    }
+    states->recent_origin = origin;
+    states->recent = source;
+    return source;
+}
+
+static inline struct state_source *get_source(struct states *states, const struct origin *origin)
+{
+    return likely(origin == states->recent_origin) ? states->recent
+                                                   : get_source_slow(states, origin);
+}
+
+static _cold_ int look_at_class(struct states *states, const struct event_class *class)
+{
+    struct class_plan plan = {.made = true, .a.field = -1, .b.field = -1, .c.field = -1};
+
+    if (class->index >= states->n_plans) {
+        unsigned n = MAX(class->index + 1, states->n_plans * 2);
+        struct class_plan *more = realloc(states->plans, n * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        memset(more + states->n_plans, 0, (n - states->n_plans) * sizeof *more);
+        states->plans = more;
+        states->n_plans = n;
+    }
+    plan.source = get_source(states, class->origin);
+    if (states->error < 0)
+        return states->error;
+    if (plan.source && plan.source->is_xen)
+        (void)state_xen_plan(class, &plan);
+    else if (plan.source)
+        plan_kernel(class, &plan);
+    states->plans[class->index] = plan;
+    return 0;
+}
+
+/* ---- CPUs ---- */
+
+static _cold_ struct state_cpu *add_cpus(struct state_source *source, int32_t cpu)
+{
+    unsigned n;
+    struct state_cpu *more;
+
+    if (cpu < 0 || cpu >= STATE_CPUS_MAX)
+        return NULL;
+    n = MIN(MAX((unsigned)cpu + 1, source->n_cpus * 2), (unsigned)STATE_CPUS_MAX);
+    more = realloc(source->cpus, n * sizeof *more);
+    if (!more) {
+        source->states->error = -ENOMEM;
+        return NULL;
+    }
+    memset(more + source->n_cpus, 0, (n - source->n_cpus) * sizeof *more);
+    source->cpus = more;
+    source->n_cpus = n;
+    return &more[cpu];
+}
+
+struct state_cpu *state_cpu_get(struct state_source *source, int32_t cpu)
+{
+    return likely((uint32_t)cpu < source->n_cpus) ? &source->cpus[cpu] : add_cpus(source, cpu);
+}
+
+static int32_t cpu_number(const struct state_source *source, const struct state_cpu *cpu)
+{
+    return (int32_t)(cpu - source->cpus);
+}
+
+void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t end, bool seen)
+{
+    struct state_interval interval = {
+        .of = STATE_OF_CPU,
+        .state = (enum state)cpu->state,
+        .id = cpu_number(source, cpu),
+        .begin_seen = cpu->since_seen,
+        .end_seen = seen,
+        .begin = cpu->since,
+        .end = end,
+        .cpu = cpu_number(source, cpu),
+        .moved_from = CPU_UNKNOWN,
+        .by = cpu->runs_id,
+        .inside = -1,
+        .vcpu = VCPU_UNKNOWN,
+    };
+
+    if (end > cpu->since && cpu->state != STATE_UNKNOWN)
+        state_give(source, &interval);
+}
+
+void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu, int64_t from,
+                       int64_t until)
+{
+    struct state_interval interval = {
+        .of = STATE_OF_CPU,
+        .state = STATE_UNKNOWN,
+        .id = cpu_number(source, cpu),
+        .begin = from,
+        .end = until,
+        .cpu = cpu_number(source, cpu),
+        .moved_from = CPU_UNKNOWN,
+        .by = PID_UNKNOWN,
+        .inside = -1,
+        .vcpu = VCPU_UNKNOWN,
+    };
+
+    if (until > from)
+        state_give(source, &interval);
+}
+
+/* ---- intervals ---- */
+
+static void hand_over(struct states *states, const struct state_interval *interval)
+{
+    int r = states->ops->interval(states->arg, interval);
+
+    if (unlikely(r < 0))
+        states->error = r;
+}
+
+void state_give(struct state_source *source, struct state_interval *interval)
+{
+    interval->origin = source->origin;
+    if (interval->of != STATE_OF_THREAD && interval->of != STATE_OF_VCPU) {
+        hand_over(source->states, interval);
+        return;
+    }
+    if (unlikely(!source->held)) {
+        source->held = malloc(STATES_HELD * sizeof *source->held);
+        if (!source->held) {
+            source->states->error = -ENOMEM;
+            return;
+        }
+    }
+    if (source->held_end - source->held_begin == STATES_HELD)
+        hand_over(source->states, &source->held[source->held_begin++ % STATES_HELD]);
+    source->held[source->held_end++ % STATES_HELD] = *interval;
+}
+
+/* T3: takes what ended after SINCE, but for what ran. Each interval is taken, or looked at, once. */
+static void take_held(struct state_source *source, int64_t since)
+{
+    uint64_t i = source->held_end;
+
+    while (i > source->held_begin) {
+        struct state_interval *interval;
+
+        if (i == source->lost_end && source->lost_begin < i) {
+            i = source->lost_begin;
+            continue;
+        }
+        interval = &source->held[(i - 1) % STATES_HELD];
+        /* Those that an event ended are in the order of time; of others, the end may be long ago. */
+        if (interval->end <= since && interval->end_seen)
+            break;
+        if (interval->end > since && interval->state != STATE_RUNNING &&
+            interval->state != STATE_UNKNOWN) {
+            if (interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED)
+                source->counts.lost++;
+            interval->state = STATE_UNKNOWN;
+            interval->begin_seen = interval->end_seen = false;
+        }
+        i--;
+    }
+    source->lost_begin = i;
+    source->lost_end = source->held_end;
+}
+
+static void put_loss(struct state_source *source, const struct item *item)
+{
+    int64_t time = item->time != TIME_UNKNOWN ? item->time : source->last;
+    int64_t first = INT64_MAX;
+
+    if (time == TIME_UNKNOWN)
+        return;
+    for (unsigned i = 0; i < source->n_cpus; i++) {
+        struct state_cpu *cpu = &source->cpus[i];
+        int64_t since;
+
+        if (!cpu->seen || (item->cpu != CPU_UNKNOWN && item->cpu != (int32_t)i))
+            continue;
+        /* Without its start: since the last event of the CPU that tells what ran. */
+        since = item->since != TIME_UNKNOWN && item->since <= time ? MAX(item->since, cpu->proof)
+                                                                   : cpu->proof;
+        state_cpu_forget(source, cpu, since, MAX(since, time), STATE_IS_LOST);
+        first = MIN(first, since);
+    }
+    source->loss++;
+    /* Of a CPU that had no event yet: since the beginning. */
+    take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN);
+}
+
+static inline void put_event(struct states *states, const struct item *item)
+{
+    const struct class_plan *plan;
+    struct state_source *source;
+
+    if (unlikely(item->class->index >= states->n_plans ||
+                 !states->plans[item->class->index].made)) {
+        int r = look_at_class(states, item->class);
+
+        if (r < 0) {
+            states->error = r;
+            return;
+        }
+    }
+    plan = &states->plans[item->class->index];
+    source = plan->source;
+    if (plan->role == PLAN_NOTHING || item->time == TIME_UNKNOWN)
+        return;
+    if (unlikely(source->first == TIME_UNKNOWN))
+        source->first = item->time;
+    source->last = MAX(source->last, item->time);
+    if (plan->role >= PLAN_RUNSTATE)
+        state_xen_put(source, plan, item);
+    else
+        state_kernel_put(source, plan, item);
+}
+
+int states_put(struct states *states, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (likely(items[i].kind == ITEM_EVENT)) {
+            put_event(states, &items[i]);
+        } else {
+            struct state_source *source = get_source(states, items[i].origin);
+
+            if (source)
+                put_loss(source, &items[i]);
+        }
+        if (unlikely(states->error < 0))
+            return states->error;
+    }
+    return 0;
+}
+
+static void finish_source(struct state_source *source)
+{
+    for (unsigned i = 0; i < source->n_cpus; i++) {
+        struct state_cpu *cpu = &source->cpus[i];
+
+        if (cpu->known)
+            state_cpu_end(source, cpu, source->last, false);
+        cpu->known = false;
+    }
+    for (uint32_t i = 1; i < source->n_threads; i++) {
+        struct state_thread *thread = &source->threads[i];
+
+        if (!thread->used)
+            continue;
+        state_thread_check(source, thread, source->last);
+        state_thread_set(source, thread, STATE_UNKNOWN, source->last, false, STATE_IS_OPEN);
+    }
+    if (source->is_xen)
+        state_xen_finish(source);
+    while (source->held_begin < source->held_end)
+        hand_over(source->states, &source->held[source->held_begin++ % STATES_HELD]);
+}
+
+void states_init(struct states *states, const struct states_ops *ops, void *arg)
+{
+    *states = (struct states){.ops = ops, .arg = arg};
+}
+
+int states_finish(struct states *states)
+{
+    for (unsigned i = 0; i < states->n_sources; i++)
+        if (states->sources[i]->last != TIME_UNKNOWN)
+            finish_source(states->sources[i]);
+    return states->error;
+}
+
+void states_done(struct states *states)
+{
+    for (unsigned i = 0; i < states->n_sources; i++) {
+        struct state_source *source = states->sources[i];
+
+        free(source->cpus);
+        free(source->threads);
+        free(source->buckets);
+        free(source->domains);
+        free(source->held);
+        free(source);
+    }
+    free(states->sources);
+    free(states->plans);
+    map_done(&states->by_origin);
+    *states = (struct states){0};
+}
+
+const struct state_counts *states_counts(const struct states *states, unsigned i,
+                                         const struct origin **ret_origin)
+{
+    *ret_origin = states->sources[i]->origin;
+    return &states->sources[i]->counts;
+}
+
+uint64_t states_cpu_contradictions(const struct states *states, unsigned i, unsigned cpu)
+{
+    return cpu < states->sources[i]->n_cpus ? states->sources[i]->cpus[cpu].contradictions : 0;
+}
+
+unsigned states_cpus(const struct states *states, unsigned i)
+{
+    return states->sources[i]->n_cpus;
+}
+
+unsigned states_events(const struct states *states, unsigned i)
+{
+    return states->sources[i]->events;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* States: what threads, CPUs, Xen's vCPUs and domains did at which time, from the scheduler events of Linux kernels
+ * (sched_switch, sched_waking or sched_wakeup, sched_wakeup_new, sched_migrate_task, sched_process_exit) and of Xen
+ * (RUNSTATE_CHANGE).
+ *
+ * Invariants:
+ *  T1  The intervals of a thread, a CPU, a vCPU or a domain follow one another and do not overlap. Between them, and
+ *      before the first, nothing is known.
+ *  T2  A CPU runs the thread that its last sched_switch names next, and no other. A sched_switch of another thread, or
+ *      an event stamped with one, contradicts that: one is missing from the trace, although no loss was counted. What
+ *      the CPU did, and what the threads concerned did, is unknown since they were last proven. The same for a state
+ *      of a Xen vCPU that is not the one the next change starts in, and for a thread that runs after it slept and was
+ *      not woken, in a trace that has wake-ups.
+ *  T3  A loss makes unknown what its CPU did, from the last event before it on; and what all threads of its source did
+ *      that were not on a CPU at that time. Losses are delivered at their end: intervals of threads are held back
+ *      until STATES_HELD others of their source have followed, so that a loss still takes those that end in it.
+ *  T4  An interval is complete (begin_seen and end_seen) only where events in the trace begin and end it.
+ *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
+ *      and counted. Threads that ended are forgotten.
+ *
+ * An event of a thread that the last sched_switch of the CPU took off it contradicts nothing, until the thread is
+ * woken or the next one has been seen to run: kernels emit events while they switch, such as tlb_flush.
+ *
+ * Not thread-safe. */
+
+#include "base/map.h"
+#include "event/catalogue.h"
+#include "event/item.h"
+
+#define STATES_THREADS_MAX (1u << 16)
+#define STATES_HELD 8192
+#define STATE_MOVED_OFTEN (-2)
+#define STATE_NAME_SIZE 16 /* of a task, as in the kernel */
+
+enum state {
+    STATE_UNKNOWN,
+    STATE_RUNNING,
+    STATE_RUNNABLE,  /* it is not known since when, and why */
+    STATE_WOKEN,     /* runnable, since it was woken */
+    STATE_PREEMPTED, /* runnable, since it left a CPU */
+    STATE_SLEEPING,
+    STATE_UNINTERRUPTIBLE, /* the kernel's D */
+    STATE_OFFLINE,         /* Xen's */
+    /* of CPUs, which can be unknown and running, too */
+    STATE_IDLE,
+    STATE_INTERRUPT,
+    /* of domains, by their vCPUs */
+    STATE_BLOCKED,            /* none runs or could */
+    STATE_PARTIAL_RUN,        /* some run, the others are blocked */
+    STATE_FULL_RUN,           /* all run */
+    STATE_PARTIAL_CONTENTION, /* none runs, some could, the others are blocked */
+    STATE_CONCURRENCY_HAZARD, /* some run, and some could */
+    STATE_FULL_CONTENTION,    /* none runs, all could */
+};
+#define STATES (STATE_FULL_CONTENTION + 1)
+
+/* "running". */
+const char *state_name(enum state state);
+
+static inline bool state_waits(enum state state)
+{
+    return state == STATE_RUNNABLE || state == STATE_WOKEN || state == STATE_PREEMPTED;
+}
+
+enum state_of {
+    STATE_OF_THREAD, /* but the idle ones */
+    STATE_OF_CPU,
+    STATE_OF_VCPU, /* of Xen, but the idle ones */
+    STATE_OF_DOMAIN,
+};
+
+/* Lent to states_ops. Times are ticks of the trace's clock. */
+struct state_interval {
+    enum state_of of;
+    enum state state;
+    const struct origin *origin;
+    int32_t id; /* the thread's number, the CPU, the vCPU as in items, the domain */
+    bool begin_seen, end_seen;
+    int64_t begin, end;
+    /* Of a thread and a vCPU: the CPU it runs on, or waits for, or left; CPU_UNKNOWN. */
+    int32_t cpu;
+    /* Of what waits: the CPU that it waited for up to `moved_at`; CPU_UNKNOWN: it did not move, STATE_MOVED_OFTEN. */
+    int32_t moved_from;
+    int64_t moved_at;
+    /* Of one that was woken: by which thread, PID_UNKNOWN; of a CPU that runs: what runs on it. */
+    int32_t by;
+    /* Of a thread or vCPU that ran: ticks inside of the guest; -1: no event tells. */
+    int64_t inside;
+    int32_t vcpu;               /* of a thread: that it runs; VCPU_UNKNOWN */
+    char name[STATE_NAME_SIZE]; /* of a thread, as its switches have it; empty: they do not */
+};
+
+struct states_ops {
+    /* 0, or a negative errno that states_put() returns. */
+    int (*interval)(void *arg, const struct state_interval *interval);
+};
+
+/* What was found of a source. */
+struct state_counts {
+    uint64_t switches;       /* of CPUs; of Xen, changes of vCPUs' states */
+    uint64_t contradictions; /* of which so many do not follow from what was before */
+    uint64_t wakes;          /* of threads that slept */
+    uint64_t early_wakes;    /* of threads that ran or were runnable: no change */
+    uint64_t missing_wakes;  /* of threads that ran after they slept */
+    uint64_t given_up;       /* threads: too many */
+    /* Waits that are not complete. */
+    uint64_t lost, contradicted, open, no_begin, gone;
+};
+
+struct state_source;
+struct class_plan;
+
+struct states {
+    const struct states_ops *ops;
+    void *arg;
+    struct class_plan *plans; /* by class->index */
+    unsigned n_plans;
+    struct state_source **sources;
+    unsigned n_sources;
+    struct map by_origin;
+    const struct origin *recent_origin;
+    struct state_source *recent;
+    int error;
+};
+
+void states_init(struct states *states, const struct states_ops *ops, void *arg);
+/* Items in the order of time. 0, -ENOMEM, or what interval() returned. */
+int states_put(struct states *states, const struct item *items, unsigned n);
+/* At the end of the trace: gives the intervals that are open, up to the last event of their source. */
+int states_finish(struct states *states);
+void states_done(struct states *states);
+
+/* Source number I (below states->n_sources): its origin, what was found, and that by CPU: *RET_CONTRADICTIONS of
+ * *RET_N CPUs. */
+const struct state_counts *states_counts(const struct states *states, unsigned i,
+                                         const struct origin **ret_origin);
+uint64_t states_cpu_contradictions(const struct states *states, unsigned i, unsigned cpu);
+unsigned states_cpus(const struct states *states, unsigned i);
+
+/* What scheduler events source number I has had, a bit for each. */
+enum {
+    STATE_EVENT_SWITCH = 1 << 0,
+    STATE_EVENT_WAKE = 1 << 1,     /* sched_waking, sched_wakeup */
+    STATE_EVENT_WAKE_NEW = 1 << 2, /* sched_wakeup_new */
+    STATE_EVENT_MIGRATE = 1 << 3,
+    STATE_EVENT_EXIT = 1 << 4, /* sched_process_exit */
+    STATE_EVENT_INTERRUPT = 1 << 5,
+    STATE_EVENT_GUEST = 1 << 6, /* kvm_entry and kvm_exit, vmentry and vmexit */
+};
+unsigned states_events(const struct states *states, unsigned i);

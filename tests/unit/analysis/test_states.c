@@ -1,0 +1,661 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/states.h"
+#include "base/macro.h"
+#include "event/kernel.h"
+#include "event/xen_vcpu.h"
+#include "random.h"
+
+/* ---- a world of a kernel and a Xen, and a record of the intervals ---- */
+
+#define NUMBER(field, at, bytes, signed)                                             \
+    {                                                                                \
+        .name = (field), .c_type = "int", .type = (signed) ? FIELD_INT : FIELD_UINT, \
+        .offset = (at), .size = (bytes)                                              \
+    }
+#define NAME(field, at)                                                                      \
+    {                                                                                        \
+        .name = (field), .c_type = "char[16]", .type = FIELD_STRING, .storage = STORE_ARRAY, \
+        .offset = (at), .size = 16                                                           \
+    }
+
+static const struct field switch_fields[] = {
+    NAME("prev_comm", 0),  NUMBER("prev_pid", 16, 4, true), NUMBER("prev_state", 20, 8, true),
+    NAME("next_comm", 28), NUMBER("next_pid", 44, 4, true),
+};
+static const struct field wake_fields[] = {
+    NUMBER("pid", 0, 4, true), NUMBER("target_cpu", 4, 4, true), NUMBER("dest_cpu", 4, 4, true),
+    NUMBER("old_pid", 4, 4, true)};
+static const struct field runstate_fields[] = {NUMBER("vcpu", 0, 2, false),
+                                               NUMBER("dom", 2, 2, false)};
+
+struct payload {
+    uint8_t bytes[48];
+};
+
+#define RECORDED_MAX 400000
+
+struct world {
+    struct catalogue catalogue;
+    struct origin *kernel, *xen;
+    struct event_class *change, *waking, *wakeup, *wakeup_new, *migrate, *exit, *exec, *other, *irq,
+        *irq_end, *runstates[4][4];
+    struct states states;
+    struct state_interval *intervals;
+    unsigned n;
+};
+
+static const struct origin_kernel a_kernel = {.long_size = 8};
+
+static struct event_class *add(struct world *world, struct origin *origin, const char *name,
+                               const struct field *fields, unsigned n)
+{
+    struct event_class class = {
+        .name = name, .group = "sched", .origin = origin, .fields = fields, .n_fields = n};
+    struct event_class *added;
+
+    assert_int_equal(catalogue_add(&world->catalogue, &class, &added), 0);
+    return added;
+}
+
+static int record(void *arg, const struct state_interval *interval)
+{
+    struct world *w = arg;
+
+    assert_true(w->n < RECORDED_MAX);
+    assert_true(interval->end >= interval->begin);
+    w->intervals[w->n++] = *interval;
+    return 0;
+}
+
+static const struct states_ops ops = {record};
+
+static int setup(void **state)
+{
+    static const char *const xen_states[] = {"running", "runnable", "blocked", "offline"};
+    static char names[4][4][32];
+    struct world *w = calloc(1, sizeof *w);
+    struct origin origin = {.layer = LAYER_GUEST,
+                            .format = "made",
+                            .path = "g",
+                            .clock = {"monotonic", NANOSECONDS},
+                            .kernel = &a_kernel};
+
+    w->kernel = catalogue_add_origin(&w->catalogue, &origin);
+    origin.layer = LAYER_HYPERVISOR;
+    origin.kernel = NULL;
+    w->xen = catalogue_add_origin(&w->catalogue, &origin);
+    w->change = add(w, w->kernel, "sched_switch", switch_fields, ARRAY_SIZE(switch_fields));
+    w->waking = add(w, w->kernel, "sched_waking", wake_fields, ARRAY_SIZE(wake_fields));
+    w->wakeup = add(w, w->kernel, "sched_wakeup", wake_fields, ARRAY_SIZE(wake_fields));
+    w->wakeup_new = add(w, w->kernel, "sched_wakeup_new", wake_fields, ARRAY_SIZE(wake_fields));
+    w->migrate = add(w, w->kernel, "sched_migrate_task", wake_fields, ARRAY_SIZE(wake_fields));
+    w->exit = add(w, w->kernel, "sched_process_exit", wake_fields, ARRAY_SIZE(wake_fields));
+    w->exec = add(w, w->kernel, "sched_process_exec", wake_fields, ARRAY_SIZE(wake_fields));
+    w->other = add(w, w->kernel, "other", wake_fields, 1);
+    w->irq = add(w, w->kernel, "irq_handler_entry", wake_fields, 1);
+    w->irq_end = add(w, w->kernel, "irq_handler_exit", wake_fields, 1);
+    for (unsigned i = 0; i < 4; i++) {
+        for (unsigned j = 0; j < 4; j++) {
+            snprintf(names[i][j], sizeof names[i][j], "%s_to_%s", xen_states[i], xen_states[j]);
+            w->runstates[i][j] =
+                add(w, w->xen, names[i][j], runstate_fields, ARRAY_SIZE(runstate_fields));
+        }
+    }
+    w->intervals = calloc(RECORDED_MAX, sizeof *w->intervals);
+    states_init(&w->states, &ops, w);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    states_done(&w->states);
+    catalogue_done(&w->catalogue);
+    free(w->intervals);
+    free(w);
+    return 0;
+}
+
+static void restart(struct world *w)
+{
+    states_done(&w->states);
+    states_init(&w->states, &ops, w);
+    w->n = 0;
+}
+
+static void put(struct world *w, const struct event_class *class, int64_t time, int cpu, int pid,
+                const void *payload, uint32_t size)
+{
+    struct item item = {.kind = ITEM_EVENT,
+                        .time = time,
+                        .origin = class->origin,
+                        .class = class,
+                        .payload = payload,
+                        .size = size,
+                        .cpu = cpu,
+                        .pid = pid,
+                        .vcpu = VCPU_UNKNOWN};
+
+    assert_int_equal(states_put(&w->states, &item, 1), 0);
+}
+
+static void change(struct world *w, int64_t time, int cpu, int prev, int64_t prev_state, int next)
+{
+    struct payload p = {0};
+    int32_t ids[2] = {prev, next};
+
+    snprintf((char *)p.bytes, 16, "t%d", prev);
+    memcpy(p.bytes + 16, &ids[0], 4);
+    memcpy(p.bytes + 20, &prev_state, 8);
+    snprintf((char *)p.bytes + 28, 16, "t%d", next);
+    memcpy(p.bytes + 44, &ids[1], 4);
+    put(w, w->change, time, cpu, prev, p.bytes, 48);
+}
+
+static void about(struct world *w, const struct event_class *class, int64_t time, int cpu, int pid,
+                  int32_t of, int32_t where)
+{
+    int32_t numbers[2] = {of, where};
+
+    put(w, class, time, cpu, pid, numbers, sizeof numbers);
+}
+
+static void lose(struct world *w, const struct origin *origin, int64_t since, int64_t time, int cpu)
+{
+    struct item item = {.kind = ITEM_LOSS,
+                        .time = time,
+                        .origin = origin,
+                        .lost = 1,
+                        .since = since,
+                        .cpu = cpu,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    assert_int_equal(states_put(&w->states, &item, 1), 0);
+}
+
+/* As "7 running 10-20@1": what is not complete has a '?' where nothing was seen. */
+static void expect_of(struct world *w, enum state_of of, const char *expected)
+{
+    char text[4096] = "";
+    size_t len = 0;
+
+    assert_int_equal(states_finish(&w->states), 0);
+    for (unsigned i = 0; i < w->n; i++) {
+        const struct state_interval *v = &w->intervals[i];
+
+        if (v->of == of)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s%d %s %s%d-%d%s",
+                                    len > 0 ? ", " : "", v->id, state_name(v->state),
+                                    v->begin_seen ? "" : "?", (int)v->begin, (int)v->end,
+                                    v->end_seen ? "" : "?");
+    }
+    assert_string_equal(text, expected);
+}
+
+static const struct state_counts *counts(const struct world *w)
+{
+    const struct origin *origin;
+
+    return states_counts(&w->states, 0, &origin);
+}
+
+/* ---- kernels ---- */
+
+static void test_threads(void **state)
+{
+    struct world *w = *state;
+
+    about(w, w->other, 1, 0, 0, 0, 0);
+    about(w, w->waking, 5, 0, 0, 7, 0);
+    about(w, w->wakeup, 6, 0, 0, 7, 0);
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 0x100, 8); /* preempted */
+    change(w, 30, 0, 8, 1, 7);
+    about(w, w->waking, 35, 0, 7, 8, 0);
+    change(w, 40, 0, 7, 2, 8);
+    change(w, 50, 0, 8, 0x20, 0); /* it is gone */
+    about(w, w->wakeup_new, 55, 0, 0, 8, 0);
+    change(w, 60, 0, 0, 0, 8);
+    change(w, 70, 0, 8, 0x80, 0); /* an idle worker */
+    about(w, w->other, 80, 0, 0, 0, 0);
+    expect_of(
+        w, STATE_OF_THREAD,
+        "7 woken 5-10, 7 running 10-20, 8 running 20-30, 7 preempted 20-30, 8 sleeping 30-35, "
+        "7 running 30-40, 8 woken 35-40, 8 running 40-50, 8 woken 55-60, 8 running 60-70, "
+        "7 uninterruptible 40-80?, 8 sleeping 70-80?");
+    assert_int_equal(counts(w)->contradictions, 0);
+    assert_int_equal(counts(w)->wakes, 2);
+    assert_int_equal(counts(w)->early_wakes, 0);
+    assert_string_equal(w->intervals[w->n - 1].name, "t8");
+}
+
+static void test_cpus(void **state)
+{
+    struct world *w = *state;
+
+    about(w, w->other, 1, 0, 0, 0, 0);
+    change(w, 10, 0, 0, 0, 7);
+    about(w, w->irq, 12, 0, 7, 0, 0);
+    about(w, w->irq, 13, 0, 7, 0, 0);
+    about(w, w->irq_end, 14, 0, 7, 0, 0);
+    about(w, w->irq_end, 15, 0, 7, 0, 0);
+    change(w, 20, 0, 7, 1, 0);
+    about(w, w->other, 30, 0, 0, 0, 0);
+    expect_of(w, STATE_OF_CPU,
+              "0 idle ?1-10, 0 running 10-12, 0 interrupt 12-15, 0 running 15-20, 0 idle 20-30?");
+}
+
+/* T2: the switch from idle to 7 is missing. */
+static void test_contradictions(void **state)
+{
+    struct world *w = *state;
+
+    about(w, w->other, 1, 0, 0, 0, 0);
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 1, 0);
+    about(w, w->other, 22, 0, 7, 0, 0); /* as while it switches */
+    about(w, w->other, 25, 0, 0, 0, 0);
+    about(w, w->waking, 30, 1, 9, 7, 0);
+    about(w, w->other, 40, 0, 7, 0, 0);
+    change(w, 50, 0, 7, 1, 0);
+    about(w, w->other, 60, 0, 0, 0, 0);
+    expect_of(w, STATE_OF_CPU,
+              "0 idle ?1-10, 0 running 10-20, 0 idle 20-25?, 0 unknown ?25-40?, 0 running ?40-50, "
+              "0 idle 50-60?, 1 running ?30-60?");
+    assert_int_equal(counts(w)->contradictions, 1);
+    assert_int_equal(states_cpu_contradictions(&w->states, 0, 0), 1);
+    assert_int_equal(counts(w)->contradicted, 1);
+    restart(w);
+    /* The same, and nothing says so before the next switch. */
+    about(w, w->other, 1, 0, 0, 0, 0);
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 1, 0);
+    about(w, w->waking, 30, 1, 9, 7, 0);
+    change(w, 50, 0, 7, 1, 0);
+    about(w, w->other, 60, 0, 0, 0, 0);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-20, 7 sleeping 20-30, 7 unknown ?30-50?, 7 sleeping 50-60?, "
+              "9 running ?30-60?");
+    restart(w);
+    /* A thread that runs on two CPUs, and one that nobody woke. */
+    change(w, 10, 0, 0, 0, 7);
+    about(w, w->other, 12, 0, 7, 0, 0);
+    change(w, 20, 1, 0, 0, 7);
+    about(w, w->waking, 21, 1, 7, 8, 1);
+    change(w, 25, 1, 7, 1, 8);
+    change(w, 30, 1, 8, 1, 7);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-12?, 7 running 20-25, 8 woken 21-25, 8 running 25-30, "
+              "7 unknown ?25-30?, 7 running 30-30?, 8 sleeping 30-30?");
+    assert_int_equal(counts(w)->contradictions, 1);
+    assert_int_equal(counts(w)->missing_wakes, 1);
+}
+
+/* A wake-up of a thread that still runs; the waker waits until it has left its CPU. */
+static void test_early_wake(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 10, 0, 0, 0, 7);
+    about(w, w->waking, 15, 1, 9, 7, 0);
+    change(w, 20, 0, 7, 1, 0);
+    change(w, 30, 0, 0, 0, 7);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-20, 7 woken 20-30, 7 running 30-30?, 9 running ?15-30?");
+    assert_int_equal(counts(w)->early_wakes, 1);
+}
+
+/* T3. */
+static void test_losses(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 11, 1, 0, 0, 8);
+    about(w, w->waking, 15, 0, 7, 9, 1);
+    change(w, 20, 1, 8, 1, 9);
+    about(w, w->waking, 21, 1, 9, 8, 1);
+    change(w, 25, 0, 7, 1, 0);
+    about(w, w->waking, 27, 1, 9, 10, 0);
+    lose(w, w->kernel, 25, 30, 0);
+    about(w, w->waking, 32, 1, 9, 7, 1);
+    change(w, 40, 1, 9, 0, 7); /* 8 is unknown: it may have run on CPU 0 */
+    change(w, 45, 1, 7, 1, 10);
+    change(w, 50, 1, 10, 1, 8);
+    expect_of(w, STATE_OF_THREAD,
+              "8 running 11-20, 9 woken 15-20, 8 sleeping 20-21, 7 running 10-25, 7 unknown "
+              "?25-32?, 9 running 20-40, 7 woken 32-40, 7 running 40-45, 10 unknown ?27-45?, "
+              "10 running 45-50, 8 unknown ?21-50?, 7 sleeping 45-50?, 8 running 50-50?, "
+              "9 preempted 40-50?, 10 sleeping 50-50?");
+    restart(w);
+    /* What ended while CPU 0 lost events is taken back when that is known. */
+    change(w, 10, 0, 0, 0, 7);
+    about(w, w->waking, 15, 1, 9, 8, 1);
+    change(w, 20, 1, 9, 1, 8);
+    lose(w, w->kernel, 12, 30, 0);
+    expect_of(w, STATE_OF_THREAD,
+              "9 running ?15-20, 8 unknown ?15-20?, 7 running 10-12?, 9 unknown ?20-20?, "
+              "8 running 20-20?");
+    assert_int_equal(counts(w)->lost, 1);
+}
+
+static void test_exec(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 10, 0, 0, 0, 8);
+    about(w, w->exec, 20, 0, 7, 7, 8);
+    change(w, 30, 0, 7, 1, 0);
+    expect_of(w, STATE_OF_THREAD, "8 running 10-20, 7 running ?20-30, 7 sleeping 30-30?");
+    assert_int_equal(counts(w)->contradictions, 0);
+}
+
+/* T5. */
+static void test_many_threads(void **state)
+{
+    struct world *w = *state;
+
+    for (int i = 1; i <= 300000; i++)
+        about(w, w->waking, i, 0, 0, i, 0);
+    assert_int_equal(states_finish(&w->states), 0);
+    assert_int_equal(counts(w)->given_up, 300000 - STATES_THREADS_MAX);
+    assert_int_equal(counts(w)->open, 300000);
+    restart(w);
+    for (int i = 0; i < 100; i++)
+        about(w, w->waking, i, i * 1000, i + 1, i, i);
+    about(w, w->other, 200, INT32_MAX, 5, 0, 0);
+    about(w, w->other, 200, CPU_UNKNOWN, 5, 0, 0);
+    assert_int_equal(states_finish(&w->states), 0);
+}
+
+/* ---- Xen ---- */
+
+enum { RUN, WAIT, BLOCK, OFF };
+
+static void runstate(struct world *w, int64_t time, int cpu, unsigned domain, unsigned vcpu,
+                     int from, int to)
+{
+    uint16_t numbers[2] = {(uint16_t)vcpu, (uint16_t)domain};
+
+    put(w, w->runstates[from][to], time, cpu, PID_UNKNOWN, numbers, sizeof numbers);
+}
+
+static void test_vcpus(void **state)
+{
+    struct world *w = *state;
+
+    runstate(w, 10, 0, 0, 1, BLOCK, WAIT);
+    runstate(w, 20, 0, XEN_IDLE_DOMAIN, 0, RUN, WAIT);
+    runstate(w, 20, 0, 0, 1, WAIT, RUN);
+    runstate(w, 25, 0, 0, 1, RUN, RUN);
+    runstate(w, 30, 0, 0, 1, RUN, WAIT);
+    runstate(w, 30, 0, 0, 0, WAIT, RUN);
+    runstate(w, 40, 1, 0, 1, RUN, BLOCK); /* that it ran is missing */
+    runstate(w, 50, 0, 0, 0, RUN, BLOCK);
+    expect_of(w, STATE_OF_VCPU,
+              "1 woken 10-20, 1 running 20-30, 0 runnable ?10-30, 1 unknown ?30-40?, "
+              "0 running 30-50, 1 sleeping 40-50?, 0 sleeping 50-50?");
+    assert_int_equal(counts(w)->contradictions, 1);
+    restart(w);
+    runstate(w, 10, 0, 3, 0, BLOCK, WAIT);
+    runstate(w, 20, 1, 3, 1, BLOCK, BLOCK);
+    runstate(w, 20, 0, 3, 0, WAIT, RUN);
+    runstate(w, 30, 1, 3, 1, BLOCK, WAIT);
+    runstate(w, 40, 1, 3, 1, WAIT, RUN);
+    runstate(w, 50, 1, 3, 1, RUN, BLOCK);
+    lose(w, w->xen, 55, 60, 1);
+    runstate(w, 70, 1, 3, 1, BLOCK, WAIT);
+    runstate(w, 80, 0, 3, 0, RUN, WAIT);
+    runstate(w, 90, 0, 3, 0, WAIT, RUN);
+    expect_of(w, STATE_OF_DOMAIN,
+              "3 partial contention 10-20, 3 partial run 20-30, 3 concurrency hazard 30-40, "
+              "3 full run 40-50, 3 full contention ?80-90");
+}
+
+/* ---- against a simulation that knows the truth ---- */
+
+#define SIM_CPUS 3
+#define SIM_THREADS 12
+#define TRUTHS_MAX 100000
+
+struct truth {
+    int id;
+    enum state state;
+    int64_t begin, end;
+};
+
+struct sim_thread {
+    enum state state;
+    int64_t since;
+    bool known; /* since an event in the trace */
+    bool race;  /* woken while it goes to sleep */
+};
+
+struct sim {
+    struct sim_thread threads[SIM_THREADS + 1];
+    int runs[SIM_CPUS];
+    int64_t cpu_since[SIM_CPUS];
+    bool losing[SIM_CPUS];
+    int64_t last[SIM_CPUS]; /* event that came through */
+    struct truth *truths;
+    unsigned n_truths;
+};
+
+static int by_truth(const void *a, const void *b)
+{
+    const struct truth *x = a, *y = b;
+
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    if (x->end != y->end)
+        return x->end < y->end ? -1 : 1;
+    return (int)x->state - (int)y->state;
+}
+
+static void sim_set(struct sim *sim, int id, enum state state, int64_t time)
+{
+    struct sim_thread *thread = &sim->threads[id];
+
+    if (thread->known)
+        sim->truths[sim->n_truths++] = (struct truth){id, thread->state, thread->since, time};
+    assert_true(sim->n_truths < TRUTHS_MAX);
+    thread->state = state;
+    thread->since = time;
+    thread->known = true;
+}
+
+enum sim_mode { WHOLE, WITH_LOSSES, WITHOUT_IDLE_SWITCHES };
+
+/* Whether the event that comes now is in the trace. */
+static bool sim_comes(struct world *w, struct sim *sim, int cpu, int64_t time, enum sim_mode mode)
+{
+    if (mode == WITH_LOSSES && random_u64() % (sim->losing[cpu] ? 16 : 400) == 0)
+        sim->losing[cpu] = !sim->losing[cpu];
+    if (sim->losing[cpu])
+        return false;
+    if (sim->last[cpu] < 0) {
+        sim->last[cpu] = -sim->last[cpu];
+        lose(w, w->kernel, random_u64() % 2 ? sim->last[cpu] : TIME_UNKNOWN, time, cpu);
+    }
+    return true;
+}
+
+/* One event, at TIME. */
+static void sim_step(struct world *w, struct sim *sim, int64_t time, enum sim_mode mode)
+{
+    int cpu = (int)(random_u64() % SIM_CPUS);
+    int id = 1 + (int)(random_u64() % SIM_THREADS);
+    int was = sim->runs[cpu];
+    bool comes = sim_comes(w, sim, cpu, time, mode);
+    struct sim_thread *thread = &sim->threads[id];
+
+    switch (random_u64() % 5) {
+    case 0: /* switch */
+    case 1: {
+        int64_t prev_state = 0;
+
+        if (!state_waits(thread->state))
+            id = 0;
+        if (id == was)
+            return;
+        if (was > 0) {
+            static const int64_t states[] = {0, 0x100, 1, 1, 1, 2, 0x402};
+            enum state state = STATE_PREEMPTED;
+
+            prev_state = states[random_u64() % ARRAY_SIZE(states)];
+            if (prev_state & 3)
+                state = prev_state & 1 ? STATE_SLEEPING : STATE_UNINTERRUPTIBLE;
+            if (sim->threads[was].race && prev_state & 3)
+                state = STATE_WOKEN;
+            sim_set(sim, was, state, time);
+            sim->threads[was].race = false;
+        }
+        if (id > 0)
+            sim_set(sim, id, STATE_RUNNING, time);
+        sim->runs[cpu] = id;
+        if (mode == WITHOUT_IDLE_SWITCHES && cpu == 1 && was == 0)
+            return;
+        if (comes)
+            change(w, time, cpu, was, prev_state, id);
+        break;
+    }
+    case 2: /* wake */
+        if (thread->state == STATE_SLEEPING || thread->state == STATE_UNINTERRUPTIBLE)
+            sim_set(sim, id, STATE_WOKEN, time);
+        else if (thread->state == STATE_RUNNING && mode != WITHOUT_IDLE_SWITCHES &&
+                 random_u64() % 2)
+            thread->race = true;
+        else
+            return;
+        if (comes)
+            about(w, w->waking, time, cpu, was, id, 0);
+        break;
+    case 3: /* the thread ends, if it runs, and another one of its number begins */
+        if (was == 0 || random_u64() % 8)
+            return;
+        sim_set(sim, was, STATE_UNKNOWN, time);
+        sim->threads[was].known = false;
+        sim->threads[was].state = STATE_OFFLINE;
+        sim->threads[was].race = false;
+        sim->runs[cpu] = 0;
+        if (comes)
+            change(w, time, cpu, was, 0x10, 0);
+        break;
+    default:
+        if (thread->state == STATE_OFFLINE) {
+            thread->state = STATE_WOKEN;
+            thread->since = time;
+            thread->known = true;
+            if (comes)
+                about(w, w->wakeup_new, time, cpu, was, id, 0);
+        } else if (comes) {
+            about(w, w->other, time, cpu, was, 0, 0);
+        }
+        break;
+    }
+    if (comes)
+        sim->last[cpu] = time;
+    else if (sim->last[cpu] > 0)
+        sim->last[cpu] = -sim->last[cpu];
+}
+
+/* What is complete is true; and without losses, all that is true is found. */
+static void simulate(struct world *w, enum sim_mode mode)
+{
+    struct sim sim = {.truths = calloc(TRUTHS_MAX, sizeof *sim.truths)};
+    unsigned n = 0, n_waits = 0;
+
+    for (int i = 1; i <= SIM_THREADS; i++) {
+        sim.threads[i].state = i % 2 ? STATE_SLEEPING : STATE_WOKEN;
+        sim.threads[i].since = 0;
+    }
+    for (int i = 0; i < SIM_CPUS; i++) {
+        about(w, w->other, 1, i, 0, 0, 0);
+        sim.last[i] = 1;
+    }
+    for (int64_t time = 2; time < 20000; time++)
+        sim_step(w, &sim, time, mode);
+    for (int i = 0; i < SIM_CPUS; i++)
+        if (sim.last[i] < 0)
+            lose(w, w->kernel, -sim.last[i], 20000, i);
+    assert_int_equal(states_finish(&w->states), 0);
+    qsort(sim.truths, sim.n_truths, sizeof *sim.truths, by_truth);
+    for (unsigned i = 0; i < w->n; i++) {
+        const struct state_interval *v = &w->intervals[i];
+        struct truth truth = {v->id, v->state, v->begin, v->end};
+
+        if (v->of != STATE_OF_THREAD || !v->begin_seen || !v->end_seen)
+            continue;
+        n++;
+        n_waits += state_waits(v->state);
+        if (!bsearch(&truth, sim.truths, sim.n_truths, sizeof truth, by_truth))
+            fail_msg("%d was not %s from %d to %d (mode %d)", v->id, state_name(v->state),
+                     (int)v->begin, (int)v->end, (int)mode);
+    }
+    assert_true(n_waits > 100);
+    if (mode == WHOLE) {
+        unsigned same = 0;
+
+        /* What a thread is in when it first is seen may have begun before. */
+        for (unsigned i = 0; i < sim.n_truths; i++)
+            same += sim.truths[i].begin > 0;
+        assert_int_equal(n, same);
+        assert_int_equal(counts(w)->contradictions, 0);
+        assert_int_equal(counts(w)->missing_wakes, 0);
+    } else {
+        assert_true(n < sim.n_truths);
+    }
+    if (mode == WITHOUT_IDLE_SWITCHES)
+        assert_true(counts(w)->contradictions > 100);
+    if (mode == WITH_LOSSES)
+        assert_true(counts(w)->lost > 10);
+    free(sim.truths);
+}
+
+/* T1. */
+static void expect_order(const struct world *w)
+{
+    int64_t ends[4][64] = {{0}};
+
+    for (unsigned i = 0; i < w->n; i++) {
+        const struct state_interval *v = &w->intervals[i];
+
+        assert_true(v->id < 64);
+        assert_true(v->begin >= ends[v->of][v->id]);
+        ends[v->of][v->id] = v->end;
+    }
+}
+
+static void test_simulation(void **state)
+{
+    struct world *w = *state;
+
+    for (unsigned round = 0; round < 60; round++) {
+        restart(w);
+        simulate(w, (enum sim_mode)(round % 3));
+        expect_order(w);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(threads), TEST(cpus),         TEST(contradictions), TEST(early_wake), TEST(losses),
+        TEST(exec),    TEST(many_threads), TEST(vcpus),          TEST(simulation),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
