@@ -27,8 +27,9 @@
  *   16    a packet of progress of the right size: u8 length, bytes; the rest is 0
  *   17    a pair of clock readings, the same way
  *   18    the collector has given the guest a connection
+ *   19    pages, which no child sends to the collector: u8 CPU, u16 length, bytes
  */
-#define N_STEPS 19u
+#define N_STEPS 20u
 /* The lines that the collector prints at once about a guest, one more for each ten seconds of a run, and what it prints
  * at the end. */
 #define MESSAGES_MAX 80u
@@ -75,7 +76,7 @@ static void read_answers(int channel)
     unsigned n;
 
     while ((r = guest_packet_receive(channel, &packet, fds, &n)) > 0) {
-        if (packet.kind != PACKET_FILE || n > 1 || (n == 1) != (packet.error == 0))
+        if (packet.head.kind != PACKET_FILE || n > 1 || (n == 1) != (packet.head.error == 0))
             abort();
         if (n == 1)
             close(fds[0]);
@@ -134,20 +135,22 @@ static void send_step(struct bytes *bytes, struct guest *guest, int channel)
         return;
     }
     memset(packet.bytes, 0, 256);
-    packet.kind = step == 16 ? PACKET_PROGRESS : step == 17 ? PACKET_PAIR : step;
-    packet.cpu = step <= 13 ? take(bytes, 1) : 0;
-    packet.cpu = packet.cpu == 255 ? UINT32_MAX : packet.cpu;
-    packet.error = step <= 13 ? (int8_t)take(bytes, 1) : 0;
-    if (step <= 13)
-        packet.size = (uint32_t)take_bytes(bytes, 2, packet.bytes, sizeof packet.bytes);
-    else
+    packet.head = (struct guest_packet_head){.kind = step};
+    if (step <= 13 || step == 19) {
+        packet.head.cpu = take(bytes, 1);
+        packet.head.cpu = packet.head.cpu == 255 ? UINT32_MAX : packet.head.cpu;
+        packet.head.error = step <= 13 ? (int8_t)take(bytes, 1) : 0;
+        packet.head.size = (uint32_t)take_bytes(bytes, 2, packet.bytes, sizeof packet.bytes);
+    } else {
         take_bytes(bytes, 1, packet.bytes, size);
+        packet.head.size = size;
+    }
     if (step > 13)
-        packet.size = size;
-    if (guest->store.parent >= 0 && packet.kind == PACKET_FILE_BEGIN &&
-        !is_inside(packet.bytes, packet.size))
+        packet.head.kind = step == 16 ? PACKET_PROGRESS : step == 17 ? PACKET_PAIR : PACKET_PAGES;
+    if (guest->store.parent >= 0 && packet.head.kind == PACKET_FILE_BEGIN &&
+        !is_inside(packet.bytes, packet.head.size))
         return;
-    send_bytes(channel, &packet, HEAD + packet.size, false);
+    send_bytes(channel, &packet, HEAD + packet.head.size, false);
 }
 
 static void check_guest(const struct guest *guest)

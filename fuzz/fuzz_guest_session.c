@@ -6,7 +6,6 @@
 #include "base/macro.h"
 #include "bytes.h"
 #include "record/agent/guest_session.h"
-#include "record/agent/guest_store.h"
 #include "tracedir/tracefs_copy.h"
 
 /* The host's session with a guest that says anything. The first byte is what is asked of it; then come
@@ -23,83 +22,97 @@
 
 struct seen {
     struct guest_session session;
+    struct kernel_sink sink;
+    uint64_t offsets[PROTO_CPUS_MAX];
     bool in_file;
     uint64_t bytes;
     uint64_t max_size;
 };
 
-static int file_begin(void *owner, const char *path, struct error *error)
+static struct seen *seen_of(struct kernel_sink *sink)
 {
-    struct seen *seen = owner;
+    return container_of(sink, struct seen, sink);
+}
 
+static int file_begin(struct kernel_sink *sink, const char *path, size_t len, struct error *error)
+{
     (void)error;
-    (void)tracefs_copy_has(path, strlen(path));
-    seen->in_file = true;
+    (void)tracefs_copy_has(path, len);
+    seen_of(sink)->in_file = true;
     return 0;
 }
 
-static int file_put(void *owner, const void *p, size_t size, struct error *error)
+static int file_put(struct kernel_sink *sink, const void *p, size_t size, struct error *error)
 {
-    const struct seen *seen = owner;
-
     (void)error;
-    if (!seen->in_file || size == 0)
+    if (!seen_of(sink)->in_file || size == 0)
         abort();
     free(memcpy(malloc(size), p, size));
     return 0;
 }
 
-static int file_end(void *owner, struct error *error)
+static int file_end(struct kernel_sink *sink, struct error *error)
 {
-    struct seen *seen = owner;
-
     (void)error;
-    if (!seen->in_file)
+    if (!seen_of(sink)->in_file)
         abort();
-    seen->in_file = false;
+    seen_of(sink)->in_file = false;
     return 0;
 }
 
-static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
-                 bool missed, struct error *error)
+static int pages(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *p,
+                 size_t size, struct error *error)
 {
-    struct seen *seen = owner;
+    struct seen *seen = seen_of(sink);
+    uint32_t page_size = seen->session.page_size;
 
     (void)error;
-    if (cpu >= PROTO_CPUS_MAX || size == 0 || size % page_size != 0 || page_size < 64)
+    if (cpu >= PROTO_CPUS_MAX || size == 0 || page_size < 64 || size % page_size != 0)
         abort();
+    if (offset != seen->offsets[cpu])
+        abort();
+    seen->offsets[cpu] += size;
     seen->bytes += size;
     if (seen->max_size && seen->bytes > seen->max_size)
         abort();
-    memcpy(seen->session.scratch, p, page_size);
-    if (missed)
-        guest_page_mark_missed(seen->session.scratch, seen->session.big_endian,
-                               seen->session.long_size);
+    free(memcpy(malloc(size), p, size));
     return 0;
 }
 
-static void fact(void *owner, const char *name, const char *value)
+static int fact(struct kernel_sink *sink, const char *name, const char *value, struct error *error)
 {
-    (void)owner;
+    (void)sink;
+    (void)error;
     if (strlen(name) >= 512 || strlen(value) >= 256)
         abort();
-}
-
-static void pair(void *owner, const struct guest_pair *made)
-{
-    (void)owner;
-    if (made->error_ns > UINT64_C(60000000000))
-        abort();
-}
-
-static int part(void *owner, struct error *error)
-{
-    (void)owner;
-    (void)error;
     return 0;
 }
 
-static const struct guest_ops ops = {file_begin, file_put, file_end, pages, fact, pair, part};
+static int pair(struct kernel_sink *sink, const struct guest_pair *made, struct error *error)
+{
+    (void)sink;
+    (void)error;
+    if (made->error_ns > UINT64_C(60000000000))
+        abort();
+    return 0;
+}
+
+static int boot(struct kernel_sink *sink, struct error *error)
+{
+    (void)error;
+    memset(seen_of(sink)->offsets, 0, sizeof seen_of(sink)->offsets);
+    return 0;
+}
+
+static const struct kernel_sink_ops ops = {
+    .file_begin = file_begin,
+    .file_put = file_put,
+    .file_end = file_end,
+    .pages = pages,
+    .fact = fact,
+    .pair = pair,
+    .boot = boot,
+};
 
 static int receive(struct seen *seen, const uint8_t *p, size_t size, uint64_t now)
 {
@@ -133,12 +146,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .key = how & 1 ? "key" : NULL,
                                   .key_size = 3,
                                   .max_size = how & 2 ? 1000 : 0};
-    struct seen seen = {.max_size = wishes.max_size};
+    struct seen seen = {.sink = {.ops = &ops}, .max_size = wishes.max_size};
     uint64_t now = UINT64_C(1000000000), number = 0, next = 0;
     bool deaf = false;
     int r = 0;
 
-    if (guest_session_init(&seen.session, &wishes, &ops, &seen) < 0)
+    if (guest_session_init(&seen.session, &wishes, &seen.sink) < 0)
         abort();
     guest_session_connected(&seen.session, nonce, now);
     while (bytes.next < bytes.end && seen.session.state != GUEST_OVER) {

@@ -1,42 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the collector and its confined child (record/agent/guest_child.h) say to each other: packets over a
- * socket pair of type SOCK_SEQPACKET, with descriptors where one is handed over. The collector believes
- * the child no more than it believes the guest. */
+/* The packets between the confined child that talks to a guest's agent (record/agent/guest_child.h), the collector, which
+ * is its parent, and the live view (record/live/view.c), over socket pairs of type SOCK_SEQPACKET. The trace itself is the
+ * same packets for the collector and for the view: packet_sink_…() make them of what a kernel_sink is given, and
+ * guest_packet_deliver() gives them to one. Descriptors are passed from the collector to the child alone.
+ *
+ * The collector and the view trust the child no more than they trust the guest. */
 
 #include "record/agent/guest_session.h"
+#include "record/agent/kernel_sink.h"
 
 enum guest_packet_kind {
-    /* Of the child. */
-    PACKET_FILE_BEGIN = 1, /* bytes: a path. No answer; what is wrong with it ends the child */
+    /* The trace: from the child to the collector and to the view. */
+    PACKET_FILE_BEGIN = 1, /* bytes: a path. Not answered; an error of the file ends the child */
     PACKET_FILE_PUT,
     PACKET_FILE_END,
-    PACKET_PAGES,        /* wants the file for the pages of `cpu`; the answer is PACKET_FILE */
-    PACKET_BOOT,         /* another kernel: what follows goes into a new directory */
-    PACKET_FACT,         /* bytes: name, NUL, value */
-    PACKET_PAIR,         /* bytes: struct guest_pair */
+    /* From the child to the collector. */
+    PACKET_OPEN_PAGES, /* requests the file for the pages of `cpu`; the answer is PACKET_FILE */
+    /* The trace. */
+    PACKET_BOOT,
+    PACKET_FACT, /* bytes: name, NUL, value */
+    PACKET_PAIR, /* bytes: struct guest_pair */
+    /* From the child to the collector. */
     PACKET_PROGRESS,     /* bytes: struct guest_progress */
-    PACKET_DISCONNECTED, /* the connection is gone, or no use any more */
-    PACKET_END,          /* `error`; bytes: in words. The child ends */
-    /* Of the collector. */
+    PACKET_DISCONNECTED, /* the connection is lost, or was given up */
+    PACKET_END,          /* `error`; bytes: its message. The child exits */
+    /* From the collector to the child. */
     PACKET_FILE,       /* `error`, or a descriptor */
     PACKET_CONNECTION, /* one descriptor, or two: to read from and to write to */
     PACKET_STOP,
+    /* The trace, to the view alone: the child writes pages into their files itself. */
+    PACKET_PAGES, /* of `cpu`, at `offset`. Without bytes: all before `offset` that did not come is missing */
 };
 
 #define GUEST_PACKET_MAX 32768u
 
-/* What is said of a guest that was never heard of. */
+/* The error of a guest from whose agent nothing came. */
 #define GUEST_NO_AGENT                                                                   \
     "no agent has answered: start strata-agent in the guest, best when it boots (man 8 " \
     "strata-agent)"
 
-struct guest_packet {
+struct guest_packet_head {
     uint32_t kind;
     int32_t error;
     uint32_t cpu;
     uint32_t size; /* of the bytes */
+    uint64_t offset;
+};
+
+struct guest_packet {
+    struct guest_packet_head head;
     uint8_t bytes[GUEST_PACKET_MAX];
 };
 
@@ -49,19 +63,40 @@ struct guest_progress {
     uint64_t first, last; /* of this kernel's events' times; 0: none */
     uint64_t waited_ns;   /* from START to the first page, or 0 */
     uint64_t stopped_ns;  /* from STOP to STOPPED, or 0 */
-    uint64_t unshown;     /* bytes of pages that who shows them had no time for */
+    uint64_t unshown;     /* bytes of pages for which the stream to the live view had no room */
     bool full;
     bool ran;      /* it was traced on this connection, if only for a moment */
-    bool said_bye; /* all came, as the agent ended by itself */
+    bool said_bye; /* all has come, and the agent has exited */
 };
 
-/* Sends PACKET with N descriptors (0 to 2). -EAGAIN where SOCKET does not block and is full; -errno. */
-int guest_packet_send(int socket, const struct guest_packet *packet, const int *fds, unsigned n);
-/* The collector's side: the same, to a child that has to read what it is sent. -EPIPE: it does not, and descriptors pile
- * up on their way to it. */
-int guest_packet_send_to_child(int socket, const struct guest_packet *packet, const int *fds,
+/* Sends HEAD, its bytes at P, and N descriptors (0 to 2). -EAGAIN if SOCKET does not block and is full; -errno. */
+int guest_packet_send(int socket, const struct guest_packet_head *head, const void *p,
+                      const int *fds, unsigned n);
+/* The same without bytes, from the collector to a child. -EPIPE: the child does not read what it is sent, so that
+ * descriptors would pile up. */
+int guest_packet_send_to_child(int socket, const struct guest_packet_head *head, const int *fds,
                                unsigned n);
-/* 1: one came, with *ret_n descriptors; 0: the other end is gone; -EAGAIN; -EBADMSG: an invalid packet. RET_FDS NULL:
- * a packet with descriptors is invalid, and none of them is received. */
+/* 1: a packet came, with *ret_n descriptors; 0: the other end is closed; -EAGAIN; -EBADMSG: an invalid packet. RET_FDS
+ * NULL: a packet with descriptors is invalid, and none of them is received. */
 int guest_packet_receive(int socket, struct guest_packet *ret_packet, int ret_fds[2],
                          unsigned *ret_n);
+
+/* Gives a packet of the trace to SINK, and returns what that returns. -EBADMSG: it is not a valid packet of the trace.
+ * Changes a byte of the packet. */
+int guest_packet_deliver(struct guest_packet *packet, struct kernel_sink *sink,
+                         struct error *error);
+
+/* A kernel_sink that makes packets. Its operations may be those below; boots and pages have more to do. */
+struct packet_sink {
+    struct kernel_sink sink;
+    int (*send)(struct packet_sink *sink, const struct guest_packet_head *head, const void *p);
+};
+
+int packet_sink_file_begin(struct kernel_sink *sink, const char *path, size_t len,
+                           struct error *error);
+int packet_sink_file_put(struct kernel_sink *sink, const void *p, size_t size, struct error *error);
+int packet_sink_file_end(struct kernel_sink *sink, struct error *error);
+int packet_sink_fact(struct kernel_sink *sink, const char *name, const char *value,
+                     struct error *error);
+int packet_sink_pair(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error);
+int packet_sink_boot(struct kernel_sink *sink, struct error *error);

@@ -33,7 +33,7 @@
 
 struct child {
     struct guest_session session;
-    struct guest_packet packet; /* to send */
+    struct packet_sink collector; /* … and after it `live` */
     int channel;
     int in, out;  /* the connection; may be the same; -1: none */
     bool is_deaf; /* the other end takes nothing any more; what it had sent is still to be read */
@@ -51,14 +51,11 @@ struct child {
     uint64_t stop_at; /* ns */
 };
 
-/* Without the collector there is nothing to do, and nobody to tell. */
-static void say(struct child *child, enum guest_packet_kind kind, const void *p, size_t size)
+/* Without the collector there is nothing to do, and nobody to report to. */
+static void send_packet(const struct child *child, const struct guest_packet_head *head,
+                        const void *p)
 {
-    child->packet.kind = kind;
-    child->packet.size = (uint32_t)size;
-    if (size > 0)
-        memcpy(child->packet.bytes, p, size);
-    if (guest_packet_send(child->channel, &child->packet, NULL, 0) < 0)
+    if (guest_packet_send(child->channel, head, p, NULL, 0) < 0)
         _exit(1);
 }
 
@@ -102,7 +99,10 @@ static void tell_progress(struct child *child, uint64_t now)
                                                                    : PROGRESS_EVERY_BUSY);
     child->progress_bytes = progress.bytes;
     child->progress_state = session->state;
-    say(child, PACKET_PROGRESS, &progress, sizeof progress);
+    send_packet(
+        child,
+        &(struct guest_packet_head){.kind = PACKET_PROGRESS, .size = (uint32_t)sizeof progress},
+        &progress);
 }
 
 static void connect_to(struct child *child, const int *fds, unsigned n, uint64_t now)
@@ -129,7 +129,7 @@ static int listen_to(struct child *child, bool wanted, struct error *error)
 
         if (r <= 0)
             _exit(1);
-        switch (packet.kind) {
+        switch (packet.head.kind) {
         case PACKET_CONNECTION:
             if (n > 0)
                 connect_to(child, fds, n, clock_ns(CLOCK_MONOTONIC));
@@ -138,8 +138,8 @@ static int listen_to(struct child *child, bool wanted, struct error *error)
         case PACKET_FILE:
             if (wanted)
                 return n > 0 ? fds[0]
-                             : error_set(error, packet.error, NULL, "cannot make a file: %s",
-                                         strerror(-packet.error));
+                             : error_set(error, packet.head.error, NULL, "cannot make a file: %s",
+                                         strerror(-packet.head.error));
             break;
         default: break;
         }
@@ -148,59 +148,23 @@ static int listen_to(struct child *child, bool wanted, struct error *error)
     }
 }
 
-static int file_begin(void *owner, const char *path, struct error *error)
-{
-    struct child *child = owner;
+/* ---- The trace's way to the collector, and into the files for pages ---- */
 
-    (void)error;
-    say(child, PACKET_FILE_BEGIN, path, strlen(path));
-    live_stream_put(&child->live, LIVE_FILE_BEGIN, path, strlen(path));
+static struct child *child_of(struct kernel_sink *sink)
+{
+    return container_of(sink, struct child, collector.sink);
+}
+
+static int send_trace(struct packet_sink *sink, const struct guest_packet_head *head, const void *p)
+{
+    send_packet(child_of(&sink->sink), head, p);
     return 0;
 }
 
-static int file_put(void *owner, const void *p, size_t size, struct error *error)
+/* The collector checks the path also where nothing is kept. */
+static int file_put(struct kernel_sink *sink, const void *p, size_t size, struct error *error)
 {
-    struct child *child = owner;
-    const uint8_t *bytes = p;
-
-    (void)error;
-    for (size_t at = 0, n; child->keeps && at < size; at += n) {
-        n = MIN(size - at, (size_t)GUEST_PACKET_MAX);
-        say(child, PACKET_FILE_PUT, bytes + at, n);
-    }
-    live_stream_put(&child->live, LIVE_FILE_PUT, p, size);
-    return 0;
-}
-
-static int file_end(void *owner, struct error *error)
-{
-    struct child *child = owner;
-
-    (void)error;
-    say(child, PACKET_FILE_END, NULL, 0);
-    live_stream_put(&child->live, LIVE_FILE_END, NULL, 0);
-    return 0;
-}
-
-static void fact(void *owner, const char *name, const char *value)
-{
-    struct child *child = owner;
-    char both[1024];
-    size_t n = strnlen(name, 255), m = strnlen(value, 255);
-
-    memcpy(both, name, n);
-    both[n] = '\0';
-    memcpy(both + n + 1, value, m);
-    say(child, PACKET_FACT, both, n + 1 + m);
-    live_stream_put(&child->live, LIVE_FACT, both, n + 1 + m);
-}
-
-static void pair(void *owner, const struct guest_pair *pair)
-{
-    struct child *child = owner;
-
-    say(child, PACKET_PAIR, pair, sizeof *pair);
-    live_stream_put(&child->live, LIVE_PAIR, pair, sizeof *pair);
+    return child_of(sink)->keeps ? packet_sink_file_put(sink, p, size, error) : 0;
 }
 
 static void close_pages(struct child *child, uint32_t cpu)
@@ -212,16 +176,13 @@ static void close_pages(struct child *child, uint32_t cpu)
     child->n_pages--;
 }
 
-static int part(void *owner, struct error *error)
+static int boot(struct kernel_sink *sink, struct error *error)
 {
-    struct child *child = owner;
+    struct child *child = child_of(sink);
 
-    (void)error;
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         close_pages(child, i);
-    say(child, PACKET_BOOT, NULL, 0);
-    live_stream_part(&child->live);
-    return 0;
+    return packet_sink_boot(sink, error);
 }
 
 /* Appends all SIZE bytes, or nothing of them. */
@@ -257,8 +218,7 @@ static int open_pages(struct child *child, uint32_t cpu, struct error *error)
         close_pages(child, child->next_victim);
         child->next_victim = (child->next_victim + 1) % PROTO_CPUS_MAX;
     }
-    child->packet.cpu = cpu;
-    say(child, PACKET_PAGES, NULL, 0);
+    send_packet(child, &(struct guest_packet_head){.kind = PACKET_OPEN_PAGES, .cpu = cpu}, NULL);
     fd = listen_to(child, true, error);
     if (fd < 0)
         return fd;
@@ -267,53 +227,35 @@ static int open_pages(struct child *child, uint32_t cpu, struct error *error)
     return 0;
 }
 
-/* Whole pages of a CPU to where they are to go: into its file, and to who shows them. */
-static int put_pages(struct child *child, uint32_t cpu, const uint8_t *p, size_t size,
-                     struct error *error)
+static int pages(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *p,
+                 size_t size, struct error *error)
 {
+    struct child *child = child_of(sink);
     int r = 0;
 
-    if (child->keeps && child->pages[cpu] < 0) {
-        r = open_pages(child, cpu, error);
-        if (r < 0)
-            return r;
-    }
-    if (child->keeps)
-        r = append_all(child->pages[cpu], p, size);
-    if (r < 0)
-        return error_set(error, r, NULL, "cannot write its pages: %s", strerror(-r));
-    live_stream_pages(&child->live, cpu, p, size);
-    return 0;
-}
-
-static int pages(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
-                 bool missed, struct error *error)
-{
-    struct child *child = owner;
-    int r = 0;
-
+    (void)offset;
     child->sent[cpu] = true;
-    if (missed) {
-        uint8_t *page = child->session.scratch;
-
-        memcpy(page, p, page_size);
-        guest_page_mark_missed(page, child->session.big_endian, child->session.long_size);
-        r = put_pages(child, cpu, page, page_size, error);
-        p += page_size;
-        size -= page_size;
-    }
-    return r < 0 || size == 0 ? r : put_pages(child, cpu, p, size, error);
+    if (!child->keeps)
+        return 0;
+    if (child->pages[cpu] < 0)
+        r = open_pages(child, cpu, error);
+    if (r < 0)
+        return r;
+    r = append_all(child->pages[cpu], p, size);
+    return r < 0 ? error_set(error, r, NULL, "cannot write its pages: %s", strerror(-r)) : 0;
 }
 
-static const struct guest_ops ops = {
-    .file_begin = file_begin,
+static const struct kernel_sink_ops collector_ops = {
+    .file_begin = packet_sink_file_begin,
     .file_put = file_put,
-    .file_end = file_end,
+    .file_end = packet_sink_file_end,
     .pages = pages,
-    .fact = fact,
-    .pair = pair,
-    .part = part,
+    .fact = packet_sink_fact,
+    .pair = packet_sink_pair,
+    .boot = boot,
 };
+
+/* ---- The connection ---- */
 
 /* Takes what is there. -ECONNRESET: the connection is gone. */
 static int take(struct child *child, struct error *error)
@@ -371,7 +313,7 @@ static int mend(struct child *child, int r, uint64_t now)
         if (child->session.state == GUEST_OVER)
             return 0; /* it closed right behind its BYE */
         tell_progress(child, now);
-        say(child, PACKET_DISCONNECTED, NULL, 0);
+        send_packet(child, &(struct guest_packet_head){.kind = PACKET_DISCONNECTED}, NULL);
         return 0;
     }
     return r;
@@ -383,10 +325,11 @@ static int wait_and_work(struct child *child, uint64_t next, struct error *error
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint64_t sleep = MIN(MAX(MIN(next, child->progress_next), now) - now, SECOND);
     struct timespec time = {.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
-    struct pollfd fds[4] = {{child->channel, POLLIN, 0},
-                            {child->in, POLLIN, 0},
-                            {-1, POLLOUT, 0},
-                            {live_stream_waits(&child->live) ? child->live.fd : -1, POLLOUT, 0}};
+    struct pollfd fds[4] = {
+        {child->channel, POLLIN, 0},
+        {child->in, POLLIN, 0},
+        {-1, POLLOUT, 0},
+        {live_stream_has_queued(&child->live) ? child->live.fd : -1, POLLOUT, 0}};
     int r = 0;
 
     (void)guest_session_pending(&child->session, &pending);
@@ -396,7 +339,7 @@ static int wait_and_work(struct child *child, uint64_t next, struct error *error
     if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) < 0)
         return errno == EINTR ? 0 : -errno;
     if (fds[3].revents)
-        live_stream_pump(&child->live);
+        live_stream_flush(&child->live);
     if (fds[0].revents)
         return listen_to(child, false, error);
     if (fds[2].revents)
@@ -469,18 +412,19 @@ static void run(int channel, const struct guest_child_options *options)
 {
     struct child *child = calloc(1, sizeof *child);
     struct error error = {0};
-    char text[sizeof error.what];
     int r;
 
     if (!child)
         _exit(1);
     child->channel = channel;
+    child->collector =
+        (struct packet_sink){{&collector_ops, live_stream_sink(&child->live)}, send_trace};
     child->keeps = options->keeps;
     child->max_pages = options->max_open - GUEST_CHILD_OPEN_MIN;
     child->in = child->out = -1;
     child->pages = malloc(PROTO_CPUS_MAX * sizeof *child->pages);
     if (!child->pages || limit(options) < 0 || live_stream_init(&child->live, options->live) < 0 ||
-        guest_session_init(&child->session, options->wishes, &ops, child) < 0)
+        guest_session_init(&child->session, options->wishes, &child->collector.sink) < 0)
         _exit(1);
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         child->pages[i] = -1;
@@ -499,11 +443,12 @@ static void run(int channel, const struct guest_child_options *options)
                                               : GUEST_NO_AGENT);
     live_stream_drain(&child->live, SHOW_TIMEOUT_MS);
     tell_progress(child, clock_ns(CLOCK_MONOTONIC));
-    child->packet.error = r;
     if (r < 0 && !error.what[0])
         error_set(&error, r, NULL, "%s", strerror(-r));
-    memcpy(text, error.what, sizeof text);
-    say(child, PACKET_END, text, strlen(text));
+    send_packet(child,
+                &(struct guest_packet_head){
+                    .kind = PACKET_END, .error = r, .size = (uint32_t)strlen(error.what)},
+                error.what);
     _exit(0);
 }
 

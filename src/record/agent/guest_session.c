@@ -16,9 +16,9 @@
 #define OUT_SIZE ((size_t)PROTO_HEADER_SIZE + PROTO_HOST_BODY_MAX)
 
 int guest_session_init(struct guest_session *session, const struct trace_config *wishes,
-                       const struct guest_ops *ops, void *owner)
+                       struct kernel_sink *sink)
 {
-    struct guest_session made = {.wishes = wishes, .ops = ops, .owner = owner};
+    struct guest_session made = {.wishes = wishes, .sink = sink};
 
     made.zstd = ZSTD_createDCtx();
     made.unpacked = malloc(PROTO_BODY_MAX);
@@ -123,10 +123,15 @@ void guest_session_apart(struct guest_session *session)
     proto_reader_reset(&session->reader);
 }
 
-static int start(struct guest_session *session, uint64_t now)
+static int start(struct guest_session *session, uint64_t now, struct error *error)
 {
+    int r;
+
     session->pings_left = 0;
-    guest_session_flush_pair(session); /* one before at least, and one behind: two tell a rate */
+    /* At least one pair before the events, and one after them: the rate needs two. */
+    r = guest_session_flush_pair(session, error);
+    if (r < 0)
+        return r;
     guest_session_wait_for(session, GUEST_STARTING, now, ANSWER_MAX);
     session->start_said = now;
     return guest_session_put_nothing(session, PROTO_START);
@@ -154,14 +159,15 @@ static int on_started(struct guest_session *session, const struct proto_frame *f
 }
 
 /* All that the agent had came, or never will. */
-static void end_pages(struct guest_session *session)
+static int end_pages(struct guest_session *session, struct error *error)
 {
-    guest_session_flush_pair(session);
     session->has_session = false;
     guest_session_count_tail(session);
+    return guest_session_flush_pair(session, error);
 }
 
-static int on_stopped(struct guest_session *session, const struct proto_frame *frame, uint64_t now)
+static int on_stopped(struct guest_session *session, const struct proto_frame *frame, uint64_t now,
+                      struct error *error)
 {
     uint64_t time;
     int r = proto_get_time(frame, &time);
@@ -171,26 +177,34 @@ static int on_stopped(struct guest_session *session, const struct proto_frame *f
     if (session->state != GUEST_STOPPING || session->in_file)
         return -EBADMSG;
     session->stopped_ns = now - session->stop_said;
-    end_pages(session);
+    r = end_pages(session, error);
+    if (r < 0)
+        return r;
     guest_session_ping_some(session, GUEST_AFTER, PINGS_AFTER, now);
     return 0;
 }
 
 /* The agent answers when it has left tracefs as it was; one that does not is not waited for long. */
-int guest_session_end(struct guest_session *session, uint64_t now)
+int guest_session_end(struct guest_session *session, uint64_t now, struct error *error)
 {
-    guest_session_flush_pair(session);
+    int r = guest_session_flush_pair(session, error);
+
+    if (r < 0)
+        return r;
     session->has_session = false;
     guest_session_wait_for(session, GUEST_BYE, now, BYE_MAX);
     return guest_session_put_nothing(session, PROTO_BYE);
 }
 
-static int on_bye(struct guest_session *session)
+static int on_bye(struct guest_session *session, struct error *error)
 {
     /* The agent ends before it was asked to, as when its guest shuts down: it sends what is left, then this.
      * Another one may come. */
     if (session->state == GUEST_RUNNING && session->has_session) {
-        end_pages(session);
+        int r = end_pages(session, error);
+
+        if (r < 0)
+            return r;
         session->said_bye = true;
     }
     if (session->state != GUEST_BYE)
@@ -233,12 +247,12 @@ static int on_frame(struct guest_session *session, const struct proto_frame *fra
     case PROTO_META: return guest_session_on_meta(session, frame, error);
     case PROTO_READY: return guest_session_on_ready(session, frame, now, error);
     case PROTO_STARTED: return on_started(session, frame, now);
-    case PROTO_STOPPED: return on_stopped(session, frame, now);
+    case PROTO_STOPPED: return on_stopped(session, frame, now, error);
     case PROTO_DATA: return guest_session_on_data(session, frame, error);
     case PROTO_STATUS: return guest_session_on_status(session, frame);
-    case PROTO_PONG: return guest_session_on_pong(session, frame, now);
+    case PROTO_PONG: return guest_session_on_pong(session, frame, now, error);
     case PROTO_FAILED: return on_failed(session, frame, now, error);
-    case PROTO_BYE: return on_bye(session);
+    case PROTO_BYE: return on_bye(session, error);
     default: return -EBADMSG;
     }
 }
@@ -364,15 +378,15 @@ static int step(struct guest_session *session, uint64_t now, struct error *error
     case GUEST_AUTH:
     case GUEST_SETUP:
         if (session->stop_wanted && !session->has_session)
-            return guest_session_end(session, now);
+            return guest_session_end(session, now, error);
         break;
     case GUEST_BEFORE:
         if (session->pings_left == 0 || !session->relatable || now >= session->deadline)
-            return start(session, now);
+            return start(session, now, error);
         return 0;
     case GUEST_AFTER:
         if (session->pings_left == 0 || !session->relatable || now >= session->deadline)
-            return guest_session_end(session, now);
+            return guest_session_end(session, now, error);
         return 0;
     case GUEST_RUNNING:
         if (session->stop_wanted)

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "proto/message.h"
+#include "record/agent/kernel_sink.h"
 
 struct ZSTD_DCtx_s;
 
@@ -30,31 +31,6 @@ enum guest_state {
     GUEST_AFTER,    /* relates the clocks once more */
     GUEST_BYE,      /* waits until the agent has cleaned up */
     GUEST_OVER,     /* came to its end */
-};
-
-/* A moment at which a guest's clock was related to the host's: when GUEST stood on the guest's, HOST_NS
- * stood on CLOCK_MONOTONIC of the host, give or take ERROR_NS. */
-struct guest_pair {
-    uint64_t host_ns, guest;
-    uint64_t error_ns;
-};
-
-/* What a session hands on. Strings are the guest's, of any bytes but NUL, ended by one. What returns
- * an errno ends the session with it. */
-struct guest_ops {
-    /* A file of its tracefs begins (one that was sent before: anew), goes on, ends. PATH is not
-     * checked. */
-    int (*file_begin)(void *owner, const char *path, struct error *error);
-    int (*file_put)(void *owner, const void *p, size_t size, struct error *error);
-    int (*file_end)(void *owner, struct error *error);
-    /* SIZE bytes of whole pages of one CPU; MISSED: some before them never came. An error stops the tracing; what comes
-     * until it has stopped is counted, and guest_session_failure() says what was wrong. */
-    int (*pages)(void *owner, uint32_t cpu, const uint8_t *p, size_t size, uint32_t page_size,
-                 bool missed, struct error *error);
-    void (*fact)(void *owner, const char *name, const char *value);
-    void (*pair)(void *owner, const struct guest_pair *pair);
-    /* The kernel that is talked to is not that of the pages before: a new part begins. */
-    int (*part)(void *owner, struct error *error);
 };
 
 struct guest_event {
@@ -81,6 +57,7 @@ struct guest_cpu {
     bool torn;                      /* what came before its next page ended at an unknown place */
     uint64_t next_page;             /* the number of the page that comes next */
     uint64_t pages, gaps;           /* that came; that did not */
+    uint64_t bytes;                 /* of the pages that were handed on, of this boot */
     uint64_t events;                /* in the pages that were handed on */
     uint64_t unwritten;             /* in those that were not, as there is no room */
     uint64_t lost;                  /* by what these pages say, in this session of the agent's */
@@ -105,12 +82,11 @@ struct guest_session {
     bool in_file;  /* a file is under way */
     bool doubtful; /* pieces of a file may have been lost: the next one's beginning is not known */
     const struct trace_config *wishes;
-    const struct guest_ops *ops;
-    void *owner;
+    struct kernel_sink *sink; /* an error of it ends the session */
     struct proto_reader reader;
     struct ZSTD_DCtx_s *zstd;
     uint8_t *unpacked; /* of PROTO_BODY_MAX bytes */
-    uint8_t *scratch;  /* the same, for whoever the pages are handed to */
+    uint8_t *scratch;  /* the same, for pages that are changed */
     uint8_t *out;      /* to be sent: out_sent … out_filled */
     size_t out_sent, out_filled;
     uint64_t sequence;
@@ -156,9 +132,9 @@ struct guest_session {
     uint64_t skipped_seen; /* of this connection's, those that were thought about */
 };
 
-/* -ENOMEM. */
+/* SINK is given the trace. WISHES and SINK are borrowed. -ENOMEM. */
 int guest_session_init(struct guest_session *session, const struct trace_config *wishes,
-                       const struct guest_ops *ops, void *owner);
+                       struct kernel_sink *sink);
 void guest_session_done(struct guest_session *session);
 
 /* A connection was made; NONCE is random. */

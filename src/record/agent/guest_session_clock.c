@@ -33,17 +33,23 @@ void guest_session_ping(struct guest_session *session, uint64_t now)
     (void)guest_session_put(session, &out, PROTO_PING);
 }
 
-void guest_session_flush_pair(struct guest_session *session)
+int guest_session_flush_pair(struct guest_session *session, struct error *error)
 {
-    if (session->has_best)
-        session->ops->pair(session->owner, &session->best);
+    bool has_best = session->has_best;
+
     session->has_best = false;
+    return has_best ? kernel_sink_pair(session->sink, &session->best, error) : 0;
 }
 
-static void keep_fastest(struct guest_session *session, const struct guest_pair *pair, uint64_t now)
+static int keep_fastest(struct guest_session *session, const struct guest_pair *pair, uint64_t now,
+                        struct error *error)
 {
-    if (session->has_best && now - session->best_since >= PAIR_EVERY)
-        guest_session_flush_pair(session);
+    if (session->has_best && now - session->best_since >= PAIR_EVERY) {
+        int r = guest_session_flush_pair(session, error);
+
+        if (r < 0)
+            return r;
+    }
     if (!session->has_best) {
         session->best_since = now;
         session->pings = 0;
@@ -52,12 +58,13 @@ static void keep_fastest(struct guest_session *session, const struct guest_pair 
     } else if (pair->error_ns < session->best.error_ns) {
         session->best = *pair;
     }
+    return 0;
 }
 
 /* What the guest's clock showed while it held the ping lies between sending and receiving, whatever way
  * the time was lost on: the middle of both is wrong by half the round trip at most. */
 int guest_session_on_pong(struct guest_session *session, const struct proto_frame *frame,
-                          uint64_t now)
+                          uint64_t now, struct error *error)
 {
     struct proto_pong pong;
     int r = proto_get_pong(frame, &pong);
@@ -80,7 +87,9 @@ int guest_session_on_pong(struct guest_session *session, const struct proto_fram
             .error_ns = (now - session->ping_sent + 1) / 2,
         };
 
-        keep_fastest(session, &pair, now);
+        r = keep_fastest(session, &pair, now, error);
+        if (r < 0)
+            return r;
     }
     session->pings++;
     good = !session->has_best || session->best.error_ns <= PAIR_GOOD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a guest tells of itself: the files of its tracefs, which come in pieces, and facts. */
+/* What a guest sends about itself: files of its tracefs, which come in pieces, and facts. */
 #include <string.h>
 
 #include "base/macro.h"
@@ -16,13 +16,13 @@ void guest_session_copy_text(char *buf, size_t size, const struct proto_text *te
     buf[n] = '\0';
 }
 
-void guest_session_tell(struct guest_session *session, const char *name,
-                        const struct proto_text *text)
+int guest_session_put_fact(struct guest_session *session, const char *name,
+                           const struct proto_text *text, struct error *error)
 {
     char value[256];
 
     guest_session_copy_text(value, sizeof value, text);
-    session->ops->fact(session->owner, name, value);
+    return kernel_sink_fact(session->sink, name, value, error);
 }
 
 static int file_begin(struct guest_session *session, const struct proto_meta_piece *meta,
@@ -37,9 +37,10 @@ static int file_begin(struct guest_session *session, const struct proto_meta_pie
     if (session->state == GUEST_SETUP && ++session->n_files > FILES_MAX)
         return error_set(error, -E2BIG, NULL, "it sends more than %u files", FILES_MAX);
     if (meta->kind == PROTO_META_FILE)
-        return session->ops->file_begin(session->owner, session->file_path, error);
+        return kernel_sink_file_begin(session->sink, session->file_path, strlen(session->file_path),
+                                      error);
     if (meta->kind == PROTO_META_KALLSYMS)
-        return session->ops->file_begin(session->owner, "kallsyms", error);
+        return kernel_sink_file_begin(session->sink, "kallsyms", strlen("kallsyms"), error);
     return 0;
 }
 
@@ -78,14 +79,13 @@ int guest_session_on_meta(struct guest_session *session, const struct proto_fram
         memcpy(session->fact + session->fact_len, meta.p, n);
         session->fact_len += n;
     } else if (meta.size > 0) {
-        r = session->ops->file_put(session->owner, meta.p, meta.size, error);
+        r = kernel_sink_file_put(session->sink, meta.p, meta.size, error);
     }
     if (r < 0 || !meta.last)
         return r;
     session->in_file = false;
     if (meta.kind != PROTO_META_FACT)
-        return session->ops->file_end(session->owner, error);
+        return kernel_sink_file_end(session->sink, error);
     session->fact[session->fact_len] = '\0';
-    session->ops->fact(session->owner, session->file_path, session->fact);
-    return 0;
+    return kernel_sink_fact(session->sink, session->file_path, session->fact, error);
 }

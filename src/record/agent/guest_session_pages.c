@@ -69,12 +69,20 @@ static void leave_out(struct guest_session *session, const struct proto_data *da
     count_events(session, cpu, data->pages, data->size, false);
 }
 
+/* MISSED: pages before these are missing, which the first page then says. */
 static void hand_on(struct guest_session *session, const struct proto_data *data, bool missed)
 {
     struct guest_cpu *cpu = &session->cpus[data->cpu];
+    const uint8_t *pages = data->pages;
     struct error error = {0};
-    int r = session->ops->pages(session->owner, data->cpu, data->pages, data->size,
-                                session->page_size, missed, &error);
+    int r;
+
+    if (missed) {
+        memcpy(session->scratch, pages, data->size);
+        guest_page_mark_missed(session->scratch, session->big_endian, session->long_size);
+        pages = session->scratch;
+    }
+    r = kernel_sink_pages(session->sink, data->cpu, cpu->bytes, pages, data->size, &error);
 
     /* At once: behind a later START the first page is no answer to it. */
     if (session->waited_ns == 0)
@@ -86,6 +94,7 @@ static void hand_on(struct guest_session *session, const struct proto_data *data
         return;
     }
     session->bytes += data->size;
+    cpu->bytes += data->size;
     cpu->pages += data->size / session->page_size;
     count_events(session, cpu, data->pages, data->size, true);
 }

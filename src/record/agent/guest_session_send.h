@@ -25,8 +25,8 @@ int guest_session_put_nothing(struct guest_session *session, enum proto_type typ
 /* STATE begins NOW, and its answer comes in LONGEST at most. */
 void guest_session_wait_for(struct guest_session *session, enum guest_state state, uint64_t now,
                             uint64_t longest);
-/* All is over: the agent is told. */
-int guest_session_end(struct guest_session *session, uint64_t now);
+/* Sends BYE, which the agent answers. */
+int guest_session_end(struct guest_session *session, uint64_t now, struct error *error);
 
 /* How it comes about (guest_session_setup.c). These, and what else answers a frame, return 0, -EBADMSG where the frame
  * is not what it may be, and other errors as guest_session_received(). */
@@ -46,16 +46,15 @@ void guest_session_ping(struct guest_session *session, uint64_t now);
 void guest_session_ping_some(struct guest_session *session, enum guest_state state, unsigned n,
                              uint64_t now);
 int guest_session_on_pong(struct guest_session *session, const struct proto_frame *frame,
-                          uint64_t now);
+                          uint64_t now, struct error *error);
 /* Hands on the fastest pair so far, if there is one. */
-void guest_session_flush_pair(struct guest_session *session);
+int guest_session_flush_pair(struct guest_session *session, struct error *error);
 
-/* What the guest tells of itself (guest_session_meta.c). */
+/* What the guest sends about itself (guest_session_meta.c). */
 int guest_session_on_meta(struct guest_session *session, const struct proto_frame *frame,
                           struct error *error);
-/* Hands on a fact. */
-void guest_session_tell(struct guest_session *session, const char *name,
-                        const struct proto_text *text);
+int guest_session_put_fact(struct guest_session *session, const char *name,
+                           const struct proto_text *text, struct error *error);
 /* TEXT, as a string of SIZE - 1 bytes at most. */
 void guest_session_copy_text(char *buf, size_t size, const struct proto_text *text);
 

@@ -86,7 +86,7 @@ int guest_session_go_on(struct guest_session *session, uint64_t now, struct erro
         memcmp(session->session, session->agent_session, sizeof session->session) == 0)
         return resume(session, now);
     if (session->stop_wanted)
-        return guest_session_end(session, now);
+        return guest_session_end(session, now, error);
     return set_up(session, now, error);
 }
 
@@ -123,25 +123,31 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
                          hello.version);
     guest_session_copy_text(boot_id, sizeof boot_id, &hello.boot_id);
     if (session->parted && strcmp(boot_id, session->boot_id) != 0) {
-        guest_session_flush_pair(session);
-        r = session->ops->part(session->owner, error);
+        r = guest_session_flush_pair(session, error);
+        if (r >= 0)
+            r = kernel_sink_boot(session->sink, error);
         if (r < 0)
             return r;
         session->has_session = false;
         session->parted = false;
         session->first = session->last = 0;
         for (uint32_t i = 0; i < session->n_cpus; i++)
-            session->cpus[i].pages = 0;
+            session->cpus[i].pages = session->cpus[i].bytes = 0;
     }
     memcpy(session->boot_id, boot_id, sizeof boot_id);
     memcpy(session->agent_nonce, hello.nonce, sizeof session->agent_nonce);
     memcpy(session->agent_session, hello.session, sizeof session->agent_session);
     session->big_endian = hello.big_endian;
     session->long_size = hello.long_size;
-    guest_session_tell(session, "agent", &hello.agent);
-    guest_session_tell(session, "release", &hello.release);
-    guest_session_tell(session, "machine", &hello.machine);
-    guest_session_tell(session, "boot_id", &hello.boot_id);
+    r = guest_session_put_fact(session, "agent", &hello.agent, error);
+    if (r >= 0)
+        r = guest_session_put_fact(session, "release", &hello.release, error);
+    if (r >= 0)
+        r = guest_session_put_fact(session, "machine", &hello.machine, error);
+    if (r >= 0)
+        r = guest_session_put_fact(session, "boot_id", &hello.boot_id, error);
+    if (r < 0)
+        return r;
     if (hello.needs_auth && !session->wishes->key)
         return error_set(error, -EACCES, NULL, "the agent requires a key; give its file by --key");
     return after_hello(session, now, error);
@@ -178,9 +184,12 @@ int guest_session_on_ready(struct guest_session *session, const struct proto_fra
         return -EBADMSG;
     session->page_size = ready.page_size;
     session->n_events = ready.n_events;
-    guest_session_tell(session, "clock", &ready.clock);
     snprintf(number, sizeof number, "%llu", (unsigned long long)ready.hz);
-    session->ops->fact(session->owner, "hz", number);
+    r = guest_session_put_fact(session, "clock", &ready.clock, error);
+    if (r >= 0)
+        r = kernel_sink_fact(session->sink, "hz", number, error);
+    if (r < 0)
+        return r;
     if (ready.n_events == 0)
         return error_set(error, -ENOENT, NULL, "its kernel has none of the events asked for");
     guest_session_forget_counts(session);

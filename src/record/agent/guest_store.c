@@ -143,10 +143,46 @@ int guest_store_part(struct guest_store *store, struct error *error)
     return 0;
 }
 
+static struct guest_store *store_of(struct kernel_sink *sink)
+{
+    return container_of(sink, struct guest_store, sink);
+}
+
+static int sink_file_begin(struct kernel_sink *sink, const char *path, size_t len,
+                           struct error *error)
+{
+    return guest_store_file_begin(store_of(sink), path, len, error);
+}
+
+static int sink_file_put(struct kernel_sink *sink, const void *p, size_t size, struct error *error)
+{
+    return guest_store_file_put(store_of(sink), p, size, error);
+}
+
+static int sink_file_end(struct kernel_sink *sink, struct error *error)
+{
+    return guest_store_file_end(store_of(sink), error);
+}
+
+static int sink_pages(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *p,
+                      size_t size, struct error *error)
+{
+    (void)offset;
+    return guest_store_put_pages(store_of(sink), cpu, p, size, error);
+}
+
+static const struct kernel_sink_ops sink_ops = {
+    .file_begin = sink_file_begin,
+    .file_put = sink_file_put,
+    .file_end = sink_file_end,
+    .pages = sink_pages,
+};
+
 int guest_store_open(int parent, const char *prefix, const char *name,
                      struct guest_store *ret_store, struct error *error)
 {
-    struct guest_store store = {.parent = parent,
+    struct guest_store store = {.sink = {.ops = &sink_ops},
+                                .parent = parent,
                                 .dir = -1,
                                 .file = -1,
                                 .pairs = -1,
@@ -248,8 +284,6 @@ int guest_store_file_begin(struct guest_store *store, const char *path, size_t l
                          (int)MIN(len, (size_t)100), path);
     memcpy(store->path, path, len);
     store->path[len] = '\0';
-    if (store->live)
-        live_stream_put(store->live, LIVE_FILE_BEGIN, path, len);
     store->is_open = true;
     if (store->parent < 0)
         return 0;
@@ -265,8 +299,6 @@ int guest_store_file_put(struct guest_store *store, const void *p, size_t size, 
 
     if (!store->is_open)
         return error_set(error, -EBADMSG, NULL, "it sends bytes of no file");
-    if (store->live)
-        live_stream_put(store->live, LIVE_FILE_PUT, p, size);
     if (store->file < 0)
         return 0;
     if (store->files_size + size > GUEST_FILES_SIZE_MAX)
@@ -282,8 +314,6 @@ int guest_store_file_end(struct guest_store *store, struct error *error)
 {
     int r = 0;
 
-    if (store->is_open && store->live)
-        live_stream_put(store->live, LIVE_FILE_END, NULL, 0);
     store->is_open = false;
     if (store->file < 0)
         return 0;
@@ -338,8 +368,6 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
 
     if (fd < 0 && fd != -ENODATA)
         return fd;
-    if (store->live)
-        live_stream_pages(store->live, cpu, p, size);
     r = fd < 0 ? 0 : write_all(fd, p, size);
     return r < 0 ? error_set(error, r, "its pages", "cannot write it: %s", strerror(-r)) : 0;
 }

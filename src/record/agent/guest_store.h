@@ -7,15 +7,15 @@
 
 #include "base/error.h"
 #include "proto/message.h"
-#include "record/agent/live_stream.h"
+#include "record/agent/kernel_sink.h"
 
 struct guest_store {
-    int parent;               /* the trace's directory; borrowed; -1: nothing is kept … */
-    bool is_open;             /* … of the file that is under way either */
-    struct live_stream *live; /* what is put into files is shown, too; or NULL; borrowed */
-    char name[80];            /* "guest-NAME" */
-    unsigned parts_max;       /* guest_store_parts_max(), or GUEST_PARTS_MAX */
-    unsigned n_parts;         /* in directories of that name, and "guest-NAME.2", … */
+    struct kernel_sink sink; /* puts files and pages into the store */
+    int parent;              /* the trace's directory; borrowed; -1: nothing is kept … */
+    bool is_open;            /* … of the file that is under way either */
+    char name[80];           /* "guest-NAME" */
+    unsigned parts_max;      /* guest_store_parts_max(), or GUEST_PARTS_MAX */
+    unsigned n_parts;        /* in directories of that name, and "guest-NAME.2", … */
     int dir;
     int *pages;         /* by CPU: the file; or GUEST_PAGES_NONE, GUEST_PAGES_CLOSED */
     int file;           /* of the tree, under way; -1 */

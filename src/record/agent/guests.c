@@ -137,12 +137,12 @@ static void check_sizes(struct guests *guests, uint64_t now)
 static void step_old(struct guest *guest, const struct pollfd *fds, uint64_t now)
 {
     struct error error = {0};
-    int r = virtio_trace_guest_take(&guest->old, fds, &guest->store, now, &error);
+    int r = virtio_trace_guest_take(&guest->old, fds, &guest->store.sink, now, &error);
 
     guest->progress.bytes = guest->old.bytes;
     guest->progress.full = guest->old.full;
     guest->progress.n_cpus = guest->old.n;
-    live_stream_pump(&guest->live);
+    live_stream_flush(&guest->live);
     if (guest->old.full)
         virtio_trace_guest_stop(&guest->old, now);
     if (r < 0)
@@ -211,7 +211,7 @@ static uint64_t old_due_at(const struct guest *guest, uint64_t now)
 {
     uint64_t due = virtio_trace_guest_over_at(&guest->old);
 
-    return live_stream_waits(&guest->live) ? MIN(due, now + PUMP_EVERY) : due;
+    return live_stream_has_queued(&guest->live) ? MIN(due, now + PUMP_EVERY) : due;
 }
 
 unsigned guests_poll_size(const struct guests *guests)
@@ -261,7 +261,7 @@ bool guests_are_connected(const struct guests *guests)
 
 void guests_stop(struct guests *guests)
 {
-    struct guest_packet packet = {.kind = PACKET_STOP};
+    const struct guest_packet_head stop = {.kind = PACKET_STOP};
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
     if (guests->stopping)
@@ -273,7 +273,7 @@ void guests_stop(struct guests *guests)
 
         if (guest->plan.old)
             virtio_trace_guest_stop(&guest->old, now);
-        else if (!guest->ended && guest_packet_send_to_child(guest->channel, &packet, NULL, 0) < 0)
+        else if (!guest->ended && guest_packet_send_to_child(guest->channel, &stop, NULL, 0) < 0)
             guest_read_last_messages(guests, guest);
     }
 }

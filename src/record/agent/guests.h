@@ -11,6 +11,7 @@
 #include "record/agent/guest_child.h"
 #include "record/agent/guest_kvm.h"
 #include "record/agent/guest_store.h"
+#include "record/agent/live_stream.h"
 #include "record/agent/virtio_trace.h"
 #include "tracedir/manifest.h"
 

@@ -35,72 +35,16 @@ static void on_problem(const struct guests *guests, struct guest *guest, const c
         guest_tell(guests, guest, what);
 }
 
-static int on_pair(const struct guests *guests, struct guest *guest, const struct guest_pair *pair)
-{
-    char what[200];
-    int r = guests_clock_pair(guest, pair, guest_boot_pair, what, sizeof what);
-
-    warn(guests, guest, what);
-    return r;
-}
-
-static void add_fact(struct guests *guests, struct guest *guest, const char *name,
-                     const char *value)
-{
-    struct guest_boot *part = guest_boot(guest);
-    const struct {
-        const char *name;
-        char *to;
-        size_t size;
-    } facts[] = {
-        {"agent", part->agent, sizeof part->agent},
-        {"release", part->release, sizeof part->release},
-        {"machine", part->machine, sizeof part->machine},
-        {"boot_id", part->boot_id, sizeof part->boot_id},
-        {"clock", part->clock, sizeof part->clock},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
-        if (strcmp(facts[i].name, name) == 0)
-            snprintf(facts[i].to, facts[i].size, "%s", value);
-    if (strcmp(name, "clock") == 0) {
-        char what[400];
-
-        guests_clock_begin(guest, what, sizeof what);
-        warn(guests, guest, what);
-    } else if (strcmp(name, "hz") == 0) {
-        part->hz = strtoull(value, NULL, 10);
-    } else if (strcmp(name, "problem") == 0) {
-        on_problem(guests, guest, value);
-    }
-}
-
 static int hand_pages(struct guest *guest, uint32_t cpu, struct error *error)
 {
-    struct guest_packet packet = {.kind = PACKET_FILE};
+    struct guest_packet_head answer = {.kind = PACKET_FILE};
     int fd = guest_store_open_pages(&guest->store, cpu, error);
     int r;
 
-    packet.error = fd < 0 ? fd : 0;
-    r = guest_packet_send_to_child(guest->channel, &packet, &fd, fd < 0 ? 0 : 1);
+    answer.error = fd < 0 ? fd : 0;
+    r = guest_packet_send_to_child(guest->channel, &answer, &fd, fd < 0 ? 0 : 1);
     if (fd >= 0)
         close(fd);
-    return r;
-}
-
-static int new_part(struct guests *guests, struct guest *guest, struct error *error)
-{
-    int r;
-
-    guest_boot_end(guest);
-    r = guest_store_part(&guest->store, error);
-    if (r < 0)
-        return r;
-    r = guest_boot_begin(guest);
-    if (r >= 0)
-        r = guest_make_first(guest, error);
-    guests->written = false;
-    guest_tell(guests, guest, "guest rebooted; continuing in a new trace");
     return r;
 }
 
@@ -133,7 +77,7 @@ static int on_progress(struct guests *guests, struct guest *guest,
 {
     struct guest_progress progress;
 
-    if (packet->size != sizeof progress ||
+    if (packet->head.size != sizeof progress ||
         !is_bool(packet, offsetof(struct guest_progress, full)) ||
         !is_bool(packet, offsetof(struct guest_progress, ran)) ||
         !is_bool(packet, offsetof(struct guest_progress, said_bye)))
@@ -159,47 +103,134 @@ static int on_progress(struct guests *guests, struct guest *guest,
     return 0;
 }
 
-/* A file that the guest sends again at the end, as the names of its tasks, is no reason to end it. */
-static int on_file(const struct guests *guests, struct guest *guest, int r)
+/* ---- The trace that the child sends ---- */
+
+/* A packet of one guest's child. */
+struct delivery {
+    struct kernel_sink sink;
+    struct guests *guests;
+    struct guest *guest;
+};
+
+static struct delivery *delivery_of(struct kernel_sink *sink)
 {
+    return container_of(sink, struct delivery, sink);
+}
+
+/* A file that cannot be replaced, as the guest sends the names of its tasks again at the end, does not end the guest. */
+static int on_file(struct delivery *delivery, int r)
+{
+    struct guest *guest = delivery->guest;
     char what[sizeof guest->store.path + 80];
 
     if (r <= 0)
         return r;
     snprintf(what, sizeof what, "%s: no room on the disk for its later content", guest->store.path);
-    warn(guests, guest, what);
+    warn(delivery->guests, guest, what);
     return 0;
 }
+
+static int file_begin(struct kernel_sink *sink, const char *path, size_t len, struct error *error)
+{
+    struct delivery *delivery = delivery_of(sink);
+
+    return on_file(delivery, guest_store_file_begin(&delivery->guest->store, path, len, error));
+}
+
+static int file_put(struct kernel_sink *sink, const void *p, size_t size, struct error *error)
+{
+    struct delivery *delivery = delivery_of(sink);
+
+    return on_file(delivery, guest_store_file_put(&delivery->guest->store, p, size, error));
+}
+
+static int file_end(struct kernel_sink *sink, struct error *error)
+{
+    return guest_store_file_end(&delivery_of(sink)->guest->store, error);
+}
+
+static int fact(struct kernel_sink *sink, const char *name, const char *value, struct error *error)
+{
+    const struct delivery *delivery = delivery_of(sink);
+    struct guest *guest = delivery->guest;
+    struct guest_boot *boot = guest_boot(guest);
+    const struct {
+        const char *name;
+        char *to;
+        size_t size;
+    } facts[] = {
+        {"agent", boot->agent, sizeof boot->agent},
+        {"release", boot->release, sizeof boot->release},
+        {"machine", boot->machine, sizeof boot->machine},
+        {"boot_id", boot->boot_id, sizeof boot->boot_id},
+        {"clock", boot->clock, sizeof boot->clock},
+    };
+
+    (void)error;
+    for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+        if (strcmp(facts[i].name, name) == 0)
+            snprintf(facts[i].to, facts[i].size, "%s", value);
+    if (strcmp(name, "clock") == 0) {
+        char what[400];
+
+        guests_clock_begin(guest, what, sizeof what);
+        warn(delivery->guests, guest, what);
+    } else if (strcmp(name, "hz") == 0) {
+        boot->hz = strtoull(value, NULL, 10);
+    } else if (strcmp(name, "problem") == 0) {
+        on_problem(delivery->guests, guest, value);
+    }
+    return 0;
+}
+
+static int pair(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error)
+{
+    const struct delivery *delivery = delivery_of(sink);
+    char what[200];
+    int r = guests_clock_pair(delivery->guest, pair, guest_boot_pair, what, sizeof what);
+
+    (void)error;
+    warn(delivery->guests, delivery->guest, what);
+    return r;
+}
+
+static int boot(struct kernel_sink *sink, struct error *error)
+{
+    struct guests *guests = delivery_of(sink)->guests;
+    struct guest *guest = delivery_of(sink)->guest;
+    int r;
+
+    guest_boot_end(guest);
+    r = guest_store_part(&guest->store, error);
+    if (r < 0)
+        return r;
+    r = guest_boot_begin(guest);
+    if (r >= 0)
+        r = guest_make_first(guest, error);
+    guests->written = false;
+    guest_tell(guests, guest, "guest rebooted; continuing in a new trace");
+    return r;
+}
+
+/* Pages do not come this way: the child writes them into files that it is given. */
+static const struct kernel_sink_ops delivery_ops = {
+    .file_begin = file_begin,
+    .file_put = file_put,
+    .file_end = file_end,
+    .fact = fact,
+    .pair = pair,
+    .boot = boot,
+};
+
+/* ---- Packets ---- */
 
 static int on_packet(struct guests *guests, struct guest *guest, struct guest_packet *packet,
                      uint64_t now, struct error *error)
 {
-    const char *bytes = (const char *)packet->bytes;
-    const char *value;
-    struct guest_pair pair;
+    struct delivery delivery = {{&delivery_ops, NULL}, guests, guest};
 
-    switch (packet->kind) {
-    case PACKET_FILE_BEGIN:
-        return on_file(guests, guest,
-                       guest_store_file_begin(&guest->store, bytes, packet->size, error));
-    case PACKET_FILE_PUT:
-        return on_file(guests, guest,
-                       guest_store_file_put(&guest->store, bytes, packet->size, error));
-    case PACKET_FILE_END: return guest_store_file_end(&guest->store, error);
-    case PACKET_PAGES: return hand_pages(guest, packet->cpu, error);
-    case PACKET_BOOT: return new_part(guests, guest, error);
-    case PACKET_FACT:
-        value = memchr(bytes, 0, packet->size);
-        if (!value || packet->size >= sizeof packet->bytes)
-            return -EBADMSG;
-        packet->bytes[packet->size] = 0;
-        add_fact(guests, guest, bytes, value + 1);
-        return 0;
-    case PACKET_PAIR:
-        if (packet->size != sizeof pair)
-            return -EBADMSG;
-        memcpy(&pair, packet->bytes, sizeof pair);
-        return on_pair(guests, guest, &pair);
+    switch (packet->head.kind) {
+    case PACKET_OPEN_PAGES: return hand_pages(guest, packet->head.cpu, error);
     case PACKET_PROGRESS: return on_progress(guests, guest, packet);
     case PACKET_DISCONNECTED:
         /* Of a connection that it has: one that is being made is still ours. */
@@ -215,10 +246,10 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
         guest->retry_at = now + RETRY_FIRST;
         return 0;
     case PACKET_END:
-        packet->bytes[MIN(packet->size, sizeof packet->bytes - 1)] = 0;
-        guest_end(guest, packet->error, bytes);
+        packet->bytes[MIN(packet->head.size, sizeof packet->bytes - 1)] = 0;
+        guest_end(guest, packet->head.error, (const char *)packet->bytes);
         return 0;
-    default: return -EBADMSG;
+    default: return guest_packet_deliver(packet, &delivery.sink, error);
     }
 }
 

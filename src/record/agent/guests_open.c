@@ -49,9 +49,9 @@ static int open_old(struct guests *guests, struct guest *guest, struct error *er
 
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
-    guest->store.live = &guest->live;
+    guest->store.sink.next = live_stream_sink(&guest->live);
     if (guest->plan.tree)
-        r = virtio_trace_guest_copy_tree(guest->plan.tree, &guest->store, error);
+        r = virtio_trace_guest_copy_tree(guest->plan.tree, &guest->store.sink, error);
     if (r >= 0)
         r = virtio_trace_guest_open(guest->plan.old, guest->plan.cpus, guests->max_size,
                                     &guest->old, error);

@@ -4,20 +4,18 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/macro.h"
 #include "proto/message.h"
 
-/* Asked for; the kernel gives who is not root less. */
+/* Requested; the kernel gives less to a process that is not root's. */
 #define SOCKET_BYTES (4 << 20)
 
-struct live_message {
-    struct live_message *next;
-    struct live_head head;
-    size_t size;
+struct live_packet {
+    struct live_packet *next;
+    struct guest_packet_head head;
     uint8_t bytes[];
 };
 
@@ -32,196 +30,201 @@ int live_pair(int ret_ends[2])
     return 0;
 }
 
-int live_stream_init(struct live_stream *out, int fd)
+static void drop_first(struct live_stream *stream)
 {
-    *out = (struct live_stream){.fd = fd};
-    if (fd < 0)
-        return 0;
-    out->offsets = calloc(PROTO_CPUS_MAX, sizeof *out->offsets);
-    out->gaps = calloc(PROTO_CPUS_MAX, sizeof *out->gaps);
-    return out->offsets && out->gaps ? 0 : -ENOMEM;
+    struct live_packet *packet = stream->first;
+
+    stream->first = packet->next;
+    if (!stream->first)
+        stream->last = NULL;
+    stream->queued -= packet->head.size;
+    free(packet);
 }
 
-/* Takes the first message off the queue. */
-static void drop_first(struct live_stream *out)
+static void count_dropped(struct live_stream *stream, const struct guest_packet_head *head)
 {
-    struct live_message *message = out->first;
-
-    out->first = message->next;
-    if (!out->first)
-        out->last = NULL;
-    out->queued -= message->size;
-    free(message);
+    stream->unshown += head->size;
+    stream->gaps[head->cpu] = true;
 }
 
-/* Nothing that waits is going to be shown. */
-static void drop_all(struct live_stream *out)
+static void drop_all(struct live_stream *stream)
 {
-    while (out->first) {
-        if (out->first->head.kind == LIVE_PAGES) {
-            out->unshown += out->first->size;
-            out->gaps[out->first->head.cpu] = true;
-        }
-        drop_first(out);
+    while (stream->first) {
+        if (stream->first->head.kind == PACKET_PAGES)
+            count_dropped(stream, &stream->first->head);
+        drop_first(stream);
     }
 }
 
-static void hang_up(struct live_stream *out)
+static void hang_up(struct live_stream *stream)
 {
-    drop_all(out);
-    if (out->fd >= 0)
-        close(out->fd);
-    out->fd = -1;
+    drop_all(stream);
+    if (stream->fd >= 0)
+        close(stream->fd);
+    stream->fd = -1;
 }
 
-void live_stream_done(struct live_stream *out)
+/* 1: it was sent; 0: the socket is full; -1: the view has ended. */
+static int try_send(const struct live_stream *stream, const struct guest_packet_head *head,
+                    const void *p)
 {
-    hang_up(out);
-    free(TAKE_PTR(out->offsets));
-    free(TAKE_PTR(out->gaps));
-}
+    int r = guest_packet_send(stream->fd, head, p, NULL, 0);
 
-/* 1: it is sent; 0: the socket is full; -1: nobody is there. */
-static int try_send(const struct live_stream *out, const struct live_head *head, const void *p,
-                    size_t size)
-{
-    struct iovec iov[2] = {{(void *)(uintptr_t)head, sizeof *head}, {(void *)(uintptr_t)p, size}};
-    struct msghdr message = {.msg_iov = iov, .msg_iovlen = size ? 2 : 1};
-    ssize_t n;
-
-    do
-        n = sendmsg(out->fd, &message, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    if (n >= 0)
+    if (r == 0)
         return 1;
-    return errno == EAGAIN || errno == ENOBUFS ? 0 : -1;
+    return r == -EAGAIN || r == -ENOBUFS ? 0 : -1;
 }
 
-void live_stream_pump(struct live_stream *out)
+void live_stream_flush(struct live_stream *stream)
 {
-    while (live_stream_waits(out)) {
-        int r = try_send(out, &out->first->head, out->first->bytes, out->first->size);
+    while (live_stream_has_queued(stream)) {
+        int r = try_send(stream, &stream->first->head, stream->first->bytes);
 
         if (r < 0)
-            hang_up(out);
+            hang_up(stream);
         if (r <= 0)
             return;
-        drop_first(out);
+        drop_first(stream);
     }
 }
 
-/* False: it has no room, or there is no memory for it. */
-static bool queue(struct live_stream *out, const struct live_head *head, const void *p, size_t size)
+/* False: the queue has no room, or memory is out. */
+static bool queue(struct live_stream *stream, const struct guest_packet_head *head, const void *p)
 {
-    size_t most = head->kind == LIVE_PAGES ? LIVE_QUEUE_MAX : LIVE_FILES_QUEUE_MAX;
-    struct live_message *message;
+    size_t most = head->kind == PACKET_PAGES ? LIVE_QUEUE_MAX : LIVE_FILES_QUEUE_MAX;
+    struct live_packet *packet;
 
-    if (out->queued + size > most)
+    if (stream->queued + head->size > most)
         return false;
-    message = malloc(sizeof *message + size);
-    if (!message)
+    packet = malloc(sizeof *packet + head->size);
+    if (!packet)
         return false;
-    *message = (struct live_message){.head = *head, .size = size};
-    if (size)
-        memcpy(message->bytes, p, size);
-    if (out->last)
-        out->last->next = message;
+    *packet = (struct live_packet){.head = *head};
+    if (head->size)
+        memcpy(packet->bytes, p, head->size);
+    if (stream->last)
+        stream->last->next = packet;
     else
-        out->first = message;
-    out->last = message;
-    out->queued += size;
+        stream->first = packet;
+    stream->last = packet;
+    stream->queued += head->size;
     return true;
 }
 
-/* One message, behind those that wait. */
-static void put(struct live_stream *out, const struct live_head *head, const void *p, size_t size)
+/* Sends one packet, after those that are queued. The view's end is no error. */
+static int send_packet(struct packet_sink *sink, const struct guest_packet_head *head,
+                       const void *p)
 {
+    struct live_stream *stream = container_of(sink, struct live_stream, packets);
     int r = 0;
 
-    live_stream_pump(out);
-    if (out->fd >= 0 && !out->first) {
-        r = try_send(out, head, p, size);
+    live_stream_flush(stream);
+    if (stream->fd >= 0 && !stream->first) {
+        r = try_send(stream, head, p);
         if (r < 0)
-            hang_up(out);
+            hang_up(stream);
     }
-    if (out->fd < 0)
-        return;
-    if (r > 0 || queue(out, head, p, size)) {
-        if (head->kind == LIVE_PAGES)
-            out->gaps[head->cpu] = false;
-        return;
-    }
-    if (head->kind == LIVE_PAGES) {
-        out->unshown += size;
-        out->gaps[head->cpu] = true;
+    if (stream->fd < 0)
+        return 0;
+    if (r > 0 || queue(stream, head, p)) {
+        if (head->kind == PACKET_PAGES)
+            stream->gaps[head->cpu] = false;
+    } else if (head->kind == PACKET_PAGES) {
+        count_dropped(stream, head);
     } else {
-        hang_up(out); /* without it what follows would be shown wrongly */
+        hang_up(stream); /* without it what follows would be shown wrongly */
     }
+    return 0;
 }
 
-void live_stream_put(struct live_stream *out, enum live_kind kind, const void *p, size_t size)
+static int pages(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *p,
+                 size_t size, struct error *error)
 {
+    struct live_stream *stream = container_of(sink, struct live_stream, packets.sink);
     const uint8_t *bytes = p;
 
-    if (out->fd < 0)
-        return;
-    do {
-        struct live_head head = {.kind = kind};
-        size_t n = MIN(size, (size_t)LIVE_BYTES_MAX);
+    (void)error;
+    for (size_t at = 0; stream->fd >= 0 && at < size;) {
+        struct guest_packet_head head = {
+            .kind = PACKET_PAGES,
+            .cpu = cpu,
+            .size = (uint32_t)MIN(size - at, (size_t)GUEST_PACKET_MAX),
+            .offset = offset + at,
+        };
 
-        put(out, &head, bytes, n);
-        if (n == size)
-            break;
-        bytes += n;
-        size -= n;
-    } while (out->fd >= 0);
-}
-
-void live_stream_pages(struct live_stream *out, uint32_t cpu, const void *p, size_t size)
-{
-    const uint8_t *bytes = p;
-
-    for (size_t at = 0, n; out->fd >= 0 && at < size; at += n) {
-        struct live_head head = {LIVE_PAGES, cpu, out->offsets[cpu]};
-
-        n = MIN(size - at, (size_t)LIVE_BYTES_MAX);
-        out->offsets[cpu] += n;
-        put(out, &head, bytes + at, n);
+        at += head.size;
+        stream->offsets[cpu] = offset + at;
+        (void)send_packet(&stream->packets, &head, bytes + at - head.size);
     }
+    return 0;
 }
 
-void live_stream_part(struct live_stream *out)
+static int boot(struct kernel_sink *sink, struct error *error)
 {
-    if (out->fd < 0)
-        return;
-    memset(out->offsets, 0, PROTO_CPUS_MAX * sizeof *out->offsets);
-    memset(out->gaps, 0, PROTO_CPUS_MAX * sizeof *out->gaps);
-    live_stream_put(out, LIVE_BOOT, NULL, 0);
+    struct live_stream *stream = container_of(sink, struct live_stream, packets.sink);
+
+    if (stream->fd < 0)
+        return 0;
+    memset(stream->offsets, 0, PROTO_CPUS_MAX * sizeof *stream->offsets);
+    memset(stream->gaps, 0, PROTO_CPUS_MAX * sizeof *stream->gaps);
+    return packet_sink_boot(sink, error);
+}
+
+static const struct kernel_sink_ops ops = {
+    .file_begin = packet_sink_file_begin,
+    .file_put = packet_sink_file_put,
+    .file_end = packet_sink_file_end,
+    .pages = pages,
+    .fact = packet_sink_fact,
+    .pair = packet_sink_pair,
+    .boot = boot,
+};
+
+int live_stream_init(struct live_stream *stream, int fd)
+{
+    *stream =
+        (struct live_stream){.packets = {.sink = {.ops = &ops}, .send = send_packet}, .fd = fd};
+    if (fd < 0)
+        return 0;
+    stream->offsets = calloc(PROTO_CPUS_MAX, sizeof *stream->offsets);
+    stream->gaps = calloc(PROTO_CPUS_MAX, sizeof *stream->gaps);
+    return stream->offsets && stream->gaps ? 0 : -ENOMEM;
+}
+
+void live_stream_done(struct live_stream *stream)
+{
+    hang_up(stream);
+    free(TAKE_PTR(stream->offsets));
+    free(TAKE_PTR(stream->gaps));
 }
 
 /* False: nothing could be sent for MS. */
-static bool send_all(struct live_stream *out, unsigned ms)
+static bool send_all(struct live_stream *stream, unsigned ms)
 {
-    while (live_stream_waits(out)) {
-        struct pollfd fd = {out->fd, POLLOUT, 0};
+    while (live_stream_has_queued(stream)) {
+        struct pollfd fd = {stream->fd, POLLOUT, 0};
         struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
 
         if (ppoll(&fd, 1, &time, NULL) <= 0)
             return false;
-        live_stream_pump(out);
+        live_stream_flush(stream);
     }
     return true;
 }
 
-void live_stream_drain(struct live_stream *out, unsigned ms)
+void live_stream_drain(struct live_stream *stream, unsigned ms)
 {
-    bool takes = send_all(out, ms);
+    bool is_read = send_all(stream, ms);
 
-    drop_all(out);
-    for (uint32_t cpu = 0; out->fd >= 0 && cpu < PROTO_CPUS_MAX; cpu++)
-        if (out->gaps[cpu])
-            put(out, &(struct live_head){LIVE_PAGES, cpu, out->offsets[cpu]}, NULL, 0);
-    /* The last that was sent may just have filled the socket. */
-    (void)send_all(out, takes ? ms : 0);
-    drop_all(out);
+    drop_all(stream);
+    for (uint32_t cpu = 0; stream->fd >= 0 && cpu < PROTO_CPUS_MAX; cpu++)
+        if (stream->gaps[cpu]) {
+            struct guest_packet_head head = {
+                .kind = PACKET_PAGES, .cpu = cpu, .offset = stream->offsets[cpu]};
+
+            (void)send_packet(&stream->packets, &head, "");
+        }
+    /* The last packet may just have filled the socket. */
+    (void)send_all(stream, is_read ? ms : 0);
+    drop_all(stream);
 }

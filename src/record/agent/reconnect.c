@@ -14,8 +14,8 @@
 
 static int give_connection(struct guest *guest, const int *fds, unsigned n)
 {
-    struct guest_packet packet = {.kind = PACKET_CONNECTION};
-    int r = guest_packet_send_to_child(guest->channel, &packet, fds, n);
+    const struct guest_packet_head head = {.kind = PACKET_CONNECTION};
+    int r = guest_packet_send_to_child(guest->channel, &head, fds, n);
 
     for (unsigned i = 0; i < n; i++)
         close(fds[i]);

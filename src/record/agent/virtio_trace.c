@@ -156,7 +156,7 @@ void virtio_trace_guest_poll(const struct virtio_trace_guest *old, struct pollfd
 }
 
 static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *port,
-                     struct guest_store *store, uint64_t now, struct error *error)
+                     struct kernel_sink *sink, uint64_t now, struct error *error)
 {
     /* Each port has its turn. */
     for (unsigned i = 0; i < 8; i++) {
@@ -179,15 +179,16 @@ static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *p
             continue;
         }
         old->bytes += (uint64_t)n;
-        r = guest_store_put_pages(store, port->cpu, old->buf, (size_t)n, error);
+        r = kernel_sink_pages(sink, port->cpu, port->bytes, old->buf, (size_t)n, error);
         if (r < 0)
             return r;
+        port->bytes += (uint64_t)n;
     }
     return 0;
 }
 
 int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd *fds,
-                            struct guest_store *store, uint64_t now, struct error *error)
+                            struct kernel_sink *sink, uint64_t now, struct error *error)
 {
     int r = 0;
 
@@ -200,7 +201,7 @@ int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd 
     }
     for (unsigned i = 0; i < old->n && r >= 0; i++)
         if (fds[i + 1].revents && old->ports[i].in >= 0)
-            r = take_port(old, &old->ports[i], store, now, error);
+            r = take_port(old, &old->ports[i], sink, now, error);
     return r;
 }
 
@@ -232,7 +233,7 @@ bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t n
 
 /* The tree. Files of a tracefs say that they are empty, so they are read to their end. */
 
-static int copy_file(const char *tree, const char *path, struct guest_store *store, bool needed,
+static int copy_file(const char *tree, const char *path, struct kernel_sink *sink, bool needed,
                      struct error *error)
 {
     _cleanup_free_ char *full = NULL;
@@ -255,7 +256,7 @@ static int copy_file(const char *tree, const char *path, struct guest_store *sto
         return error_set(error, -EINVAL, full,
                          "not a regular file, as the files of tracefs are; copy it again");
     }
-    r = guest_store_file_begin(store, path, strlen(path), error);
+    r = kernel_sink_file_begin(sink, path, strlen(path), error);
     while (r >= 0) {
         ssize_t n = read(fd, buf, sizeof buf);
 
@@ -269,11 +270,11 @@ static int copy_file(const char *tree, const char *path, struct guest_store *sto
         if (total > PROTO_META_FILE_MAX)
             r = error_set(error, -EFBIG, full, "is larger than a file of a tracefs");
         else
-            r = guest_store_file_put(store, buf, (size_t)n, error);
+            r = kernel_sink_file_put(sink, buf, (size_t)n, error);
     }
     close(fd);
     if (r >= 0)
-        r = guest_store_file_end(store, error);
+        r = kernel_sink_file_end(sink, error);
     return r < 0 ? r : 0;
 }
 
@@ -288,7 +289,7 @@ static DIR *open_dir(const char *tree, const char *path)
     return opendir(full);
 }
 
-static int copy_system(const char *tree, const char *system, struct guest_store *store,
+static int copy_system(const char *tree, const char *system, struct kernel_sink *sink,
                        struct error *error)
 {
     _cleanup_free_ char *directory = NULL;
@@ -311,12 +312,12 @@ static int copy_system(const char *tree, const char *system, struct guest_store 
             return error_set(error, -ENOMEM, tree, "out of memory");
         }
         if (tracefs_copy_has(path, strlen(path)))
-            r = copy_file(tree, path, store, false, error);
+            r = copy_file(tree, path, sink, false, error);
     }
     return r;
 }
 
-int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, struct error *error)
+int virtio_trace_guest_copy_tree(const char *tree, struct kernel_sink *sink, struct error *error)
 {
     static const char *const files[] = {
         "events/header_event", "trace_clock",    "saved_cmdlines",
@@ -329,11 +330,11 @@ int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, st
     if (!dir)
         return error_set(error, -errno, tree, "is not a tracefs tree (a directory with events): %s",
                          strerror(errno));
-    r = copy_file(tree, "events/header_page", store, true, error);
+    r = copy_file(tree, "events/header_page", sink, true, error);
     for (size_t i = 0; i < ARRAY_SIZE(files) && r >= 0; i++)
-        r = copy_file(tree, files[i], store, false, error);
+        r = copy_file(tree, files[i], sink, false, error);
     while (r >= 0 && (entry = readdir(dir)))
         if (entry->d_name[0] != '.')
-            r = copy_system(tree, entry->d_name, store, error);
+            r = copy_system(tree, entry->d_name, sink, error);
     return r;
 }

@@ -9,11 +9,12 @@
 
 #include <poll.h>
 
-#include "record/agent/guest_store.h"
+#include "record/agent/kernel_sink.h"
 
 struct virtio_trace_port {
     int in, out; /* to read from, to write to; the same of a socket; -1: it is gone */
     uint32_t cpu;
+    uint64_t bytes; /* that came from it */
 };
 
 struct virtio_trace_guest {
@@ -35,14 +36,14 @@ void virtio_trace_guest_done(struct virtio_trace_guest *old);
 
 /* What to wait for: old->n + 1 of them. */
 void virtio_trace_guest_poll(const struct virtio_trace_guest *old, struct pollfd *fds);
-/* Takes what is there, and writes it into STORE. -errno with ERROR. */
+/* Reads what is there, and gives it to SINK. -errno with ERROR. */
 int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd *fds,
-                            struct guest_store *store, uint64_t now, struct error *error);
+                            struct kernel_sink *sink, uint64_t now, struct error *error);
 void virtio_trace_guest_stop(struct virtio_trace_guest *old, uint64_t now);
 /* When nothing more will come, if nothing comes until then, ns; UINT64_MAX: that is not known. */
 uint64_t virtio_trace_guest_over_at(const struct virtio_trace_guest *old);
 bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t now);
 
-/* Copies what decodes pages from the tracefs tree TREE (a copy of one, or a mounted one) into STORE. -errno with
+/* Gives SINK the files that are needed to decode pages, from the tracefs tree TREE (a copy, or a mounted one). -errno with
  * ERROR. */
-int virtio_trace_guest_copy_tree(const char *tree, struct guest_store *store, struct error *error);
+int virtio_trace_guest_copy_tree(const char *tree, struct kernel_sink *sink, struct error *error);

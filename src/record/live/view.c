@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,8 +13,7 @@
 #include "base/macro.h"
 #include "format/ftrace/live.h"
 #include "record/agent/confine.h"
-#include "record/agent/guest_session.h"
-#include "record/agent/live_stream.h"
+#include "record/agent/guest_channel.h"
 #include "timeline/clock_map.h"
 
 #define MS UINT64_C(1000000)
@@ -24,12 +22,14 @@
 #define RATE_TIMEOUT (2000 * MS)
 /* Pages of all kernels that wait here; with more, what is there is shown before more is taken. */
 #define HELD_MAX ((size_t)32 << 20)
-#define MESSAGES_AT_ONCE 64
+#define PACKETS_AT_ONCE 64
 #define ITEMS_AT_ONCE 4096
 #define FILE_MAX ((size_t)16 << 20)
 #define PAIRS_KEPT 32
 
 struct shown_kernel {
+    struct kernel_sink sink; /* puts what comes from the kernel's stream here */
+    struct live_view *view;
     const char *name;
     bool is_host;
     int fd; /* -1: nothing more comes */
@@ -62,7 +62,8 @@ struct live_view {
     int output;
     void (*report)(void *userdata, const char *text);
     void *userdata;
-    uint8_t message[sizeof(struct live_head) + LIVE_BYTES_MAX + 1];
+    uint64_t now; /* when the packet came that is handled */
+    struct guest_packet packet;
 };
 
 static enum layer layer_of(const struct shown_kernel *kernel)
@@ -92,13 +93,22 @@ static void forget_file(struct shown_kernel *kernel)
     kernel->path[0] = '\0';
 }
 
-static void file_put(struct shown_kernel *kernel, const uint8_t *p, size_t size)
+static struct shown_kernel *kernel_of(struct kernel_sink *sink)
 {
+    return container_of(sink, struct shown_kernel, sink);
+}
+
+/* A file that is too large, or that memory is too short for, is left out: events are shown without it. */
+static int file_put(struct kernel_sink *sink, const void *p, size_t size, struct error *error)
+{
+    struct shown_kernel *kernel = kernel_of(sink);
+
+    (void)error;
     if (!*kernel->path)
-        return;
+        return 0;
     if (kernel->len + size > FILE_MAX) {
         forget_file(kernel);
-        return;
+        return 0;
     }
     if (kernel->len + size + 1 > kernel->capacity) {
         size_t capacity = MAX(2 * kernel->capacity, kernel->len + size + 1);
@@ -106,7 +116,7 @@ static void file_put(struct shown_kernel *kernel, const uint8_t *p, size_t size)
 
         if (!bigger) {
             forget_file(kernel);
-            return;
+            return 0;
         }
         kernel->text = bigger;
         kernel->capacity = capacity;
@@ -114,35 +124,53 @@ static void file_put(struct shown_kernel *kernel, const uint8_t *p, size_t size)
     memcpy(kernel->text + kernel->len, p, size);
     kernel->len += size;
     kernel->text[kernel->len] = '\0';
+    return 0;
 }
 
-static void file_end(struct shown_kernel *kernel)
+static int file_begin(struct kernel_sink *sink, const char *path, size_t len, struct error *error)
 {
+    struct shown_kernel *kernel = kernel_of(sink);
+
+    forget_file(kernel);
+    if (len < sizeof kernel->path) {
+        memcpy(kernel->path, path, len);
+        kernel->path[len] = '\0';
+    }
+    return file_put(sink, "", 0, error); /* it may be empty */
+}
+
+static int file_end(struct kernel_sink *sink, struct error *error)
+{
+    struct shown_kernel *kernel = kernel_of(sink);
+
+    (void)error;
     if (kernel->text && kernel->live)
         (void)ftrace_live_file(kernel->live, kernel->path, TAKE_PTR(kernel->text), kernel->len);
     forget_file(kernel);
+    return 0;
 }
 
-/* What is left out here is shown without; a fact ends with a NUL. */
-static void fact(struct shown_kernel *kernel, const char *bytes, size_t size)
+static int fact(struct kernel_sink *sink, const char *name, const char *value, struct error *error)
 {
-    const char *value = memchr(bytes, 0, size);
-
-    if (value && strcmp(bytes, "hz") == 0)
-        kernel->hz = strtoull(value + 1, NULL, 10);
+    (void)error;
+    if (strcmp(name, "hz") == 0)
+        kernel_of(sink)->hz = strtoull(value, NULL, 10);
+    return 0;
 }
 
-/* Later times are told by the latest pairs. */
-static void add_pair(struct shown_kernel *kernel, const struct guest_pair *pair)
+/* Later times are converted by the latest pairs. */
+static int pair(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error)
 {
+    struct shown_kernel *kernel = kernel_of(sink);
     const struct clock_map_pair *last = &kernel->pairs[kernel->n_pairs ? kernel->n_pairs - 1 : 0];
     struct clock_map_pair added = {(int64_t)pair->host_ns, (int64_t)pair->guest,
                                    (int64_t)pair->error_ns};
     struct clock_map clock_map;
 
+    (void)error;
     if (MAX(MAX(pair->guest, pair->host_ns), pair->error_ns) > INT64_MAX / 2 ||
         (kernel->n_pairs > 0 && (added.ticks <= last->ticks || added.host_ns <= last->host_ns)))
-        return;
+        return 0;
     if (kernel->n_pairs == PAIRS_KEPT) {
         memmove(kernel->pairs, kernel->pairs + 1, (PAIRS_KEPT - 1) * sizeof *kernel->pairs);
         kernel->n_pairs--;
@@ -150,14 +178,17 @@ static void add_pair(struct shown_kernel *kernel, const struct guest_pair *pair)
     kernel->pairs[kernel->n_pairs++] = added;
     if (clock_map_of_pairs(kernel->pairs, kernel->n_pairs, kernel->name, kernel->hz, &clock_map,
                            NULL) < 0)
-        return;
+        return 0;
     clock_map_done(&kernel->clock_map);
     kernel->clock_map = clock_map;
+    return 0;
 }
 
-/* Another kernel is traced by that agent. */
-static int begin_part(struct live_view *view, struct shown_kernel *kernel)
+static int boot(struct kernel_sink *sink, struct error *error)
 {
+    struct shown_kernel *kernel = kernel_of(sink);
+
+    (void)error;
     kernel->live = ftrace_live_free(kernel->live);
     kernel->item = NULL;
     kernel->n_pairs = 0;
@@ -167,90 +198,77 @@ static int begin_part(struct live_view *view, struct shown_kernel *kernel)
     clock_map_done(&kernel->clock_map);
     kernel->clock_map = (struct clock_map){0};
     forget_file(kernel);
-    return ftrace_live_new(&view->catalogue, kernel->name, layer_of(kernel), &kernel->live);
+    return ftrace_live_new(&kernel->view->catalogue, kernel->name, layer_of(kernel), &kernel->live);
 }
 
-static int take_pages(struct live_view *view, struct shown_kernel *kernel,
-                      const struct live_head *head, const uint8_t *p, size_t size, uint64_t now)
+static int pages(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *p,
+                 size_t size, struct error *error)
 {
+    struct shown_kernel *kernel = kernel_of(sink);
+    const struct live_view *view = kernel->view;
     bool first = !ftrace_live_origin(kernel->live);
-    struct error error = {0};
     int r;
 
     if (kernel->broken)
         return 0;
     ftrace_live_set_hz(kernel->live, kernel->hz);
-    r = ftrace_live_pages(kernel->live, head->cpu, head->offset, p, size, now, &error);
+    r = ftrace_live_pages(kernel->live, cpu, offset, p, size, view->now, error);
     if (r == -ENOMEM)
         return r;
     if (r < 0) {
         kernel->broken = true;
-        report_now(view, "%s: its events cannot be printed: %s", kernel->name, error.what);
+        report_now(view, "%s: its events cannot be printed: %s", kernel->name, error->what);
     } else if (first && !ftrace_live_origin(kernel->live)) {
         return 0;
     } else if (first && view->n > 1 && kernel->clock_map.n) {
         kernel->in_host_time = true;
         ftrace_live_origin(kernel->live)->clock = (struct clock){"monotonic", NANOSECONDS};
     } else if (first && ftrace_live_origin(kernel->live)->clock.hz == 0 && kernel->n_pairs) {
-        kernel->rate_by = now + RATE_TIMEOUT;
+        kernel->rate_by = view->now + RATE_TIMEOUT;
     }
     return 0;
 }
 
-/* One message, whose SIZE bytes have a NUL behind them. */
-static int take_message(struct live_view *view, struct shown_kernel *kernel, size_t size,
-                        uint64_t now)
-{
-    const uint8_t *bytes = view->message + sizeof(struct live_head);
-    struct guest_pair pair;
-    struct live_head head;
+static const struct kernel_sink_ops kernel_ops = {
+    .file_begin = file_begin,
+    .file_put = file_put,
+    .file_end = file_end,
+    .pages = pages,
+    .fact = fact,
+    .pair = pair,
+    .boot = boot,
+};
 
-    if (size < sizeof head)
-        return 0;
-    memcpy(&head, view->message, sizeof head);
-    size -= sizeof head;
-    switch (head.kind) {
-    case LIVE_FILE_BEGIN:
-        forget_file(kernel);
-        if (size < sizeof kernel->path)
-            memcpy(kernel->path, bytes, size + 1);
-        file_put(kernel, bytes, 0); /* it may be empty */
-        return 0;
-    case LIVE_FILE_PUT: file_put(kernel, bytes, size); return 0;
-    case LIVE_FILE_END: file_end(kernel); return 0;
-    case LIVE_FACT: fact(kernel, (const char *)bytes, size); return 0;
-    case LIVE_PAIR:
-        if (size == sizeof pair) {
-            memcpy(&pair, bytes, sizeof pair);
-            add_pair(kernel, &pair);
-        }
-        return 0;
-    case LIVE_BOOT: return begin_part(view, kernel);
-    case LIVE_PAGES: return take_pages(view, kernel, &head, bytes, size, now);
-    default: return 0;
-    }
+static void end_kernel(struct shown_kernel *kernel)
+{
+    close(kernel->fd);
+    kernel->fd = -1;
+    ftrace_live_end(kernel->live);
 }
 
-static int listen_to(struct live_view *view, struct shown_kernel *kernel, uint64_t now)
+static int read_packets(struct live_view *view, struct shown_kernel *kernel, uint64_t now)
 {
-    for (unsigned i = 0; i < MESSAGES_AT_ONCE; i++) {
-        ssize_t n = recv(kernel->fd, view->message, sizeof view->message - 1, MSG_DONTWAIT);
-        int r;
+    view->now = now;
+    for (unsigned i = 0; i < PACKETS_AT_ONCE; i++) {
+        struct error error = {0};
+        int r = guest_packet_receive(kernel->fd, &view->packet, NULL, NULL);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
+        if (r == -EAGAIN)
             return 0;
-        if (n <= 0) {
-            close(kernel->fd);
-            kernel->fd = -1;
-            ftrace_live_end(kernel->live);
+        if (r > 0)
+            r = guest_packet_deliver(&view->packet, &kernel->sink, &error);
+        else if (r == 0)
+            r = -ECONNRESET;
+        if (r == -ENOMEM)
+            return r;
+        if (r == -EBADMSG)
+            report_now(view,
+                       "%s: later events cannot be printed: invalid data came from its process",
+                       kernel->name);
+        if (r < 0) {
+            end_kernel(kernel);
             return 0;
         }
-        view->message[n] = 0;
-        r = take_message(view, kernel, (size_t)n, now);
-        if (r < 0)
-            return r;
     }
     return 0;
 }
@@ -395,7 +413,7 @@ static int work(struct live_view *view)
         any = wait_for(view, next, fds);
         for (unsigned i = 0; any && i < view->n && r >= 0; i++)
             if (fds[i].revents)
-                r = listen_to(view, &view->kernels[i], clock_ns(CLOCK_MONOTONIC));
+                r = read_packets(view, &view->kernels[i], clock_ns(CLOCK_MONOTONIC));
     }
     text_flush(&view->out);
     return view->out.error ? view->out.error : r;
@@ -412,7 +430,7 @@ static int prepare(struct live_view *view, const struct live_viewer_settings *se
         info.layers |= 1u << layer_of(&view->kernels[i]);
     r = settings->open(settings->userdata, &info, &view->out, &view->sink);
     for (unsigned i = 0; r >= 0 && i < view->n; i++)
-        r = begin_part(view, &view->kernels[i]);
+        r = boot(&view->kernels[i].sink, NULL);
     return r;
 }
 
@@ -465,7 +483,9 @@ void live_view_run(const struct live_viewer_settings *settings, const int *fds, 
         view->report = report;
         view->userdata = userdata;
         for (unsigned i = 0; i < view->n; i++)
-            view->kernels[i] = (struct shown_kernel){.name = settings->kernels[i].name,
+            view->kernels[i] = (struct shown_kernel){.sink = {.ops = &kernel_ops},
+                                                     .view = view,
+                                                     .name = settings->kernels[i].name,
                                                      .is_host = settings->kernels[i].is_host,
                                                      .fd = fds[i]};
         r = run(view, settings, kept);

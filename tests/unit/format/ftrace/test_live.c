@@ -233,9 +233,9 @@ static void what_cannot_be_read_is_refused(void **state)
 
 /* The way there. */
 
-static unsigned receive(int fd, struct live_head *ret_head)
+static unsigned receive(int fd, struct guest_packet_head *ret_head)
 {
-    uint8_t bytes[sizeof *ret_head + LIVE_BYTES_MAX];
+    uint8_t bytes[sizeof *ret_head + GUEST_PACKET_MAX];
     ssize_t n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
 
     if (n <= 0)
@@ -244,11 +244,19 @@ static unsigned receive(int fd, struct live_head *ret_head)
     return (unsigned)n - (unsigned)sizeof *ret_head;
 }
 
+static void send_pages(struct live_stream *out, uint64_t *offset,
+                       const uint8_t bytes[static GUEST_PACKET_MAX])
+{
+    assert_int_equal(
+        kernel_sink_pages(live_stream_sink(out), 3, *offset, bytes, GUEST_PACKET_MAX, NULL), 0);
+    *offset += GUEST_PACKET_MAX;
+}
+
 static void who_sends_does_not_wait(void **state)
 {
-    static uint8_t bytes[LIVE_BYTES_MAX];
+    static uint8_t bytes[GUEST_PACKET_MAX];
     struct live_stream out;
-    struct live_head head;
+    struct guest_packet_head head;
     uint64_t got = 0, next = 0, sent = 0;
     unsigned gaps = 0, n;
     int ends[2];
@@ -256,49 +264,49 @@ static void who_sends_does_not_wait(void **state)
     (void)state;
     assert_int_equal(live_pair(ends), 0);
     assert_int_equal(live_stream_init(&out, ends[0]), 0);
-    live_stream_put(&out, LIVE_FILE_BEGIN, "x", 1);
-    for (; out.unshown < 1000000; sent += sizeof bytes)
-        live_stream_pages(&out, 3, bytes, sizeof bytes);
+    assert_int_equal(kernel_sink_file_begin(live_stream_sink(&out), "x", 1, NULL), 0);
+    while (out.unshown < 1000000)
+        send_pages(&out, &sent, bytes);
     assert_true(out.queued <= LIVE_QUEUE_MAX);
-    assert_true(live_stream_waits(&out));
+    assert_true(live_stream_has_queued(&out));
     /* Files are not left out. */
-    live_stream_put(&out, LIVE_FILE_PUT, bytes, sizeof bytes);
+    assert_int_equal(kernel_sink_file_put(live_stream_sink(&out), bytes, sizeof bytes, NULL), 0);
     assert_int_equal(receive(ends[1], &head), 1);
     for (unsigned i = 0; i < 10000; i++) {
         n = receive(ends[1], &head);
-        live_stream_pump(&out);
+        live_stream_flush(&out);
         if (n == UINT32_MAX)
             break;
-        if (head.kind != LIVE_PAGES)
+        if (head.kind != PACKET_PAGES)
             continue;
         assert_int_equal(head.cpu, 3);
         gaps += head.offset != next;
         next = head.offset + n;
         got += n;
     }
-    assert_false(live_stream_waits(&out));
+    assert_false(live_stream_has_queued(&out));
     assert_int_equal(got + out.unshown, sent);
     /* The end tells that the last of it did not come. */
     live_stream_drain(&out, 10);
     assert_int_equal(receive(ends[1], &head), 0);
-    assert_int_equal(head.kind, LIVE_PAGES);
+    assert_int_equal(head.kind, PACKET_PAGES);
     assert_int_equal(head.offset, sent);
     assert_true(gaps == 0 && next < sent);
 
     /* Nobody is there any more. */
     close(ends[1]);
-    live_stream_pages(&out, 3, bytes, sizeof bytes);
+    send_pages(&out, &sent, bytes);
     assert_int_equal(out.fd, -1);
-    live_stream_pages(&out, 3, bytes, sizeof bytes);
-    assert_false(live_stream_waits(&out));
+    send_pages(&out, &sent, bytes);
+    assert_false(live_stream_has_queued(&out));
     live_stream_done(&out);
 }
 
 static void the_end_tells_of_a_gap_through_a_full_socket(void **state)
 {
-    static uint8_t bytes[LIVE_BYTES_MAX];
+    static uint8_t bytes[GUEST_PACKET_MAX];
     struct live_stream out;
-    struct live_head head;
+    struct guest_packet_head head;
     uint64_t sent = 0;
     int ends[2], status;
     pid_t reader;
@@ -306,12 +314,12 @@ static void the_end_tells_of_a_gap_through_a_full_socket(void **state)
     (void)state;
     assert_int_equal(live_pair(ends), 0);
     assert_int_equal(live_stream_init(&out, ends[0]), 0);
-    for (; out.unshown == 0; sent += sizeof bytes)
-        live_stream_pages(&out, 3, bytes, sizeof bytes);
+    while (out.unshown == 0)
+        send_pages(&out, &sent, bytes);
     /* For each that is taken one more has room: in the end nothing waits, and the socket is full. */
-    while (live_stream_waits(&out)) {
+    while (live_stream_has_queued(&out)) {
         assert_int_equal(receive(ends[1], &head), sizeof bytes);
-        live_stream_pump(&out);
+        live_stream_flush(&out);
     }
     reader = fork();
     assert_true(reader >= 0);
@@ -324,7 +332,7 @@ static void the_end_tells_of_a_gap_through_a_full_socket(void **state)
             (void)poll(&fd, 1, -1);
             n = receive(ends[1], &head);
         } while (n != UINT32_MAX && n > 0);
-        _exit(n == 0 && head.kind == LIVE_PAGES && head.cpu == 3 && head.offset == sent ? 0 : 1);
+        _exit(n == 0 && head.kind == PACKET_PAGES && head.cpu == 3 && head.offset == sent ? 0 : 1);
     }
     close(ends[1]);
     live_stream_drain(&out, 60000);

@@ -66,9 +66,7 @@ static void send_packet(int channel, uint32_t kind, uint32_t cpu, const void *p,
 {
     static struct guest_packet packet;
 
-    packet.kind = kind;
-    packet.cpu = cpu;
-    packet.size = size;
+    packet.head = (struct guest_packet_head){.kind = kind, .cpu = cpu, .size = size};
     if (size > 0)
         memcpy(packet.bytes, p, size);
     send_bytes(channel, &packet, HEAD + size, 0);
@@ -86,9 +84,9 @@ static void send_fact(int channel, const char *name, const char *value)
 static void say_wrong_length(int channel)
 {
     static char bytes[100000];
-    uint32_t head[4] = {PACKET_PROGRESS, 0, 0, 17};
+    const struct guest_packet_head head = {.kind = PACKET_PROGRESS, .size = 17};
 
-    send_bytes(channel, head, sizeof head, 0);
+    send_bytes(channel, &head, sizeof head, 0);
     send_bytes(channel, bytes, sizeof bytes, 0);
 }
 
@@ -121,10 +119,10 @@ static void say_the_collectors(int channel)
 
 static void send_descriptors(int channel)
 {
-    const uint32_t head[4] = {PACKET_FILE_END, 0, 0, 0};
+    const struct guest_packet_head head = {.kind = PACKET_FILE_END};
 
     for (unsigned i = 0; i < 1000; i++)
-        send_bytes(channel, head, sizeof head, 1 + i % 200);
+        send_bytes(channel, &head, sizeof head, 1 + i % 200);
 }
 
 static void progress_is(int channel, size_t offset, uint8_t value)
@@ -153,12 +151,21 @@ static void progress_of_no_size(int channel)
 static void ask_for_files(int channel)
 {
     for (uint32_t i = 0; i < 100000; i++)
-        send_packet(channel, PACKET_PAGES, i % PROTO_CPUS_MAX, NULL, 0);
+        send_packet(channel, PACKET_OPEN_PAGES, i % PROTO_CPUS_MAX, NULL, 0);
 }
 
 static void ask_for_no_cpu(int channel)
 {
-    send_packet(channel, PACKET_PAGES, UINT32_MAX, NULL, 0);
+    send_packet(channel, PACKET_OPEN_PAGES, UINT32_MAX, NULL, 0);
+}
+
+/* They go into files that the process is given, and never through the collector. */
+static void send_pages(int channel)
+{
+    static const uint8_t page[4096];
+
+    for (uint32_t i = 0; i < 1000; i++)
+        send_packet(channel, PACKET_PAGES, i % 4, page, sizeof page);
 }
 
 static void ask_for_connections(int channel)
@@ -261,7 +268,8 @@ static void flap(int channel)
 
 static void end_well(int channel)
 {
-    struct guest_packet packet = {.kind = PACKET_END, .error = INT_MAX, .size = GUEST_PACKET_MAX};
+    struct guest_packet packet = {
+        .head = {.kind = PACKET_END, .error = INT_MAX, .size = GUEST_PACKET_MAX}};
 
     memset(packet.bytes, 'x', sizeof packet.bytes);
     send_bytes(channel, &packet, sizeof packet, 0);
@@ -269,9 +277,9 @@ static void end_well(int channel)
 
 static void end_badly(int channel)
 {
-    struct guest_packet packet = {.kind = PACKET_END, .error = INT_MIN};
+    const struct guest_packet_head head = {.kind = PACKET_END, .error = INT_MIN};
 
-    send_bytes(channel, &packet, HEAD, 0);
+    send_bytes(channel, &head, sizeof head, 0);
 }
 
 /* ---- The collector ---- */
@@ -361,6 +369,7 @@ static const struct attack attacks[] = {
     {"no size", progress_of_no_size, true, 200 * KIB},
     {"files", ask_for_files, true, 200 * KIB},
     {"no CPU", ask_for_no_cpu, true, 200 * KIB},
+    {"pages", send_pages, true, 200 * KIB},
     {"connections", ask_for_connections, true, 200 * KIB},
     {"parts", begin_parts, true, 2000 * KIB},
     {"many files", begin_files, true, 16000 * KIB},
