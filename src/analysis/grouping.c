@@ -10,7 +10,7 @@
 #include "event/program.h"
 #include "event/value.h"
 
-/* Of what has no such key; no scalar, and no string's number but by chance. */
+/* Stands for "no such key"; a scalar or the hash of a string is equal to it by chance only. */
 #define NO_NUMBER UINT64_C(0x6e6f206e756d6265)
 
 static const struct {
@@ -32,7 +32,8 @@ int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_g
         struct group_key key = {.kind = GROUP_BY_FIELD, .field = -1};
 
         if (len == 0)
-            return error_set(error, -EINVAL, NULL, "'%s' is no list of keys, KEY[,KEY...]", text);
+            return error_set(error, -EINVAL, NULL, "invalid keys '%s' (examples: irq, task,cpu)",
+                             text);
         if (grouping.n == GROUPING_KEYS)
             return error_set(error, -EINVAL, NULL, "rows have at most %u keys, '%s' has more",
                              GROUPING_KEYS, text);
@@ -182,4 +183,35 @@ void grouping_put(const struct grouping *grouping, unsigned i, const struct item
     case GROUP_BY_SOURCE: text_put_str(text, item->origin->path); break;
     case GROUP_BY_EVENT: text_put_str(text, item->class->name); break;
     }
+}
+
+bool grouping_is_number(const struct grouping *grouping, unsigned i)
+{
+    return grouping->keys[i].kind == GROUP_BY_CPU || grouping->keys[i].kind == GROUP_BY_PID;
+}
+
+bool grouping_value(const struct grouping *grouping, unsigned i, const struct item *item,
+                    int64_t *ret_value)
+{
+    const struct group_key *key = &grouping->keys[i];
+    struct value value;
+    int field;
+
+    switch (key->kind) {
+    case GROUP_BY_CPU: *ret_value = item->cpu; return item->cpu != CPU_UNKNOWN;
+    case GROUP_BY_PID: *ret_value = item->pid; return item->pid != PID_UNKNOWN;
+    case GROUP_BY_VCPU: *ret_value = item->vcpu; return item->vcpu != VCPU_UNKNOWN;
+    case GROUP_BY_FIELD: break;
+    case GROUP_BY_TASK:
+    case GROUP_BY_LAYER:
+    case GROUP_BY_SOURCE:
+    case GROUP_BY_EVENT: return false;
+    }
+    field = span_field(item->class, key->name);
+    if (field < 0 || item->class->fields[field].storage != STORE_SCALAR ||
+        item->class->fields[field].type == FIELD_FLOAT)
+        return false;
+    value = item_value(item, (unsigned)field);
+    *ret_value = (int64_t)value.u;
+    return value.present;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the rows of an analysis have in common: the keys of `--by KEY[,KEY…]`. Each is a field of the event that begins
- * a span, or one of the words
+/* What the events of a row have in common: the keys of `--by KEY[,KEY...]`. Each is a field of the event that begins a
+ * span, or one of the words
  *
- *     task cpu vcpu layer source event
+ *     task pid cpu vcpu layer source event
  *
- * An item has a number for each; two items are of one group where all their numbers are the same. How a group is
- * called, its first item tells. */
+ * An item has a number for each; items are in one group if all their numbers are equal. The first item of a group names
+ * it. */
+
+#include <stdbool.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -48,10 +50,15 @@ int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_g
 int grouping_check(const struct grouping *grouping, const struct catalogue *catalogue,
                    struct error *error);
 
-/* The numbers of ITEM's group; the same for all items of the group. A field that the event has not is a number of its
- * own. */
+/* The numbers of ITEM's group. All items without a field have the same number for it. */
 void grouping_numbers(struct grouping *grouping, const struct item *item, uint64_t *ret_numbers);
 
-/* What key I of ITEM is called. "-": it has none. */
+/* Puts the name of key I of ITEM; "-": it has none. */
 void grouping_put(const struct grouping *grouping, unsigned i, const struct item *item,
                   struct text *text);
+
+/* The value that the name of key I stands for: a CPU, a thread, an integer field. False: there is none. */
+bool grouping_value(const struct grouping *grouping, unsigned i, const struct item *item,
+                    int64_t *ret_value);
+/* True if the names of key I are decimal numbers. */
+bool grouping_is_number(const struct grouping *grouping, unsigned i);

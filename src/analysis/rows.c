@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PERIODS_MAX 100000
-
 int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every)
 {
     *rows = (struct rows){.n_keys = n_keys,
                           .slowest_max = slowest_max,
                           .every = every,
-                          .first = TIME_UNKNOWN,
+                          .periods_begin = TIME_UNKNOWN,
                           .text = TEXT_IN_MEMORY};
     if (slowest_max > 0) {
         rows->slowest = calloc(slowest_max, sizeof *rows->slowest);
@@ -133,6 +131,7 @@ struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *con
     at = hash(numbers, rows->n_keys);
     while (rows->buckets[at & (rows->n_buckets - 1)] != 0)
         at++;
+    row->number = rows->n;
     rows->rows[rows->n++] = row;
     rows->buckets[at & (rows->n_buckets - 1)] = rows->n;
     rows->recent = row;
@@ -141,7 +140,7 @@ struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *con
 
 static _cold_ int more_periods(struct row *row, unsigned n)
 {
-    unsigned room = MAX(n, row->n_periods * 2);
+    unsigned room = MIN(MAX(n, row->n_periods * 2), ROW_PERIODS_MAX);
     struct row_period *periods = realloc(row->periods, room * sizeof *periods);
 
     if (!periods)
@@ -154,15 +153,17 @@ static _cold_ int more_periods(struct row *row, unsigned n)
 
 static int count_period(struct rows *rows, struct row *row, int64_t begin, int64_t duration)
 {
-    uint64_t number;
+    uint64_t number = 0;
 
-    if (rows->first == TIME_UNKNOWN || begin < rows->first)
-        rows->first = rows->first == TIME_UNKNOWN ? begin : rows->first;
-    number =
-        begin < rows->first ? 0 : ((uint64_t)begin - (uint64_t)rows->first) / (uint64_t)rows->every;
-    number = MIN(number, (uint64_t)PERIODS_MAX - 1);
+    if (rows->periods_begin == TIME_UNKNOWN)
+        rows->periods_begin = begin;
+    if (begin > rows->periods_begin)
+        number = ((uint64_t)begin - (uint64_t)rows->periods_begin) / (uint64_t)rows->every;
+    if (number >= ROW_PERIODS_MAX)
+        return -ERANGE;
     if (number >= row->n_periods && more_periods(row, (unsigned)number + 1) < 0)
         return -ENOMEM;
+    rows->n_periods = MAX(rows->n_periods, (unsigned)number + 1);
     row->periods[number].sum += duration;
     return histogram_add(&row->periods[number].durations, duration < 0 ? 0 : (uint64_t)duration);
 }
@@ -217,51 +218,4 @@ void rows_keep_slow(struct rows *rows, const struct slow_span *span)
         at = child;
     }
     heap[at] = *span;
-}
-
-static double order_value(const struct row *row, enum row_order order)
-{
-    switch (order) {
-    case ROW_ORDER_N: return (double)row->n;
-    case ROW_ORDER_SUM: return (double)row->sum;
-    case ROW_ORDER_MEAN: return row->n > 0 ? (double)row->sum / (double)row->n : 0;
-    case ROW_ORDER_P99: return (double)histogram_quantile(&row->durations, 990);
-    case ROW_ORDER_MAX: return (double)row->max;
-    }
-    return 0;
-}
-
-static int compare_rows(const void *a, const void *b, void *arg)
-{
-    const struct row *const *x = a, *const *y = b;
-    const enum row_order *order = arg;
-    double v = order_value(*x, *order), w = order_value(*y, *order);
-
-    if (v != w)
-        return v < w ? 1 : -1;
-    for (unsigned i = 0; i < ROW_KEYS && (*x)->keys[i] && (*y)->keys[i]; i++) {
-        int difference = strcmp((*x)->keys[i], (*y)->keys[i]);
-
-        if (difference != 0)
-            return difference;
-    }
-    return 0;
-}
-
-static int compare_slow(const void *a, const void *b)
-{
-    const struct slow_span *x = a, *y = b;
-    int64_t v = slow_duration(x), w = slow_duration(y);
-
-    if (v != w)
-        return v < w ? 1 : -1;
-    return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-void rows_sort(struct rows *rows, enum row_order order)
-{
-    if (rows->n > 0)
-        qsort_r(rows->rows, rows->n, sizeof(struct row *), compare_rows, &order);
-    if (rows->n_slowest > 0)
-        qsort(rows->slowest, rows->n_slowest, sizeof *rows->slowest, compare_slow);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The rows of an analysis: durations by what they have in common, with how they are spread, what became of them over
- * time, and the longest of all. All times and durations are ticks of the trace's clock.
+/* Durations by what they have in common: how they are spread, what became of them over time, and the longest of all.
+ * All times and durations are ticks of the trace's clock.
  *
- * At most ROWS_MAX rows: what comes behind is in one of its own, "(others)". */
+ * At most ROWS_MAX rows: all further groups share the last row, "(others)". */
 
 #include "analysis/grouping.h"
 #include "analysis/histogram.h"
@@ -12,16 +12,23 @@
 #define ROWS_MAX 65536
 #define ROW_KEYS (GROUPING_KEYS + 1) /* a name, and what `--by` adds */
 #define ROW_STAGES 8
+/* Periods of a row. */
+#define ROW_PERIODS_MAX 10000
 
-/* One span of time, for `--every`. */
+/* The spans of a row that began in one period. */
 struct row_period {
     int64_t sum;
     struct histogram durations;
 };
 
 struct row {
-    const char *keys[ROW_KEYS]; /* as text */
+    unsigned number;            /* from 0: for an analysis's own numbers per row */
+    const char *keys[ROW_KEYS]; /* text */
     uint64_t numbers[ROW_KEYS];
+    int64_t values
+        [ROW_KEYS]; /* the value that the text of a key names, if `has_value` has bit 1 << key */
+    unsigned has_value;
+    const struct origin *origin; /* of the first span; NULL: not set */
     uint64_t n;
     uint64_t n_negative;
     __int128 sum;
@@ -29,9 +36,8 @@ struct row {
     int64_t max_at;             /* when the longest began */
     uint32_t error_max;         /* ns */
     struct histogram durations; /* those below 0 count as 0 */
-    struct row_period *periods; /* by number, from rows->first on */
+    struct row_period *periods; /* by number, from rows->periods_begin on */
     unsigned n_periods;
-    uint64_t sums[ROW_STAGES]; /* an analysis's own: parts of the sum */
 };
 
 /* One of the longest. */
@@ -40,20 +46,22 @@ struct slow_span {
     uint32_t error_ns;
     int32_t cpu, pid, vcpu;
     const struct origin *origin;
+    const void *kind; /* the analysis's own: what its stages are */
     struct row *row;
     int64_t at[ROW_STAGES]; /* of its steps; TIME_UNKNOWN: none */
 };
 
 struct rows {
     struct arena arena;
-    struct row **rows;
+    struct row **rows; /* by number */
     unsigned n;
     unsigned n_keys;
-    uint32_t *buckets; /* numbers of rows, and one; a power of two, with room */
+    uint32_t *buckets; /* numbers of rows + 1; the count is a power of two */
     unsigned n_buckets;
     struct row *recent;
     int64_t every;             /* ticks of a period; 0: none */
-    int64_t first;             /* where the first period starts */
+    int64_t periods_begin;     /* when the first period begins; TIME_UNKNOWN: not known yet */
+    unsigned n_periods;        /* the most that a row has */
     struct slow_span *slowest; /* a heap, the shortest on top */
     unsigned n_slowest, slowest_max;
     struct text text; /* in memory */
@@ -68,18 +76,8 @@ struct row *rows_find(struct rows *rows, const uint64_t *numbers);
 /* Makes it. KEYS are copied. NULL when memory is out. */
 struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *const *keys);
 
-/* Counts a duration, of what began at BEGIN. 0, -ENOMEM. */
+/* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */
 int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duration,
               uint32_t error_ns);
 /* Keeps SPAN if it is one of the longest. */
 void rows_keep_slow(struct rows *rows, const struct slow_span *span);
-
-enum row_order {
-    ROW_ORDER_N,
-    ROW_ORDER_SUM,
-    ROW_ORDER_MEAN,
-    ROW_ORDER_P99,
-    ROW_ORDER_MAX,
-};
-/* Sorts rows, the largest first, and the slowest, the longest first. Nothing may be counted any more. */
-void rows_sort(struct rows *rows, enum row_order order);

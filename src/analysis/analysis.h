@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What all analyses are: sinks of items that make a struct result. A verb, `strata summary` and `strata diff` run any
+ * of them in the same way:
+ *
+ *     struct coverage coverage;                  counts items once for all analyses of a trace
+ *     struct analysis *analysis = ...            made by the module of the analysis, from the settings
+ *     sink_begin(&analysis->sink)
+ *     coverage_put(), sink_put(&analysis->sink)  for all items
+ *     sink_finish(&analysis->sink)
+ *     analysis_result(analysis, &coverage, &result)
+ *     ... print or compare the result ...
+ *     result_done(), sink_free(&analysis->sink), coverage_done() */
+
+#include "analysis/grouping.h"
+#include "analysis/result.h"
+#include "event/sink.h"
+
+#define PERCENTILES_MAX 6
+
+/* The percentiles that rows have, in parts of 1000. */
+struct percentiles {
+    unsigned permilles[PERCENTILES_MAX];
+    unsigned n; /* 0: 500, 900 and 990 */
+};
+
+/* What the user asks of any analysis. Strings are borrowed. */
+struct analysis_settings {
+    struct clock clock;       /* of the trace's times */
+    struct grouping grouping; /* --by; n is 0: the analysis's own keys */
+    const char *task;         /* pattern of names: only spans or states of such tasks; NULL: all */
+    unsigned slowest;         /* how many of the longest spans are kept */
+    int64_t longer;           /* ticks: shorter spans are left out; 0: none is */
+    int64_t every;            /* ticks of a period; 0: none */
+    struct percentiles percentiles;
+};
+
+struct analysis;
+
+struct analysis_ops {
+    const char *name; /* "latency" */
+    /* Adds the keys and columns. Allowed before the first item. */
+    void (*add_columns)(struct analysis *analysis, struct result *result);
+    /* After sink_finish(): adds rows, and all else, to RESULT, which has the columns. 0, -ENOMEM. */
+    int (*add_rows)(struct analysis *analysis, struct result *result);
+};
+
+struct analysis {
+    struct sink sink; /* first */
+    const struct analysis_ops *ops;
+    struct analysis_settings settings;
+};
+
+/* Makes RESULT, which result_done() frees, also on failure. COVERAGE and ANALYSIS outlive it. 0, -ENOMEM. */
+int analysis_result(struct analysis *analysis, const struct coverage *coverage,
+                    struct result *ret_result);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/coverage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+/* CPUs of a source whose times are kept; a file may claim any number. */
+#define CPUS_MAX 65536
+/* Losses of a source whose places are kept; beyond, neighbours become one. */
+#define GAPS_MAX 4096
+
+struct gap {
+    int64_t since, until;
+};
+
+struct cpu_coverage {
+    int64_t last; /* item; TIME_UNKNOWN: there was none */
+    int64_t gap_end;
+    uint64_t lost; /* ticks */
+};
+
+struct source_coverage {
+    const struct origin *origin;
+    struct cpu_coverage *cpus; /* [0]: CPU unknown; CPU N is [N + 1] */
+    unsigned n_cpus;           /* entries */
+    unsigned n_seen;           /* CPUs with an item */
+    struct gap *gaps;          /* by `until` */
+    unsigned n_gaps, gaps_room;
+};
+
+void coverage_init(struct coverage *coverage)
+{
+    *coverage = (struct coverage){.first = TIME_UNKNOWN, .last = TIME_UNKNOWN};
+}
+
+void coverage_done(struct coverage *coverage)
+{
+    for (unsigned i = 0; i < coverage->n_sources; i++) {
+        free(coverage->sources[i]->cpus);
+        free(coverage->sources[i]->gaps);
+        free(coverage->sources[i]);
+    }
+    free(coverage->sources);
+    coverage_init(coverage);
+}
+
+static _cold_ struct source_coverage *find_source(struct coverage *coverage,
+                                                  const struct origin *origin)
+{
+    struct source_coverage **more;
+    struct source_coverage *source;
+
+    for (unsigned i = 0; i < coverage->n_sources; i++)
+        if (coverage->sources[i]->origin == origin)
+            return coverage->sources[i];
+    more = realloc(coverage->sources, (coverage->n_sources + 1) * sizeof(struct source_coverage *));
+    if (!more)
+        return NULL;
+    coverage->sources = more;
+    source = calloc(1, sizeof *source);
+    if (!source)
+        return NULL;
+    source->origin = origin;
+    more[coverage->n_sources++] = source;
+    return source;
+}
+
+static _cold_ int add_cpu(struct source_coverage *source, unsigned place)
+{
+    unsigned n = MAX(place + 1, source->n_cpus * 2);
+    struct cpu_coverage *cpus = realloc(source->cpus, n * sizeof *cpus);
+
+    if (!cpus)
+        return -ENOMEM;
+    for (unsigned i = source->n_cpus; i < n; i++)
+        cpus[i] = (struct cpu_coverage){.last = TIME_UNKNOWN, .gap_end = TIME_UNKNOWN};
+    source->cpus = cpus;
+    source->n_cpus = n;
+    return 0;
+}
+
+static int add_gap(struct source_coverage *source, int64_t since, int64_t until)
+{
+    if (source->n_gaps == GAPS_MAX) {
+        for (unsigned i = 0; i < GAPS_MAX / 2; i++)
+            source->gaps[i] =
+                (struct gap){MIN(source->gaps[2 * i].since, source->gaps[2 * i + 1].since),
+                             MAX(source->gaps[2 * i].until, source->gaps[2 * i + 1].until)};
+        source->n_gaps = GAPS_MAX / 2;
+    }
+    if (source->n_gaps == source->gaps_room) {
+        unsigned room = MAX(source->gaps_room * 2, 16u);
+        struct gap *gaps = realloc(source->gaps, room * sizeof *gaps);
+
+        if (!gaps)
+            return -ENOMEM;
+        source->gaps = gaps;
+        source->gaps_room = room;
+    }
+    source->gaps[source->n_gaps++] = (struct gap){since, until};
+    return 0;
+}
+
+static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *source,
+                           struct cpu_coverage *cpu, const struct item *item)
+{
+    int64_t since = item->since != TIME_UNKNOWN ? item->since : cpu->last;
+
+    losses_add(&coverage->losses, item);
+    losses_add(&coverage->layers.losses[item->origin->layer], item);
+    if (item->time == TIME_UNKNOWN)
+        return 0;
+    if (since == TIME_UNKNOWN || (coverage->first != TIME_UNKNOWN && since < coverage->first))
+        since = coverage->first != TIME_UNKNOWN ? coverage->first : item->time;
+    if (since < cpu->gap_end)
+        since = cpu->gap_end;
+    if (since >= item->time)
+        return 0;
+    cpu->lost += (uint64_t)item->time - (uint64_t)since;
+    cpu->gap_end = item->time;
+    return add_gap(source, since, item->time);
+}
+
+int coverage_put(struct coverage *coverage, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct item *item = &items[i];
+        unsigned place = item->cpu >= 0 && item->cpu < CPUS_MAX ? (unsigned)item->cpu + 1 : 0;
+        struct source_coverage *source = coverage->recent;
+        struct cpu_coverage *cpu;
+
+        if (unlikely(item->origin != coverage->recent_origin)) {
+            source = find_source(coverage, item->origin);
+            if (!source)
+                return -ENOMEM;
+            coverage->recent_origin = item->origin;
+            coverage->recent = source;
+        }
+        if (unlikely(place >= source->n_cpus) && add_cpu(source, place) < 0)
+            return -ENOMEM;
+        cpu = &source->cpus[place];
+        if (unlikely(item->kind != ITEM_EVENT)) {
+            if (put_loss(coverage, source, cpu, item) < 0)
+                return -ENOMEM;
+            continue;
+        }
+        coverage->n_events++;
+        if (unlikely(item->time == TIME_UNKNOWN))
+            continue;
+        source->n_seen += cpu->last == TIME_UNKNOWN && place > 0;
+        cpu->last = item->time;
+        if (unlikely(coverage->first == TIME_UNKNOWN))
+            coverage->first = item->time;
+        coverage->last = item->time;
+    }
+    return 0;
+}
+
+int64_t coverage_duration(const struct coverage *coverage)
+{
+    if (coverage->first == TIME_UNKNOWN || coverage->last < coverage->first)
+        return 0;
+    return (int64_t)MIN((uint64_t)coverage->last - (uint64_t)coverage->first, (uint64_t)INT64_MAX);
+}
+
+static int64_t source_covered(const struct source_coverage *source, int64_t duration)
+{
+    unsigned n = MAX(MAX(source->n_seen, source->origin->n_cpus), 1u);
+    double lost = source->n_cpus > 0 ? (double)source->cpus[0].lost : 0;
+
+    for (unsigned i = 1; i < source->n_cpus; i++)
+        lost += (double)source->cpus[i].lost / n;
+    return lost >= (double)duration ? 0 : duration - (int64_t)lost;
+}
+
+int64_t coverage_covered(const struct coverage *coverage, const struct origin *origin)
+{
+    int64_t duration = coverage_duration(coverage);
+    int64_t least = duration;
+
+    for (unsigned i = 0; i < coverage->n_sources; i++)
+        if (!origin || coverage->sources[i]->origin == origin)
+            least = MIN(least, source_covered(coverage->sources[i], duration));
+    return least;
+}
+
+bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until)
+{
+    for (unsigned i = 0; i < coverage->n_sources; i++) {
+        const struct source_coverage *source = coverage->sources[i];
+
+        for (unsigned j = 0; j < source->n_gaps; j++)
+            if (source->gaps[j].since <= until && source->gaps[j].until >= from)
+                return true;
+    }
+    return false;
+}

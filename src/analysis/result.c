@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/result.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+
+const char *result_kind_name(enum result_kind kind)
+{
+    static const char *const names[] = {
+        [RESULT_COUNT] = "count", [RESULT_DURATION] = "duration", [RESULT_TIME] = "time",
+        [RESULT_ERROR] = "error", [RESULT_RATE] = "rate",         [RESULT_SHARE] = "share",
+        [RESULT_TEXT] = "text",
+    };
+
+    return names[kind];
+}
+
+void result_init(struct result *result, const char *analysis, const struct clock *clock,
+                 const struct coverage *coverage)
+{
+    *result = (struct result){.analysis = analysis, .clock = *clock, .coverage = coverage};
+}
+
+void result_done(struct result *result)
+{
+    free(result->rows);
+    free(result->slowest);
+    free(result->notes);
+    arena_done(&result->arena);
+    *result = (struct result){0};
+}
+
+unsigned result_add_key(struct result *result, const char *name, const char *title, bool is_number)
+{
+    assert(result->n_keys < RESULT_KEYS && result->n_rows == 0);
+    result->keys[result->n_keys] = (struct result_key){name, title, is_number};
+    return result->n_keys++;
+}
+
+unsigned result_add_column(struct result *result, const char *name, const char *title,
+                           enum result_kind kind)
+{
+    assert(result->n_columns < RESULT_COLUMNS && result->n_rows == 0);
+    result->columns[result->n_columns] = (struct result_column){name, title, kind};
+    return result->n_columns++;
+}
+
+int result_find_column(const struct result *result, const char *name)
+{
+    for (unsigned i = 0; i < result->n_columns; i++)
+        if (strcmp(result->columns[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+struct result_row *result_add_row(struct result *result)
+{
+    struct result_row *row = arena_alloc(&result->arena, sizeof *row);
+
+    if (!row)
+        return NULL;
+    row->values = arena_alloc(&result->arena, MAX(result->n_columns, 1u) * sizeof *row->values);
+    if (!row->values)
+        return NULL;
+    for (unsigned i = 0; i < RESULT_KEYS; i++)
+        row->keys[i] = "-";
+    if (result->n_rows == result->rows_room) {
+        unsigned room = MAX(result->rows_room * 2, 16u);
+        struct result_row **rows = realloc(result->rows, room * sizeof(struct result_row *));
+
+        if (!rows)
+            return NULL;
+        result->rows = rows;
+        result->rows_room = room;
+    }
+    result->rows[result->n_rows++] = row;
+    return row;
+}
+
+int result_set_key(struct result *result, struct result_row *row, unsigned key, const char *text)
+{
+    const char *copy = arena_strdup(&result->arena, text);
+
+    assert(key < result->n_keys);
+    if (!copy)
+        return -ENOMEM;
+    row->keys[key] = copy;
+    return 0;
+}
+
+void result_set_key_number(struct result_row *row, unsigned key, int64_t number)
+{
+    row->numbers[key] = number;
+    row->has_number |= 1u << key;
+}
+
+void result_set_number(struct result_row *row, unsigned column, int64_t number)
+{
+    row->values[column].number = number;
+    row->has_value |= 1u << column;
+}
+
+void result_set_real(struct result_row *row, unsigned column, double real)
+{
+    if (!isfinite(real))
+        return;
+    row->values[column].real = real;
+    row->has_value |= 1u << column;
+}
+
+int result_set_text(struct result *result, struct result_row *row, unsigned column,
+                    const char *text)
+{
+    const char *copy = arena_strdup(&result->arena, text);
+
+    if (!copy)
+        return -ENOMEM;
+    row->values[column].text = copy;
+    row->has_value |= 1u << column;
+    return 0;
+}
+
+double result_number(const struct result *result, const struct result_row *row, unsigned column)
+{
+    union result_value value = row->values[column];
+
+    if (!result_has(row, column))
+        return NAN;
+    switch (result->columns[column].kind) {
+    case RESULT_COUNT:
+    case RESULT_ERROR: return (double)value.number;
+    case RESULT_DURATION:
+    case RESULT_TIME:
+        return result->clock.hz == 0
+                   ? (double)value.number
+                   : (double)value.number * ((double)NANOSECONDS / (double)result->clock.hz);
+    case RESULT_RATE:
+    case RESULT_SHARE: return value.real;
+    case RESULT_TEXT: break;
+    }
+    return NAN;
+}
+
+/* *RET: NULL where WHY is. */
+static int copy_sentences(struct result *result, const char *const *why, const char *const **ret)
+{
+    const char **copies;
+    unsigned n = 0;
+
+    *ret = NULL;
+    if (!why)
+        return 0;
+    while (why[n])
+        n++;
+    copies = arena_alloc(&result->arena, (n + 1) * sizeof *copies);
+    if (!copies)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n; i++) {
+        copies[i] = arena_strdup(&result->arena, why[i]);
+        if (!copies[i])
+            return -ENOMEM;
+    }
+    *ret = copies;
+    return 0;
+}
+
+static int copy_stages(struct result *result, struct result_slow *slow)
+{
+    struct result_stage *stages;
+
+    if (slow->n_stages == 0)
+        return 0;
+    stages = arena_memdup(&result->arena, slow->stages, slow->n_stages * sizeof *stages);
+    if (!stages)
+        return -ENOMEM;
+    for (unsigned i = 0; i < slow->n_stages; i++) {
+        stages[i].name = arena_strdup(&result->arena, stages[i].name);
+        if (!stages[i].name || copy_sentences(result, stages[i].why, &stages[i].why) < 0)
+            return -ENOMEM;
+    }
+    slow->stages = stages;
+    return 0;
+}
+
+int result_add_slow(struct result *result, const struct result_slow *slow)
+{
+    struct result_slow copy = *slow;
+
+    if (copy_stages(result, &copy) < 0 || copy_sentences(result, slow->why, &copy.why) < 0)
+        return -ENOMEM;
+    if (result->n_slowest == result->slowest_room) {
+        unsigned room = MAX(result->slowest_room * 2, 16u);
+        struct result_slow *slowest = realloc(result->slowest, room * sizeof *slowest);
+
+        if (!slowest)
+            return -ENOMEM;
+        result->slowest = slowest;
+        result->slowest_room = room;
+    }
+    result->slowest[result->n_slowest++] = copy;
+    return 0;
+}
+
+int result_add_note(struct result *result, const char *format, ...)
+{
+    const char **notes = realloc(result->notes, (result->n_notes + 1) * sizeof *notes);
+    char note[512];
+    va_list ap;
+
+    if (!notes)
+        return -ENOMEM;
+    result->notes = notes;
+    va_start(ap, format);
+    vsnprintf(note, sizeof note, format, ap);
+    va_end(ap);
+    notes[result->n_notes] = arena_strdup(&result->arena, note);
+    if (!notes[result->n_notes])
+        return -ENOMEM;
+    result->n_notes++;
+    return 0;
+}
+
+double result_covered_seconds(const struct result *result, const struct origin *origin)
+{
+    if (result->clock.hz == 0)
+        return 0;
+    return (double)coverage_covered(result->coverage, origin) / (double)result->clock.hz;
+}
+
+struct sort_order {
+    const struct result *result;
+    unsigned column;
+};
+
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+    const struct result_row *const *x = a, *const *y = b;
+    const struct sort_order *order = arg;
+    double v = result_number(order->result, *x, order->column);
+    double w = result_number(order->result, *y, order->column);
+
+    if (isnan(v) != isnan(w))
+        return isnan(v) ? 1 : -1;
+    if (!isnan(v) && v != w)
+        return v < w ? 1 : -1;
+    for (unsigned i = 0; i < order->result->n_keys; i++) {
+        int difference = strcmp((*x)->keys[i], (*y)->keys[i]);
+
+        if (difference != 0)
+            return difference;
+    }
+    return 0;
+}
+
+static int compare_slow(const void *a, const void *b)
+{
+    const struct result_slow *x = a, *y = b;
+    int64_t v = x->end - x->begin, w = y->end - y->begin;
+
+    if (v != w)
+        return v < w ? 1 : -1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+void result_sort(struct result *result, unsigned column)
+{
+    struct sort_order order = {result, column};
+
+    if (result->n_rows > 0)
+        qsort_r(result->rows, result->n_rows, sizeof(struct result_row *), compare_rows, &order);
+    if (result->n_slowest > 0)
+        qsort(result->slowest, result->n_slowest, sizeof *result->slowest, compare_slow);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cli/duration.h"
+#include "cli/output.h"
+#include "cmd/cmd.h"
+#include "cmd/print_result.h"
+
+#define OUT_SIZE ((size_t)64 * 1024)
+#define SLOWEST_MAX 1000000u
+
+#define MEMBER(m) offsetof(struct analysis_options, m)
+
+const struct option analysis_output_options[] = {
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),
+     .choices = table_formats},
+    {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
+     "one row per value of a field of the event that begins\n"
+     "a span; or task, pid, cpu, vcpu, layer, source, event",
+     MEMBER(by)},
+    {OPTION_STRING, 0, "sort", "COLUMN", "order of the rows, largest first (n); as sum, p99, max",
+     MEMBER(sort)},
+    {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},
+    {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest spans", MEMBER(slowest)},
+    {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of each row", MEMBER(histogram)},
+    {OPTION_END},
+};
+
+const struct option analysis_span_options[] = {
+    {OPTION_PARSED, 0, "longer", "SECONDS", "only spans of SECONDS or more (0.001 is 1 ms)",
+     MEMBER(longer), NULL, duration_parse},
+    {OPTION_STRING, 0, "task", "GLOB", "only spans that tasks of this name begin", MEMBER(task)},
+    {OPTION_END},
+};
+
+void analysis_options_done(struct analysis_options *options)
+{
+    open_options_done(&options->open);
+    select_options_done(&options->select);
+}
+
+static int64_t ns_to_ticks(const struct clock *clock, uint64_t ns)
+{
+    __int128 ticks = clock->hz == 0 ? (__int128)ns : (__int128)ns * clock->hz / NANOSECONDS;
+
+    return (int64_t)MIN(ticks, (__int128)INT64_MAX);
+}
+
+int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,
+                           struct arena *arena, struct analysis_settings *ret_settings)
+{
+    struct analysis_settings settings = {
+        .clock = trace->parts[0].origin->clock,
+        .task = options->task,
+        .slowest = (unsigned)MIN(options->slowest, SLOWEST_MAX),
+    };
+    struct error error = {0};
+    int r = options->by ? grouping_parse(options->by, arena, &settings.grouping, &error) : 0;
+
+    if (r < 0) {
+        error_set(&error, r, NULL, "%s", error_text(r));
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
+    settings.longer = ns_to_ticks(&settings.clock, options->longer);
+    *ret_settings = settings;
+    return EXIT_SUCCESS;
+}
+
+/* Gives items to the coverage and the analysis. */
+struct run_sink {
+    struct sink sink;
+    struct coverage coverage;
+    struct analysis *analysis;
+};
+
+static int run_put(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct run_sink *run = container_of(sink, struct run_sink, sink);
+    int r = coverage_put(&run->coverage, items, n);
+
+    if (r < 0)
+        return r;
+    r = sink_put(&run->analysis->sink, items, n);
+    return r < 0 ? sink_fail(sink, &run->analysis->sink, r) : 0;
+}
+
+static int run_finish(struct sink *sink)
+{
+    struct run_sink *run = container_of(sink, struct run_sink, sink);
+    int r = sink_finish(&run->analysis->sink);
+
+    return r < 0 ? sink_fail(sink, &run->analysis->sink, r) : 0;
+}
+
+/* The names of the columns of RESULT are in the error. */
+static void report_unknown_column(const struct result *result, const char *name)
+{
+    _cleanup_(text_done) struct text names = TEXT_IN_MEMORY;
+
+    for (unsigned i = 0; i < result->n_columns; i++)
+        text_printf(&names, "%s%s", i > 0 ? ", " : "", result->columns[i].name);
+    if (!names.error)
+        cli_error("invalid --sort '%s'; the columns are %.*s", name, (int)text_len(&names),
+                  names.start);
+}
+
+/* The column that --sort names; an error is printed and -1 returned if there is none. */
+static int find_sort_column(const struct analysis_options *options, struct analysis *analysis,
+                            const struct coverage *coverage)
+{
+    struct result result;
+    int column = 0;
+
+    result_init(&result, analysis->ops->name, &analysis->settings.clock, coverage);
+    analysis->ops->add_columns(analysis, &result);
+    if (options->sort) {
+        column = result_find_column(&result, options->sort);
+        if (column < 0)
+            report_unknown_column(&result, options->sort);
+    }
+    result_done(&result);
+    return column;
+}
+
+static int print(const struct analysis_options *options, const struct trace *trace,
+                 const struct run_sink *run, unsigned sort_column, struct text *out)
+{
+    const struct print_options print_options = {
+        .format = (enum table_format)options->format,
+        .top = options->top,
+        .histogram = options->histogram,
+        .trace = trace,
+    };
+    struct result result;
+    int r = analysis_result(run->analysis, &run->coverage, &result);
+
+    if (r == 0) {
+        result_sort(&result, sort_column);
+        r = print_result(&result, &print_options, out);
+    }
+    result_done(&result);
+    return r;
+}
+
+int analysis_run(const struct analysis_options *options, struct trace *trace,
+                 struct analysis *analysis)
+{
+    static const struct sink_ops sink_ops = {.put = run_put, .finish = run_finish};
+    struct run_sink run = {.sink.ops = &sink_ops, .analysis = analysis};
+    struct selection selection = {0};
+    struct text out;
+    struct walk walk = {.trace = trace,
+                        .selection = &selection,
+                        .out = &out,
+                        .sink = &run.sink,
+                        .losses = &run.coverage.losses};
+    int status = EXIT_FAILURE;
+    int column;
+
+    coverage_init(&run.coverage);
+    column = find_sort_column(options, analysis, &run.coverage);
+    if (column < 0)
+        return EXIT_FAILURE;
+    if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
+        0) {
+        cli_no_memory();
+        return EXIT_FAILURE;
+    }
+    sink_begin(&analysis->sink);
+    if (selection_init(&selection, &options->select) < 0) {
+        cli_no_memory();
+    } else {
+        status = walk_through(&walk);
+        if (print(options, trace, &run, (unsigned)column, &out) < 0) {
+            cli_no_memory();
+            status = EXIT_FAILURE;
+        }
+        status = walk_end(&walk, &options->open, status);
+    }
+    selection_done(&selection);
+    coverage_done(&run.coverage);
+    text_done(&out);
+    return status;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What all verbs that are analyses have in common: options, reading the trace, printing the result. A verb declares
+ *
+ *     struct VERB_options { struct analysis_options common; ... };
+ *     {"Output", analysis_output_options, offsetof(struct VERB_options, common)},
+ *     {"Which spans", analysis_span_options, offsetof(struct VERB_options, common)},
+ *     {"Selection", select_option_table, offsetof(struct VERB_options, common.select)},
+ *     {"Reading", open_option_table, offsetof(struct VERB_options, common.open)},
+ *
+ * and calls walk_open(), analysis_settings_init(), the constructor of its analysis, and analysis_run(). */
+
+#include "analysis/analysis.h"
+#include "cmd/walk.h"
+
+struct analysis_options {
+    struct open_options open;
+    struct select_options select;
+    const char *by, *task, *sort;
+    uint64_t slowest, longer, top;
+    unsigned format; /* enum table_format */
+    bool histogram;
+};
+
+extern const struct option analysis_output_options[];
+extern const struct option analysis_span_options[];
+
+void analysis_options_done(struct analysis_options *options);
+
+/* What OPTIONS mean to an analysis of TRACE. The keys are in ARENA. An exit status; errors are printed. */
+int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,
+                           struct arena *arena, struct analysis_settings *ret_settings);
+
+/* Gives the selected items of TRACE to ANALYSIS, and prints its result. An exit status; errors are printed. */
+int analysis_run(const struct analysis_options *options, struct trace *trace,
+                 struct analysis *analysis);

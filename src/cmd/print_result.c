@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/print_result.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "cli/duration.h"
+#include "cmd/cmd.h"
+#include "cmd/walk.h"
+
+#define KEY_WIDTH_MAX 40
+
+/* Columns of the table: those of the result; then its keys, each with the number that it names; then the periods. */
+struct result_table {
+    const struct result *result;
+    struct table table;
+    struct table_column columns[TABLE_COLUMNS_MAX];
+    unsigned keys, periods, n;
+    char names[RESULT_COLUMNS][32]; /* with their units */
+    char numbered[RESULT_KEYS][32]; /* "reason_value" */
+};
+
+_Static_assert(RESULT_COLUMNS + 2 * RESULT_KEYS + 1 <= TABLE_COLUMNS_MAX, "a table has room");
+
+static bool is_ns(const struct result *result)
+{
+    return result->clock.hz != 0;
+}
+
+static struct table_column make_column(const struct result *result,
+                                       const struct result_column *column, char *name, size_t size)
+{
+    static const int widths[] = {
+        [RESULT_COUNT] = 10, [RESULT_DURATION] = 8, [RESULT_TIME] = 16,  [RESULT_ERROR] = 8,
+        [RESULT_RATE] = 10,  [RESULT_SHARE] = 7,    [RESULT_TEXT] = -12,
+    };
+    const char *unit = "";
+
+    if (column->kind == RESULT_DURATION || column->kind == RESULT_TIME)
+        unit = is_ns(result) ? "_ns" : "_ticks";
+    else if (column->kind == RESULT_ERROR)
+        unit = "_ns";
+    snprintf(name, size, "%s%s", column->name, unit);
+    return (struct table_column){
+        .title = column->title,
+        .width = widths[column->kind],
+        .name = name,
+        .key = column->name,
+        .decimals = column->kind == RESULT_SHARE ? 2 : 1,
+    };
+}
+
+static void make_keys(struct result_table *t)
+{
+    const struct result *result = t->result;
+
+    for (unsigned i = 0; i < result->n_keys; i++) {
+        const struct result_key *key = &result->keys[i];
+        size_t width = strlen(key->title);
+
+        for (unsigned j = 0; j < result->n_rows; j++)
+            width = MAX(width, strlen(result->rows[j]->keys[i]));
+        t->columns[t->keys + 2 * i] = (struct table_column){
+            .title = key->title,
+            .width = i + 1 < result->n_keys ? -(int)MIN(width + 2, (size_t)KEY_WIDTH_MAX) : 0,
+            .name = key->name,
+            .object = "key",
+        };
+        snprintf(t->numbered[i], sizeof t->numbered[i], "%s_value", key->name);
+        if (!key->is_number)
+            t->columns[t->keys + 2 * i + 1] =
+                (struct table_column){.name = t->numbered[i], .object = "key", .json_only = true};
+    }
+}
+
+static void make_columns(struct result_table *t)
+{
+    const struct result *result = t->result;
+
+    t->keys = result->n_columns;
+    t->periods = t->keys + 2 * result->n_keys;
+    t->n = t->periods + 1;
+    for (unsigned i = 0; i < result->n_columns; i++)
+        t->columns[i] = make_column(result, &result->columns[i], t->names[i], sizeof t->names[i]);
+    make_keys(t);
+    t->columns[t->periods] = (struct table_column){.name = "series", .json_only = true};
+}
+
+void print_duration(const struct clock *clock, int64_t ticks, struct text *out)
+{
+    uint64_t size = ticks < 0 ? -(uint64_t)ticks : (uint64_t)ticks;
+    char buf[32];
+
+    if (ticks < 0)
+        text_put_char(out, '-');
+    text_put_str(out, duration_text(buf, sizeof buf, clock, size));
+}
+
+static int64_t ticks_to_ns(const struct clock *clock, int64_t ticks)
+{
+    return ticks < 0 ? -duration_ns(clock, -(uint64_t)ticks) : duration_ns(clock, (uint64_t)ticks);
+}
+
+/* The median of ROW in ns, 0 if unknown: what an error is compared with. */
+static double get_median(const struct result *result, const struct result_row *row)
+{
+    int column = result_find_column(result, "p50");
+
+    return column >= 0 && result_has(row, (unsigned)column)
+               ? result_number(result, row, (unsigned)column)
+               : 0;
+}
+
+/* Errors of less than 1 % of the median are not shown. `~`: the median is within the error. */
+static void set_error(struct result_table *t, unsigned column, const struct result_row *row)
+{
+    static const struct clock ns = {.hz = NANOSECONDS};
+    int64_t error = row->values[column].number;
+    double median = get_median(t->result, row);
+    struct text *cell;
+
+    if (t->table.format != TABLE_TEXT) {
+        table_i64(&t->table, column, error);
+        return;
+    }
+    if (error == 0 || (double)error * 100 < median)
+        return;
+    cell = table_cell(&t->table, column);
+    text_put_str(cell, (double)error > median ? "~\xc2\xb1" : "\xc2\xb1");
+    print_duration(&ns, error, cell);
+}
+
+static void set_value(struct result_table *t, unsigned column, const struct result_row *row)
+{
+    const struct clock *clock = &t->result->clock;
+    union result_value value = row->values[column];
+    struct table *table = &t->table;
+
+    if (!result_has(row, column))
+        return;
+    switch (t->result->columns[column].kind) {
+    case RESULT_COUNT: table_i64(table, column, value.number); return;
+    case RESULT_DURATION:
+        if (table->format == TABLE_TEXT)
+            print_duration(clock, value.number, table_cell(table, column));
+        else
+            table_i64(table, column, ticks_to_ns(clock, value.number));
+        return;
+    case RESULT_TIME:
+        if (table->format == TABLE_TEXT)
+            clock_put_time(clock, value.number, table_cell(table, column));
+        else
+            table_i64(table, column, clock_to_ns(clock, value.number));
+        return;
+    case RESULT_ERROR: set_error(t, column, row); return;
+    case RESULT_RATE: table_real(table, column, value.real); return;
+    case RESULT_SHARE:
+        table_real(table, column, table->format == TABLE_TEXT ? value.real * 100 : value.real);
+        return;
+    case RESULT_TEXT: table_str(table, column, value.text); return;
+    }
+}
+
+static void set_periods(struct result_table *t, const struct result_row *row)
+{
+    const struct result *result = t->result;
+    struct json_writer *w;
+
+    if (!row->periods)
+        return;
+    w = table_json(&t->table, t->periods);
+    json_write_array(w);
+    for (unsigned i = 0; i < result->n_periods; i++) {
+        int64_t begin = result->periods_begin + (int64_t)i * result->every;
+        const struct result_period *period = &row->periods[i];
+
+        json_write_array(w);
+        json_write_i64(w, clock_to_ns(&result->clock, begin));
+        json_write_u64(w, period->n);
+        json_write_i64(w, ticks_to_ns(&result->clock, period->p50));
+        json_write_i64(w, ticks_to_ns(&result->clock, period->p99));
+        json_write_bool(w, coverage_has_loss(result->coverage, begin, begin + result->every));
+        json_write_end(w);
+    }
+    json_write_end(w);
+}
+
+static void put_row(struct result_table *t, const struct result_row *row)
+{
+    const struct result *result = t->result;
+
+    for (unsigned i = 0; i < result->n_columns; i++)
+        set_value(t, i, row);
+    for (unsigned i = 0; i < result->n_keys; i++) {
+        if (result->keys[i].is_number && t->table.format == TABLE_JSON) {
+            if (row->has_number >> i & 1)
+                table_i64(&t->table, t->keys + 2 * i, row->numbers[i]);
+            continue;
+        }
+        table_str(&t->table, t->keys + 2 * i, row->keys[i]);
+        if (t->table.format == TABLE_JSON && (row->has_number >> i & 1))
+            table_i64(&t->table, t->keys + 2 * i + 1, row->numbers[i]);
+    }
+    if (t->table.format == TABLE_JSON)
+        set_periods(t, row);
+    table_end_row(&t->table);
+}
+
+/* ---- JSON ---- */
+
+static void write_time(const struct result *result, struct json_writer *w, const char *name,
+                       int64_t time)
+{
+    char key[32];
+
+    snprintf(key, sizeof key, "%s_%s", name, is_ns(result) ? "ns" : "ticks");
+    json_write_key(w, key);
+    json_write_i64(w, clock_to_ns(&result->clock, time));
+}
+
+static void write_sentences(struct json_writer *w, const char *const *sentences, unsigned n)
+{
+    json_write_array(w);
+    for (unsigned i = 0; i < n && sentences[i]; i++)
+        json_write_str(w, sentences[i]);
+    json_write_end(w);
+}
+
+static void write_why(struct json_writer *w, const char *const *why)
+{
+    if (!why)
+        return;
+    json_write_key(w, "why");
+    write_sentences(w, why, UINT32_MAX);
+}
+
+static void write_keys(const struct result *result, struct json_writer *w,
+                       const struct result_row *row)
+{
+    json_write_key(w, "key");
+    json_write_object(w);
+    for (unsigned i = 0; row && i < result->n_keys; i++) {
+        bool has_number = row->has_number >> i & 1;
+
+        if (result->keys[i].is_number && !has_number)
+            continue;
+        json_write_key(w, result->keys[i].name);
+        if (result->keys[i].is_number)
+            json_write_i64(w, row->numbers[i]);
+        else
+            json_write_str(w, row->keys[i]);
+    }
+    json_write_end(w);
+}
+
+static void write_slow(const struct result *result, struct json_writer *w,
+                       const struct result_slow *slow)
+{
+    const char *task = slow->pid != PID_UNKNOWN && slow->origin && slow->origin->task_name
+                           ? slow->origin->task_name(slow->origin, slow->pid)
+                           : NULL;
+    const struct {
+        const char *name;
+        int32_t v;
+    } places[] = {{"cpu", slow->cpu}, {"pid", slow->pid}, {"vcpu", slow->vcpu}};
+
+    json_write_object(w);
+    write_time(result, w, "begin", slow->begin);
+    write_time(result, w, "end", slow->end);
+    json_write_key(w, "error_ns");
+    json_write_u64(w, slow->error_ns);
+    write_keys(result, w, slow->row);
+    for (unsigned i = 0; i < ARRAY_SIZE(places); i++) {
+        if (places[i].v < 0)
+            continue;
+        json_write_key(w, places[i].name);
+        json_write_i64(w, places[i].v);
+    }
+    if (task) {
+        json_write_key(w, "task");
+        json_write_str(w, task);
+    }
+    json_write_key(w, "stages");
+    json_write_array(w);
+    for (unsigned i = 0; i < slow->n_stages; i++) {
+        json_write_object(w);
+        json_write_key(w, "name");
+        json_write_str(w, slow->stages[i].name);
+        write_time(result, w, "begin", slow->stages[i].begin);
+        write_time(result, w, "end", slow->stages[i].end);
+        write_why(w, slow->stages[i].why);
+        json_write_end(w);
+    }
+    json_write_end(w);
+    write_why(w, slow->why);
+    json_write_end(w);
+}
+
+static void write_contradictions(const struct result *result, struct json_writer *w)
+{
+    const struct result_contradictions *contradictions = &result->contradictions;
+
+    if (contradictions->n_checked == 0)
+        return;
+    json_write_key(w, "contradictions");
+    json_write_object(w);
+    json_write_key(w, "checked");
+    json_write_u64(w, contradictions->n_checked);
+    json_write_key(w, "switches");
+    json_write_u64(w, contradictions->n);
+    json_write_key(w, "by_cpu");
+    json_write_object(w);
+    for (unsigned i = 0; i < contradictions->n_cpus; i++) {
+        char cpu[16];
+
+        snprintf(cpu, sizeof cpu, "%d", contradictions->by_cpu[i].cpu);
+        json_write_key(w, cpu);
+        json_write_u64(w, contradictions->by_cpu[i].n);
+    }
+    json_write_end(w);
+    json_write_end(w);
+}
+
+static void write_columns(const struct result *result, struct json_writer *w)
+{
+    json_write_key(w, "columns");
+    json_write_array(w);
+    for (unsigned i = 0; i < result->n_columns; i++)
+        json_write_str(w, result->columns[i].name);
+    json_write_end(w);
+    json_write_key(w, "kinds");
+    json_write_array(w);
+    for (unsigned i = 0; i < result->n_columns; i++)
+        json_write_str(w, result_kind_name(result->columns[i].kind));
+    json_write_end(w);
+}
+
+/* One object, in which the table's rows come last. */
+static void begin_json(const struct result *result, struct json_writer *w)
+{
+    const struct coverage *coverage = result->coverage;
+
+    json_write_object(w);
+    json_write_key(w, "analysis");
+    json_write_str(w, result->analysis);
+    json_write_key(w, "unit");
+    json_write_str(w, is_ns(result) ? "ns" : "ticks");
+    json_write_key(w, "events");
+    json_write_u64(w, coverage->n_events);
+    if (coverage->first != TIME_UNKNOWN) {
+        write_time(result, w, "first", coverage->first);
+        write_time(result, w, "duration", coverage_duration(coverage));
+        write_time(result, w, "covered", coverage_covered(coverage, NULL));
+    }
+    if (result->every > 0)
+        write_time(result, w, "every", result->every);
+    json_write_key(w, "unpaired");
+    json_write_object(w);
+    for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++) {
+        json_write_key(w, span_fate_name((enum span_fate)fate));
+        json_write_u64(w, result->unpaired[fate]);
+    }
+    json_write_end(w);
+    write_contradictions(result, w);
+    losses_write_json(&coverage->losses, w);
+    json_write_key(w, "slowest");
+    json_write_array(w);
+    for (unsigned i = 0; i < result->n_slowest; i++)
+        write_slow(result, w, &result->slowest[i]);
+    json_write_end(w);
+    json_write_key(w, "notes");
+    write_sentences(w, result->notes, result->n_notes);
+    write_columns(result, w);
+    json_write_key(w, "rows");
+    json_write_lines(w);
+}
+
+/* CSV's rows have no place for what was lost. */
+static void warn_losses(const struct result *result)
+{
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+    losses_put(&result->coverage->losses, &text);
+    if (text_len(&text) > 0 && !text.error)
+        cli_error("%.*s", (int)text_len(&text), text.start);
+}
+
+int print_result(const struct result *result, const struct print_options *options, struct text *out)
+{
+    struct result_table t = {.result = result};
+    struct table_form form = {.columns = t.columns};
+    int r;
+
+    make_columns(&t);
+    form.n = t.n;
+    table_begin(&t.table, out, options->format, &form);
+    if (options->format == TABLE_JSON)
+        begin_json(result, &t.table.json);
+    for (unsigned i = 0; i < result->n_rows && (options->top == 0 || i < options->top); i++)
+        put_row(&t, result->rows[i]);
+    if (options->format == TABLE_JSON)
+        json_write_finish(&t.table.json);
+    r = table_end(&t.table);
+    if (options->format == TABLE_TEXT)
+        print_result_footer(result, options, out);
+    else if (options->format == TABLE_CSV)
+        warn_losses(result);
+    return r;
+}

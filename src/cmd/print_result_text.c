@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* What the text of a result has below its table. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "cli/duration.h"
+#include "cmd/print_result.h"
+#include "cmd/walk.h"
+
+#define BAR_WIDTH 50
+
+static uint64_t count_negative(const struct result *result)
+{
+    int column = result_find_column(result, "negative");
+    uint64_t n = 0;
+
+    for (unsigned i = 0; column >= 0 && i < result->n_rows; i++)
+        if (result_has(result->rows[i], (unsigned)column))
+            n += (uint64_t)result->rows[i]->values[column].number;
+    return n;
+}
+
+static void put_events(const struct result *result, struct text *out)
+{
+    const struct coverage *coverage = result->coverage;
+
+    text_printf(out, "%10" PRIu64 " events", coverage->n_events);
+    if (coverage->first != TIME_UNKNOWN) {
+        text_put_literal(out, " in ");
+        print_duration(&result->clock, coverage_duration(coverage), out);
+        if (result->clock.hz == 0)
+            text_put_literal(out, " ticks (the clock's rate is not known)");
+    }
+    text_put_char(out, '\n');
+}
+
+static void put_unpaired(const struct result *result, struct text *out)
+{
+    static const char *const texts[SPAN_FATES] = {
+        [SPAN_NO_BEGIN] = "ends whose begin is not in the trace",
+        [SPAN_OPEN] = "spans were open at the end of the trace",
+        [SPAN_LOST] = "spans may have ended where events were lost",
+        [SPAN_AGAIN] = "spans began again before they ended",
+        [SPAN_GONE] = "spans were open when their thread ended",
+        [SPAN_CONTRADICTED] = "spans contradict other events",
+        [SPAN_UNKEYED] = "events do not have the keys of their span",
+        [SPAN_GIVEN_UP] = "spans were given up: too many were open",
+    };
+
+    for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++)
+        if (result->unpaired[fate] > 0)
+            text_printf(out, "%10" PRIu64 " %s: not counted\n", result->unpaired[fate],
+                        texts[fate]);
+}
+
+static void put_losses(const struct result *result, struct text *out)
+{
+    const struct coverage *coverage = result->coverage;
+    int64_t duration = coverage_duration(coverage);
+    int64_t covered = coverage_covered(coverage, NULL);
+
+    if (coverage->losses.n == 0)
+        return;
+    losses_put(&coverage->losses, out);
+    if (covered < duration) {
+        text_put_literal(out, "; ");
+        print_duration(&result->clock, duration - covered, out);
+        text_put_literal(out, " of ");
+        print_duration(&result->clock, duration, out);
+        text_put_literal(out, " are unknown");
+    }
+    text_put_char(out, '\n');
+}
+
+static void put_contradictions(const struct result *result, struct text *out)
+{
+    const struct result_contradictions *contradictions = &result->contradictions;
+
+    if (contradictions->n == 0)
+        return;
+    text_printf(out, "%10" PRIu64 " switches do not follow from the ones before",
+                contradictions->n);
+    for (unsigned i = 0; i < contradictions->n_cpus; i++)
+        text_printf(out, "%sCPU %d: %" PRIu64, i == 0 ? " (" : ", ", contradictions->by_cpu[i].cpu,
+                    contradictions->by_cpu[i].n);
+    text_put_str(out, contradictions->n_cpus > 0 ? ")\n" : "\n");
+}
+
+static void put_why(const char *const *why, const char *indent, struct text *out)
+{
+    for (; why && *why; why++)
+        text_printf(out, "%s%s\n", indent, *why);
+}
+
+static void put_slow(const struct result *result, const struct result_slow *slow, struct text *out)
+{
+    static const struct clock ns = {.hz = NANOSECONDS};
+    const char *task = slow->pid != PID_UNKNOWN && slow->origin && slow->origin->task_name
+                           ? slow->origin->task_name(slow->origin, slow->pid)
+                           : NULL;
+    char buf[32];
+
+    text_printf(
+        out, "%9s",
+        duration_text(buf, sizeof buf, &result->clock, (uint64_t)MAX(slow->end - slow->begin, 0)));
+    if (slow->error_ns > 0) {
+        text_put_literal(out, " \xc2\xb1");
+        print_duration(&ns, slow->error_ns, out);
+    }
+    text_put_literal(out, "  ");
+    clock_put_time(&result->clock, slow->begin, out);
+    for (unsigned i = 0; slow->row && i < result->n_keys; i++)
+        text_printf(out, "  %s", slow->row->keys[i]);
+    if (slow->cpu != CPU_UNKNOWN)
+        text_printf(out, "  CPU %d", slow->cpu);
+    if (slow->pid != PID_UNKNOWN)
+        text_printf(out, "  %s-%d", task ? task : "", slow->pid);
+    text_put_char(out, '\n');
+    for (unsigned i = 0; i < slow->n_stages; i++) {
+        const struct result_stage *stage = &slow->stages[i];
+
+        text_put_literal(out, "    ");
+        print_duration(&result->clock, stage->end - stage->begin, out);
+        text_printf(out, " %s\n", stage->name);
+        put_why(stage->why, "      ", out);
+    }
+    put_why(slow->why, "    ", out);
+}
+
+static void put_slowest(const struct result *result, const struct trace *trace, struct text *out)
+{
+    if (result->n_slowest == 0)
+        return;
+    text_put_literal(out, "\nThe slowest, each with the time when it began:\n");
+    for (unsigned i = 0; i < result->n_slowest; i++)
+        put_slow(result, &result->slowest[i], out);
+    if (!trace)
+        return;
+    text_put_literal(out, "  strata report --from ");
+    clock_put_time(&result->clock, result->slowest[0].begin, out);
+    text_put_literal(out, " --until ");
+    clock_put_time(&result->clock, result->slowest[0].end, out);
+    for (unsigned i = 0; i < trace->n_parts; i++)
+        if (i == 0 || strcmp(trace->parts[i].path, trace->parts[i - 1].path) != 0)
+            text_printf(out, " %s", trace->parts[i].path);
+    text_put_char(out, '\n');
+}
+
+static void put_histogram(const struct result *result, const struct result_row *row,
+                          struct text *out)
+{
+    uint64_t doublings[65] = {0};
+    uint64_t most = 0;
+    unsigned first = 64, last = 0;
+
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        uint64_t start = histogram_bucket_start(i);
+        unsigned doubling = start == 0 ? 0 : 64 - (unsigned)__builtin_clzll(start);
+
+        doublings[doubling] += histogram_count(row->durations, i);
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(doublings); i++) {
+        if (doublings[i] == 0)
+            continue;
+        first = MIN(first, i);
+        last = i;
+        most = MAX(most, doublings[i]);
+    }
+    text_put_char(out, '\n');
+    for (unsigned i = 0; i < result->n_keys; i++)
+        text_printf(out, "%s%s", i > 0 ? " " : "", row->keys[i]);
+    text_put_char(out, '\n');
+    for (unsigned i = first; i <= last; i++) {
+        unsigned width = (unsigned)((double)doublings[i] * BAR_WIDTH / (double)most + 0.999);
+        char buf[32];
+
+        text_printf(
+            out, "%10s %10" PRIu64 " ",
+            duration_text(buf, sizeof buf, &result->clock, i == 0 ? 0 : UINT64_C(1) << (i - 1)),
+            doublings[i]);
+        for (unsigned j = 0; j < width; j++)
+            text_put_char(out, '#');
+        text_put_char(out, '\n');
+    }
+}
+
+void print_result_footer(const struct result *result, const struct print_options *options,
+                         struct text *out)
+{
+    uint64_t negative = count_negative(result);
+    uint64_t n = options->top == 0 ? result->n_rows : MIN(options->top, (uint64_t)result->n_rows);
+
+    put_events(result, out);
+    if (negative > 0)
+        text_printf(out, "%10" PRIu64 " spans are shorter than 0, by the error of the clocks\n",
+                    negative);
+    put_unpaired(result, out);
+    put_contradictions(result, out);
+    put_losses(result, out);
+    for (unsigned i = 0; i < result->n_notes; i++)
+        text_printf(out, "%s\n", result->notes[i]);
+    put_slowest(result, options->trace, out);
+    for (unsigned i = 0; options->histogram && i < n; i++)
+        if (result->rows[i]->durations)
+            put_histogram(result, result->rows[i], out);
+}

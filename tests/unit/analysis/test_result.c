@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <string.h>
+
+#include "analysis/result.h"
+#include "base/macro.h"
+
+static const struct clock ns = {.hz = NANOSECONDS};
+static const struct origin two_cpus = {.layer = LAYER_GUEST, .n_cpus = 2};
+static const struct origin other = {.layer = LAYER_VMM};
+
+static void put_event(struct coverage *coverage, const struct origin *origin, int32_t cpu,
+                      int64_t time)
+{
+    const struct item item = {.kind = ITEM_EVENT, .origin = origin, .cpu = cpu, .time = time};
+
+    assert_int_equal(coverage_put(coverage, &item, 1), 0);
+}
+
+static void put_loss(struct coverage *coverage, const struct origin *origin, int32_t cpu,
+                     int64_t since, int64_t time)
+{
+    const struct item item = {
+        .kind = ITEM_LOSS, .origin = origin, .cpu = cpu, .time = time, .since = since, .lost = 5};
+
+    assert_int_equal(coverage_put(coverage, &item, 1), 0);
+}
+
+/* A loss of one of two CPUs takes half of its time; of an unknown CPU, all of it. */
+static void covered_time(void **state)
+{
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    assert_int_equal(coverage_duration(&coverage), 0);
+    put_event(&coverage, &two_cpus, 0, 1000);
+    put_event(&coverage, &two_cpus, 1, 1100);
+    put_event(&coverage, &other, CPU_UNKNOWN, 1200);
+    put_loss(&coverage, &two_cpus, 0, TIME_UNKNOWN, 1400); /* since 1000, the last event */
+    put_event(&coverage, &two_cpus, 1, 2000);
+    put_loss(&coverage, &two_cpus, 1, 1900, 2100); /* since then */
+    put_loss(&coverage, &other, CPU_UNKNOWN, 1300, 2200);
+    put_loss(&coverage, &other, CPU_UNKNOWN, 2100, 2300); /* 100 of it once more */
+    put_event(&coverage, &two_cpus, 0, 3000);
+    assert_int_equal(coverage.n_events, 5);
+    assert_int_equal(coverage_duration(&coverage), 2000);
+    assert_int_equal(coverage_covered(&coverage, &two_cpus), 2000 - 200 - 100);
+    assert_int_equal(coverage_covered(&coverage, &other), 2000 - 1000);
+    assert_int_equal(coverage_covered(&coverage, NULL), 1000);
+    assert_int_equal(coverage.losses.n, 4);
+    assert_int_equal(coverage.layers.losses[LAYER_VMM].n, 2);
+    assert_true(coverage_has_loss(&coverage, 1350, 1360));
+    assert_true(coverage_has_loss(&coverage, 2250, 2900));
+    assert_false(coverage_has_loss(&coverage, 2350, 2900));
+    coverage_done(&coverage);
+}
+
+/* Many losses are kept as fewer, longer ones; the covered time stays exact. */
+static void many_losses(void **state)
+{
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_event(&coverage, &two_cpus, 0, 0);
+    for (int64_t i = 0; i < 100000; i++)
+        put_loss(&coverage, &two_cpus, 0, i * 10, i * 10 + 4);
+    put_event(&coverage, &two_cpus, 0, 1000000);
+    assert_int_equal(coverage_covered(&coverage, NULL), 1000000 - 100000 * 4 / 2);
+    assert_true(coverage_has_loss(&coverage, 0, 1));
+    assert_true(coverage_has_loss(&coverage, 999991, 1000000));
+    coverage_done(&coverage);
+}
+
+static void sorted_rows(void **state)
+{
+    static const char *const names[] = {"b", "c", "a", "unknown"};
+    static const int64_t values[] = {1, 7, 1};
+    struct coverage coverage;
+    struct result result;
+    struct result_slow slow = {.cpu = CPU_UNKNOWN, .pid = PID_UNKNOWN, .vcpu = VCPU_UNKNOWN};
+    unsigned key, column;
+
+    (void)state;
+    coverage_init(&coverage);
+    result_init(&result, "test", &ns, &coverage);
+    key = result_add_key(&result, "name", "NAME", false);
+    result_add_column(&result, "other", NULL, RESULT_TEXT);
+    column = result_add_column(&result, "v", "V", RESULT_DURATION);
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
+        struct result_row *row = result_add_row(&result);
+
+        assert_non_null(row);
+        assert_int_equal(result_set_key(&result, row, key, names[i]), 0);
+        if (i < ARRAY_SIZE(values))
+            result_set_number(row, column, values[i]);
+        slow.end = 100 * (i % 3);
+        slow.row = row;
+        assert_int_equal(result_add_slow(&result, &slow), 0);
+    }
+    assert_int_equal(result_find_column(&result, "v"), 1);
+    assert_int_equal(result_find_column(&result, "w"), -1);
+    result_sort(&result, column);
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+        assert_string_equal(result.rows[i]->keys[key],
+                            ((const char *[]){"c", "a", "b", "unknown"})[i]);
+    assert_false(result_has(result.rows[3], column));
+    assert_string_equal(result.slowest[0].row->keys[key], "a");
+    result_done(&result);
+    coverage_done(&coverage);
+}
+
+/* What is given is copied, with all that it points to. */
+static void copied_stages(void **state)
+{
+    char name[] = "step", sentence[] = "because";
+    const char *const why[] = {sentence, NULL};
+    const struct result_stage stage = {.name = name, .begin = 1, .end = 2, .why = why};
+    const struct result_slow slow = {
+        .begin = 1, .end = 2, .stages = &stage, .n_stages = 1, .why = why};
+    struct coverage coverage;
+    struct result result;
+
+    (void)state;
+    coverage_init(&coverage);
+    result_init(&result, "test", &ns, &coverage);
+    assert_int_equal(result_add_slow(&result, &slow), 0);
+    assert_int_equal(result_add_note(&result, "%d of %s", 3, "these"), 0);
+    name[0] = sentence[0] = 'X';
+    assert_string_equal(result.slowest[0].stages[0].name, "step");
+    assert_string_equal(result.slowest[0].stages[0].why[0], "because");
+    assert_string_equal(result.slowest[0].why[0], "because");
+    assert_null(result.slowest[0].why[1]);
+    assert_string_equal(result.notes[0], "3 of these");
+    result_done(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(covered_time),
+        cmocka_unit_test(many_losses),
+        cmocka_unit_test(sorted_rows),
+        cmocka_unit_test(copied_stages),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
