@@ -34,6 +34,10 @@ static const struct option event_options[] = {
     {OPTION_STRINGS, 'e', "event", "EVENTS",
      "events to record: names with * and ?; for Xen also\nclasses",
      offsetof(struct record_options, events)},
+    {OPTION_STRING, 0, "for", "ANALYSIS[,ANALYSIS...]",
+     "events that exits, sched, io or irq use, of all that\nis recorded, in place of the usual "
+     "ones",
+     offsetof(struct record_options, for_analyses)},
     {OPTION_LIST, 0, "guest-event", "GLOB",
      "events of guests at ENDPOINTs (those of --event if\nnothing else is recorded; else a usual "
      "set)",
@@ -110,6 +114,7 @@ const struct command record_command = {
     .examples = "  strata record --guest -o boot -- qemu-system-x86_64 -m 512 disk.img\n"
                 "  strata record -o trace -e 'blk_*' -- ./program\n"
                 "  strata record --xen -o trace -t 10 -e sched,vmexit\n"
+                "  strata record --host --for exits,sched -o trace -- qemu-system-x86_64 ...\n"
                 "  strata record -o trace --guest web=/run/web.agent --guest db=/run/db.agent",
 };
 
@@ -203,7 +208,24 @@ void record_options_done(struct record_options *options)
     strings_done(&options->buffers.tables);
     strings_done(&options->buffers.names);
     strings_done(&options->events);
+    needed_events_done(&options->needs);
     record_guest_options_done(&options->guests);
+}
+
+/* --for. An exit status. */
+static int find_needs(struct record_options *options)
+{
+    struct error error = {0};
+    int r;
+
+    if (!options->for_analyses)
+        return EXIT_SUCCESS;
+    r = needed_events_find(options->for_analyses, &options->needs, &error);
+    if (r == -EINVAL)
+        return cli_usage_error("record", "--for: %s", error.what);
+    for (unsigned i = 0; r >= 0 && i < options->needs.guest.n; i++)
+        r = strings_add(&options->guests.events, options->needs.guest.items[i]);
+    return r < 0 ? cli_no_memory() : EXIT_SUCCESS;
 }
 
 /* One of those that stand in `where`, or a command. */
@@ -271,6 +293,8 @@ int cmd_record(int argc, char **argv)
     status = record_live_check(&options);
     if (status == EXIT_SUCCESS && record_guests_sort(&options.guests, &options.guest) < 0)
         status = cli_no_memory();
+    if (status == EXIT_SUCCESS)
+        status = find_needs(&options);
     if (status == EXIT_SUCCESS)
         status = dispatch(&options, n_command, n - MAX(n_command, 0), argv + 1);
     record_options_done(&options);

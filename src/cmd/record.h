@@ -3,6 +3,7 @@
 
 /* What the files of `strata record` tell each other. */
 
+#include "analysis/needs.h"
 #include "cli/options.h"
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
@@ -45,6 +46,8 @@ struct record_options {
     /* Of Xen words of schema/xen/event_mask.h, of programs and virtual machine monitors what switches their events
      * on; none: all, or what is usual there. */
     struct strings events;
+    const char *for_analyses;   /* --for: "exits,sched"; NULL: not given */
+    struct needed_events needs; /* the events of these */
     struct record_buffers_options buffers;
     struct record_guest_options guests;
     struct record_live_options live;

@@ -53,8 +53,9 @@ static int read_table(struct xen_table *table, const char *path, struct error *e
     return xen_user_events_read(table, path, error);
 }
 
+/* EVENTS as they were given, and the NEEDED; without either, all. */
 static int choose(const struct record_buffers_options *options, const struct strings *events,
-                  struct xen_event_mask *choice, struct error *error)
+                  const struct strings *needed, struct xen_event_mask *choice, struct error *error)
 {
     struct xen_table table = {0};
     int r = xen_table_built_in(&table, error);
@@ -63,7 +64,9 @@ static int choose(const struct record_buffers_options *options, const struct str
         r = read_table(&table, options->tables.items[i], error);
     for (unsigned i = 0; r >= 0 && i < events->n; i++)
         r = xen_event_mask_add(choice, &table, events->items[i], error);
-    if (r >= 0 && events->n == 0)
+    for (unsigned i = 0; r >= 0 && i < needed->n; i++)
+        r = xen_event_mask_add(choice, &table, needed->items[i], error);
+    if (r >= 0 && events->n + needed->n == 0)
         r = xen_event_mask_add_mask(choice, XEN_MASK_ALL, error);
     xen_table_done(&table);
     return r;
@@ -173,6 +176,7 @@ static int open_buffers(struct record_run *run, const char *name, struct item *i
 /* N: how many of their kind came before. */
 static int add_buffers(struct record_run *run, const char *name, unsigned n)
 {
+    static const struct strings none;
     const struct record_options *options = run->options;
     struct record_item added = {.sum_up = sum_up, .free = free_item};
     struct item *item = calloc(1, sizeof *item);
@@ -187,7 +191,8 @@ static int add_buffers(struct record_run *run, const char *name, unsigned n)
     if (n > 0)
         snprintf(item->name, sizeof item->name, "percpu-%u", n + 1);
     added.userdata = item;
-    if (choose(&options->buffers, &options->events, &item->choice, &error) < 0) {
+    if (choose(&options->buffers, &options->events, name ? &none : &options->needs.xen,
+               &item->choice, &error) < 0) {
         cli_print_error(&error);
         status = EXIT_USAGE;
     } else {

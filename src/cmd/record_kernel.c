@@ -23,14 +23,19 @@ static const char *const usual_of_host[] = {
     "kvm:*", "sched:sched_switch", "sched:sched_wakeup", "irq:*", NULL,
 };
 
-/* Whether this machine's kernel has events of the system that PATTERN begins with: without the module kvm there
- * are none of kvm. Where that cannot be seen, the agent will. */
+/* Whether this machine's kernel has the event PATTERN, or events of the system that it begins with: without the module
+ * kvm there are none of kvm. Where that cannot be seen, the agent will. */
 static bool is_here(const char *pattern)
 {
     static const char dir[] = "/sys/kernel/tracing/events";
+    size_t len = strcspn(pattern, ":");
     char path[128];
 
-    snprintf(path, sizeof path, "%s/%.*s", dir, (int)strcspn(pattern, ":"), pattern);
+    if (strpbrk(pattern, "*?"))
+        snprintf(path, sizeof path, "%s/%.*s", dir, (int)len, pattern);
+    else
+        snprintf(path, sizeof path, "%s/%.*s/%s", dir, (int)len, pattern,
+                 pattern + len + (pattern[len] == ':'));
     return access(dir, F_OK) < 0 || access(path, F_OK) == 0;
 }
 
@@ -44,15 +49,18 @@ const char *const *record_kernel_usual(bool is_host, unsigned *ret_n)
     return usual;
 }
 
-int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct error *error)
+int record_kernel_choose(char *given, const struct strings *needed, bool is_host,
+                         struct record_kernel *ret, struct error *error)
 {
     struct record_kernel kernel = {0};
-    const char *const *usual = is_host ? usual_of_host : usual_of_guests;
+    bool is_usual = !*given && needed->n == 0;
+    unsigned n = needed->n;
+    const char *const *patterns = is_usual ? record_kernel_usual(is_host, &n) : needed->items;
     int r = *given ? strings_split(&kernel.words, given, error) : 0;
 
-    for (; r >= 0 && !*given && *usual; usual++)
-        if (!is_host || is_here(*usual))
-            r = strings_add(&kernel.words, *usual);
+    for (unsigned i = 0; r >= 0 && i < n; i++)
+        if (!is_host || is_here(patterns[i]))
+            r = strings_add(&kernel.words, patterns[i]);
     if (r >= 0) {
         kernel.items = calloc(MAX(kernel.words.n, 1u), sizeof *kernel.items);
         r = kernel.items ? 0 : -ENOMEM;
@@ -196,7 +204,8 @@ static int add_host(struct record_run *run, pid_t pid)
     host = calloc(1, sizeof *host);
     if (!host)
         return cli_no_memory();
-    r = record_kernel_choose((char *)(uintptr_t)options->host, true, &host->kernel, &error);
+    r = record_kernel_choose((char *)(uintptr_t)options->host, &options->needs.host, true,
+                             &host->kernel, &error);
     settings.config.wishes = &host->kernel.wishes;
     settings.config.live = record_live_host_stream(run);
     if (options->live.on)

@@ -12,9 +12,11 @@ struct record_kernel {
     struct trace_config wishes; /* points into the above */
 };
 
-/* What is wished for: GIVEN, names of events with commas between, which is cut up; "": what is usual, and there.
- * IS_HOST: of this machine's. -ENOMEM; -EINVAL with ERROR. */
-int record_kernel_choose(char *given, bool is_host, struct record_kernel *ret, struct error *error);
+/* What is wished for: GIVEN, names of events with commas between, which is cut up, and the NEEDED; without either, what
+ * is usual. IS_HOST: of this machine's, and of the needed and usual ones those that are there. -ENOMEM; -EINVAL with
+ * ERROR. */
+int record_kernel_choose(char *given, const struct strings *needed, bool is_host,
+                         struct record_kernel *ret, struct error *error);
 /* What is usual, whether or not it is there: *RET_N patterns. */
 const char *const *record_kernel_usual(bool is_host, unsigned *ret_n);
 void record_kernel_done(struct record_kernel *kernel);

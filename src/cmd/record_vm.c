@@ -51,10 +51,24 @@ static int check_events(const struct qemu_probe *probe, const char *program,
     return EXIT_SUCCESS;
 }
 
-/* -e as it was given, a list in each; else what is usual and there. */
+/* Adds to RET the PATTERNS that this QEMU has events for. */
+static int add_existing(const struct qemu_probe *probe, const char *const *patterns, size_t n,
+                        struct strings *ret)
+{
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < n; i++)
+        if (qemu_probe_count(probe, patterns[i]) > 0)
+            r = strings_add(ret, patterns[i]);
+    return r;
+}
+
+/* -e as it was given, a list in each, and what --for needs; without either, what is usual. Of the latter two, what is
+ * there. */
 static int choose_events(const struct record_options *options, const struct qemu_probe *probe,
                          const char *program, struct strings *ret)
 {
+    const struct strings *needed = &options->needs.vmm;
     struct error error = {0};
     int r = 0;
 
@@ -63,9 +77,10 @@ static int choose_events(const struct record_options *options, const struct qemu
     if (r == -EINVAL)
         return cli_usage_error("record", "--event '%s' %s", options->events.items[ret->n],
                                error.what);
-    for (size_t i = 0; r >= 0 && options->events.n == 0 && i < ARRAY_SIZE(usual_events); i++)
-        if (qemu_probe_count(probe, usual_events[i]) > 0)
-            r = strings_add(ret, usual_events[i]);
+    if (needed->n > 0)
+        r = r < 0 ? r : add_existing(probe, needed->items, needed->n, ret);
+    else if (r >= 0 && options->events.n == 0)
+        r = add_existing(probe, usual_events, ARRAY_SIZE(usual_events), ret);
     if (r < 0) {
         cli_error("out of memory");
         return EXIT_FAILURE;
@@ -142,7 +157,8 @@ static int choose_guest(const struct record_options *options, struct vm *vm)
     int r = 0;
 
     if (options->guest)
-        r = record_kernel_choose((char *)(uintptr_t)options->guest, false, &vm->guest, &error);
+        r = record_kernel_choose((char *)(uintptr_t)options->guest, &options->needs.guest, false,
+                                 &vm->guest, &error);
     if (r == -EINVAL)
         return cli_usage_error("record", "--guest '%s' %s", options->guest, error.what);
     if (r < 0) {

@@ -55,6 +55,22 @@ assert begin[0]["time_ns"] - error < emitted[0]["time_ns"], (begin, emitted[0])
 assert emitted[-1]["time_ns"] < end[0]["time_ns"] + error, (emitted[-1], end)
 EOF
 
+# --for records what the analyses use, with what is asked for besides; nothing else.
+case=for
+for events in '' sched:sched_process_exec; do
+    rm -rf for
+    "$strata" record -o for --for exits,sched --host${events:+=$events} -- "$EMIT" 600 1 >out 2>told || fail "$(cat told)"
+    "$strata" report --format json --layer host for | sed 's/.*"event":"\([^"]*\)".*/\1/' | sort -u >seen
+    grep -qx sched_switch seen && grep -qx sched_waking seen && grep -qx sched_process_exit seen || fail "missing: $(cat seen)"
+    ! grep -qvE '^(kvm_.*|sched_(switch|waking|wakeup_new|migrate_task|process_exit|process_exec))$' seen || fail "others: $(cat seen)"
+    [ -z "$events" ] || grep -qx sched_process_exec seen || fail "not what --host names: $(cat seen)"
+    [ -n "$events" ] || ! grep -qx sched_process_exec seen || fail "more than was asked for: $(cat seen)"
+done
+status=0
+"$strata" record -o none --for exits,exit --host -- "$EMIT" 1 1 >out 2>told || status=$?
+[ $status -eq 2 ] || fail "exit status $status: $(cat told)"
+grep -q "invalid analysis 'exit' (they are exits, sched, io and irq)" told || fail "$(cat told)"
+
 # A recording of the kernel beside any command is one; what the command did not emit is no error.
 case=command
 status=0

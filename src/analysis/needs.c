@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/needs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/text.h"
+
+#define LIST(...)         \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
+
+#define SWITCHES                                                          \
+    "sched:sched_switch", "sched:sched_waking", "sched:sched_wakeup_new", \
+        "sched:sched_migrate_task", "sched:sched_process_exit"
+#define INTERRUPTS                                                                             \
+    "irq:irq_handler_entry", "irq:irq_handler_exit", "irq:softirq_raise", "irq:softirq_entry", \
+        "irq:softirq_exit"
+#define DISKS                                                                   \
+    "block:block_bio_queue", "block:block_rq_issue", "block:block_rq_complete", \
+        "irq:irq_handler_entry", "irq:irq_handler_exit"
+/* The patterns also match events that other processors have. */
+#define KVM_EXITS                                                                  \
+    "kvm:kvm_exit", "kvm:kvm_entry", "kvm:kvm_pio", "kvm:kvm_mmio", "kvm:kvm_msr", \
+        "kvm:kvm_cpuid", "kvm:kvm_hypercall", "kvm:kvm_page_fault", "kvm:kvm_userspace_exit"
+
+const struct analysis_needs analysis_needs[] = {
+    {.name = "exits",
+     .host = LIST(KVM_EXITS, "sched:sched_switch", "sched:sched_waking"),
+     .vmm = LIST("kvm_run_exit", "kvm_vcpu_ioctl"),
+     .xen = LIST("hvm", "sched_min")},
+    {.name = "sched",
+     .host = LIST(SWITCHES, "kvm:kvm_entry", "kvm:kvm_exit"),
+     .guest = LIST(SWITCHES),
+     .xen = LIST("sched_min", "sched_class")},
+    {.name = "io",
+     .host = LIST(DISKS, SWITCHES),
+     .guest = LIST(DISKS),
+     .vmm = LIST("virtio_queue_notify", "virtio_notify", "virtio_blk_*", "blk_co_p*",
+                 "thread_pool_*", "luring_*", "laio_*")},
+    {.name = "irq",
+     .host = LIST(INTERRUPTS, "irq_vectors:*", "timer:hrtimer_*", "kvm:kvm_inj_virq",
+                  "kvm:kvm_apic_accept_irq", "kvm:kvm_msi_set_irq", "kvm:kvm_entry"),
+     .guest = LIST(INTERRUPTS, "irq_vectors:*", "timer:hrtimer_*"),
+     .vmm = LIST("apic_deliver_irq", "virtio_notify"),
+     .xen = LIST("hvm", "sched_min", "hw_irq")},
+    {0},
+};
+
+static int add_each(struct strings *strings, const char *const *list)
+{
+    for (; list && *list; list++) {
+        bool is_there = false;
+
+        for (unsigned i = 0; i < strings->n; i++)
+            is_there = is_there || strcmp(strings->items[i], *list) == 0;
+        if (!is_there && strings_add(strings, *list) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static const struct analysis_needs *find(const char *name, size_t len)
+{
+    for (const struct analysis_needs *needs = analysis_needs; needs->name; needs++)
+        if (strlen(needs->name) == len && memcmp(needs->name, name, len) == 0)
+            return needs;
+    return NULL;
+}
+
+int needed_events_find(const char *names, struct needed_events *ret_events, struct error *error)
+{
+    struct needed_events events = {0};
+
+    for (const char *p = names;; p++) {
+        size_t len = strcspn(p, ",");
+        const struct analysis_needs *needs = find(p, len);
+
+        if (!needs) {
+            needed_events_done(&events);
+            return error_set(error, -EINVAL, NULL,
+                             "invalid analysis '%.*s' (they are exits, sched, io and irq)",
+                             (int)len, p);
+        }
+        if (add_each(&events.host, needs->host) < 0 || add_each(&events.guest, needs->guest) < 0 ||
+            add_each(&events.vmm, needs->vmm) < 0 || add_each(&events.xen, needs->xen) < 0) {
+            needed_events_done(&events);
+            return -ENOMEM;
+        }
+        p += len;
+        if (*p == '\0')
+            break;
+    }
+    *ret_events = events;
+    return 0;
+}
+
+void needed_events_done(struct needed_events *events)
+{
+    strings_done(&events->host);
+    strings_done(&events->guest);
+    strings_done(&events->vmm);
+    strings_done(&events->xen);
+}
