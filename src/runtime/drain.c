@@ -352,6 +352,12 @@ void drain_make(struct drain *drain, enum drain_kind kind, packets_function pack
         tell_last_drops(&run, n_rings);
 }
 
+void drain_keep(struct drain *drain)
+{
+    drain->fullest = 0;
+    drain->kept = !ring_all_taken() || ring_drops_without_ring() > drain->no_ring;
+}
+
 uint64_t drain_count_left(struct drain *drain, uint64_t *lost)
 {
     uint64_t left = 0;

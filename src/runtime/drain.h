@@ -23,7 +23,7 @@ struct drain {
     uint64_t homeless_reported; /* of these, in the CTF trace */
     uint64_t homeless_packets;  /* by that many packets */
     double fullest;             /* what of the fullest ring was read: 1 is all of it */
-    bool kept;                  /* packets were left in their rings as they could not be stored */
+    bool kept;                  /* events were left in their rings as they could not be stored */
 };
 
 /* Returns how many packets, from the first on, are finished: stored, or, unless KEEP, lost; *ret_lost
@@ -38,6 +38,8 @@ typedef void (*records_function)(const struct record *records, unsigned n);
 
 void drain_make(struct drain *drain, enum drain_kind kind, packets_function packets,
                 records_function records, losses_function losses, const struct clock_sync *times);
+/* A pass that reads nothing: no sink could store it. */
+void drain_keep(struct drain *drain);
 /* How many losses the native trace has REPORTED of a ring, or of RING_NONE. */
 typedef uint64_t (*reported_function)(unsigned ring);
 /* For the end of the process; the pass can read nothing after it. How many losses the native trace has not

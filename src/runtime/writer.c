@@ -202,6 +202,25 @@ static void note_trace(void)
     process_dir_complain();
 }
 
+/* Whether no sink of this forked process could create its file, as after a change of user. Such processes often end
+ * by _exit(), which reports no loss. So what is in rings that have files stays there: it is written when a sink opens,
+ * or recovered. */
+static bool is_without_files(void)
+{
+    unsigned n = 0;
+
+    if (!pass_is_child() || !dir_path())
+        return false;
+    for (unsigned i = 0; i < SINKS; i++) {
+        if (!writer.on[i])
+            continue;
+        if (writer.sinks[i].is_open || writer.sinks[i].paused)
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
 /* With the pass lock. */
 static void make_pass(enum drain_kind kind)
 {
@@ -228,7 +247,9 @@ static void make_pass(enum drain_kind kind)
         kind = DRAIN_OPEN_PACKETS;
     if (kind != DRAIN_OFTEN || records)
         writer.flushed_at = now;
-    if (packets || records)
+    if (is_without_files())
+        drain_keep(&writer.drain);
+    else if (packets || records)
         drain_make(&writer.drain, kind, packets ? show_packets : NULL,
                    records ? show_records : NULL, packets ? show_losses : NULL, pass_times());
     for (unsigned i = 0; i < SINKS; i++)
@@ -537,6 +558,16 @@ static uint64_t reported(unsigned ring)
     return sink->is_open ? sink->ops->reported(sink, ring) : 0;
 }
 
+/* The losses that a sink of records was given. */
+static uint64_t reported_as_record(unsigned ring)
+{
+    const struct drain *drain = &writer.drain;
+
+    if (ring == RING_NONE)
+        return drain->no_ring;
+    return drain->cursors[ring] ? drain->cursors[ring]->discarded : 0;
+}
+
 /* Says what SINK lost that is in no trace. True: the rings have events that it could not write, and files, so that
  * `strata recover` can save them. */
 static bool report_sink(struct sink *sink)
@@ -551,8 +582,9 @@ static bool report_sink(struct sink *sink)
         if (writer.drain.kept)
             left = drain_count_left(&writer.drain, &lost);
         lost += left ? without_files : all; /* the others are reported with what is saved */
-    } else if (writer.drain.kept && !writer.on[SINK_CTF]) { /* there was no memory to read them */
+    } else if (writer.drain.kept && !writer.on[SINK_CTF]) { /* no file, or no memory to read them */
         left = drain_count_left(&writer.drain, &lost);
+        lost += drain_unreported(&writer.drain, left == 0, reported_as_record);
     }
     if (left)
         trace_message("%" PRIu64 " events could not be written (%s)%s%s; they are kept in %s, and "

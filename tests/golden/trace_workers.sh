@@ -157,7 +157,19 @@ for end in exit _exit kill; do
     "$strata" recover -o recovered theirs >told 2>&1 || fail "$(cat told)"
     [ "$("$strata" report recovered | grep -c ' work: ')" -eq "$(cat emitted)" ] || fail "$(cat told)"
 done
-# Files of simpletrace are not shared.
-case=simple
-STRATA_TRACE="*,simple=$work/simple" "$WORKER" -u $other 1000 >emitted 2>told || fail "$(cat told)"
-grep -q '2000 events are lost, which the trace (simple) does not report: Permission denied' told || fail "$(cat told)"
+# Files of simpletrace are not shared: what cannot be written stays in the rings as well.
+for end in exit _exit kill; do
+    for options in '' '-t 4'; do
+        case="simple, $end, $options"
+        rm -rf simple* theirs recovered
+        mkdir theirs
+        chmod 777 theirs
+        # shellcheck disable=SC2086 # several options
+        STRATA_TRACE="*,simple=$work/simple,rings=$work/theirs" "$WORKER" $options -e $end -u $other 1000 >emitted 2>told ||
+            fail "exit status $?: $(cat told)"
+        [ $end != exit ] || grep -q ' events could not be written (simple): Permission denied; .*recover' told ||
+            fail "$(cat told)"
+        "$strata" recover -o recovered theirs >told 2>&1 || fail "$(cat told)"
+        [ "$("$strata" report recovered | grep -c ' work: ')" -eq "$(cat emitted)" ] || fail "$(cat told)"
+    done
+done
