@@ -36,6 +36,17 @@ struct analysis_settings {
     struct percentiles percentiles;
 };
 
+/* A complete span of an analysis of spans, for `--events`. Lent. */
+struct analysis_span {
+    int64_t begin, end; /* ticks */
+    uint32_t error_ns;
+    int32_t cpu, pid, vcpu;
+    const struct origin *origin; /* of its begin */
+    const char *const *keys;     /* of its row: by the keys of the result */
+    const int64_t *numbers;      /* the values that they name, if `has_number` has bit 1 << key */
+    unsigned has_number;
+};
+
 struct analysis;
 
 struct analysis_ops {
@@ -50,6 +61,9 @@ struct analysis {
     struct sink sink; /* first */
     const struct analysis_ops *ops;
     struct analysis_settings settings;
+    /* Is given each span that is counted, in the order of their ends. 0, or a negative errno. NULL: not needed. */
+    int (*put_span)(void *arg, const struct analysis_span *span);
+    void *put_span_arg;
 };
 
 /* Makes RESULT, which result_done() frees, also on failure. COVERAGE and ANALYSIS outlive it. 0, -ENOMEM. */

@@ -33,5 +33,5 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
 int64_t coverage_duration(const struct coverage *coverage);
 /* The part of it that is covered by the events of ORIGIN; NULL: by the source that covers least. In ticks. */
 int64_t coverage_covered(const struct coverage *coverage, const struct origin *origin);
-/* True if a source lost events between FROM and UNTIL. */
+/* True if a source lost events between FROM and UNTIL, maybe. */
 bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until);

@@ -90,6 +90,22 @@ static int complete(void *arg, const struct span *span, const struct item *item)
             slow.at[i] = i < span->kind->rule->n_steps ? span->at[i] : TIME_UNKNOWN;
         rows_keep_slow(&latency->rows, &slow);
     }
+    if (latency->analysis.put_span) {
+        const struct analysis_span copy = {.begin = span_begin(span),
+                                           .end = span_end(span),
+                                           .error_ns = span->error_ns,
+                                           .cpu = span->cpu,
+                                           .pid = span->pid,
+                                           .vcpu = span->vcpu,
+                                           .origin = span->origin,
+                                           .keys = row->keys,
+                                           .numbers = row->values,
+                                           .has_number = row->has_value};
+        int r = latency->analysis.put_span(latency->analysis.put_span_arg, &copy);
+
+        if (r < 0)
+            return r;
+    }
     return row_count(&latency->rows, row, span_begin(span), duration, span->error_ns);
 }
 

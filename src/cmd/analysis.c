@@ -3,16 +3,50 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/context.h"
 #include "cmd/print_result.h"
+#include "cmd/print_spans.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 #define SLOWEST_MAX 1000000u
 
 #define MEMBER(m) offsetof(struct analysis_options, m)
+
+/* "50,90,99.9" */
+static int parse_percentiles(void *member, const char *value, struct error *error)
+{
+    struct percentiles percentiles = {0};
+
+    for (const char *p = value;; p++) {
+        unsigned permille = 0;
+        size_t digits = strspn(p, "0123456789");
+
+        if (percentiles.n == PERCENTILES_MAX)
+            return error_set(error, -EINVAL, NULL, "has more than %d percentiles", PERCENTILES_MAX);
+        for (size_t i = 0; i < digits && permille < 1000; i++)
+            permille = permille * 10 + (unsigned)(p[i] - '0');
+        permille *= 10;
+        p += digits;
+        if (digits > 0 && *p == '.' && p[1] >= '0' && p[1] <= '9') {
+            permille += (unsigned)(p[1] - '0');
+            p += 2;
+        }
+        if (digits == 0 || permille == 0 || permille >= 1000 || (*p && *p != ','))
+            return error_set(error, -EINVAL, NULL,
+                             "is not a list of percentiles between 0.1 and 99.9 (example: "
+                             "50,99,99.9)");
+        percentiles.permilles[percentiles.n++] = permille;
+        if (!*p)
+            break;
+    }
+    *(struct percentiles *)member = percentiles;
+    return 0;
+}
 
 const struct option analysis_output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),
@@ -25,7 +59,18 @@ const struct option analysis_output_options[] = {
      MEMBER(sort)},
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},
     {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest spans", MEMBER(slowest)},
+    {OPTION_PARSED, 0, "context", "SECONDS",
+     "with --slowest: also print the events from SECONDS\n"
+     "before each span to SECONDS after it",
+     MEMBER(context), NULL, duration_parse},
     {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of each row", MEMBER(histogram)},
+    {OPTION_PARSED, 0, "every", "SECONDS", "also show each row over time, in periods of SECONDS",
+     MEMBER(every), NULL, duration_parse},
+    {OPTION_PARSED, 0, "percentiles", "LIST", "percentiles to show (50,90,99)", MEMBER(percentiles),
+     NULL, parse_percentiles},
+    {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",
+     MEMBER(folded)},
+    {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events)},
     {OPTION_END},
 };
 
@@ -56,9 +101,20 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
         .clock = trace->parts[0].origin->clock,
         .task = options->task,
         .slowest = (unsigned)MIN(options->slowest, SLOWEST_MAX),
+        .percentiles = options->percentiles,
     };
     struct error error = {0};
-    int r = options->by ? grouping_parse(options->by, arena, &settings.grouping, &error) : 0;
+    int r;
+
+    if (options->events && options->folded) {
+        cli_error("--events and --folded cannot be combined");
+        return EXIT_USAGE;
+    }
+    if (options->context > 0 && (options->slowest == 0 || options->format != TABLE_TEXT)) {
+        cli_error("--context requires --slowest and text output");
+        return EXIT_USAGE;
+    }
+    r = options->by ? grouping_parse(options->by, arena, &settings.grouping, &error) : 0;
 
     if (r < 0) {
         error_set(&error, r, NULL, "%s", error_text(r));
@@ -66,6 +122,7 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
         return EXIT_FAILURE;
     }
     settings.longer = ns_to_ticks(&settings.clock, options->longer);
+    settings.every = ns_to_ticks(&settings.clock, options->every);
     *ret_settings = settings;
     return EXIT_SUCCESS;
 }
@@ -127,12 +184,14 @@ static int find_sort_column(const struct analysis_options *options, struct analy
 }
 
 static int print(const struct analysis_options *options, const struct trace *trace,
-                 const struct run_sink *run, unsigned sort_column, struct text *out)
+                 const struct run_sink *run, unsigned sort_column, struct context *context,
+                 struct text *out)
 {
     const struct print_options print_options = {
         .format = (enum table_format)options->format,
         .top = options->top,
         .histogram = options->histogram,
+        .folded = options->folded,
         .trace = trace,
     };
     struct result result;
@@ -142,8 +201,51 @@ static int print(const struct analysis_options *options, const struct trace *tra
         result_sort(&result, sort_column);
         r = print_result(&result, &print_options, out);
     }
+    if (r == 0 && options->context > 0)
+        r = context_init(context, &result, ns_to_ticks(&result.clock, options->context));
     result_done(&result);
     return r;
+}
+
+static int put_span(void *arg, const struct analysis_span *span)
+{
+    print_span(arg, span);
+    return 0;
+}
+
+/* Reads the trace, and prints what came of it. An exit status. */
+static int walk_and_print(const struct analysis_options *options, struct walk *walk,
+                          struct run_sink *run, unsigned sort_column)
+{
+    struct span_printer printer;
+    struct context context = {0};
+    int status;
+    int r = 0;
+
+    if (options->events) {
+        print_spans_begin(&printer, run->analysis, (enum table_format)options->format, walk->out);
+        run->analysis->put_span = put_span;
+        run->analysis->put_span_arg = &printer;
+        walk->draws = true;
+    }
+    sink_begin(&run->analysis->sink);
+    status = walk_through(walk);
+    if (run->sink.error.code == 0 && sink_finish(&run->sink) < 0) {
+        cli_print_error(&run->sink.error);
+        status = EXIT_FAILURE;
+    }
+    if (options->events)
+        r = print_spans_end(&printer, &run->coverage);
+    else if (run->sink.error.code == 0)
+        r = print(options, walk->trace, run, sort_column, &context, walk->out);
+    if (r < 0) {
+        cli_no_memory();
+        status = EXIT_FAILURE;
+    }
+    if (status == EXIT_SUCCESS && context.n > 0)
+        status = context_print(&context, &options->open, walk->trace, walk->out);
+    context_done(&context);
+    return status;
 }
 
 int analysis_run(const struct analysis_options *options, struct trace *trace,
@@ -170,15 +272,10 @@ int analysis_run(const struct analysis_options *options, struct trace *trace,
         cli_no_memory();
         return EXIT_FAILURE;
     }
-    sink_begin(&analysis->sink);
     if (selection_init(&selection, &options->select) < 0) {
         cli_no_memory();
     } else {
-        status = walk_through(&walk);
-        if (print(options, trace, &run, (unsigned)column, &out) < 0) {
-            cli_no_memory();
-            status = EXIT_FAILURE;
-        }
+        status = walk_and_print(options, &walk, &run, (unsigned)column);
         status = walk_end(&walk, &options->open, status);
     }
     selection_done(&selection);

@@ -19,8 +19,10 @@ struct analysis_options {
     struct select_options select;
     const char *by, *task, *sort;
     uint64_t slowest, longer, top;
+    uint64_t every, context; /* ns; 0: not given */
+    struct percentiles percentiles;
     unsigned format; /* enum table_format */
-    bool histogram;
+    bool histogram, folded, events;
 };
 
 extern const struct option analysis_output_options[];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/print_result.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,17 +12,18 @@
 
 #define KEY_WIDTH_MAX 40
 
-/* Columns of the table: those of the result; then its keys, each with the number that it names; then the periods. */
+/* Columns of the table: those of the result; then its keys, each with the number that it names; then the periods.
+ * Text has sparklines before the keys. */
 struct result_table {
     const struct result *result;
     struct table table;
     struct table_column columns[TABLE_COLUMNS_MAX];
-    unsigned keys, periods, n;
+    unsigned keys, periods, sparklines, n;
     char names[RESULT_COLUMNS][32]; /* with their units */
     char numbered[RESULT_KEYS][32]; /* "reason_value" */
 };
 
-_Static_assert(RESULT_COLUMNS + 2 * RESULT_KEYS + 1 <= TABLE_COLUMNS_MAX, "a table has room");
+_Static_assert(RESULT_COLUMNS + 2 * RESULT_KEYS + 3 <= TABLE_COLUMNS_MAX, "a table has room");
 
 static bool is_ns(const struct result *result)
 {
@@ -78,11 +80,20 @@ static void make_columns(struct result_table *t)
 {
     const struct result *result = t->result;
 
-    t->keys = result->n_columns;
+    t->sparklines = result->n_columns;
+    t->keys = t->sparklines + 2;
     t->periods = t->keys + 2 * result->n_keys;
     t->n = t->periods + 1;
     for (unsigned i = 0; i < result->n_columns; i++)
         t->columns[i] = make_column(result, &result->columns[i], t->names[i], sizeof t->names[i]);
+    if (result->n_periods > 0) {
+        int width =
+            -(int)MAX(print_sparkline_width(result) + 2, (unsigned)sizeof "P99 OVER TIME" + 1);
+
+        t->columns[t->sparklines] = (struct table_column){.title = "N OVER TIME", .width = width};
+        t->columns[t->sparklines + 1] =
+            (struct table_column){.title = "P99 OVER TIME", .width = width};
+    }
     make_keys(t);
     t->columns[t->periods] = (struct table_column){.name = "series", .json_only = true};
 }
@@ -204,6 +215,8 @@ static void put_row(struct result_table *t, const struct result_row *row)
     }
     if (t->table.format == TABLE_JSON)
         set_periods(t, row);
+    for (unsigned i = 0; t->table.format == TABLE_TEXT && row->periods && i < 2; i++)
+        print_sparkline(result, row, i == 1, table_cell(&t->table, t->sparklines + i));
     table_end_row(&t->table);
 }
 
@@ -386,12 +399,46 @@ static void warn_losses(const struct result *result)
         cli_error("%.*s", (int)text_len(&text), text.start);
 }
 
+/* A frame of a stack: a `;` would end it. */
+static void put_frame(const char *s, struct text *out)
+{
+    for (; *s; s++)
+        text_put_char(out, *s == ';' || *s == '\n' ? ',' : *s);
+}
+
+static void put_folded(const struct result *result, const struct result_row *row, struct text *out)
+{
+    int column = result_find_column(result, "sum");
+
+    if (column < 0 || !result_has(row, (unsigned)column) || row->values[column].number <= 0)
+        return;
+    for (unsigned i = 0; i < result->n_keys; i++) {
+        if (i > 0)
+            text_put_char(out, ';');
+        put_frame(row->keys[i], out);
+    }
+    text_put_char(out, ' ');
+    text_put_i64(out, ticks_to_ns(&result->clock, row->values[column].number));
+    text_put_char(out, '\n');
+}
+
+static int print_folded(const struct result *result, const struct print_options *options,
+                        struct text *out)
+{
+    for (unsigned i = 0; i < result->n_rows && (options->top == 0 || i < options->top); i++)
+        put_folded(result, result->rows[i], out);
+    warn_losses(result);
+    return out->error == -ENOMEM ? -ENOMEM : 0;
+}
+
 int print_result(const struct result *result, const struct print_options *options, struct text *out)
 {
     struct result_table t = {.result = result};
     struct table_form form = {.columns = t.columns};
     int r;
 
+    if (options->folded)
+        return print_folded(result, options, out);
     make_columns(&t);
     form.n = t.n;
     table_begin(&t.table, out, options->format, &form);

@@ -12,6 +12,72 @@
 
 #define BAR_WIDTH 50
 
+/* Periods per character. */
+static unsigned periods_per_character(const struct result *result)
+{
+    return (result->n_periods + SPARKLINE_MAX - 1) / SPARKLINE_MAX;
+}
+
+unsigned print_sparkline_width(const struct result *result)
+{
+    unsigned per = MAX(periods_per_character(result), 1u);
+
+    return (result->n_periods + per - 1) / per;
+}
+
+static uint64_t period_value(const struct result_period *period, bool of_p99)
+{
+    return of_p99 ? (uint64_t)MAX(period->p99, 0) : period->n;
+}
+
+/* What character I of WIDTH shows: the sum of numbers, or the largest p99. */
+static uint64_t sparkline_value(const struct result *result, const struct result_row *row,
+                                bool of_p99, unsigned i)
+{
+    unsigned per = periods_per_character(result);
+    uint64_t value = 0;
+
+    for (unsigned j = i * per; j < MIN((i + 1) * per, result->n_periods); j++) {
+        uint64_t v = period_value(&row->periods[j], of_p99);
+
+        value = of_p99 ? MAX(value, v) : value + v;
+    }
+    return value;
+}
+
+void print_sparkline(const struct result *result, const struct result_row *row, bool of_p99,
+                     struct text *out)
+{
+    static const char *const bars[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                       "\u2585", "\u2586", "\u2587", "\u2588"};
+    int64_t step = (int64_t)periods_per_character(result) * result->every;
+    unsigned width = print_sparkline_width(result);
+    uint64_t most = 1;
+
+    for (unsigned i = 0; i < width; i++)
+        most = MAX(most, sparkline_value(result, row, of_p99, i));
+    for (unsigned i = 0; i < width; i++) {
+        int64_t begin = result->periods_begin + (int64_t)i * step;
+        double share = (double)sparkline_value(result, row, of_p99, i) / (double)most;
+
+        if (coverage_has_loss(result->coverage, begin, begin + step - 1))
+            text_put_literal(out, "\u00b7");
+        else
+            text_put_str(out, bars[share > 0 ? MAX((unsigned)(share * 8 + 0.5), 1u) : 0]);
+    }
+}
+
+static void put_every(const struct result *result, struct text *out)
+{
+    if (result->n_periods == 0)
+        return;
+    text_put_literal(out, "Each character over time is ");
+    print_duration(&result->clock, (int64_t)periods_per_character(result) * result->every, out);
+    text_put_literal(out, ", from ");
+    clock_put_time(&result->clock, result->periods_begin, out);
+    text_put_literal(out, " on; \u00b7: events were lost\n");
+}
+
 static uint64_t count_negative(const struct result *result)
 {
     int column = result_find_column(result, "negative");
@@ -200,6 +266,7 @@ void print_result_footer(const struct result *result, const struct print_options
     put_unpaired(result, out);
     put_contradictions(result, out);
     put_losses(result, out);
+    put_every(result, out);
     for (unsigned i = 0; i < result->n_notes; i++)
         text_printf(out, "%s\n", result->notes[i]);
     put_slowest(result, options->trace, out);

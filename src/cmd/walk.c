@@ -128,7 +128,7 @@ void walk_report_notes(const struct trace *trace)
         cli_error("%s", trace->notes[i]);
 }
 
-struct trace *walk_open(const struct open_options *options, char **paths, int n)
+struct trace *walk_open_again(const struct open_options *options, char **paths, int n)
 {
     struct trace_options trace_options;
     struct error error;
@@ -140,6 +140,15 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
         cli_print_error(&error);
         return NULL;
     }
+    return trace;
+}
+
+struct trace *walk_open(const struct open_options *options, char **paths, int n)
+{
+    struct trace *trace = walk_open_again(options, paths, n);
+
+    if (!trace)
+        return NULL;
     walk_report_notes(trace);
     if (trace->hint)
         cli_error("%s", trace->hint);
@@ -297,7 +306,8 @@ int walk_through(struct walk *walk)
         }
     }
     progress_erase(&progress);
-    trace_hints(trace, report_hint, NULL);
+    if (!walk->again)
+        trace_hints(trace, report_hint, NULL);
     if (r < 0) {
         text_flush(walk->out);
         walk->error = error.code ? error : trace->source->error;

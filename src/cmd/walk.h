@@ -42,6 +42,8 @@ void open_options_apply(const struct open_options *options, struct trace_options
 
 /* Opens, or tells why not. NULL: it was told. */
 struct trace *walk_open(const struct open_options *options, char **paths, int n);
+/* The same for a trace that was open before: its notes are not printed again. */
+struct trace *walk_open_again(const struct open_options *options, char **paths, int n);
 /* Prints the notes of an open trace, as walk_open() does. */
 void walk_report_notes(const struct trace *trace);
 
@@ -52,7 +54,9 @@ struct walk {
     struct trace *trace;
     struct selection *selection;
     struct text *out; /* where SINK writes: flushed before anything is told, and when it waits */
-    bool draws;       /* SINK writes to OUT as it goes, rather than at the end */
+    bool
+        again; /* the trace was read before: what was reported of all of it is not reported again */
+    bool draws; /* SINK writes to OUT as it goes, rather than at the end */
     struct sink *sink;
     const struct losses *losses; /* what SINK has seen of them */
     const volatile sig_atomic_t

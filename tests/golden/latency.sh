@@ -66,7 +66,8 @@ for row in told["rows"]:
     assert math.isclose(row["share"], row["sum"] / told["covered_ns"], rel_tol=1e-4), row
     assert set(told["columns"]) | {"key"} == set(row), row
 assert told["unit"] == "ns" and len(told["kinds"]) == len(told["columns"]), told["kinds"]
-assert told["lost"]["events"] == 90735 and told["unpaired"]["lost"] == 1, told["unpaired"]
+assert told["lost"]["events"] == 90735 and told["unpaired"]["lost"] == 16 and \
+    told["unpaired"]["open"] == 4, told["unpaired"]
 END
 
 case="by keys"
@@ -107,6 +108,49 @@ command=$(sed -n 's/^ *strata \(report .*\)/\1/p' rows)
 eval "\"\$strata\" $command" >shown || fail "$command"
 [ "$(grep -c . shown)" -ge 2 ] || fail "$command: $(cat shown)"
 
+case="over time"
+"$strata" latency syscall --every 0.01 --percentiles 50,99.9 -f json guest >rows 2>err
+"$strata" latency syscall --events -f json guest >spans 2>err
+python3 - rows spans events <<'END' || fail "not what the spans say"
+import json, sys
+told, spans = json.load(open(sys.argv[1])), [json.loads(line) for line in open(sys.argv[2])]
+lost = [item["time_ns"] for item in map(json.loads, open(sys.argv[3])) if "lost" in item]
+row, = told["rows"]
+assert row["n"] == len(spans) > 3000 and "p99.9" in row and "p90" not in row, row
+assert row["sum"] == sum(span["end_ns"] - span["begin_ns"] for span in spans)
+assert [span["end_ns"] for span in spans] == sorted(span["end_ns"] for span in spans)
+assert told["unpaired"]["open"] == 1, told["unpaired"]
+first = told["first_ns"]
+for i, (begin, n, p50, p99, is_lost) in enumerate(row["series"]):
+    assert begin == first + i * told["every_ns"] == first + i * 10_000_000
+    part = sorted(span["end_ns"] - span["begin_ns"] for span in spans
+                  if begin <= span["begin_ns"] < begin + 10_000_000)
+    assert n == len(part), (begin, n, len(part))
+    assert not n or abs(p50 - part[(n - 1) // 2]) <= p50 / 32 + 1, (begin, p50)
+    # CPU 0 lost events from the first event to its loss.
+    assert is_lost == (begin <= max(lost)), (begin, is_lost)
+END
+"$strata" latency syscall --every 0.003 guest >rows
+grep -q '  ·*█▇▃  ·*▁▁▁  syscall$' rows || fail "$(cat rows)"
+grep -q '^Each character over time is 3.00ms, from 4.607817784 on' rows || fail "$(cat rows)"
+
+case="spans and stacks"
+"$strata" latency syscall --task 'dd' --by pid --events -f csv guest 2>err | tr -d '\r' >rows
+[ "$(head -n 1 rows)" = "begin_ns,end_ns,error_ns,cpu,pid,task,name,pid" ] || fail "$(head -n 1 rows)"
+awk -F, 'NR > 1 && ($6 != "dd" || $5 != $8) { exit 1 }' rows || fail "$(cat rows)"
+"$strata" latency syscall --by task --events guest 2>err | sed -n 2p >rows
+grep -q '^ *4.607862638 *4.09us .* 1  ls-157 *syscall *ls$' rows || fail "$(cat rows)"
+"$strata" latency syscall softirq --by task --folded guest 2>err >rows
+"$strata" latency syscall softirq --by task -f csv guest 2>err | awk -F, 'NR > 1 { print $14 ";" $15 " " $3 }' |
+    tr -d '\r' | diff - rows || fail "other sums"
+
+case="context"
+"$strata" latency syscall --slowest 2 --context 0.00002 guest >rows 2>err
+"$strata" report --from 4.622215857 --until 4.626624998 guest 2>err >around
+sed -n '/^Events around the span of 4.37ms at 4.622235857, syscall:$/,/^$/p' rows | sed '1d; /^$/d' | diff - around ||
+    fail "other events"
+[ "$(grep -c '^Events around' rows)" -eq 2 ] || fail "$(cat rows)"
+
 # refused TEXT OPTION...: it is an error, which says so.
 refused() {
     text=$1
@@ -125,6 +169,11 @@ refused "--pair: column 5: ',' or ')' should stand here; 'a(b -> c'" --pair 'a(b
 refused "no event of the trace has a field 'colour'" --by colour syscall guest
 refused "block: the trace has no event 'block_rq_issue'" block guest
 refused "invalid --sort 'p98'; the columns are n, rate, sum," --sort p98 syscall guest
+refused "invalid --sort 'p98'; the columns are n, rate, sum," --sort p98 --events syscall guest
+refused "has more than 10000 periods" --every 0.000001 syscall guest
+refused "is not a list of percentiles" --percentiles 50,100 syscall guest
+refused "--context requires --slowest" --context 1 syscall guest
+refused "--events and --folded cannot be combined" --events --folded syscall guest
 refused 'no trace file given' block
 refused "rows have at most 4 keys" --by a,b,c,d,e syscall guest
 printf 'a ->\n' >pairs
