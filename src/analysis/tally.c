@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/tally.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -11,7 +13,13 @@ void tally_done(struct tally *tally)
         if (tally->rows[i].distances)
             histogram_done(tally->rows[i].distances);
         free(tally->rows[i].distances);
+        for (unsigned j = 0; j < tally->rows[i].n_periods; j++)
+            histogram_done(&tally->rows[i].periods[j].distances);
+        free(tally->rows[i].periods);
     }
+    free(tally->gaps);
+    arena_done(&tally->arena);
+    text_done(&tally->text);
     free(tally->rows);
     free(tally->row_of_class);
     map_done(&tally->numbers);
@@ -58,6 +66,7 @@ static _cold_ int add_rare(struct tally_row *row, const struct item *item)
             return -ENOMEM;
         if (histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last) < 0)
             return -ENOMEM;
+        row->max_at = row->last;
     }
     row->last = item->time;
     return 0;
@@ -65,10 +74,15 @@ static _cold_ int add_rare(struct tally_row *row, const struct item *item)
 
 static inline int add_to_row(struct tally_row *row, const struct item *item)
 {
+    uint64_t distance;
+
     if (unlikely(!row->distances || item->time < row->last))
         return add_rare(row, item);
     row->count++;
-    if (unlikely(histogram_add(row->distances, (uint64_t)item->time - (uint64_t)row->last) < 0))
+    distance = (uint64_t)item->time - (uint64_t)row->last;
+    if (unlikely(distance > row->distances->max))
+        row->max_at = row->last;
+    if (unlikely(histogram_add(row->distances, distance) < 0))
         return -ENOMEM;
     row->last = item->time;
     return 0;
@@ -211,6 +225,194 @@ static int tally_put(struct sink *sink, const struct item *items, unsigned n)
     return 0;
 }
 
+/* ---- Keys, periods and gaps ---- */
+
+static int name_keys(struct tally *tally, struct tally_row *row, const struct item *item)
+{
+    for (unsigned i = 0; i < tally->options.grouping.n; i++) {
+        tally->text.next = tally->text.start;
+        grouping_put(&tally->options.grouping, i, item, &tally->text);
+        if (tally->text.error)
+            return -ENOMEM;
+        row->keys[i] = arena_strndup(&tally->arena, tally->text.start ? tally->text.start : "",
+                                     text_len(&tally->text));
+        if (!row->keys[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_key_row(struct tally *tally, uint64_t key, const struct item *item)
+{
+    static const char *const others[GROUPING_KEYS] = {"(others)", "", "", ""};
+    bool is_full = tally->n_rows >= TALLY_KEY_ROWS_MAX;
+    int r = 0;
+
+    if (tally->n_rows <= TALLY_KEY_ROWS_MAX)
+        r = make_rows(tally, tally->n_rows + 1);
+    tally->last_row = tally->n_rows - 1;
+    if (r >= 0 && !is_full)
+        r = map_put(&tally->numbers, key, (void *)(uintptr_t)tally->n_rows);
+    if (r < 0)
+        return r;
+    /* add_rare() clears a row that has no event: so it comes before the names. */
+    r = add_to_row(&tally->rows[tally->last_row], item);
+    if (r < 0)
+        return r;
+    if (is_full) {
+        memcpy(tally->rows[tally->last_row].keys, others, sizeof others);
+        return 0;
+    }
+    return name_keys(tally, &tally->rows[tally->last_row], item);
+}
+
+/* Whether events of ITEM's class have the fields; after grouping_numbers(). */
+static bool has_keys(const struct grouping *grouping)
+{
+    for (unsigned i = 0; i < grouping->n; i++)
+        if (grouping->keys[i].kind == GROUP_BY_FIELD && grouping->keys[i].field < 0)
+            return false;
+    return true;
+}
+
+/* 1: ITEM has not the fields, and is left out. */
+static int add_by_keys(struct tally *tally, const struct item *item)
+{
+    uint64_t numbers[GROUPING_KEYS], key = 0;
+    uintptr_t number;
+
+    grouping_numbers(&tally->options.grouping, item, numbers);
+    if (!has_keys(&tally->options.grouping)) {
+        tally->n_without_keys++;
+        return 1;
+    }
+    for (unsigned i = 0; i < tally->options.grouping.n; i++)
+        key = i == 0 ? numbers[0] : (key ^ key >> 31) * UINT64_C(0x9e3779b97f4a7c15) + numbers[i];
+    number = (uintptr_t)map_get(&tally->numbers, key);
+    if (unlikely(number == 0))
+        return add_key_row(tally, key, item);
+    tally->last_row = (unsigned)number - 1;
+    return add_to_row(&tally->rows[tally->last_row], item);
+}
+
+static int count_period(struct tally *tally, struct tally_row *row, int64_t time)
+{
+    uint64_t number = 0;
+    int64_t before = row->n_periods > 0 ? row->counted_until : TIME_UNKNOWN;
+    struct tally_period *period;
+
+    if (tally->periods_begin == TIME_UNKNOWN)
+        tally->periods_begin = time;
+    if (time > tally->periods_begin)
+        number = ((uint64_t)time - (uint64_t)tally->periods_begin) / (uint64_t)tally->options.every;
+    if (number >= TALLY_PERIODS_MAX) {
+        tally->has_late_periods = true;
+        number = TALLY_PERIODS_MAX - 1;
+    }
+    if (number >= row->n_periods) {
+        unsigned n =
+            MIN(MAX((unsigned)number + 1, row->n_periods * 2), (unsigned)TALLY_PERIODS_MAX);
+        struct tally_period *periods = realloc(row->periods, n * sizeof *periods);
+
+        if (!periods)
+            return -ENOMEM;
+        memset(periods + row->n_periods, 0, (n - row->n_periods) * sizeof *periods);
+        row->periods = periods;
+        row->n_periods = n;
+    }
+    period = &row->periods[number];
+    period->count++;
+    row->counted_until = time;
+    return before != TIME_UNKNOWN && time >= before
+               ? histogram_add(&period->distances, (uint64_t)time - (uint64_t)before)
+               : 0;
+}
+
+static uint64_t gap_length(const struct tally_gap *gap)
+{
+    return (uint64_t)gap->end - (uint64_t)gap->begin;
+}
+
+/* ITEM ends the gap since the latest event, and begins the next one. */
+static void count_gap(struct tally *tally, const struct item *item)
+{
+    struct tally_gap *gaps = tally->gaps;
+    unsigned at;
+
+    if (tally->options.separate && tally->gap.origin != item->origin)
+        tally->gap.class = NULL;
+    tally->gap.end = item->time;
+    if (tally->gap.class && item->time > tally->gap.begin &&
+        (tally->n_gaps < tally->options.gaps ||
+         gap_length(&tally->gap) > gap_length(&gaps[tally->n_gaps - 1]))) {
+        at = tally->n_gaps < tally->options.gaps ? tally->n_gaps++ : tally->n_gaps - 1;
+        for (; at > 0 && gap_length(&gaps[at - 1]) < gap_length(&tally->gap); at--)
+            gaps[at] = gaps[at - 1];
+        gaps[at] = tally->gap;
+    }
+    if (!tally->gap.class || item->time >= tally->gap.begin)
+        tally->gap =
+            (struct tally_gap){.begin = item->time, .origin = item->origin, .class = item->class};
+}
+
+/* Counts ITEM in the row last_row. 1: it is left out. */
+static int add_event(struct tally *tally, const struct item *item)
+{
+    if (tally->by == TALLY_BY_KEYS)
+        return add_by_keys(tally, item);
+    if (tally->by == TALLY_BY_SOURCE_EVENT) {
+        tally->last_row = item->class->stat_row;
+        return add_by_source_event(tally, item);
+    }
+    if (tally->by == TALLY_BY_EVENT) {
+        int r = add_by_event(tally, item);
+
+        if (r >= 0)
+            tally->last_row = tally->row_of_class[item->class->stat_row] - 1;
+        return r;
+    }
+    return add_by_key(tally, item);
+}
+
+static int tally_put_more(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct tally *tally = container_of(sink, struct tally, sink);
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct item *item = &items[i];
+        struct tally_row *row;
+        int r;
+
+        if (item->kind != ITEM_EVENT) {
+            losses_add(&tally->losses, item);
+            losses_add(&tally->layers.losses[item->origin->layer], item);
+            tally->gap.lost = true;
+            continue;
+        }
+        if (tally->first == TIME_UNKNOWN)
+            tally->first = tally->last = item->time;
+        if (item->time != TIME_UNKNOWN) {
+            tally->first = MIN(tally->first, item->time);
+            if (tally->options.gaps > 0)
+                count_gap(tally, item);
+        }
+        tally->last = MAX(tally->last, item->time);
+        r = add_event(tally, item);
+        if (r < 0)
+            return r;
+        if (r > 0)
+            continue;
+        tally->count++;
+        row = &tally->rows[tally->last_row];
+        if (tally->options.every > 0 && item->time != TIME_UNKNOWN) {
+            r = count_period(tally, row, item->time);
+            if (r < 0)
+                return r;
+        }
+    }
+    return 0;
+}
+
 void tally_init(struct tally *tally, enum tally_by by)
 {
     static const struct sink_ops ops = {.put = tally_put};
@@ -218,8 +420,27 @@ void tally_init(struct tally *tally, enum tally_by by)
     *tally = (struct tally){.sink = {.ops = &ops},
                             .by = by,
                             .last_row = UINT32_MAX,
+                            .text = TEXT_IN_MEMORY,
+                            .periods_begin = TIME_UNKNOWN,
                             .first = TIME_UNKNOWN,
                             .last = TIME_UNKNOWN};
+}
+
+int tally_init_with(struct tally *tally, const struct tally_options *options)
+{
+    static const struct sink_ops ops = {.put = tally_put_more};
+
+    tally_init(tally, options->by);
+    tally->options = *options;
+    tally->options.gaps = MIN(options->gaps, (unsigned)TALLY_GAPS_MAX);
+    if (tally->options.gaps > 0) {
+        tally->gaps = calloc(tally->options.gaps, sizeof *tally->gaps);
+        if (!tally->gaps)
+            return -ENOMEM;
+    }
+    if (options->by == TALLY_BY_KEYS || options->every > 0 || options->gaps > 0)
+        tally->sink.ops = &ops;
+    return 0;
 }
 
 static int compare_rows(const void *a, const void *b)

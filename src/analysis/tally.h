@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Counts of events and the intervals between them, by class, CPU, task, layer or vCPU; for `strata
- * stat` and `strata info`.
+/* Counts of events and the intervals between them, by class, CPU, task, layer, vCPU or the fields of
+ * events; for `strata stat` and `strata info`.
  *
  * Times are summed up in ticks and converted when they are printed: therefore a tally holds events of
  * one clock only. */
 
+#include "analysis/grouping.h"
 #include "analysis/histogram.h"
 #include "analysis/losses.h"
 #include "base/map.h"
+
+/* Rows of TALLY_BY_KEYS; what comes after them is in a last one, "(others)". */
+#define TALLY_KEY_ROWS_MAX 65536
+/* Periods of a row; what comes after them is counted in the last one. */
+#define TALLY_PERIODS_MAX 100000
+#define TALLY_GAPS_MAX 10000
 
 enum tally_by {
     TALLY_BY_EVENT, /* of a layer: classes of several sources, as of processes, by their names */
@@ -18,6 +25,30 @@ enum tally_by {
     TALLY_BY_LAYER,
     TALLY_BY_VCPU,         /* of a layer; those of no vCPU that is known are one */
     TALLY_BY_SOURCE_EVENT, /* those of several sources are several */
+    TALLY_BY_KEYS, /* fields, by tally_options.grouping; events that have none of them are left out */
+};
+
+struct tally_options {
+    enum tally_by by;
+    struct grouping grouping; /* of TALLY_BY_KEYS */
+    int64_t every;            /* ticks of a period; 0: none */
+    bool separate;            /* sources have clocks of their own: no gap is from one to another */
+    unsigned
+        gaps; /* how many of the longest times without an event are kept; at most TALLY_GAPS_MAX */
+};
+
+/* Events of a row within one period, by the later end of their intervals. */
+struct tally_period {
+    uint64_t count;
+    struct histogram distances;
+};
+
+/* A time without an event. */
+struct tally_gap {
+    int64_t begin, end;
+    const struct origin *origin; /* of the event before it */
+    const struct event_class *class;
+    bool lost; /* events were lost in it */
 };
 
 struct tally_row {
@@ -27,6 +58,11 @@ struct tally_row {
     /* Distances in ticks between each and the one before; NULL until there is one. One that came
      * with an earlier time than the one before is left out, and so is one without a time. */
     struct histogram *distances;
+    int64_t max_at;               /* when the longest began */
+    struct tally_period *periods; /* by number, from the first event of the tally on */
+    unsigned n_periods;
+    int64_t counted_until;           /* the time of the last event in a period */
+    const char *keys[GROUPING_KEYS]; /* BY_KEYS: as text; what the first event of the row has */
     /* What the events have in common; of the other kinds NULL or unknown. */
     const struct origin *origin;
     const struct event_class *class;
@@ -38,6 +74,15 @@ struct tally_row {
 struct tally {
     struct sink sink;
     enum tally_by by;
+    struct tally_options options;
+    struct arena arena;
+    struct text text;        /* in memory */
+    uint64_t n_without_keys; /* BY_KEYS: events that were left out; they are in no count */
+    struct tally_gap *gaps;  /* the longest first */
+    unsigned n_gaps;
+    struct tally_gap gap;  /* after the latest event */
+    int64_t periods_begin; /* TIME_UNKNOWN: there are none */
+    bool has_late_periods; /* there are more than TALLY_PERIODS_MAX */
     struct tally_row
         *rows; /* BY_SOURCE_EVENT: by class->stat_row, those with a count of 0 did not occur */
     unsigned n_rows;
@@ -57,6 +102,8 @@ struct tally {
 
 /* Counts the items that its sink is given, including losses. */
 void tally_init(struct tally *tally, enum tally_by by);
+/* With more than counts and intervals, at the cost of some time per event. 0, -ENOMEM. */
+int tally_init_with(struct tally *tally, const struct tally_options *options);
 void tally_done(struct tally *tally);
 
 /* From the first event to the last in ticks; 0 where no event had a time. */

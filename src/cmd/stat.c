@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "analysis/tally.h"
@@ -11,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 #include "event/program.h"
+#include "print/sparkline.h"
 #include "print/table.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -19,16 +22,25 @@ struct stat_options {
     struct open_options open;
     struct select_options select;
     unsigned format; /* enum table_format */
-    unsigned by;     /* enum tally_by */
+    const char *by;  /* NULL: event */
+    uint64_t every;  /* ns */
+    uint64_t gaps;
 };
 
-static const char *const kinds[] = {"event", "cpu", "task", "layer", "vcpu", "source-event", NULL};
+/* By enum tally_by. */
+static const char *const kinds[] = {"event", "cpu", "task", "layer", "vcpu", "source-event"};
 
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)",
      offsetof(struct stat_options, format), .choices = table_formats},
-    {OPTION_CHOICE, 'b', "by", "event|cpu|task|layer|vcpu|source-event",
-     "what a row counts (event)", offsetof(struct stat_options, by), .choices = kinds},
+    {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
+     "what a row counts: event, cpu, task, layer, vcpu,\n"
+     "source-event, or values of fields, as irq (event)",
+     offsetof(struct stat_options, by)},
+    {OPTION_PARSED, 0, "every", "SECONDS", "also count events per SECONDS (0.1 is 100 ms)",
+     offsetof(struct stat_options, every), NULL, duration_parse},
+    {OPTION_NUMBER, 0, "gaps", "N", "also list the N longest times without an event",
+     offsetof(struct stat_options, gaps)},
     {OPTION_END},
 };
 
@@ -44,13 +56,16 @@ const struct command stat_command = {
     .name = "stat",
     .summary = "count the events of a trace and measure the time between them",
     .operands = "PATH...",
-    .about = "Counts the events of one or more traces by class, CPU, task, layer or vCPU, the\n"
-             "most frequent first. Shows count, rate, share, and the time from one event to\n"
-             "the next: 50, 90 and 99 % percentiles (within 1.6 %) and the maximum.\n\n"
+    .about = "Counts the events of one or more traces by class, CPU, task, layer, vCPU or the\n"
+             "values of a field, the most frequent first. Shows count, rate, share, and the\n"
+             "intervals, the time from one event of a row to the next: 50, 90 and 99 %\n"
+             "percentiles (within 1.6 %), the maximum, and when that began. How long things\n"
+             "take, strata latency measures.\n\n"
              "The format of PATH is detected; - is standard input.",
     .groups = groups,
     .examples = "  strata stat trace\n"
-                "  strata stat --by task --cpu 0 --until +1 trace",
+                "  strata stat --by task --cpu 0 --until +1 trace\n"
+                "  strata stat -e 'irq_handler_*' --by event,irq --every 0.1 trace",
 };
 
 struct stat {
@@ -130,6 +145,7 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
             put_vcpu(row, out);
         return;
     case TALLY_BY_TASK:
+    case TALLY_BY_KEYS:
     case TALLY_BY_LAYER: break;
     }
     if (row->pid == PID_UNKNOWN && row->vcpu == VCPU_UNKNOWN) {
@@ -181,9 +197,16 @@ enum {
     STAT_SHARE_PERCENT,
     STAT_SHARE,
     STAT_INTERVALS,
-    STAT_WHAT = STAT_INTERVALS + ARRAY_SIZE(permilles),
+    STAT_MAX_AT = STAT_INTERVALS + ARRAY_SIZE(permilles),
+    STAT_PERIODS,
+    STAT_WHAT,
+    STAT_KEYS = STAT_WHAT, /* in its place where rows are by keys */
+    STAT_SERIES = STAT_KEYS + GROUPING_KEYS,
     STAT_COLUMNS,
 };
+
+/* Characters of the column of periods. */
+#define PERIODS_WIDTH 40
 
 /* The columns that say what a row counts, beside its layer and source. */
 static bool is_of(unsigned column, enum tally_by by)
@@ -194,9 +217,42 @@ static bool is_of(unsigned column, enum tally_by by)
     case STAT_CPU: return by == TALLY_BY_CPU;
     case STAT_PID:
     case STAT_COMM: return by == TALLY_BY_TASK;
+    case STAT_LAYER:
+    case STAT_SOURCE: return by != TALLY_BY_KEYS;
     case STAT_VCPU:
     case STAT_DOMAIN: return by == TALLY_BY_TASK || by == TALLY_BY_VCPU;
     default: return true;
+    }
+}
+
+/* Of all rows. */
+static unsigned count_periods(const struct stat *stat)
+{
+    const struct tally *tally = &stat->tally;
+
+    if (tally->periods_begin == TIME_UNKNOWN)
+        return 0;
+    return (unsigned)MIN(((uint64_t)tally->last - (uint64_t)tally->periods_begin) /
+                                 (uint64_t)tally->options.every +
+                             1,
+                         (uint64_t)TALLY_PERIODS_MAX);
+}
+
+static void make_key_columns(const struct stat *stat, struct table_column *columns)
+{
+    const struct grouping *grouping = &stat->tally.options.grouping;
+
+    for (unsigned i = 0; i < grouping->n; i++) {
+        size_t width = strlen(grouping->keys[i].name);
+
+        for (unsigned j = 0; j < stat->tally.n_rows; j++)
+            width = MAX(width, strlen(stat->tally.rows[j].keys[i]));
+        columns[STAT_KEYS + i] = (struct table_column){
+            .title = grouping->keys[i].name,
+            .width = i + 1 < grouping->n ? -(int)MIN(width + 2, (size_t)40) : 0,
+            .name = grouping->keys[i].name,
+            .object = "key",
+        };
     }
 }
 
@@ -226,7 +282,18 @@ static void make_columns(const struct stat *stat, struct table_column columns[ST
     for (unsigned i = 0; i < ARRAY_SIZE(intervals); i++)
         columns[STAT_INTERVALS + i] = (struct table_column){
             intervals[i][0], 9, intervals[i][stat->clock.hz ? 1 : 2], "intervals"};
-    columns[STAT_WHAT].title = heads[stat->tally.by];
+    columns[STAT_MAX_AT] = (struct table_column){
+        "MAX AT", 16, stat->clock.hz ? "max_begin_ns" : "max_begin_ticks", "intervals"};
+    if (stat->options->every) {
+        unsigned width = MIN(count_periods(stat), (unsigned)PERIODS_WIDTH);
+
+        columns[STAT_PERIODS] = (struct table_column){"COUNT OVER TIME", -(int)MAX(width, 15u) - 2};
+        columns[STAT_SERIES] = (struct table_column){.name = "series", .json_only = true};
+    }
+    if (stat->tally.by == TALLY_BY_KEYS)
+        make_key_columns(stat, columns);
+    else
+        columns[STAT_WHAT].title = heads[stat->tally.by];
 }
 
 static void set_vcpu(const struct stat *stat, struct table *table, const struct tally_row *row)
@@ -260,6 +327,7 @@ static void set_what(const struct stat *stat, struct table *table, const struct 
             set_vcpu(stat, table, row);
         return;
     case TALLY_BY_TASK:
+    case TALLY_BY_KEYS:
     case TALLY_BY_LAYER: break;
     }
     name = task_name(row);
@@ -282,11 +350,55 @@ static void set_interval(const struct stat *stat, struct table *table, unsigned 
         table_i64(table, column, duration_ns(&stat->clock, ticks));
 }
 
+/* Counts per period: in text of as many neighbours together as makes them fit. */
+static void set_periods(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    unsigned n = count_periods(stat);
+    unsigned together = (n + PERIODS_WIDTH - 1) / PERIODS_WIDTH;
+    uint64_t counts[PERIODS_WIDTH] = {0};
+
+    for (unsigned i = 0; i < MIN(n, row->n_periods); i++)
+        counts[i / together] += row->periods[i].count;
+    if (n > 0)
+        sparkline_put(table_cell(table, STAT_PERIODS), counts, NULL, (n + together - 1) / together);
+}
+
+/* [start, count, median and 99 % percentile of the intervals] per period that has events. */
+static void set_series(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    struct json_writer *w = table_json(table, STAT_SERIES);
+
+    json_write_array(w);
+    for (unsigned i = 0; i < row->n_periods; i++) {
+        const struct tally_period *period = &row->periods[i];
+
+        if (period->count == 0)
+            continue;
+        json_write_array(w);
+        json_write_i64(w, clock_to_ns(&stat->clock, stat->tally.periods_begin +
+                                                        (int64_t)i * stat->tally.options.every));
+        json_write_u64(w, period->count);
+        json_write_i64(w, duration_ns(&stat->clock, histogram_quantile(&period->distances, 500)));
+        json_write_i64(w, duration_ns(&stat->clock, histogram_quantile(&period->distances, 990)));
+        json_write_end(w);
+    }
+    json_write_end(w);
+}
+
+static void set_max_at(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    if (table->format == TABLE_TEXT)
+        clock_put_time(&stat->clock, row->max_at, table_cell(table, STAT_MAX_AT));
+    else
+        table_i64(table, STAT_MAX_AT, clock_to_ns(&stat->clock, row->max_at));
+}
+
 static void put_row(const struct stat *stat, struct table *table, const struct tally_row *row)
 {
     double time = seconds(stat);
 
-    set_what(stat, table, row);
+    if (stat->tally.by != TALLY_BY_KEYS)
+        set_what(stat, table, row);
     table_u64(table, STAT_COUNT, row->count);
     if (time > 0)
         table_real(table, STAT_RATE, (double)row->count / time);
@@ -294,7 +406,16 @@ static void put_row(const struct stat *stat, struct table *table, const struct t
     table_real(table, STAT_SHARE, share(stat, row) / 100);
     for (unsigned i = 0; i < ARRAY_SIZE(permilles) && has_intervals(row); i++)
         set_interval(stat, table, STAT_INTERVALS + i, interval(row, permilles[i]));
-    put_what(stat, row, table_cell(table, STAT_WHAT));
+    if (has_intervals(row))
+        set_max_at(stat, table, row);
+    if (stat->options->every && table->format == TABLE_TEXT)
+        set_periods(stat, table, row);
+    if (stat->options->every && table->format == TABLE_JSON)
+        set_series(stat, table, row);
+    if (stat->tally.by != TALLY_BY_KEYS)
+        put_what(stat, row, table_cell(table, STAT_WHAT));
+    for (unsigned i = 0; i < stat->tally.options.grouping.n; i++)
+        table_str(table, STAT_KEYS + i, row->keys[i]);
     table_end_row(table);
 }
 
@@ -330,7 +451,54 @@ static void put_summary(const struct stat *stat)
                     duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
                     stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
     text_put_char(stat->out, '\n');
+    if (tally->n_without_keys)
+        text_printf(stat->out, "%12" PRIu64 " events have no such field and are not counted\n",
+                    tally->n_without_keys);
     put_losses(stat);
+}
+
+static void put_gaps(const struct stat *stat)
+{
+    const struct tally *tally = &stat->tally;
+
+    if (tally->n_gaps)
+        text_put_literal(stat->out, "\nThe longest times without an event:\n");
+    for (unsigned i = 0; i < tally->n_gaps; i++) {
+        const struct tally_gap *gap = &tally->gaps[i];
+        char buf[32];
+
+        text_printf(stat->out, "%9s  from ",
+                    duration_text(buf, sizeof buf, &stat->clock,
+                                  (uint64_t)gap->end - (uint64_t)gap->begin));
+        clock_put_time(&stat->clock, gap->begin, stat->out);
+        text_put_literal(stat->out, " to ");
+        clock_put_time(&stat->clock, gap->end, stat->out);
+        text_printf(stat->out, ", after %s%s\n", gap->class->name,
+                    gap->lost ? "; events were lost there" : "");
+    }
+}
+
+static void write_gaps(const struct stat *stat, struct json_writer *w)
+{
+    bool is_ns = stat->clock.hz != 0;
+
+    json_write_key(w, "gaps");
+    json_write_array(w);
+    for (unsigned i = 0; i < stat->tally.n_gaps; i++) {
+        const struct tally_gap *gap = &stat->tally.gaps[i];
+
+        json_write_object(w);
+        json_write_key(w, is_ns ? "begin_ns" : "begin_ticks");
+        json_write_i64(w, clock_to_ns(&stat->clock, gap->begin));
+        json_write_key(w, is_ns ? "end_ns" : "end_ticks");
+        json_write_i64(w, clock_to_ns(&stat->clock, gap->end));
+        json_write_key(w, "after");
+        json_write_str(w, gap->class->name);
+        json_write_key(w, "lost");
+        json_write_bool(w, gap->lost);
+        json_write_end(w);
+    }
+    json_write_end(w);
 }
 
 /* CSV's rows have no place for what was lost. */
@@ -371,7 +539,7 @@ static void begin_json(const struct stat *stat, struct json_writer *w)
 
     json_write_object(w);
     json_write_key(w, "by");
-    json_write_str(w, kinds[stat->options->by]);
+    json_write_str(w, stat->options->by ? stat->options->by : kinds[TALLY_BY_EVENT]);
     json_write_key(w, "events");
     json_write_u64(w, tally->count);
     if (tally->first != TIME_UNKNOWN) {
@@ -382,6 +550,16 @@ static void begin_json(const struct stat *stat, struct json_writer *w)
     }
     losses_write_json(&tally->losses, w);
     write_layer_losses(stat, w);
+    if (stat->tally.by == TALLY_BY_KEYS) {
+        json_write_key(w, "events_without_keys");
+        json_write_u64(w, tally->n_without_keys);
+    }
+    if (stat->options->every) {
+        json_write_key(w, clock->hz ? "every_ns" : "every_ticks");
+        json_write_i64(w, duration_ns(clock, (uint64_t)tally->options.every));
+    }
+    if (stat->options->gaps)
+        write_gaps(stat, w);
     json_write_key(w, "rows");
     json_write_lines(w);
 }
@@ -406,12 +584,58 @@ static int put_result(const struct stat *stat)
     if (table.format == TABLE_JSON)
         json_write_finish(&table.json);
     r = table_end(&table);
-    if (table.format == TABLE_TEXT)
+    if (table.format == TABLE_TEXT && n > 0)
+        text_put_literal(stat->out,
+                         "             (P50 to MAX: intervals from one event of a row to "
+                         "the next; MAX AT: when the longest began)\n");
+    if (table.format == TABLE_TEXT) {
         put_summary(stat);
-    else if (table.format == TABLE_CSV)
+        put_gaps(stat);
+    } else if (table.format == TABLE_CSV)
         warn_losses(stat);
+    if (stat->tally.has_late_periods)
+        cli_error("--every makes more than %u periods; the last one counts all that comes after",
+                  TALLY_PERIODS_MAX);
     free(rows);
     return r;
+}
+
+static int parse_by(const char *by, struct arena *arena, struct tally_options *options)
+{
+    struct error error = {0};
+    int r;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (!by || strcmp(by, kinds[i]) == 0) {
+            options->by = (enum tally_by)i;
+            return 0;
+        }
+    options->by = TALLY_BY_KEYS;
+    r = grouping_parse(by, arena, &options->grouping, &error);
+    if (r < 0) {
+        error_set(&error, r, NULL, "%s", error_text(r));
+        cli_print_error(&error);
+    }
+    return r;
+}
+
+static int64_t ticks_of(const struct clock *clock, uint64_t ns)
+{
+    __int128 ticks = clock->hz == 0 ? (__int128)ns : (__int128)ns * clock->hz / NANOSECONDS;
+
+    return ns == 0 ? 0 : (int64_t)MIN(MAX(ticks, 1), INT64_MAX);
+}
+
+/* The fields that rows are by are fields of events. Many readers know their events only when they have seen them. */
+static int check_keys(struct stat *stat, int status)
+{
+    struct error error = {0};
+
+    if (stat->tally.by != TALLY_BY_KEYS ||
+        grouping_check(&stat->tally.options.grouping, &stat->trace->catalogue, &error) >= 0)
+        return status;
+    cli_print_error(&error);
+    return EXIT_FAILURE;
 }
 
 static int count(const struct stat_options *options, struct trace *trace)
@@ -424,20 +648,29 @@ static int count(const struct stat_options *options, struct trace *trace)
                         .out = &out,
                         .sink = &stat.tally.sink,
                         .losses = &stat.tally.losses};
-    enum tally_by by = (enum tally_by)options->by;
+    struct tally_options settings = {.gaps =
+                                         (unsigned)MIN(options->gaps, (uint64_t)TALLY_GAPS_MAX)};
+    struct arena arena = {0};
     int status = EXIT_FAILURE;
 
+    if (parse_by(options->by, &arena, &settings) < 0) {
+        arena_done(&arena);
+        return EXIT_FAILURE;
+    }
     /* Sources with clocks of their own are read one after the other, and may not be of one system. */
-    if (by == TALLY_BY_EVENT && trace->n_parts > 1 && !trace->host_time)
-        by = TALLY_BY_SOURCE_EVENT;
+    settings.separate = trace->n_parts > 1 && !trace->host_time;
+    if (settings.by == TALLY_BY_EVENT && settings.separate)
+        settings.by = TALLY_BY_SOURCE_EVENT;
     if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
         0) {
         cli_error("out of memory");
+        arena_done(&arena);
         return EXIT_FAILURE;
     }
-    tally_init(&stat.tally, by);
     stat.clock = trace->parts[0].origin->clock;
-    if (selection_init(&selection, &options->select) < 0) {
+    settings.every = ticks_of(&stat.clock, options->every);
+    if (tally_init_with(&stat.tally, &settings) < 0 ||
+        selection_init(&selection, &options->select) < 0) {
         cli_error("out of memory");
     } else {
         status = walk_through(&walk);
@@ -445,9 +678,11 @@ static int count(const struct stat_options *options, struct trace *trace)
             cli_error("out of memory");
             status = EXIT_FAILURE;
         }
+        status = check_keys(&stat, status);
         status = walk_end(&walk, &options->open, status);
     }
     tally_done(&stat.tally);
+    arena_done(&arena);
     selection_done(&selection);
     text_done(&out);
     return status;

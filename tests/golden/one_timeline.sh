@@ -75,9 +75,9 @@ cmp lines expected
 "$strata" report --format csv --from +0.0040 --limit 2000 trace >told 2>err
 "$strata" export --to csv --from +0.0040 --limit 2000 trace 2>err | cmp - told
 
-"$strata" stat --by layer trace | awk 'NR > 1 && NF == 8 { print $8, $1 }' >told
+"$strata" stat --by layer trace | awk 'NR > 1 && NF == 9 { print $9, $1 }' >told
 printf '%s\n' 'host 14429' 'guest 14396' 'vmm 4' | cmp - told
-"$strata" stat --by vcpu --layer vmm,guest trace | awk 'NR > 1 && $9 { print $8, $9, $1 }' | grep '^[gv].* [0-9]*$' >told
+"$strata" stat --by vcpu --layer vmm,guest trace | awk 'NR > 1 && $10 { print $9, $10, $1 }' | grep '^[gv].* [0-9]*$' >told
 printf '%s\n' 'guest vcpu0 7206' 'guest vcpu1 7190' 'vmm - 2' 'vmm vcpu0 1' 'vmm vcpu1 1' >expected
 LC_ALL=C sort told | cmp - expected
 "$strata" stat --by layer --format json trace | python3 -c '
