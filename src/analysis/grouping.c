@@ -55,7 +55,7 @@ int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_g
 static bool has_field(const struct catalogue *catalogue, const char *name)
 {
     for (unsigned i = 0; i < catalogue->n_classes; i++)
-        if (span_field(catalogue->classes[i], name) >= 0)
+        if (event_class_field(catalogue->classes[i], name) >= 0)
             return true;
     return false;
 }
@@ -86,7 +86,7 @@ static int find_field(struct group_key *key, const struct event_class *class)
 {
     if (unlikely(key->class != class)) {
         key->class = class;
-        key->field = span_field(class, key->name);
+        key->field = event_class_field(class, key->name);
     }
     return key->field;
 }
@@ -134,7 +134,7 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
 
 static void put_field(const struct item *item, const char *name, struct text *text)
 {
-    int field = span_field(item->class, name);
+    int field = event_class_field(item->class, name);
     struct value value;
 
     if (field < 0) {
@@ -207,7 +207,7 @@ bool grouping_value(const struct grouping *grouping, unsigned i, const struct it
     case GROUP_BY_SOURCE:
     case GROUP_BY_EVENT: return false;
     }
-    field = span_field(item->class, key->name);
+    field = event_class_field(item->class, key->name);
     if (field < 0 || item->class->fields[field].storage != STORE_SCALAR ||
         item->class->fields[field].type == FIELD_FLOAT)
         return false;

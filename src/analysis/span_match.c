@@ -5,29 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/macro.h"
 #include "base/suggest.h"
 #include "base/text.h"
-
-/* What the star of PATTERN stands for in NAME; NULL: NAME is another. */
-static const char *match_star(const char *pattern, const char *name, size_t *ret_len)
-{
-    const char *star = strchr(pattern, '*');
-    size_t len = strlen(name);
-    size_t before;
-    size_t behind;
-
-    *ret_len = 0;
-    if (!star)
-        return strcmp(pattern, name) == 0 ? name + len : NULL;
-    before = (size_t)(star - pattern);
-    behind = strlen(star + 1);
-    if (len < before + behind || memcmp(name, pattern, before) != 0 ||
-        memcmp(name + len - behind, star + 1, behind) != 0)
-        return NULL;
-    *ret_len = len - before - behind;
-    return name + before;
-}
 
 bool span_step_matches(const struct span_step *step, const struct event_class *class,
                        const char **ret_star, size_t *ret_len)
@@ -36,16 +17,8 @@ bool span_step_matches(const struct span_step *step, const struct event_class *c
         return false;
     if (step->group && (!class->group || strcmp(step->group, class->group) != 0))
         return false;
-    *ret_star = match_star(step->event, class->name, ret_len);
+    *ret_star = glob_match_star(step->event, class->name, ret_len);
     return *ret_star != NULL;
-}
-
-int span_field(const struct event_class *class, const char *name)
-{
-    for (unsigned i = 0; i < class->n_fields; i++)
-        if (strcmp(class->fields[i].name, name) == 0)
-            return (int)i;
-    return -1;
 }
 
 bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *catalogue)
@@ -127,33 +100,11 @@ int span_rule_check(const struct span_rule *rule, const struct catalogue *catalo
             found = true;
             for (unsigned k = 0; k < rule->n_keys; k++)
                 if (step->keys[k].kind == SPAN_KEY_FIELD &&
-                    span_field(class, step->keys[k].field) < 0)
+                    event_class_field(class, step->keys[k].field) < 0)
                     return no_such_field(rule, class, step->keys[k].field, error);
         }
         if (!found && !step->optional)
             return no_such_event(rule, step, catalogue, error);
     }
     return 0;
-}
-
-const char *span_name_fill(struct arena *arena, const char *pattern, const char *star, size_t len)
-{
-    size_t size = strlen(pattern) + 1;
-    char *name;
-    char *p;
-
-    for (const char *at = pattern; *at; at++)
-        size += *at == '*' ? len : 0;
-    name = p = arena_alloc(arena, size);
-    if (!name)
-        return NULL;
-    for (const char *at = pattern; *at; at++) {
-        if (*at == '*') {
-            memcpy(p, star, len);
-            p += len;
-        } else {
-            *p++ = *at;
-        }
-    }
-    return name;
 }

@@ -11,9 +11,6 @@
 bool span_step_matches(const struct span_step *step, const struct event_class *class,
                        const char **ret_star, size_t *ret_len);
 
-/* The number of the field of that name, or -1. */
-int span_field(const struct event_class *class, const char *name);
-
 /* Whether the ends of RULE are events of different sources: no source has events of the first and of the last step. */
 bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *catalogue);
 
@@ -22,6 +19,3 @@ bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *cat
  * that they have. */
 int span_rule_check(const struct span_rule *rule, const struct catalogue *catalogue,
                     struct error *error);
-
-/* PATTERN with LEN bytes at STAR for each '*'. NULL when memory is out. */
-const char *span_name_fill(struct arena *arena, const char *pattern, const char *star, size_t len);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/span_match.h"
+#include "base/glob.h"
 #include "base/macro.h"
 #include "base/map.h"
 #include "event/value.h"
@@ -133,7 +134,7 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
 {
     const struct span_rule *r = &spans->rules[rule];
     const char *name = strchr(r->steps[step].event, '*')
-                           ? span_name_fill(&spans->arena, r->name, star, len)
+                           ? glob_fill_star(&spans->arena, r->name, star, len)
                            : r->name;
 
     *use = (struct step_use){.rule = rule, .step = step};
@@ -143,7 +144,7 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
         return -ENOMEM;
     for (unsigned i = 0; i < r->n_keys; i++)
         use->fields[i] = r->steps[step].keys[i].kind == SPAN_KEY_FIELD
-                             ? span_field(class, r->steps[step].keys[i].field)
+                             ? event_class_field(class, r->steps[step].keys[i].field)
                              : -1;
     spans->rule_keys[rule].crosses = span_rule_crosses(r, spans->catalogue);
     return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/glob.h"
 
-#include <stddef.h>
 #include <string.h>
 
 bool glob_match(const char *pattern, const char *name)
@@ -27,6 +26,50 @@ bool glob_match(const char *pattern, const char *name)
     while (*pattern == '*')
         pattern++;
     return *pattern == '\0';
+}
+
+const char *glob_match_star(const char *pattern, const char *name, size_t *ret_len)
+{
+    const char *star = strchr(pattern, '*');
+    size_t len = strlen(name);
+    size_t before;
+    size_t after;
+
+    *ret_len = 0;
+    if (!star)
+        return strcmp(pattern, name) == 0 ? name + len : NULL;
+    before = (size_t)(star - pattern);
+    after = strlen(star + 1);
+    if (len < before + after || memcmp(name, pattern, before) != 0 ||
+        memcmp(name + len - after, star + 1, after) != 0)
+        return NULL;
+    *ret_len = len - before - after;
+    return name + before;
+}
+
+const char *glob_fill_star(struct arena *arena, const char *pattern, const char *star, size_t len)
+{
+    size_t size = strlen(pattern) + 1;
+    char *filled;
+    char *p;
+
+    if (!strchr(pattern, '*'))
+        return pattern;
+    for (const char *at = pattern; *at; at++)
+        size += *at == '*' ? len : 0;
+    filled = p = arena_alloc(arena, size);
+    if (!filled)
+        return NULL;
+    for (const char *at = pattern; *at; at++) {
+        if (*at == '*') {
+            memcpy(p, star, len);
+            p += len;
+        } else {
+            *p++ = *at;
+        }
+    }
+    *p = '\0';
+    return filled;
 }
 
 bool glob_is_pattern(const char *pattern)

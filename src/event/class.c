@@ -62,3 +62,11 @@ bool event_class_matches(const struct event_class *class, const char *pattern)
     group[colon - pattern] = '\0';
     return glob_match(group, class->group) && glob_match(colon + 1, class->name);
 }
+
+int event_class_field(const struct event_class *class, const char *name)
+{
+    for (unsigned i = 0; name && i < class->n_fields; i++)
+        if (strcmp(class->fields[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}

@@ -165,3 +165,6 @@ struct event_class {
 /* True if PATTERN matches CLASS: `NAME`, `GROUP:NAME`, `LAYER:NAME` or `LAYER:GROUP:NAME`; names and
  * groups may contain wildcards (base/glob.h). */
 bool event_class_matches(const struct event_class *class, const char *pattern);
+
+/* The index of the field of CLASS that is called NAME; -1: it has none, or NAME is NULL. */
+int event_class_field(const struct event_class *class, const char *name);

@@ -2,6 +2,7 @@
 /* The public reading library: a cursor over trace/. The interface and its rules: strata/read.h. */
 #include "strata/read.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -519,11 +520,9 @@ struct strata_value strata_reader_field(struct strata_reader *reader, unsigned f
 struct strata_value strata_reader_field_named(struct strata_reader *reader, const char *name)
 {
     const struct event_class *class = class_of(reader);
-    unsigned i = 0;
+    int field = class ? event_class_field(class, name) : -1;
 
-    while (class && i < class->n_fields && strcmp(class->fields[i].name, name) != 0)
-        i++;
-    return strata_reader_field(reader, i);
+    return strata_reader_field(reader, field < 0 ? UINT_MAX : (unsigned)field);
 }
 
 int strata_reader_text(struct strata_reader *reader, char *buf, size_t size)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/glob.h"
 #include "base/macro.h"
 #include "event/xen_vcpu.h"
 
@@ -79,55 +80,6 @@ static const struct counter_rule counters[] = {
 };
 /* clang-format on */
 
-int class_field(const struct event_class *class, const char *name)
-{
-    for (unsigned i = 0; name && i < class->n_fields; i++)
-        if (strcmp(class->fields[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
-/* What the star of PATTERN stands for in NAME: a part of NAME, and its length. NULL: NAME is another;
- * without a star, the empty end of NAME. */
-static const char *match_star(const char *pattern, const char *name, size_t *ret_len)
-{
-    const char *star = strchr(pattern, '*');
-    size_t len = strlen(name);
-    size_t before;
-    size_t behind;
-
-    *ret_len = 0;
-    if (!star)
-        return strcmp(pattern, name) == 0 ? name + len : NULL;
-    before = (size_t)(star - pattern);
-    behind = strlen(star + 1);
-    if (len < before + behind || memcmp(name, pattern, before) != 0 ||
-        memcmp(name + len - behind, star + 1, behind) != 0)
-        return NULL;
-    *ret_len = len - before - behind;
-    return name + before;
-}
-
-/* PATTERN with STAR for its star. NULL when memory is out. */
-static const char *fill(struct arena *arena, const char *pattern, const char *star, size_t len)
-{
-    const char *at = strchr(pattern, '*');
-    size_t size = strlen(pattern);
-    size_t before;
-    char *filled;
-
-    if (!at)
-        return pattern;
-    before = (size_t)(at - pattern);
-    filled = arena_alloc(arena, size + len);
-    if (!filled)
-        return NULL;
-    memcpy(filled, pattern, before);
-    memcpy(filled + before, star, len);
-    memcpy(filled + before + len, at + 1, size - before);
-    return filled;
-}
-
 static const struct event_class *find_class(const struct catalogue *catalogue,
                                             const struct event_class *like, const char *name)
 {
@@ -153,12 +105,12 @@ static void find_fields(const struct event_class *class, struct pair_match *matc
 
     for (unsigned i = 0; i < PAIR_IDS; i++) {
         if (!rule->by_name)
-            match->id[i] = class_field(class, rule->id[i]);
-        match->flow[i] = class_field(class, rule->flow[i]);
+            match->id[i] = event_class_field(class, rule->id[i]);
+        match->flow[i] = event_class_field(class, rule->flow[i]);
     }
-    match->idle = class_field(class, rule->idle);
-    match->prev = class_field(class, rule->prev);
-    match->flow_kind = class_field(class, rule->flow_kind);
+    match->idle = event_class_field(class, rule->idle);
+    match->prev = event_class_field(class, rule->prev);
+    match->flow_kind = event_class_field(class, rule->flow_kind);
 }
 
 /* Of pairs that are known by their names alone: the addresses that both begin with are what they are about.
@@ -191,13 +143,13 @@ static int try_rule(const struct catalogue *catalogue, const struct pair_rule *r
 
     for (unsigned i = 0; i < 2 && mine[i] && !matched; i++) {
         size_t len;
-        const char *star = match_star(mine[i], class->name, &len);
+        const char *star = glob_match_star(mine[i], class->name, &len);
 
         if (!star)
             continue;
         match->place = rule->place;
         if (rule->by_name) {
-            const char *name = fill(arena, others[i], star, len);
+            const char *name = glob_fill_star(arena, others[i], star, len);
             const struct event_class *other = NULL;
 
             if (!name)
@@ -212,8 +164,8 @@ static int try_rule(const struct catalogue *catalogue, const struct pair_rule *r
         }
         match->role = i == 0 ? PAIR_BEGINS : PAIR_ENDS;
         match->rule = rule;
-        match->pair = fill(arena, rule->pair, star, len);
-        match->name = fill(arena, rule->name, star, len);
+        match->pair = glob_fill_star(arena, rule->pair, star, len);
+        match->name = glob_fill_star(arena, rule->name, star, len);
         if (!match->pair || !match->name)
             return -ENOMEM;
         matched = true;
@@ -256,7 +208,7 @@ const struct counter_rule *counter_find(const struct event_class *class)
 
         if ((rule->layers >> class->origin->layer & 1) && strcmp(rule->event, class->name) == 0 &&
             (!rule->group || (class->group && strcmp(rule->group, class->group) == 0)) &&
-            class_field(class, rule->value) >= 0)
+            event_class_field(class, rule->value) >= 0)
             return rule;
     }
     return NULL;

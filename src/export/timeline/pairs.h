@@ -79,6 +79,3 @@ int pair_find(const struct catalogue *catalogue, const struct event_class *class
 const struct counter_rule *counter_find(const struct event_class *class);
 /* From 0, of all rules. */
 unsigned counter_number(const struct counter_rule *rule);
-
-/* The number of the field of that name, or -1. */
-int class_field(const struct event_class *class, const char *name);

@@ -113,13 +113,13 @@ static _cold_ int make_plan(struct slices *slices, struct group *group,
     }
     plan.counter = counter_find(class);
     if (plan.counter) {
-        plan.counter_value = class_field(class, plan.counter->value);
-        plan.counter_id = class_field(class, plan.counter->id);
+        plan.counter_value = event_class_field(class, plan.counter->value);
+        plan.counter_id = event_class_field(class, plan.counter->id);
     }
     plan.task = plan.comm = -1;
     if (KERNEL_LAYER(class->origin->layer)) {
-        plan.task = class_field(class, "next_pid");
-        plan.comm = class_field(class, "next_comm");
+        plan.task = event_class_field(class, "next_pid");
+        plan.comm = event_class_field(class, "next_comm");
         if (plan.comm >= 0 && class->fields[plan.comm].type != FIELD_STRING)
             plan.comm = -1;
         plan.ends_thread = strcmp(class->name, "sched_process_exit") == 0;

@@ -25,10 +25,9 @@ static const struct {
 
 static const struct field *field_of(const struct event_class *class, const char *name)
 {
-    for (unsigned i = 0; i < class->n_fields; i++)
-        if (strcmp(class->fields[i].name, name) == 0)
-            return &class->fields[i];
-    return NULL;
+    int field = event_class_field(class, name);
+
+    return field < 0 ? NULL : &class->fields[field];
 }
 
 static bool make_pair(const struct field *pid, const struct field *name,

@@ -99,6 +99,28 @@ static void seconds_have_nine_decimals(void **state)
     }
 }
 
+static void stars_stand_for_parts_of_names(void **state)
+{
+    struct arena arena = {0};
+    const char *name = "blk_co_preadv", *star;
+    size_t len;
+
+    (void)state;
+    star = glob_match_star("blk_*v", name, &len);
+    assert_ptr_equal(star, name + 4);
+    assert_int_equal(len, 8);
+    assert_string_equal(glob_fill_star(&arena, "x*_*", star, len), "xco_pread_co_pread");
+    assert_string_equal(glob_fill_star(&arena, "whole", star, len), "whole");
+    assert_ptr_equal(glob_match_star("*", name, &len), name);
+    assert_int_equal(len, strlen(name));
+    assert_ptr_equal(glob_match_star(name, name, &len), name + strlen(name));
+    assert_int_equal(len, 0);
+    assert_null(glob_match_star("ab*b", "ab", &len)); /* the same letter is not used twice */
+    assert_null(glob_match_star("blk", name, &len));
+    assert_null(glob_match_star("*_x", name, &len));
+    arena_done(&arena);
+}
+
 static void globs_match(void **state)
 {
     char many[4001];
@@ -416,6 +438,7 @@ int main(void)
         cmocka_unit_test(numbers_read_as_printf_writes_them),
         cmocka_unit_test(a_byte_takes_two_places),
         cmocka_unit_test(seconds_have_nine_decimals),
+        cmocka_unit_test(stars_stand_for_parts_of_names),
         cmocka_unit_test(globs_match),
         cmocka_unit_test(maps_find_what_was_put),
         cmocka_unit_test(arenas_give_aligned_zeroed_memory),
