@@ -193,7 +193,9 @@ static int check_sync(struct merge *merge, const struct merge_sync *sync)
 
         least = MIN(least, off);
         most = MAX(most, off);
-        outside += (off < 0 ? -off : off) > narrow((wide)error_a + error_b);
+        /* Later is what an ordered rule says: only earlier contradicts it. */
+        outside +=
+            (off < 0 ? -(wide)off : (sync->rule.ordered ? 0 : off)) > (wide)error_a + error_b;
     }
     text_printf(&merge->checks,
                 "%zu common events ('%s', matched %s): those of %s are %.1f to %.1f us later than "
@@ -201,7 +203,8 @@ static int check_sync(struct merge *merge, const struct merge_sync *sync)
                 matches.n, sync->rule.given, by_texts[matches.by], b->name, (double)least / 1e3,
                 (double)most / 1e3, a->name);
     if (outside)
-        text_printf(&merge->checks, "; %zu by more than the stated error", outside);
+        text_printf(&merge->checks, "; %zu %s more than the stated error", outside,
+                    sync->rule.ordered ? "earlier, by" : "by");
     text_put_char(&merge->checks, '\n');
     event_matches_done(&matches);
     return merge->checks.error;

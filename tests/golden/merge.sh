@@ -283,6 +283,15 @@ tells '^two    by 1371 common events of qemu' one two=three guest -o hosts --lin
 # What is said although all is related already is checked.
 tells '^1371 common events (.*): those of qemu-2 are 0.0 to 0.0 us later than those of qemu$' one two \
     -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)'
+# Events that are to be later are not too late, however long they take: only too early.
+folder late b1
+sed 's/^\(.000\)000/\1001/' one/vmm/clock-pairs >late/vmm/clock-pairs
+marker='marker~n (\d+)'
+tells '^1371 common events .* 1000.0 to 1000.0 us later than those of qemu; 1371 by more than the stated error$' one late \
+    -s "qemu:$marker = qemu-2:$marker"
+tells '^1371 common events .* 1000.0 to 1000.0 us later than those of qemu$' one late -s "qemu:$marker < qemu-2:$marker"
+tells '^1371 .* -1000.0 us later than those of qemu-2; 1371 earlier, by more than the stated error$' one late \
+    -s "qemu-2:$marker < qemu:$marker"
 
 # A capture that does not tell of its host: the user does.
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >disk.trace
