@@ -226,13 +226,13 @@ toy_hypervisor() {
 
 # The literal text number N of that section of the page.
 shown() {
-    sed -n '/^\.Sh BUILDING A PROGRAM/,/^\.Sh SEE ALSO/p' "$tree/docs/man/strata-gen.1" |
+    sed -n '/^\.Ss Building a program/,/^\.Sh EXIT STATUS/p' "$tree/docs/man/strata-gen.1" |
         awk -v n="$1" '/^\.Bd/ { k++; inside = 1; next } /^\.Ed/ { inside = 0 } inside && k == n'
 }
 python3 - "$tree/docs/guide/trace-a-program.md" "$tree/docs/man/strata-gen.1" <<'END' || fail "the guide has other lines than strata-gen(1)"
 import re, sys
 guide, page = (open(path).read() for path in sys.argv[1:])
-section = page[page.index(".Sh BUILDING A PROGRAM"):page.index(".Sh SEE ALSO")]
+section = page[page.index(".Ss Building a program"):page.index(".Sh EXIT STATUS")]
 blocks = re.findall(r"^\.Bd .*?\n(.*?)^\.Ed$", section, re.M | re.S)
 for block in blocks[1:5]: # the declaration is made by a command there
     if "\n" + block + "```" not in guide:

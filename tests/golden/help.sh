@@ -26,7 +26,7 @@ for verb in $verbs; do
     }
     grep -q "strata-$verb 1" "$man/strata.1"
     # "  -e, --event=GLOB" in the help is ".It Fl e , Fl Fl event Ns = Ns Ar GLOB" in the page; of
-    # what stands behind the "=" only that there is something is compared.
+    # what is after the "=", only that there is something is compared.
     awk '/^  (-[a-z],|   ) --/ { sub("=.*", "="); print $1 == "--help" ? $1 : $0 }' "$verb" |
         awk '{ sub("^ *", ""); print $2 ~ /^-/ ? $1 " " $2 : $1 }' | LC_ALL=C sort >in-help
     awk '/^\.It Fl / {
@@ -48,10 +48,19 @@ done
     echo "a page shows a line by .Dl, which drops its quotes and repeated blanks; use .Bd -literal" >&2
     exit 1
 }
-# Each page ends with examples.
-awk 'FNR == 1 { examples = 0 }
-    /^\.Sh EXAMPLES/ { examples = 1; with[FILENAME] = 1 }
-    examples && /^\.Sh (DESCRIPTION|OPTIONS|ENVIRONMENT|FILES|EXIT STATUS)/ { print FILENAME ": " $0 " after EXAMPLES"; bad = 1 }
+# Each page has these sections in this order; sections that it has beside them come before EXAMPLES.
+awk 'BEGIN { n = split("NAME,SYNOPSIS,DESCRIPTION,OPTIONS,EXAMPLES,FILES,EXIT STATUS,SEE ALSO", order, ",")
+             for (i = 1; i <= n; i++) rank[order[i]] = i }
+    FNR == 1 { last = 0 }
+    /^\.Sh / {
+        section = substr($0, 5)
+        if (section == "EXAMPLES") with[FILENAME] = 1
+        if (section in rank ? rank[section] <= last : last < rank["DESCRIPTION"] || last >= rank["EXAMPLES"]) {
+            print FILENAME ": " section " is out of order"
+            bad = 1
+        }
+        if (section in rank) last = rank[section]
+    }
     END {
         for (i = 1; i < ARGC; i++)
             if (!(ARGV[i] in with)) { print ARGV[i] ": no EXAMPLES"; bad = 1 }
