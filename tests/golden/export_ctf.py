@@ -1,6 +1,6 @@
 """export_ctf.py REPORT BABELTRACE ERRORS AGAIN METADATA: compares a report in JSON with what `babeltrace2 --clock-cycles` shows
 of the CTF that the same capture was exported to, with what it tells of losses on standard error, and with the report
-of that CTF: in it, each event has the layer, thread and vCPU that it had.
+of that CTF: in it, each event has the layer, group, thread and vCPU that it had.
 
 babeltrace2 2.0 shows the text before instead of an empty one, so those are not compared."""
 import collections
@@ -23,6 +23,10 @@ def same(ours, theirs):
     return ours == "" or ours == theirs
 
 
+def full_name(item):
+    return item["group"] + ":" + item["event"] if "group" in item else item["event"]
+
+
 items = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
 events = [item for item in items if "event" in item]
 layers = [name for _, name in re.findall(r'source_(\d+)_layer = "(\w+)";', open(sys.argv[5], encoding="ascii").read())]
@@ -40,7 +44,7 @@ for item, line in zip(events, lines):
     packet, context, *of_event, fields = parts
     if of_event:
         context |= of_event[0]
-    if int(head.group(1)) != item.get("time_ns", item.get("ticks")) or head.group(2) != item["event"]:
+    if int(head.group(1)) != item.get("time_ns", item.get("ticks")) or head.group(2) != full_name(item):
         sys.exit(f"time or name differs{where}")
     if packet.get("cpu_id") != item.get("cpu") or packet["source"] != item.get("source", packet["source"]):
         sys.exit(f"CPU or source differs{where}")
@@ -70,7 +74,7 @@ if None in told or sorted(int(match.group(1)) for match in told) != losses:
 
 
 def who(item):
-    return tuple(item.get(key) for key in ("layer", "event", "cpu", "pid", "comm", "vcpu"))
+    return tuple(item.get(key) for key in ("layer", "group", "event", "cpu", "pid", "comm", "vcpu"))
 
 
 again = [json.loads(line) for line in open(sys.argv[4], encoding="utf-8")]

@@ -163,12 +163,36 @@ static void put_field(struct text *text, const struct event_class *class, unsign
     text_put_literal(text, " */\n");
 }
 
+/* "GROUP:NAME" as LTTng and perf write it. The group is repeated in a comment, because names may contain colons. */
+static void put_event_name(struct text *text, const struct event_class *class)
+{
+    struct text name = TEXT_IN_MEMORY;
+
+    if (!class->group || !*class->group) {
+        put_quoted(text, class->name);
+        text_put_literal(text, ";\n");
+        return;
+    }
+    text_put_str(&name, class->group);
+    text_put_char(&name, ':');
+    text_put_str(&name, class->name);
+    text_put_char(&name, '\0');
+    if (name.error < 0)
+        text->error = name.error;
+    else
+        put_quoted(text, name.start);
+    text_done(&name);
+    text_put_literal(text, "; /* group ");
+    put_quoted(text, class->group);
+    text_put_literal(text, " */\n");
+}
+
 void tsdl_put_class(struct text *text, unsigned id, unsigned stream,
                     const struct event_class *class, unsigned n_fields, bool vcpu)
 {
     text_printf(text, "\nevent {\n    id = %u;\n    name = ", id);
-    put_quoted(text, class->name);
-    text_printf(text, ";\n    stream_id = %u;\n", stream);
+    put_event_name(text, class);
+    text_printf(text, "    stream_id = %u;\n", stream);
     if (class->program && class->format && !class->put_text) {
         text_put_literal(text, "    /* format ");
         put_quoted(text, class->format);

@@ -340,14 +340,15 @@ static bool has_role(const struct ctf_type *type, enum ctf_role role)
 /* An export declares an event once for each of the layouts that its records have. */
 static int add_variant(struct maker *m, struct event_class *made, struct event_class **ret)
 {
-    size_t len = sizeof made->origin + strlen(made->name);
+    const char *name = m->class->decl->name;
+    size_t len = sizeof made->origin + strlen(name);
     char *key = arena_alloc(&m->catalogue->arena, len);
     int r;
 
     if (!key)
         return -ENOMEM;
     memcpy(key, &made->origin, sizeof made->origin);
-    memcpy(key + sizeof made->origin, made->name, len - sizeof made->origin);
+    memcpy(key + sizeof made->origin, name, len - sizeof made->origin);
     made->variant_of = map_get_str(&m->by_name, key, len);
     r = catalogue_add(m->catalogue, made, ret);
     return r < 0 || made->variant_of ? r : map_put_str(&m->by_name, key, len, *ret);
@@ -369,6 +370,11 @@ static int make_class(struct maker *m, struct ctf_class *class)
         .name = decl->name, .origin = origin, .id = decl->id, .format = decl->format};
     int r;
 
+    if (decl->group && strncmp(decl->name, decl->group, strlen(decl->group)) == 0 &&
+        decl->name[strlen(decl->group)] == ':') {
+        made.group = decl->group;
+        made.name += strlen(decl->group) + 1;
+    }
     m->class = class;
     m->n_fields = 0;
     m->offset = 0;

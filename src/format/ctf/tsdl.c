@@ -281,10 +281,12 @@ static int read_event(struct parser *p)
     if (!event)
         return -ENOMEM;
     event->line = p->line;
+    p->group = NULL;
     p->format = NULL;
     r = read_block(p, &block);
     if (r >= 0 && !event->name)
         return error_on_line(p->error, -EBADMSG, p->path, event->line, "event without a name");
+    event->group = p->group;
     event->format = p->format;
     *p->last_event = event;
     p->last_event = &event->next;

@@ -8,7 +8,7 @@
  *
  *     event {
  *         id = N;
- *         name = "…";
+ *         name = "GROUP:NAME";  (comment: group "GROUP")
  *         (comment: format "…")
  *         fields := struct {
  *             integer { size = 32; align = 8; signed = true; } _NAME;  (comment: type "int")

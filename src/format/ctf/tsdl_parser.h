@@ -53,7 +53,8 @@ struct parser {
     size_t n_names;
     size_t names_room;
     unsigned depth;
-    /* libstrata's comments since somebody took them; NULL: none. */
+    /* The last comments of Strata's that the parser has not used yet; NULL: none. */
+    const char *group;
     const char *format;
     const char *c_type;
     /* The token at hand. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/macro.h"
 #include "format/ctf/tsdl_parser.h"
 
 int tsdl_wrong(struct parser *p, const char *format, ...)
@@ -92,7 +93,7 @@ int tsdl_keep(struct parser *p, const char **ret)
     return 0;
 }
 
-/* Passes over the comment that begins here, and keeps what libstrata says in it. */
+/* Skips the comment that begins here, and keeps the text if it is one of Strata's. */
 static int read_comment(struct parser *p)
 {
     const char *body = p->at + 2;
@@ -100,22 +101,26 @@ static int read_comment(struct parser *p)
     const char *end = body < p->end
                           ? memmem(body, (size_t)(p->end - body), line ? "\n" : "*/", line ? 1 : 2)
                           : NULL;
-    const char **told = NULL;
+    const struct {
+        const char *start;
+        const char **text;
+    } known[] = {{" group \"", &p->group}, {" format \"", &p->format}, {" type \"", &p->c_type}};
     int r = 0;
 
     if (!end && !line)
         return tsdl_wrong(p, "comment without an end");
     if (!end)
         end = p->end;
-    if (!line && end - body > 9 && memcmp(body, " format \"", 9) == 0)
-        told = &p->format;
-    else if (!line && end - body > 7 && memcmp(body, " type \"", 7) == 0)
-        told = &p->c_type;
-    if (told) {
-        p->at = body + (told == &p->format ? 9 : 7);
+    for (unsigned i = 0; i < ARRAY_SIZE(known) && !line; i++) {
+        size_t len = strlen(known[i].start);
+
+        if ((size_t)(end - body) <= len || memcmp(body, known[i].start, len) != 0)
+            continue;
+        p->at = body + len;
         r = read_quoted(p, end);
         if (r >= 0)
-            r = tsdl_keep(p, told);
+            r = tsdl_keep(p, known[i].text);
+        break;
     }
     for (const char *q = body; q < end; q++)
         p->behind += *q == '\n';

@@ -52,7 +52,7 @@ struct origin;
 
 struct ctf_member {
     const char *name;   /* without the '_' that keeps it apart from words of the language */
-    const char *c_type; /* told by libstrata in a comment; NULL: not told */
+    const char *c_type; /* in a comment of libstrata's; NULL: none */
     struct ctf_type *type;
     uint32_t slot; /* where its value is kept for what refers to it, from 1; 0: nothing does */
     uint32_t line;
@@ -105,8 +105,9 @@ struct ctf_event_decl {
     struct ctf_event_decl *next_of_stream; /* format/ctf/layout.h */
     uint64_t id;
     uint64_t stream;
-    const char *name;
-    const char *format; /* told by libstrata in a comment; NULL: none */
+    const char *name;   /* as in the metadata, with the group in front */
+    const char *group;  /* in a comment of strata-export; NULL: none */
+    const char *format; /* in a comment of libstrata's; NULL: none */
     struct ctf_type *context;
     struct ctf_type *fields; /* NULL: none */
     uint32_t line;

@@ -633,6 +633,44 @@ static void test_bare(void **state)
     "  fields := struct { u8 v; }; };\n"                                                 \
     "event { id = 0; stream_id = 2; name = \"e\"; fields := struct { u8 v; }; };\n"
 
+/* An event whose name is NAME, a string of the metadata and what is after it, has GROUP and EVENT. */
+static void check_group(const char *name, const char *group, const char *event)
+{
+    char metadata[2048];
+    char expected[64];
+
+    snprintf(metadata, sizeof metadata, "%sevent { id = 7; stream_id = 1; name = %s };\n",
+             EXPORTED("strata-export", "", "u8 _vcpu;"), name);
+    snprintf(expected, sizeof expected, "8 %s \n", event);
+    stream.n = 0;
+    assert_int_equal(open_metadata(metadata), 0);
+    put("\1\40\7\10", 4);
+    expect(0, expected);
+    for (unsigned i = 0; i < catalogue.n_classes; i++) {
+        const struct event_class *class = catalogue.classes[i];
+
+        if (strcmp(class->name, "e") == 0)
+            assert_null(class->group);
+        else if (group)
+            assert_string_equal(class->group, group);
+        else
+            assert_null(class->group);
+    }
+}
+
+static void groups_are_in_front_of_names(void **state)
+{
+    (void)state;
+    stream = (struct bytes){0};
+    check_group("\"sched:wake\"; /* group \"sched\" */", "sched", "wake");
+    check_group("\"a:b:c\"; /* group \"a:b\" */", "a:b", "c");
+    check_group("\"a:b:c\"; /* group \"a\" */ /* format \"\" */", "a", "b:c");
+    check_group("\"a:b\";", NULL, "a:b"); /* as LTTng writes it */
+    check_group("\"a:b\"; /* group \"b\" */", NULL, "a:b");
+    check_group("\"ab\"; /* group \"a\" */", NULL, "ab");
+    check_group("\"a\"; /* group \"a\" */", NULL, "a");
+}
+
 /* Each source has its layer; an event may have a vCPU, by number or by name. */
 static void test_exported(void **state)
 {
@@ -821,6 +859,7 @@ int main(void)
         cmocka_unit_test(test_bits),
         cmocka_unit_test(test_bare),
         cmocka_unit_test(test_exported),
+        cmocka_unit_test(groups_are_in_front_of_names),
         cmocka_unit_test(test_metadata_errors),
         cmocka_unit_test(test_metadata_weight),
         cmocka_unit_test(test_metadata_packets),
