@@ -91,7 +91,7 @@ int qemu_join_guest(struct qemu_recorder *self, struct error *error);
 /* What the recorder has made in its recording's directory. */
 void qemu_remove_files(struct qemu_recorder *self);
 
-/* ---- Its process, and its end (life.c) ---- */
+/* ---- Its process, and its end (stop.c) ---- */
 
 /* Whether QEMU has ended, and what was started to start it. */
 bool qemu_has_ended(struct qemu_recorder *self);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process of a QEMU that is recorded, and its end. */
+/* How the recording of a QEMU stops: QEMU is asked to end, then made to; and how its process ends. */
 
 #include <poll.h>
 #include <stdio.h>
