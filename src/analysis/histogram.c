@@ -30,6 +30,21 @@ uint64_t *histogram_doubling(struct histogram *histogram, unsigned number)
     return histogram->doublings[number];
 }
 
+int histogram_merge(struct histogram *histogram, const struct histogram *other)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(other->doublings); i++) {
+        if (!other->doublings[i])
+            continue;
+        if (!histogram->doublings[i] && !histogram_doubling(histogram, i))
+            return -ENOMEM;
+        for (unsigned j = 0; j < 1u << HISTOGRAM_SUB_BITS; j++)
+            histogram->doublings[i][j] += other->doublings[i][j];
+    }
+    histogram->n += other->n;
+    histogram->max = MAX(histogram->max, other->max);
+    return 0;
+}
+
 void histogram_done(struct histogram *histogram)
 {
     for (unsigned i = 0; i < ARRAY_SIZE(histogram->doublings); i++)

@@ -54,6 +54,9 @@ static inline int histogram_add(struct histogram *histogram, uint64_t v)
     return 0;
 }
 
+/* Adds the values of OTHER. 0, -ENOMEM. */
+int histogram_merge(struct histogram *histogram, const struct histogram *other);
+
 /* How many values fell into BUCKET. */
 static inline uint64_t histogram_count(const struct histogram *histogram, unsigned bucket)
 {

@@ -217,6 +217,14 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
 
 /* ---- wake-ups ---- */
 
+/* Who wakes by ITEM. */
+static int32_t waker_of(struct state_source *source, const struct item *item)
+{
+    const struct state_cpu *cpu = state_cpu_get(source, item->cpu);
+
+    return cpu && cpu->known && cpu->interrupts > 0 ? STATE_BY_INTERRUPT : item->pid;
+}
+
 static void put_wake(struct state_source *source, const struct class_plan *plan,
                      const struct item *item)
 {
@@ -239,7 +247,7 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
         source->counts.early_wakes += !is_second;
         if (!is_second) {
             thread->woken_early = true;
-            thread->waker = item->pid;
+            thread->waker = waker_of(source, item);
         }
         return;
     case STATE_RUNNABLE:
@@ -258,7 +266,7 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
                      !(is_second && thread->state == STATE_UNKNOWN), STATE_ENDS);
     if (target >= 0)
         thread->cpu = target;
-    thread->waker = item->pid;
+    thread->waker = waker_of(source, item);
 }
 
 static void put_new(struct state_source *source, const struct class_plan *plan,
@@ -287,7 +295,7 @@ static void put_new(struct state_source *source, const struct class_plan *plan,
     state_thread_set(source, thread, STATE_WOKEN, item->time, true, STATE_ENDS);
     if (plan->b.field >= 0)
         thread->cpu = (int32_t)quick_read(&plan->b, item);
-    thread->waker = item->pid;
+    thread->waker = waker_of(source, item);
 }
 
 static void put_migrate(struct state_source *source, const struct class_plan *plan,
@@ -356,7 +364,8 @@ static void put_guest(struct state_source *source, const struct class_plan *plan
     struct state_thread *thread = state_thread_find(source, item->pid);
 
     source->events |= STATE_EVENT_GUEST;
-    source->tells_guest = true;
+    if (thread)
+        thread->enters = true;
     if (!thread || thread->state != STATE_RUNNING)
         return;
     if (plan->role == PLAN_GUEST_BEGINS) {

@@ -33,6 +33,7 @@ enum plan_role {
     PLAN_RUNSTATE, /* Xen's */
     PLAN_XEN_GUEST_BEGINS,
     PLAN_XEN_GUEST_ENDS,
+    PLAN_XEN_OTHER,
 };
 
 /* What the events of a class are. */
@@ -67,6 +68,7 @@ struct state_thread {
     int32_t id;
     uint8_t state;
     bool used, begin_seen, exiting;
+    bool enters;      /* there are events that tell when it is inside of a guest */
     bool woken_early; /* while it ran */
     int32_t cpu, moved_from, waker, vcpu;
     uint32_t loss; /* state_source.loss when it came into STATE */
@@ -93,9 +95,8 @@ struct state_source {
     const struct origin *origin;
     struct state_counts counts;
     unsigned events;
-    bool stamped;     /* events tell what thread runs */
-    bool tells_guest; /* when guests run */
-    bool has_waking;  /* sched_waking */
+    bool stamped;    /* events tell what thread runs */
+    bool has_waking; /* sched_waking */
     bool is_xen;
     int64_t first, last;
     struct state_cpu *cpus;
@@ -179,7 +180,7 @@ void state_cpu_forget(struct state_source *source, struct state_cpu *cpu, int64_
 /* It does not run what it was last known to run. */
 void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time);
 
-bool state_xen_plan(const struct event_class *class, struct class_plan *plan);
+void state_xen_plan(const struct event_class *class, struct class_plan *plan);
 void state_xen_put(struct state_source *source, const struct class_plan *plan,
                    const struct item *item);
 /* A vCPU comes into STATE. */

@@ -187,7 +187,7 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
             .inside = -1,
             .vcpu = thread->vcpu,
         };
-        if (thread->state == STATE_RUNNING && source->tells_guest) {
+        if (thread->state == STATE_RUNNING && thread->enters) {
             if (thread->inside_since != TIME_UNKNOWN) {
                 thread->inside += time - thread->inside_since;
                 thread->inside_since = TIME_UNKNOWN;

@@ -33,10 +33,11 @@ static bool parse_state(const char *name, size_t len, uint8_t *ret_state)
     return false;
 }
 
-bool state_xen_plan(const struct event_class *class, struct class_plan *plan)
+void state_xen_plan(const struct event_class *class, struct class_plan *plan)
 {
     const char *to = strstr(class->name, "_to_");
 
+    plan->role = PLAN_XEN_OTHER;
     if (strcmp(class->name, "vmentry") == 0) {
         plan->role = PLAN_XEN_GUEST_BEGINS;
     } else if (strcmp(class->name, "vmexit") == 0) {
@@ -48,7 +49,6 @@ bool state_xen_plan(const struct event_class *class, struct class_plan *plan)
         if (plan->a.field >= 0 && plan->b.field >= 0)
             plan->role = PLAN_RUNSTATE;
     }
-    return plan->role != PLAN_NOTHING;
 }
 
 /* ---- domains ---- */
@@ -260,9 +260,12 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
             put_vcpu(source, plan, id, item);
         return;
     }
+    if (plan->role == PLAN_XEN_OTHER)
+        return;
     source->events |= STATE_EVENT_GUEST;
-    source->tells_guest = true;
     thread = state_thread_find(source, item->vcpu);
+    if (thread)
+        thread->enters = true;
     if (!thread || thread->state != STATE_RUNNING)
         return;
     if (plan->role == PLAN_XEN_GUEST_BEGINS) {

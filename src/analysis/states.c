@@ -33,23 +33,15 @@ const char *state_name(enum state state)
 
 /* ---- classes ---- */
 
-static int find_field(const struct event_class *class, const char *name)
-{
-    for (unsigned i = 0; i < class->n_fields; i++)
-        if (strcmp(class->fields[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
 /* A number by either of two names, as the kernel and as LTTng have them. */
 struct quick_field state_number_field(const struct event_class *class, const char *name,
                                       const char *other)
 {
-    struct quick_field quick = {.field = find_field(class, name)};
+    struct quick_field quick = {.field = event_class_field(class, name)};
     const struct field *field;
 
     if (quick.field < 0 && other)
-        quick.field = find_field(class, other);
+        quick.field = event_class_field(class, other);
     if (quick.field < 0)
         return quick;
     field = &class->fields[quick.field];
@@ -69,7 +61,7 @@ struct quick_field state_number_field(const struct event_class *class, const cha
 static void name_field(const struct event_class *class, const char *name, uint32_t *offset,
                        uint32_t *size)
 {
-    int i = find_field(class, name);
+    int i = event_class_field(class, name);
 
     *size = 0;
     if (i < 0 || class->fields[i].storage != STORE_ARRAY || class->fields[i].place != PLACE_FIXED)
@@ -207,7 +199,7 @@ static _cold_ int look_at_class(struct states *states, const struct event_class 
     if (states->error < 0)
         return states->error;
     if (plan.source && plan.source->is_xen)
-        (void)state_xen_plan(class, &plan);
+        state_xen_plan(class, &plan);
     else if (plan.source)
         plan_kernel(class, &plan);
     states->plans[class->index] = plan;
@@ -483,7 +475,23 @@ unsigned states_cpus(const struct states *states, unsigned i)
     return states->sources[i]->n_cpus;
 }
 
+unsigned states_cpus_seen(const struct states *states, unsigned i)
+{
+    unsigned n = 0;
+
+    for (unsigned cpu = 0; cpu < states->sources[i]->n_cpus; cpu++)
+        n += states->sources[i]->cpus[cpu].seen;
+    return n;
+}
+
 unsigned states_events(const struct states *states, unsigned i)
 {
     return states->sources[i]->events;
+}
+
+int64_t states_duration(const struct states *states, const struct origin *origin)
+{
+    const struct state_source *source = map_get(&states->by_origin, (uintptr_t)origin);
+
+    return source && source->last != TIME_UNKNOWN ? source->last - source->first : 0;
 }

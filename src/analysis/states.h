@@ -32,6 +32,7 @@
 #define STATES_THREADS_MAX (1u << 16)
 #define STATES_HELD 8192
 #define STATE_MOVED_OFTEN (-2)
+#define STATE_BY_INTERRUPT (-2)
 #define STATE_NAME_SIZE 16 /* of a task, as in the kernel */
 
 enum state {
@@ -84,7 +85,8 @@ struct state_interval {
     /* Of what waits: the CPU that it waited for up to `moved_at`; CPU_UNKNOWN: it did not move, STATE_MOVED_OFTEN. */
     int32_t moved_from;
     int64_t moved_at;
-    /* Of one that was woken: by which thread, PID_UNKNOWN; of a CPU that runs: what runs on it. */
+    /* Of one that was woken: by which thread, STATE_BY_INTERRUPT or PID_UNKNOWN; of a CPU that runs: what runs on
+     * it. */
     int32_t by;
     /* Of a thread or vCPU that ran: ticks inside of the guest; -1: no event tells. */
     int64_t inside;
@@ -138,6 +140,8 @@ const struct state_counts *states_counts(const struct states *states, unsigned i
                                          const struct origin **ret_origin);
 uint64_t states_cpu_contradictions(const struct states *states, unsigned i, unsigned cpu);
 unsigned states_cpus(const struct states *states, unsigned i);
+/* How many CPUs have had events. */
+unsigned states_cpus_seen(const struct states *states, unsigned i);
 
 /* What scheduler events source number I has had, a bit for each. */
 enum {
@@ -150,3 +154,5 @@ enum {
     STATE_EVENT_GUEST = 1 << 6, /* kvm_entry and kvm_exit, vmentry and vmexit */
 };
 unsigned states_events(const struct states *states, unsigned i);
+/* From the first event of source ORIGIN that tells of states to the last one, in ticks; 0: there is none. */
+int64_t states_duration(const struct states *states, const struct origin *origin);

@@ -21,7 +21,7 @@ void cmd_print_report(void *userdata, const char *text);
 struct command;
 extern const struct command agent_command, collect_command, ctl_command, export_command,
     gen_command, info_command, latency_command, list_command, merge_command, record_command,
-    recover_command, report_command, stat_command;
+    recover_command, report_command, sched_command, stat_command;
 int cmd_agent(int argc, char **argv);
 int cmd_collect(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
@@ -34,6 +34,7 @@ int cmd_merge(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_sched(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 
 /* The old tools. */

@@ -36,6 +36,7 @@ static const struct verb verbs[] = {
     {"record", cmd_record, &record_command},
     {"recover", cmd_recover, &recover_command},
     {"report", cmd_report, &report_command},
+    {"sched", cmd_sched, &sched_command},
     {"stat", cmd_stat, &stat_command},
     {"simpletrace", cmd_simpletrace, NULL},
 #endif

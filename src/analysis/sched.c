@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/sched.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/sched_row.h"
+#include "base/glob.h"
+#include "base/macro.h"
+
+static struct sched *get_sched(struct analysis *analysis)
+{
+    return container_of(analysis, struct sched, analysis);
+}
+
+/* ---- rows ---- */
+
+static uint64_t row_key(enum state_of of, const struct origin *origin, int32_t id)
+{
+    return ((uint64_t)(uintptr_t)origin << 3 | of) * UINT64_C(0x9e3779b97f4a7c15) +
+           ((uint64_t)(uint32_t)id << 20 | 1);
+}
+
+static struct sched_row *make_row(struct sched *sched, enum state_of of,
+                                  const struct origin *origin, int32_t id)
+{
+    struct sched_row *row;
+
+    if (sched->n_rows == sched->rows_room) {
+        unsigned room = sched->rows_room ? 2 * sched->rows_room : 64;
+        struct sched_row **rows = realloc(sched->rows, room * sizeof *rows);
+
+        if (!rows)
+            return NULL;
+        sched->rows = rows;
+        sched->rows_room = room;
+    }
+    row = arena_alloc(&sched->arena, sizeof *row);
+    if (!row)
+        return NULL;
+    *row = (struct sched_row){.of = of,
+                              .origin = origin,
+                              .id = id,
+                              .last_cpu = CPU_UNKNOWN,
+                              .last_by = INT32_MIN,
+                              .vcpu = VCPU_UNKNOWN,
+                              .is_wanted = true};
+    return sched->rows[sched->n_rows++] = row;
+}
+
+static _cold_ struct sched_row *add_row(struct sched *sched, enum state_of of,
+                                        const struct origin *origin, int32_t id)
+{
+    struct sched_row *row;
+
+    if (sched->n_rows >= SCHED_ROWS_MAX) {
+        if (!sched->others) {
+            sched->others = make_row(sched, of, origin, id);
+            if (sched->others)
+                sched->others->is_others = true;
+        }
+        return sched->others;
+    }
+    row = make_row(sched, of, origin, id);
+    if (!row || map_put(&sched->rows_by_key, row_key(of, origin, id), row) < 0)
+        return NULL;
+    return row;
+}
+
+static inline struct sched_row *get_row(struct sched *sched, enum state_of of,
+                                        const struct origin *origin, int32_t id)
+{
+    struct sched_row *row = map_get(&sched->rows_by_key, row_key(of, origin, id));
+
+    return likely(row != NULL) ? row : add_row(sched, of, origin, id);
+}
+
+struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
+                                 const struct origin *origin, int32_t id)
+{
+    return map_get(&sched->rows_by_key, row_key(of, origin, id));
+}
+
+const char *sched_row_name(const struct sched_row *row)
+{
+    const char *name = NULL;
+
+    if (row->name[0])
+        return row->name;
+    if (row->of == STATE_OF_THREAD && row->origin->task_name)
+        name = row->origin->task_name(row->origin, row->id);
+    return name && *name ? name : "-";
+}
+
+/* Its name, and with that whether it is looked at, may change. */
+static void set_name(const struct sched *sched, struct sched_row *row, const char *name)
+{
+    if (*name && strncmp(row->name, name, STATE_NAME_SIZE) != 0)
+        memcpy(row->name, name, STATE_NAME_SIZE);
+    row->is_wanted = !sched->analysis.settings.task ||
+                     glob_match(sched->analysis.settings.task, sched_row_name(row));
+}
+
+static bool includes(const struct sched_numbers *numbers, int32_t number)
+{
+    if (likely(numbers->n == 0))
+        return true;
+    for (unsigned i = 0; i < numbers->n; i++)
+        if (number >= 0 && (uint32_t)number >= numbers->ranges[i].low &&
+            (uint32_t)number <= numbers->ranges[i].high)
+            return true;
+    return false;
+}
+
+/* ---- the longest waits ---- */
+
+static int64_t slow_duration(const struct result_slow *slow)
+{
+    return slow->end - slow->begin;
+}
+
+static void swap_slow(struct sched *sched, unsigned a, unsigned b)
+{
+    struct result_slow slow = sched->slowest[a];
+    struct sched_row *row = sched->slowest_rows[a];
+
+    sched->slowest[a] = sched->slowest[b];
+    sched->slowest_rows[a] = sched->slowest_rows[b];
+    sched->slowest[b] = slow;
+    sched->slowest_rows[b] = row;
+}
+
+/* A heap, the shortest on top. */
+static int keep_slow(struct sched *sched, struct sched_row *row,
+                     const struct state_interval *interval)
+{
+    unsigned max = sched->analysis.settings.slowest;
+    struct result_slow slow = {.begin = interval->begin,
+                               .end = interval->end,
+                               .cpu = interval->cpu,
+                               .pid = row->of == STATE_OF_THREAD ? interval->id : PID_UNKNOWN,
+                               .vcpu = row->of == STATE_OF_VCPU ? interval->id : interval->vcpu,
+                               .origin = interval->origin};
+    unsigned i;
+
+    if (max == 0)
+        return 0;
+    if (sched->n_slowest < max) {
+        if ((sched->n_slowest & (sched->n_slowest - 1)) == 0) {
+            unsigned room = MAX(1u, 2 * sched->n_slowest);
+            struct result_slow *more = realloc(sched->slowest, room * sizeof *more);
+            struct sched_row **rows;
+
+            if (!more)
+                return -ENOMEM;
+            sched->slowest = more;
+            rows = realloc(sched->slowest_rows, room * sizeof(struct sched_row *));
+            if (!rows)
+                return -ENOMEM;
+            sched->slowest_rows = rows;
+        }
+        i = sched->n_slowest++;
+        sched->slowest[i] = slow;
+        sched->slowest_rows[i] = row;
+        for (; i > 0 &&
+               slow_duration(&sched->slowest[(i - 1) / 2]) > slow_duration(&sched->slowest[i]);
+             i = (i - 1) / 2)
+            swap_slow(sched, i, (i - 1) / 2);
+        return 0;
+    }
+    if (slow_duration(&slow) <= slow_duration(&sched->slowest[0]))
+        return 0;
+    sched->slowest[0] = slow;
+    sched->slowest_rows[0] = row;
+    for (i = 0; 2 * i + 1 < sched->n_slowest;) {
+        unsigned child = 2 * i + 1;
+
+        if (child + 1 < sched->n_slowest &&
+            slow_duration(&sched->slowest[child + 1]) < slow_duration(&sched->slowest[child]))
+            child++;
+        if (slow_duration(&sched->slowest[i]) <= slow_duration(&sched->slowest[child]))
+            break;
+        swap_slow(sched, i, child);
+        i = child;
+    }
+    return 0;
+}
+
+/* ---- intervals ---- */
+
+static int add_waker(struct sched *sched, struct sched_row *row,
+                     const struct state_interval *interval)
+{
+    uint64_t key = row_key(STATE_OF_THREAD, (const void *)row, interval->by);
+    struct sched_waker *waker = map_get(&sched->wakers, key);
+
+    if (!waker) {
+        if (sched->n_wakers == WHO_PAIRS_MAX)
+            return 0;
+        waker = arena_alloc(&sched->arena, sizeof *waker);
+        if (!waker || map_put(&sched->wakers, key, waker) < 0)
+            return -ENOMEM;
+        *waker = (struct sched_waker){.next = sched->first_waker, .row = row, .by = interval->by};
+        sched->first_waker = waker;
+        sched->n_wakers++;
+    }
+    waker->sum += interval->end - interval->begin;
+    return histogram_add(&waker->wakes, (uint64_t)(interval->end - interval->begin));
+}
+
+static int put_wait(struct sched *sched, struct sched_row *row,
+                    const struct state_interval *interval)
+{
+    int64_t duration = interval->end - interval->begin;
+    int r = 0;
+
+    if (!interval->begin_seen || !interval->end_seen || duration < sched->analysis.settings.longer)
+        return 0;
+    if (interval->state == STATE_WOKEN) {
+        if (!row->wakes) {
+            row->wakes = arena_alloc(&sched->arena, sizeof *row->wakes);
+            if (!row->wakes)
+                return -ENOMEM;
+            *row->wakes = (struct histogram){0};
+        }
+        r = histogram_add(row->wakes, (uint64_t)duration);
+        row->wake_sum += duration;
+        if (r == 0 && sched->options.view == SCHED_WAKERS)
+            r = add_waker(sched, row, interval);
+    } else if (interval->state == STATE_PREEMPTED) {
+        row->preempt_n++;
+        row->preempt_sum += duration;
+        row->preempt_max = MAX(row->preempt_max, duration);
+    }
+    if (r == 0 && sched->options.view == SCHED_WHO)
+        r = sched_who_waited(&sched->who, row, interval);
+    if (r == 0 && (interval->state == STATE_WOKEN || sched->options.view != SCHED_WAKEUPS))
+        r = keep_slow(sched, row, interval);
+    return r;
+}
+
+static int put_interval(void *arg, const struct state_interval *interval)
+{
+    struct sched *sched = arg;
+    const struct sched_options *options = &sched->options;
+    bool has_id = interval->of == STATE_OF_THREAD || interval->of == STATE_OF_VCPU;
+    int64_t duration = interval->end - interval->begin;
+    struct sched_row *row;
+    int r;
+
+    if (interval->of == STATE_OF_CPU && options->view == SCHED_WHO) {
+        r = sched_who_ran(&sched->who, interval);
+        if (r < 0)
+            return r;
+    }
+    if (options->by == SCHED_BY_VCPU &&
+        ((interval->of == STATE_OF_THREAD && interval->origin->layer == LAYER_HOST) ||
+         (interval->of == STATE_OF_CPU && interval->origin->layer == LAYER_GUEST))) {
+        r = steal_put(&sched->steal, interval);
+        if (r < 0)
+            return r;
+    }
+    if (!(has_id ? options->by != SCHED_BY_CPU : true) ||
+        (interval->of == STATE_OF_CPU && options->by != SCHED_BY_CPU) ||
+        (interval->of == STATE_OF_DOMAIN && options->by != SCHED_BY_DOMAIN))
+        return 0;
+    row = get_row(sched, interval->of, interval->origin, interval->id);
+    if (!row)
+        return -ENOMEM;
+    if (interval->of == STATE_OF_THREAD) {
+        if (interval->vcpu != VCPU_UNKNOWN)
+            row->vcpu = interval->vcpu;
+        if (unlikely(!row->is_named || strncmp(row->name, interval->name, STATE_NAME_SIZE) != 0)) {
+            row->is_named = true;
+            set_name(sched, row, interval->name);
+        }
+    }
+    if (!row->is_wanted || !includes(&options->cpus, interval->cpu))
+        return 0;
+    row->times[interval->state] += duration;
+    if (interval->begin_seen && interval->end_seen) {
+        row->n[interval->state]++;
+        row->sums[interval->state] += duration;
+    }
+    if (interval->state == STATE_RUNNING) {
+        row->runs += interval->of != STATE_OF_CPU || row->last_by != interval->by;
+        row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
+        row->last_cpu = interval->cpu;
+        if (interval->inside >= 0) {
+            row->inside += MIN(interval->inside, duration);
+            row->outside += duration - MIN(interval->inside, duration);
+        }
+    }
+    if (interval->of == STATE_OF_CPU && interval->state != STATE_INTERRUPT)
+        row->last_by = interval->state == STATE_RUNNING ? interval->by : INT32_MIN;
+    return has_id && state_waits(interval->state) && interval->state != STATE_RUNNABLE
+               ? put_wait(sched, row, interval)
+               : 0;
+}
+
+/* Whether ROW is one that is asked for. */
+bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
+{
+    const struct sched_options *options = &sched->options;
+
+    if (!row->is_wanted)
+        return false;
+    switch (row->of) {
+    case STATE_OF_THREAD:
+        return (options->by == SCHED_BY_TASK ||
+                (options->by == SCHED_BY_VCPU && row->vcpu != VCPU_UNKNOWN &&
+                 includes(&options->vcpus, row->vcpu))) &&
+               includes(&options->pids, row->id);
+    case STATE_OF_VCPU: return options->by != SCHED_BY_CPU && includes(&options->vcpus, row->id);
+    case STATE_OF_CPU: return options->by == SCHED_BY_CPU && includes(&options->cpus, row->id);
+    case STATE_OF_DOMAIN: return options->by == SCHED_BY_DOMAIN;
+    }
+    return false;
+}
+
+/* ---- the sink ---- */
+
+static int put(struct sink *sink, const struct item *items, unsigned n)
+{
+    return states_put(&get_sched(container_of(sink, struct analysis, sink))->states, items, n);
+}
+
+static int finish(struct sink *sink)
+{
+    return states_finish(&get_sched(container_of(sink, struct analysis, sink))->states);
+}
+
+int sched_init(struct sched *sched, const struct analysis_settings *settings,
+               const struct sched_options *options)
+{
+    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct states_ops states_ops = {put_interval};
+    static const struct analysis_ops analysis_ops = {
+        .name = "sched", .add_columns = sched_add_columns, .add_rows = sched_add_rows};
+
+    *sched = (struct sched){
+        .analysis = {.sink.ops = &sink_ops, .ops = &analysis_ops, .settings = *settings},
+        .options = *options,
+    };
+    states_init(&sched->states, &states_ops, sched);
+    return 0;
+}
+
+void sched_done(struct sched *sched)
+{
+    for (unsigned i = 0; i < sched->n_rows; i++)
+        if (sched->rows[i]->wakes)
+            histogram_done(sched->rows[i]->wakes);
+    for (struct sched_waker *waker = sched->first_waker; waker; waker = waker->next)
+        histogram_done(&waker->wakes);
+    free(sched->rows);
+    free(sched->slowest);
+    free(sched->slowest_rows);
+    map_done(&sched->rows_by_key);
+    map_done(&sched->wakers);
+    arena_done(&sched->arena);
+    states_done(&sched->states);
+    sched_who_done(&sched->who);
+    steal_done(&sched->steal);
+}
+
+bool sched_has_events(const struct sched *sched)
+{
+    for (unsigned i = 0; i < sched->states.n_sources; i++)
+        if (states_events(&sched->states, i) & STATE_EVENT_SWITCH)
+            return true;
+    return false;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Where the time of threads, vCPUs, CPUs and domains went, and how long they waited for a CPU: rows over the states
+ * engine (analysis/states.h). An analysis; the verb sched shows it. */
+
+#include "analysis/analysis.h"
+#include "analysis/sched_who.h"
+#include "analysis/states.h"
+#include "analysis/steal.h"
+#include "base/range.h"
+
+#define SCHED_ROWS_MAX 65536
+
+enum sched_by {
+    SCHED_BY_TASK,
+    SCHED_BY_VCPU,
+    SCHED_BY_CPU,
+    SCHED_BY_DOMAIN,
+};
+
+enum sched_view {
+    SCHED_TIMES,
+    SCHED_WAKEUPS, /* from being woken to running */
+    SCHED_WHO,     /* who ran on the CPUs that were waited for */
+    SCHED_WAKERS,
+};
+
+/* Numbers that are looked at: N ranges; none: all. */
+struct sched_numbers {
+    const struct range *ranges;
+    unsigned n;
+};
+
+struct sched_options {
+    enum sched_by by;
+    enum sched_view view;
+    bool xenalyze_names; /* by domain: times of the states that xenalyze has */
+    struct sched_numbers pids, cpus, vcpus;
+};
+
+struct sched_row;
+
+struct sched_waker;
+
+struct sched {
+    struct analysis analysis; /* first */
+    struct sched_options options;
+    struct states states;
+    struct arena arena;
+    struct map rows_by_key; /* by origin and id */
+    struct sched_row **rows;
+    unsigned n_rows, rows_room;
+    struct sched_row *others; /* beyond SCHED_ROWS_MAX; NULL: none */
+    struct map wakers;        /* by row and waker */
+    struct sched_waker *first_waker;
+    unsigned n_wakers;
+    struct sched_who who;
+    struct steal steal;
+    struct result_slow *slowest; /* a heap, the shortest on top, and their rows */
+    struct sched_row **slowest_rows;
+    unsigned n_slowest;
+};
+
+/* OPTIONS' numbers are borrowed. 0, -ENOMEM. */
+int sched_init(struct sched *sched, const struct analysis_settings *settings,
+               const struct sched_options *options);
+void sched_done(struct sched *sched);
+
+/* Whether there was an event that tells what runs. */
+bool sched_has_events(const struct sched *sched);

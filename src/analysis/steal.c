@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/steal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/macro.h"
+
+struct piece {
+    int64_t begin, end;
+    int64_t inside;
+    uint8_t state;
+};
+
+/* Pieces in their order: number N is at N % STEAL_HELD. */
+struct side {
+    struct piece *pieces;
+    uint64_t first, n;
+    int64_t until; /* of the last */
+};
+
+struct steal_vcpu {
+    int32_t vcpu;
+    struct side thread, cpu;
+    int64_t times[STEAL_PARTS];
+};
+
+void steal_done(struct steal *steal)
+{
+    for (unsigned i = 0; i < steal->n; i++) {
+        free(steal->vcpus[i]->thread.pieces);
+        free(steal->vcpus[i]->cpu.pieces);
+        free(steal->vcpus[i]);
+    }
+    free(steal->vcpus);
+    *steal = (struct steal){0};
+}
+
+static struct steal_vcpu *get_vcpu(struct steal *steal, int32_t number)
+{
+    struct steal_vcpu **more;
+    struct steal_vcpu *vcpu;
+
+    for (unsigned i = 0; i < steal->n; i++)
+        if (steal->vcpus[i]->vcpu == number)
+            return steal->vcpus[i];
+    more = realloc(steal->vcpus, (steal->n + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    steal->vcpus = more;
+    vcpu = calloc(1, sizeof *vcpu);
+    if (!vcpu)
+        return NULL;
+    *vcpu = (struct steal_vcpu){.vcpu = number, .thread.until = INT64_MIN, .cpu.until = INT64_MIN};
+    return more[steal->n++] = vcpu;
+}
+
+static inline struct piece *piece_at(const struct side *side, uint64_t number)
+{
+    return &side->pieces[number % STEAL_HELD];
+}
+
+/* What the guest did while the thread could run counts; else the thread alone. */
+static void count(struct steal_vcpu *vcpu, const struct piece *thread)
+{
+    if (thread->state == STATE_RUNNING) {
+        int64_t time = thread->end - thread->begin;
+        int64_t outside = thread->inside < 0 ? 0 : time - MIN(thread->inside, time);
+
+        vcpu->times[STEAL_VMM] += outside;
+        vcpu->times[STEAL_GUEST] += time - outside;
+    } else if (thread->state == STATE_SLEEPING || thread->state == STATE_UNINTERRUPTIBLE) {
+        vcpu->times[STEAL_HALTED] += thread->end - thread->begin;
+    }
+}
+
+/* Counts what both sides are known of, or with ALL, what the thread is. */
+static void join(struct steal_vcpu *vcpu, bool all)
+{
+    struct side *threads = &vcpu->thread;
+    struct side *cpus = &vcpu->cpu;
+
+    while (threads->first < threads->n) {
+        const struct piece *thread = piece_at(threads, threads->first);
+
+        if (!state_waits((enum state)thread->state)) {
+            count(vcpu, thread);
+            threads->first++;
+            continue;
+        }
+        if (!all && cpus->until < thread->end)
+            return;
+        while (cpus->first < cpus->n && piece_at(cpus, cpus->first)->end <= thread->begin)
+            cpus->first++;
+        for (uint64_t i = cpus->first; i < cpus->n; i++) {
+            const struct piece *cpu = piece_at(cpus, i);
+            int64_t time = MIN(cpu->end, thread->end) - MAX(cpu->begin, thread->begin);
+
+            if (cpu->begin >= thread->end)
+                break;
+            if (time <= 0)
+                continue;
+            if (cpu->state == STATE_IDLE)
+                vcpu->times[STEAL_STOLEN_IDLE] += time;
+            else if (cpu->state == STATE_RUNNING || cpu->state == STATE_INTERRUPT)
+                vcpu->times[STEAL_STOLEN] += time;
+        }
+        threads->first++;
+    }
+}
+
+static int put(struct steal_vcpu *vcpu, struct side *side, const struct piece *piece)
+{
+    if (!side->pieces) {
+        side->pieces = malloc(STEAL_HELD * sizeof *side->pieces);
+        if (!side->pieces)
+            return -ENOMEM;
+    }
+    if (side->n - side->first == STEAL_HELD) {
+        /* Of the guest's CPU: what it did then is not known. */
+        if (side == &vcpu->thread)
+            join(vcpu, true);
+        else
+            side->first++;
+    }
+    *piece_at(side, side->n++) = *piece;
+    side->until = MAX(side->until, piece->end);
+    join(vcpu, false);
+    return 0;
+}
+
+int steal_put(struct steal *steal, const struct state_interval *interval)
+{
+    bool is_thread = interval->of == STATE_OF_THREAD;
+    struct piece piece = {
+        .begin = interval->begin,
+        .end = interval->end,
+        .inside = interval->inside,
+        .state = (uint8_t)interval->state,
+    };
+    int32_t number = is_thread ? interval->vcpu : interval->id;
+    struct steal_vcpu *vcpu;
+
+    if (number < 0 || number >= STEAL_VCPUS_MAX)
+        return 0;
+    vcpu = get_vcpu(steal, number);
+    if (!vcpu)
+        return -ENOMEM;
+    return put(vcpu, is_thread ? &vcpu->thread : &vcpu->cpu, &piece);
+}
+
+const int64_t *steal_times(struct steal *steal, int32_t vcpu)
+{
+    for (unsigned i = 0; i < steal->n; i++) {
+        if (steal->vcpus[i]->vcpu != vcpu)
+            continue;
+        join(steal->vcpus[i], true);
+        return steal->vcpus[i]->thread.n > 0 && steal->vcpus[i]->cpu.n > 0 ? steal->vcpus[i]->times
+                                                                           : NULL;
+    }
+    return NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What became of the time of vCPUs: the states of the host's threads that run them, beside the states of the guest's
+ * CPUs that they are.
+ *
+ *     the thread          the guest's CPU
+ *     runs                                  GUEST, and VMM: outside of kvm_entry..kvm_exit, where these are traced
+ *     could run           busy, interrupt   STOLEN
+ *     could run           idle              STOLEN_IDLE
+ *     sleeps                                HALTED
+ *
+ * All else is unknown. Intervals of both sides come in their own order; up to STEAL_HELD of a vCPU's are held until
+ * those of the other side have come as far. */
+
+#include "analysis/states.h"
+
+#define STEAL_HELD 16384
+#define STEAL_VCPUS_MAX 1024
+
+enum steal_part {
+    STEAL_GUEST,
+    STEAL_VMM,
+    STEAL_STOLEN,
+    STEAL_STOLEN_IDLE,
+    STEAL_HALTED,
+    STEAL_PARTS,
+};
+
+struct steal_vcpu;
+
+struct steal {
+    struct steal_vcpu **vcpus;
+    unsigned n;
+};
+
+void steal_done(struct steal *steal);
+/* An interval of a thread of the host that runs a vCPU, or of a guest's CPU. 0, -ENOMEM. */
+int steal_put(struct steal *steal, const struct state_interval *interval);
+/* After the last: the times of a vCPU; NULL: it had none of one of the sides. */
+const int64_t *steal_times(struct steal *steal, int32_t vcpu);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* strata sched: where the time of threads, vCPUs, CPUs and domains went. */
+
+#include <stdlib.h>
+
+#include "analysis/sched.h"
+#include "cli/duration.h"
+#include "cmd/analysis.h"
+#include "cmd/cmd.h"
+#include "print/table.h"
+
+struct sched_command_options {
+    struct analysis_options common;
+    unsigned by; /* enum sched_by */
+    bool wakeups, who, wakers, xenalyze_names;
+};
+
+static const char *const by_names[] = {"task", "vcpu", "cpu", "domain", NULL};
+
+#define MEMBER(m) offsetof(struct sched_command_options, m)
+
+static const struct option what_options[] = {
+    {OPTION_CHOICE, 'b', "by", "task|vcpu|cpu|domain", "what has a row each (task)", MEMBER(by),
+     .choices = by_names},
+    {OPTION_FLAG, 0, "latency", NULL, "only from being woken to running", MEMBER(wakeups)},
+    {OPTION_FLAG, 0, "who", NULL, "who ran on the CPU while another waited for it", MEMBER(who)},
+    {OPTION_FLAG, 0, "wakers", NULL, "who woke whom", MEMBER(wakers)},
+    {OPTION_FLAG, 0, "xenalyze-names", NULL, "of domains: times in the states that xenalyze has",
+     MEMBER(xenalyze_names)},
+    {OPTION_END},
+};
+
+static const struct option output_options[] = {
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(common.format),
+     .choices = table_formats},
+    {OPTION_STRING, 0, "sort", "COLUMN",
+     "order of the rows, largest first (the first share;\n--latency: max; --who, --wakers: sum)",
+     MEMBER(common.sort)},
+    {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(common.top)},
+    {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest waits", MEMBER(common.slowest)},
+    {OPTION_PARSED, 0, "context", "SECONDS",
+     "with --slowest: also print the events from SECONDS\n"
+     "before each wait to SECONDS after it",
+     MEMBER(common.context), NULL, duration_parse},
+    {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of the wake-ups of each row",
+     MEMBER(common.histogram)},
+    {OPTION_END},
+};
+
+static const struct option wait_options[] = {
+    {OPTION_PARSED, 0, "longer", "SECONDS", "only waits of SECONDS or more (0.001 is 1 ms)",
+     MEMBER(common.longer), NULL, duration_parse},
+    {OPTION_STRING, 0, "task", "GLOB", "only tasks of this name", MEMBER(common.task)},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"What is shown", what_options, 0},
+    {"Output", output_options, 0},
+    {"Which waits", wait_options, 0},
+    {"Selection", select_option_table, MEMBER(common.select)},
+    {"Reading", open_option_table, MEMBER(common.open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command sched_command = {
+    .name = "sched",
+    .summary = "show where the time of threads, vCPUs and CPUs went",
+    .operands = "PATH...",
+    .about = "Shows how long threads, vCPUs, CPUs or Xen's domains ran, waited for a CPU and\n"
+             "slept, and how long it took from being woken to running, from the scheduler\n"
+             "events of kernels and of Xen. For a vCPU whose host and guest are both in the\n"
+             "trace: how long it was stolen.\n\n"
+             "What lost or missing events leave open is unknown (?%), and never guessed.",
+    .groups = groups,
+    .examples = "  strata sched trace\n"
+                "  strata sched --by vcpu trace\n"
+                "  strata sched --who --task 'CPU 0/*' trace\n"
+                "  strata sched --latency --slowest 5 trace",
+};
+
+/* What selects threads, CPUs and vCPUs selects rows: all events tell of them. */
+static struct sched_numbers take(struct ranges *ranges)
+{
+    struct sched_numbers numbers = {ranges->items, ranges->n};
+
+    *ranges = (struct ranges){0};
+    return numbers;
+}
+
+static int measure(const struct sched_command_options *options, struct trace *trace,
+                   const struct sched_options *settings)
+{
+    struct analysis_settings common;
+    struct arena arena = {0};
+    struct sched sched;
+    int status = analysis_settings_init(&options->common, trace, &arena, &common);
+
+    if (status == EXIT_SUCCESS) {
+        (void)sched_init(&sched, &common, settings);
+        status = analysis_run(&options->common, trace, &sched.analysis);
+        if (status != EXIT_FAILURE && !sched_has_events(&sched)) {
+            cli_error("no scheduler events in this trace; record them: strata record "
+                      "--host='sched:*' or --guest, of Xen: strata record --xen -e sched");
+            status = EXIT_FAILURE;
+        }
+        sched_done(&sched);
+    }
+    arena_done(&arena);
+    return status;
+}
+
+int cmd_sched(int argc, char **argv)
+{
+    struct sched_command_options options = {0};
+    struct sched_options settings = {0};
+    int status = EXIT_FAILURE;
+    int n;
+
+    if (options_parse(&sched_command, argc, argv, &options, &n, &status)) {
+        struct select_options *select = &options.common.select;
+
+        settings.by = (enum sched_by)options.by;
+        settings.view = options.wakeups  ? SCHED_WAKEUPS
+                        : options.who    ? SCHED_WHO
+                        : options.wakers ? SCHED_WAKERS
+                                         : SCHED_TIMES;
+        settings.xenalyze_names = options.xenalyze_names;
+        settings.pids = take(&select->pids);
+        settings.cpus = take(&select->cpus);
+        settings.vcpus = take(&select->vcpus);
+        if (!options.common.sort && settings.view != SCHED_TIMES)
+            options.common.sort = settings.view == SCHED_WAKEUPS ? "max" : "sum";
+        if (options.wakeups + options.who + options.wakers > 1)
+            status =
+                cli_usage_error("sched", "only one of --latency, --who and --wakers is allowed");
+        else if (settings.view != SCHED_TIMES && options.by > SCHED_BY_VCPU)
+            status = cli_usage_error(
+                "sched", "--latency, --who and --wakers require --by=task or --by=vcpu");
+        else if (options.xenalyze_names && options.by != SCHED_BY_DOMAIN)
+            status = cli_usage_error("sched", "--xenalyze-names requires --by=domain");
+        else if (n == 0)
+            status = cli_usage_error("sched", "no trace file given");
+        else {
+            struct trace *trace = walk_open(&options.common.open, argv + 1, n);
+
+            if (trace)
+                status = measure(&options, trace, &settings);
+            trace_free(trace);
+        }
+        free((void *)settings.pids.ranges);
+        free((void *)settings.cpus.ranges);
+        free((void *)settings.vcpus.ranges);
+    }
+    analysis_options_done(&options.common);
+    return status;
+}

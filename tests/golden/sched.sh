@@ -1,0 +1,165 @@
+#!/bin/sh
+# strata sched: the states of Xen's vCPUs as xenalyze has them, and those of a guest's threads as a script finds them
+# that looks through all events.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/kernel_capture.sh"
+kernel_capture local guest
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
+xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >all.raw
+
+# Number and mean in ticks of what xenalyze 4.17 says of this trace. It ends the interval of a vCPU that goes on
+# running, so that its runs are others.
+case="runstates"
+"$strata" sched --by vcpu -f json xen.raw >rows 2>err || fail "$(cat err)"
+python3 - rows <<'END' || fail "not what xenalyze says"
+import json, sys
+XENALYZE = {
+    "d0v0": {"wake": (257, 5907198), "preempt": (3, 168478), "sleep": (257, 6004872)},
+    "d0v1": {"wake": (271, 7085683), "preempt": (3, 3782530), "sleep": (271, 11018452)},
+}
+told = json.load(open(sys.argv[1]))
+assert told["unit"] == "ticks" and told["contradictions"]["switches"] == 0, told
+rows = {row["key"]["vcpu"]: row for row in told["rows"]}
+assert set(rows) == set(XENALYZE), rows
+for vcpu, states in XENALYZE.items():
+    for state, expected in states.items():
+        n = rows[vcpu][state + "_n"]
+        assert (n, rows[vcpu][state + "_sum"] // n) == expected, (vcpu, state, rows[vcpu])
+END
+
+# All intervals that a script finds.
+case="runstates of all captures"
+for trace in xen.raw all.raw; do
+    "$strata" report -f json $trace >events
+    "$strata" sched --by vcpu -f json $trace >rows
+    python3 - events rows <<'END' || fail "$trace: not what a script finds"
+import collections, json, sys
+STATES = ("running", "runnable", "blocked", "offline")
+since, was = {}, {}
+n, total = collections.Counter(), collections.Counter()
+for line in open(sys.argv[1]):
+    item = json.loads(line)
+    assert "lost" not in item
+    before, _, after = item["event"].partition("_to_")
+    if before not in STATES or after not in STATES or item["fields"]["dom"] == 32767:
+        continue
+    key = "d%dv%d" % (item["fields"]["dom"], item["fields"]["vcpu"])
+    time = item["time_ns"] if "time_ns" in item else item["ticks"]
+    if before == after:
+        continue
+    if key in was:
+        reason, state = was[key]
+        assert state == before, (item, was[key])
+        n[key, reason] += 1
+        total[key, reason] += time - since[key]
+    reason = after
+    if after == "runnable":
+        reason = "preempt" if before == "running" else "wake"
+    was[key], since[key] = (reason, after), time
+rows = {row["key"]["vcpu"]: row for row in json.load(open(sys.argv[2]))["rows"]}
+assert set(rows) == set(was), (set(rows), set(was))
+for key, row in rows.items():
+    for ours, state in (("run", "running"), ("wake", "wake"), ("preempt", "preempt"), ("sleep", "blocked")):
+        assert row[ours + "_n"] == n[key, state], (key, state, row, n[key, state])
+        assert row.get(ours + "_sum", 0) == total[key, state], (key, state, row)
+assert sum(n.values()) > 500
+END
+done
+
+# A kernel whose buffers lost most: what is complete has no loss of the source in it.
+case="threads"
+"$strata" report -f json guest >events
+"$strata" sched -f json guest >rows
+python3 - events rows <<'END' || fail "not what a script finds"
+import collections, json, sys
+waits = collections.defaultdict(list)
+runs = collections.defaultdict(list)
+woken, left, on, last = {}, {}, {}, {}
+for line in open(sys.argv[1]):
+    item = json.loads(line)
+    if "lost" in item:
+        woken, left = {}, {}
+        on.pop(item["cpu"], None)
+        for pid, spans in waits.items():
+            waits[pid] = [span for span in spans if span[1] <= last.get(item["cpu"], 0)]
+        continue
+    fields, time, cpu = item.get("fields", {}), item["time_ns"], item["cpu"]
+    last[cpu] = time
+    if item["event"] in ("sched_waking", "sched_wakeup_new"):
+        running = any(pid == fields["pid"] for pid, _ in on.values())
+        if not running and fields["pid"] not in left:
+            woken.setdefault(fields["pid"], time)
+    if item["event"] != "sched_switch":
+        continue
+    prev, following = fields["prev_pid"], fields["next_pid"]
+    if cpu in on:
+        assert on[cpu][0] == prev, item
+        runs[prev].append(time - on[cpu][1])
+    on[cpu] = following, time
+    woken.pop(prev, None)
+    left.pop(prev, None)
+    if fields["prev_state"] & 0xff == 0:
+        left[prev] = time
+    if following in woken:
+        waits[following].append((time - woken.pop(following), time))
+    left.pop(following, None)
+waits = collections.defaultdict(list, {pid: [span[0] for span in spans] for pid, spans in waits.items()})
+rows = {row["key"]["pid"]: row for row in json.load(open(sys.argv[2]))["rows"]}
+assert len(rows) > 5
+for pid, row in rows.items():
+    assert row["run_n"] == len(runs[pid]) and row["run_sum"] == sum(runs[pid]), (row, runs[pid])
+    assert row["wake_n"] == len(waits[pid]), (row, waits[pid])
+    assert row.get("wake_sum", 0) == sum(waits[pid]), (row, waits[pid])
+    if waits[pid]:
+        assert row["wake_max"] == max(waits[pid]), (row, waits[pid])
+assert sum(map(len, waits.values())) > 0 and sum(map(len, runs.values())) > 5
+END
+
+# The other views say the same in another way.
+case="views"
+"$strata" sched --latency -f json guest >latency
+"$strata" sched --wakers -f json guest >wakers
+"$strata" sched --who -f json guest >who
+"$strata" sched --by cpu -f json guest >cpus
+python3 - rows latency wakers who cpus <<'END' || fail "they contradict each other"
+import collections, json, sys
+rows, latency, wakers, who, cpus = (json.load(open(path))["rows"] for path in sys.argv[1:])
+n = {row["key"]["pid"]: (row["wake_n"], row["wake_sum"]) for row in rows if row["wake_n"]}
+assert n == {row["key"]["pid"]: (row["n"], row["sum"]) for row in latency}
+assert latency == sorted(latency, key=lambda row: -row["max"])
+by = collections.defaultdict(lambda: (0, 0))
+for row in wakers:
+    pid = row["key"]["pid"]
+    by[pid] = by[pid][0] + row["n"], by[pid][1] + row["sum"]
+assert by == n, (by, n)
+waited = {row["key"]["pid"]: row.get("wake_sum", 0) + row.get("preempt_sum", 0) for row in rows}
+total = collections.Counter()
+for row in who:
+    total[row["key"]["pid"]] += row["sum"]
+    assert row["max"] <= row["sum"]
+assert total == {pid: time for pid, time in waited.items() if time}, (total, waited)
+for row in cpus:
+    shares = [row[name + "_share"] for name in ("busy", "interrupt", "idle", "unknown")]
+    assert abs(sum(shares) - 1) < 1e-4 and min(shares) >= 0, row
+END
+
+case="text"
+"$strata" sched --by domain --xenalyze-names xen.raw >out
+grep -q '^ *0\.07 *27\.8[0-9] *48\.2[0-9] .* d0 ' out || fail "$(cat out)"
+"$strata" sched --task 'no such' guest >out
+[ "$(grep -c guest out)" -eq 0 ] || fail "$(cat out)"
+"$strata" sched --pid 161 guest >out
+[ "$(grep -c ' guest$' out)" -eq 1 ] || fail "$(cat out)"
+
+case="errors"
+status=0
+"$strata" sched guest --layer host >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q 'no scheduler events in this trace; record them: strata record' err ||
+    fail "status $status: $(cat err)"
+status=0
+"$strata" sched --who --wakers guest 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'only one of' err || fail "status $status: $(cat err)"
+status=0
+"$strata" sched --by cpu --who guest 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'require --by=task or --by=vcpu' err || fail "status $status: $(cat err)"
