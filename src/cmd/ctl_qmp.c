@@ -241,19 +241,38 @@ static const struct ctl_command commands[] = {
     {NULL, NULL, 0, 0, NULL},
 };
 
+/* When a user begins to wonder. */
+#define GREETING_NOTICE_MS 1000
+
+static int open_monitor(const char *socket, struct qmp **ret)
+{
+    _cleanup_(qmp_freep) struct qmp *qmp = NULL;
+    struct error error = {0};
+    char why[128];
+    int r = qmp_connect(socket, &qmp, &error);
+
+    if (r >= 0 && !qmp_greets_within(qmp, GREETING_NOTICE_MS))
+        cli_error("%s: QEMU's monitor does not answer: %s; waiting up to %d seconds", socket,
+                  qmp_silence_text(socket, why, sizeof why), QMP_TIMEOUT_S);
+    if (r >= 0)
+        r = qmp_greet(qmp, &error);
+    if (r < 0)
+        cli_print_error(&error);
+    else
+        *ret = TAKE_PTR(qmp);
+    return r;
+}
+
 int ctl_qmp(const char *socket, const struct ctl_request *request)
 {
     const struct ctl_command *command = ctl_find(commands, request);
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
     struct target target = {0};
-    struct error error = {0};
 
     if (!command)
         return EXIT_USAGE;
-    if (qmp_open(socket, &qmp, &error) < 0) {
-        cli_print_error(&error);
+    if (open_monitor(socket, &qmp) < 0)
         return EXIT_FAILURE;
-    }
     target.qmp = qmp;
     target.format = request->format;
     if (ctl_open(&target.out, request->format) < 0)

@@ -15,6 +15,7 @@
 #include "cmd/record_kernel.h"
 #include "cmd/record_run.h"
 #include "control/qmp.h"
+#include "control/socket_process.h"
 #include "record/qemu/arguments.h"
 #include "record/qemu/recorder.h"
 
@@ -105,6 +106,7 @@ static void vm_done(struct vm *vm)
     record_kernel_done(&vm->guest);
     strings_done(&vm->events);
     qemu_probe_done(&vm->probe);
+    qmp_free(vm->settings.connection);
 }
 
 static void print_vmm(const struct qemu_probe *probe, const struct qemu_summary *summary)
@@ -199,6 +201,7 @@ static int add_qemu(struct record_run *run, struct vm *vm)
 
     if (qemu_recorder_new(&vm->settings, &item.recorder) < 0)
         return cli_no_memory();
+    vm->settings.connection = NULL; /* the recorder has it */
     return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -216,8 +219,10 @@ static int record_machine(const struct record_options *options, struct vm *vm)
     while (settings->command[settings->n_command])
         settings->n_command++;
     vm->has_terminal = !settings->running && tcgetattr(STDIN_FILENO, &vm->terminal) == 0;
-    if (!record_run_init(options, true, &run))
+    if (!record_run_init(options, true, &run)) {
+        vm_done(vm);
         return EXIT_FAILURE;
+    }
     cmd_raise_files(); /* a file for each CPU of a guest */
     status = choose(options, vm);
     if (status == EXIT_SUCCESS)
@@ -254,18 +259,25 @@ int record_vm(const struct record_options *options, const char *program, unsigne
 
 /* ---- One that runs ---- */
 
-/* Who serves the socket. */
-static int find_peer(const char *socket, pid_t *ret)
+/* The connection, which shows the process, is the one that is used: each that is closed unused takes the place of a client
+ * that waits, until the monitor comes to it. */
+static int connect_monitor(const char *socket, struct qmp **ret, pid_t *ret_pid)
 {
-    _cleanup_(qmp_freep) struct qmp *qmp = NULL;
+    struct socket_process server = {0};
     struct error error = {0};
+    int r = qmp_connect(socket, ret, &error);
 
-    if (qmp_open(socket, &qmp, &error) < 0) {
-        cli_print_error(&error);
-        return -ENOENT;
+    if (r >= 0) {
+        *ret_pid = qmp_peer(*ret);
+        return 0;
     }
-    *ret = qmp_peer(qmp);
-    return 0;
+    /* The recorder connects, when there is room. */
+    if (r == -EAGAIN && socket_find_server(socket, &server) > 0 && server.pid > 0) {
+        *ret_pid = server.pid;
+        return 0;
+    }
+    cli_print_error(&error);
+    return r;
 }
 
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket)
@@ -276,9 +288,10 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
     char program[64];
     int status;
 
-    if (socket && find_peer(socket, &pid) < 0)
+    if (socket && connect_monitor(socket, &vm.settings.connection, &pid) < 0)
         return EXIT_FAILURE;
     if (qemu_running_open(pid, &running, &error) < 0) {
+        qmp_free(vm.settings.connection);
         if (socket)
             cli_error("%s: cannot find the QEMU that serves this socket (%s); give its "
                       "process ID",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/qmp.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "control/socket_process.h"
 
-/* Seconds. A monitor that serves another client does not answer, and one that is busy may take long. */
-#define TIMEOUT 30
+#define TIMEOUT QMP_TIMEOUT_S
 
 #define LINE_MAX_ ((size_t)64 << 20)
 
@@ -28,7 +30,8 @@ struct qmp {
 static int connect_to(const char *path, struct error *error)
 {
     struct sockaddr_un address;
-    const struct timeval patience = {.tv_sec = TIMEOUT};
+    const struct timeval timeout = {.tv_sec = TIMEOUT};
+    char why[128];
     int fd, r = 0;
 
     r = unix_address(path, &address);
@@ -38,16 +41,22 @@ static int connect_to(const char *path, struct error *error)
                          sizeof address.sun_path - 1);
     if (r < 0)
         return error_set(error, r, path, "not the path of a socket");
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return error_set(error, -errno, path, "%s", strerror(errno));
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) < 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0 ||
-        connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
+        connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
+        fcntl(fd, F_SETFL, 0) < 0)
         r = -errno;
     if (r >= 0)
         return fd;
     close(fd);
+    if (r == -EAGAIN)
+        return error_set(error, r, path,
+                         "QEMU's monitor does not answer: %s, and no more clients can wait; "
+                         "disconnect them and try again",
+                         qmp_silence_text(path, why, sizeof why));
     if (r == -ECONNREFUSED)
         return error_set(error, r, path,
                          "no process listens on this socket; its QEMU may have ended");
@@ -60,7 +69,7 @@ static int connection_error(struct qmp *qmp, int r, struct error *error)
 {
     if (r == -EAGAIN)
         return error_set(error, -ETIMEDOUT, qmp->path,
-                         "no answer in %d seconds; does it serve another client?", TIMEOUT);
+                         "QEMU's monitor did not answer in %d seconds; it may be stopped", TIMEOUT);
     if (r == -EPIPE || r == -ECONNRESET)
         return error_set(error, r, qmp->path, "the connection was closed");
     return error_set(error, r, qmp->path, "%s", strerror(-r));
@@ -176,11 +185,42 @@ static void note_version(struct qmp *qmp, const json_t *greeting)
                  json_integer_value(json_object_get(numbers, "micro")));
 }
 
+bool qmp_greets_within(const struct qmp *qmp, int ms)
+{
+    struct pollfd fd = {qmp->fd, POLLIN, 0};
+
+    return poll(&fd, 1, ms) != 0;
+}
+
+const char *qmp_silence_text(const char *path, char *buf, size_t size)
+{
+    struct socket_process client;
+    int r = socket_find_client(path, &client);
+
+    if (r < 0)
+        snprintf(buf, size, "it may serve another client");
+    else if (r == 0)
+        snprintf(buf, size, "QEMU is busy, or stopped");
+    else if (client.pid == 0)
+        snprintf(buf, size, "it serves another client, a process of another user");
+    else
+        snprintf(buf, size, "it serves another client, process %ld (%s)", (long)client.pid,
+                 client.name);
+    return buf;
+}
+
 int qmp_greet(struct qmp *qmp, struct error *error)
 {
     _cleanup_(json_decrefp) json_t *greeting = NULL, *result = NULL;
+    char why[128];
     int r;
 
+    if (!qmp_greets_within(qmp, TIMEOUT * 1000))
+        return error_set(error, -ETIMEDOUT, qmp->path,
+                         "QEMU's monitor did not answer in %d seconds: %s; disconnect other "
+                         "clients, or give QEMU one more monitor: "
+                         "-qmp unix:PATH,server=on,wait=off",
+                         TIMEOUT, qmp_silence_text(qmp->path, why, sizeof why));
     r = read_object(qmp, &greeting, error);
     if (r < 0)
         return r;
@@ -217,19 +257,6 @@ int qmp_connect(const char *path, struct qmp **ret, struct error *error)
     int fd = connect_to(path, error);
 
     return fd < 0 ? fd : qmp_adopt(fd, path, ret, error);
-}
-
-int qmp_open(const char *path, struct qmp **ret, struct error *error)
-{
-    _cleanup_(qmp_freep) struct qmp *qmp = NULL;
-    int r = qmp_connect(path, &qmp, error);
-
-    if (r >= 0)
-        r = qmp_greet(qmp, error);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(qmp);
-    return 0;
 }
 
 void qmp_shutdown(const struct qmp *qmp)

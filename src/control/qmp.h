@@ -13,12 +13,19 @@ struct qmp;
 /* True if PATH is a socket; opening it shows whose. */
 bool qmp_is_socket(const char *path);
 
-/* Connects, reads the greeting and leaves capabilities negotiation. */
-int qmp_open(const char *path, struct qmp **ret, struct error *error);
-/* The connection alone; a monitor that serves another client sends no greeting yet. */
+/* The limit for the greeting, and for an answer. */
+#define QMP_TIMEOUT_S 30
+
+/* Connects, without waiting. The monitor serves one client at a time: until it greets, it serves another one. -EAGAIN with
+ * ERROR: it does, and as many clients wait as it lets. */
 int qmp_connect(const char *path, struct qmp **ret, struct error *error);
-/* Waits for the greeting of qmp_connect() and leaves capabilities negotiation. */
+/* Waits for the greeting of qmp_connect() and leaves capabilities negotiation. -ETIMEDOUT with ERROR: none came within
+ * QMP_TIMEOUT_S. */
 int qmp_greet(struct qmp *qmp, struct error *error);
+/* Waits up to MS milliseconds. False: the monitor has not greeted yet. */
+bool qmp_greets_within(const struct qmp *qmp, int ms);
+/* Why the monitor at the socket PATH does not greet, into BUF: "it serves another client, process 4711 (python3)". */
+const char *qmp_silence_text(const char *path, char *buf, size_t size);
 /* Ends what another thread waits for. */
 void qmp_shutdown(const struct qmp *qmp);
 void qmp_free(struct qmp *qmp);

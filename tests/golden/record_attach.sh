@@ -8,6 +8,7 @@ command -v qemu-system-x86_64 >/dev/null || {
 }
 qemu= pid=
 ended() {
+    exec 9>&-
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
     [ -z "$qemu" ] || kill $qemu 2>/dev/null || true
     wait
@@ -44,7 +45,7 @@ ask() {
     done
 }
 end() {
-    kill -TERM $pid
+    kill -TERM $pid || fail "has ended: $(cat told)"
     wait $pid || fail "exit status $?: $(cat told)"
     pid=
 }
@@ -146,7 +147,7 @@ grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
 nothing_left
 stop
 
-# Another client has the socket: that is said, and a signal ends the wait at once.
+# Another client has the monitor: that is reported, with its process, and waited for, up to a limit.
 case=busy
 mkfifo stopper.fifo
 start -msg timestamp=on
@@ -158,17 +159,54 @@ sys.stdin.read()' <stopper.fifo >greeted &
 client=$!
 exec 9>stopper.fifo
 wait_for '[ -s greeted ]'
-"$strata" record --attach -o busy -e qmp_enter_query_name $qemu >out 2>told &
-pid=$!
-wait_for 'grep -q "serves another client" told || ! kill -0 $pid'
-kill -TERM $pid
+why="it serves another client, process $client (python3)"
+"$strata" ctl ./socket info >out.ctl 2>told.ctl &
+ctl=$!
+wait_for 'grep -qsF "$why" told.ctl'
 status=0
-wait $pid || status=$?
-pid=
-[ $status -eq 1 ] && grep -q 'ended by a signal while' told || fail "exit status $status: $(cat told)"
-[ ! -e busy ] || fail "a directory is left"
+wait $ctl || status=$?
+[ $status -eq 1 ] && grep -q "^strata: ./socket: QEMU's monitor did not answer in 30 seconds: $why; disconnect" told.ctl ||
+    fail "exit status $status: $(cat told.ctl)"
+for which in $qemu ./socket; do
+    rm -f told
+    "$strata" record --attach -o busy -e qmp_enter_query_name $which >out 2>told &
+    pid=$!
+    wait_for 'grep -qsF "$why" told || ! kill -0 $pid'
+    kill -TERM $pid || fail "has ended: $(cat told)"
+    status=0
+    wait $pid || status=$?
+    pid=
+    [ $status -eq 1 ] && grep -q 'ended by a signal while' told || fail "exit status $status: $(cat told)"
+    [ ! -e busy ] || fail "a directory is left"
+done
+# Others wait as well, as many as may: no more can connect.
+python3 -c 'import socket, sys
+all = []
+for i in range(64):
+    s = socket.socket(socket.AF_UNIX)
+    s.setblocking(False)
+    try:
+        s.connect("socket")
+    except BlockingIOError:
+        break
+    all.append(s)
+print(i, flush=True)
+sys.stdin.read()' <stopper.fifo >full 9>&- &
+queue=$!
+wait_for '[ -s full ]'
+status=0
+"$strata" ctl ./socket info >out 2>told || status=$?
+[ $status -eq 1 ] && grep -qF "$why, and no more clients can wait" told || fail "exit status $status: $(cat told)"
+# When they are gone it is recorded.
+rm -f told
+"$strata" record --attach -o busy -e qmp_enter_query_name ./socket >out 2>told 9>&- &
+pid=$!
+wait_for 'grep -qsF "$why" told || ! kill -0 $pid'
 exec 9>&-
-wait $client
+wait $client $queue
+wait_for '"$strata" ctl busy list qmp_enter_query_name >now 2>/dev/null && grep -q ^on now || ! kill -0 $pid'
+end
+grep -q '"complete": true' busy/trace.json || fail "$(cat busy/trace.json)"
 nothing_left
 stop
 

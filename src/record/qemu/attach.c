@@ -65,6 +65,7 @@ static int start_talk(struct qemu_recorder *self, enum qemu_phase phase, struct 
     self->phase = phase;
     self->talk.talk = talks[phase];
     self->talk.socket = self->settings.qmp;
+    self->talk.qmp = TAKE_PTR(self->settings.connection);
     return qemu_talk_start(&self->talk, error);
 }
 
@@ -162,6 +163,7 @@ static int finish_talk(struct qemu_recorder *self, struct error *error)
 int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *error)
 {
     struct error why = {0};
+    char text[128];
     uint64_t at;
     int r;
 
@@ -169,8 +171,9 @@ int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *err
         return 0;
     if (qemu_talk_waits(&self->talk, now, &at))
         recorder_report(&self->recorder,
-                        "%s: waits for QEMU's monitor, which serves another client",
-                        self->settings.qmp);
+                        "%s: QEMU's monitor does not answer: %s; waiting up to %d seconds",
+                        self->settings.qmp, qmp_silence_text(self->settings.qmp, text, sizeof text),
+                        QMP_TIMEOUT_S);
     self->step_at = MIN(self->step_at, at);
     /* The rest comes surely. */
     if (qemu_talk_is_greeted(&self->talk))

@@ -261,6 +261,7 @@ static void free_recorder(struct recorder *recorder)
     qemu_monitor_done(&self->monitor);
     qemu_log_pipe_done(&self->log);
     qemu_restore_done(&self->changes);
+    qmp_free(self->settings.connection);
     if (self->clock.file >= 0)
         close(self->clock.file);
     if (self->claim >= 0)
@@ -337,11 +338,12 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .lost = self->log.lost_lines,
         .simple_size = self->simple_size,
         .worst_us = worst_us(self),
-        .is_cut_off = self->log.error<0, .has_come = self->has_come, .child = &self->child,
-                                      .guest = self->guests.n> 0
-                          ? &self->guests.guests[0]
-                          : NULL,
+        .is_cut_off = self->log.error < 0,
+        .has_come = self->has_come,
+        .child = &self->child,
     };
+    if (self->guests.n > 0)
+        ret->guest = &self->guests.guests[0];
     for (unsigned i = 0; i < self->programs.n; i++) {
         const struct drain_stats *stats = &self->programs.items[i]->taken;
 

@@ -29,6 +29,8 @@ struct qemu_recorder_settings {
     /* One that runs already is to be recorded, whose command that is; NULL: it is started. */
     const struct qemu_running *running;
     const char *qmp; /* of that, the socket for its monitor */
+    /* An open connection to that, which the recorder uses first and closes; NULL: none. */
+    struct qmp *connection;
     const struct qemu_probe *probe;
     const char *const *events; /* patterns of QEMU's */
     unsigned n_events;
@@ -50,6 +52,6 @@ struct qemu_summary {
     const struct guest *guest; /* NULL: is not recorded */
 };
 
-/* -ENOMEM. */
+/* -ENOMEM: the connection of SETTINGS stays the caller's. */
 int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct recorder **ret);
 void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *ret);

@@ -14,10 +14,11 @@ struct qemu_talk {
     /* Talks, in the thread. -errno with ERROR. */
     int (*talk)(struct qemu_talk *talk, struct qmp *qmp, struct error *error);
     const char *socket; /* borrowed */
+    struct qmp *qmp;    /* NULL, or an open connection to that, which is taken over */
     /* The rest is this file's; what the talk found out may be read after its end. */
     int news; /* readable when QEMU has greeted, and when it has ended; -1: there is none */
     pthread_t thread;
-    struct qmp *qmp;
+    atomic_bool is_connected, is_cancelled; /* by us, before it has ended */
     atomic_bool is_greeted, has_ended;
     uint64_t began_at;
     bool is_reported; /* that another client is served */
@@ -30,7 +31,8 @@ struct qemu_talk {
 
 #define QEMU_TALK_NONE ((struct qemu_talk){.news = -1})
 
-/* Connects, and starts the thread: with `talk` and `socket`, in TALK. -errno with ERROR. */
+/* Starts the thread: with `talk`, `socket` and `qmp`, in TALK. It connects, where there is no connection yet. -errno with
+ * ERROR. */
 int qemu_talk_start(struct qemu_talk *talk, struct error *error);
 static inline bool qemu_talk_is_on(const struct qemu_talk *talk)
 {
