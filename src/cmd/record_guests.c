@@ -404,7 +404,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
     FILE *out = record_run_summary_file(run);
     _cleanup_(text_done) struct text line = TEXT_IN_MEMORY;
-    char size[16];
+    char size[16], missing[160];
 
     bytes_text(size, sizeof size, progress->bytes);
     text_printf(&line, "%s: %s of %" PRIu32 " CPU%s", guest->plan.name, size, progress->n_cpus,
@@ -438,12 +438,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
                     progress->lost);
     if (progress->unwritten && !progress->full)
         cli_message("  %" PRIu64 " events that came could not be written", progress->unwritten);
-    if (progress->full)
-        cli_message("  it was stopped by --max-size: %" PRIu64
-                    " pages that had come, and all later events, are not in the trace",
-                    progress->gaps);
-    else if (progress->gaps)
-        cli_message("  %" PRIu64 " pages were lost on the way", progress->gaps);
+    if (guest_missing_pages(progress, missing, sizeof missing))
+        cli_message("  %s", missing);
     if (guest->error < 0) {
         cli_message("strata: %s: %s", guest->plan.name, guest->what);
         return EXIT_FAILURE;

@@ -131,6 +131,7 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     const char *plural = progress->events == 1 ? "" : "s";
     uint64_t lost = guest_lost(guest);
     int64_t worst = -1;
+    char missing[160];
 
     if (guest_is_silent(guest)) {
         cli_message("  %-6s nothing", guest->plan.name);
@@ -145,12 +146,8 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     else
         cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
                     progress->events, plural, lost, part->release);
-    if (progress->full)
-        cli_message("  %-6s was stopped by --max-size: later events are not in the trace",
-                    guest->plan.name);
-    else if (progress->gaps)
-        cli_message("  %-6s %" PRIu64 " pages of events were lost on the way", guest->plan.name,
-                    progress->gaps);
+    if (guest_missing_pages(progress, missing, sizeof missing))
+        cli_message("  %-6s %s", guest->plan.name, missing);
     return lost == 0 && progress->gaps == 0 && !progress->full;
 }
 

@@ -211,7 +211,7 @@ ends paused 0 'v: 41.0 kB of 2 CPUs, 907 events written to out/guest-v'
 
 # A page that is lost, by damage or with the connection, is told and stands in the trace as a loss.
 for name in flip reconnect; do
-    ends $name 0 '1 pages were lost on the way'
+    ends $name 0 '1 page was lost on the way'
     ! grep -q 'begin anew' $name/told || fail "$name: $(cat $name/told)"
     (seq 0 299; seq 400 499) >expected
     beats $name v 0 | cmp - expected
@@ -256,7 +256,7 @@ beats wrong-type v 0 >got
 seq 0 299 | cmp - got
 grep -q '"complete": false' wrong-type/out/trace.json
 [ "$(du -sk flood/out | cut -f 1)" -lt 25000 ] || fail "flood: $(du -sk flood/out)"
-grep -q 'stopped by --max-size' flood/told
+grep -q -e '--max-size allows no more' flood/told
 
 ends keyed 0
 beats keyed v 1 | cmp - 1

@@ -66,7 +66,7 @@ status=0
 # A loss has a line where it is; what follows on another connection, after another boot, is shown, too.
 start reconnect reconnect
 live reconnect "$(tells reconnect 'v: is connected again')"
-ends reconnect 0 '1 pages were lost on the way'
+ends reconnect 0 '1 page was lost on the way'
 sed -n '/\[000\]/{ s/.*beat: count=//p; s/.*LOST.*/LOST/p; }' reconnect/shown | sed -n '300,302p' | tr '\n' ' ' >got
 [ "$(cat got)" = '299 LOST 400 ' ] || fail "reconnect: $(cat got)"
 start reboot reboot

@@ -74,8 +74,25 @@ void guest_tell(const struct guests *guests, struct guest *guest, const char *wh
     guests->tell(guests->userdata, guest->plan.name, what);
 }
 
+bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_t size)
+{
+    if (progress->full && progress->gaps > 0)
+        snprintf(buf, size,
+                 "--max-size allows no more: %" PRIu64
+                 " pages that had come, and all later events, are not in the trace",
+                 progress->gaps);
+    else if (progress->full)
+        snprintf(buf, size, "--max-size allows no more: later events are not in the trace");
+    else
+        snprintf(buf, size, "%" PRIu64 " page%s lost on the way from the agent", progress->gaps,
+                 progress->gaps == 1 ? " was" : "s were");
+    return progress->full || progress->gaps > 0;
+}
+
 void guest_end(struct guest *guest, int error, const char *what)
 {
+    char missing[160];
+
     if (guest->ended)
         return;
     guest->ended = true;
@@ -84,20 +101,8 @@ void guest_end(struct guest *guest, int error, const char *what)
     guest_boot_end(guest);
     if (error < 0)
         guest_boot_problem(guest, what);
-    if (guest->progress.gaps > 0) {
-        char lost[160];
-
-        snprintf(lost, sizeof lost,
-                 guest->progress.full
-                     ? "it was stopped by --max-size: %llu pages that had come, and "
-                       "all later events, are not in the trace"
-                     : "%llu pages were lost on the way from the guest",
-                 (unsigned long long)guest->progress.gaps);
-        guest_boot_problem(guest, lost);
-    } else if (guest->progress.full) {
-        guest_boot_problem(guest,
-                           "it was stopped by --max-size: later events are not in the trace");
-    }
+    if (guest_missing_pages(&guest->progress, missing, sizeof missing))
+        guest_boot_problem(guest, missing);
     if (guest->link == CONNECTION_PENDING)
         close(guest->proto_fd);
     guest->link = CONNECTION_AWAY;
@@ -130,7 +135,7 @@ static void check_sizes(struct guests *guests, uint64_t now)
     for (unsigned i = 0; i < guests->n; i++)
         if (!guests->guests[i].ended &&
             guest_store_size(&guests->guests[i].store) > guests->max_size + SIZE_SLACK)
-            guest_end(&guests->guests[i], -EFBIG, "it wrote more than --max-size allows");
+            guest_end(&guests->guests[i], -EFBIG, "its process wrote more than --max-size allows");
 }
 
 /* An agent of the old protocol: bytes as they come, no counts, and no end but that nothing comes. */

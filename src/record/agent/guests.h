@@ -115,6 +115,8 @@ int guests_join(int dir, uint64_t max_size, const struct guest_config *plans, un
                 struct guests *ret_guests, struct error *error);
 /* Events that are not in the trace of GUEST, as its kernel had no room for them or the trace has none. */
 uint64_t guest_lost(const struct guest *guest);
+/* Whether pages that GUEST sent are not in the trace; if so, BUF says why. */
+bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_t size);
 /* Whether nothing ever came from GUEST, so that there is nothing to be shown of it. */
 bool guest_is_silent(const struct guest *guest);
 /* Removes the directories of those that are silent: of a part, when all have ended. */
