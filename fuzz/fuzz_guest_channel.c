@@ -127,7 +127,7 @@ static void send_step(struct bytes *bytes, struct guest *guest, int channel)
         step == 16 ? (uint32_t)sizeof(struct guest_progress) : (uint32_t)sizeof(struct guest_pair);
 
     if (step == 18) {
-        guest->link = CONNECTION_GIVEN;
+        guest->connection = CONNECTION_GIVEN;
         return;
     }
     if (step == 14 || step == 15) {
@@ -159,7 +159,7 @@ static void check_guest(const struct guest *guest)
 
     if (store->is_open && !is_inside((const uint8_t *)store->path, strlen(store->path)))
         abort();
-    if (store->n_parts > GUEST_PARTS_MAX || guest->n_parts > GUEST_PARTS_MAX ||
+    if (store->n_boots > GUEST_BOOTS_MAX || guest->n_boots > GUEST_BOOTS_MAX ||
         guest->progress.state > GUEST_OVER || guest->progress.n_cpus > PROTO_CPUS_MAX ||
         n_messages > MESSAGES_MAX)
         abort();
@@ -190,21 +190,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bytes bytes = {data, data + size};
     char path[] = "/tmp/strata-fuzz-guest-XXXXXX";
     bool keeps = take(&bytes, 1) & 1;
-    struct guest guest = {.plan = {.name = "g", .place = {.fd = -1}},
+    struct guest guest = {.config = {.name = "g", .endpoint = {.fd = -1}},
                           .channel = -1,
-                          .link = CONNECTION_GIVEN,
+                          .connection = CONNECTION_GIVEN,
                           .live.fd = -1,
-                          .old.control = {.in = -1, .out = -1},
+                          .virtio.control = {.in = -1, .out = -1},
                           .messages_left = GUEST_MESSAGES_MAX};
-    struct guests guests = {.dir = -1, .guests = &guest, .n = 1, .tell = count_message};
+    struct guests guests = {.dir = -1, .guests = &guest, .n = 1, .report = count_message};
     int ends[2];
 
     n_messages = 0;
     if (keeps && (!mkdtemp(path) || (guests.dir = open(path, O_RDONLY | O_DIRECTORY)) < 0))
         abort();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ||
-        guest_store_open(guests.dir, GUEST_PREFIX, guest.plan.name, &guest.store, NULL) < 0 ||
-        guest_boot_begin(&guest) < 0 || guest_make_first(&guest, NULL) < 0)
+        guest_store_open(guests.dir, GUEST_PREFIX, guest.config.name, &guest.store, NULL) < 0 ||
+        guest_boot_begin(&guest) < 0 || guest_make_first_file(&guest, NULL) < 0)
         abort();
     guest.channel = ends[0];
     while (bytes.next < bytes.end && !guest.ended) {

@@ -140,18 +140,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t nonce[PROTO_NONCE_SIZE] = {1};
     struct bytes bytes = {data, data + size};
     unsigned how = take(&bytes, 1);
-    struct trace_config wishes = {.events = &event,
+    struct trace_config config = {.events = &event,
                                   .n_events = 1,
                                   .clock = "",
                                   .key = how & 1 ? "key" : NULL,
                                   .key_size = 3,
                                   .max_size = how & 2 ? 1000 : 0};
-    struct seen seen = {.sink = {.ops = &ops}, .max_size = wishes.max_size};
+    struct seen seen = {.sink = {.ops = &ops}, .max_size = config.max_size};
     uint64_t now = UINT64_C(1000000000), number = 0, next = 0;
     bool deaf = false;
     int r = 0;
 
-    if (guest_session_init(&seen.session, &wishes, &seen.sink) < 0)
+    if (guest_session_init(&seen.session, &config, &seen.sink) < 0)
         abort();
     guest_session_connected(&seen.session, nonce, now);
     while (bytes.next < bytes.end && seen.session.state != GUEST_OVER) {
@@ -173,8 +173,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             store_le64(body, seen.session.token);
             store_le64(body + 8, seen.session.ping_sent);
         }
-        if (op == PROTO_AUTH && wishes.key && length == SHA256_SIZE && body[0] & 1)
-            proto_agent_proof(wishes.key, wishes.key_size, seen.session.agent_nonce,
+        if (op == PROTO_AUTH && config.key && length == SHA256_SIZE && body[0] & 1)
+            proto_agent_proof(config.key, config.key_size, seen.session.agent_nonce,
                               seen.session.nonce, body);
         if (op <= 18) {
             proto_frame_seal(frame, (uint16_t)type, op == 18 ? PROTO_ZSTD : 0, length, unpacked,
@@ -185,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (op == 20) {
             now += (uint64_t)take(&bytes, 1) << 26;
         } else if (op == 21) {
-            guest_session_apart(&seen.session);
+            guest_session_disconnected(&seen.session);
             seen.in_file = false;
             guest_session_connected(&seen.session, nonce, now);
         } else if (op == 22) {
@@ -194,9 +194,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             deaf = true;
         }
         if (r == 0)
-            r = guest_session_tick(&seen.session, now, &next, NULL);
+            r = guest_session_step(&seen.session, now, &next, NULL);
         if (r == -ESTALE || r == -ECONNRESET) {
-            guest_session_apart(&seen.session);
+            guest_session_disconnected(&seen.session);
             seen.in_file = false;
             guest_session_connected(&seen.session, nonce, now);
             r = 0;
@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
      * that is given up by whoever owns it. */
     guest_session_stop(&seen.session);
     for (unsigned i = 0; r == 0 && seen.session.state != GUEST_OVER; i++) {
-        r = guest_session_tick(&seen.session, now, &next, NULL);
+        r = guest_session_step(&seen.session, now, &next, NULL);
         if (seen.session.state == GUEST_DISCONNECTED ||
             (seen.session.state == GUEST_HELLO && seen.session.has_session))
             break;

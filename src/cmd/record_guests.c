@@ -111,7 +111,7 @@ const char *record_guests_split(const char *text, unsigned n, char *name, size_t
     if (equals && equals > text && (size_t)(equals - text) < size) {
         memcpy(name, text, (size_t)(equals - text));
         name[equals - text] = '\0';
-        if (guest_name_is_fine(name))
+        if (guest_name_is_valid(name))
             return equals + 1;
     }
     snprintf(name, size, n ? "%u" : "guest", n + 1);
@@ -165,19 +165,19 @@ static int add_guest(const struct record_options *options, struct record_guests 
         return cli_usage_error(options->verb,
                                "guests at TCP and vsock addresses require --key=FILE");
     if (kind != ENDPOINT_VIRTIO_TRACE)
-        r = guest_endpoint_parse(kind, place, &config->place, &error);
+        r = guest_endpoint_parse(kind, place, &config->endpoint, &error);
     if (r >= 0 && fifos)
         r = guest_endpoint_make_fifos(place, &error);
     if (r < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    config->place.text = place;
-    config->wishes = &guests->trace;
+    config->endpoint.text = place;
+    config->trace = &guests->trace;
     config->kvm_root = options->guests.kvm_files;
     if (kind == ENDPOINT_VIRTIO_TRACE) {
-        config->old = place;
-        config->tree = options->guests.tracefs;
+        config->virtio_trace = place;
+        config->tracefs_copy = options->guests.tracefs;
         config->cpus = (unsigned)options->guests.cpus;
     }
     guests->n++;
@@ -401,27 +401,27 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     const struct record_options *options = run->options;
     const struct guest *guest = guest_recorder_guest(item->recorder);
     const struct guest_progress *progress = &guest->progress;
-    const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
+    const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     FILE *out = record_run_summary_file(run);
     _cleanup_(text_done) struct text line = TEXT_IN_MEMORY;
     char size[16], missing[160];
 
     bytes_text(size, sizeof size, progress->bytes);
-    text_printf(&line, "%s: %s of %" PRIu32 " CPU%s", guest->plan.name, size, progress->n_cpus,
+    text_printf(&line, "%s: %s of %" PRIu32 " CPU%s", guest->config.name, size, progress->n_cpus,
                 plural(progress->n_cpus));
     /* An old agent counts nothing, and another one had no time to report it where the disk was full at once. */
-    if (!guest->plan.old && (progress->events || progress->bytes == 0))
+    if (!guest->config.virtio_trace && (progress->events || progress->bytes == 0))
         text_printf(&line, ", %" PRIu64 " event%s", progress->events, plural(progress->events));
     if (run->dir)
-        text_printf(&line, "%s written to %s/guest-%s", guest->plan.old ? "," : "", run->dir,
-                    guest->plan.name);
+        text_printf(&line, "%s written to %s/guest-%s", guest->config.virtio_trace ? "," : "",
+                    run->dir, guest->config.name);
     output_line(out, "%.*s", (int)text_len(&line), line.start);
-    if (part->n_pairs)
+    if (boot->n_pairs)
         output_line(out,
                     "  its clock %s is related to the host's by %u %s%s%s, the best within %.*f us",
-                    part->clock, part->n_pairs, part->by_kvm ? "reading" : "exchange",
-                    plural(part->n_pairs), part->by_kvm ? " of what KVM tells" : "",
-                    part->best.error_ns < 10000, (double)part->best.error_ns / 1000);
+                    boot->clock, boot->n_pairs, boot->by_kvm ? "reading" : "exchange",
+                    plural(boot->n_pairs), boot->by_kvm ? " of what KVM tells" : "",
+                    boot->best.error_ns < 10000, (double)boot->best.error_ns / 1000);
     if (progress->waited_ns && progress->stopped_ns)
         output_line(
             out,
@@ -441,7 +441,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     if (guest_missing_pages(progress, missing, sizeof missing))
         cli_message("  %s", missing);
     if (guest->error < 0) {
-        cli_message("strata: %s: %s", guest->plan.name, guest->what);
+        cli_message("strata: %s: %s", guest->config.name, guest->what);
         return EXIT_FAILURE;
     }
     return options->strict && (guest_lost(guest) || progress->gaps || progress->full ||

@@ -71,7 +71,7 @@ int record_kernel_choose(char *given, const struct strings *needed, bool is_host
     }
     for (unsigned i = 0; i < kernel.words.n; i++)
         kernel.items[i] = (struct guest_event){kernel.words.items[i], ""};
-    kernel.wishes = (struct trace_config){
+    kernel.trace = (struct trace_config){
         .events = kernel.items,
         .n_events = kernel.words.n,
         .clock = "",
@@ -108,15 +108,15 @@ const char *record_kernel_agent(char *buf, size_t size)
 /* By how many ns any of its events' times may be wrong on the host's timeline; -1: not known. */
 static int64_t worst_error(const char *dir, const struct guest *guest)
 {
-    const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
+    const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     uint64_t first = guest->progress.first, last = guest->progress.last;
     struct clock_map clock_map;
     char name[96], path[PATH_MAX];
     int64_t worst;
 
-    guest_store_part_name(&guest->store, guest->n_parts - 1, name, sizeof name);
+    guest_store_boot_name(&guest->store, guest->n_boots - 1, name, sizeof name);
     snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, dir, name);
-    if (clock_map_read(path, part->hz, &clock_map, NULL) < 0)
+    if (clock_map_read(path, boot->hz, &clock_map, NULL) < 0)
         return -1;
     worst = clock_map_bound(&clock_map, (int64_t)MIN(first, (uint64_t)INT64_MAX),
                             (int64_t)MIN(last, (uint64_t)INT64_MAX));
@@ -127,36 +127,37 @@ static int64_t worst_error(const char *dir, const struct guest *guest)
 bool record_kernel_tell(const char *dir, const struct guest *guest)
 {
     const struct guest_progress *progress = &guest->progress;
-    const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
+    const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     const char *plural = progress->events == 1 ? "" : "s";
     uint64_t lost = guest_lost(guest);
     int64_t worst = -1;
     char missing[160];
 
     if (guest_is_silent(guest)) {
-        cli_message("  %-6s nothing", guest->plan.name);
+        cli_message("  %-6s nothing", guest->config.name);
         return true;
     }
-    if (!guest->plan.is_host)
+    if (!guest->config.is_host)
         worst = worst_error(dir, guest);
     if (worst >= 0)
-        cli_message(
-            "  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %" PRId64 " us; Linux %s",
-            guest->plan.name, progress->events, plural, lost, (worst + 999) / 1000, part->release);
+        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %" PRId64
+                    " us; Linux %s",
+                    guest->config.name, progress->events, plural, lost, (worst + 999) / 1000,
+                    boot->release);
     else
-        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->plan.name,
-                    progress->events, plural, lost, part->release);
+        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->config.name,
+                    progress->events, plural, lost, boot->release);
     if (guest_missing_pages(progress, missing, sizeof missing))
-        cli_message("  %-6s %s", guest->plan.name, missing);
+        cli_message("  %-6s %s", guest->config.name, missing);
     return lost == 0 && progress->gaps == 0 && !progress->full;
 }
 
 void record_kernel_tell_problems(const struct guest *guest)
 {
-    const struct guest_boot *part = &guest->parts[guest->n_parts - 1];
+    const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
 
-    for (unsigned i = 0; !guest_is_silent(guest) && i < part->n_problems; i++)
-        cli_message("  %s: %s", guest->plan.name, part->problems[i]);
+    for (unsigned i = 0; !guest_is_silent(guest) && i < boot->n_problems; i++)
+        cli_message("  %s: %s", guest->config.name, boot->problems[i]);
 }
 
 /* ---- This machine's, in a list ---- */
@@ -203,10 +204,10 @@ static int add_host(struct record_run *run, pid_t pid)
         return cli_no_memory();
     r = record_kernel_choose((char *)(uintptr_t)options->host, &options->needs.host, true,
                              &host->kernel, &error);
-    settings.config.wishes = &host->kernel.wishes;
+    settings.config.trace = &host->kernel.trace;
     settings.config.live = record_live_host_stream(run);
     if (options->live.on)
-        host->kernel.wishes.wants |= PROTO_WANT_LIVE;
+        host->kernel.trace.wants |= PROTO_WANT_LIVE;
     settings.agent = record_kernel_agent(host->agent, sizeof host->agent);
     /* What is not there yet will be our child: children are followed. */
     settings.pid_filter = !options->host_threads ? 0 : pid ? pid : getpid();

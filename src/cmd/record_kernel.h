@@ -9,7 +9,7 @@
 struct record_kernel {
     struct guest_event *items;
     struct strings words;
-    struct trace_config wishes; /* points into the above */
+    struct trace_config trace; /* points into the above */
 };
 
 /* What is wished for: GIVEN, names of events with commas between, which is cut up, and the NEEDED; without either, what

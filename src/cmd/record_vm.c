@@ -167,7 +167,7 @@ static int choose_guest(const struct record_options *options, struct vm *vm)
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    vm->settings.guest = options->guest ? &vm->guest.wishes : NULL;
+    vm->settings.guest = options->guest ? &vm->guest.trace : NULL;
     return EXIT_SUCCESS;
 }
 

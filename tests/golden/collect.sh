@@ -116,7 +116,7 @@ start paused good
     echo $status >status
 ) &
 run torn "$(tells 'v: data from the guest was corrupted')" &
-run deaf "$(tells 'v: its agent has ended, and sent all that it had')" &
+run deaf "$(tells 'v: the agent has exited, and has sent all that it had')" &
 run flood '' --max-size=20M &
 run keyed "$(tells 'v: traces')" --key=../key &
 run no-key '' &
@@ -237,17 +237,17 @@ done
 ends refuses 1 'the agent: no event is called so; look into events/'
 ends silent-setup 1 'was stopped before its agent traced'
 ends nobody 1 'no agent has answered'
-ends torn 1 'its connection was lost, and what it had left is missing'
-ends endless-meta 1 'it sends files of more than'
-ends endless-files 1 'it sends more than 65536 files'
+ends torn 1 'the connection was lost, and what the agent had left is missing'
+ends endless-meta 1 'the guest sends files of more than'
+ends endless-files 1 'the guest sends more than 65536 files'
 for name in path-up path-absolute path-other path-dots path-pages path-empty path-long; do
-    ends $name 1 'it sends a file by a name that no tracing has'
+    ends $name 1 'the guest sends a file that tracefs does not have'
 done
-ends two-files 1 'it begins a file before another has ended'
+ends two-files 1 'the guest begins a file before another one has ended'
 ends garbage 1 'data from the guest was corrupted'
-ends wrong-length 1 'it sends pages of 100 bytes, not of 4096'
+ends wrong-length 1 'the guest sends pages of 100 bytes, not of 4096'
 for name in wrong-cpu wrong-type data-in-zstd; do
-    ends $name 1 'it does not keep to the protocol'
+    ends $name 1 'invalid message from the agent'
 done
 find . -name '*evil*' | grep . && fail "it wrote where a guest wanted it to"
 ends many-cpus 0 'of 4096 CPUs'
@@ -304,7 +304,7 @@ done
 status=0
 "$strata" collect -o x --virtio-trace=good >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ]
-grep -q 'there are no FIFOs or sockets' err.txt
+grep -q 'no FIFOs or sockets trace-path-cpu0' err.txt
 "$strata" collect --print-qemu --virtio-trace=/run/o --cpus=40 >lines
 grep -qF 'max_ports=42' lines
 grep -qF "pipe,id=strata41,path=/run/o/trace-path-cpu39'" lines

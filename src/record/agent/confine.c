@@ -75,7 +75,7 @@ int confine_descriptors(const int *keep, unsigned n)
     for (int fd = 0; fd <= 2; fd++) {
 #if defined(__SANITIZE_ADDRESS__)
         if (fd == 2)
-            continue; /* where a finding is told */
+            continue; /* for the sanitizer's report */
 #endif
         if (!is_kept(fd, keep, n) && dup2(null, fd) < 0)
             return -errno;
@@ -98,7 +98,7 @@ static int drop_user(const struct confine_user *user)
     if (setgroups(0, NULL) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
         setresuid(user->uid, user->uid, user->uid) < 0)
         return -errno;
-    /* Whoever could come back would not have gone. */
+    /* If it can become root again, it did not give that up. */
     return setuid(0) == 0 ? -EPERM : 0;
 }
 
@@ -107,7 +107,7 @@ static int set_limits(uint64_t max_file)
     struct rlimit none = {0, 0};
     struct rlimit file = {max_file, max_file};
 
-    /* Core files and dumps would hold what the guest sent, at the user's expense. */
+    /* A core file would put the guest's data on the user's disk. */
     if (setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_NPROC, &none) < 0)
         return -errno;
     if (max_file && setrlimit(RLIMIT_FSIZE, &file) < 0)
@@ -115,7 +115,7 @@ static int set_limits(uint64_t max_file)
     return prctl(PR_SET_DUMPABLE, 0) < 0 ? -errno : 0;
 }
 
-/* No path leads anywhere any more: all that is handled is denied, and there is no exception. */
+/* Denies every access to files by a path, without exceptions. */
 static int shut_files(void)
 {
 #if defined(SYS_landlock_create_ruleset)
@@ -134,7 +134,7 @@ static int shut_files(void)
 }
 
 #ifdef THIS_ARCH
-/* What the work needs, beside what libc, zstd and the sanitisers need to have memory. */
+/* What the parser needs, and libc, zstd and the sanitizers for memory. */
 static const int allowed[] = {
     SYS_read,
     SYS_write,
@@ -151,7 +151,7 @@ static const int allowed[] = {
     SYS_close,
     SYS_fstat,
     SYS_lseek,
-    SYS_ftruncate, /* of a file whose last pages could not all be written */
+    SYS_ftruncate, /* after pages could only be written in part */
     SYS_clock_gettime,
     SYS_clock_nanosleep,
     SYS_getrandom,
@@ -194,7 +194,7 @@ static int shut_calls(void)
     struct sock_fprog prog = {.filter = program};
     unsigned short n = 0;
 
-    /* A call of another instruction set has other numbers. */
+    /* System calls of another instruction set have other numbers. */
     program[n++] =
         (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
     program[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, THIS_ARCH, 1, 0);
@@ -208,7 +208,7 @@ static int shut_calls(void)
             (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)allowed[i], 0, 1);
         program[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     }
-    /* Memory, but none that could be run. */
+    /* mmap(), but not of executable memory. */
     program[n++] =
         (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)SYS_mmap, 0, 3);
     program[n++] = (struct sock_filter)BPF_STMT(
@@ -237,7 +237,7 @@ int confine(const struct confine_user *user, uint64_t max_file, unsigned *ret_me
         return error_set(error, r, NULL, "cannot become user %u: %s", user->uid, strerror(-r));
     r = set_limits(max_file);
     if (r < 0)
-        return error_set(error, r, NULL, "cannot limit itself: %s", strerror(-r));
+        return error_set(error, r, NULL, "cannot set its limits: %s", strerror(-r));
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return error_set(error, -errno, NULL, "cannot give up privileges: %s", strerror(errno));
     if (shut_files() == 0)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Confines the process that takes apart what a guest sends. What is left to it is what it holds:
- * memory, the descriptors it was given, the time. It cannot open, name, run, connect to or signal anything.
+/* Confines a process that parses what a guest sends. It keeps its memory, the descriptors that it was given, and the clock. It
+ * cannot open, run, connect to or signal anything.
  *
- *   who it is     as root, another user that owns nothing; always without ways to more privileges
+ *   user          if it is root, becomes a user that owns nothing; cannot gain privileges in any case
  *   landlock      no file can be reached by any path (Linux 5.13 and later)
- *   seccomp       no system call but those of the table in confine.c; another one ends the process
+ *   seccomp       only the system calls of the table in confine.c; any other one kills the process
  *   limits        no file longer than MAX_FILE, no new processes, no core file
  *
- * To be called in a fresh child of one thread; there is no way back. */
+ * Call it in a new child with one thread. It cannot be undone. */
 
 #include <stdint.h>
 
@@ -17,13 +17,13 @@
 
 struct confine_user {
     uint32_t uid, gid;
-    bool change; /* false: this process is not root, and stays who it is */
+    bool change; /* false: this process is not root, and keeps its user */
 };
 
-/* Who to become: "nobody", else 65534. */
+/* The user to become: "nobody", or 65534 if there is none. */
 struct confine_user confine_user(void);
 
-/* Which of the measures are in force. */
+/* The measures that are in force. */
 enum {
     CONFINE_USER = 1,
     CONFINE_LANDLOCK = 2,
@@ -36,7 +36,6 @@ void confine_names(unsigned measures, char *buf, size_t size);
 /* Closes all descriptors but the N in KEEP; 0, 1 and 2 lead to /dev/null. -errno. */
 int confine_descriptors(const int *keep, unsigned n);
 
-/* MAX_FILE 0: any length. *ret_measures: what this kernel allowed; the user and no new privileges always.
- * -errno with ERROR: it must not go on. */
+/* MAX_FILE 0: any length. *ret_measures: those that this kernel supports. -errno with ERROR: the process must exit. */
 int confine(const struct confine_user *user, uint64_t max_file, unsigned *ret_measures,
             struct error *error);

@@ -13,7 +13,7 @@
 #include "base/address.h"
 #include "base/macro.h"
 
-static int parse_tcp(const char *text, struct guest_endpoint *place, struct error *error)
+static int parse_tcp(const char *text, struct guest_endpoint *endpoint, struct error *error)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -32,48 +32,48 @@ static int parse_tcp(const char *text, struct guest_endpoint *place, struct erro
     r = getaddrinfo(host, port, &hints, &found);
     if (r != 0 || !found)
         return error_set(error, -EINVAL, text, "cannot resolve the address: %s", gai_strerror(r));
-    memcpy(&place->address, found->ai_addr, found->ai_addrlen);
-    place->address_len = found->ai_addrlen;
+    memcpy(&endpoint->address, found->ai_addr, found->ai_addrlen);
+    endpoint->address_len = found->ai_addrlen;
     freeaddrinfo(found);
     return 0;
 }
 
-static int parse_vsock(const char *text, struct guest_endpoint *place, struct error *error)
+static int parse_vsock(const char *text, struct guest_endpoint *endpoint, struct error *error)
 {
-    struct sockaddr_vm *address = (struct sockaddr_vm *)&place->address;
+    struct sockaddr_vm *address = (struct sockaddr_vm *)&endpoint->address;
     uint32_t numbers[2] = {0, GUEST_PORT};
 
     if (number_pair_parse(text, numbers) < 0)
         return error_set(error, -EINVAL, text, "invalid address (examples: CID, CID:PORT)");
     *address =
         (struct sockaddr_vm){.svm_family = AF_VSOCK, .svm_port = numbers[1], .svm_cid = numbers[0]};
-    place->address_len = sizeof *address;
+    endpoint->address_len = sizeof *address;
     return 0;
 }
 
-static int parse_port(const char *text, struct guest_endpoint *place, struct error *error)
+static int parse_port(const char *text, struct guest_endpoint *endpoint, struct error *error)
 {
-    struct sockaddr_un *address = (struct sockaddr_un *)&place->address;
+    struct sockaddr_un *address = (struct sockaddr_un *)&endpoint->address;
 
     /* A FIFO's name is longer: PATH.out. */
     if (strlen(text) + 5 > sizeof address->sun_path)
         return error_set(error, -ENAMETOOLONG, text, "too long for the name of a socket");
-    place->address_len = sizeof *address;
+    endpoint->address_len = sizeof *address;
     return unix_address(text, address) < 0
                ? error_set(error, -EINVAL, text, "not the path of a socket")
                : 0;
 }
 
 int guest_endpoint_parse(enum guest_endpoint_kind kind, const char *text,
-                         struct guest_endpoint *ret_place, struct error *error)
+                         struct guest_endpoint *ret_endpoint, struct error *error)
 {
-    struct guest_endpoint place = {.kind = kind, .text = text};
-    int r = kind == ENDPOINT_TCP     ? parse_tcp(text, &place, error)
-            : kind == ENDPOINT_VSOCK ? parse_vsock(text, &place, error)
-                                     : parse_port(text, &place, error);
+    struct guest_endpoint endpoint = {.kind = kind, .text = text};
+    int r = kind == ENDPOINT_TCP     ? parse_tcp(text, &endpoint, error)
+            : kind == ENDPOINT_VSOCK ? parse_vsock(text, &endpoint, error)
+                                     : parse_port(text, &endpoint, error);
 
     if (r >= 0)
-        *ret_place = place;
+        *ret_endpoint = endpoint;
     return r;
 }
 
@@ -84,8 +84,7 @@ static bool is_fifo(const char *path)
     return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* FIFOs are opened to read and write: so neither end waits for the other, nor is cut off when the other
- * end is closed. */
+/* Opens the FIFOs to read and write: so neither end waits for the other, nor sees an end of file when the other closes. */
 static int open_fifos(const char *path, int fds[2])
 {
     char name[300];
@@ -102,7 +101,7 @@ static int open_fifos(const char *path, int fds[2])
         close(fds[0]);
         return r;
     }
-    /* Fewer wake-ups; where it is not allowed, so be it. */
+    /* For fewer wake-ups; not needed. */
     (void)fcntl(fds[0], F_SETPIPE_SZ, 1 << 20);
     return 0;
 }
@@ -118,44 +117,45 @@ static bool has_fifos(const char *path)
     return is_fifo(name);
 }
 
-int guest_endpoint_connect(struct guest_endpoint *place, int ret_fds[2], unsigned *ret_n,
+int guest_endpoint_connect(struct guest_endpoint *endpoint, int ret_fds[2], unsigned *ret_n,
                            bool *ret_pending, struct error *error)
 {
     int r = 0;
     int fd;
 
-    if (place->kind == ENDPOINT_PORT && has_fifos(place->text)) {
+    if (endpoint->kind == ENDPOINT_PORT && has_fifos(endpoint->text)) {
         int fds[2];
 
-        r = open_fifos(place->text, fds);
+        r = open_fifos(endpoint->text, fds);
         if (r < 0)
-            return error_set(error, r, place->text, "cannot open its FIFOs: %s", strerror(-r));
+            return error_set(error, r, endpoint->text, "cannot open its FIFOs: %s", strerror(-r));
         ret_fds[0] = fds[0];
         ret_fds[1] = fds[1];
         *ret_n = 2;
         *ret_pending = false;
         return 0;
     }
-    if (place->kind == ENDPOINT_FD) {
-        if (place->fd < 0)
-            return error_set(error, -ENOTCONN, place->text, "its connection is over");
-        if (fcntl(place->fd, F_SETFL, O_NONBLOCK) < 0)
-            return error_set(error, -errno, place->text, "cannot take the connection: %s",
+    if (endpoint->kind == ENDPOINT_FD) {
+        if (endpoint->fd < 0)
+            return error_set(error, -ENOTCONN, endpoint->text, "the connection was closed");
+        if (fcntl(endpoint->fd, F_SETFL, O_NONBLOCK) < 0)
+            return error_set(error, -errno, endpoint->text, "cannot use the connection: %s",
                              strerror(errno));
-        ret_fds[0] = place->fd;
-        place->fd = -1;
+        ret_fds[0] = endpoint->fd;
+        endpoint->fd = -1;
         *ret_n = 1;
         *ret_pending = false;
         return 0;
     }
-    fd = socket(place->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    fd = socket(endpoint->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return error_set(error, -errno, place->text, "cannot make a socket: %s", strerror(errno));
-    if (connect(fd, (const struct sockaddr *)&place->address, place->address_len) < 0)
+        return error_set(error, -errno, endpoint->text, "cannot make a socket: %s",
+                         strerror(errno));
+    if (connect(fd, (const struct sockaddr *)&endpoint->address, endpoint->address_len) < 0)
         r = -errno;
     if (r < 0 && r != -EINPROGRESS) {
         close(fd);
-        return error_set(error, r, place->text, "cannot connect: %s", strerror(-r));
+        return error_set(error, r, endpoint->text, "cannot connect: %s", strerror(-r));
     }
     ret_fds[0] = fd;
     *ret_n = 1;
@@ -163,7 +163,7 @@ int guest_endpoint_connect(struct guest_endpoint *place, int ret_fds[2], unsigne
     return 0;
 }
 
-int guest_endpoint_made(int fd)
+int guest_endpoint_result(int fd)
 {
     int error = 0;
     socklen_t len = sizeof error;
@@ -173,12 +173,12 @@ int guest_endpoint_made(int fd)
     return -error;
 }
 
-pid_t guest_endpoint_peer(const struct guest_endpoint *place, int fd)
+pid_t guest_endpoint_peer(const struct guest_endpoint *endpoint, int fd)
 {
     struct ucred peer = {0};
     socklen_t len = sizeof peer;
 
-    if (place->kind != ENDPOINT_PORT || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+    if (endpoint->kind != ENDPOINT_PORT || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
         return 0;
     return MAX(peer.pid, 0);
 }

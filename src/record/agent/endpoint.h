@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Where the agent of a guest is reached, and connections to there. None of it waits. */
+/* The address of a guest's agent, and connections to it. No function waits, but guest_endpoint_parse() for a host's name. */
 
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -13,35 +13,34 @@ enum guest_endpoint_kind {
     ENDPOINT_TCP,   /* HOST:PORT, [HOST]:PORT */
     ENDPOINT_VSOCK, /* CID or CID:PORT */
     ENDPOINT_VIRTIO_TRACE, /* a directory: record/agent/virtio_trace.h */
-    ENDPOINT_FD,           /* a connection that is there, the only one */
+    ENDPOINT_FD,           /* a descriptor that is connected */
 };
 
-/* The port on which the agent listens where none is given, of TCP and vsock. */
+/* The default port of TCP and vsock. */
 #define GUEST_PORT 4727
 
 struct guest_endpoint {
     enum guest_endpoint_kind kind;
-    const char *text; /* as the user gave it, without the name; borrowed */
+    const char *text; /* as the user gave it, without the guest's name; borrowed */
     struct sockaddr_storage address;
     socklen_t address_len; /* 0: not looked up yet */
-    int fd;                /* of ENDPOINT_FD, a socket; -1: it was handed out */
+    int fd;                /* of ENDPOINT_FD, a socket; -1 after it was used */
 };
 
-/* Not of ENDPOINT_VIRTIO_TRACE and ENDPOINT_FD. -EINVAL with ERROR. TCP looks the host up, which may take a while. */
+/* Of PORT, TCP or VSOCK. -EINVAL with ERROR. Of TCP it resolves the host's name. */
 int guest_endpoint_parse(enum guest_endpoint_kind kind, const char *text,
-                         struct guest_endpoint *ret_place, struct error *error);
+                         struct guest_endpoint *ret_endpoint, struct error *error);
 
-/* A connection that is made, or is being made: then *RET_PENDING, and ret_fds[0] becomes writable, and
- * guest_endpoint_made() tells how it went. *RET_N descriptors, which do not block: one for both ways, or one to
- * read from and one to write to. -ENOENT, -ECONNREFUSED: nobody is there (yet).
- * -ENOTCONN: of ENDPOINT_FD, nobody will be there any more. */
-int guest_endpoint_connect(struct guest_endpoint *place, int ret_fds[2], unsigned *ret_n,
+/* Connects. *RET_N descriptors, which do not block: one for both ways, or one to read from and one to write to. *RET_PENDING:
+ * the connection is not complete; when ret_fds[0] is writable, guest_endpoint_result() has the result. -ENOENT, -ECONNREFUSED:
+ * no agent listens (yet). -ENOTCONN: the only connection of ENDPOINT_FD was used. */
+int guest_endpoint_connect(struct guest_endpoint *endpoint, int ret_fds[2], unsigned *ret_n,
                            bool *ret_pending, struct error *error);
 /* 0, -errno. */
-int guest_endpoint_made(int fd);
+int guest_endpoint_result(int fd);
 
-/* Whose socket it is that a port led to: QEMU's own, unless somebody else made it for QEMU. 0: not known. */
-pid_t guest_endpoint_peer(const struct guest_endpoint *place, int fd);
+/* The process that made the socket of a port: QEMU, unless another program made it for QEMU. 0: not known. */
+pid_t guest_endpoint_peer(const struct guest_endpoint *endpoint, int fd);
 
 /* Makes the FIFOs PATH.in and PATH.out where they are missing. */
 int guest_endpoint_make_fifos(const char *path, struct error *error);

@@ -9,7 +9,7 @@
 
 #define PAIRS_MAX 10000000u
 #define PROBLEMS_MAX 64u
-/* … of which the guest's own reports leave room for ours. */
+/* Of these, problems that the guest itself reports: there is room for those found here. */
 #define REPORTS_MAX 32u
 
 uint64_t guest_lost(const struct guest *guest)
@@ -19,17 +19,17 @@ uint64_t guest_lost(const struct guest *guest)
 
 struct guest_boot *guest_boot(struct guest *guest)
 {
-    return &guest->parts[guest->n_parts - 1];
+    return &guest->boots[guest->n_boots - 1];
 }
 
 int guest_boot_begin(struct guest *guest)
 {
-    struct guest_boot *bigger = realloc(guest->parts, (guest->n_parts + 1) * sizeof *guest->parts);
+    struct guest_boot *bigger = realloc(guest->boots, (guest->n_boots + 1) * sizeof *guest->boots);
 
     if (!bigger)
         return -ENOMEM;
-    guest->parts = bigger;
-    bigger[guest->n_parts++] = (struct guest_boot){
+    guest->boots = bigger;
+    bigger[guest->n_boots++] = (struct guest_boot){
         .began = host_moment(),
         .lost_before = guest_lost(guest),
     };
@@ -38,85 +38,85 @@ int guest_boot_begin(struct guest *guest)
 
 void guest_boot_end(struct guest *guest)
 {
-    struct guest_boot *part = guest_boot(guest);
+    struct guest_boot *boot = guest_boot(guest);
 
-    part->ended = host_moment();
+    boot->ended = host_moment();
     /* What a guest counts may go down. */
-    part->lost = guest_lost(guest) - MIN(part->lost_before, guest_lost(guest));
-    if (part->unreported) {
+    boot->lost = guest_lost(guest) - MIN(boot->lost_before, guest_lost(guest));
+    if (boot->unreported) {
         char what[80];
 
-        snprintf(what, sizeof what, GUEST_REPORTED_MORE, part->unreported);
+        snprintf(what, sizeof what, GUEST_REPORTED_MORE, boot->unreported);
         guest_boot_problem(guest, what);
     }
 }
 
-static bool is_known(const struct guest_boot *part, const char *what)
+static bool is_known(const struct guest_boot *boot, const char *what)
 {
-    for (unsigned i = 0; i < part->n_problems; i++)
-        if (strcmp(part->problems[i], what) == 0)
+    for (unsigned i = 0; i < boot->n_problems; i++)
+        if (strcmp(boot->problems[i], what) == 0)
             return true;
     return false;
 }
 
 void guest_boot_problem(struct guest *guest, const char *what)
 {
-    struct guest_boot *part = guest_boot(guest);
+    struct guest_boot *boot = guest_boot(guest);
     char **bigger;
 
-    if (part->n_problems >= PROBLEMS_MAX || is_known(part, what))
+    if (boot->n_problems >= PROBLEMS_MAX || is_known(boot, what))
         return;
-    bigger = realloc(part->problems, (part->n_problems + 1) * sizeof *bigger);
+    bigger = realloc(boot->problems, (boot->n_problems + 1) * sizeof *bigger);
     if (!bigger)
         return;
-    part->problems = bigger;
-    bigger[part->n_problems] = strdup(what);
-    part->n_problems += bigger[part->n_problems] != NULL;
+    boot->problems = bigger;
+    bigger[boot->n_problems] = strdup(what);
+    boot->n_problems += bigger[boot->n_problems] != NULL;
 }
 
 bool guest_boot_report(struct guest *guest, const char *what)
 {
-    struct guest_boot *part = guest_boot(guest);
+    struct guest_boot *boot = guest_boot(guest);
 
-    if (is_known(part, what))
+    if (is_known(boot, what))
         return false;
-    if (part->n_reported >= REPORTS_MAX) {
-        part->unreported++;
+    if (boot->n_reported >= REPORTS_MAX) {
+        boot->unreported++;
         return false;
     }
-    part->n_reported++;
+    boot->n_reported++;
     guest_boot_problem(guest, what);
     return true;
 }
 
 int guest_boot_pair(struct guest *guest, const struct guest_pair *pair)
 {
-    struct guest_boot *part = guest_boot(guest);
+    struct guest_boot *boot = guest_boot(guest);
 
     if (MAX(MAX(pair->guest, pair->host_ns), pair->error_ns) > INT64_MAX / 2 ||
-        part->n_pairs >= PAIRS_MAX ||
-        (part->n_pairs > 0 &&
-         (pair->guest <= part->last.guest || pair->host_ns <= part->last.host_ns)))
+        boot->n_pairs >= PAIRS_MAX ||
+        (boot->n_pairs > 0 &&
+         (pair->guest <= boot->last.guest || pair->host_ns <= boot->last.host_ns)))
         return 0;
-    if (part->n_pairs == 0)
-        part->first = *pair;
-    if (part->n_pairs == 0 || pair->error_ns < part->best.error_ns)
-        part->best = *pair;
-    part->last = *pair;
-    part->n_pairs++;
+    if (boot->n_pairs == 0)
+        boot->first = *pair;
+    if (boot->n_pairs == 0 || pair->error_ns < boot->best.error_ns)
+        boot->best = *pair;
+    boot->last = *pair;
+    boot->n_pairs++;
     return guest_store_pair(&guest->store, pair->host_ns, pair->guest, pair->error_ns);
 }
 
 void guest_boots_done(struct guest *guest)
 {
-    for (unsigned i = 0; i < guest->n_parts; i++) {
-        struct guest_boot *part = &guest->parts[i];
+    for (unsigned i = 0; i < guest->n_boots; i++) {
+        struct guest_boot *boot = &guest->boots[i];
 
-        while (part->n_problems > 0)
-            free(part->problems[--part->n_problems]);
-        free(part->problems);
+        while (boot->n_problems > 0)
+            free(boot->problems[--boot->n_problems]);
+        free(boot->problems);
     }
-    free(guest->parts);
-    guest->parts = NULL;
-    guest->n_parts = 0;
+    free(guest->boots);
+    guest->boots = NULL;
+    guest->n_boots = 0;
 }

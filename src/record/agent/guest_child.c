@@ -17,28 +17,28 @@
 #include "record/agent/live_stream.h"
 
 #define SECOND UINT64_C(1000000000)
-/* The collector hears of a change of state at once, of the rest so often: while little comes it need not wake up. */
+/* The collector is sent a change of state at once, other progress in intervals: a quiet guest does not wake it often. */
 #define PROGRESS_EVERY (SECOND / 2)
 #define PROGRESS_EVERY_BUSY (SECOND / 5)
 #define BUSY_BYTES (UINT64_C(1) << 20)
-/* What is left to say at the end, to an agent that does not listen. */
-#define FAREWELL SECOND
-/* Who comes so much later than it meant to was stopped, or had no time. */
-#define LATE SECOND
-/* Who shows what it sent is given so long at the end, as long as that takes nothing. */
+/* For an agent that does not read to receive the last message. */
+#define BYE_TIMEOUT SECOND
+/* If this process wakes so much later than it meant to, it was stopped or the machine is overloaded. */
+#define DELAY_MIN SECOND
+/* For the live view to read the rest, as long as it reads nothing. */
 #define SHOW_TIMEOUT_MS 2000
 
-/* Of this process: its buffers are some MiB, and what waits to be shown LIVE_FILES_QUEUE_MAX. */
+/* The buffers of this process are some MiB, and the queue to the live view LIVE_FILES_QUEUE_MAX. */
 #define MEMORY_MAX (UINT64_C(512) << 20)
 
 struct child {
     struct guest_session session;
     struct packet_sink collector; /* … and after it `live` */
     int channel;
-    int in, out;  /* the connection; may be the same; -1: none */
-    bool is_deaf; /* the other end takes nothing any more; what it had sent is still to be read */
-    int *pages;   /* by CPU; -1: none yet */
-    bool keeps;   /* … are there at all */
+    int in, out;       /* the connection; may be the same; -1: none */
+    bool write_closed; /* the agent reads nothing any more; what it had sent is still to be read */
+    int *pages;        /* by CPU; -1: none yet */
+    bool keeps;        /* … are there at all */
     unsigned n_pages, max_pages; /* that are open; that may be */
     uint32_t next_victim;        /* where the search begins for one to close */
     bool sent[PROTO_CPUS_MAX];
@@ -47,7 +47,7 @@ struct child {
     uint64_t progress_next;
     uint64_t progress_bytes; /* of the last progress … */
     enum guest_state progress_state;
-    uint64_t back_by; /* ns: when its last sleep was to end at the latest */
+    uint64_t wake_by; /* ns: when its last sleep was to end at the latest */
     uint64_t stop_at; /* ns */
 };
 
@@ -66,10 +66,10 @@ static void disconnect(struct child *child)
     if (child->out >= 0 && child->out != child->in)
         close(child->out);
     child->in = child->out = -1;
-    child->is_deaf = false;
+    child->write_closed = false;
 }
 
-static void tell_progress(struct child *child, uint64_t now)
+static void send_progress(struct child *child, uint64_t now)
 {
     const struct guest_session *session = &child->session;
     struct guest_progress progress = {
@@ -117,8 +117,8 @@ static void connect_to(struct child *child, const int *fds, unsigned n, uint64_t
     guest_session_connected(&child->session, nonce, now);
 }
 
-/* What the collector says. WANTED: the answer is waited for, and its descriptor is returned. */
-static int listen_to(struct child *child, bool wanted, struct error *error)
+/* Handles a packet of the collector. WANTED: waits for PACKET_FILE, and returns its descriptor. */
+static int read_packet(struct child *child, bool wanted, struct error *error)
 {
     struct guest_packet packet;
     int fds[2] = {-1, -1};
@@ -208,8 +208,8 @@ static int append_all(int fd, const uint8_t *p, size_t size)
     return 0;
 }
 
-/* The file for the pages of CPU. A guest may have more CPUs than this process may have descriptors: then another file is
- * closed, and asked for again when it is needed. */
+/* Requests the file for the pages of CPU. If the guest has more CPUs than this process may have descriptors, another file is
+ * closed, and requested again when it is needed. */
 static int open_pages(struct child *child, uint32_t cpu, struct error *error)
 {
     int fd;
@@ -219,7 +219,7 @@ static int open_pages(struct child *child, uint32_t cpu, struct error *error)
         child->next_victim = (child->next_victim + 1) % PROTO_CPUS_MAX;
     }
     send_packet(child, &(struct guest_packet_head){.kind = PACKET_OPEN_PAGES, .cpu = cpu}, NULL);
-    fd = listen_to(child, true, error);
+    fd = read_packet(child, true, error);
     if (fd < 0)
         return fd;
     child->pages[cpu] = fd;
@@ -257,10 +257,10 @@ static const struct kernel_sink_ops collector_ops = {
 
 /* ---- The connection ---- */
 
-/* Takes what is there. -ECONNRESET: the connection is gone. */
-static int take(struct child *child, struct error *error)
+/* -ECONNRESET: the connection is lost. */
+static int read_connection(struct child *child, struct error *error)
 {
-    /* Not for ever: time goes on meanwhile. */
+    /* Not without end: deadlines have to be checked. */
     for (unsigned i = 0; i < 16 && child->in >= 0; i++) {
         size_t room;
         uint8_t *p = guest_session_room(&child->session, &room);
@@ -280,24 +280,24 @@ static int take(struct child *child, struct error *error)
     return 0;
 }
 
-/* An agent that has closed its end may have sent all it had before: that its end is closed shows when that was read. */
-static void give(struct child *child)
+/* An error is no reason to disconnect: the agent may have sent its last data before it closed the connection. */
+static void send_pending(struct child *child)
 {
     size_t size;
     const uint8_t *p = guest_session_pending(&child->session, &size);
     ssize_t n;
 
-    if (size == 0 || child->out < 0 || child->is_deaf)
+    if (size == 0 || child->out < 0 || child->write_closed)
         return;
     n = write(child->out, p, size);
     if (n >= 0)
         guest_session_sent(&child->session, (size_t)n);
     else
-        child->is_deaf = errno != EAGAIN && errno != EINTR;
+        child->write_closed = errno != EAGAIN && errno != EINTR;
 }
 
-/* What can be mended is mended. */
-static int mend(struct child *child, int r, uint64_t now)
+/* Restarts the session, or disconnects, where R asks for that. */
+static int recover(struct child *child, int r, uint64_t now)
 {
     if (r == -ESTALE) {
         uint8_t nonce[PROTO_NONCE_SIZE];
@@ -309,17 +309,17 @@ static int mend(struct child *child, int r, uint64_t now)
     }
     if (r == -ECONNRESET) {
         disconnect(child);
-        guest_session_apart(&child->session);
+        guest_session_disconnected(&child->session);
         if (child->session.state == GUEST_OVER)
-            return 0; /* it closed right behind its BYE */
-        tell_progress(child, now);
+            return 0; /* it closed the connection right after BYE */
+        send_progress(child, now);
         send_packet(child, &(struct guest_packet_head){.kind = PACKET_DISCONNECTED}, NULL);
         return 0;
     }
     return r;
 }
 
-static int wait_and_work(struct child *child, uint64_t next, struct error *error)
+static int wait_and_step(struct child *child, uint64_t next, struct error *error)
 {
     size_t pending = 0;
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -333,27 +333,27 @@ static int wait_and_work(struct child *child, uint64_t next, struct error *error
     int r = 0;
 
     (void)guest_session_pending(&child->session, &pending);
-    if (pending > 0 && !child->is_deaf)
+    if (pending > 0 && !child->write_closed)
         fds[2].fd = child->out;
-    child->back_by = now + sleep;
+    child->wake_by = now + sleep;
     if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) < 0)
         return errno == EINTR ? 0 : -errno;
     if (fds[3].revents)
         live_stream_flush(&child->live);
     if (fds[0].revents)
-        return listen_to(child, false, error);
+        return read_packet(child, false, error);
     if (fds[2].revents)
-        give(child);
+        send_pending(child);
     if (fds[1].revents)
-        r = take(child, error);
+        r = read_connection(child, error);
     return r;
 }
 
-static void say_goodbye(struct child *child)
+static void send_rest(struct child *child)
 {
-    uint64_t until = clock_ns(CLOCK_MONOTONIC) + FAREWELL;
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + BYE_TIMEOUT;
 
-    while (child->out >= 0 && !child->is_deaf && clock_ns(CLOCK_MONOTONIC) < until) {
+    while (child->out >= 0 && !child->write_closed && clock_ns(CLOCK_MONOTONIC) < until) {
         struct pollfd fd = {child->out, POLLOUT, 0};
         struct timespec time = {.tv_nsec = 10000000};
         size_t left;
@@ -362,11 +362,11 @@ static void say_goodbye(struct child *child)
         if (left == 0)
             break;
         (void)ppoll(&fd, 1, &time, NULL);
-        give(child);
+        send_pending(child);
     }
 }
 
-static int work(struct child *child, struct error *error)
+static int run_session(struct child *child, struct error *error)
 {
     int r = 0;
 
@@ -374,26 +374,26 @@ static int work(struct child *child, struct error *error)
         uint64_t now = clock_ns(CLOCK_MONOTONIC);
         uint64_t next = UINT64_MAX;
 
-        if (child->back_by && now > child->back_by + LATE)
-            guest_session_excuse(&child->session, now - child->back_by, now);
-        r = guest_session_tick(&child->session, now, &next, error);
-        /* At once: a wait more would be a wait for each request. */
+        if (child->wake_by && now > child->wake_by + DELAY_MIN)
+            guest_session_add_delay(&child->session, now - child->wake_by, now);
+        r = guest_session_step(&child->session, now, &next, error);
+        /* Before waiting, or each request would wait once. */
         if (r >= 0)
-            give(child);
+            send_pending(child);
         if (r >= 0 && child->session.state != GUEST_OVER) {
             if (now >= child->progress_next || child->session.state != child->progress_state)
-                tell_progress(child, now);
-            r = wait_and_work(child, next, error);
+                send_progress(child, now);
+            r = wait_and_step(child, next, error);
         }
-        r = mend(child, r, clock_ns(CLOCK_MONOTONIC));
+        r = recover(child, r, clock_ns(CLOCK_MONOTONIC));
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-/* Descriptors and memory of this process are bounded from outside of what it runs. */
-static int limit(const struct guest_child_options *options)
+/* The limits hold whatever the guest makes this process do. */
+static int set_limits(const struct guest_child_options *options)
 {
     struct rlimit files = {options->max_open, options->max_open};
     struct rlimit memory = {MEMORY_MAX, MEMORY_MAX};
@@ -423,26 +423,27 @@ static void run(int channel, const struct guest_child_options *options)
     child->max_pages = options->max_open - GUEST_CHILD_OPEN_MIN;
     child->in = child->out = -1;
     child->pages = malloc(PROTO_CPUS_MAX * sizeof *child->pages);
-    if (!child->pages || limit(options) < 0 || live_stream_init(&child->live, options->live) < 0 ||
-        guest_session_init(&child->session, options->wishes, &child->collector.sink) < 0)
+    if (!child->pages || set_limits(options) < 0 ||
+        live_stream_init(&child->live, options->live) < 0 ||
+        guest_session_init(&child->session, options->config, &child->collector.sink) < 0)
         _exit(1);
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         child->pages[i] = -1;
     r = confine(&options->user, options->max_file, &child->measures, &error);
     if (r >= 0) {
-        r = work(child, &error);
+        r = run_session(child, &error);
         if (child->session.failure.code)
             r = guest_session_failure(&child->session, &error);
         if (r < 0)
             guest_session_give_up(&child->session);
-        say_goodbye(child);
+        send_rest(child);
     }
     if (r >= 0 && child->session.started_at == 0)
         r = error_set(&error, -ECANCELED, NULL, "%s",
                       *child->session.boot_id ? "was stopped before its agent traced"
                                               : GUEST_NO_AGENT);
     live_stream_drain(&child->live, SHOW_TIMEOUT_MS);
-    tell_progress(child, clock_ns(CLOCK_MONOTONIC));
+    send_progress(child, clock_ns(CLOCK_MONOTONIC));
     if (r < 0 && !error.what[0])
         error_set(&error, r, NULL, "%s", strerror(-r));
     send_packet(child,
@@ -469,7 +470,7 @@ int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid,
         return error_set(error, r, NULL, "cannot start a process: %s", strerror(-r));
     }
     if (pid == 0) {
-        /* Told to end by the collector alone, and by its end. */
+        /* It ends when the collector asks it to, or ends itself. */
         signal(SIGINT, SIG_IGN);
         signal(SIGTERM, SIG_IGN);
         signal(SIGHUP, SIG_IGN);

@@ -51,7 +51,7 @@ int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct error *e
     return 0;
 }
 
-/* The number that the file NAME of VCPU holds, and nothing else. */
+/* The first line of the file NAME of VCPU. */
 static int read_text(const char *path, const char *vcpu, const char *name, char *ret, size_t size,
                      struct error *error)
 {
@@ -72,7 +72,7 @@ static int read_text(const char *path, const char *vcpu, const char *name, char 
         return error_set(error, -errno, full, "cannot read it: %s", strerror(errno));
     ret[n] = '\0';
     ret[strcspn(ret, "\n")] = '\0';
-    return *ret ? 0 : error_set(error, -EBADMSG, full, "is empty");
+    return *ret ? 0 : error_set(error, -EBADMSG, full, "empty file");
 }
 
 static int read_unsigned(const char *path, const char *vcpu, const char *name, uint64_t *ret,
@@ -86,7 +86,7 @@ static int read_unsigned(const char *path, const char *vcpu, const char *name, u
     errno = 0;
     *ret = strtoull(text, &end, 10);
     if (errno || *end || *text == '-')
-        return error_set(error, -EBADMSG, path, "%s/%s: '%s' is no number", vcpu, name, text);
+        return error_set(error, -EBADMSG, path, "%s/%s: invalid number '%s'", vcpu, name, text);
     return 0;
 }
 
@@ -102,7 +102,7 @@ static int read_vcpu(const char *path, const char *vcpu, struct guest_tsc *ret, 
     errno = 0;
     tsc.offset = strtoll(text, &end, 10);
     if (errno || *end)
-        return error_set(error, -EBADMSG, path, "%s/tsc-offset: '%s' is no number", vcpu, text);
+        return error_set(error, -EBADMSG, path, "%s/tsc-offset: invalid number '%s'", vcpu, text);
     r = read_unsigned(path, vcpu, "tsc-scaling-ratio", &tsc.ratio, NULL);
     if (r == -ENOENT) {
         *ret = tsc;
@@ -113,7 +113,7 @@ static int read_vcpu(const char *path, const char *vcpu, struct guest_tsc *ret, 
     if (r >= 0 && (bits > 63 || tsc.ratio == 0))
         r = -EBADMSG;
     if (r < 0)
-        return error_set(error, r, path, "%s: its tsc-scaling-ratio cannot be read", vcpu);
+        return error_set(error, r, path, "%s: cannot read its tsc-scaling-ratio", vcpu);
     tsc.frac_bits = (unsigned)bits;
     *ret = tsc;
     return 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A guest's time stamp counter as KVM on this host tells it, exactly, in debugfs:
+/* KVM's values of a guest's time stamp counter, which are exact, in this host's debugfs:
  *
- *   kvm/PID-FD/                     a virtual machine: its process, and the descriptor that it is there
+ *   kvm/PID-FD/                     a virtual machine: its process, and its descriptor there
  *   kvm/PID-FD/vcpuN/tsc-offset                   a signed number
  *   kvm/PID-FD/vcpuN/tsc-scaling-ratio            an unsigned one, and …
- *   kvm/PID-FD/vcpuN/tsc-scaling-ratio-frac-bits  … how many of its bits are behind the point; both only where the
+ *   kvm/PID-FD/vcpuN/tsc-scaling-ratio-frac-bits  … the number of its fraction bits; both only where the
  *                                                 processor scales
  *
  *   guest's TSC = (host's TSC * ratio >> frac bits) + offset
  *
- * Each of the vCPUs has its own; a trace is related by them only where all are the same. Source: Linux
+ * Each of the vCPUs has its own; they are used only if all are the same. Source: Linux
  * arch/x86/kvm/debugfs.c, and what a 6.18 kernel shows. */
 
 #include <sys/types.h>
@@ -23,17 +23,17 @@
 
 struct guest_tsc {
     int64_t offset;
-    uint64_t ratio; /* with frac_bits 0 and ratio 1: not scaled */
+    uint64_t ratio; /* 1, with frac_bits 0: not scaled */
     unsigned frac_bits;
 };
 
-/* The directory of the machine of process PID below ROOT, malloc()ed. -ENOENT with ERROR: it has none, or ROOT is not
- * there or not to be read; -ENOTUNIQ: it has several. */
+/* The directory of the virtual machine of process PID below ROOT, malloc()ed. -ENOENT with ERROR: there is none, or ROOT cannot
+ * be read; -ENOTUNIQ: there are several. */
 int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct error *error);
-/* What the files of that directory say now. -EBADMSG with ERROR: they say something else than numbers; -ENOTUNIQ: vCPUs
- * differ; -ENOENT and its like: they are not there (any more). */
+/* Reads the files of that directory. -EBADMSG with ERROR: they do not hold numbers; -ENOTUNIQ: the vCPUs differ; -ENOENT or
+ * another -errno: the virtual machine has ended, or they cannot be read. */
 int guest_kvm_read(const char *path, struct guest_tsc *ret, struct error *error);
-/* The guest's TSC when the host's is at HOST. */
+/* The guest's TSC when the host's is HOST. */
 uint64_t guest_tsc_of(const struct guest_tsc *tsc, uint64_t host);
-/* A pair of clocks of this moment. -ENOTSUP: this machine has no TSC. */
+/* Makes a pair of the guest's clock and the host's now. -ENOTSUP: this machine has no TSC. */
 int guest_kvm_pair(const struct guest_tsc *tsc, struct guest_pair *ret);

@@ -10,8 +10,7 @@
 #include "record/agent/host_agent.h"
 #include "record/recording.h"
 
-/* How long this machine's agent has for what is left, when it is stopped. Guests have limits of their own
- * (record/agent/reconnect.c). */
+/* For this machine's agent to send the rest after it was stopped. Guests have limits of their own (record/agent/reconnect.c). */
 #define HOST_STOP_TIMEOUT_NS UINT64_C(10000000000)
 
 struct guest_recorder {
@@ -40,13 +39,13 @@ static void read_stderr(struct guest_recorder *self)
 {
     char line[256];
 
-    while (self->agent.said >= 0 && host_agent_hear(&self->agent, line, sizeof line) > 0) {
+    while (self->agent.log_fd >= 0 && host_agent_read_line(&self->agent, line, sizeof line) > 0) {
         recorder_report(&self->recorder, "the host's kernel: %s", line);
         recorder_problem(&self->recorder, "the host's kernel: %s", line);
     }
 }
 
-/* It cannot be traced; WHY, where its agent has not said it better. */
+/* This machine's kernel cannot be traced. WHY is used if its agent printed nothing. */
 static int fail(struct guest_recorder *self, struct error *why, struct error *error)
 {
     host_agent_explain(&self->agent, why);
@@ -78,22 +77,23 @@ static int start(struct recorder *recorder, struct error *error)
     if (self->settings.agent) {
         self->config.name = "host";
         self->config.is_host = true;
-        self->config.place = (struct guest_endpoint){.kind = ENDPOINT_FD, .text = recorder->name};
+        self->config.endpoint =
+            (struct guest_endpoint){.kind = ENDPOINT_FD, .text = recorder->name};
         if (host_agent_start(self->settings.agent, self->settings.pid_filter, &self->agent,
-                             &self->config.place.fd, &why) < 0)
+                             &self->config.endpoint.fd, &why) < 0)
             return fail(self, &why, error);
     }
     r = guests_join(recording_dir(recording), max_size(self), &self->config, 1, &self->guests,
                     error);
-    /* What this machine's agent says is read from its standard error. */
+    /* Messages of this machine's agent come by its standard error instead. */
     if (r >= 0 && !self->settings.agent) {
-        self->guests.tell = report;
+        self->guests.report = report;
         self->guests.userdata = recorder;
     }
     return r;
 }
 
-/* A guest may come as late as it likes. */
+/* The agent of a guest may be started at any time later. */
 static bool is_ready(const struct recorder *recorder)
 {
     const struct guest_recorder *self = const_self_of(recorder);
@@ -121,8 +121,8 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
     n = guests_poll(&self->guests, self->fds, clock_ns(CLOCK_MONOTONIC), &until);
     for (unsigned i = 0; i < n; i++)
         recorder_wait_fd(wait, self->fds[i].fd, self->fds[i].events);
-    /* What it says before explains why it is not ready. */
-    recorder_wait_fd(wait, is_ready(recorder) ? self->agent.said : -1, POLLIN);
+    /* Until it is ready, what it prints is kept for fail(). */
+    recorder_wait_fd(wait, is_ready(recorder) ? self->agent.log_fd : -1, POLLIN);
     recorder_wait_until(wait, until);
 }
 
@@ -163,7 +163,7 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
         self->is_hurried = stop->urgency >= RECORDER_HURRY;
         return UINT64_MAX;
     }
-    /* This machine's kernel may take long to remove what the agent had switched on. */
+    /* This machine's kernel may need long to disable what the agent had enabled. */
     if (self->stop_by == 0)
         self->stop_by = now + HOST_STOP_TIMEOUT_NS;
     return stop->urgency == RECORDER_KILL ? now : self->stop_by;
@@ -242,7 +242,7 @@ int guest_recorder_new(const struct guest_recorder_settings *settings, struct re
     self->recorder.name = settings->agent ? "the host's kernel" : settings->config.name;
     self->recorder.leads = settings->leads;
     self->settings = *settings;
-    self->agent.said = -1;
+    self->agent.log_fd = -1;
     *ret = &self->recorder;
     return 0;
 }

@@ -5,29 +5,28 @@
  * this machine, by an agent that the recorder starts, into the directory "host".
  *
  * A guest's recorder waits for an agent as long as the recording lasts. When it is stopped, it reads what the agent
- * still has; hurried, it ends at once. What goes wrong with a guest is in its `error` and `what`, and in the trace, and
- * is no failure of the recorder. This machine's recorder is ready when the kernel is traced; a kernel that cannot be
+ * still has; with RECORDER_HURRY it ends at once. An error of a guest is in its `error` and `what`, and in the trace; the
+ * recorder itself does not fail. This machine's recorder is ready when the kernel is traced; a kernel that cannot be
  * traced is a failure of its start. */
 
 #include "record/agent/guests.h"
 #include "record/recorder.h"
 
-/* Of a guest, where the recording has a directory and no limit of its own: a guest may send without end. */
+/* The limit of a guest's files if the recording has a directory and no limit: a guest could fill the disk. */
 #define GUEST_MAX_SIZE_DEFAULT (UINT64_C(16) << 30)
 
-/* All borrowed, for as long as the recorder is there. */
+/* Borrowed until the recorder is freed. */
 struct guest_recorder_settings {
-    /* With `wishes`. Of this machine's kernel: these alone. */
+    /* Of this machine's kernel: only `trace` and `live`. */
     struct guest_config config;
-    /* Of this machine's kernel: the program strata-agent, a path, or a name to be looked for in PATH. NULL: of a guest. */
+    /* For this machine's kernel: the program strata-agent, a path, or a name to be looked for in PATH. NULL: it is a guest. */
     const char *agent;
-    pid_t
-        pid_filter; /* … only what happens in threads of that process and of its children; 0: all */
-    bool is_optional; /* one from which nothing came leaves nothing in the trace */
+    pid_t pid_filter; /* … only threads of that process and of its children; 0: all */
+    bool is_optional; /* a guest from which nothing came is not in the trace */
     bool leads;
 };
 
 /* -ENOMEM. */
 int guest_recorder_new(const struct guest_recorder_settings *settings, struct recorder **ret);
-/* What came of it; NULL: nothing was recorded. */
+/* The guest, with its counts; NULL: it was not started. */
 const struct guest *guest_recorder_guest(const struct recorder *recorder);

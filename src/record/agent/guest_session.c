@@ -15,10 +15,10 @@
 #define DAMAGES_MAX 16u
 #define OUT_SIZE ((size_t)PROTO_HEADER_SIZE + PROTO_HOST_BODY_MAX)
 
-int guest_session_init(struct guest_session *session, const struct trace_config *wishes,
+int guest_session_init(struct guest_session *session, const struct trace_config *config,
                        struct kernel_sink *sink)
 {
-    struct guest_session made = {.wishes = wishes, .sink = sink};
+    struct guest_session made = {.config = config, .sink = sink};
 
     made.zstd = ZSTD_createDCtx();
     made.unpacked = malloc(PROTO_BODY_MAX);
@@ -45,8 +45,10 @@ void guest_session_done(struct guest_session *session)
     *session = (struct guest_session){0};
 }
 
-/* Sending. What is asked for never piles up (one ping at a time, one request per state), so that the
- * buffer is too small only for an agent that reads nothing: then it is apart soon. */
+/* ---- Sending ----
+ *
+ * One ping at a time, and one request per state: the buffer is too small only for an agent that reads nothing, and that
+ * counts as disconnected soon. */
 
 struct proto_out guest_session_begin(struct guest_session *session)
 {
@@ -90,34 +92,34 @@ void guest_session_sent(struct guest_session *session, size_t size)
     session->out_sent += size;
 }
 
-/* Steps. */
+/* ---- States ---- */
 
 void guest_session_wait_for(struct guest_session *session, enum guest_state state, uint64_t now,
                             uint64_t longest)
 {
     session->state = state;
     session->deadline = now + longest;
-    session->heard = now;
+    session->received_at = now;
 }
 
 void guest_session_connected(struct guest_session *session, const uint8_t nonce[PROTO_NONCE_SIZE],
                              uint64_t now)
 {
-    guest_session_apart(session);
+    guest_session_disconnected(session);
     session->ran = false;
     memcpy(session->nonce, nonce, PROTO_NONCE_SIZE);
     guest_session_wait_for(session, GUEST_HELLO, now, UINT64_MAX / 2);
     guest_session_put_hello(session, now);
 }
 
-void guest_session_apart(struct guest_session *session)
+void guest_session_disconnected(struct guest_session *session)
 {
     session->state = session->state >= GUEST_BYE ? GUEST_OVER : GUEST_DISCONNECTED;
     session->out_sent = session->out_filled = 0;
     session->sequence = 0;
     session->hellos = 0;
     session->ping_out = false;
-    session->in_file = session->doubtful = false;
+    session->in_file = session->file_is_unknown = false;
     session->skipped_seen = 0;
     session->skipped += session->reader.skipped;
     proto_reader_reset(&session->reader);
@@ -133,7 +135,7 @@ static int start(struct guest_session *session, uint64_t now, struct error *erro
     if (r < 0)
         return r;
     guest_session_wait_for(session, GUEST_STARTING, now, ANSWER_MAX);
-    session->start_said = now;
+    session->start_sent = now;
     return guest_session_put_nothing(session, PROTO_START);
 }
 
@@ -148,7 +150,7 @@ static int on_started(struct guest_session *session, const struct proto_frame *f
         return -EBADMSG;
     session->has_session = true;
     session->said_bye = false;
-    session->ran = session->parted = true;
+    session->ran = session->has_pages = true;
     memcpy(session->session, session->agent_session, sizeof session->session);
     guest_session_wait_for(session, GUEST_RUNNING, now, UINT64_MAX / 2);
     if (session->started_at == 0)
@@ -176,7 +178,7 @@ static int on_stopped(struct guest_session *session, const struct proto_frame *f
         return r;
     if (session->state != GUEST_STOPPING || session->in_file)
         return -EBADMSG;
-    session->stopped_ns = now - session->stop_said;
+    session->stopped_ns = now - session->stop_sent;
     r = end_pages(session, error);
     if (r < 0)
         return r;
@@ -184,7 +186,7 @@ static int on_stopped(struct guest_session *session, const struct proto_frame *f
     return 0;
 }
 
-/* The agent answers when it has left tracefs as it was; one that does not is not waited for long. */
+/* The agent answers when tracefs is as it was before. Waits for that only BYE_MAX. */
 int guest_session_end(struct guest_session *session, uint64_t now, struct error *error)
 {
     int r = guest_session_flush_pair(session, error);
@@ -198,8 +200,8 @@ int guest_session_end(struct guest_session *session, uint64_t now, struct error 
 
 static int on_bye(struct guest_session *session, struct error *error)
 {
-    /* The agent ends before it was asked to, as when its guest shuts down: it sends what is left, then this.
-     * Another one may come. */
+    /* The agent exits by itself, as when its guest shuts down: it has sent what was left before. Another one may be
+     * started. */
     if (session->state == GUEST_RUNNING && session->has_session) {
         int r = end_pages(session, error);
 
@@ -223,22 +225,22 @@ static int on_failed(struct guest_session *session, const struct proto_frame *fr
     if (r < 0)
         return r;
     if (session->state == GUEST_STARTING && session->resumes) {
-        /* It gave the session up meanwhile. */
+        /* It does not have the session any more. */
         session->has_session = false;
         return guest_session_go_on(session, now, error);
     }
     guest_session_copy_text(what, sizeof what, &failed.what);
     guest_session_copy_text(hint, sizeof hint, &failed.hint);
-    /* Its number is not ours: some of ours say what is to be done next. */
+    /* Not its errno: some of those that this function returns have a meaning. */
     return error_set(error, -EREMOTEIO, NULL, "the agent: %s%s%s", what, *hint ? "; " : "", hint);
 }
 
-/* What came. */
+/* ---- Receiving ---- */
 
 static int on_frame(struct guest_session *session, const struct proto_frame *frame, uint64_t now,
                     struct error *error)
 {
-    /* What it was about to say when it was told that all is over. */
+    /* It was sent before the agent received BYE. */
     if (session->state == GUEST_BYE && frame->type != PROTO_BYE)
         return 0;
     switch (frame->type) {
@@ -257,7 +259,7 @@ static int on_frame(struct guest_session *session, const struct proto_frame *fra
     }
 }
 
-/* Makes FRAME what it was before it was compressed. */
+/* Decompresses the body of FRAME. */
 static int unpack(struct guest_session *session, struct proto_frame *frame)
 {
     size_t n;
@@ -273,26 +275,26 @@ static int unpack(struct guest_session *session, struct proto_frame *frame)
     return 0;
 }
 
-/* What the frames before HELLO's answer are is not known: the rest of another session's. */
+/* Frames before the answer to HELLO are the rest of another session. */
 static bool is_from_before(const struct guest_session *session, const struct proto_frame *frame)
 {
     return session->state == GUEST_HELLO && frame->type != PROTO_HELLO &&
            frame->type != PROTO_FAILED;
 }
 
-/* Something was damaged on the way. While pages flow, what is missing shows by their numbers, and the
- * session goes on; what was asked for and its answer may be lost at any other time. */
+/* Data was corrupted on the way. While pages come, the session goes on: a gap in their numbers shows what is missing. In
+ * other states a request or its answer may be lost, and the session is restarted. */
 static int on_damage(struct guest_session *session, struct error *error)
 {
     session->skipped_seen = session->reader.skipped;
     if (session->state == GUEST_HELLO)
-        return 0; /* the rest of what was said to another host */
+        return 0; /* the rest of another session */
     if (++session->damages > DAMAGES_MAX)
         return error_set(error, -EBADMSG, NULL, "data from the guest was corrupted %u times",
                          DAMAGES_MAX);
     if ((session->state == GUEST_RUNNING || session->state == GUEST_STOPPING) &&
         !session->in_file) {
-        session->doubtful = true;
+        session->file_is_unknown = true;
         return 0;
     }
     return -ESTALE;
@@ -314,7 +316,7 @@ int guest_session_received(struct guest_session *session, size_t size, uint64_t 
             r = on_damage(session, error);
         if (r < 0 || next == 0)
             break;
-        session->heard = now;
+        session->received_at = now;
         if (is_from_before(session, &frame))
             continue;
         r = frame.flags & PROTO_UNCHECKED && frame.type != PROTO_DATA ? -EBADMSG
@@ -325,14 +327,14 @@ int guest_session_received(struct guest_session *session, size_t size, uint64_t 
             const char *name = proto_type_name(frame.type);
 
             return error_set(error, r, NULL,
-                             "it does not keep to the protocol: %s (type %u) of %u bytes",
+                             "invalid message from the agent: %s (type %u) of %u bytes",
                              name ? name : "a message", frame.type, frame.size);
         }
     }
     return r;
 }
 
-/* What the time brings. */
+/* ---- Deadlines ---- */
 
 static int too_late(struct guest_session *session, struct error *error)
 {
@@ -342,8 +344,8 @@ static int too_late(struct guest_session *session, struct error *error)
                          "the agent did not set up the tracing in %u seconds",
                          (unsigned)(SETUP_MAX / SECOND));
     case GUEST_STOPPING:
-        return error_set(error, -ETIMEDOUT, NULL, "the agent did not come to an end in %u seconds",
-                         (unsigned)((session->deadline - session->stop_said) / SECOND));
+        return error_set(error, -ETIMEDOUT, NULL, "the agent did not send the rest in %u seconds",
+                         (unsigned)((session->deadline - session->stop_sent) / SECOND));
     case GUEST_BYE: session->state = GUEST_OVER; return 0;
     default: return -ECONNRESET;
     }
@@ -351,10 +353,10 @@ static int too_late(struct guest_session *session, struct error *error)
 
 static int stop(struct guest_session *session, uint64_t now)
 {
-    /* What it may not send any more need not be waited for. */
+    /* Pages that would be left out need not be waited for. */
     guest_session_wait_for(session, GUEST_STOPPING, now,
                            session->full || session->failure.code ? ANSWER_MAX : STOP_MAX);
-    session->stop_said = now;
+    session->stop_sent = now;
     return guest_session_put_nothing(session, PROTO_STOP);
 }
 
@@ -367,7 +369,7 @@ static int step(struct guest_session *session, uint64_t now, struct error *error
             session->state = GUEST_OVER;
         return 0;
     case GUEST_HELLO:
-        /* Nobody is there, so nobody cleans up. */
+        /* No agent has answered: there is nothing to clean up. */
         if (session->stop_wanted && !session->has_session) {
             session->state = GUEST_OVER;
             return 0;
@@ -396,17 +398,17 @@ static int step(struct guest_session *session, uint64_t now, struct error *error
     }
     if (now >= session->deadline)
         return too_late(session, error);
-    if (now - session->heard >= KEEPALIVE_TIMEOUT)
+    if (now - session->received_at >= KEEPALIVE_TIMEOUT)
         return -ECONNRESET;
-    /* To switch events on takes the kernel's time, on a busy machine more than is silence: without a sign of life the
-     * connection would be made anew, and the agent begin anew, for ever. */
+    /* Enabling events may take the kernel longer than KEEPALIVE_TIMEOUT. Without a ping the connection would be made again,
+     * and the agent would start again, for ever. */
     if ((session->state == GUEST_RUNNING || session->state == GUEST_SETUP) &&
         now >= session->ping_next)
         guest_session_ping(session, now);
     return 0;
 }
 
-int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *ret_next,
+int guest_session_step(struct guest_session *session, uint64_t now, uint64_t *ret_next,
                        struct error *error)
 {
     uint64_t next;
@@ -414,7 +416,7 @@ int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *re
 
     if (r < 0)
         return r;
-    next = MIN(session->deadline, session->heard + KEEPALIVE_TIMEOUT);
+    next = MIN(session->deadline, session->received_at + KEEPALIVE_TIMEOUT);
     if (session->state == GUEST_HELLO)
         next = session->hello_next;
     else if (session->state == GUEST_BEFORE || session->state == GUEST_AFTER)
@@ -427,11 +429,11 @@ int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *re
     return 0;
 }
 
-void guest_session_excuse(struct guest_session *session, uint64_t late, uint64_t now)
+void guest_session_add_delay(struct guest_session *session, uint64_t delay, uint64_t now)
 {
-    session->heard = MIN(session->heard + late, now);
+    session->received_at = MIN(session->received_at + delay, now);
     if (session->deadline < UINT64_MAX / 2)
-        session->deadline += late;
+        session->deadline += delay;
 }
 
 void guest_session_stop(struct guest_session *session)

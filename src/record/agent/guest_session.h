@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The host's side of what link/ says: a session with the agent of one guest, as a state machine. It
- * does no I/O and reads no clock: it is given what came, the time, and memory for what to send, and hands
- * on what it got by functions of its owner. So it is tested, and fuzzed, without a guest.
+/* The host's side of the protocol in proto/: a session with the agent of one guest, as a state machine. It does no I/O and
+ * reads no clock: its owner gives it received bytes and the time, and sends what it puts into a buffer. The trace goes to a
+ * kernel_sink. So it is tested, and fuzzed, without a guest.
  *
  *   HELLO ─► (AUTH) ─► SETUP ─► pings ─► START ─► RUNNING ─► STOP ─► pings ─► BYE ─► BYE
  *     │                                              ▲
- *     └─► (AUTH) ─► RESUME ──────────────────────────┘      on a connection made anew
+ *     └─► (AUTH) ─► RESUME ──────────────────────────┘      on another connection
  *
- * Whatever the guest says, a session holds bounded memory (one frame, and a list of at most PROTO_CPUS_MAX
- * CPUs), hands on no more than its limits, and does not wait for ever: each wait has an end, also where
- * the guest goes on talking. All times are CLOCK_MONOTONIC in ns. Not thread-safe. */
+ * Whatever the guest sends, a session holds bounded memory (one frame, and a list of at most PROTO_CPUS_MAX CPUs), hands on
+ * no more than its limits, and each of its waits ends, also while the guest goes on sending. All times are CLOCK_MONOTONIC
+ * in ns. Not thread-safe. */
 
 #include "base/error.h"
 #include "proto/message.h"
@@ -21,16 +21,16 @@ struct ZSTD_DCtx_s;
 
 enum guest_state {
     GUEST_DISCONNECTED, /* not connected */
-    GUEST_HELLO,        /* waits for the agent to say who it is */
-    GUEST_AUTH,         /* … to prove it */
-    GUEST_SETUP,        /* … to set up the tracing and tell what decodes it */
-    GUEST_BEFORE,       /* relates the clocks before it starts */
-    GUEST_STARTING,     /* waits for STARTED, behind START or RESUME */
+    GUEST_HELLO,        /* waits for the agent's HELLO */
+    GUEST_AUTH,         /* waits for the proof that the agent knows the key */
+    GUEST_SETUP,        /* waits until tracing is set up; files of tracefs come */
+    GUEST_BEFORE,       /* samples the clocks before it starts */
+    GUEST_STARTING,     /* waits for STARTED, after START or RESUME */
     GUEST_RUNNING,
-    GUEST_STOPPING, /* takes the rest */
-    GUEST_AFTER,    /* relates the clocks once more */
-    GUEST_BYE,      /* waits until the agent has cleaned up */
-    GUEST_OVER,     /* came to its end */
+    GUEST_STOPPING, /* reads the rest, and waits for STOPPED */
+    GUEST_AFTER,    /* samples the clocks once more */
+    GUEST_BYE,      /* waits until the agent has cleaned up, and answers BYE */
+    GUEST_OVER,     /* complete */
 };
 
 struct guest_event {
@@ -38,50 +38,50 @@ struct guest_event {
     const char *filter; /* or "" */
 };
 
-/* What is asked of the guest. Borrowed; outlives the session. */
+/* What a guest is asked to trace, and how. Borrowed; outlives the session. */
 struct trace_config {
     const struct guest_event *events;
     uint32_t n_events;
     uint32_t buffer_kib, queue_kib, keep_seconds;
-    const char *clock; /* "": the best */
+    const char *clock; /* "": the best that it has */
     uint8_t level;     /* zstd */
     uint8_t wants;     /* enum proto_wants */
     const void *key;   /* NULL: none */
     size_t key_size;
-    bool must_prove;   /* an agent that cannot prove to know the key is not talked to */
+    bool must_prove;   /* refuse an agent that does not prove that it knows the key */
     uint64_t max_size; /* of pages, 0: any */
 };
 
 struct guest_cpu {
     bool known;
-    bool torn;                      /* what came before its next page ended at an unknown place */
-    uint64_t next_page;             /* the number of the page that comes next */
-    uint64_t pages, gaps;           /* that came; that did not */
-    uint64_t bytes;                 /* of the pages that were handed on, of this boot */
-    uint64_t events;                /* in the pages that were handed on */
-    uint64_t unwritten;             /* in those that were not, as there is no room */
-    uint64_t lost;                  /* by what these pages say, in this session of the agent's */
+    bool torn;            /* pages before the next one may be missing: their numbers began again */
+    uint64_t next_page;   /* its number */
+    uint64_t pages, gaps; /* that came; that are missing */
+    uint64_t bytes;       /* of the pages that were handed on, of this boot */
+    uint64_t events;      /* in the pages that were handed on */
+    uint64_t unwritten; /* in those that were not, because --max-size or an error allows no more */
+    uint64_t lost;      /* by the headers of pages, in this session of the agent */
     struct proto_status_cpu status; /* the last */
-    uint64_t lost_before;           /* by the agent's sessions before this one */
+    uint64_t lost_before;           /* by earlier sessions of the agent */
 };
 
 struct guest_session {
     enum guest_state state;
     bool big_endian; /* the agent's machine … */
     uint8_t long_size;
-    bool has_session; /* the agent has set up one for us */
-    bool parted;      /* pages of its boot came before */
-    bool resumes;     /* RESUME, not SETUP, is what STARTED answers */
-    bool relatable;   /* guest time can be read */
-    bool said_bye;    /* the agent ended the session, and has sent all */
+    bool has_session; /* the agent has tracing set up for this host */
+    bool has_pages;   /* pages of this boot came before */
+    bool resumes;     /* STARTED answers RESUME, not START */
+    bool relatable;   /* the agent can read the clock of its trace */
+    bool said_bye;    /* the agent ended the session itself, and has sent all */
     bool ran;         /* it was RUNNING on this connection */
     bool stop_wanted;
-    bool full;     /* max_size is reached: what comes from then on is left out, and counted */
-    bool ping_out; /* a ping is under way */
-    bool has_best; /* `best` holds a pair */
-    bool in_file;  /* a file is under way */
-    bool doubtful; /* pieces of a file may have been lost: the next one's beginning is not known */
-    const struct trace_config *wishes;
+    bool full;            /* max_size is reached: later pages are left out, and counted */
+    bool ping_out;        /* a ping is not answered yet */
+    bool has_best;        /* `best` holds a pair */
+    bool in_file;         /* a file has begun, and not ended */
+    bool file_is_unknown; /* skip pieces up to the end of a file: some of it may be lost */
+    const struct trace_config *config;
     struct kernel_sink *sink; /* an error of it ends the session */
     struct proto_reader reader;
     struct ZSTD_DCtx_s *zstd;
@@ -91,27 +91,27 @@ struct guest_session {
     size_t out_sent, out_filled;
     uint64_t sequence;
 
-    /* What the agent is. */
+    /* Of the agent. */
     uint8_t nonce[PROTO_NONCE_SIZE], agent_nonce[PROTO_NONCE_SIZE];
     uint8_t session[PROTO_SESSION_SIZE], agent_session[PROTO_SESSION_SIZE];
     char boot_id[64];
     uint32_t page_size;
-    unsigned hellos; /* said on this connection */
+    unsigned hellos; /* sent on this connection */
 
-    /* Waits. */
-    uint64_t deadline;   /* of the state's answer, however much comes meanwhile */
-    uint64_t heard;      /* when something came last */
-    uint64_t hello_next; /* when HELLO is said again */
-    unsigned damages;    /* of all connections */
+    /* Deadlines. */
+    uint64_t deadline;    /* of the answer that the state waits for */
+    uint64_t received_at; /* when a frame came last */
+    uint64_t hello_next;  /* when HELLO is sent again */
+    unsigned damages;     /* how often data was corrupted, on all connections */
 
-    /* Pings: one under way at a time. */
+    /* Pings: one at a time. */
     uint64_t token, ping_sent, ping_next;
     unsigned pings_left; /* of the state */
-    unsigned pings;      /* that came back since a pair was kept */
+    unsigned pings;      /* answered since a pair was kept */
     struct guest_pair best;
     uint64_t best_since;
 
-    /* The file that is under way. */
+    /* The file that comes in pieces. */
     enum proto_meta file_kind;
     char file_path[512];
     uint64_t file_size, meta_total;
@@ -120,48 +120,47 @@ struct guest_session {
     size_t fact_len;
 
     struct guest_cpu *cpus; /* by number, PROTO_CPUS_MAX of them */
-    uint32_t n_cpus;        /* the highest known, and one */
+    uint32_t n_cpus;        /* the highest known number, plus 1 */
     uint64_t bytes;         /* of pages that were handed on */
     uint64_t first, last;   /* of the times of their events, of this kernel; 0: none */
     uint32_t n_events;      /* that were enabled */
-    uint64_t start_said, started_at, stop_said;
+    uint64_t start_sent, started_at, stop_sent;
     uint64_t waited_ns;    /* from the START before the first page to that page; 0: none came */
     uint64_t stopped_ns;   /* from STOP to STOPPED, or 0 */
-    struct error failure;  /* pages could not be handed on, and so are left out, too */
-    uint64_t skipped;      /* bytes that were no frames, of all connections */
-    uint64_t skipped_seen; /* of this connection's, those that were thought about */
+    struct error failure;  /* pages could not be handed on; later ones are left out as well */
+    uint64_t skipped;      /* bytes that belong to no frame, on earlier connections */
+    uint64_t skipped_seen; /* of this connection, those that were handled as corruption */
 };
 
 /* SINK is given the trace. WISHES and SINK are borrowed. -ENOMEM. */
-int guest_session_init(struct guest_session *session, const struct trace_config *wishes,
+int guest_session_init(struct guest_session *session, const struct trace_config *config,
                        struct kernel_sink *sink);
 void guest_session_done(struct guest_session *session);
 
 /* A connection was made; NONCE is random. */
 void guest_session_connected(struct guest_session *session, const uint8_t nonce[PROTO_NONCE_SIZE],
                              uint64_t now);
-/* It is lost. The session is apart, and goes on where it was once it is connected again. */
-void guest_session_apart(struct guest_session *session);
+/* It is lost. On the next one the session goes on where it was. */
+void guest_session_disconnected(struct guest_session *session);
 
-/* Where what comes is to be read to. */
+/* Where to read received bytes to. */
 static inline uint8_t *guest_session_room(struct guest_session *session, size_t *ret_size)
 {
     return proto_reader_room(&session->reader, ret_size);
 }
-/* SIZE bytes came at NOW. 0; -ESTALE: it must be begun anew by guest_session_connected(), the connection
- * may stay; -ECONNRESET: so it must, on another connection; another negative errno: it has failed for
- * good, with ERROR. */
+/* SIZE bytes were received at NOW. 0; -ESTALE: call guest_session_connected(), on the same connection; -ECONNRESET: call it
+ * on another connection; another negative errno: the session has failed, with ERROR. */
 int guest_session_received(struct guest_session *session, size_t size, uint64_t now,
                            struct error *error);
-/* What the time brings; to be called at *ret_next and whenever something has changed. Errors as above. */
-int guest_session_tick(struct guest_session *session, uint64_t now, uint64_t *ret_next,
+/* Does what is due at NOW. Call it at *ret_next, and whenever something has changed. Errors as above. */
+int guest_session_step(struct guest_session *session, uint64_t now, uint64_t *ret_next,
                        struct error *error);
 
-/* LATE ns passed in which nobody looked at what came, as our process was stopped or had no time, and the agent may have been
- * as well: that is no silence of the agent's, and no time that it had. To be called at NOW before guest_session_tick(). */
-void guest_session_excuse(struct guest_session *session, uint64_t late, uint64_t now);
+/* Extends the deadlines by DELAY ns, in which this process was stopped or had no time, and the agent perhaps as well. Call it
+ * at NOW before guest_session_step(). */
+void guest_session_add_delay(struct guest_session *session, uint64_t delay, uint64_t now);
 
-/* What is to be sent, and how much of it was. */
+/* What is to be sent; then report with guest_session_sent() how much of it was. */
 static inline const uint8_t *guest_session_pending(const struct guest_session *session,
                                                    size_t *ret_size)
 {
@@ -170,25 +169,25 @@ static inline const uint8_t *guest_session_pending(const struct guest_session *s
 }
 void guest_session_sent(struct guest_session *session, size_t size);
 
-/* The tracing is to end, and the rest to be taken; it is over in state GUEST_OVER. */
+/* Stops the tracing, reads the rest, and ends in state GUEST_OVER. */
 void guest_session_stop(struct guest_session *session);
 
-/* The session has failed: the agent is told that nobody goes on with it, so that it need not keep what it traces. There
- * is nothing more to call but guest_session_pending() and guest_session_done(). */
+/* The session has failed: sends BYE, so that the agent does not keep the trace for another connection. Call only
+ * guest_session_pending(), guest_session_sent() and guest_session_done() after that. */
 void guest_session_give_up(struct guest_session *session);
 
-/* Marks a ring-buffer page, as the kernel itself does, as one before which events were missed whose number
- * is not known (format/ftrace/page.h has the table). */
+/* Marks a ring-buffer page, as the kernel does, as one before which an unknown number of events is missing
+ * (format/ftrace/page.h has the table). */
 void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size);
 
-/* Events that the kernel, by its own account, had no room for: by the agent's last status, or by the pages where they say
- * more, as the guest may end at once. */
+/* Events that the guest's kernel had no room for: by the agent's last status, or by the headers of pages if that is more, as
+ * a guest that ends at once sends no status. */
 uint64_t guest_session_lost(const struct guest_session *session);
 /* Pages that were sent and never came. */
 uint64_t guest_session_gaps(const struct guest_session *session);
-/* Events in pages that came, and were not handed on as there was no room for them. */
+/* Events in pages that came, and were not handed on. */
 uint64_t guest_session_unwritten(const struct guest_session *session);
-/* 0, or why pages could not be handed on, with ERROR: how many events that are. */
+/* 0; or the error because of which pages were not handed on, with ERROR, which has the number of events. */
 int guest_session_failure(const struct guest_session *session, struct error *error);
 /* Events in the pages that were handed on. */
 uint64_t guest_session_events(const struct guest_session *session);

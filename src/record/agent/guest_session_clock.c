@@ -61,8 +61,8 @@ static int keep_fastest(struct guest_session *session, const struct guest_pair *
     return 0;
 }
 
-/* What the guest's clock showed while it held the ping lies between sending and receiving, whatever way
- * the time was lost on: the middle of both is wrong by half the round trip at most. */
+/* The guest's time was read between sending and receiving, on whichever way the time was spent: the middle of both is wrong
+ * by at most half of the round trip. */
 int guest_session_on_pong(struct guest_session *session, const struct proto_frame *frame,
                           uint64_t now, struct error *error)
 {
@@ -74,10 +74,10 @@ int guest_session_on_pong(struct guest_session *session, const struct proto_fram
         return r;
     if (!session->ping_out || pong.ping.token != session->token ||
         pong.ping.host_time != session->ping_sent)
-        return 0; /* one that was given up */
+        return 0; /* to a ping that was given up */
     session->ping_out = false;
     if (session->state == GUEST_SETUP)
-        return 0; /* it is there; which clock it is going to have is not decided yet */
+        return 0; /* only a sign of life: the clock of the trace is not chosen yet */
     if (pong.came == 0 || pong.sent < pong.came) {
         session->relatable = false;
     } else {

@@ -33,9 +33,9 @@ static int file_begin(struct guest_session *session, const struct proto_meta_pie
     session->file_kind = meta->kind;
     session->file_size = 0;
     session->fact_len = 0;
-    /* Those that come again while it traces take the place of what was there, which the store sees to. */
+    /* Files that come again while it traces replace others. */
     if (session->state == GUEST_SETUP && ++session->n_files > FILES_MAX)
-        return error_set(error, -E2BIG, NULL, "it sends more than %u files", FILES_MAX);
+        return error_set(error, -E2BIG, NULL, "the guest sends more than %u files", FILES_MAX);
     if (meta->kind == PROTO_META_FILE)
         return kernel_sink_file_begin(session->sink, session->file_path, strlen(session->file_path),
                                       error);
@@ -57,8 +57,8 @@ int guest_session_on_meta(struct guest_session *session, const struct proto_fram
         return -EBADMSG;
     if (meta.path.len >= sizeof session->file_path)
         return -EBADMSG;
-    if (session->doubtful) {
-        session->doubtful = !meta.last;
+    if (session->file_is_unknown) {
+        session->file_is_unknown = !meta.last;
         return 0;
     }
     if (!session->in_file) {
@@ -66,12 +66,14 @@ int guest_session_on_meta(struct guest_session *session, const struct proto_fram
         if (r < 0)
             return r;
     } else if (meta.kind != session->file_kind || !proto_text_is(&meta.path, session->file_path)) {
-        return error_set(error, -EBADMSG, NULL, "it begins a file before another has ended");
+        return error_set(error, -EBADMSG, NULL,
+                         "the guest begins a file before another one has ended");
     }
     session->file_size += meta.size;
     session->meta_total += session->state == GUEST_SETUP ? meta.size : 0;
     if (session->file_size > PROTO_META_FILE_MAX || session->meta_total > PROTO_META_MAX)
-        return error_set(error, -E2BIG, NULL, "it sends files of more than %u MiB (%u in all)",
+        return error_set(error, -E2BIG, NULL,
+                         "the guest sends files of more than %u MiB (%u in all)",
                          PROTO_META_FILE_MAX >> 20, PROTO_META_MAX >> 20);
     if (meta.kind == PROTO_META_FACT) {
         size_t n = MIN(meta.size, sizeof session->fact - 1 - session->fact_len);

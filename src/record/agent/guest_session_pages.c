@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pages of each CPU, by their numbers: what came, what came twice, what never came; and what the kernel had lost. */
+/* The pages of each CPU: by their numbers, which came, came twice, or are missing; and what the kernel had lost. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "format/ftrace/page.h"
 #include "record/agent/guest_session_send.h"
 
-/* In this session of the agent's. */
+/* In this session of the agent. */
 static uint64_t lost_of(const struct guest_cpu *cpu)
 {
     return MAX(cpu->status.overrun + cpu->status.dropped + cpu->status.commit_overrun, cpu->lost);
@@ -27,7 +27,7 @@ void guest_session_forget_counts(struct guest_session *session)
     }
 }
 
-/* What SIZE bytes of whole pages hold, which are WRITTEN or left out. A page that is damaged counts as far as it can be
+/* Counts the events in SIZE bytes of whole pages, which are WRITTEN or left out. Of a corrupted page, those that can be
  * read. */
 static void count_events(struct guest_session *session, struct guest_cpu *cpu, const uint8_t *p,
                          size_t size, bool written)
@@ -84,9 +84,9 @@ static void hand_on(struct guest_session *session, const struct proto_data *data
     }
     r = kernel_sink_pages(session->sink, data->cpu, cpu->bytes, pages, data->size, &error);
 
-    /* At once: behind a later START the first page is no answer to it. */
+    /* Measured here: after a later START the first page does not answer that. */
     if (session->waited_ns == 0)
-        session->waited_ns = session->heard - session->start_said;
+        session->waited_ns = session->received_at - session->start_sent;
     if (r < 0) {
         error_set(&session->failure, r, NULL, "%s", error.what[0] ? error.what : strerror(-r));
         session->stop_wanted = true;
@@ -110,13 +110,13 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
 
     if (r < 0)
         return r;
-    /* Behind RESUME pages may be on their way before its answer. */
+    /* After RESUME pages may come before STARTED. */
     if ((session->state != GUEST_RUNNING && session->state != GUEST_STOPPING &&
          session->state != GUEST_STARTING) ||
         session->page_size == 0)
         return -EBADMSG;
     if (data.size / data.n_pages != session->page_size)
-        return error_set(error, -EBADMSG, NULL, "it sends pages of %zu bytes, not of %u",
+        return error_set(error, -EBADMSG, NULL, "the guest sends pages of %zu bytes, not of %u",
                          data.size / data.n_pages, session->page_size);
     cpu = &session->cpus[data.cpu];
     session->n_cpus = MAX(session->n_cpus, data.cpu + 1);
@@ -131,7 +131,7 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     cpu->next_page = data.first + data.n_pages;
     data.pages += old * session->page_size;
     data.size -= old * session->page_size;
-    if (session->wishes->max_size && data.size > session->wishes->max_size - session->bytes)
+    if (session->config->max_size && data.size > session->config->max_size - session->bytes)
         session->full = session->stop_wanted = true;
     if (!session->full && !session->failure.code)
         hand_on(session, &data, missed);
@@ -169,8 +169,8 @@ void guest_session_count_tail(struct guest_session *session)
 
 void guest_page_mark_missed(uint8_t *page, bool big_endian, uint8_t long_size)
 {
-    /* Bit 31 of the low half of `commit`, which is behind the u64 time; and not bit 30, by which the kernel
-     * says that it counted them: it did not count these. */
+    /* Sets bit 31 of the low half of `commit`, which follows the u64 time, and clears bit 30, which would mean that the
+     * kernel counted them. */
     uint8_t *top = page + (!big_endian ? 11 : long_size == 8 ? 12 : 8);
 
     *top = (uint8_t)((*top | 0x80) & ~0x40);

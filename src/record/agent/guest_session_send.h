@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How a session with an agent sends and waits, and which of its files does what. Inside of this layer. */
+/* Functions shared by the files that implement record/agent/guest_session.h. Inside of this layer. */
 
 #include "record/agent/guest_session.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-/* The longest that an agent is believed to take for what was asked, however much it says meanwhile … */
+/* For the agent to answer a request … */
 #define ANSWER_MAX (10 * SECOND)
 /* … and to set up the tracing. */
 #define SETUP_MAX (120 * SECOND)
 
-/* A frame's body is put together where it is sent from … */
+/* Begins a frame, in the buffer from which it is sent … */
 struct proto_out guest_session_begin(struct guest_session *session);
-/* … and becomes a frame. -E2BIG: it is too long, and there is none. */
+/* … and ends it. -E2BIG: its body is too long, and it is not sent. */
 int guest_session_put(struct guest_session *session, struct proto_out *out, enum proto_type type);
-/* Whether a short one has room. */
+/* Whether there is room for a short frame. */
 bool guest_session_has_room(const struct guest_session *session);
-/* One without a body. -ECONNRESET: there is no room, so the agent reads nothing. */
+/* Sends a frame without a body. -ECONNRESET: there is no room, because the agent reads nothing. */
 int guest_session_put_nothing(struct guest_session *session, enum proto_type type);
 
-/* STATE begins NOW, and its answer comes in LONGEST at most. */
+/* Enters STATE at NOW. What it waits for has to come within LONGEST. */
 void guest_session_wait_for(struct guest_session *session, enum guest_state state, uint64_t now,
                             uint64_t longest);
 /* Sends BYE, which the agent answers. */
 int guest_session_end(struct guest_session *session, uint64_t now, struct error *error);
 
-/* How it comes about (guest_session_setup.c). These, and what else answers a frame, return 0, -EBADMSG where the frame
- * is not what it may be, and other errors as guest_session_received(). */
+/* The setup (guest_session_setup.c). The functions that handle a frame return 0, -EBADMSG if the frame is invalid, and other
+ * errors as guest_session_received(). */
 void guest_session_put_hello(struct guest_session *session, uint64_t now);
 int guest_session_on_hello(struct guest_session *session, const struct proto_frame *frame,
                            uint64_t now, struct error *error);
@@ -37,12 +37,12 @@ int guest_session_on_auth(struct guest_session *session, const struct proto_fram
                           uint64_t now, struct error *error);
 int guest_session_on_ready(struct guest_session *session, const struct proto_frame *frame,
                            uint64_t now, struct error *error);
-/* The agent is who it should be: what it has set up for us is resumed, or set up. */
+/* The agent was accepted: resumes the session that it has for this host, or sets up another one. */
 int guest_session_go_on(struct guest_session *session, uint64_t now, struct error *error);
 
-/* The clocks (guest_session_clock.c). Sends a ping, where that is of use and none is under way … */
+/* The clocks (guest_session_clock.c). Sends a ping, unless one is not answered yet … */
 void guest_session_ping(struct guest_session *session, uint64_t now);
-/* … and N one behind the other, in STATE. */
+/* … and N pings in STATE, each after the answer to the one before. */
 void guest_session_ping_some(struct guest_session *session, enum guest_state state, unsigned n,
                              uint64_t now);
 int guest_session_on_pong(struct guest_session *session, const struct proto_frame *frame,
@@ -64,5 +64,5 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
 int guest_session_on_status(struct guest_session *session, const struct proto_frame *frame);
 /* Counts the pages that the agent, by its last status, sent at the very end and that never came. */
 void guest_session_count_tail(struct guest_session *session);
-/* An agent that has begun anew counts its pages and the kernel its losses from 0. */
+/* A session that is set up again counts pages and lost events from 0. */
 void guest_session_forget_counts(struct guest_session *session);

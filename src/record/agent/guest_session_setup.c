@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* How a session with an agent comes about: who it is, that it knows the key, and then SETUP, or RESUME of what it had
- * set up for us before. */
+/* The setup of a session: HELLO, the proof that the agent knows the key, then SETUP, or RESUME of the session that the agent
+ * still has. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
 #include "record/agent/guest_session_send.h"
 
-/* HELLO is said again, to an agent that was not there yet, at growing distances. */
+/* HELLO is sent again, for an agent that is started later, after intervals that double four times. */
 #define HELLO_EVERY (SECOND / 2)
 #define HELLO_DOUBLED 4
 
@@ -19,10 +19,10 @@ void guest_session_put_hello(struct guest_session *session, uint64_t now)
     struct proto_out out;
 
     session->hello_next = now + (HELLO_EVERY << MIN(session->hellos, (unsigned)HELLO_DOUBLED));
-    /* Nobody listens: saying it again would only pile up. */
+    /* The last one was not even sent. */
     if (session->out_filled > session->out_sent)
         return;
-    /* Each has a nonce of its own, so that what is said next is known to come behind the last. */
+    /* Each HELLO has a nonce of its own, so that an answer to an earlier one is recognised. */
     store_le32(session->nonce, load_le32(session->nonce) + 1);
     memcpy(hello.nonce, session->nonce, sizeof hello.nonce);
     out = guest_session_begin(session);
@@ -50,24 +50,24 @@ static int resume(struct guest_session *session, uint64_t now)
 
 static int set_up(struct guest_session *session, uint64_t now, struct error *error)
 {
-    const struct trace_config *wishes = session->wishes;
+    const struct trace_config *config = session->config;
     struct proto_out out = guest_session_begin(session);
     struct proto_setup setup = {
-        .buffer_kib = wishes->buffer_kib,
-        .queue_kib = wishes->queue_kib,
-        .keep_seconds = wishes->keep_seconds,
-        .clock = proto_text(wishes->clock),
-        .level = wishes->level,
-        .wants = (uint8_t)(wishes->wants | PROTO_WANT_UNCHECKED),
-        .n_events = wishes->n_events,
+        .buffer_kib = config->buffer_kib,
+        .queue_kib = config->queue_kib,
+        .keep_seconds = config->keep_seconds,
+        .clock = proto_text(config->clock),
+        .level = config->level,
+        .wants = (uint8_t)(config->wants | PROTO_WANT_UNCHECKED),
+        .n_events = config->n_events,
     };
     int r;
 
     proto_put_setup(&out, &setup);
-    for (uint32_t i = 0; i < wishes->n_events; i++)
+    for (uint32_t i = 0; i < config->n_events; i++)
         proto_put_setup_event(&out,
-                              &(struct proto_setup_event){proto_text(wishes->events[i].event),
-                                                          proto_text(wishes->events[i].filter)});
+                              &(struct proto_setup_event){proto_text(config->events[i].event),
+                                                          proto_text(config->events[i].filter)});
     session->has_session = false;
     session->resumes = false;
     session->meta_total = 0;
@@ -77,7 +77,7 @@ static int set_up(struct guest_session *session, uint64_t now, struct error *err
     session->ping_out = false;
     session->ping_next = now + SECOND;
     r = guest_session_put(session, &out, PROTO_SETUP);
-    return r < 0 ? error_set(error, r, NULL, "too many events and filters to ask for") : 0;
+    return r < 0 ? error_set(error, r, NULL, "too many events and filters") : 0;
 }
 
 int guest_session_go_on(struct guest_session *session, uint64_t now, struct error *error)
@@ -95,9 +95,9 @@ static int after_hello(struct guest_session *session, uint64_t now, struct error
     uint8_t proof[SHA256_SIZE];
     struct proto_out out;
 
-    if (!session->wishes->key)
+    if (!session->config->key)
         return guest_session_go_on(session, now, error);
-    proto_host_proof(session->wishes->key, session->wishes->key_size, session->agent_nonce,
+    proto_host_proof(session->config->key, session->config->key_size, session->agent_nonce,
                      session->nonce, proof);
     out = guest_session_begin(session);
     proto_put(&out, proof, sizeof proof);
@@ -116,20 +116,20 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
         return r;
     if (session->state != GUEST_HELLO ||
         memcmp(hello.answers, session->nonce, sizeof hello.answers) != 0)
-        return 0; /* to a HELLO that was said again since, or by another host */
+        return 0; /* the answer to an earlier HELLO, or to another host */
     if (hello.version != PROTO_VERSION)
         return error_set(error, -EPROTONOSUPPORT, NULL,
                          "the agent chose version %u of the protocol, which was not offered",
                          hello.version);
     guest_session_copy_text(boot_id, sizeof boot_id, &hello.boot_id);
-    if (session->parted && strcmp(boot_id, session->boot_id) != 0) {
+    if (session->has_pages && strcmp(boot_id, session->boot_id) != 0) {
         r = guest_session_flush_pair(session, error);
         if (r >= 0)
             r = kernel_sink_boot(session->sink, error);
         if (r < 0)
             return r;
         session->has_session = false;
-        session->parted = false;
+        session->has_pages = false;
         session->first = session->last = 0;
         for (uint32_t i = 0; i < session->n_cpus; i++)
             session->cpus[i].pages = session->cpus[i].bytes = 0;
@@ -148,7 +148,7 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
         r = guest_session_put_fact(session, "boot_id", &hello.boot_id, error);
     if (r < 0)
         return r;
-    if (hello.needs_auth && !session->wishes->key)
+    if (hello.needs_auth && !session->config->key)
         return error_set(error, -EACCES, NULL, "the agent requires a key; give its file by --key");
     return after_hello(session, now, error);
 }
@@ -163,11 +163,12 @@ int guest_session_on_auth(struct guest_session *session, const struct proto_fram
         return r;
     if (session->state != GUEST_AUTH)
         return 0;
-    proto_agent_proof(session->wishes->key, session->wishes->key_size, session->agent_nonce,
+    proto_agent_proof(session->config->key, session->config->key_size, session->agent_nonce,
                       session->nonce, expected);
     if (!sha256_equal(expected, proof))
-        return error_set(error, -EACCES, NULL,
-                         "who answers does not know the key: it is not the agent that is meant");
+        return error_set(
+            error, -EACCES, NULL,
+            "the agent does not know the key; give the agent and this host the same one");
     return guest_session_go_on(session, now, error);
 }
 
@@ -191,7 +192,7 @@ int guest_session_on_ready(struct guest_session *session, const struct proto_fra
     if (r < 0)
         return r;
     if (ready.n_events == 0)
-        return error_set(error, -ENOENT, NULL, "its kernel has none of the events asked for");
+        return error_set(error, -ENOENT, NULL, "the guest's kernel has none of these events");
     guest_session_forget_counts(session);
     session->relatable = true;
     guest_session_ping_some(session, GUEST_BEFORE, PINGS_BEFORE, now);

@@ -14,15 +14,15 @@
 #include "tracedir/tracefs_copy.h"
 
 #define FILES_MAX 65536u
-/* Of a trace, those that are no guest's. */
+/* Sources of a trace that are not guests. */
 #define OTHER_SOURCES 16u
-/* The name of a file of the tree while it is written. No guest may use it. */
+/* The name of a file until it ends. tracedir/tracefs_copy.h does not accept it from a guest. */
 #define UNFINISHED ".unfinished"
-/* Room that is kept for the tree until the guest sends it, by then the disk may be full: or half of that, and so on. */
+/* Space that is reserved until the guest sends the tree, when the disk may be full; or half of it, and so on. */
 #define TREE_ROOM ((off_t)2 << 20)
 #define TREE_ROOM_MIN ((off_t)64 << 10)
 
-bool guest_name_is_fine(const char *name)
+bool guest_name_is_valid(const char *name)
 {
     size_t len = strlen(name);
 
@@ -31,12 +31,12 @@ bool guest_name_is_fine(const char *name)
     return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
 }
 
-void guest_store_part_name(const struct guest_store *store, unsigned part, char *buf, size_t size)
+void guest_store_boot_name(const struct guest_store *store, unsigned boot, char *buf, size_t size)
 {
-    if (part == 0)
+    if (boot == 0)
         snprintf(buf, size, "%s", store->name);
     else
-        snprintf(buf, size, "%s.%u", store->name, part + 1);
+        snprintf(buf, size, "%s.%u", store->name, boot + 1);
 }
 
 static uint64_t size_of(int fd)
@@ -51,7 +51,7 @@ static void pages_name(uint32_t cpu, char name[static 32])
     snprintf(name, 32, "cpu%" PRIu32 ".raw", cpu);
 }
 
-/* Of the files of pages of the part that is under way. */
+/* Of the files of pages of the present boot. */
 static uint64_t pages_size(const struct guest_store *store)
 {
     uint64_t size = 0;
@@ -70,7 +70,7 @@ static uint64_t pages_size(const struct guest_store *store)
     return size;
 }
 
-/* The file that is under way is left out. */
+/* Drops the file that has begun. */
 static void abandon_file(struct guest_store *store)
 {
     if (store->file < 0)
@@ -88,11 +88,11 @@ static void give_room(struct guest_store *store)
     store->room = -1;
 }
 
-static void close_part(struct guest_store *store)
+static void close_boot(struct guest_store *store)
 {
     abandon_file(store);
     give_room(store);
-    store->parts_size += pages_size(store);
+    store->earlier_size += pages_size(store);
     for (uint32_t i = 0; store->pages && i < PROTO_CPUS_MAX; i++) {
         if (store->pages[i] >= 0)
             close(store->pages[i]);
@@ -114,31 +114,32 @@ static void keep_room(struct guest_store *store)
     give_room(store);
 }
 
-unsigned guest_store_parts_max(unsigned n_guests)
+unsigned guest_store_boots_max(unsigned n_guests)
 {
     unsigned share = (MANIFEST_SOURCES_MAX - OTHER_SOURCES) / MAX(n_guests, 1u);
 
-    return MAX(MIN(share, GUEST_PARTS_MAX), 1u);
+    return MAX(MIN(share, GUEST_BOOTS_MAX), 1u);
 }
 
-int guest_store_part(struct guest_store *store, struct error *error)
+int guest_store_next_boot(struct guest_store *store, struct error *error)
 {
     char name[128];
 
-    if (store->n_parts >= store->parts_max)
-        return error_set(error, -E2BIG, NULL, "it has booted more than %u times", store->parts_max);
-    close_part(store);
+    if (store->n_boots >= store->boots_max)
+        return error_set(error, -E2BIG, NULL, "the guest has booted more than %u times",
+                         store->boots_max);
+    close_boot(store);
     if (store->parent < 0) {
-        store->n_parts++;
+        store->n_boots++;
         return 0;
     }
-    guest_store_part_name(store, store->n_parts, name, sizeof name);
+    guest_store_boot_name(store, store->n_boots, name, sizeof name);
     if (mkdirat(store->parent, name, 0755) < 0)
         return error_set(error, -errno, name, "cannot make the directory: %s", strerror(errno));
     store->dir = openat(store->parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (store->dir < 0)
         return error_set(error, -errno, name, "cannot open the directory: %s", strerror(errno));
-    store->n_parts++;
+    store->n_boots++;
     keep_room(store);
     return 0;
 }
@@ -187,7 +188,7 @@ int guest_store_open(int parent, const char *prefix, const char *name,
                                 .file = -1,
                                 .pairs = -1,
                                 .room = -1,
-                                .parts_max = GUEST_PARTS_MAX};
+                                .boots_max = GUEST_BOOTS_MAX};
     int r;
 
     snprintf(store.name, sizeof store.name, "%s%s", prefix, name);
@@ -196,7 +197,7 @@ int guest_store_open(int parent, const char *prefix, const char *name,
         return error_set(error, -ENOMEM, NULL, "out of memory");
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         store.pages[i] = GUEST_PAGES_NONE;
-    r = guest_store_part(&store, error);
+    r = guest_store_next_boot(&store, error);
     if (r < 0) {
         guest_store_done(&store);
         return r;
@@ -207,7 +208,7 @@ int guest_store_open(int parent, const char *prefix, const char *name,
 
 void guest_store_done(struct guest_store *store)
 {
-    close_part(store);
+    close_boot(store);
     free(store->pages);
     store->pages = NULL;
 }
@@ -216,13 +217,13 @@ void guest_store_remove(const struct guest_store *store)
 {
     char name[128];
 
-    guest_store_part_name(store, 0, name, sizeof name);
+    guest_store_boot_name(store, 0, name, sizeof name);
     (void)unlinkat(store->dir, "cpu0.raw", 0);
     (void)unlinkat(store->dir, GUEST_PAIRS, 0);
     (void)unlinkat(store->parent, name, AT_REMOVEDIR);
 }
 
-/* The directories above PATH, which is one that is taken. */
+/* Makes the directories above PATH, which was checked. */
 static int make_dirs(struct guest_store *store, char *path)
 {
     for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -237,8 +238,7 @@ static int make_dirs(struct guest_store *store, char *path)
     return 0;
 }
 
-/* The file that is under way. It gets its name when it is complete: what the guest sent before by that name is needed to read
- * the pages that came before, also where the disk is full by now. */
+/* A file gets its name when it is complete: earlier pages need the one of that name, also if the disk is full now. */
 static int open_file(struct guest_store *store)
 {
     (void)unlinkat(store->dir, UNFINISHED, 0);
@@ -248,7 +248,7 @@ static int open_file(struct guest_store *store)
     return store->file < 0 ? -errno : 0;
 }
 
-/* … and takes the place of what was there. */
+/* Replaces the earlier file of that name. */
 static int name_file(struct guest_store *store)
 {
     struct stat st;
@@ -260,7 +260,7 @@ static int name_file(struct guest_store *store)
     return renameat(store->dir, UNFINISHED, store->dir, store->path) < 0 ? -errno : 0;
 }
 
-/* It could not be written, as R says. 1: what there is of that name stays. */
+/* R is the error of writing a file. 1: the earlier file of that name stays. */
 static int on_unwritten(struct guest_store *store, int r, const char *what, struct error *error)
 {
     bool is_there = faccessat(store->dir, store->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
@@ -280,7 +280,7 @@ int guest_store_file_begin(struct guest_store *store, const char *path, size_t l
     give_room(store);
     if (len >= sizeof store->path || !tracefs_copy_has(path, len))
         return error_set(error, -EPERM, NULL,
-                         "it sends a file by a name that no tracing has: \"%.*s\"",
+                         "the guest sends a file that tracefs does not have: \"%.*s\"",
                          (int)MIN(len, (size_t)100), path);
     memcpy(store->path, path, len);
     store->path[len] = '\0';
@@ -298,11 +298,12 @@ int guest_store_file_put(struct guest_store *store, const void *p, size_t size, 
     int r;
 
     if (!store->is_open)
-        return error_set(error, -EBADMSG, NULL, "it sends bytes of no file");
+        return error_set(error, -EBADMSG, NULL,
+                         "the guest sends data of a file that has not begun");
     if (store->file < 0)
         return 0;
     if (store->files_size + size > GUEST_FILES_SIZE_MAX)
-        return error_set(error, -E2BIG, NULL, "it sends files of more than %u MiB",
+        return error_set(error, -E2BIG, NULL, "the guest sends files of more than %u MiB",
                          (unsigned)(GUEST_FILES_SIZE_MAX >> 20));
     store->files_size += size;
     store->file_size += size;
@@ -321,7 +322,7 @@ int guest_store_file_end(struct guest_store *store, struct error *error)
     close(store->file);
     store->file = -1;
     if (r == -E2BIG)
-        return error_set(error, r, NULL, "it sends more than %u files", FILES_MAX);
+        return error_set(error, r, NULL, "the guest sends more than %u files", FILES_MAX);
     return r < 0 ? error_set(error, r, store->path, "cannot name the file: %s", strerror(-r)) : 0;
 }
 
@@ -332,7 +333,7 @@ int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error
     int fd;
 
     if (cpu >= PROTO_CPUS_MAX)
-        return error_set(error, -EBADMSG, NULL, "there is no CPU %" PRIu32, cpu);
+        return error_set(error, -EBADMSG, NULL, "invalid CPU number %" PRIu32, cpu);
     if (store->parent < 0)
         return -ENODATA;
     pages_name(cpu, name);
@@ -347,7 +348,7 @@ int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error
     return fd;
 }
 
-/* The same, held open until the part ends. */
+/* The same, but the store keeps it open until the boot ends. */
 static int keep_pages(struct guest_store *store, uint32_t cpu, struct error *error)
 {
     int fd;
@@ -369,7 +370,7 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
     if (fd < 0 && fd != -ENODATA)
         return fd;
     r = fd < 0 ? 0 : write_all(fd, p, size);
-    return r < 0 ? error_set(error, r, "its pages", "cannot write it: %s", strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, NULL, "cannot write its pages: %s", strerror(-r)) : 0;
 }
 
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest, uint64_t error_ns)
@@ -392,5 +393,5 @@ int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest
 
 uint64_t guest_store_size(const struct guest_store *store)
 {
-    return store->files_size + store->pairs_size + store->parts_size + pages_size(store);
+    return store->files_size + store->pairs_size + store->earlier_size + pages_size(store);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The turns of collecting from guests: whom it waits for, whose turn it is, and how it ends. */
+/* Recording guests: what is polled for, what is done then, and how a guest ends. */
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,17 +13,18 @@
 #include "record/agent/guest_boot.h"
 #include "record/agent/guests_inside.h"
 
-/* At the end, a guest whose connection is lost is given so long to come back. */
+/* For a guest without a connection to come back, after all were stopped. */
 #define STOP_TIMEOUT (5 * SECOND)
-/* Who comes so much later than it meant to was stopped, or had no time, and others too: that is not their delay. */
-#define LATE SECOND
-/* Who shows what an old guest sent is given so long at its end. */
+/* If this process wakes so much later than it meant to, it was stopped or the machine is overloaded. The agents are given
+ * that time as well. */
+#define DELAY_MIN SECOND
+/* For the live view to read the rest of a virtio-trace guest, as long as it reads nothing. */
 #define SHOW_TIMEOUT_MS 500
-/* What an old guest sent, and who shows it had no room for, is offered again so often. */
-#define PUMP_EVERY (SECOND / 20)
-/* How long it takes until one more line about a guest may be printed. */
-#define MESSAGE_EVERY (10 * SECOND)
-/* What a child may have written beyond what it was allowed, when it is seen: it has not kept to it. */
+/* How often what is queued for the live view is sent, of a virtio-trace guest. */
+#define FLUSH_INTERVAL (SECOND / 20)
+/* From then on one more message about a guest may be printed. */
+#define MESSAGE_INTERVAL (10 * SECOND)
+/* What a child may write beyond its limit before it is killed: its files are looked at twice a second. */
 #define SIZE_SLACK (UINT64_C(64) << 20)
 
 static void print_unprinted(const struct guests *guests, struct guest *guest)
@@ -35,35 +36,35 @@ static void print_unprinted(const struct guests *guests, struct guest *guest)
     snprintf(what, sizeof what, "%" PRIu64 " more messages about it were not printed",
              guest->unprinted);
     guest->unprinted = 0;
-    guests->tell(guests->userdata, guest->plan.name, what);
+    guests->report(guests->userdata, guest->config.name, what);
 }
 
-/* At the end: what was not printed when it came. */
+/* At the end: how many messages were not printed. */
 static void print_rest(const struct guests *guests, struct guest *guest)
 {
     uint64_t unreported = 0;
     char what[80];
 
-    if (!guests->tell)
+    if (!guests->report)
         return;
     print_unprinted(guests, guest);
-    for (unsigned i = 0; i < guest->n_parts; i++)
-        unreported += guest->parts[i].unreported;
+    for (unsigned i = 0; i < guest->n_boots; i++)
+        unreported += guest->boots[i].unreported;
     if (unreported == 0)
         return;
     snprintf(what, sizeof what, GUEST_REPORTED_MORE, unreported);
-    guests->tell(guests->userdata, guest->plan.name, what);
+    guests->report(guests->userdata, guest->config.name, what);
 }
 
-void guest_tell(const struct guests *guests, struct guest *guest, const char *what)
+void guest_report(const struct guests *guests, struct guest *guest, const char *what)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-    if (!guests->tell)
+    if (!guests->report)
         return;
     if (guest->messages_left < GUEST_MESSAGES_MAX && now >= guest->messages_next) {
         guest->messages_left++;
-        guest->messages_next = now + MESSAGE_EVERY;
+        guest->messages_next = now + MESSAGE_INTERVAL;
     }
     if (guest->messages_left == 0) {
         guest->unprinted++;
@@ -71,7 +72,7 @@ void guest_tell(const struct guests *guests, struct guest *guest, const char *wh
     }
     guest->messages_left--;
     print_unprinted(guests, guest);
-    guests->tell(guests->userdata, guest->plan.name, what);
+    guests->report(guests->userdata, guest->config.name, what);
 }
 
 bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_t size)
@@ -103,12 +104,12 @@ void guest_end(struct guest *guest, int error, const char *what)
         guest_boot_problem(guest, what);
     if (guest_missing_pages(&guest->progress, missing, sizeof missing))
         guest_boot_problem(guest, missing);
-    if (guest->link == CONNECTION_PENDING)
+    if (guest->connection == CONNECTION_PENDING)
         close(guest->proto_fd);
-    guest->link = CONNECTION_AWAY;
-    if (guest->plan.place.kind == ENDPOINT_FD && guest->plan.place.fd >= 0)
-        close(guest->plan.place.fd);
-    guest->plan.place.fd = -1;
+    guest->connection = CONNECTION_AWAY;
+    if (guest->config.endpoint.kind == ENDPOINT_FD && guest->config.endpoint.fd >= 0)
+        close(guest->config.endpoint.fd);
+    guest->config.endpoint.fd = -1;
     live_stream_drain(&guest->live, SHOW_TIMEOUT_MS);
     guest->progress.unshown += guest->live.unshown;
     live_stream_done(&guest->live);
@@ -118,7 +119,7 @@ void guest_end(struct guest *guest, int error, const char *what)
     if (guest->pid > 0) {
         int status = 0;
 
-        /* It ends by itself, or is not to be trusted. */
+        /* It exits by itself, or is not to be trusted. */
         kill(guest->pid, SIGKILL);
         while (waitpid(guest->pid, &status, 0) < 0 && errno == EINTR)
             ;
@@ -126,7 +127,7 @@ void guest_end(struct guest *guest, int error, const char *what)
     }
 }
 
-/* That a child keeps to its limits is seen from outside. */
+/* A child may be under the control of its guest: its limit is checked from outside. */
 static void check_sizes(struct guests *guests, uint64_t now)
 {
     if (now < guests->sizes_next || guests->max_size == 0)
@@ -138,27 +139,28 @@ static void check_sizes(struct guests *guests, uint64_t now)
             guest_end(&guests->guests[i], -EFBIG, "its process wrote more than --max-size allows");
 }
 
-/* An agent of the old protocol: bytes as they come, no counts, and no end but that nothing comes. */
-static void step_old(struct guest *guest, const struct pollfd *fds, uint64_t now)
+/* The virtio-trace protocol: pages as they come, no counts, and no end but that nothing more comes. */
+static void step_virtio_trace(struct guest *guest, const struct pollfd *fds, uint64_t now)
 {
     struct error error = {0};
-    int r = virtio_trace_guest_take(&guest->old, fds, &guest->store.sink, now, &error);
+    int r = virtio_trace_guest_read(&guest->virtio, fds, &guest->store.sink, now, &error);
 
-    guest->progress.bytes = guest->old.bytes;
-    guest->progress.full = guest->old.full;
-    guest->progress.n_cpus = guest->old.n;
+    guest->progress.bytes = guest->virtio.bytes;
+    guest->progress.full = guest->virtio.full;
+    guest->progress.n_cpus = guest->virtio.n;
     live_stream_flush(&guest->live);
-    if (guest->old.full)
-        virtio_trace_guest_stop(&guest->old, now);
+    if (guest->virtio.full)
+        virtio_trace_guest_stop(&guest->virtio, now);
     if (r < 0)
         guest_end(guest, r, error.what);
-    else if (virtio_trace_guest_is_over(&guest->old, now) && !guest->old.stopped)
+    else if (virtio_trace_guest_has_ended(&guest->virtio, now) && !guest->virtio.stopped)
         guest_end(guest, -ENOTCONN, "all its ports were closed");
-    else if (virtio_trace_guest_is_over(&guest->old, now))
-        guest_end(guest, guest->old.bytes ? 0 : -ENODATA,
-                  guest->old.bytes ? ""
-                                   : "no data came from its ports: start the agent in the guest, "
-                                     "and check that these are the ports that it writes to");
+    else if (virtio_trace_guest_has_ended(&guest->virtio, now))
+        guest_end(guest, guest->virtio.bytes ? 0 : -ENODATA,
+                  guest->virtio.bytes
+                      ? ""
+                      : "no data came from its ports: start the agent in the guest, "
+                        "and check that these are the ports that it writes to");
 }
 
 static bool all_ended(const struct guests *guests)
@@ -169,7 +171,7 @@ static bool all_ended(const struct guests *guests)
     return true;
 }
 
-/* What all guests wait for: two of each, and behind these the ports of the old ones. */
+/* Two descriptors of each guest, then the ports of those of the virtio-trace protocol. */
 static unsigned fill_poll(const struct guests *guests, struct pollfd *fds)
 {
     unsigned n = 2 * guests->n;
@@ -178,11 +180,11 @@ static unsigned fill_poll(const struct guests *guests, struct pollfd *fds)
         const struct guest *guest = &guests->guests[i];
 
         fds[2 * i] = (struct pollfd){guest->channel, POLLIN, 0};
-        fds[2 * i + 1] =
-            (struct pollfd){guest->link == CONNECTION_PENDING ? guest->proto_fd : -1, POLLOUT, 0};
-        if (guest->plan.old && !guest->ended) {
-            virtio_trace_guest_poll(&guest->old, &fds[n]);
-            n += guest->old.n + 1;
+        fds[2 * i + 1] = (struct pollfd){
+            guest->connection == CONNECTION_PENDING ? guest->proto_fd : -1, POLLOUT, 0};
+        if (guest->config.virtio_trace && !guest->ended) {
+            virtio_trace_guest_poll(&guest->virtio, &fds[n]);
+            n += guest->virtio.n + 1;
         }
     }
     return n;
@@ -195,28 +197,28 @@ static void serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
     for (unsigned i = 0; i < guests->n; i++) {
         struct guest *guest = &guests->guests[i];
 
-        if (guest->plan.old) {
-            unsigned n = guest->ended ? 0 : guest->old.n + 1;
+        if (guest->config.virtio_trace) {
+            unsigned n = guest->ended ? 0 : guest->virtio.n + 1;
 
             if (n > 0)
-                step_old(guest, ports, now);
+                step_virtio_trace(guest, ports, now);
             ports += n;
             continue;
         }
         if (fds[2 * i].revents)
             guest_read_messages(guests, guest, now);
-        if (fds[2 * i + 1].revents && guest->link == CONNECTION_PENDING &&
+        if (fds[2 * i + 1].revents && guest->connection == CONNECTION_PENDING &&
             guest_connected(guests, guest, now) < 0)
             guest_read_last_messages(guests, guest);
     }
 }
 
-/* When there is something to do for an old guest although nothing came. */
-static uint64_t old_due_at(const struct guest *guest, uint64_t now)
+/* When a virtio-trace guest has something to do although nothing came. */
+static uint64_t virtio_trace_due_at(const struct guest *guest, uint64_t now)
 {
-    uint64_t due = virtio_trace_guest_over_at(&guest->old);
+    uint64_t due = virtio_trace_guest_ends_at(&guest->virtio);
 
-    return live_stream_has_queued(&guest->live) ? MIN(due, now + PUMP_EVERY) : due;
+    return live_stream_has_queued(&guest->live) ? MIN(due, now + FLUSH_INTERVAL) : due;
 }
 
 unsigned guests_poll_size(const struct guests *guests)
@@ -224,8 +226,8 @@ unsigned guests_poll_size(const struct guests *guests)
     unsigned n = 2 * guests->n;
 
     for (unsigned i = 0; i < guests->n; i++)
-        if (guests->guests[i].plan.old)
-            n += guests->guests[i].old.n + 1;
+        if (guests->guests[i].config.virtio_trace)
+            n += guests->guests[i].virtio.n + 1;
     return n;
 }
 
@@ -234,17 +236,17 @@ unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, ui
     unsigned n;
     uint64_t until;
 
-    if (guests->stopping && guests->back_by && now > guests->back_by + LATE)
-        guests->stop_by += now - guests->back_by;
-    guests_do_links(guests, now);
+    if (guests->stopping && guests->wake_by && now > guests->wake_by + DELAY_MIN)
+        guests->stop_by += now - guests->wake_by;
+    guests_reconnect(guests, now);
     n = fill_poll(guests, fds);
     until = guests_next_retry(guests);
     if (guests->max_size)
         until = MIN(until, guests->sizes_next);
     for (unsigned i = 0; i < guests->n; i++)
-        if (guests->guests[i].plan.old && !guests->guests[i].ended)
-            until = MIN(until, old_due_at(&guests->guests[i], now));
-    guests->back_by = until == UINT64_MAX ? 0 : until;
+        if (guests->guests[i].config.virtio_trace && !guests->guests[i].ended)
+            until = MIN(until, virtio_trace_due_at(&guests->guests[i], now));
+    guests->wake_by = until == UINT64_MAX ? 0 : until;
     *ret_until = all_ended(guests) ? 0 : until;
     return n;
 }
@@ -259,7 +261,7 @@ int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
 bool guests_are_connected(const struct guests *guests)
 {
     for (unsigned i = 0; i < guests->n; i++)
-        if (!guests->guests[i].ended && guests->guests[i].link == CONNECTION_GIVEN)
+        if (!guests->guests[i].ended && guests->guests[i].connection == CONNECTION_GIVEN)
             return true;
     return false;
 }
@@ -276,8 +278,8 @@ void guests_stop(struct guests *guests)
     for (unsigned i = 0; i < guests->n; i++) {
         struct guest *guest = &guests->guests[i];
 
-        if (guest->plan.old)
-            virtio_trace_guest_stop(&guest->old, now);
+        if (guest->config.virtio_trace)
+            virtio_trace_guest_stop(&guest->virtio, now);
         else if (!guest->ended && guest_packet_send_to_child(guest->channel, &stop, NULL, 0) < 0)
             guest_read_last_messages(guests, guest);
     }
@@ -285,7 +287,7 @@ void guests_stop(struct guests *guests)
 
 bool guest_is_silent(const struct guest *guest)
 {
-    return guest->n_parts == 1 && !guest->was_running && guest->progress.bytes == 0 &&
+    return guest->n_boots == 1 && !guest->was_running && guest->progress.bytes == 0 &&
            guest->store.n_files == 0;
 }
 

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the files of record/agent/guests.h call of each other. Inside of this layer. */
+/* Functions shared by the files that implement record/agent/guests.h. Inside of this layer. */
 
 #include "record/agent/guests.h"
 
 #define SECOND UINT64_C(1000000000)
-/* After a connection is lost, or cannot be made, so long until the next try; then longer. */
+/* From a lost connection, or one that cannot be made, to the next try. Later tries take longer. */
 #define RETRY_FIRST (SECOND / 20)
 
-/* Lines about one guest that are printed at once. */
+/* Messages about one guest that are printed without a pause. */
 #define GUEST_MESSAGES_MAX 64u
 
-/* A message about GUEST for the user. One that has had many lately is counted instead, and the count printed with the
- * next one, or at the end. */
-void guest_tell(const struct guests *guests, struct guest *guest, const char *what);
-/* The end of a guest's collecting. ERROR, where it is negative, and WHAT say what went wrong. The first end is the one
- * that holds. */
+/* Prints a message about GUEST. If many were printed lately, it is counted instead, and the count is printed with the next
+ * one, or at the end. */
+void guest_report(const struct guests *guests, struct guest *guest, const char *what);
+/* Ends the recording of GUEST; with an ERROR that is negative, WHAT says what went wrong. Does nothing if it has ended. */
 void guest_end(struct guest *guest, int error, const char *what);
-/* The first file of its trace. -errno with ERROR. */
-int guest_make_first(struct guest *guest, struct error *error);
+/* Makes the file for the pages of CPU 0, so that a trace without events can be read. -errno with ERROR. */
+int guest_make_first_file(struct guest *guest, struct error *error);
 
-/* Takes what the guest's process has said (guests_hear.c). */
+/* Handles packets of the guest's child (guests_ipc.c). */
 void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now);
-/* Nothing can be sent to that: it has ended, and may have said why, which is still to be heard. */
+/* Nothing can be sent to the child: it has exited. Its last packets, which may say why, are handled first. */
 void guest_read_last_messages(struct guests *guests, struct guest *guest);
 
-/* Makes the connections whose time has come, and gives up what is too late (guests_links.c). */
-void guests_do_links(struct guests *guests, uint64_t now);
-/* One that was being made is made, or is not to be. -errno: nothing can be sent to the guest's process. */
+/* Makes the connections that are due, and ends guests that did not come back in time (reconnect.c). */
+void guests_reconnect(struct guests *guests, uint64_t now);
+/* connect() has completed, or failed. -errno: nothing can be sent to the guest's child. */
 int guest_connected(struct guests *guests, struct guest *guest, uint64_t now);
-/* When there is something to do for guests_do_links(). UINT64_MAX: never. */
+/* When guests_reconnect() has something to do. UINT64_MAX: never. */
 uint64_t guests_next_retry(const struct guests *guests);

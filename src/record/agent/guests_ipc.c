@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the process of a guest says: files and pages for the store, facts and pairs for its part, and how far it is. */
+/* The packets of a guest's child: files for the store, facts and clock pairs for its boot, and its progress. */
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,29 +13,28 @@
 #include "record/agent/guests_clock.h"
 #include "record/agent/guests_inside.h"
 
-/* Packets of one guest that are looked at before others, and whoever calls us, have their turn: each may be a
- * file to be made. */
+/* Packets of one guest that are handled before those of other guests: each may need a file to be made. */
 #define PACKETS_AT_ONCE 16u
-/* … and turns in which all is heard that a channel holds, of a child that has ended. */
-#define LAST_TURNS 256u
+/* How often that is done for a child that has exited, to read all that its channel holds. */
+#define LAST_READS_MAX 256u
 
-/* What the user should know, and whoever reads the trace. */
+/* Prints WHAT, and adds it to the trace's problems. */
 static void warn(const struct guests *guests, struct guest *guest, const char *what)
 {
     if (!*what)
         return;
     guest_boot_problem(guest, what);
-    guest_tell(guests, guest, what);
+    guest_report(guests, guest, what);
 }
 
 /* What the guest itself reports. */
 static void on_problem(const struct guests *guests, struct guest *guest, const char *what)
 {
     if (*what && guest_boot_report(guest, what))
-        guest_tell(guests, guest, what);
+        guest_report(guests, guest, what);
 }
 
-static int hand_pages(struct guest *guest, uint32_t cpu, struct error *error)
+static int on_open_pages(struct guest *guest, uint32_t cpu, struct error *error)
 {
     struct guest_packet_head answer = {.kind = PACKET_FILE};
     int fd = guest_store_open_pages(&guest->store, cpu, error);
@@ -48,8 +47,8 @@ static int hand_pages(struct guest *guest, uint32_t cpu, struct error *error)
     return r;
 }
 
-/* What this kernel has no way to forbid the guest's process is worth a word, once. */
-static void see_measures(struct guests *guests, struct guest *guest)
+/* Warns once if this kernel cannot confine the guest's child fully. */
+static void check_confinement(struct guests *guests, struct guest *guest)
 {
     unsigned missing = (CONFINE_LANDLOCK | CONFINE_SECCOMP) & ~guest->progress.measures;
     char names[64], what[200];
@@ -87,19 +86,19 @@ static int on_progress(struct guests *guests, struct guest *guest,
         return -EBADMSG;
     if (progress.state == GUEST_RUNNING && !guest->was_running) {
         guests->written = false;
-        guest_tell(guests, guest, guest->was_traced ? "is connected again" : "traces");
+        guest_report(guests, guest, guest->was_traced ? "is connected again" : "traces");
         guest->was_running = guest->was_traced = true;
         guest->retries = 0;
     } else if (progress.state != GUEST_DISCONNECTED && progress.state < GUEST_RUNNING &&
                guest->was_running) {
-        /* On the same connection, so that nothing else tells. */
-        guest_tell(guests, guest, "data from the guest was corrupted; restarting the session");
+        /* On the same connection, so no other message says it. */
+        guest_report(guests, guest, "data from the guest was corrupted; restarting the session");
         guest->was_running = false;
         guest->retries = MAX(guest->retries, 1u);
     }
     guest->was_traced = guest->was_traced || progress.ran;
     guest->progress = progress;
-    see_measures(guests, guest);
+    check_confinement(guests, guest);
     return 0;
 }
 
@@ -201,14 +200,14 @@ static int boot(struct kernel_sink *sink, struct error *error)
     int r;
 
     guest_boot_end(guest);
-    r = guest_store_part(&guest->store, error);
+    r = guest_store_next_boot(&guest->store, error);
     if (r < 0)
         return r;
     r = guest_boot_begin(guest);
     if (r >= 0)
-        r = guest_make_first(guest, error);
+        r = guest_make_first_file(guest, error);
     guests->written = false;
-    guest_tell(guests, guest, "guest rebooted; continuing in a new trace");
+    guest_report(guests, guest, "guest rebooted; continuing in a new trace");
     return r;
 }
 
@@ -230,18 +229,18 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
     struct delivery delivery = {{&delivery_ops, NULL}, guests, guest};
 
     switch (packet->head.kind) {
-    case PACKET_OPEN_PAGES: return hand_pages(guest, packet->head.cpu, error);
+    case PACKET_OPEN_PAGES: return on_open_pages(guest, packet->head.cpu, error);
     case PACKET_PROGRESS: return on_progress(guests, guest, packet);
     case PACKET_DISCONNECTED:
-        /* Of a connection that it has: one that is being made is still ours. */
-        if (guest->link != CONNECTION_GIVEN)
+        /* Of a connection that it had before: the next one is being made. */
+        if (guest->connection != CONNECTION_GIVEN)
             return 0;
-        guest_tell(guests, guest,
-                   guest->progress.said_bye ? "its agent has ended, and sent all that it had"
-                   : guest->progress.ran    ? "the connection is lost"
-                                            : "the connection is of no use");
+        guest_report(guests, guest,
+                     guest->progress.said_bye ? "the agent has exited, and has sent all that it had"
+                     : guest->progress.ran    ? "the connection is lost"
+                                              : "the connection did not lead to an agent");
         guest->was_running = false;
-        guest->link = CONNECTION_AWAY;
+        guest->connection = CONNECTION_AWAY;
         guest->retries = MAX(guest->retries, 1u);
         guest->retry_at = now + RETRY_FIRST;
         return 0;
@@ -253,8 +252,8 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
     }
 }
 
-/* Why a child that said nothing has ended. */
-static void see_death(struct guest *guest)
+/* Of a child that exited without PACKET_END. */
+static void reap_child(struct guest *guest)
 {
     char what[200] = "the process that parses its data exited unexpectedly";
     int status = 0;
@@ -275,7 +274,7 @@ static void see_death(struct guest *guest)
 
 void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now)
 {
-    static struct guest_packet packet; /* the collector has one thread */
+    static struct guest_packet packet; /* this process has one thread */
     struct error error = {0};
 
     for (unsigned i = 0; i < PACKETS_AT_ONCE && !guest->ended; i++) {
@@ -284,7 +283,7 @@ void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t no
         if (r == -EAGAIN)
             return;
         if (r == 0) {
-            see_death(guest);
+            reap_child(guest);
             return;
         }
         if (r > 0)
@@ -296,8 +295,8 @@ void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t no
 
 void guest_read_last_messages(struct guests *guests, struct guest *guest)
 {
-    for (unsigned i = 0; i < LAST_TURNS && !guest->ended; i++)
+    for (unsigned i = 0; i < LAST_READS_MAX && !guest->ended; i++)
         guest_read_messages(guests, guest, clock_ns(CLOCK_MONOTONIC));
     if (!guest->ended)
-        see_death(guest);
+        reap_child(guest);
 }

@@ -9,7 +9,7 @@
 
 #define MONO_ERROR_NS 100
 
-/* A source of the manifest, and what its pointers lead to. */
+/* The texts and the guest that a source of the manifest points to. */
 struct entry {
     char name[96], path[96], pairs[128], confined[64];
     struct manifest_guest guest;
@@ -20,17 +20,17 @@ static const char *known(const char *s)
     return *s ? s : NULL;
 }
 
-/* Of the host's own kernel, "mono" is what CLOCK_MONOTONIC is, but for what a reading in the midst of the
- * clock's adjustment may be off. Source: ktime_get_mono_fast_ns() in Linux's documentation of time. */
-static struct manifest_clock clock_of(const struct guest *guest, const struct guest_boot *part,
+/* Of this machine's kernel, "mono" is CLOCK_MONOTONIC, but may be off by a little while the clock is being adjusted.
+ * Source: ktime_get_mono_fast_ns() in Linux's documentation of time. */
+static struct manifest_clock clock_of(const struct guest *guest, const struct guest_boot *boot,
                                       const struct entry *entry)
 {
-    bool host = guest->plan.is_host && strcmp(part->clock, "mono") == 0;
+    bool host = guest->config.is_host && strcmp(boot->clock, "mono") == 0;
 
     return (struct manifest_clock){
-        .name = known(part->clock),
-        .hz = part->hz,
-        .pairs = part->n_pairs && !host ? entry->pairs : NULL,
+        .name = known(boot->clock),
+        .hz = boot->hz,
+        .pairs = boot->n_pairs && !host ? entry->pairs : NULL,
         .host = host,
         .error_ns = host ? MONO_ERROR_NS : 0,
     };
@@ -39,37 +39,37 @@ static struct manifest_clock clock_of(const struct guest *guest, const struct gu
 static void fill(const struct guest *guest, unsigned n, bool complete, struct entry *entry,
                  struct manifest_source *source)
 {
-    const struct guest_boot *part = &guest->parts[n];
-    bool last = n + 1 == guest->n_parts;
+    const struct guest_boot *boot = &guest->boots[n];
+    bool last = n + 1 == guest->n_boots;
 
-    guest_store_part_name(&guest->store, n, entry->path, sizeof entry->path);
+    guest_store_boot_name(&guest->store, n, entry->path, sizeof entry->path);
     snprintf(entry->name, sizeof entry->name, "%s",
-             entry->path + (guest->plan.is_host ? 0 : strlen(GUEST_PREFIX)));
+             entry->path + (guest->config.is_host ? 0 : strlen(GUEST_PREFIX)));
     confine_names(guest->progress.measures, entry->confined, sizeof entry->confined);
     snprintf(entry->pairs, sizeof entry->pairs, "%s/" GUEST_PAIRS, entry->path);
     entry->guest = (struct manifest_guest){
-        .agent = known(part->agent),
-        .release = known(part->release),
-        .machine = known(part->machine),
-        .boot_id = known(part->boot_id),
-        .kvm = part->by_kvm && part->n_pairs > 0,
+        .agent = known(boot->agent),
+        .release = known(boot->release),
+        .machine = known(boot->machine),
+        .boot_id = known(boot->boot_id),
+        .kvm = boot->by_kvm && boot->n_pairs > 0,
         .confined = known(entry->confined),
     };
     *source = (struct manifest_source){
         .name = entry->name,
         .kind = "ftrace",
-        .layer = guest->plan.is_host ? "host" : "guest",
+        .layer = guest->config.is_host ? "host" : "guest",
         .path = entry->path,
-        .clock = clock_of(guest, part, entry),
+        .clock = clock_of(guest, boot, entry),
         .host = host_here(),
-        .guest = guest->plan.old ? NULL : &entry->guest,
-        .began = part->began,
-        .ended = part->ended,
-        .lost_known = !guest->plan.old && (complete || !last),
-        .lost = part->lost,
+        .guest = guest->config.virtio_trace ? NULL : &entry->guest,
+        .began = boot->began,
+        .ended = boot->ended,
+        .lost_known = !guest->config.virtio_trace && (complete || !last),
+        .lost = boot->lost,
         .complete = last ? complete && guest->error == 0 : true,
-        .problems = (const char *const *)part->problems,
-        .n_problems = part->n_problems,
+        .problems = (const char *const *)boot->problems,
+        .n_problems = boot->n_problems,
     };
 }
 
@@ -81,7 +81,7 @@ int guests_put_sources(const struct guests *guests, bool complete, bool silent, 
     unsigned n = 0;
 
     for (unsigned i = 0; i < guests->n; i++)
-        n += guests->guests[i].n_parts;
+        n += guests->guests[i].n_boots;
     entries = arena_alloc(arena, (n + 1) * sizeof *entries);
     sources = arena_alloc(arena, (n + 1) * sizeof *sources);
     if (!entries || !sources)
@@ -92,7 +92,7 @@ int guests_put_sources(const struct guests *guests, bool complete, bool silent, 
 
         if (!silent && guest_is_silent(guest))
             continue;
-        for (unsigned j = 0; j < guest->n_parts; j++, n++)
+        for (unsigned j = 0; j < guest->n_boots; j++, n++)
             fill(guest, j, complete, &entries[n], &sources[n]);
     }
     *ret = sources;

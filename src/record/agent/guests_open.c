@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How collecting from guests begins, and what is left when it is closed. */
+/* Opening guests: their directories and children; and closing them. */
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,12 +9,12 @@
 #include "record/agent/guests_clock.h"
 #include "record/agent/guests_inside.h"
 
-/* Descriptors: of one guest, and those that the process has beside them. */
+/* Descriptors of one guest, and others of this process. */
 #define OPEN_PER_GUEST 7u
 #define OPEN_BESIDE 32u
 
-/* A directory without pages is a trace without events, not one that is damaged. */
-int guest_make_first(struct guest *guest, struct error *error)
+/* With an empty file of pages a directory is a trace without events; without any file it could not be read. */
+int guest_make_first_file(struct guest *guest, struct error *error)
 {
     int fd = guest_store_open_pages(&guest->store, 0, error);
 
@@ -26,43 +26,43 @@ int guest_make_first(struct guest *guest, struct error *error)
 static void free_guest(struct guest *guest)
 {
     guest_boots_done(guest);
-    if (guest->plan.old)
-        virtio_trace_guest_done(&guest->old);
+    if (guest->config.virtio_trace)
+        virtio_trace_guest_done(&guest->virtio);
     live_stream_done(&guest->live);
     guests_clock_done(guest);
     guest_store_done(&guest->store);
 }
 
-/* The end by which GUEST is printed; -1: it is not. */
-static int take_live(const struct guest_config *plan)
+/* The sending end of the stream to the live view; -1: the guest is not shown. */
+static int take_live_stream(const struct guest_config *config)
 {
-    int fd = plan->live ? *plan->live : -1;
+    int fd = config->live ? *config->live : -1;
 
-    if (plan->live)
-        *plan->live = -1;
+    if (config->live)
+        *config->live = -1;
     return fd;
 }
 
-static int open_old(struct guests *guests, struct guest *guest, struct error *error)
+static int open_virtio_trace(struct guests *guests, struct guest *guest, struct error *error)
 {
-    int r = live_stream_init(&guest->live, take_live(&guest->plan));
+    int r = live_stream_init(&guest->live, take_live_stream(&guest->config));
 
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
     guest->store.sink.next = live_stream_sink(&guest->live);
-    if (guest->plan.tree)
-        r = virtio_trace_guest_copy_tree(guest->plan.tree, &guest->store.sink, error);
+    if (guest->config.tracefs_copy)
+        r = virtio_trace_guest_copy_tree(guest->config.tracefs_copy, &guest->store.sink, error);
     if (r >= 0)
-        r = virtio_trace_guest_open(guest->plan.old, guest->plan.cpus, guests->max_size,
-                                    &guest->old, error);
+        r = virtio_trace_guest_open(guest->config.virtio_trace, guest->config.cpus,
+                                    guests->max_size, &guest->virtio, error);
     if (r >= 0) {
         guest->was_running = true;
-        guest->link = CONNECTION_GIVEN;
+        guest->connection = CONNECTION_GIVEN;
     }
     return r;
 }
 
-/* Files that this process may have open, or MOST. */
+/* Files that this process may have open, up to MOST. */
 static unsigned open_max(unsigned most)
 {
     struct rlimit limit;
@@ -71,7 +71,8 @@ static unsigned open_max(unsigned most)
                                                  : most;
 }
 
-/* Each guest's directory, room, channel, file, clock pairs and connection. What does not fit would fail in the midst of it. */
+/* Of each guest: its directory, reserved room, channel, file, clock pairs and connection. Checked first: else it would
+ * fail while it records. */
 static int check_open_max(unsigned n, struct error *error)
 {
     unsigned most = open_max(UINT32_MAX);
@@ -84,8 +85,8 @@ static int check_open_max(unsigned n, struct error *error)
                      n == 1 ? "" : "s", needed, most);
 }
 
-/* One of N. */
-static int open_guest(struct guests *guests, const struct guest_config *plan, unsigned n,
+/* One of N guests. */
+static int open_guest(struct guests *guests, const struct guest_config *config, unsigned n,
                       const struct confine_user *user, struct error *error)
 {
     struct guest *guest = &guests->guests[guests->n];
@@ -93,45 +94,45 @@ static int open_guest(struct guests *guests, const struct guest_config *plan, un
         .user = *user,
         .max_file = guests->max_size,
         .keeps = guests->dir >= 0,
-        .live = plan->live ? *plan->live : -1,
+        .live = config->live ? *config->live : -1,
         .max_open = open_max(GUEST_CHILD_OPEN_MAX),
     };
     int live, r;
 
-    *guest = (struct guest){.plan = *plan,
+    *guest = (struct guest){.config = *config,
                             .channel = -1,
                             .live.fd = -1,
-                            .old.control = {.in = -1, .out = -1},
+                            .virtio.control = {.in = -1, .out = -1},
                             .messages_left = GUEST_MESSAGES_MAX};
-    guest->wishes = *plan->wishes;
-    guest->wishes.max_size = guests->max_size;
-    options.wishes = &guest->wishes;
-    if (plan->is_host) {
-        guest->wishes.clock = "mono";
-        guest->wishes.keep_seconds = 0; /* there will be no other connection */
+    guest->trace = *config->trace;
+    guest->trace.max_size = guests->max_size;
+    options.config = &guest->trace;
+    if (config->is_host) {
+        guest->trace.clock = "mono";
+        guest->trace.keep_seconds = 0; /* its connection cannot be made again */
     }
-    r = guest_store_open(guests->dir, plan->is_host ? "" : GUEST_PREFIX, plan->name, &guest->store,
-                         error);
+    r = guest_store_open(guests->dir, config->is_host ? "" : GUEST_PREFIX, config->name,
+                         &guest->store, error);
     if (r < 0)
         return r;
-    guest->store.parts_max = guest_store_parts_max(n);
+    guest->store.boots_max = guest_store_boots_max(n);
     guests->n++;
     r = guest_boot_begin(guest);
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
-    r = guest_make_first(guest, error);
+    r = guest_make_first_file(guest, error);
     if (r < 0)
         return r;
-    if (plan->old)
-        return open_old(guests, guest, error);
+    if (config->virtio_trace)
+        return open_virtio_trace(guests, guest, error);
     r = guest_child_start(&options, &guest->pid, &guest->channel, error);
-    live = take_live(plan);
+    live = take_live_stream(config);
     if (live >= 0)
         close(live); /* the child has it */
     return r;
 }
 
-int guests_join(int dir, uint64_t max_size, const struct guest_config *plans, unsigned n,
+int guests_join(int dir, uint64_t max_size, const struct guest_config *configs, unsigned n,
                 struct guests *ret_guests, struct error *error)
 {
     struct confine_user user = confine_user();
@@ -140,7 +141,7 @@ int guests_join(int dir, uint64_t max_size, const struct guest_config *plans, un
     int r;
 
     for (unsigned i = 0; i < n; i++)
-        n_recorded = MAX(n_recorded, plans[i].n_guests);
+        n_recorded = MAX(n_recorded, configs[i].n_guests);
     r = check_open_max(n_recorded, error);
     if (r < 0)
         return r;
@@ -148,10 +149,10 @@ int guests_join(int dir, uint64_t max_size, const struct guest_config *plans, un
     if (!guests.guests)
         return error_set(error, -ENOMEM, NULL, "out of memory");
     for (unsigned i = 0; r >= 0 && i < n; i++)
-        r = open_guest(&guests, &plans[i], n_recorded, &user, error);
+        r = open_guest(&guests, &configs[i], n_recorded, &user, error);
     if (r < 0) {
         for (unsigned i = 0; i < guests.n; i++) {
-            if (guests.guests[i].n_parts)
+            if (guests.guests[i].n_boots)
                 guest_end(&guests.guests[i], r, "");
             free_guest(&guests.guests[i]);
         }

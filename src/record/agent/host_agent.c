@@ -14,20 +14,20 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 
-/* An agent that is told to end does so within a second. */
-#define TIMEOUT UINT64_C(5000000000)
+/* An agent exits within a second after its connection is closed. */
+#define EXIT_TIMEOUT_NS UINT64_C(5000000000)
 
-#define CONNECTION 3 /* the descriptor that the agent is told of */
+#define CONNECTION 3 /* the descriptor, for --fd */
 
 struct ends {
     int connection[2]; /* ours, the agent's */
-    int said[2];       /* ours, the agent's */
-    int failed[2];     /* the same: an errno, should it not be executed */
+    int log[2];        /* ours, the agent's */
+    int failed[2];     /* the same: the errno of execv() */
 };
 
 static void ends_done(struct ends *ends)
 {
-    int *all[] = {ends->connection, ends->said, ends->failed};
+    int *all[] = {ends->connection, ends->log, ends->failed};
 
     for (size_t i = 0; i < ARRAY_SIZE(all); i++)
         for (unsigned j = 0; j < 2; j++)
@@ -36,7 +36,7 @@ static void ends_done(struct ends *ends)
 }
 
 /* In the child. */
-static _Noreturn void become_agent(const char *program, pid_t only, const struct ends *ends)
+static _Noreturn void become_agent(const char *program, pid_t pid_filter, const struct ends *ends)
 {
     char fd[32], pid[32];
     const char *argv[] = {"strata-agent", fd, pid, NULL};
@@ -46,8 +46,8 @@ static _Noreturn void become_agent(const char *program, pid_t only, const struct
     int error;
 
     snprintf(fd, sizeof fd, "--fd=%d", CONNECTION);
-    snprintf(pid, sizeof pid, "--pid=%ld", (long)only);
-    if (!only)
+    snprintf(pid, sizeof pid, "--pid=%ld", (long)pid_filter);
+    if (!pid_filter)
         argv[2] = NULL;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -55,13 +55,13 @@ static _Noreturn void become_agent(const char *program, pid_t only, const struct
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     setsid();
-    /* In an order in which none is written over before it is copied. */
+    /* Copied to high numbers first: none may be replaced before it is copied. */
     {
         int connection = fcntl(ends->connection[1], F_DUPFD_CLOEXEC, 10);
-        int said = fcntl(ends->said[1], F_DUPFD_CLOEXEC, 10);
+        int log = fcntl(ends->log[1], F_DUPFD_CLOEXEC, 10);
 
-        if (null < 0 || failed < 0 || connection < 0 || said < 0 || dup2(null, 0) < 0 ||
-            dup2(said, 1) < 0 || dup2(said, 2) < 0 || dup2(connection, CONNECTION) < 0)
+        if (null < 0 || failed < 0 || connection < 0 || log < 0 || dup2(null, 0) < 0 ||
+            dup2(log, 1) < 0 || dup2(log, 2) < 0 || dup2(connection, CONNECTION) < 0)
             error = errno;
         else if (strchr(program, '/'))
             error = execv(program, (char **)(uintptr_t)argv) < 0 ? errno : 0;
@@ -72,38 +72,37 @@ static _Noreturn void become_agent(const char *program, pid_t only, const struct
     _exit(127);
 }
 
-int host_agent_start(const char *program, pid_t only, struct host_agent *ret_agent, int *ret_fd,
-                     struct error *error)
+int host_agent_start(const char *program, pid_t pid_filter, struct host_agent *ret_agent,
+                     int *ret_fd, struct error *error)
 {
     struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}};
     int err = 0;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.connection) < 0 ||
-        pipe2(ends.said, O_CLOEXEC) < 0 || pipe2(ends.failed, O_CLOEXEC) < 0 ||
-        (pid = fork()) < 0) {
+        pipe2(ends.log, O_CLOEXEC) < 0 || pipe2(ends.failed, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
         err = -errno;
         ends_done(&ends);
-        return error_set(error, err, program, "cannot be started: %s", strerror(-err));
+        return error_set(error, err, program, "cannot start it: %s", strerror(-err));
     }
     if (pid == 0)
-        become_agent(program, only, &ends);
+        become_agent(program, pid_filter, &ends);
     close(ends.failed[1]);
     ends.failed[1] = -1;
     if (read(ends.failed[0], &err, sizeof err) == sizeof err) {
         ends_done(&ends);
         (void)waitpid(pid, NULL, 0);
-        return error_set(error, -err, program, "cannot be run: %s", strerror(err));
+        return error_set(error, -err, program, "cannot run it: %s", strerror(err));
     }
-    (void)fcntl(ends.said[0], F_SETFL, O_NONBLOCK);
-    *ret_agent = (struct host_agent){.pid = pid, .said = ends.said[0]};
+    (void)fcntl(ends.log[0], F_SETFL, O_NONBLOCK);
+    *ret_agent = (struct host_agent){.pid = pid, .log_fd = ends.log[0]};
     *ret_fd = ends.connection[0];
-    ends.said[0] = ends.connection[0] = -1;
+    ends.log[0] = ends.connection[0] = -1;
     ends_done(&ends);
     return 0;
 }
 
-/* A line of N bytes, cut off the front of what is there; USED: with its newline. */
+/* Removes a line of N bytes, USED with its newline, from the front of the buffer. */
 static int take_line(struct host_agent *agent, size_t n, size_t used, char *line, size_t size)
 {
     static const char name[] = "strata-agent: ";
@@ -121,7 +120,7 @@ static int take_line(struct host_agent *agent, size_t n, size_t used, char *line
     return 1;
 }
 
-int host_agent_hear(struct host_agent *agent, char *line, size_t size)
+int host_agent_read_line(struct host_agent *agent, char *line, size_t size)
 {
     for (;;) {
         const char *newline = agent->len ? memchr(agent->text, '\n', agent->len) : NULL;
@@ -134,21 +133,22 @@ int host_agent_hear(struct host_agent *agent, char *line, size_t size)
         }
         if (agent->len == sizeof agent->text)
             return take_line(agent, agent->len, agent->len, line, size);
-        if (agent->said >= 0)
-            n = read(agent->said, agent->text + agent->len, sizeof agent->text - agent->len);
+        if (agent->log_fd >= 0)
+            n = read(agent->log_fd, agent->text + agent->len, sizeof agent->text - agent->len);
         if (n < 0 && errno == EINTR)
             continue;
         if (n > 0) {
             agent->len += (size_t)n;
             continue;
         }
-        if (n == 0 && agent->said >= 0) {
-            close(agent->said);
-            agent->said = -1;
+        if (n == 0 && agent->log_fd >= 0) {
+            close(agent->log_fd);
+            agent->log_fd = -1;
         }
-        /* Its last words may lack their end. */
-        return agent->said < 0 && agent->len ? take_line(agent, agent->len, agent->len, line, size)
-                                             : 0;
+        /* The last line may have no newline. */
+        return agent->log_fd < 0 && agent->len
+                   ? take_line(agent, agent->len, agent->len, line, size)
+                   : 0;
     }
 }
 
@@ -157,8 +157,8 @@ void host_agent_explain(struct host_agent *agent, struct error *error)
     char line[sizeof error->what];
     int err = error->code;
 
-    /* What the protocol's other end has said of it has a hint. */
-    if (err != -EREMOTEIO && host_agent_hear(agent, line, sizeof line) > 0) {
+    /* An error that the agent sent by the protocol is the better one: it has a hint. */
+    if (err != -EREMOTEIO && host_agent_read_line(agent, line, sizeof line) > 0) {
         error_clear(error);
         error_set(error, err, NULL, "%s", line);
     }
@@ -166,7 +166,7 @@ void host_agent_explain(struct host_agent *agent, struct error *error)
 
 void host_agent_wait(struct host_agent *agent)
 {
-    uint64_t until = clock_ns(CLOCK_MONOTONIC) + TIMEOUT;
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + EXIT_TIMEOUT_NS;
 
     while (agent->pid > 0) {
         pid_t ended = waitpid(agent->pid, NULL, WNOHANG);
@@ -185,11 +185,11 @@ void host_agent_done(struct host_agent *agent)
 {
     host_agent_wait(agent);
     if (agent->pid > 0) {
-        /* By now it has not listened to the end of its connection; the next agent removes what it leaves. */
+        /* It did not react to the end of its connection. The next agent removes what it leaves. */
         kill(agent->pid, SIGKILL);
         (void)waitpid(agent->pid, NULL, 0);
     }
-    if (agent->said >= 0)
-        close(agent->said);
-    *agent = (struct host_agent){.said = -1};
+    if (agent->log_fd >= 0)
+        close(agent->log_fd);
+    *agent = (struct host_agent){.log_fd = -1};
 }

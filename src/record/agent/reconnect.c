@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The connections to the agents, or to what stands between: made, made again, and given up. */
+/* The connections to the agents: made, made again, and given up. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,10 +7,10 @@
 #include "base/macro.h"
 #include "record/agent/guests_inside.h"
 
-#define RETRY_LONGEST SECOND
-/* At the end, one that is apart from its agent and whose child says that it goes on is given so long more: the child
- * itself gives up before. */
-#define STOP_LONGEST (90 * SECOND)
+#define RETRY_MAX SECOND
+#define CONNECT_TIMEOUT (10 * SECOND)
+/* After all were stopped, for a guest whose child reports that it goes on. The child itself gives up earlier. */
+#define STOP_MAX (90 * SECOND)
 
 static int give_connection(struct guest *guest, const int *fds, unsigned n)
 {
@@ -19,8 +19,8 @@ static int give_connection(struct guest *guest, const int *fds, unsigned n)
 
     for (unsigned i = 0; i < n; i++)
         close(fds[i]);
-    guest->link = CONNECTION_GIVEN;
-    guest->waiting_told = false;
+    guest->connection = CONNECTION_GIVEN;
+    guest->is_wait_reported = false;
     return r;
 }
 
@@ -29,14 +29,15 @@ static void retry_later(struct guests *guests, struct guest *guest, int error, u
     char what[200];
     uint64_t wait = RETRY_FIRST << MIN(guest->retries, 8u);
 
-    guest->link = CONNECTION_AWAY;
+    guest->connection = CONNECTION_AWAY;
     guest->retries++;
-    guest->retry_at = now + MIN(wait, RETRY_LONGEST);
-    if (guest->waiting_told)
+    guest->retry_at = now + MIN(wait, RETRY_MAX);
+    if (guest->is_wait_reported)
         return;
-    guest->waiting_told = true;
-    snprintf(what, sizeof what, "waits for %s: %s", guest->plan.place.text, strerror(-error));
-    guest_tell(guests, guest, what);
+    guest->is_wait_reported = true;
+    snprintf(what, sizeof what, "waiting for %s: %s", guest->config.endpoint.text,
+             strerror(-error));
+    guest_report(guests, guest, what);
 }
 
 static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
@@ -44,11 +45,11 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
     bool pending;
     int fds[2];
     unsigned n;
-    int r = guest_endpoint_connect(&guest->plan.place, fds, &n, &pending, NULL);
+    int r = guest_endpoint_connect(&guest->config.endpoint, fds, &n, &pending, NULL);
 
-    guest->peer = r < 0 ? 0 : guest_endpoint_peer(&guest->plan.place, fds[0]);
+    guest->peer = r < 0 ? 0 : guest_endpoint_peer(&guest->config.endpoint, fds[0]);
     if (r == -ENOTCONN) {
-        guest_end(guest, r, "its agent exited unexpectedly");
+        guest_end(guest, r, "the agent exited unexpectedly");
         return 0;
     }
     if (r < 0) {
@@ -57,15 +58,15 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
     }
     if (!pending)
         return give_connection(guest, fds, n);
-    guest->link = CONNECTION_PENDING;
+    guest->connection = CONNECTION_PENDING;
     guest->proto_fd = fds[0];
-    guest->retry_at = now + 10 * SECOND;
+    guest->retry_at = now + CONNECT_TIMEOUT;
     return 0;
 }
 
 int guest_connected(struct guests *guests, struct guest *guest, uint64_t now)
 {
-    int r = guest_endpoint_made(guest->proto_fd);
+    int r = guest_endpoint_result(guest->proto_fd);
 
     if (r == 0)
         return give_connection(guest, &guest->proto_fd, 1);
@@ -74,12 +75,12 @@ int guest_connected(struct guests *guests, struct guest *guest, uint64_t now)
     return 0;
 }
 
-/* When all are stopped, one that is apart from its agent has so long to meet it again. That there is a
- * link says nothing: a socket of QEMU's takes us whether or not an agent is behind it. */
+/* Whether GUEST, when all are stopped, did not find its agent again in time. That it has a connection does not count: QEMU's
+ * socket accepts one whether or not an agent has opened the port. */
 static bool is_too_late(const struct guests *guests, const struct guest *guest, uint64_t now)
 {
     return guests->stopping && !guest->ended && !guest->progress.said_bye &&
-           now >= guests->stop_by + (guest->was_running ? STOP_LONGEST : 0);
+           now >= guests->stop_by + (guest->was_running ? STOP_MAX : 0);
 }
 
 uint64_t guests_next_retry(const struct guests *guests)
@@ -91,13 +92,13 @@ uint64_t guests_next_retry(const struct guests *guests)
 
         if (is_too_late(guests, guest, guests->stop_by))
             next = MIN(next, guests->stop_by);
-        if (!guest->ended && guest->link != CONNECTION_GIVEN)
+        if (!guest->ended && guest->connection != CONNECTION_GIVEN)
             next = MIN(next, guest->retry_at);
     }
     return next;
 }
 
-void guests_do_links(struct guests *guests, uint64_t now)
+void guests_reconnect(struct guests *guests, uint64_t now)
 {
     for (unsigned i = 0; i < guests->n; i++) {
         struct guest *guest = &guests->guests[i];
@@ -107,17 +108,17 @@ void guests_do_links(struct guests *guests, uint64_t now)
             guest_end(guest, 0, "");
         if (is_too_late(guests, guest, now)) {
             guest_end(guest, -ENOTCONN,
-                      guest->was_running ? "it did not come to its end"
-                      : guest->n_parts > 1 || guest->progress.bytes
-                          ? "its connection was lost, and what it had left is missing"
+                      guest->was_running ? "the agent did not send the rest in time"
+                      : guest->n_boots > 1 || guest->progress.bytes
+                          ? "the connection was lost, and what the agent had left is missing"
                           : GUEST_NO_AGENT);
             continue;
         }
-        if (guest->ended || guest->link == CONNECTION_GIVEN)
+        if (guest->ended || guest->connection == CONNECTION_GIVEN)
             continue;
         if (now < guest->retry_at)
             continue;
-        if (guest->link == CONNECTION_PENDING) {
+        if (guest->connection == CONNECTION_PENDING) {
             close(guest->proto_fd);
             retry_later(guests, guest, -ETIMEDOUT, now);
         } else {

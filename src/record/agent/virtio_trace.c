@@ -16,9 +16,9 @@
 
 #define MS UINT64_C(1000000)
 #define BUF_SIZE ((size_t)256 * 1024)
-/* An agent that was told to stop, and from which nothing came for so long, has sent all. */
-#define QUIET (500 * MS)
-/* … and however much comes, it is not listened to for longer. */
+/* An agent that was stopped, and from which nothing came for so long, has sent all. */
+#define QUIET_TIMEOUT (500 * MS)
+/* … and however much comes, it is not read for longer. */
 #define DRAIN_MAX (30000 * MS)
 #define CONTROL "agent-ctl-path"
 
@@ -45,7 +45,7 @@ static int open_port(const char *dir, const char *name, bool make, struct virtio
                      struct error *error)
 {
     _cleanup_free_ char *path = NULL;
-    struct guest_endpoint place;
+    struct guest_endpoint endpoint;
     bool pending;
     int fds[2];
     unsigned n;
@@ -55,11 +55,11 @@ static int open_port(const char *dir, const char *name, bool make, struct virtio
         path = NULL;
         return error_set(error, -ENOMEM, dir, "out of memory");
     }
-    r = guest_endpoint_parse(ENDPOINT_PORT, path, &place, error);
+    r = guest_endpoint_parse(ENDPOINT_PORT, path, &endpoint, error);
     if (r >= 0 && make && !is_end(dir, name))
         r = guest_endpoint_make_fifos(path, error);
     if (r >= 0)
-        r = guest_endpoint_connect(&place, fds, &n, &pending, error);
+        r = guest_endpoint_connect(&endpoint, fds, &n, &pending, error);
     if (r < 0)
         return r;
     ret->in = fds[0];
@@ -76,91 +76,91 @@ static void close_port(struct virtio_trace_port *port)
     port->in = port->out = -1;
 }
 
-/* Exactly two bytes: that is what Linux's agent wants. */
-static int command(const struct virtio_trace_guest *old, const char *what, struct error *error)
+/* Exactly two bytes, as Linux's agent requires. */
+static int command(const struct virtio_trace_guest *guest, const char *what, struct error *error)
 {
-    ssize_t n = write(old->control.out, what, 2);
+    ssize_t n = write(guest->control.out, what, 2);
 
     if (n == 2)
         return 0;
     return error_set(error, n < 0 ? -errno : -EIO, CONTROL, "cannot write to it: %s",
-                     n < 0 ? strerror(errno) : "it takes no more");
+                     n < 0 ? strerror(errno) : "the port is full");
 }
 
-static int open_all(const char *dir, unsigned cpus, struct virtio_trace_guest *old,
+static int open_all(const char *dir, unsigned cpus, struct virtio_trace_guest *guest,
                     struct error *error)
 {
     bool make = cpus > 0;
     int r = 0;
 
-    while (cpus == 0 || old->n < cpus) {
+    while (cpus == 0 || guest->n < cpus) {
         struct virtio_trace_port *bigger;
         char name[40];
 
-        snprintf(name, sizeof name, "trace-path-cpu%u", old->n);
+        snprintf(name, sizeof name, "trace-path-cpu%u", guest->n);
         if (!make && !is_end(dir, name))
             break;
-        bigger = realloc(old->ports, (old->n + 1) * sizeof *bigger);
+        bigger = realloc(guest->ports, (guest->n + 1) * sizeof *bigger);
         if (!bigger)
             return error_set(error, -ENOMEM, dir, "out of memory");
-        old->ports = bigger;
-        bigger[old->n] = (struct virtio_trace_port){-1, -1, old->n};
-        r = open_port(dir, name, make, &bigger[old->n], error);
+        guest->ports = bigger;
+        bigger[guest->n] = (struct virtio_trace_port){-1, -1, guest->n};
+        r = open_port(dir, name, make, &bigger[guest->n], error);
         if (r < 0)
             return r;
-        if (++old->n == PROTO_CPUS_MAX)
+        if (++guest->n == PROTO_CPUS_MAX)
             break;
     }
-    if (old->n == 0)
+    if (guest->n == 0)
         return error_set(error, -ENOENT, dir,
-                         "there are no FIFOs or sockets trace-path-cpu0 … here; --cpus=N makes "
+                         "no FIFOs or sockets trace-path-cpu0, … in this directory; --cpus=N makes "
                          "FIFOs");
-    return open_port(dir, CONTROL, make, &old->control, error);
+    return open_port(dir, CONTROL, make, &guest->control, error);
 }
 
 int virtio_trace_guest_open(const char *dir, unsigned cpus, uint64_t max_size,
                             struct virtio_trace_guest *ret, struct error *error)
 {
-    struct virtio_trace_guest old = {.control = {-1, -1, 0}, .max_size = max_size};
+    struct virtio_trace_guest guest = {.control = {-1, -1, 0}, .max_size = max_size};
     int r;
 
-    old.buf = malloc(BUF_SIZE);
-    r = old.buf ? open_all(dir, cpus, &old, error)
-                : error_set(error, -ENOMEM, dir, "out of memory");
+    guest.buf = malloc(BUF_SIZE);
+    r = guest.buf ? open_all(dir, cpus, &guest, error)
+                  : error_set(error, -ENOMEM, dir, "out of memory");
     if (r >= 0)
-        r = command(&old, "1\n", error);
+        r = command(&guest, "1\n", error);
     if (r < 0) {
-        virtio_trace_guest_done(&old);
+        virtio_trace_guest_done(&guest);
         return r;
     }
-    *ret = old;
+    *ret = guest;
     return 0;
 }
 
-void virtio_trace_guest_done(struct virtio_trace_guest *old)
+void virtio_trace_guest_done(struct virtio_trace_guest *guest)
 {
-    close_port(&old->control);
-    while (old->n > 0)
-        close_port(&old->ports[--old->n]);
-    free(old->ports);
-    free(old->buf);
-    old->ports = NULL;
-    old->buf = NULL;
+    close_port(&guest->control);
+    while (guest->n > 0)
+        close_port(&guest->ports[--guest->n]);
+    free(guest->ports);
+    free(guest->buf);
+    guest->ports = NULL;
+    guest->buf = NULL;
 }
 
-void virtio_trace_guest_poll(const struct virtio_trace_guest *old, struct pollfd *fds)
+void virtio_trace_guest_poll(const struct virtio_trace_guest *guest, struct pollfd *fds)
 {
-    fds[0] = (struct pollfd){old->control.in, POLLIN, 0};
-    for (unsigned i = 0; i < old->n; i++)
-        fds[i + 1] = (struct pollfd){old->ports[i].in, POLLIN, 0};
+    fds[0] = (struct pollfd){guest->control.in, POLLIN, 0};
+    for (unsigned i = 0; i < guest->n; i++)
+        fds[i + 1] = (struct pollfd){guest->ports[i].in, POLLIN, 0};
 }
 
-static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *port,
+static int take_port(struct virtio_trace_guest *guest, struct virtio_trace_port *port,
                      struct kernel_sink *sink, uint64_t now, struct error *error)
 {
-    /* Each port has its turn. */
+    /* Not without end: other ports have data as well. */
     for (unsigned i = 0; i < 8; i++) {
-        ssize_t n = read(port->in, old->buf, BUF_SIZE);
+        ssize_t n = read(port->in, guest->buf, BUF_SIZE);
         int r;
 
         if (n < 0 && errno == EINTR)
@@ -171,15 +171,15 @@ static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *p
             close_port(port);
             return 0;
         }
-        old->heard = now;
-        if (old->full)
+        guest->received_at = now;
+        if (guest->full)
             continue;
-        if (old->max_size && (uint64_t)n > old->max_size - old->bytes) {
-            old->full = true;
+        if (guest->max_size && (uint64_t)n > guest->max_size - guest->bytes) {
+            guest->full = true;
             continue;
         }
-        old->bytes += (uint64_t)n;
-        r = kernel_sink_pages(sink, port->cpu, port->bytes, old->buf, (size_t)n, error);
+        guest->bytes += (uint64_t)n;
+        r = kernel_sink_pages(sink, port->cpu, port->bytes, guest->buf, (size_t)n, error);
         if (r < 0)
             return r;
         port->bytes += (uint64_t)n;
@@ -187,51 +187,52 @@ static int take_port(struct virtio_trace_guest *old, struct virtio_trace_port *p
     return 0;
 }
 
-int virtio_trace_guest_take(struct virtio_trace_guest *old, const struct pollfd *fds,
+int virtio_trace_guest_read(struct virtio_trace_guest *guest, const struct pollfd *fds,
                             struct kernel_sink *sink, uint64_t now, struct error *error)
 {
     int r = 0;
 
-    /* The agent says nothing here; what comes is read away. */
-    if (fds[0].revents && old->control.in >= 0) {
-        ssize_t n = read(old->control.in, old->buf, BUF_SIZE);
+    /* The agent sends nothing by this port; what comes is dropped. */
+    if (fds[0].revents && guest->control.in >= 0) {
+        ssize_t n = read(guest->control.in, guest->buf, BUF_SIZE);
 
         if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-            close_port(&old->control);
+            close_port(&guest->control);
     }
-    for (unsigned i = 0; i < old->n && r >= 0; i++)
-        if (fds[i + 1].revents && old->ports[i].in >= 0)
-            r = take_port(old, &old->ports[i], sink, now, error);
+    for (unsigned i = 0; i < guest->n && r >= 0; i++)
+        if (fds[i + 1].revents && guest->ports[i].in >= 0)
+            r = take_port(guest, &guest->ports[i], sink, now, error);
     return r;
 }
 
-void virtio_trace_guest_stop(struct virtio_trace_guest *old, uint64_t now)
+void virtio_trace_guest_stop(struct virtio_trace_guest *guest, uint64_t now)
 {
-    if (old->stopped)
+    if (guest->stopped)
         return;
-    old->stopped = true;
-    old->stopped_at = old->heard = now;
-    if (old->control.out >= 0)
-        (void)command(old, "0\n", NULL);
+    guest->stopped = true;
+    guest->stopped_at = guest->received_at = now;
+    if (guest->control.out >= 0)
+        (void)command(guest, "0\n", NULL);
 }
 
-uint64_t virtio_trace_guest_over_at(const struct virtio_trace_guest *old)
+uint64_t virtio_trace_guest_ends_at(const struct virtio_trace_guest *guest)
 {
     bool any = false;
 
-    for (unsigned i = 0; i < old->n; i++)
-        any = any || old->ports[i].in >= 0;
+    for (unsigned i = 0; i < guest->n; i++)
+        any = any || guest->ports[i].in >= 0;
     if (!any)
         return 0;
-    return old->stopped ? MIN(old->heard + QUIET, old->stopped_at + DRAIN_MAX) : UINT64_MAX;
+    return guest->stopped ? MIN(guest->received_at + QUIET_TIMEOUT, guest->stopped_at + DRAIN_MAX)
+                          : UINT64_MAX;
 }
 
-bool virtio_trace_guest_is_over(const struct virtio_trace_guest *old, uint64_t now)
+bool virtio_trace_guest_has_ended(const struct virtio_trace_guest *guest, uint64_t now)
 {
-    return now >= virtio_trace_guest_over_at(old);
+    return now >= virtio_trace_guest_ends_at(guest);
 }
 
-/* The tree. Files of a tracefs say that they are empty, so they are read to their end. */
+/* ---- The tracefs tree ---- */
 
 static int copy_file(const char *tree, const char *path, struct kernel_sink *sink, bool needed,
                      struct error *error)
@@ -246,7 +247,7 @@ static int copy_file(const char *tree, const char *path, struct kernel_sink *sin
         full = NULL;
         return error_set(error, -ENOMEM, tree, "out of memory");
     }
-    /* The tree comes from a guest: a link in it would lead to a file of the host's. */
+    /* The tree comes from a guest: a link in it could lead to a file of the host. */
     fd = open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && errno != ELOOP)
         return needed ? error_set(error, -errno, full, "cannot open it: %s", strerror(errno)) : 0;
@@ -268,7 +269,7 @@ static int copy_file(const char *tree, const char *path, struct kernel_sink *sin
             break;
         total += (size_t)n;
         if (total > PROTO_META_FILE_MAX)
-            r = error_set(error, -EFBIG, full, "is larger than a file of a tracefs");
+            r = error_set(error, -EFBIG, full, "too large for a file of tracefs");
         else
             r = kernel_sink_file_put(sink, buf, (size_t)n, error);
     }
@@ -328,7 +329,7 @@ int virtio_trace_guest_copy_tree(const char *tree, struct kernel_sink *sink, str
     int r;
 
     if (!dir)
-        return error_set(error, -errno, tree, "is not a tracefs tree (a directory with events): %s",
+        return error_set(error, -errno, tree, "not a tracefs tree (a directory with events): %s",
                          strerror(errno));
     r = copy_file(tree, "events/header_page", sink, true, error);
     for (size_t i = 0; i < ARRAY_SIZE(files) && r >= 0; i++)

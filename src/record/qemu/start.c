@@ -197,13 +197,13 @@ static const char *name_in_runtime(struct qemu_recorder *self, const char *name)
 int qemu_join_guest(struct qemu_recorder *self, struct error *error)
 {
     struct recording *recording = self->recorder.recording;
-    struct guest_config config = {.name = "guest", .wishes = self->settings.guest};
+    struct guest_config config = {.name = "guest", .trace = self->settings.guest};
     int r;
 
     if (!self->settings.guest || !self->port)
         return 0;
-    r = guest_endpoint_parse(ENDPOINT_PORT, self->port, &config.place, error);
-    config.place.text = self->port;
+    r = guest_endpoint_parse(ENDPOINT_PORT, self->port, &config.endpoint, error);
+    config.endpoint.text = self->port;
     return r < 0 ? r
                  : guests_join(recording_dir(recording), recording_settings(recording)->max_size,
                                &config, 1, &self->guests, error);

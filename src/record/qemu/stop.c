@@ -212,7 +212,7 @@ static void note_silence(struct qemu_recorder *self)
         const struct guest *guest = &self->guests.guests[i];
 
         if (guest_is_silent(guest))
-            recorder_problem(&self->recorder, "there is nothing of the %s: %s", guest->plan.name,
+            recorder_problem(&self->recorder, "there is nothing of the %s: %s", guest->config.name,
                              guest->what);
     }
 }

@@ -125,17 +125,17 @@ static unsigned n_kept;
 
 static int keep(struct guest *guest, const struct guest_pair *pair)
 {
-    guest->parts[0].n_pairs++;
+    guest->boots[0].n_pairs++;
     kept[n_kept++] = *pair;
     return 0;
 }
 
-static struct guest make_guest(struct guest_boot *part, pid_t peer)
+static struct guest make_guest(struct guest_boot *boot, pid_t peer)
 {
-    struct guest guest = {.parts = part, .n_parts = 1, .peer = peer};
+    struct guest guest = {.boots = boot, .n_boots = 1, .peer = peer};
 
-    *part = (struct guest_boot){.clock = "x86-tsc"};
-    guest.plan.kvm_root = root;
+    *boot = (struct guest_boot){.clock = "x86-tsc"};
+    guest.config.kvm_root = root;
     n_kept = 0;
     return guest;
 }
@@ -154,8 +154,8 @@ static struct guest_pair exchange(const struct guest_tsc *tsc, int64_t off)
 static void exchanges_confirm_kvm(void **state)
 {
     const struct guest_tsc tsc = {.offset = 5000000, .ratio = 1};
-    struct guest_boot part;
-    struct guest guest = make_guest(&part, 500);
+    struct guest_boot boot;
+    struct guest guest = make_guest(&boot, 500);
     char what[200];
 
     (void)state;
@@ -164,7 +164,7 @@ static void exchanges_confirm_kvm(void **state)
     put("500-1", "vcpu0", "tsc-offset", "5000000\n");
     guests_clock_begin(&guest, what, sizeof what);
     assert_string_equal(what, "");
-    assert_true(part.by_kvm);
+    assert_true(boot.by_kvm);
     for (int i = 0; i < 3; i++) {
         struct guest_pair pair;
 
@@ -181,7 +181,7 @@ static void exchanges_confirm_kvm(void **state)
         assert_true(kept[i].guest > kept[i - 1].guest);
         assert_true(kept[i].error_ns != 50000);
     }
-    assert_true(part.by_kvm);
+    assert_true(boot.by_kvm);
 
     /* Its counter is set. */
     put("500-1", "vcpu0", "tsc-offset", "6000000\n");
@@ -190,15 +190,15 @@ static void exchanges_confirm_kvm(void **state)
         guests_clock_pair(&guest, &(struct guest_pair){1, 2, 3}, keep, what, sizeof what), 0);
     assert_non_null(strstr(what, "was set"));
     assert_int_equal(kept[4].host_ns, 1);
-    assert_false(part.by_kvm);
+    assert_false(boot.by_kvm);
     guests_clock_done(&guest);
 }
 
 static void kvm_of_another_machine_is_not_believed(void **state)
 {
     const struct guest_tsc tsc = {.offset = 5000000, .ratio = 1};
-    struct guest_boot part;
-    struct guest guest = make_guest(&part, 600);
+    struct guest_boot boot;
+    struct guest guest = make_guest(&boot, 600);
     struct guest_pair pair;
     char what[200];
 
@@ -214,7 +214,7 @@ static void kvm_of_another_machine_is_not_believed(void **state)
     assert_non_null(strstr(what, "do not match"));
     assert_int_equal(n_kept, 1);
     assert_int_equal(kept[0].guest, pair.guest);
-    assert_false(part.by_kvm);
+    assert_false(boot.by_kvm);
     /* It is told once. */
     assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     assert_string_equal(what, "");
@@ -223,21 +223,21 @@ static void kvm_of_another_machine_is_not_believed(void **state)
 
 static void other_clocks_are_no_business_of_kvm(void **state)
 {
-    struct guest_boot part;
-    struct guest guest = make_guest(&part, 700);
+    struct guest_boot boot;
+    struct guest guest = make_guest(&boot, 700);
     char what[200];
 
     (void)state;
     put("700-1", "vcpu0", "tsc-offset", "0\n");
-    strcpy(part.clock, "mono_raw");
+    strcpy(boot.clock, "mono_raw");
     guests_clock_begin(&guest, what, sizeof what);
     assert_null(guest.clock.kvm);
     /* Nobody need be told that there is no KVM, but who asked for it. */
-    strcpy(part.clock, "x86-tsc");
+    strcpy(boot.clock, "x86-tsc");
     guest.peer = 701;
     guests_clock_begin(&guest, what, sizeof what);
     assert_string_equal(what, "");
-    guest.plan.vmm = 702;
+    guest.config.vmm = 702;
     guests_clock_begin(&guest, what, sizeof what);
     assert_non_null(strstr(what, "process 702 has no virtual machine"));
 }

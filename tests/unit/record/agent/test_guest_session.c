@@ -26,7 +26,7 @@ struct played {
     struct guest_session session;
     struct kernel_sink sink;
     uint64_t offsets[16]; /* by CPU: of the pages that come next */
-    struct trace_config wishes;
+    struct trace_config config;
     struct guest_event event;
     struct proto_reader from_host;
     uint8_t out[400000]; /* the agent's frame that is being made */
@@ -128,13 +128,13 @@ static struct played *play(void)
 
     assert_non_null(p);
     p->event = (struct guest_event){"sched:*", "prev_pid == 1"};
-    p->wishes = (struct trace_config){.events = &p->event, .n_events = 1, .clock = ""};
+    p->config = (struct trace_config){.events = &p->event, .n_events = 1, .clock = ""};
     p->log = TEXT_IN_MEMORY;
     p->sink.ops = &ops;
     p->now = SECOND;
     p->guest_skew = 5 * SECOND;
     assert_int_equal(proto_reader_init(&p->from_host, PROTO_HOST_BODY_MAX), 0);
-    assert_int_equal(guest_session_init(&p->session, &p->wishes, &p->sink), 0);
+    assert_int_equal(guest_session_init(&p->session, &p->config, &p->sink), 0);
     return p;
 }
 
@@ -167,7 +167,7 @@ static int tick(struct played *p)
 {
     uint64_t next;
 
-    return guest_session_tick(&p->session, p->now, &next, &p->error);
+    return guest_session_step(&p->session, p->now, &next, &p->error);
 }
 
 /* The host's next frame; its type, 0: there is none. */
@@ -235,7 +235,7 @@ static int say_hello(struct played *p, const char *session, const char *boot)
 {
     struct proto_agent_hello hello = {
         .version = 1,
-        .needs_auth = p->wishes.key != NULL,
+        .needs_auth = p->config.key != NULL,
         .agent = proto_text("test"),
         .release = proto_text("6.1"),
         .machine = proto_text("x86_64"),
@@ -392,8 +392,8 @@ static void a_session_from_hello_to_bye(void **state)
     struct proto_setup setup;
     struct proto_setup_event event;
 
-    p->wishes.buffer_kib = 100;
-    p->wishes.level = 3;
+    p->config.buffer_kib = 100;
+    p->config.level = 3;
     join(p);
     expect_hello(p);
     assert_int_equal(say_hello(p, "one", "boot"), 0);
@@ -425,7 +425,7 @@ static void a_session_from_hello_to_bye(void **state)
     assert_int_equal(p->session.state, GUEST_BYE);
     assert_int_equal(say_nothing(p, PROTO_BYE), 0);
     assert_int_equal(p->session.state, GUEST_OVER);
-    guest_session_apart(&p->session);
+    guest_session_disconnected(&p->session);
     assert_int_equal(p->session.state, GUEST_OVER);
     assert_int_equal(guest_session_lost(&p->session), 4);
     assert_int_equal(guest_session_gaps(&p->session), 0);
@@ -534,7 +534,7 @@ static void what_is_lost_with_a_connection_shows(void **state)
     uint64_t next;
 
     assert_int_equal(say_data(p, 1, 0, 3), 0);
-    guest_session_apart(&p->session);
+    guest_session_disconnected(&p->session);
     p->now += SECOND;
     join(p);
     expect_hello(p);
@@ -569,7 +569,7 @@ static void an_agent_that_forgot_is_set_up_anew(void **state)
 
     assert_int_equal(say_data(p, 0, 0, 2), 0);
     assert_int_equal(say_status(p, 0, 2, 5), 0);
-    guest_session_apart(&p->session);
+    guest_session_disconnected(&p->session);
     join(p);
     expect_hello(p);
     assert_int_equal(say_hello(p, "one", "boot"), 0);
@@ -595,7 +595,7 @@ static void another_kernel_makes_another_part(void **state)
 
     assert_int_equal(say_data(p, 0, 0, 1), 0);
     expect_log(p, "0:0,");
-    guest_session_apart(&p->session);
+    guest_session_disconnected(&p->session);
     join(p);
     expect_hello(p);
     assert_int_equal(say_hello(p, "two", "another boot"), 0);
@@ -617,7 +617,7 @@ static void waits_are_those_of_the_first_page(void **state)
     assert_int_equal(say_data(p, 0, 0, 1), 0);
     assert_int_equal(p->session.waited_ns, 7 * MS);
     p->now += SECOND;
-    guest_session_apart(&p->session);
+    guest_session_disconnected(&p->session);
     join(p);
     expect_hello(p);
     assert_int_equal(say_hello(p, "two", "another boot"), 0);
@@ -726,7 +726,7 @@ static void time_in_which_nobody_listened_is_no_silence(void **state)
     struct played *p = running();
 
     p->now += 60 * SECOND;
-    guest_session_excuse(&p->session, 59 * SECOND, p->now);
+    guest_session_add_delay(&p->session, 59 * SECOND, p->now);
     assert_int_equal(tick(p), 0);
     p->now += 8 * SECOND;
     assert_int_equal(tick(p), 0);
@@ -738,7 +738,7 @@ static void time_in_which_nobody_listened_is_no_silence(void **state)
     guest_session_stop(&p->session);
     assert_int_equal(tick(p), 0);
     p->now += 100 * SECOND;
-    guest_session_excuse(&p->session, 100 * SECOND, p->now);
+    guest_session_add_delay(&p->session, 100 * SECOND, p->now);
     assert_int_equal(tick(p), 0);
     assert_int_equal(p->session.state, GUEST_STOPPING);
     play_end(p);
@@ -798,7 +798,7 @@ static void limits_hold(void **state)
     play_end(p);
 
     p = running();
-    p->wishes.max_size = 3 * PAGE;
+    p->config.max_size = 3 * PAGE;
     assert_int_equal(say_data(p, 0, 0, 2), 0);
     assert_int_equal(say_data(p, 0, 2, 2), 0);
     assert_int_equal(say_data(p, 0, 4, 1), 0);
@@ -838,8 +838,8 @@ static void keys_are_proved_by_both(void **state)
     const uint8_t agent_nonce[PROTO_NONCE_SIZE] = {0};
     struct proto_out out;
 
-    p->wishes.key = "a secret";
-    p->wishes.key_size = 8;
+    p->config.key = "a secret";
+    p->config.key_size = 8;
     for (unsigned right = 0; right < 2; right++) {
         p->error = (struct error){0};
         join(p);
@@ -946,9 +946,9 @@ static void only_names_of_a_tracefs_are_taken(void **state)
     assert_false(tracefs_copy_has(nul, sizeof nul - 1));
 }
 
-static void a_store_counts_the_pages_of_all_parts(void **state)
+static void a_store_counts_the_pages_of_all_boots(void **state)
 {
-    char path[] = "/tmp/strata-store-XXXXXX", part[300] = "";
+    char path[] = "/tmp/strata-store-XXXXXX", file[300] = "";
     struct guest_store store;
     int parent;
 
@@ -960,17 +960,17 @@ static void a_store_counts_the_pages_of_all_parts(void **state)
     for (unsigned i = 1; i <= 3; i++) {
         int fd = guest_store_open_pages(&store, 0, NULL);
 
-        assert_int_equal(write(fd, part, 100), 100);
+        assert_int_equal(write(fd, file, 100), 100);
         assert_int_equal(guest_store_size(&store), 100 * i);
         if (i < 3)
-            assert_int_equal(guest_store_part(&store, NULL), 0);
+            assert_int_equal(guest_store_next_boot(&store, NULL), 0);
     }
     for (unsigned i = 0; i < 3; i++) {
         char name[100];
 
-        guest_store_part_name(&store, i, name, sizeof name);
-        snprintf(part, sizeof part, "%s/cpu0.raw", name);
-        assert_int_equal(unlinkat(parent, part, 0), 0);
+        guest_store_boot_name(&store, i, name, sizeof name);
+        snprintf(file, sizeof file, "%s/cpu0.raw", name);
+        assert_int_equal(unlinkat(parent, file, 0), 0);
         assert_int_equal(unlinkat(parent, name, AT_REMOVEDIR), 0);
     }
     guest_store_done(&store);
@@ -1032,14 +1032,14 @@ static void a_guest_boots_as_often_as_the_trace_has_sources(void **state)
 
     (void)state;
     for (unsigned n = 1; n <= MANIFEST_SOURCES_MAX; n++) {
-        assert_in_range(guest_store_parts_max(n), 1, GUEST_PARTS_MAX);
-        assert_in_range(n * guest_store_parts_max(n), 1, MANIFEST_SOURCES_MAX);
+        assert_in_range(guest_store_boots_max(n), 1, GUEST_BOOTS_MAX);
+        assert_in_range(n * guest_store_boots_max(n), 1, MANIFEST_SOURCES_MAX);
     }
-    assert_int_equal(guest_store_parts_max(1), GUEST_PARTS_MAX);
+    assert_int_equal(guest_store_boots_max(1), GUEST_BOOTS_MAX);
     assert_int_equal(guest_store_open(-1, "", "v", &store, NULL), 0);
-    store.parts_max = 2;
-    assert_int_equal(guest_store_part(&store, NULL), 0);
-    assert_int_equal(guest_store_part(&store, NULL), -E2BIG);
+    store.boots_max = 2;
+    assert_int_equal(guest_store_next_boot(&store, NULL), 0);
+    assert_int_equal(guest_store_next_boot(&store, NULL), -E2BIG);
     guest_store_done(&store);
 }
 
@@ -1112,7 +1112,7 @@ static void files_that_come_again_take_no_more_room(void **state)
     assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
     assert_int_equal(guest_store_file_end(&store, NULL), 0);
     assert_int_equal(guest_store_open_pages(&store, 0, NULL), -ENODATA);
-    assert_int_equal(guest_store_part(&store, NULL), 0);
+    assert_int_equal(guest_store_next_boot(&store, NULL), 0);
     assert_int_equal(guest_store_size(&store), 0);
     guest_store_done(&store);
 }
@@ -1220,7 +1220,7 @@ int main(void)
         cmocka_unit_test(no_number_of_the_agent_says_what_is_done_next),
         cmocka_unit_test(what_comes_at_the_wrong_time_is_refused),
         cmocka_unit_test(only_names_of_a_tracefs_are_taken),
-        cmocka_unit_test(a_store_counts_the_pages_of_all_parts),
+        cmocka_unit_test(a_store_counts_the_pages_of_all_boots),
         cmocka_unit_test(a_file_stays_where_there_is_no_room_for_the_next),
         cmocka_unit_test(a_guest_boots_as_often_as_the_trace_has_sources),
         cmocka_unit_test(clock_pairs_have_an_end),

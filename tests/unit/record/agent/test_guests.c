@@ -428,9 +428,9 @@ static void write_manifest(struct guests *guests, const char *path, bool complet
 static void try_attack(const struct attack *attack)
 {
     char path[sizeof directory + 16], socket_path[sizeof directory + 16];
-    const struct trace_config wishes = {.clock = ""};
-    struct guest_config plans[2] = {{.name = "bad", .wishes = &wishes},
-                                    {.name = "good", .wishes = &wishes}};
+    const struct trace_config trace = {.clock = ""};
+    struct guest_config configs[2] = {{.name = "bad", .trace = &trace},
+                                      {.name = "good", .trace = &trace}};
     unsigned open_before = count_open(), most_open = 0;
     struct guests guests;
     struct stat st;
@@ -440,15 +440,15 @@ static void try_attack(const struct attack *attack)
     snprintf(socket_path, sizeof socket_path, "%s/port", directory);
     listener = listen_at(socket_path);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(guest_endpoint_parse(ENDPOINT_PORT, socket_path, &plans[i].place, NULL),
-                         0);
+        assert_int_equal(
+            guest_endpoint_parse(ENDPOINT_PORT, socket_path, &configs[i].endpoint, NULL), 0);
     assert_int_equal(mkdir(path, 0755), 0);
     dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(dir >= 0);
-    assert_int_equal(guests_join(dir, 0, plans, 2, &guests, NULL), 0);
+    assert_int_equal(guests_join(dir, 0, configs, 2, &guests, NULL), 0);
     guests.guests[0].store.files_size = GUEST_FILES_SIZE_MAX - ROOM_LEFT;
     n_messages = 0;
-    guests.tell = count_message;
+    guests.report = count_message;
     take_over(&guests.guests[0], attack->act);
     while (!guests.guests[0].ended) {
         serve_once(&guests);
