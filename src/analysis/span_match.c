@@ -10,6 +10,23 @@
 #include "base/suggest.h"
 #include "base/text.h"
 
+/* The end of NAME if it is one of the names in PATTERN, "A|B"; NULL: it is not. */
+static const char *match_any(const char *pattern, const char *name, size_t *ret_len)
+{
+    size_t len = strlen(name);
+
+    *ret_len = 0;
+    for (const char *p = pattern;; p++) {
+        size_t n = strcspn(p, "|");
+
+        if (n == len && memcmp(p, name, n) == 0)
+            return name + len;
+        p += n;
+        if (*p == '\0')
+            return NULL;
+    }
+}
+
 bool span_step_matches(const struct span_step *step, const struct event_class *class,
                        const char **ret_star, size_t *ret_len)
 {
@@ -17,7 +34,8 @@ bool span_step_matches(const struct span_step *step, const struct event_class *c
         return false;
     if (step->group && (!class->group || strcmp(step->group, class->group) != 0))
         return false;
-    *ret_star = glob_match_star(step->event, class->name, ret_len);
+    *ret_star = strchr(step->event, '|') ? match_any(step->event, class->name, ret_len)
+                                         : glob_match_star(step->event, class->name, ret_len);
     return *ret_star != NULL;
 }
 

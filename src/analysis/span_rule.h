@@ -38,7 +38,7 @@ struct span_key {
 struct span_step {
     unsigned layers;   /* bits: 1 << enum layer; 0: any */
     const char *group; /* NULL: any */
-    const char *event; /* may have one '*' */
+    const char *event; /* may have one '*'; of rules that are built in, also "A|B" */
     struct span_key keys[SPAN_KEYS];
     bool optional;
 };

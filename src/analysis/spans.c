@@ -808,6 +808,23 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
     return 0;
 }
 
+uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item)
+{
+    const struct source_losses *source = get_source(spans, item->origin);
+    struct step_use use = {.rule = rule, .name = get_name(spans, rule, "", 0)};
+    struct open_span *open;
+    struct key key;
+    uint32_t n;
+
+    if (!source || spans->n_buckets == 0 || !make_key(spans, &use, item, source->number, &key))
+        return NULL;
+    n = *find(spans, &key, 0);
+    if (n == 0)
+        return NULL;
+    open = get_open(spans, n);
+    return open->early || may_have_ended(spans, open, source) ? NULL : &open->tag;
+}
+
 /* ---- life ---- */
 
 int spans_init(struct spans *spans, const struct catalogue *catalogue,

@@ -130,3 +130,8 @@ int spans_put(struct spans *spans, const struct item *items, unsigned n);
 /* At the end of the trace: what is open has no end. */
 void spans_finish(struct spans *spans);
 void spans_done(struct spans *spans);
+
+/* The tag of the span of rule number RULE that is open at the place of ITEM, for a rule that has a place and no keys, and
+ * whose steps are of ITEM's source. NULL: none is open, or its end may be among what was lost. For events between the
+ * ends of a span that say more of it. */
+uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item);

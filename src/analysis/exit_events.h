@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What events say of VM exits: why the vCPU left its guest, what it asked for, and what its thread did meanwhile. Worked
+ * out once per event class. */
+
+#include "analysis/exit_reasons.h"
+#include "analysis/span_rule.h"
+#include "base/text.h"
+#include "event/item.h"
+
+/* Who recorded the exits; each has a rule of spans (exit_rules). */
+enum exit_tracer {
+    EXITS_OF_KVM, /* a host's kernel */
+    EXITS_OF_XEN,
+    EXITS_OF_QEMU, /* with KVM: only the exits that reach QEMU */
+};
+#define EXIT_TRACERS (EXITS_OF_QEMU + 1)
+
+extern const struct span_rule exit_rules[EXIT_TRACERS];
+/* "KVM" */
+const char *exit_tracer_name(enum exit_tracer tracer);
+
+enum exit_role {
+    EXIT_NOTHING,
+    EXIT_STEP,    /* begins or ends one, by a rule */
+    EXIT_HANDLER, /* says what is asked for */
+    EXIT_STATE,   /* changes the state of the vCPU, or its thread */
+    EXIT_UNUSED,  /* matches a rule, but is no step of it by its fields (another ioctl) */
+};
+
+/* What a vCPU or its thread does. */
+enum exit_state {
+    EXIT_RUNS,
+    EXIT_WAITS,  /* runnable */
+    EXIT_SLEEPS, /* blocked */
+    EXIT_STATE_UNKNOWN,
+};
+#define EXIT_STATES (EXIT_STATE_UNKNOWN + 1)
+
+struct exit_handler;
+
+/* What is known of a class. Numbers of fields: -1: it has none. */
+struct exit_class {
+    enum exit_role role;
+    enum exit_tracer tracer;
+    /* of EXIT_STEP */
+    int reason, isa, kind;
+    enum exit_isa fixed_isa;
+    bool is_nested; /* of a guest's guest */
+    int vcpu;       /* the vCPU's number in its VM */
+    /* of EXIT_HANDLER */
+    const struct exit_handler *handler;
+    int number, direction;
+    /* of EXIT_STATE; Xen's have both states, and the vCPU as two fields; switches of the kernel have two threads. */
+    enum exit_state from, to;
+    int domain, prev_pid, prev_state, next_pid, pid;
+};
+
+void exit_class_find(const struct event_class *class, struct exit_class *ret_class);
+
+/* Whether an event of EXIT_STEP's class is no step, by its fields. */
+bool exit_is_unused(const struct exit_class *class, const struct item *item);
+
+/* Why the guest was left. */
+struct exit_reason {
+    enum exit_isa isa;
+    bool is_nested;
+    uint64_t number;
+};
+
+void exit_reason_of(const struct exit_class *class, const struct item *item,
+                    struct exit_reason *ret_reason);
+/* The reason of ITEM by name, or as a number. */
+void exit_reason_put(const struct exit_class *class, const struct item *item,
+                     const struct exit_reason *reason, struct text *text);
+
+/* Whether the event says what was asked for: some only do on some processors. */
+bool exit_has_detail(const struct exit_class *class, const struct item *item);
+
+/* What was asked for, as a number by which rows are told apart; never 0. Of several events in one exit, the one with
+ * the higher *RET_RANK counts, and the first of these. */
+uint64_t exit_detail_number(const struct exit_class *class, const struct item *item,
+                            unsigned *ret_rank);
+/* "port 0x3f8 write" */
+void exit_detail_put(const struct exit_class *class, const struct item *item, struct text *text);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Why vCPUs leave their guest: the numbers that processors and KVM have for it, and their names as in the kernel's own
+ * trace output and in perf kvm. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whose numbers they are. */
+enum exit_isa {
+    EXIT_ISA_UNKNOWN,
+    EXIT_ISA_VMX,      /* Intel's; the kernel's KVM_ISA_VMX */
+    EXIT_ISA_SVM,      /* AMD's; the kernel's KVM_ISA_SVM */
+    EXIT_ISA_ARM64,    /* the class of ESR_EL2; EXIT_ARM64_OTHER: another kind of exit */
+    EXIT_ISA_RISCV,    /* scause */
+    EXIT_ISA_KVM_USER, /* KVM_EXIT_* of struct kvm_run: exits to the VMM */
+};
+
+/* In numbers of EXIT_ISA_ARM64: what follows is not the class of a trap, but KVM's own number of the exit (interrupt,
+ * SError). */
+#define EXIT_ARM64_OTHER UINT64_C(0x100)
+#define EXIT_ARM64_TRAP 2 /* KVM's number of exits that have a class */
+/* In numbers of EXIT_ISA_RISCV: an interrupt. */
+#define EXIT_RISCV_INTERRUPT (UINT64_C(1) << 63)
+
+/* "io"; NULL: no such number is known. */
+const char *exit_reason_name(enum exit_isa isa, uint64_t reason);
+
+/* Whether the guest was idle: it waits for an interrupt until the next entry. */
+bool exit_reason_is_idle(enum exit_isa isa, uint64_t reason);

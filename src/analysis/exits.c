@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/exits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/macro.h"
+#include "event/value.h"
+
+/* Keys of rows: the reason, with `detail` what was asked for, and what `--by` adds. */
+#define KEY_REASON 0
+#define KEY_DETAIL 1
+
+struct open_exit {
+    struct row *row;
+    struct open_exit *next_free;
+    unsigned rank;       /* of the detail; 0: none yet */
+    int64_t handled_end; /* TIME_UNKNOWN: the entry */
+    int64_t since;       /* of `state` */
+    enum exit_state state;
+    uint64_t times[EXIT_STATES];
+};
+
+static struct exits *get_exits(struct analysis *analysis)
+{
+    return container_of(analysis, struct exits, analysis);
+}
+
+static unsigned n_own_keys(const struct exits *exits)
+{
+    return exits->settings.detail ? KEY_DETAIL + 1 : KEY_REASON + 1;
+}
+
+/* ---- classes ---- */
+
+static _cold_ struct exit_class *find_class(struct exits *exits, const struct event_class *class)
+{
+    struct exit_class *found;
+
+    if (class->index >= exits->n_classes) {
+        unsigned n = MAX(class->index + 1, exits->n_classes * 2);
+        struct exit_class **classes = realloc(exits->classes, n * sizeof(struct exit_class *));
+
+        if (!classes)
+            return NULL;
+        for (unsigned i = exits->n_classes; i < n; i++)
+            classes[i] = NULL;
+        exits->classes = classes;
+        exits->n_classes = n;
+    }
+    found = arena_alloc(&exits->arena, sizeof *found);
+    if (!found)
+        return NULL;
+    exit_class_find(class, found);
+    exits->classes[class->index] = found;
+    return found;
+}
+
+static inline struct exit_class *get_class(struct exits *exits, const struct event_class *class)
+{
+    if (likely(class->index < exits->n_classes && exits->classes[class->index]))
+        return exits->classes[class->index];
+    return find_class(exits, class);
+}
+
+/* ---- rows ---- */
+
+/* Adds a row of NUMBERS, like LIKE's but for the detail; LIKE is NULL: of the exit that ITEM begins. */
+static _cold_ struct row *add_row(struct exits *exits, const struct exit_class *class,
+                                  const struct item *item, const struct exit_reason *reason,
+                                  const struct row *like, const uint64_t *numbers)
+{
+    const struct grouping *grouping = &exits->analysis.settings.grouping;
+    struct text *text = &exits->rows.text;
+    unsigned own = n_own_keys(exits);
+    size_t starts[ROW_KEYS] = {0};
+    const char *keys[ROW_KEYS] = {0};
+    struct row *row;
+
+    text->next = text->start;
+    for (unsigned i = 0; i < own + grouping->n; i++) {
+        starts[i] = text_len(text);
+        if (like && i != KEY_DETAIL)
+            text_put_str(text, like->keys[i]);
+        else if (like)
+            exit_detail_put(class, item, text);
+        else if (i >= own)
+            grouping_put(grouping, i - own, item, text);
+        else if (i == KEY_REASON)
+            exit_reason_put(class, item, reason, text);
+        else
+            text_put_char(text, '-');
+        text_put_char(text, '\0');
+    }
+    if (text->error)
+        return NULL;
+    for (unsigned i = 0; i < own + grouping->n; i++)
+        keys[i] = text->start + starts[i];
+    row = rows_add(&exits->rows, numbers, keys);
+    if (!row || row->origin)
+        return row;
+    row->origin = like ? like->origin : item->origin;
+    if (like) {
+        memcpy(row->values, like->values, sizeof row->values);
+        row->has_value = like->has_value;
+        return row;
+    }
+    row->values[KEY_REASON] = (int64_t)reason->number;
+    row->has_value = 1u << KEY_REASON;
+    for (unsigned i = 0; i < grouping->n; i++)
+        if (grouping_value(grouping, i, item, &row->values[own + i]))
+            row->has_value |= 1u << (own + i);
+    return row;
+}
+
+static struct row *find_row(struct exits *exits, const struct exit_class *class,
+                            const struct item *item, const struct exit_reason *reason)
+{
+    struct grouping *grouping = &exits->analysis.settings.grouping;
+    uint64_t numbers[ROW_KEYS] = {0};
+    struct item copy;
+    struct row *row;
+
+    /* A reason of its own for each kind of processor; RISC-V's have their highest bit, too. */
+    numbers[KEY_REASON] = reason->number ^ (uint64_t)reason->isa << 40 ^
+                          (uint64_t)reason->is_nested << 48 ^ (uint64_t) class->tracer << 52;
+    if (grouping->n > 0) {
+        /* KVM's events have the number in a field. */
+        if (item->vcpu == VCPU_UNKNOWN && class->vcpu >= 0) {
+            copy = *item;
+            copy.vcpu = (int32_t)item_value(item, (unsigned)class->vcpu).u;
+            item = &copy;
+        }
+        grouping_numbers(grouping, item, numbers + n_own_keys(exits));
+    }
+    row = rows_find(&exits->rows, numbers);
+    return likely(row != NULL) ? row : add_row(exits, class, item, reason, NULL, numbers);
+}
+
+static uint64_t *get_states(struct exits *exits, const struct row *row)
+{
+    if (unlikely(row->number >= exits->n_states)) {
+        unsigned n = MAX(exits->n_states * 2, row->number + 1);
+        uint64_t(*states)[EXIT_STATES] = realloc(exits->states, n * sizeof *states);
+
+        if (!states)
+            return NULL;
+        memset(states + exits->n_states, 0, (n - exits->n_states) * sizeof *states);
+        exits->states = states;
+        exits->n_states = n;
+    }
+    return exits->states[row->number];
+}
+
+/* ---- spans ---- */
+
+static bool is_wanted(const struct exits *exits, const struct item *item)
+{
+    const char *name;
+
+    if (likely(!exits->analysis.settings.task))
+        return true;
+    name = item_task_name(item);
+    return name && glob_match(exits->analysis.settings.task, name);
+}
+
+static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
+{
+    struct exits *exits = arg;
+    const struct exit_class *class = exits->classes[item->class->index];
+    struct open_exit *open = exits->free;
+    struct exit_reason reason;
+    struct row *row;
+
+    exits->n_exits[kind->rule_number]++;
+    if (!is_wanted(exits, item))
+        return 0;
+    exit_reason_of(class, item, &reason);
+    if (exits->settings.no_idle && exit_reason_is_idle(reason.isa, reason.number))
+        return 0;
+    row = find_row(exits, class, item, &reason);
+    if (likely(open != NULL))
+        exits->free = open->next_free;
+    else
+        open = arena_alloc(&exits->arena, sizeof *open);
+    if (!row || !open) {
+        exits->analysis.sink.error.code = -ENOMEM;
+        return 0;
+    }
+    *open = (struct open_exit){
+        .row = row, .handled_end = TIME_UNKNOWN, .since = item->time, .state = EXIT_RUNS};
+    return (uintptr_t)open;
+}
+
+static void put_back(struct exits *exits, struct open_exit *open)
+{
+    open->next_free = exits->free;
+    exits->free = open;
+}
+
+/* What it did up to TIME. */
+static inline void add_time(struct open_exit *open, int64_t time, bool is_known)
+{
+    open->times[is_known ? open->state : EXIT_STATE_UNKNOWN] +=
+        (uint64_t)time - (uint64_t)open->since;
+    open->since = time;
+}
+
+static void keep_slow(struct exits *exits, const struct span *span, struct row *row, int64_t end)
+{
+    struct slow_span slow = {.begin = span_begin(span),
+                             .end = end,
+                             .error_ns = span->error_ns,
+                             .cpu = span->cpu,
+                             .pid = span->pid,
+                             .vcpu = span->vcpu,
+                             .origin = span->origin,
+                             .row = row};
+
+    for (unsigned i = 0; i < ROW_STAGES; i++)
+        slow.at[i] = TIME_UNKNOWN;
+    rows_keep_slow(&exits->rows, &slow);
+}
+
+static int put_span(const struct exits *exits, const struct span *span, const struct row *row,
+                    int64_t end)
+{
+    const struct analysis_span copy = {.begin = span_begin(span),
+                                       .end = end,
+                                       .error_ns = span->error_ns,
+                                       .cpu = span->cpu,
+                                       .pid = span->pid,
+                                       .vcpu = span->vcpu,
+                                       .origin = span->origin,
+                                       .keys = row->keys,
+                                       .numbers = row->values,
+                                       .has_number = row->has_value};
+
+    return exits->analysis.put_span(exits->analysis.put_span_arg, &copy);
+}
+
+static int complete(void *arg, const struct span *span, const struct item *item)
+{
+    struct exits *exits = arg;
+    struct open_exit *open = (struct open_exit *)(uintptr_t)span->tag;
+    int64_t end = span_end(span);
+    int64_t duration;
+    uint64_t *states;
+    struct row *row;
+
+    (void)item;
+    if (!open)
+        return 0;
+    row = open->row;
+    if (exits->settings.handled && open->handled_end != TIME_UNKNOWN)
+        end = open->handled_end;
+    else
+        add_time(open, end, open->state == EXIT_RUNS);
+    duration = (int64_t)((uint64_t)end - (uint64_t)span_begin(span));
+    put_back(exits, open);
+    if (duration < exits->analysis.settings.longer)
+        return 0;
+    states = get_states(exits, row);
+    if (!states)
+        return -ENOMEM;
+    for (unsigned i = 0; i < EXIT_STATES; i++)
+        states[i] += open->times[i];
+    if (exits->rows.slowest_max > 0)
+        keep_slow(exits, span, row, end);
+    if (exits->analysis.put_span) {
+        int r = put_span(exits, span, row, end);
+
+        if (r < 0)
+            return r;
+    }
+    return row_count(&exits->rows, row, span_begin(span), duration, span->error_ns);
+}
+
+static void incomplete(void *arg, const struct span *span, enum span_fate fate)
+{
+    (void)fate;
+    if (span->tag != 0)
+        put_back(arg, (struct open_exit *)(uintptr_t)span->tag);
+}
+
+static const struct spans_ops span_ops = {
+    .begin = begin, .complete = complete, .incomplete = incomplete};
+
+/* ---- events between the ends ---- */
+
+/* The exit that is open at the place of ITEM; NULL: none is, or it is not counted. */
+static struct open_exit *find_open(struct exits *exits, enum exit_tracer tracer,
+                                   const struct item *item)
+{
+    uint64_t *tag = spans_open_tag(&exits->spans, tracer, item);
+
+    return tag ? (struct open_exit *)(uintptr_t)*tag : NULL;
+}
+
+static int put_handler(struct exits *exits, const struct exit_class *class, const struct item *item)
+{
+    struct open_exit *open = find_open(exits, class->tracer, item);
+    uint64_t numbers[ROW_KEYS];
+    unsigned rank;
+    uint64_t detail;
+    struct row *row;
+
+    if (!open || !exit_has_detail(class, item))
+        return 0;
+    detail = exit_detail_number(class, item, &rank);
+    if (rank <= open->rank)
+        return 0;
+    memcpy(numbers, open->row->numbers, sizeof numbers);
+    numbers[KEY_DETAIL] = detail;
+    row = rows_find(&exits->rows, numbers);
+    if (unlikely(!row))
+        row = add_row(exits, class, item, NULL, open->row, numbers);
+    if (unlikely(!row))
+        return -ENOMEM;
+    open->rank = rank;
+    open->row = row;
+    return 0;
+}
+
+/* The place of ITEM turned from FROM (EXIT_STATE_UNKNOWN: any) to TO. */
+static void change_state(struct exits *exits, enum exit_tracer tracer, const struct item *item,
+                         enum exit_state from, enum exit_state to)
+{
+    struct open_exit *open = find_open(exits, tracer, item);
+    enum exit_state before;
+
+    if (!open || open->state == to ||
+        (exits->settings.handled && open->handled_end != TIME_UNKNOWN))
+        return;
+    before = open->state;
+    add_time(open, item->time, from == EXIT_STATE_UNKNOWN || from == before);
+    open->state = to;
+    /* The end of the first sleep, or the first preemption. */
+    if (open->handled_end == TIME_UNKNOWN && (from != EXIT_RUNS || to == EXIT_WAITS) &&
+        to != EXIT_SLEEPS)
+        open->handled_end = item->time;
+}
+
+static int put_state(struct exits *exits, const struct exit_class *class, const struct item *item)
+{
+    struct item copy = *item;
+
+    if (!map_get(&exits->state_sources, (uintptr_t)item->origin) &&
+        map_put(&exits->state_sources, (uintptr_t)item->origin, exits) < 0)
+        return -ENOMEM;
+    if (class->tracer == EXITS_OF_XEN) {
+        copy.vcpu = (int32_t)(item_value(item, (unsigned)class->domain).u << 16 |
+                              item_value(item, (unsigned)class->vcpu).u);
+        change_state(exits, EXITS_OF_XEN, &copy, class->from, class->to);
+        return 0;
+    }
+    if (class->pid >= 0) {
+        copy.pid = (int32_t)item_value(item, (unsigned)class->pid).u;
+        if (copy.pid == 0)
+            return 0;
+        /* Of a thread that runs or is runnable, a wake-up changes nothing. */
+        {
+            struct open_exit *open = find_open(exits, EXITS_OF_KVM, &copy);
+
+            if (open && open->state == EXIT_SLEEPS)
+                change_state(exits, EXITS_OF_KVM, &copy, EXIT_SLEEPS, EXIT_WAITS);
+        }
+        return 0;
+    }
+    copy.pid = (int32_t)item_value(item, (unsigned)class->prev_pid).u;
+    if (copy.pid != 0) {
+        /* The lowest bits; those above are flags, such as preempted. */
+        uint64_t state = item_value(item, (unsigned)class->prev_state).u & 0xff;
+
+        change_state(exits, EXITS_OF_KVM, &copy, EXIT_RUNS, state == 0 ? EXIT_WAITS : EXIT_SLEEPS);
+    }
+    copy.pid = (int32_t)item_value(item, (unsigned)class->next_pid).u;
+    if (copy.pid != 0)
+        change_state(exits, EXITS_OF_KVM, &copy, EXIT_WAITS, EXIT_RUNS);
+    return 0;
+}
+
+/* ---- the sink ---- */
+
+static int put_items(struct exits *exits, const struct item *items, unsigned n)
+{
+    unsigned first = 0; /* that spans have not been given */
+    int r;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct item *item = &items[i];
+        const struct exit_class *class;
+        bool is_between;
+
+        if (unlikely(item->kind != ITEM_EVENT))
+            continue;
+        class = get_class(exits, item->class);
+        if (unlikely(!class))
+            return -ENOMEM;
+        if (class->role == EXIT_NOTHING || (class->role == EXIT_HANDLER && !exits->settings.detail))
+            continue;
+        if (class->role == EXIT_STEP && likely(!exit_is_unused(class, item)))
+            continue;
+        is_between = class->role != EXIT_STEP;
+        r = spans_put(&exits->spans, items + first, i - first);
+        if (r >= 0 && is_between)
+            r = class->role == EXIT_STATE ? put_state(exits, class, item)
+                                          : put_handler(exits, class, item);
+        if (r < 0)
+            return r;
+        first = i + (class->role == EXIT_STEP);
+    }
+    return spans_put(&exits->spans, items + first, n - first);
+}
+
+static int put(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct exits *exits = get_exits(container_of(sink, struct analysis, sink));
+    int r;
+
+    if (unlikely(exits->rows.periods_begin == TIME_UNKNOWN) && n > 0)
+        exits->rows.periods_begin = items[0].time;
+    r = put_items(exits, items, n);
+    if (r == -ERANGE)
+        return error_set(&sink->error, r, NULL,
+                         "the trace has more than %d periods; give a longer --every",
+                         ROW_PERIODS_MAX);
+    return r < 0 ? r : sink->error.code;
+}
+
+static int finish(struct sink *sink)
+{
+    spans_finish(&get_exits(container_of(sink, struct analysis, sink))->spans);
+    return 0;
+}
+
+/* ---- the result ---- */
+
+static void add_columns(struct analysis *analysis, struct result *result)
+{
+    static const struct {
+        const char *name, *title;
+    } states[EXIT_STATES] = {[EXIT_RUNS] = {"run", "RUN"},
+                             [EXIT_WAITS] = {"wait", "WAIT"},
+                             [EXIT_SLEEPS] = {"sleep", "SLEEP"},
+                             [EXIT_STATE_UNKNOWN] = {"unknown", NULL}};
+    const struct grouping *grouping = &analysis->settings.grouping;
+    struct exits *exits = get_exits(analysis);
+
+    result_add_key(result, "reason", "REASON", false);
+    if (exits->settings.detail)
+        result_add_key(result, "detail", "DETAIL", false);
+    for (unsigned i = 0; i < grouping->n; i++)
+        result_add_key(result, grouping->keys[i].name, grouping->keys[i].name,
+                       grouping_is_number(grouping, i));
+    result_add_duration_columns(result, &analysis->settings.percentiles, &exits->columns);
+    for (unsigned i = 0; i < EXIT_STATES; i++)
+        exits->state_columns[i] =
+            result_add_column(result, states[i].name, states[i].title, RESULT_DURATION);
+}
+
+static int add_slowest(const struct exits *exits, struct result *result)
+{
+    for (unsigned i = 0; i < exits->rows.n_slowest; i++) {
+        const struct slow_span *slow = &exits->rows.slowest[i];
+        const struct result_slow copy = {.begin = slow->begin,
+                                         .end = slow->end,
+                                         .error_ns = slow->error_ns,
+                                         .cpu = slow->cpu,
+                                         .pid = slow->pid,
+                                         .vcpu = slow->vcpu,
+                                         .origin = slow->origin,
+                                         .row = result->rows[slow->row->number]};
+
+        if (result_add_slow(result, &copy) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int add_notes(const struct exits *exits, struct result *result)
+{
+    uint64_t unkeyed = 0;
+    int r = 0;
+
+    for (unsigned i = 0; i < exits->spans.n_kinds; i++)
+        if (exits->spans.kinds[i]->rule_number == EXITS_OF_XEN)
+            unkeyed += exits->spans.kinds[i]->fates[SPAN_UNKEYED];
+    if (unkeyed > 0)
+        r = result_add_note(result, "which vCPU leaves its guest is known from events of class "
+                                    "sched; record them, too");
+    if (r == 0 && exits->n_exits[EXITS_OF_QEMU] > 0 && exits->n_exits[EXITS_OF_KVM] == 0)
+        r = result_add_note(result, "QEMU sees only the exits that KVM leaves to it; to see all, "
+                                    "record the host's kernel: strata record --host --for exits");
+    return r;
+}
+
+static int add_rows(struct analysis *analysis, struct result *result)
+{
+    struct exits *exits = get_exits(analysis);
+    unsigned n = 0;
+    int r = result_add_duration_rows(result, &exits->columns, &exits->rows);
+
+    if (r == 0)
+        r = add_slowest(exits, result);
+    if (r == 0)
+        r = add_notes(exits, result);
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < exits->rows.n; i++) {
+        const struct row *row = exits->rows.rows[i];
+
+        /* What turned out to be another row when the next event came. */
+        if (row->n == 0)
+            continue;
+        if (row->number < exits->n_states && map_get(&exits->state_sources, (uintptr_t)row->origin))
+            for (unsigned j = 0; j < EXIT_STATES; j++)
+                result_set_number(result->rows[i], exits->state_columns[j],
+                                  (int64_t)exits->states[row->number][j]);
+        result->rows[n++] = result->rows[i];
+    }
+    result->n_rows = n;
+    for (unsigned i = 0; i < exits->spans.n_kinds; i++)
+        for (unsigned fate = 0; fate < SPAN_FATES; fate++)
+            result->unpaired[fate] += exits->spans.kinds[i]->fates[fate];
+    result->unpaired[SPAN_COMPLETE] = 0;
+    return 0;
+}
+
+int exits_init(struct exits *exits, const struct analysis_settings *settings,
+               const struct exits_settings *exits_settings, const struct catalogue *catalogue)
+{
+    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct analysis_ops ops = {
+        .name = "exits", .add_columns = add_columns, .add_rows = add_rows};
+    int r;
+
+    *exits = (struct exits){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings},
+                            .settings = *exits_settings};
+    if (n_own_keys(exits) + settings->grouping.n > ROW_KEYS)
+        return -EINVAL;
+    r = rows_init(&exits->rows, n_own_keys(exits) + settings->grouping.n, settings->slowest,
+                  settings->every);
+    if (r < 0)
+        return r;
+    return spans_init(&exits->spans, catalogue, exit_rules, EXIT_TRACERS, &span_ops, exits);
+}
+
+void exits_done(struct exits *exits)
+{
+    map_done(&exits->state_sources);
+    free(exits->states);
+    free(exits->classes);
+    spans_done(&exits->spans);
+    rows_done(&exits->rows);
+    arena_done(&exits->arena);
+}

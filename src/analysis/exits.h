@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* VM exits: how often vCPUs leave their guest, why, and how long until they enter it again. Of Xen (vmexit, vmentry), of
+ * KVM (kvm_exit, kvm_entry), and of QEMU with KVM (kvm_run_exit, and the next ioctl KVM_RUN).
+ *
+ * Rows are by reason; with `detail`, also by what the guest asked for: a port, an address, an MSR, a CPUID leaf, a
+ * hypercall. The time of an exit is from the exit to the entry; with `handled`, to the earliest of the entry, of the
+ * vCPU's first preemption, and of the end of its first sleep.
+ *
+ * A vCPU's thread (on Xen: the vCPU) runs when it leaves the guest and when it enters it. What it does between is known
+ * from scheduler events of the same source: it runs, waits for a CPU, or sleeps. It is unknown in an exit whose
+ * events do not follow from one another, since the last one that did; and in all exits of a source without them. */
+
+#include "analysis/analysis.h"
+#include "analysis/exit_events.h"
+#include "analysis/result_rows.h"
+#include "analysis/rows.h"
+#include "analysis/spans.h"
+
+struct exits_settings {
+    bool detail;  /* rows also by what was asked for */
+    bool handled; /* the time until the exit was handled, instead of until the entry */
+    bool no_idle; /* without exits of idle guests */
+};
+
+struct open_exit;
+
+struct exits {
+    struct analysis analysis; /* first */
+    struct exits_settings settings;
+    struct spans spans;
+    struct rows rows;
+    struct arena arena;
+    struct open_exit *free;
+    struct exit_class **classes; /* by class->index; NULL: not looked at yet */
+    unsigned n_classes;
+    uint64_t (*states)[EXIT_STATES]; /* of each row: ticks in each state */
+    unsigned n_states;
+    struct map state_sources;       /* by origin: those that have scheduler events */
+    uint64_t n_exits[EXIT_TRACERS]; /* that began */
+    struct duration_columns columns;
+    unsigned state_columns[EXIT_STATES];
+};
+
+/* CATALOGUE, and the strings of SETTINGS, outlive EXITS. -EINVAL: more keys than rows have; -ENOMEM. */
+int exits_init(struct exits *exits, const struct analysis_settings *settings,
+               const struct exits_settings *exits_settings, const struct catalogue *catalogue);
+void exits_done(struct exits *exits);

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Makes a trace of Xen's readable for xenalyze: without records that it does not know and stops at, and exits of AMD
+processors with the number that they had before Xen 4.19.
+
+    for_xenalyze.py TRACE OUT
+"""
+import struct
+import sys
+
+CPU_CHANGE = 0x1F003
+EVENT = 0x0FFFFFFF
+
+
+def records(data):
+    at = 0
+    while at + 4 <= len(data):
+        (header,) = struct.unpack_from("<I", data, at)
+        size = 4 + 8 * (header >> 31) + 4 * (header >> 28 & 7)
+        yield header, data[at : at + size]
+        at += size
+
+
+def chunk(head, body):
+    """A record of the CPU whose buffer follows, with the bytes that are left of it."""
+    return head[:8] + struct.pack("<I", len(body)) + head[12:] + body
+
+
+def main():
+    with open(sys.argv[1], "rb") as file:
+        data = file.read()
+    head, body = b"", []
+    with open(sys.argv[2], "wb") as out:
+        for header, record in records(data):
+            event = header & EVENT
+            if event == CPU_CHANGE:
+                if head:
+                    out.write(chunk(head, b"".join(body)))
+                head, body = record, []
+            elif event in (0x81003, 0x81103):
+                body.append(struct.pack("<I", header - 1) + record[4:])
+            elif not 0x84001 <= event <= 0x84011 and event != 0x800F123:
+                body.append(record)
+        out.write(chunk(head, b"".join(body)))
+
+
+main()
