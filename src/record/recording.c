@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/recording.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -21,6 +22,8 @@
 #define READY_TIMEOUT_NS (10 * NSEC_PER_SEC)
 /* The room on the disk is looked at no more often. */
 #define FREE_INTERVAL_NS (NSEC_PER_SEC / 4)
+/* What ppoll() itself takes, at most, and interrupts during it. */
+#define SLEEP_MARGIN_NS UINT64_C(100000)
 
 struct recording {
     struct recording_settings settings;
@@ -41,6 +44,8 @@ struct recording {
     struct recorder *starting; /* that is waited for */
     bool is_full;              /* the disk, as min_free has it */
     uint64_t wakeups;
+    int schedstat;     /* of this thread, where wake-ups are measured; -1 */
+    uint64_t woken_at; /* when it was woken up at the earliest; 0: not known */
 };
 
 /* ---- The directory ---- */
@@ -56,7 +61,7 @@ int recording_new(const struct recording_settings *settings, struct recording **
     recording->settings = *settings;
     recording->dir = RECORD_DIR_NONE;
     recording->registry_entry = REGISTRY_NONE;
-    recording->spare = -1;
+    recording->spare = recording->schedstat = -1;
     recording->time_up = UINT64_MAX;
     if (settings->dir)
         r = record_dir_open(settings->dir, &recording->dir, error);
@@ -103,6 +108,8 @@ void recording_free(struct recording *recording)
     reserve_give(&recording->spare);
     registry_remove(&recording->registry_entry);
     record_dir_close(&recording->dir, true); /* where anything was recorded, it is not empty */
+    if (recording->schedstat >= 0)
+        close(recording->schedstat);
     arena_done(&recording->arena);
     free(recording);
 }
@@ -331,6 +338,20 @@ static int collect_waits(struct recording *recording, uint64_t until)
     return wait->failed ? -ENOMEM : 0;
 }
 
+/* How long this thread waited for a CPU, ns, since it was started. False: not known. */
+static bool read_cpu_wait(const struct recording *recording, uint64_t *ret)
+{
+    char text[64], *end;
+    ssize_t n = pread(recording->schedstat, text, sizeof text - 1, 0);
+
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    (void)strtoull(text, &end, 10); /* time on a CPU */
+    *ret = strtoull(end, NULL, 10);
+    return true;
+}
+
 static void sleep_for(struct recorder_wait *wait)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -364,6 +385,21 @@ static void step(struct recording *recording, struct recorder *recorder, uint64_
         finish(recorder);
 }
 
+/* Sleeps, and notes when it was woken up: the thread then waited for a CPU before it ran. It was asleep if more time went by
+ * than that; what was ready before would not have let it. */
+static void sleep_measured(struct recording *recording)
+{
+    uint64_t before, after, began, now;
+    bool is_known = recording->schedstat >= 0 && read_cpu_wait(recording, &before);
+
+    began = clock_ns(CLOCK_MONOTONIC);
+    sleep_for(&recording->wait);
+    now = clock_ns(CLOCK_MONOTONIC);
+    if (is_known && read_cpu_wait(recording, &after) &&
+        now - began > after - before + SLEEP_MARGIN_NS)
+        recording->woken_at = now - (after - before) - SLEEP_MARGIN_NS;
+}
+
 /* Sleeps once, until UNTIL at most, and does what is due. -errno: it cannot go on. */
 static int iterate(struct recording *recording, uint64_t until)
 {
@@ -372,7 +408,7 @@ static int iterate(struct recording *recording, uint64_t until)
 
     if (r < 0)
         return r;
-    sleep_for(&recording->wait);
+    sleep_measured(recording);
     recording->wakeups++;
     now = clock_ns(CLOCK_MONOTONIC);
     if (recording->has_begun) /* a signal that comes before is for all, too */
@@ -558,6 +594,20 @@ struct recorder *const *recording_recorders(const struct recording *recording, u
 {
     *ret_n = recording->n;
     return recording->recorders;
+}
+
+bool recording_measure_wakeups(struct recording *recording)
+{
+    uint64_t unused;
+
+    if (recording->schedstat < 0)
+        recording->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    return recording->schedstat >= 0 && read_cpu_wait(recording, &unused);
+}
+
+uint64_t recording_woken_at(const struct recording *recording)
+{
+    return recording->woken_at;
 }
 
 uint64_t recording_wakeups(const struct recording *recording)

@@ -69,3 +69,8 @@ bool recording_is_full(const struct recording *recording);
 struct recorder *const *recording_recorders(const struct recording *recording, unsigned *ret_n);
 /* How often the loop has slept: an idle recording does so fewer than five times a second. */
 uint64_t recording_wakeups(const struct recording *recording);
+/* From now on the time at which the loop is woken up is measured. False: the kernel does not say how long a thread waited
+ * for a CPU. */
+bool recording_measure_wakeups(struct recording *recording);
+/* CLOCK_MONOTONIC, ns: until then, surely, no descriptor that the loop last slept for was ready. 0: not known. */
+uint64_t recording_woken_at(const struct recording *recording);

@@ -119,6 +119,14 @@ case=socket
 start -D log -device virtio-serial-pci
 begin -e qmp_enter_query_name,qmp_enter_human_monitor_command --guest ./socket
 "$strata" ctl trace monitor info chardev | grep -q '^strata-agent: ' || fail "no port is there"
+# While nothing happens it sleeps. A look at the log each millisecond would be 5000.
+wakeups() {
+    cat /proc/$pid/task/*/status | awk '/^voluntary/ { n += $2 } END { print n }'
+}
+before=$(wakeups)
+sleep 5
+after=$(wakeups)
+[ $((after - before)) -lt 500 ] || fail "it woke up $((after - before)) times in 5 seconds"
 ask 3
 end
 grep -q 'has no times, .* taken, within 2 ms' told && ! grep -q 'more than is said' told || fail "$(cat told)"

@@ -208,7 +208,9 @@ int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct error *error)
 /* What came since the FIFO was empty, was written since then. */
 static void put_stamped(struct qemu_log_pipe *log, const char *p, const char *end)
 {
-    uint64_t now = clock_ns(CLOCK_MONOTONIC), waited = (now - log->empty_at) / 2;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    uint64_t empty = MAX(log->empty_at, log->is_idle ? log->woken_at : 0);
+    uint64_t waited = (now - empty) / 2;
     uint64_t real = clock_ns(CLOCK_REALTIME) - waited;
     char stamp[STAMP_MAX];
     size_t n = 0;
@@ -265,7 +267,7 @@ void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep)
                  : taken > log->room / 8 ? SLEEP_MIN
                  : taken > 0             ? 2 * SLEEP_MIN
                                          : UINT64_MAX;
-    if (log->stamps)
+    if (log->stamps && !(log->is_idle && log->is_waited_for))
         *ret_sleep = MIN(*ret_sleep, STAMP_SLEEP);
 }
 

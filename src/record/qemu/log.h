@@ -32,8 +32,12 @@ struct qemu_log_pipe {
     size_t head_len;
     /* Lines that come without times get those at which they are taken. */
     bool stamps;
-    bool stamp_torn;      /* the line under way has its time */
-    uint64_t empty_at;    /* ns of CLOCK_MONOTONIC: when nothing was left to be taken */
+    bool stamp_torn; /* the line under way has its time */
+    /* For the caller to set: whether it sleeps until there is something to be read … */
+    bool is_waited_for;
+    uint64_t
+        woken_at; /* … and until when, surely, there was nothing while `is_idle`, ns of CLOCK_MONOTONIC */
+    uint64_t empty_at;    /* the same clock: when nothing was left to be taken */
     uint64_t stamp_worst; /* by how much one of the times may be wrong at most */
     uint64_t stamps_late; /* how many by more than VMM_LOG_STAMP_ERROR */
     char *stamped;        /* a chunk with its times */

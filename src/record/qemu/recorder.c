@@ -57,6 +57,7 @@ uint64_t qemu_read(struct qemu_recorder *self, uint64_t now)
     uint64_t next = watch_simple(self, now), sleep;
 
     if (self->log.fifo >= 0) {
+        self->log.woken_at = recording_woken_at(self->recorder.recording);
         qemu_log_pipe_take(&self->log, &sleep);
         if (sleep != UINT64_MAX)
             next = MIN(next, now + sleep);

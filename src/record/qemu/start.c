@@ -153,6 +153,8 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
                                copy, rest, self->settings.passes, &self->log, error);
     if (r >= 0 && self->settings.running && !self->settings.running->has_times)
         r = qemu_log_pipe_stamp(&self->log, error);
+    if (r >= 0 && self->log.stamps)
+        self->log.is_waited_for = recording_measure_wakeups(self->recorder.recording);
     if (r >= 0)
         r = qemu_clock_open(pairs, self->log.stamps ? VMM_LOG_STAMP_ERROR : 0, &self->clock, error);
     return r;

@@ -155,12 +155,44 @@ static void test_no_room(void **state)
     close_log(&place);
 }
 
+/* Lines without times that came after a long silence: the time at which the reader was woken up bounds theirs, where nothing
+ * was left when it began to wait; where it did not wait for them, nothing does. */
+static void stamps_after_silence(void **state)
+{
+    struct place place;
+    uint64_t sleep;
+
+    (void)state;
+    open_log(&place, 0, false);
+    assert_int_equal(qemu_log_pipe_stamp(&place.log, NULL), 0);
+    place.log.is_waited_for = true;
+    qemu_log_pipe_take(&place.log, &sleep);
+    assert_true(place.log.is_idle);
+    assert_int_equal(sleep, UINT64_MAX);
+    /* 1000 seconds ago it was empty, and woken up just now. */
+    place.log.empty_at -= UINT64_C(1000000000000);
+    place.log.woken_at = place.log.empty_at + UINT64_C(1000000000000);
+    say(&place, "a line\n", 7);
+    assert_in_range(place.log.stamp_worst, 0, UINT64_C(400000000000));
+    assert_false(place.log.is_idle);
+    /* While lines come, it is looked at often: woken up by something else, it tells nothing. */
+    qemu_log_pipe_take(&place.log, &sleep);
+    say(&place, "more\n", 5);
+    place.log.empty_at -= UINT64_C(1000000000000);
+    assert_false(place.log.is_idle);
+    place.log.woken_at += UINT64_C(1000000000);
+    say(&place, "late\n", 5);
+    assert_in_range(place.log.stamp_worst, UINT64_C(500000000000), UINT64_MAX);
+    assert_true(place.log.stamps_late >= 1);
+    close(place.in);
+    close_log(&place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(stamps_after_silence), cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_escapes),         cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_no_room),
     };
 
