@@ -138,8 +138,11 @@ int record_attached(const struct record_options *options, int n, char **operands
         return record_vm_attached(options, 0, operands[0]);
     if (is_qemu)
         return record_vm_attached(options, (pid_t)drain_stats_pid(operands[0]), NULL);
-    if (record_guests_are_given(&options->guests))
-        return cli_usage_error("record", "--attach to a program excludes --guest");
+    if (record_guests_are_given(&options->guests) || options->guest || options->host)
+        return cli_usage_error("record",
+                               "--attach to a program excludes %s; record that into another "
+                               "directory at the same time, and join both by 'strata merge'",
+                               options->host ? "--host" : "--guest");
     if (!options->output)
         return cli_usage_error("record", "--output=DIR is required");
     path = find(operands[0]);
