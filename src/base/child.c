@@ -118,49 +118,68 @@ void child_adopt_orphans(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-static bool is_running(pid_t pid)
+/* Whether proc/ does not have what was asked for: the thread, or the process, is gone, or the kernel does not list
+ * children. */
+static bool is_gone(int r)
 {
-    uint64_t start;
-    char state;
-
-    return proc_stat(pid, &start, &state) >= 0 && state != 'Z' && state != 'X';
+    return r == -ENOENT || r == -ESRCH;
 }
 
-/* Those of thread TASK. */
-static unsigned list_of_thread(const char *task, pid_t *ret, unsigned max)
+/* Adds those of thread TASK. -errno: they cannot be read now. */
+static int list_of_thread(const char *task, pid_t *ret, unsigned max, unsigned *n)
 {
     char path[64], text[4096];
-    unsigned n = 0;
+    int r;
 
     snprintf(path, sizeof path, "/proc/self/task/%.20s/children", task);
-    if (proc_text(path, text, sizeof text) < 0)
-        return 0;
-    for (char *at = text, *end; n < max; at = end) {
+    r = proc_text(path, text, sizeof text);
+    if (r < 0)
+        return is_gone(r) ? 0 : r;
+    for (char *at = text, *end; *n < max; at = end) {
         pid_t pid = (pid_t)strtol(at, &end, 10);
+        uint64_t start;
+        char state;
 
         if (end == at)
             break;
-        if (is_running(pid))
-            ret[n++] = pid;
+        r = proc_stat(pid, &start, &state);
+        if (r < 0 && !is_gone(r))
+            return r;
+        if (r >= 0 && state != 'Z' && state != 'X')
+            ret[(*n)++] = pid;
     }
-    return n;
+    return 0;
+}
+
+/* -errno: there may be children, but they cannot be listed now. */
+static int list(pid_t *ret, unsigned max, unsigned *ret_n)
+{
+    _cleanup_(closedirp) DIR *dir = opendir("/proc/self/task");
+    const struct dirent *entry;
+    int r = 0;
+
+    *ret_n = 0;
+    if (!dir && errno != ENOENT)
+        return -errno;
+    while (r >= 0 && dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            r = list_of_thread(entry->d_name, ret, max, ret_n);
+    return r;
 }
 
 unsigned child_list(pid_t *ret, unsigned max)
 {
-    _cleanup_(closedirp) DIR *dir = opendir("/proc/self/task");
-    const struct dirent *entry;
-    unsigned n = 0;
+    unsigned n;
 
-    while (dir && (entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
-            n += list_of_thread(entry->d_name, ret + n, max - n);
+    (void)list(ret, max, &n);
     return n;
 }
 
-void children_list(struct children *ret)
+int children_list(struct children *ret, struct error *error)
 {
-    ret->n = child_list(ret->pids, CHILDREN_MAX);
+    int r = list(ret->pids, CHILDREN_MAX, &ret->n);
+
+    return r < 0 ? error_set(error, r, "/proc/self/task", "%s", strerror(-r)) : 0;
 }
 
 unsigned children_count_orphans(const struct children *before, const struct child *child)

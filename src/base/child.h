@@ -48,7 +48,8 @@ struct children {
     pid_t pids[CHILDREN_MAX];
     unsigned n;
 };
-void children_list(struct children *ret);
+/* -errno with ERROR: without them, children that were there before would count as orphans. */
+int children_list(struct children *ret, struct error *error);
 /* Counts our children that are neither in BEFORE nor CHILD: what a child left running when it ended,
  * after child_adopt_orphans(). */
 unsigned children_count_orphans(const struct children *before, const struct child *child);

@@ -181,7 +181,7 @@ static int add_buffers(struct record_run *run, const char *name, unsigned n)
     struct record_item added = {.sum_up = sum_up, .free = free_item};
     struct item *item = calloc(1, sizeof *item);
     struct error error = {0};
-    int status;
+    int status, r;
 
     if (!item || xen_event_mask_init(&item->choice) < 0) {
         free(item);
@@ -191,10 +191,11 @@ static int add_buffers(struct record_run *run, const char *name, unsigned n)
     if (n > 0)
         snprintf(item->name, sizeof item->name, "percpu-%u", n + 1);
     added.userdata = item;
-    if (choose(&options->buffers, &options->events, name ? &none : &options->needs.xen,
-               &item->choice, &error) < 0) {
+    r = choose(&options->buffers, &options->events, name ? &none : &options->needs.xen,
+               &item->choice, &error);
+    if (r < 0) {
         cli_print_error(&error);
-        status = EXIT_USAGE;
+        status = r == -ENOMEM ? EXIT_FAILURE : EXIT_USAGE;
     } else {
         status = open_buffers(run, name, item, &added.recorder);
     }

@@ -7,33 +7,16 @@ commands.py INJECTOR BIN DATA READ_ALL [--long] [--case=GLOB] [--kind=NAME]    -
 A point is a stack that such a call is made with. With --long, all points are tried. Without, those of which no other
 case has the site, which is the innermost part of the stack, and AGAIN of the others."""
 
-import argparse
-import errno
-import fnmatch
 import os
 import re
 import struct
 import subprocess
 import sys
-import tempfile
 
+import sweep
+from sweep import HERE, KINDS, faults
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "lib"))
-import faults  # noqa: E402
-
-# What fails, with which error, and what the program must then say. "Short" transfers must not matter at all.
-SWEEPS = {
-    "alloc": (("alloc",), errno.ENOMEM, {}, "out of memory|Cannot allocate memory"),
-    "map": (("map",), errno.ENOMEM, {}, "out of memory|Cannot allocate memory"),
-    "write": (("write",), errno.ENOSPC, {}, "No space left on device"),
-    "full": (("write", "make"), errno.ENOSPC, {"persistent": True}, "No space left on device"),
-    "short-write": (("write",), 0, {"short": True}, None),
-    "make": (("make",), errno.EDQUOT, {}, "Disk quota exceeded"),
-    "open": (("open",), errno.EMFILE, {}, "Too many open files"),
-    "read": (("read",), errno.EIO, {}, "Input/output error"),
-    "short-read": (("read",), 0, {"short": True}, None),
-}
+NAMES = ("alloc", "map", "write", "full", "short-write", "make", "open", "read", "short-read")
 # How many points are tried in each case and sweep of those whose site another case has tried.
 AGAIN = 2
 
@@ -168,12 +151,10 @@ def cases(strata, read_all):
     yield case("read-pipe", "-", stdin="v7.dat", tool=read_all)
 
 
-class Sweep:
-    def __init__(self, injector, long):
-        self.injector, self.long = injector, long
-        self.runs = self.excused = self.missed = 0
-        self.sites = set()
-        self.failures = []
+class Sweep(sweep.Sweep):
+    def __init__(self, options, directory):
+        super().__init__(options, directory, NAMES)
+        self.read_all, self.data, self.long = options.read_all, options.data, options.long
 
     def judge(self, case, name, plain, run, unsteady):
         """What is wrong with RUN, or nothing."""
@@ -184,9 +165,9 @@ class Sweep:
         if self.injector.state.fired == 0:
             return ""
         if run.status == plain.status:
-            return self.judge_same(case, plain, run, unsteady, SWEEPS[name][3])
+            return self.judge_same(case, plain, run, unsteady, KINDS[name][3])
         said = run.err.decode(errors="replace")
-        wanted = SWEEPS[name][3]
+        wanted = KINDS[name][3]
         if wanted is None:
             return f"a short transfer matters: exit status {run.status}: {said}"
         if run.status != 1:
@@ -222,11 +203,6 @@ class Sweep:
         changed = [p for p in run.files["out"] if p not in unsteady and run.files["out"][p] != plain.files["out"][p]]
         return f"exit status 0, but these are others: {changed}" if changed else ""
 
-    def is_below(self, functions):
-        """Whether one of FUNCTIONS, by the beginnings of their names, made the call that failed."""
-        lines = faults.source_lines(self.injector.stack(), None)
-        return any(line.startswith(name) for line in lines for name in functions)
-
     def is_excused(self):
         excused = self.is_below(NOT_REPORTED)
         self.excused += excused
@@ -242,75 +218,44 @@ class Sweep:
         return f"left {left}" if left else ""
 
     def sweep(self, case, name, points, plain, unsteady):
-        kinds, error, options, _ = SWEEPS[name]
-        points = [point for point in points if point.kind in {faults.KINDS[kind] for kind in kinds}]
+        kinds, error, options, _ = KINDS[name]
+        points = self.points_of(name, points)
         tried = points if self.long else self.choose(name, points)
         for point in tried:
             run = self.injector.run(case, kinds, point.first, error, **options)
-            self.runs += 1
-            self.missed += self.injector.state.fired == 0
+            self.count()
             what = self.judge(case, name, plain, run, unsteady)
             if what and not self.is_excused():
-                lines = "\n    ".join(faults.source_lines(self.injector.stack()))
-                self.failures.append((case.name, name, point.first, what))
-                print(f"FAILED: {case.name}: {name} {point.first}: {what}\n    {lines}", flush=True)
+                self.fail(case.name, f"{name} {point.first}", what)
         return len(tried), len(points)
 
     def choose(self, name, points):
         """Those of POINTS at whose site nothing has failed yet, and a few of the others."""
         chosen = []
         for point in points:
-            if (name, point.site) not in self.sites:
-                self.sites.add((name, point.site))
+            if self.is_new(name, point.site):
                 chosen.append(point)
         again = [point for point in points if point not in chosen]
         return sorted(chosen + faults.spread(again, AGAIN), key=lambda point: point.first)
 
-    def case(self, case, names):
+    def case(self, case):
         plain = self.injector.run(case, (), points=True)
         points = self.injector.points()
         again = self.injector.run(case, ())
         if plain.status != case.status or again.status != case.status:
-            self.failures.append((case.name, "plain", 0, f"exit status {plain.status}"))
-            print(f"FAILED: {case.name} ends with {plain.status}: {plain.err.decode(errors='replace')}")
+            self.fail(case.name, "by itself", f"exit status {plain.status}: {plain.err.decode(errors='replace')}")
             return
         unsteady = {p for p in plain.files["out"] if plain.files["out"][p] != again.files["out"].get(p)}
-        tried = ["%s %d/%d" % (name, *self.sweep(case, name, points, plain, unsteady)) for name in names]
+        tried = ["%s %d/%d" % (name, *self.sweep(case, name, points, plain, unsteady)) for name in self.names]
         print(f"{case.name}: {', '.join(tried)}", flush=True)
 
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("injector")
-    parser.add_argument("bin")
-    parser.add_argument("data")
-    parser.add_argument("read_all")
-    parser.add_argument("--long", action="store_true")
-    parser.add_argument("--case", default="*")
-    parser.add_argument("--kind", default="*")
-    options = parser.parse_args()
-    names = [name for name in SWEEPS if fnmatch.fnmatch(name, options.kind)]
-    strata = os.path.abspath(os.path.join(options.bin, "strata"))
-    read_all = os.path.abspath(options.read_all)
-    injector_path, data = os.path.abspath(options.injector), os.path.abspath(options.data)
-    long = options.long or os.environ.get("STRATA_TEST_LONG") == "1"
-    for name in list(os.environ):
-        if name.startswith("STRATA_"):
-            del os.environ[name]
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)
-        os.mkdir("run")
-        os.environ["XDG_RUNTIME_DIR"] = os.path.join(directory, "run")
-        make_inputs(data, strata)
-        sweep = Sweep(faults.Injector(injector_path, directory), long)
-        for case in cases(strata, read_all):
-            if fnmatch.fnmatch(case.name, options.case):
-                sweep.case(case, names)
-        print(f"{sweep.runs} runs, {len(sweep.failures)} failures, {sweep.excused} excused, {sweep.missed} missed")
-        os.chdir("/")
-    # Where nothing failed, nothing was tried.
-    return 1 if sweep.failures or sweep.runs == 0 else 0
+    def all(self):
+        os.chdir(self.directory)
+        make_inputs(self.data, self.strata)
+        for case in cases(self.strata, self.read_all):
+            if self.is_chosen(case.name):
+                self.case(case)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(sweep.main(Sweep, "data", "read_all"))

@@ -1,68 +1,101 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`strata record -- PROGRAM` and `strata recover` with an allocation, a write, a file, a thread that fails, at each site.
+"""`strata record` and `strata recover` with an allocation, a write, a file, a thread that fails, at each site.
 
-recordings.py INJECTOR BIN LOSSES [--case=GLOB] [--kind=GLOB]
+recordings.py INJECTOR BIN LOSSES TOY [--case=GLOB] [--kind=GLOB]
 
-A recording that fails says why and ends with status 1, or 126 where the program could not be started. One that ends with status 0 has all events. Nothing stays in the runtime directory."""
+LOSSES is tests/runtime/losses.c, TOY examples/toy-hypervisor. A recording that fails says why and ends with status 1, or
+126 where the program could not be started. One that ends with status 0 has all events. Nothing stays in the runtime
+directory, in the kernel, or in buffers."""
 
-import argparse
-import errno
 import fnmatch
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "..", "lib"))
-import faults  # noqa: E402
+from sweep import KINDS, SiteSweep, main
 
+NAMES = ("alloc", "map", "write", "full", "short-write", "make", "open", "read", "thread")
 EVENTS = 1500  # that the program emits
-NO_MEMORY = "out of memory|Cannot allocate memory"
-SWEEPS = {
-    "alloc": (("alloc",), errno.ENOMEM, {}, NO_MEMORY),
-    "map": (("map",), errno.ENOMEM, {}, NO_MEMORY),
-    "write": (("write",), errno.ENOSPC, {}, "No space left on device"),
-    "full": (("write", "make"), errno.ENOSPC, {"persistent": True}, "No space left on device"),
-    "short-write": (("write",), 0, {"short": True}, None),
-    "make": (("make",), errno.EDQUOT, {}, "Disk quota exceeded"),
-    "open": (("open",), errno.EMFILE, {}, "Too many open files"),
-    "read": (("read",), errno.EIO, {}, "Input/output error"),
-    "thread": (("thread",), errno.EAGAIN, {}, "Resource temporarily unavailable"),
-}
+INSTANCES = "/sys/kernel/tracing/instances"
+TOY_EXITS = 200
+BUFFER = f"strata-test-faults-{os.getpid()}"
+TIMEOUT_S = 60
 
 
-class Sweep:
-    def __init__(self, injector, directory, options):
-        self.injector, self.directory = injector, directory
-        self.strata = os.path.abspath(os.path.join(options.bin, "strata"))
-        self.program = os.path.abspath(options.losses)
-        self.runs = self.missed = 0
-        self.failures = []
-        self.sites = set()
+class Sweep(SiteSweep):
+    def __init__(self, options, directory):
+        super().__init__(options, directory, NAMES)
+        self.program, self.toy = options.losses, options.toy
+        self.toy_process = None
+        self.abandoned_before = set()
 
-    def strata_run(self, arguments, env=None, timeout=60):
+    def strata_run(self, arguments, env=None):
         return subprocess.run([self.strata, *arguments], cwd=self.directory, env=env, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, errors="replace", check=False, timeout=timeout)
+                              capture_output=True, text=True, errors="replace", check=False, timeout=TIMEOUT_S)
 
-    def prepare(self, name):
+    def prepare(self, case):
         """Removes what the run before left; returns the arguments of the command."""
-        for path in ("out", "rings"):
+        for path in ("out", "rings", "run"):
             shutil.rmtree(os.path.join(self.directory, path), ignore_errors=True)
+        os.mkdir(os.path.join(self.directory, "run"))
         if os.path.exists(os.path.join(self.directory, "counts")):
             os.remove(os.path.join(self.directory, "counts"))
         program = ["--", self.program, "-n", str(EVENTS // 3), "-T", "2", "counts"]
-        if name == "record":
+        if case == "record":
             return ["record", "-o", "out", *program]
-        if name == "record-limit":
+        if case == "record-limit":
             return ["record", "-o", "out", "--max-size=1M", *program]
+        if case == "host":
+            self.abandoned_before = self.abandoned()
+            return ["record", "-o", "out", "--host=sched:sched_process_exec,sched:sched_process_exit", *program]
+        if case == "percpu":
+            self.start_toy()
+            return ["record", "-o", "out", "--percpu", BUFFER]
         os.mkdir(os.path.join(self.directory, "rings"))
         env = dict(os.environ, STRATA_TRACE=f"*,rings={self.directory}/rings,writer=none")
         subprocess.run(program[1:-1] + ["-e", "kill", "counts"], cwd=self.directory, env=env, check=False)
         return ["recover", "-o", "out", os.path.join(self.directory, "rings", os.listdir(self.directory + "/rings")[0])]
+
+    def leaves_out(self, case, name):
+        # What the confined process that parses a kernel's data cannot write, it cannot name either.
+        return case == "host" and name in ("write", "full", "short-write")
+
+    # ---- The program with per-CPU buffers, which waits for its recorder ----
+
+    def start_toy(self):
+        self.toy_process = subprocess.Popen([self.toy, "-wait", "-exits", str(TOY_EXITS), "-buffer", BUFFER],
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        if not self.toy_process.stdout.readline():
+            raise RuntimeError("the program with buffers does not start")
+
+    def end_toy(self):
+        """Whether its buffers are as they were before the recording."""
+        if not self.toy_process:
+            return True
+        is_off = True
+        # It removes them at its end.
+        if os.path.exists(f"/dev/shm/{BUFFER}"):
+            with open(f"/dev/shm/{BUFFER}", "rb") as file:
+                file.seek(128)
+                is_off = file.read(4) == bytes(4)
+        self.toy_process.kill()
+        self.toy_process.wait()
+        self.toy_process.stdout.close()
+        self.toy_process = None
+        if os.path.exists(f"/dev/shm/{BUFFER}"):
+            os.remove(f"/dev/shm/{BUFFER}")
+        return is_off
+
+    @staticmethod
+    def abandoned():
+        """The instances of tracefs whose agents are dead."""
+        names = fnmatch.filter(os.listdir(INSTANCES), "strata-agent-*")
+        return {name for name in names if not os.path.exists(f"/proc/{name.split('-')[2]}")}
+
+    # ---- What came of it ----
 
     def events(self):
         """How many events the trace directory has, or why it cannot be read."""
@@ -82,35 +115,47 @@ class Sweep:
                 events += self.strata_run(["report", into]).stdout.count("losses_event")
         return events
 
-    def judge(self, name, kind, done):
-        wanted = SWEEPS[kind][3]
+    def judge_success(self, case, done):
+        if case == "percpu":
+            return "" if self.strata_run(["report", "out"]).returncode == 0 else "the trace cannot be read"
+        events = self.events()
+        lost = sum(int(n) for n in re.findall(r"(\d+)(?: events)? (?:were |are )?lost", done.stderr))
+        kept = self.recovered(re.findall(r"its rings stay in (\S+)", done.stderr))
+        if not isinstance(events, int) or events + lost + kept < EVENTS:
+            return f"exit status 0, but {events} events: {done.stderr}"
+        return ""
+
+    def judge(self, case, name, done):
+        wanted = KINDS[name][3] if name else None
+        if name in ("write", "full"):
+            wanted += "|the disk is full"
         if done.returncode < 0:
             return f"ended by signal {-done.returncode}"
         left = fnmatch.filter(os.listdir(os.path.join(self.directory, "run")), "strata-record-*")
         # What cannot be removed stays for the next recorder.
-        if left and not self.is_below("empty"):
+        if left and not self.is_below(["empty "]):
             return f"left in the runtime directory: {left}"
-        events = self.events()
-        lost = sum(int(n) for n in re.findall(r"(\d+)(?: events)? (?:were |are )?lost", done.stderr))
+        left = sorted(self.abandoned() - self.abandoned_before) if case == "host" else []
+        if left:
+            return f"left in the kernel: {left}"
         if done.returncode == 0:
-            kept = self.recovered(re.findall(r"its rings stay in (\S+)", done.stderr))
-            if not isinstance(events, int) or events + lost + kept < EVENTS:
-                return f"exit status 0, but {events} events: {done.stderr}"
-            return ""
+            return self.judge_success(case, done)
         if wanted is None:
             return f"a short transfer matters: {done.stderr}"
         # 126: the program could not be started.
         if done.returncode not in (1, 126):
             return f"exit status {done.returncode}: {done.stderr}"
+        if case == "host":
+            wanted += "|the process that parses its data exited unexpectedly"
+        # The C library has no memory for a thread.
+        if self.is_below(["allocate_stack"]):
+            wanted += "|Resource temporarily unavailable"
         if not re.search(wanted, done.stderr):
             return f"says {done.stderr!r}"
         return ""
 
-    def is_below(self, function):
-        return any(line.startswith(function + " ") for line in faults.source_lines(self.injector.stack(), None))
-
-    def run(self, name, kind, **armed):
-        arguments = self.prepare(name)
+    def run(self, case, name, **armed):
+        arguments = self.prepare(case)
         env = dict(self.injector.env, FAULT_PROGRAM="strata")
         self.injector.arm(**armed)
         try:
@@ -119,55 +164,19 @@ class Sweep:
             return "does not end"
         finally:
             self.injector.state.armed = 0
-        return self.judge(name, kind, done)
+            restored = self.end_toy()
+        if not restored:
+            return f"tracing stays on in the buffers: {done.stderr}"
+        return self.judge(case, name, done)
 
-    def sweep(self, name, kind, points):
-        kinds, error, options, _ = SWEEPS[kind]
-        numbers = {faults.KINDS[k] for k in kinds}
-        sites = {point.site: point for point in points if point.kind in numbers}
-        tried = [site for site in sites if (kind, site) not in self.sites]
-        for site in tried:
-            self.sites.add((kind, site))
-            what = self.run(name, kind, kinds=kinds, error=error, site=site, **options)
-            self.runs += 1
-            self.missed += self.injector.state.fired == 0
-            if what:
-                lines = "\n    ".join(faults.source_lines(self.injector.stack()))
-                self.failures.append((name, kind, what))
-                print(f"FAILED: {name}: {kind}: {what}\n    {lines}", flush=True)
-        return f"{kind} {len(tried)}/{len(sites)}"
-
-    def case(self, name, kinds):
-        what = self.run(name, "alloc", kinds=(), points=True)
-        points = self.injector.points()
-        if what:
-            self.failures.append((name, "plain", what))
-            print(f"FAILED: {name} by itself: {what}")
-            return
-        print(f"{name}: {', '.join(self.sweep(name, kind, points) for kind in kinds)}", flush=True)
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("injector")
-    parser.add_argument("bin")
-    parser.add_argument("losses")
-    parser.add_argument("--case", default="*")
-    parser.add_argument("--kind", default="*")
-    options = parser.parse_args()
-    for name in list(os.environ):
-        if name.startswith("STRATA_"):
-            del os.environ[name]
-    with tempfile.TemporaryDirectory() as directory:
-        os.mkdir(os.path.join(directory, "run"))
-        os.environ["XDG_RUNTIME_DIR"] = os.path.join(directory, "run")
-        sweep = Sweep(faults.Injector(os.path.abspath(options.injector), directory), directory, options)
-        for name in ("record", "record-limit", "recover"):
-            if fnmatch.fnmatch(name, options.case):
-                sweep.case(name, [kind for kind in SWEEPS if fnmatch.fnmatch(kind, options.kind)])
-        print(f"{sweep.runs} runs, {len(sweep.failures)} failures, {sweep.missed} missed")
-    return 1 if sweep.failures or sweep.runs == 0 else 0
+    def all(self):
+        for case in ("record", "record-limit", "recover", "percpu"):
+            self.case(case)
+        if os.geteuid() == 0 and os.path.isdir(INSTANCES):
+            self.case("host")
+        else:
+            print("recordings: SKIPPED in part: only root may trace this machine's kernel, where tracefs is mounted")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Sweep, "losses", "toy"))

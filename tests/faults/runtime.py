@@ -7,34 +7,15 @@ runtime.py INJECTOR BIN LOSSES [--case=GLOB] [--kind=GLOB]
 LOSSES is tests/runtime/losses.c, linked with the shared library. It goes on and ends with its own exit status, and
 what it emitted is written, recoverable or counted (tests/runtime/losses.py)."""
 
-import argparse
-import errno
-import fnmatch
 import glob
 import os
 import signal
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(HERE, "..", "lib"), os.path.join(HERE, "..", "runtime")]
-import faults  # noqa: E402
+from sweep import SiteSweep, main
 
-# What fails, with which error.
-SWEEPS = {
-    "alloc": (("alloc",), errno.ENOMEM, {}),
-    "memory": (("alloc", "map"), errno.ENOMEM, {"persistent": True}),
-    "map": (("map",), errno.ENOMEM, {}),
-    "write": (("write",), errno.ENOSPC, {}),
-    "full": (("write", "make"), errno.ENOSPC, {"persistent": True}),
-    "short-write": (("write",), 0, {"short": True}),
-    "make": (("make",), errno.EDQUOT, {}),
-    "open": (("open",), errno.EMFILE, {}),
-    "files": (("open", "make"), errno.EMFILE, {"persistent": True}),
-    "read": (("read",), errno.EIO, {}),
-    "thread": (("thread",), errno.EAGAIN, {}),
-    "killed": (("write", "make", "open", "map"), 0, {"kills": True}),
-}
+NAMES = ("alloc", "memory", "map", "write", "full", "short-write", "make", "open", "files", "read", "thread", "killed")
 
 # How it is traced, and what it does.
 CASES = {
@@ -50,17 +31,14 @@ CASES = {
 }
 
 
-class Sweep:
-    def __init__(self, injector, program, parent):
-        self.injector, self.program, self.parent = injector, program, parent
-        self.runs = self.missed = 0
-        self.failures = []
-        self.sites = set()
+class Sweep(SiteSweep):
+    def __init__(self, options, directory):
+        super().__init__(options, directory, NAMES)
+        self.program = options.losses
 
-    def run(self, name, **armed):
-        """What is wrong with a run of the case NAME, or nothing."""
-        options, arguments = CASES[name]
-        with tempfile.TemporaryDirectory(dir=self.parent) as directory:
+    def run(self, case, name, **armed):
+        options, arguments = CASES[case]
+        with tempfile.TemporaryDirectory(dir=self.directory) as directory:
             run = losses.Run(self.program, directory)
             environment = {key: self.injector.env[key] for key in ("LD_PRELOAD", "FAULT_STATE")}
             environment["FAULT_PROGRAM"] = os.path.basename(self.program)
@@ -70,13 +48,13 @@ class Sweep:
                 run.start(arguments, [], environment, rings=False)
                 # What follows is no longer tried.
                 self.injector.state.armed = 0
-                self.check(name, run, f"{directory}/simple" if "simple=" in options else None)
+                self.check(case, run, f"{directory}/simple" if "simple=" in options else None)
             except losses.Wrong as error:
                 return str(error)
         return ""
 
     @staticmethod
-    def check(name, run, simple):
+    def check(case, run, simple):
         if run.status == -signal.SIGKILL:
             run.check(status=run.status)
             others = glob.glob(f"{run.trace}.*")
@@ -86,60 +64,26 @@ class Sweep:
         # Each sink says what it has lost.
         run.errors = "\n".join(line for line in run.errors.split("\n") if "which the trace (log)" not in line)
         # The child ends by _exit(), and takes an event with it that is in no file.
-        run.check(late=1 if name == "ctf-fork" else 0, simple=simple,
+        run.check(late=1 if case == "ctf-fork" else 0, simple=simple,
                   repeated="are kept in" in run.errors or "cannot create rings" in run.errors)
 
-    def sweep(self, name, kind, points):
-        kinds, error, options = SWEEPS[kind]
-        numbers = {faults.KINDS[k] for k in kinds}
-        sites = {point.site: point for point in points if point.kind in numbers and point.in_library}
+    def leaves_out(self, case, name):
         # Only the rings outlive the program: what a sink of records has buffered is gone.
-        if kind == "killed" and name in ("log", "simple", "ctf-fork"):
-            return "killed left out"
-        tried = [site for site in sites if (kind, site) not in self.sites]
-        for site in tried:
-            self.sites.add((kind, site))
-            what = self.run(name, kinds=kinds, error=error, site=site, **options)
-            self.runs += 1
-            self.missed += self.injector.state.fired == 0
-            if what:
-                lines = "\n    ".join(faults.source_lines(self.injector.stack()))
-                self.failures.append((name, kind, what))
-                print(f"FAILED: {name}: {kind}: {what}\n    {lines}", flush=True)
-        return f"{kind} {len(tried)}/{len(sites)}"
+        return name == "killed" and case in ("log", "simple", "ctf-fork")
 
-    def case(self, name, kinds):
-        what = self.run(name, kinds=(), points=True)
-        points = self.injector.points()
-        if what:
-            self.failures.append((name, "plain", what))
-            print(f"FAILED: {name} by itself: {what}")
-            return
-        print(f"{name}: {', '.join(self.sweep(name, kind, points) for kind in kinds)}", flush=True)
+    def is_tried(self, point):
+        return point.in_library
+
+    def all(self):
+        for case in CASES:
+            self.case(case)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("injector")
-    parser.add_argument("bin")
-    parser.add_argument("losses")
-    parser.add_argument("--case", default="*")
-    parser.add_argument("--kind", default="*")
-    options = parser.parse_args()
-    os.environ.update(LOSSES=options.losses, STRATA_BIN=os.path.abspath(options.bin))
+def prepare(options):
     global losses
+    os.environ.update(LOSSES=options.losses, STRATA_BIN=os.path.abspath(options.bin))
     import losses  # reads them
-    with tempfile.TemporaryDirectory() as directory:
-        os.mkdir(os.path.join(directory, "run"))
-        os.environ["XDG_RUNTIME_DIR"] = os.path.join(directory, "run")
-        injector = faults.Injector(os.path.abspath(options.injector), directory)
-        sweep = Sweep(injector, os.path.abspath(options.losses), directory)
-        for name in CASES:
-            if fnmatch.fnmatch(name, options.case):
-                sweep.case(name, [kind for kind in SWEEPS if fnmatch.fnmatch(kind, options.kind)])
-        print(f"{sweep.runs} runs, {len(sweep.failures)} failures, {sweep.missed} missed")
-    return 1 if sweep.failures or sweep.runs == 0 else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Sweep, "losses", prepare=prepare))

@@ -246,12 +246,14 @@ static int start(struct qemu_recorder *self, const struct qemu_arguments *argume
     how.program = is_qemu ? settings->program : NULL;
     how.argv = words;
     how.variable = self->variable;
+    r = children_list(&self->others, error);
+    if (r < 0)
+        return r;
     if (settings->wrapped && pipe2(line, O_CLOEXEC) < 0)
         return error_set(error, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
     self->line = line[0];
     if (settings->wrapped)
         child_adopt_orphans();
-    children_list(&self->others);
     how.keep = MAX(line[1], 0);
     r = child_start(&how, &self->child, error);
     if (line[1] >= 0)

@@ -54,13 +54,16 @@ static int start_child(struct program_recorder *self, struct error *error)
                             .out = -1,
                             .err = -1,
                             .mask = signals ? &signals->before : NULL};
+    int r;
 
     if (!value || asprintf(&self->variable, "STRATA_TRACE=%s", value) < 0) {
         self->variable = NULL;
         return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     how.variable = self->variable;
-    children_list(&self->others);
+    r = children_list(&self->others, error);
+    if (r < 0)
+        return r;
     child_adopt_orphans();
     return child_start(&how, &self->child, error);
 }
