@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* The cache line of the shared mapping that each event writes. */
-struct strata_ring_line {
+struct strata_ring_commit {
     uint64_t committed;
     uint64_t time;
     uint32_t extents_used;
@@ -47,7 +47,7 @@ struct strata_ring {
         fast_mask; /* size of a sub-buffer - 1; 0: every event takes strata_ring_begin_slow() */
     uint64_t mask; /* size of the ring - 1 */
     uint8_t *data;
-    struct strata_ring_line *line;
+    struct strata_ring_commit *line;
     /* only for src/runtime */
     uint64_t sub_mask;
     uint64_t n_classes; /* for which the ring has drop counts */
@@ -56,7 +56,7 @@ struct strata_ring {
 /* A record between begin and end. */
 struct strata_slot {
     struct strata_ring *ring;
-    struct strata_ring_line *line;
+    struct strata_ring_commit *line;
     uint8_t *record;
     uint64_t word; /* the header word */
     uint64_t from; /* head before the record */
@@ -158,7 +158,7 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin_rare(struct strata_slot *slot, uin
 STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t id, size_t size)
 {
     struct strata_ring *ring = strata_ring_self;
-    struct strata_ring_line *line = ring->line;
+    struct strata_ring_commit *line = ring->line;
     uint64_t from = __atomic_load_n(&ring->head, __ATOMIC_RELAXED), at = (from + 7) & ~7ULL, time;
 
     /* The time stamp is taken after head was read and before it is moved. A handler that emits in
@@ -191,7 +191,7 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t
 /* Commits the record. */
 STRATA_RING_INLINE void strata_ring_end(struct strata_slot *slot)
 {
-    struct strata_ring_line *line = slot->line;
+    struct strata_ring_commit *line = slot->line;
 
     __builtin_memcpy(__builtin_assume_aligned(slot->record, 8), &slot->word, 8);
 

@@ -36,7 +36,7 @@
 
 struct client {
     struct descriptor socket;
-    uint64_t since; /* ms: when something was heard of it last */
+    uint64_t since; /* ms: when it last sent something */
     char *line;     /* CONTROL_LINE_MAX bytes */
     size_t len;
     char *reply; /* NULL: none is due */

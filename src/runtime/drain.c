@@ -253,7 +253,7 @@ static void report_losses(struct run *run, unsigned number, struct cursor *curso
         cursor->reader = before;
 }
 
-static void report_homeless(struct run *run, uint64_t no_ring)
+static void report_no_ring(struct run *run, uint64_t no_ring)
 {
     struct ring_packet packet = {
         .header =
@@ -263,16 +263,16 @@ static void report_homeless(struct run *run, uint64_t no_ring)
                 .timestamp_end = run->until,
                 .content_size = sizeof(packet.header) * 8,
                 .packet_size = sizeof(packet.header) * 8,
-                .packet_seq_num = run->drain->homeless_packets,
+                .packet_seq_num = run->drain->no_ring_packets,
                 .events_discarded = no_ring,
                 .pid = (uint32_t)getpid(),
             },
         .content = (const uint8_t *)"",
     };
 
-    if (no_ring > run->drain->homeless_reported && run->losses(RING_NONE, &packet) > 0) {
-        run->drain->homeless_reported = no_ring;
-        run->drain->homeless_packets++;
+    if (no_ring > run->drain->no_ring_reported && run->losses(RING_NONE, &packet) > 0) {
+        run->drain->no_ring_reported = no_ring;
+        run->drain->no_ring_packets++;
     }
 }
 
@@ -299,7 +299,7 @@ static void tell_last_drops(struct run *run, unsigned n_rings)
             report_losses(run, i, cursor);
     }
     if (run->losses)
-        report_homeless(run, no_ring);
+        report_no_ring(run, no_ring);
     if (no_ring > run->drain->no_ring) {
         if (run->records)
             add_dropped(run, now, 0, no_ring - run->drain->no_ring);

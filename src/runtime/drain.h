@@ -19,11 +19,11 @@ struct drain {
     struct cursor *cursors[RINGS_MAX]; /* by the ring's number; NULL: not seen yet */
     struct cursor *heap[RINGS_MAX];    /* those with a record at hand, the earliest first */
     unsigned n_heap;
-    uint64_t no_ring;           /* reported drops outside of rings */
-    uint64_t homeless_reported; /* of these, in the CTF trace */
-    uint64_t homeless_packets;  /* by that many packets */
-    double fullest;             /* what of the fullest ring was read: 1 is all of it */
-    bool kept;                  /* events were left in their rings as they could not be stored */
+    uint64_t no_ring;          /* reported drops outside of rings */
+    uint64_t no_ring_reported; /* of these, in the CTF trace */
+    uint64_t no_ring_packets;  /* by that many packets */
+    double fullest;            /* what of the fullest ring was read: 1 is all of it */
+    bool kept;                 /* events were left in their rings as they could not be stored */
 };
 
 /* Returns how many packets, from the first on, are finished: stored, or, unless KEEP, lost; *ret_lost

@@ -51,7 +51,7 @@
 /* … and there are not more processes than this, those that were killed included. */
 #define FOLDERS_MAX 256
 
-/* Wiped in a child, also in one that none of our handlers heard of. */
+/* Wiped in a child, also in one whose fork ran none of our handlers. */
 struct place {
     uint32_t alive;
     bool pooled; /* there is no directory: the process file lies in the recorder's ring pool */

@@ -53,10 +53,10 @@ _Static_assert(offsetof(struct ring_map, releases) == 448, "as documented");
 _Static_assert(offsetof(struct ring_map, owner) == 512, "as documented");
 _Static_assert(sizeof(struct ring_map) <= PAGE && RING_CLASSES_OFFSET == PAGE, "as documented");
 _Static_assert(sizeof(struct ring_packet_header) == 96, "as documented");
-_Static_assert(offsetof(struct strata_ring_line, time) ==
+_Static_assert(offsetof(struct strata_ring_commit, time) ==
                    offsetof(struct ring_map, time) - offsetof(struct ring_map, committed),
                "the emit path's view");
-_Static_assert(offsetof(struct strata_ring_line, extents_used) ==
+_Static_assert(offsetof(struct strata_ring_commit, extents_used) ==
                    offsetof(struct ring_map, extents_used) - offsetof(struct ring_map, committed),
                "the emit path's view");
 
@@ -234,7 +234,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     ring->fast_mask = map->clock_kind == CLOCK_KIND_MONOTONIC ? 0 : ring->sub_mask;
     ring->data = (uint8_t *)map + PAGE + classes_size;
     ring->n_classes = n_classes;
-    ring->line = (struct strata_ring_line *)&map->committed;
+    ring->line = (struct strata_ring_commit *)&map->committed;
 
     /* Last: who finds the file knows by the magic that the rest is there. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -256,7 +256,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
  * outside of begin and end, or for who has taken the ring over from a dead one. */
 static void ring_settle(struct strata_ring *ring)
 {
-    struct strata_ring_line *line = ring->line;
+    struct strata_ring_commit *line = ring->line;
     struct ring_map *map = ring_map_of(line);
     struct geometry geometry = geometry_of(ring);
     uint64_t committed = __atomic_load_n(&line->committed, __ATOMIC_RELAXED);
@@ -497,7 +497,7 @@ static void RUNS_FIRST ring_begin(void)
 
 /* ---- What others ask ---- */
 
-void ring_count_homeless(uint32_t class_id)
+void ring_count_no_ring(uint32_t class_id)
 {
     ring_drops_add(class_id);
     process_dir_count_no_ring();
@@ -524,7 +524,7 @@ size_t ring_length(unsigned number)
 
 uint64_t ring_drops_of(uint32_t class_id)
 {
-    uint64_t n = ring_homeless_drops_of(class_id);
+    uint64_t n = ring_no_ring_drops_of(class_id);
 
     for (unsigned i = 0; i < ring_count(); i++) {
         struct ring_map *map = ring_at(i);

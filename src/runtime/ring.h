@@ -184,7 +184,7 @@ struct ring_map {
     uint64_t process_start;
     uint64_t reserved0;
 
-    /* The emit path uses the offsets of these three (struct strata_ring_line). */
+    /* The emit path uses the offsets of these three (struct strata_ring_commit). */
     uint64_t committed;
     uint64_t time;
     uint32_t extents_used;

@@ -19,7 +19,7 @@ uint64_t ring_drops_without_ring(void)
     return __atomic_load_n(&total, __ATOMIC_RELAXED);
 }
 
-uint64_t ring_homeless_drops_of(uint32_t class_id)
+uint64_t ring_no_ring_drops_of(uint32_t class_id)
 {
     return class_id <= RING_CLASS_MAX ? __atomic_load_n(&drops[class_id], __ATOMIC_RELAXED) : 0;
 }

@@ -9,6 +9,6 @@
 void ring_drops_add(uint32_t class_id);
 /* Of all classes, and of one. */
 uint64_t ring_drops_without_ring(void);
-uint64_t ring_homeless_drops_of(uint32_t class_id);
+uint64_t ring_no_ring_drops_of(uint32_t class_id);
 /* In a child of fork(): they are the parent's. */
 void ring_drops_forget(void);

@@ -13,7 +13,7 @@
 /* The ring of a thread without a ring: nothing fits in it. */
 extern struct strata_ring ring_none;
 
-static inline struct ring_map *ring_map_of(const struct strata_ring_line *line)
+static inline struct ring_map *ring_map_of(const struct strata_ring_commit *line)
 {
     return (struct ring_map *)((uintptr_t)line - offsetof(struct ring_map, committed));
 }
@@ -23,7 +23,7 @@ static inline struct ring_map *ring_map_of(const struct strata_ring_line *line)
 struct strata_ring *ring_acquire(void);
 
 /* Counts an event of this class as lost because its thread has no ring. */
-void ring_count_homeless(uint32_t class_id);
+void ring_count_no_ring(uint32_t class_id);
 
 /* Offset of the drop counts in rings created here. The owner reads neither it nor the number of counts
  * from the map: a map in a ring pool can be written by processes of other users. */

@@ -108,7 +108,7 @@ static int find_extent(struct ring_map *map, struct strata_slot *slot, uint64_t 
 }
 
 /* A handler that came since our space was taken has stamped later than we. */
-static void raise_late(struct strata_ring_line *line, uint64_t time)
+static void raise_late(struct strata_ring_commit *line, uint64_t time)
 {
     uint64_t late;
 
@@ -126,13 +126,13 @@ void strata_ring_drop(uint32_t id)
     if (ring)
         ring_count_drop(ring, ring_map_of(ring->line), id);
     else
-        ring_count_homeless(id);
+        ring_count_no_ring(id);
 }
 
 uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size)
 {
     struct strata_ring *ring = strata_ring_self;
-    struct strata_ring_line *line;
+    struct strata_ring_commit *line;
     struct geometry geometry;
     struct ring_map *map;
 
@@ -141,7 +141,7 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
     if (!ring->line) {
         ring = ring_acquire();
         if (!ring) {
-            ring_count_homeless(id);
+            ring_count_no_ring(id);
             return NULL;
         }
     }
@@ -252,7 +252,7 @@ void strata_ring_end_nested(const struct strata_slot *slot)
 void strata_ring_publish(const struct strata_slot *slot)
 {
     struct strata_ring *ring;
-    struct strata_ring_line *line;
+    struct strata_ring_commit *line;
     struct ring_map *map;
     uint64_t head, committed, before, closed;
 
