@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmocka_all.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include "base/bytes.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "record/agent/guest_session.h"
-#include "record/agent/guest_store.h"
-#include "tracedir/manifest.h"
-#include "tracedir/tracefs_copy.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -589,7 +582,7 @@ static void an_agent_that_forgot_is_set_up_anew(void **state)
     play_end(p);
 }
 
-static void another_kernel_makes_another_part(void **state)
+static void another_kernel_makes_another_boot(void **state)
 {
     struct played *p = running();
 
@@ -903,220 +896,6 @@ static void what_comes_at_the_wrong_time_is_refused(void **state)
     }
 }
 
-static void only_names_of_a_tracefs_are_taken(void **state)
-{
-    static const char *const good[] = {
-        "events/header_page",    "events/header_event",
-        "trace_clock",           "saved_cmdlines",
-        "printk_formats",        "kallsyms",
-        "saved_tgids",           "events/sched/sched_switch/format",
-        "events/a-b/c_9/format",
-    };
-    static const char *const bad[] = {
-        "",
-        "/",
-        "..",
-        "cpu0.raw",
-        "trace.json",
-        "clock-pairs",
-        "/kallsyms",
-        "kallsyms/",
-        "./kallsyms",
-        "events/../kallsyms",
-        "events/../../format",
-        "events/a/../format",
-        "events/./a/format",
-        "events//a/format",
-        "events/a//format",
-        "events/a/b/enable",
-        "events/a/b/format/",
-        "events/a/b/c/format",
-        "events/a/format",
-        "events/-a/b/format",
-        "events/a/b\n/format",
-        "events/a\x80/b/format",
-        "Events/a/b/format",
-    };
-    char nul[] = "kallsyms\0/../evil";
-
-    for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-        assert_true(tracefs_copy_has(good[i], strlen(good[i])));
-    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-        assert_false(tracefs_copy_has(bad[i], strlen(bad[i])));
-    assert_false(tracefs_copy_has(nul, sizeof nul - 1));
-}
-
-static void a_store_counts_the_pages_of_all_boots(void **state)
-{
-    char path[] = "/tmp/strata-store-XXXXXX", file[300] = "";
-    struct guest_store store;
-    int parent;
-
-    (void)state;
-    assert_non_null(mkdtemp(path));
-    parent = open(path, O_RDONLY | O_DIRECTORY);
-    assert_true(parent >= 0);
-    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
-    for (unsigned i = 1; i <= 3; i++) {
-        int fd = guest_store_open_pages(&store, 0, NULL);
-
-        assert_int_equal(write(fd, file, 100), 100);
-        assert_int_equal(guest_store_size(&store), 100 * i);
-        if (i < 3)
-            assert_int_equal(guest_store_next_boot(&store, NULL), 0);
-    }
-    for (unsigned i = 0; i < 3; i++) {
-        char name[100];
-
-        guest_store_boot_name(&store, i, name, sizeof name);
-        snprintf(file, sizeof file, "%s/cpu0.raw", name);
-        assert_int_equal(unlinkat(parent, file, 0), 0);
-        assert_int_equal(unlinkat(parent, name, AT_REMOVEDIR), 0);
-    }
-    guest_store_done(&store);
-    close(parent);
-    assert_int_equal(rmdir(path), 0);
-}
-
-/* A full disk, or what is as good: no file may be longer than SIZE bytes. */
-static void limit_files(rlim_t size)
-{
-    struct rlimit limit;
-
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = MIN(size, limit.rlim_max);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
-static void a_file_stays_where_there_is_no_room_for_the_next(void **state)
-{
-    static const char first[] = "1 init\n", second[] = "1 init\n2 kthreadd\n";
-    char path[] = "/tmp/strata-store-XXXXXX";
-    char text[sizeof second] = "";
-    struct guest_store store;
-    int parent, fd;
-
-    (void)state;
-    assert_non_null(mkdtemp(path));
-    parent = open(path, O_RDONLY | O_DIRECTORY);
-    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
-    assert_int_equal(guest_store_file_begin(&store, "saved_cmdlines", 14, NULL), 0);
-    assert_int_equal(guest_store_file_put(&store, first, strlen(first), NULL), 0);
-    assert_int_equal(guest_store_file_end(&store, NULL), 0);
-    limit_files(sizeof first);
-    assert_int_equal(guest_store_file_begin(&store, "saved_cmdlines", 14, NULL), 0);
-    assert_int_equal(guest_store_file_put(&store, second, strlen(second), NULL), 1);
-    assert_int_equal(guest_store_file_put(&store, second, strlen(second), NULL), 0);
-    assert_int_equal(guest_store_file_end(&store, NULL), 0);
-    /* One that was never there is an error. */
-    assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
-    assert_int_equal(guest_store_file_put(&store, second, strlen(second), NULL), -EFBIG);
-    limit_files(RLIM_INFINITY);
-    assert_int_equal(guest_store_size(&store), strlen(first));
-    fd = openat(parent, "v/saved_cmdlines", O_RDONLY);
-    assert_int_equal(read(fd, text, sizeof text), strlen(first));
-    assert_string_equal(text, first);
-    close(fd);
-    guest_store_done(&store);
-    assert_int_equal(unlinkat(parent, "v/saved_cmdlines", 0), 0);
-    assert_int_equal(unlinkat(parent, "v", AT_REMOVEDIR), 0);
-    close(parent);
-    assert_int_equal(rmdir(path), 0);
-}
-
-/* The trace of all could not be written else. */
-static void a_guest_boots_as_often_as_the_trace_has_sources(void **state)
-{
-    struct guest_store store;
-
-    (void)state;
-    for (unsigned n = 1; n <= MANIFEST_SOURCES_MAX; n++) {
-        assert_in_range(guest_store_boots_max(n), 1, GUEST_BOOTS_MAX);
-        assert_in_range(n * guest_store_boots_max(n), 1, MANIFEST_SOURCES_MAX);
-    }
-    assert_int_equal(guest_store_boots_max(1), GUEST_BOOTS_MAX);
-    assert_int_equal(guest_store_open(-1, "", "v", &store, NULL), 0);
-    store.boots_max = 2;
-    assert_int_equal(guest_store_next_boot(&store, NULL), 0);
-    assert_int_equal(guest_store_next_boot(&store, NULL), -E2BIG);
-    guest_store_done(&store);
-}
-
-/* By whoever has taken over the process that reads what a guest sends. */
-static void clock_pairs_have_an_end(void **state)
-{
-    char path[] = "/tmp/strata-store-XXXXXX";
-    struct guest_store store;
-    uint64_t size;
-    int parent;
-
-    (void)state;
-    assert_non_null(mkdtemp(path));
-    parent = open(path, O_RDONLY | O_DIRECTORY);
-    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
-    assert_int_equal(guest_store_pair(&store, 1, 2, 3), 0);
-    size = guest_store_size(&store);
-    assert_int_equal(size, strlen("1 2 3\n"));
-    store.pairs_size = GUEST_PAIRS_SIZE_MAX - 6;
-    assert_int_equal(guest_store_pair(&store, 2, 3, 4), 0);
-    assert_int_equal(guest_store_pair(&store, 3, 4, 5), 0);
-    assert_int_equal(guest_store_size(&store), GUEST_PAIRS_SIZE_MAX);
-    assert_int_equal(lseek(store.pairs, 0, SEEK_END), 2 * size);
-    guest_store_done(&store);
-    assert_int_equal(unlinkat(parent, "v/" GUEST_PAIRS, 0), 0);
-    assert_int_equal(unlinkat(parent, "v", AT_REMOVEDIR), 0);
-    close(parent);
-    assert_int_equal(rmdir(path), 0);
-}
-
-static void files_that_come_again_take_no_more_room(void **state)
-{
-    char path[] = "/tmp/strata-store-XXXXXX";
-    struct guest_store store;
-    int parent;
-
-    (void)state;
-    assert_non_null(mkdtemp(path));
-    parent = open(path, O_RDONLY | O_DIRECTORY);
-    assert_true(parent >= 0);
-    assert_int_equal(guest_store_open(parent, "", "v", &store, NULL), 0);
-    for (unsigned i = 1; i <= 5; i++) {
-        static const char bytes[1000];
-
-        assert_int_equal(guest_store_file_begin(&store, "saved_cmdlines", 14, NULL), 0);
-        assert_int_equal(guest_store_file_put(&store, bytes, 100 * i, NULL), 0);
-        assert_int_equal(guest_store_file_end(&store, NULL), 0);
-        assert_int_equal(guest_store_size(&store), 100 * i);
-        assert_int_equal(store.n_files, 1);
-    }
-    /* All files together, however often it begins anew. */
-    store.files_size = GUEST_FILES_SIZE_MAX - 500;
-    assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
-    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
-    store.files_size = GUEST_FILES_SIZE_MAX;
-    assert_int_equal(guest_store_file_put(&store, path, 1, NULL), -E2BIG);
-    assert_int_equal(guest_store_file_end(&store, NULL), 0);
-    assert_int_equal(unlinkat(parent, "v/saved_cmdlines", 0), 0);
-    assert_int_equal(unlinkat(parent, "v/trace_clock", 0), 0);
-    assert_int_equal(unlinkat(parent, "v", AT_REMOVEDIR), 0);
-    guest_store_done(&store);
-    close(parent);
-    assert_int_equal(rmdir(path), 0);
-
-    /* One that keeps nothing still looks at names. */
-    assert_int_equal(guest_store_open(-1, "", "v", &store, NULL), 0);
-    assert_int_equal(guest_store_file_begin(&store, "../x", 4, NULL), -EPERM);
-    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), -EBADMSG);
-    assert_int_equal(guest_store_file_begin(&store, "trace_clock", 11, NULL), 0);
-    assert_int_equal(guest_store_file_put(&store, path, 10, NULL), 0);
-    assert_int_equal(guest_store_file_end(&store, NULL), 0);
-    assert_int_equal(guest_store_open_pages(&store, 0, NULL), -ENODATA);
-    assert_int_equal(guest_store_next_boot(&store, NULL), 0);
-    assert_int_equal(guest_store_size(&store), 0);
-    guest_store_done(&store);
-}
-
 static void who_is_stopped_in_its_midst_may_finish_its_sentence(void **state)
 {
     struct played *p = play();
@@ -1207,7 +986,7 @@ int main(void)
         cmocka_unit_test(hello_is_said_again_and_only_the_last_counts),
         cmocka_unit_test(what_is_lost_with_a_connection_shows),
         cmocka_unit_test(an_agent_that_forgot_is_set_up_anew),
-        cmocka_unit_test(another_kernel_makes_another_part),
+        cmocka_unit_test(another_kernel_makes_another_boot),
         cmocka_unit_test(waits_are_those_of_the_first_page),
         cmocka_unit_test(damage_costs_what_is_damaged),
         cmocka_unit_test(damage_before_it_runs_begins_anew),
@@ -1219,12 +998,6 @@ int main(void)
         cmocka_unit_test(keys_are_proved_by_both),
         cmocka_unit_test(no_number_of_the_agent_says_what_is_done_next),
         cmocka_unit_test(what_comes_at_the_wrong_time_is_refused),
-        cmocka_unit_test(only_names_of_a_tracefs_are_taken),
-        cmocka_unit_test(a_store_counts_the_pages_of_all_boots),
-        cmocka_unit_test(a_file_stays_where_there_is_no_room_for_the_next),
-        cmocka_unit_test(a_guest_boots_as_often_as_the_trace_has_sources),
-        cmocka_unit_test(clock_pairs_have_an_end),
-        cmocka_unit_test(files_that_come_again_take_no_more_room),
         cmocka_unit_test(who_is_stopped_in_its_midst_may_finish_its_sentence),
         cmocka_unit_test(an_agent_that_is_busy_is_not_one_that_is_gone),
         cmocka_unit_test(an_agent_is_told_that_its_session_has_failed),
