@@ -174,6 +174,8 @@ int client_open(const char *runtime, pid_t pid, struct client **ret, struct erro
             "process %ld belongs to another user; only that user or root can control it",
             (long)pid);
     dirs_find(&dirs, runtime, owner);
+    if (dirs.error)
+        r = dirs.error;
     for (unsigned i = 0; i < dirs.n && r < 0; i++) {
         int one = open_in(dirs.items[i].fd, dirs.items[i].owner, pid, ret);
 
@@ -513,6 +515,7 @@ int client_list(const char *runtime, struct client_program **ret, size_t *ret_n,
     int r = 0;
 
     dirs_find(&dirs, runtime, geteuid());
+    r = dirs.error;
     for (unsigned i = 0; i < dirs.n && r >= 0; i++) {
         pid_t *pids = NULL;
         size_t n = 0;

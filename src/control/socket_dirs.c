@@ -2,6 +2,7 @@
 #include "control/socket_dirs.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,8 +17,11 @@ static void try_dir(struct dirs *dirs, const char *path, uid_t user)
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
 
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+            dirs->error = -errno;
         return;
+    }
     if (fstat(fd, &st) < 0 || st.st_uid != user || st.st_mode & 077)
         goto not_this;
     for (unsigned i = 0; i < dirs->n; i++)

@@ -16,6 +16,7 @@ struct dir {
 struct dirs {
     struct dir items[3];
     unsigned n;
+    int error; /* -errno: one may exist, but could not be opened for want of descriptors or memory; 0 */
 };
 
 /* RUNTIME is $XDG_RUNTIME_DIR or NULL. Opens those that exist and that no other user can write to. */
