@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The bodies of frames, piece by piece: numbers are little-endian and not aligned, a text is a u16 with
- * its length and that many bytes, none of them NUL. Neither end goes beyond its memory: one failure
- * makes all that follows fail, so it is looked at once, at the end. */
+/* Reading and writing the bodies of frames, piece by piece. Numbers are little-endian and not aligned; a text is a u16 with its
+ * length and that many bytes, none of them NUL. Nothing is accessed outside of the body. After a failure all further calls
+ * fail, so that it is checked once, at the end. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ struct proto_text {
     uint16_t len;
 };
 
-/* A C string of at most UINT16_MAX bytes as a text; what is longer is cut. */
+/* A C string as a text, cut after UINT16_MAX bytes. */
 static inline struct proto_text proto_text(const char *s)
 {
     return (struct proto_text){s, (uint16_t)strnlen(s, UINT16_MAX)};
@@ -33,7 +33,7 @@ static inline bool proto_text_is(const struct proto_text *text, const char *s)
 struct proto_body {
     const uint8_t *next;
     const uint8_t *end;
-    bool bad; /* more was asked for than there was, or it made no sense */
+    bool bad; /* it is too short, or has an invalid value */
 };
 
 static inline size_t proto_body_left(const struct proto_body *body)
@@ -41,7 +41,7 @@ static inline size_t proto_body_left(const struct proto_body *body)
     return (size_t)(body->end - body->next);
 }
 
-/* SIZE bytes; when there are not so many, NULL, and the body is bad. */
+/* The next SIZE bytes. If there are fewer, NULL, and the body is bad. */
 static inline const uint8_t *proto_get(struct proto_body *body, size_t size)
 {
     const uint8_t *p = body->next;
@@ -111,12 +111,12 @@ static inline struct proto_text proto_get_text(struct proto_body *body)
     return (struct proto_text){(const char *)p, len};
 }
 
-/* Writing, behind the room for a frame's header. */
+/* Writing, after room for a frame's header. */
 struct proto_out {
     uint8_t *start; /* of the frame */
-    size_t len;     /* the header's room counts */
+    size_t len;     /* with the header */
     size_t capacity;
-    bool full; /* what did not fit is missing */
+    bool full; /* something did not fit, and is missing */
 };
 
 static inline void proto_put(struct proto_out *out, const void *p, size_t size)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The checksum of frames, for bytes that were lost or mixed up on the way; it is no proof against anybody.
+/* The checksum of frames, against bytes that are lost or mixed up on the way. It does not protect against an attacker.
  *
- * A guest under software emulation pays for it by its own processor, where CRC-32C takes seven times as long
- * by tables, and longer still by the instruction, which is emulated bit by bit. This takes four
- * operations for eight bytes, which any processor has.
+ * Why not CRC-32C: in a guest under software emulation it takes seven times as long by tables, and longer still by its
+ * instruction, which is emulated bit by bit. This needs four operations for eight bytes, which any processor has.
  *
  *   The bytes are words of 8, little-endian, the last one filled up with zeros. Word i goes into lane i % 4 of
  *   four, which begin as 1, 2, 3 and 4:       lane = mix(lane, word)
@@ -19,5 +18,5 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of SIZE bytes at P, which need no alignment. */
+/* The checksum of SIZE bytes at P, which need not be aligned. */
 uint32_t proto_check(const void *p, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What frames say. H: the host says it to the agent, A: the agent to the host. Numbers are
+/* The messages in frames. H: from the host to the agent, A: from the agent to the host. Numbers are
  * little-endian, "text" is a u16 with its length and that many bytes without a NUL, "n ×" is a u32 with
  * how many there are and so many of what follows.
  *
@@ -52,12 +52,12 @@
 #define PROTO_SESSION_SIZE 16
 #define PROTO_CPUS_MAX 4096u
 #define PROTO_EVENTS_MAX 4096u
-/* A DATA frame with a checksum is no longer than this, but for one whose only page is; so a PONG never waits for
- * long. A virtio-serial port takes 32 KiB at a time, so it is two writes. */
+/* A DATA frame with a checksum is not longer than this, unless it has a single page that is: so a PONG does not wait long. A
+ * virtio-serial port accepts 32 KiB at a time, so it is two writes. */
 #define PROTO_DATA_MAX 65536u
-/* What stands in it before its pages. */
+/* Bytes of it before its pages. */
 #define PROTO_DATA_ROOM (PROTO_HEADER_SIZE + 16u)
-/* Longest body of what the host says. */
+/* The longest body of the host's messages. */
 #define PROTO_HOST_BODY_MAX 262144u
 #define PROTO_META_FILE_MAX (UINT32_C(16) << 20)
 #define PROTO_META_MAX (UINT32_C(256) << 20)
@@ -87,16 +87,17 @@ enum proto_type {
 enum proto_meta {
     PROTO_META_FILE = 1,     /* of the tracefs tree, by its path from there */
     PROTO_META_KALLSYMS = 2, /* the path is "" */
-    PROTO_META_FACT = 3, /* the path is its name, the bytes are its value. "problem": for people */
+    PROTO_META_FACT =
+        3, /* the path is its name, the bytes are its value. "problem": printed for the user */
 };
 
 enum proto_wants {
     PROTO_WANT_KALLSYMS = 1,
     PROTO_WANT_PRINTK_FORMATS = 2,
     PROTO_WANT_CMDLINES = 4,
-    /* Somebody looks on: also while it traces, the names of tasks every second. */
+    /* For the live view: send the names of tasks every second. */
     PROTO_WANT_LIVE = 8,
-    PROTO_WANT_UNCHECKED = 16, /* the host takes DATA with PROTO_UNCHECKED */
+    PROTO_WANT_UNCHECKED = 16, /* the host accepts DATA with PROTO_UNCHECKED */
 };
 
 /* "META" or NULL. */
@@ -111,7 +112,7 @@ static inline struct proto_out proto_begin(void *p, size_t size)
 /* Ends it: makes its header. Its length is out->len. -E2BIG: something did not fit. */
 int proto_end(struct proto_out *out, enum proto_type type, uint64_t sequence);
 
-/* Numbers that stand in a body. */
+/* Numbers in a body. */
 struct proto_u32s {
     const uint8_t *p;
     uint32_t n;
@@ -122,9 +123,8 @@ static inline uint32_t proto_u32_at(const struct proto_u32s *list, uint32_t i)
     return load_le32(list->p + (size_t)4 * i);
 }
 
-/* Each message as a structure. Decoding borrows from the body, checks all of it (also that nothing
- * follows), and returns 0, or -EBADMSG and leaves *RET untouched. Encoding puts what a list or the rest
- * of a message holds by calls of its own behind the fixed part. */
+/* Each message as a structure. proto_get_…() borrows from the body, checks all of it, also that nothing follows, and returns 0
+ * or -EBADMSG. proto_put_…() puts the fixed part; lists, and the rest of a message, are put after it by further calls. */
 
 struct proto_host_hello {
     uint16_t lowest, highest;
@@ -135,7 +135,8 @@ int proto_get_host_hello(const struct proto_frame *frame, struct proto_host_hell
 
 struct proto_agent_hello {
     uint16_t version;
-    uint8_t answers[PROTO_NONCE_SIZE]; /* the host's nonce: an answer to another host shows */
+    uint8_t answers
+        [PROTO_NONCE_SIZE]; /* the host's nonce, by which an answer to another host is recognised */
     uint8_t nonce[PROTO_NONCE_SIZE];
     bool needs_auth;
     struct proto_text agent;
@@ -145,7 +146,7 @@ struct proto_agent_hello {
     uint8_t long_size; /* 4 or 8 */
     bool big_endian;
     uint32_t n_possible;
-    struct proto_u32s online; /* encoding takes them from CPUS */
+    struct proto_u32s online; /* not used by proto_put_agent_hello() */
     struct proto_text clocks, clock;
 };
 void proto_put_agent_hello(struct proto_out *out, const struct proto_agent_hello *hello,
@@ -184,7 +185,7 @@ struct proto_meta_piece {
     enum proto_meta kind;
     struct proto_text path;
     bool last;
-    const uint8_t *p; /* encoding: proto_put() them behind it */
+    const uint8_t *p; /* proto_put_meta() does not put them: call proto_put() after it */
     size_t size;
 };
 void proto_put_meta(struct proto_out *out, const struct proto_meta_piece *meta);
@@ -208,14 +209,14 @@ struct proto_data {
     uint32_t cpu;
     uint32_t n_pages;
     uint64_t first;
-    const uint8_t *pages; /* encoding: proto_put() them behind it */
-    size_t size;          /* n_pages times as many bytes */
+    const uint8_t *pages; /* proto_put_data() does not put them: call proto_put() after it */
+    size_t size;          /* bytes of all pages */
 };
 void proto_put_data(struct proto_out *out, const struct proto_data *data);
-/* The frame around pages that lie at PAGES (data->size bytes), without copying them: what stands before them in
- * it is written into the PROTO_DATA_ROOM bytes before PAGES, and its header goes there too. */
+/* Makes a frame of the data->size bytes at PAGES without copying them: the fixed part and room for the header are written into
+ * the PROTO_DATA_ROOM bytes before PAGES. */
 struct proto_out proto_data_around(uint8_t *pages, const struct proto_data *data);
-/* Only what the length tells is checked: that it is a multiple of the number of pages. */
+/* Checks of the pages only that their bytes are a multiple of their number. */
 int proto_get_data(const struct proto_frame *frame, struct proto_data *ret);
 
 struct proto_status_cpu {
@@ -269,5 +270,5 @@ int proto_get_resume(const struct proto_frame *frame, struct proto_resume *ret);
 void proto_resume_at(const struct proto_resume *resume, uint32_t i, uint32_t *ret_cpu,
                      uint64_t *ret_next_page);
 
-/* START, STOP, ASK_STATUS, BYE: nothing. */
+/* START, STOP, ASK_STATUS, BYE: an empty body. */
 int proto_get_nothing(const struct proto_frame *frame);

@@ -17,10 +17,10 @@
 #include "timeline/clock_map.h"
 
 #define MS UINT64_C(1000000)
-/* How long an event waits for those of other CPUs: the agent takes pages from the kernel at least every 100 ms. */
+/* How long an event waits for those of other CPUs: the agent reads pages from the kernel at least every 100 ms. */
 #define DELAY (250 * MS)
 #define RATE_TIMEOUT (2000 * MS)
-/* Pages of all kernels that wait here; with more, what is there is shown before more is taken. */
+/* Bytes of pages that are held of all kernels. With more, events are printed before more is read. */
 #define HELD_MAX ((size_t)32 << 20)
 #define PACKETS_AT_ONCE 64
 #define ITEMS_AT_ONCE 4096
@@ -32,10 +32,10 @@ struct shown_kernel {
     struct live_view *view;
     const char *name;
     bool is_host;
-    int fd; /* -1: nothing more comes */
+    int fd; /* -1: the stream has ended */
     struct ftrace_live *live;
-    bool broken; /* it was told why its pages are not shown */
-    /* The file that is under way. */
+    bool broken; /* its pages cannot be decoded, and that was reported */
+    /* The file that comes in pieces. */
     char path[512];
     char *text;
     size_t len, capacity;
@@ -44,10 +44,10 @@ struct shown_kernel {
     struct clock_map_pair pairs[PAIRS_KEPT];
     unsigned n_pairs;
     struct clock_map clock_map;
-    bool in_host_time; /* since its first page: clock_map makes it so */
+    bool in_host_time; /* times are converted by clock_map, from the first page on */
     uint64_t
-        rate_by; /* so long its items wait for the rate of its clock, which two pairs tell; 0: they do not */
-    /* The item to be shown next. */
+        rate_by; /* until then its items wait for the rate of its clock, for which two pairs are needed; 0: they do not wait */
+    /* The next item. */
     struct item *item;
     int64_t key, error_ns;
     uint64_t came;
@@ -84,7 +84,7 @@ static void report_now(const struct live_view *view, const char *format, ...)
     view->report(view->userdata, text);
 }
 
-/* ---- What comes ---- */
+/* ---- Receiving ---- */
 
 static void forget_file(struct shown_kernel *kernel)
 {
@@ -273,7 +273,7 @@ static int read_packets(struct live_view *view, struct shown_kernel *kernel, uin
     return 0;
 }
 
-/* ---- What is printed ---- */
+/* ---- Printing ---- */
 
 static unsigned number_of(void *arg, const struct origin *origin)
 {
@@ -297,7 +297,7 @@ static bool waits_for_rate(struct shown_kernel *kernel, uint64_t now)
     return false;
 }
 
-/* Looks at the kernel's next item. */
+/* Finds the next item of KERNEL. False: there is none yet. */
 static bool look(struct shown_kernel *kernel)
 {
     if (!ftrace_live_look(kernel->live, &kernel->item, &kernel->came)) {
@@ -337,7 +337,7 @@ static size_t held(const struct live_view *view)
     return sum;
 }
 
-/* Shows what is due at NOW. *RET_NEXT: when something is again; UINT64_MAX: nothing waits. */
+/* Prints the items that are due at NOW. *RET_NEXT: when the next one is; UINT64_MAX: there is none. */
 static int show(struct live_view *view, uint64_t now, uint64_t *ret_next)
 {
     bool is_full = held(view) > HELD_MAX / 2;
@@ -372,7 +372,7 @@ static int show(struct live_view *view, uint64_t now, uint64_t *ret_next)
     return 0;
 }
 
-/* Waits for pages until NEXT; true: there are some still. */
+/* Waits for packets until NEXT. False: all streams have ended. */
 static bool wait_for(struct live_view *view, uint64_t next, struct pollfd *fds)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -389,7 +389,7 @@ static bool wait_for(struct live_view *view, uint64_t next, struct pollfd *fds)
         return false;
     if (sleep > 0)
         text_flush(&view->out);
-    /* That nobody reads is known also while there is nothing to write. */
+    /* Also detects a closed output while there is nothing to write. */
     fds[view->n] = (struct pollfd){view->output, 0, 0};
     if (ppoll(fds, view->n + 1, next == UINT64_MAX ? NULL : &time, NULL) < 0)
         for (unsigned i = 0; i <= view->n; i++)

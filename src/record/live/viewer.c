@@ -17,7 +17,7 @@ struct live_viewer {
     struct recorder recorder;
     struct live_viewer_settings settings;
     int *streams; /* to send on, by kernel; -1: taken over */
-    pid_t pid;    /* 0: it is not there (any more) */
+    pid_t pid;    /* 0: it is not running */
     int end;      /* readable when the process has ended; -1 */
     enum live_viewer_end how;
 };
@@ -46,7 +46,7 @@ static _Noreturn void become_view(const struct live_viewer *self, const int *str
 {
     const struct recording_settings *recording = recording_settings(self->recorder.recording);
 
-    /* It ends with its streams, and by nothing else. */
+    /* It ends when its streams have ended, and not by a signal. */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -77,7 +77,7 @@ static int start(struct recorder *recorder, struct error *error)
     if (r >= 0 && pipe2(pipe, O_CLOEXEC) < 0)
         r = -errno;
     if (r >= 0) {
-        fflush(NULL); /* else the process would write it, too */
+        fflush(NULL); /* else the child would print it, too */
         pid = fork();
         r = pid < 0 ? -errno : 0;
     }
@@ -103,7 +103,7 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
     recorder_wait_fd(wait, self_of(recorder)->end, POLLIN);
 }
 
-/* The process is about to end, or is killed. */
+/* The process is exiting, or was killed. */
 static void reap(struct live_viewer *self)
 {
     int status = 0;
@@ -144,13 +144,13 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     return 0;
 }
 
-/* What came is printed to its end, unless the user has enough of it. */
+/* Prints the rest, unless the user wants the end at once. */
 static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
 {
     struct live_viewer *self = self_of(recorder);
 
     (void)now;
-    close_all(self->streams, self->settings.n); /* of what was never started */
+    close_all(self->streams, self->settings.n); /* of recorders that were never started */
     if (stop->urgency >= RECORDER_HURRY && self->pid > 0) {
         self->how = LIVE_IS_DONE;
         kill(self->pid, SIGKILL);
