@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 
 #include "runtime/filter.h"
-#include "runtime/log.h"
+#include "runtime/thread_number.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

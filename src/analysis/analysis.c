@@ -6,5 +6,5 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
 {
     result_init(ret_result, analysis->ops->name, &analysis->settings.clock, coverage);
     analysis->ops->add_columns(analysis, ret_result);
-    return analysis->ops->add_rows(analysis, ret_result);
+    return ret_result->error ? ret_result->error : analysis->ops->add_rows(analysis, ret_result);
 }

@@ -111,10 +111,11 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
 
     losses_add(&coverage->losses, item);
     losses_add(&coverage->layers.losses[item->origin->layer], item);
-    if (item->time == TIME_UNKNOWN)
+    /* The time before the first event is not counted. */
+    if (item->time == TIME_UNKNOWN || coverage->first == TIME_UNKNOWN)
         return 0;
-    if (since == TIME_UNKNOWN || (coverage->first != TIME_UNKNOWN && since < coverage->first))
-        since = coverage->first != TIME_UNKNOWN ? coverage->first : item->time;
+    if (since == TIME_UNKNOWN || since < coverage->first)
+        since = coverage->first;
     if (since < cpu->gap_end)
         since = cpu->gap_end;
     if (since >= item->time)

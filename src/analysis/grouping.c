@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/span_match.h"
+#include "base/hash.h"
 #include "base/suggest.h"
 #include "event/program.h"
 #include "event/value.h"
@@ -73,15 +74,6 @@ int grouping_check(const struct grouping *grouping, const struct catalogue *cata
     return 0;
 }
 
-static uint64_t bytes_number(const char *s, size_t len)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (uint8_t)s[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static int find_field(struct group_key *key, const struct event_class *class)
 {
     if (unlikely(key->class != class)) {
@@ -91,9 +83,8 @@ static int find_field(struct group_key *key, const struct event_class *class)
     return key->field;
 }
 
-static uint64_t field_number(struct group_key *key, const struct item *item)
+static uint64_t get_number(const struct item *item, int field)
 {
-    int field = find_field(key, item->class);
     struct value value;
 
     if (field < 0)
@@ -102,7 +93,12 @@ static uint64_t field_number(struct group_key *key, const struct item *item)
     if (!value.present)
         return NO_NUMBER;
     return item->class->fields[field].storage == STORE_SCALAR ? value.u
-                                                              : bytes_number(value.s, value.len);
+                                                              : hash_bytes(value.s, value.len);
+}
+
+uint64_t grouping_field_number(const struct item *item, const char *name)
+{
+    return get_number(item, event_class_field(item->class, name));
 }
 
 void grouping_numbers(struct grouping *grouping, const struct item *item, uint64_t *ret_numbers)
@@ -113,11 +109,11 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
         uint64_t v = NO_NUMBER;
 
         switch (key->kind) {
-        case GROUP_BY_FIELD: v = field_number(key, item); break;
+        case GROUP_BY_FIELD: v = get_number(item, find_field(key, item->class)); break;
         case GROUP_BY_TASK:
             name = item_task_name(item);
             if (name)
-                v = bytes_number(name, strlen(name));
+                v = hash_bytes(name, strlen(name));
             else if (item->pid != PID_UNKNOWN)
                 v = (uint32_t)item->pid;
             break;
@@ -132,7 +128,7 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
     }
 }
 
-static void put_field(const struct item *item, const char *name, struct text *text)
+void grouping_put_field(const struct item *item, const char *name, struct text *text)
 {
     int field = event_class_field(item->class, name);
     struct value value;
@@ -163,7 +159,7 @@ void grouping_put(const struct grouping *grouping, unsigned i, const struct item
     const char *name;
 
     switch (key->kind) {
-    case GROUP_BY_FIELD: put_field(item, key->name, text); break;
+    case GROUP_BY_FIELD: grouping_put_field(item, key->name, text); break;
     case GROUP_BY_TASK:
         name = item_task_name(item);
         if (name)

@@ -57,6 +57,10 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
 void grouping_put(const struct grouping *grouping, unsigned i, const struct item *item,
                   struct text *text);
 
+/* The same of a field by its name: a scalar's value, or a hash; and what it is called. */
+uint64_t grouping_field_number(const struct item *item, const char *name);
+void grouping_put_field(const struct item *item, const char *name, struct text *text);
+
 /* The value that the name of key I stands for: a CPU, a thread, an integer field. False: there is none. */
 bool grouping_value(const struct grouping *grouping, unsigned i, const struct item *item,
                     int64_t *ret_value);

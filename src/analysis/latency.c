@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/glob.h"
 #include "base/macro.h"
 
 /* The tag of a span that is not counted: its task is not selected. */
@@ -38,23 +37,13 @@ static _cold_ struct row *add_row(struct latency *latency, const struct span_kin
     return row;
 }
 
-static bool is_wanted(const struct latency *latency, const struct item *item)
-{
-    const char *name;
-
-    if (likely(!latency->analysis.settings.task))
-        return true;
-    name = item_task_name(item);
-    return name && glob_match(latency->analysis.settings.task, name);
-}
-
 static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
 {
     struct latency *latency = arg;
     uint64_t numbers[ROW_KEYS];
     struct row *row;
 
-    if (!is_wanted(latency, item))
+    if (!analysis_selects_task(&latency->analysis, item))
         return NO_ROW;
     numbers[0] = kind->number;
     grouping_numbers(&latency->analysis.settings.grouping, item, numbers + 1);
@@ -70,43 +59,9 @@ static int complete(void *arg, const struct span *span, const struct item *item)
 {
     struct latency *latency = arg;
     struct row *row = (struct row *)(uintptr_t)span->tag;
-    int64_t duration = (int64_t)((uint64_t)span_end(span) - (uint64_t)span_begin(span));
-    struct slow_span slow;
 
     (void)item;
-    if (!row || duration < latency->analysis.settings.longer)
-        return 0;
-    if (latency->rows.slowest_max > 0) {
-        slow = (struct slow_span){.begin = span_begin(span),
-                                  .end = span_end(span),
-                                  .error_ns = span->error_ns,
-                                  .cpu = span->cpu,
-                                  .pid = span->pid,
-                                  .vcpu = span->vcpu,
-                                  .origin = span->origin,
-                                  .kind = span->kind->rule,
-                                  .row = row};
-        for (unsigned i = 0; i < ROW_STAGES; i++)
-            slow.at[i] = i < span->kind->rule->n_steps ? span->at[i] : TIME_UNKNOWN;
-        rows_keep_slow(&latency->rows, &slow);
-    }
-    if (latency->analysis.put_span) {
-        const struct analysis_span copy = {.begin = span_begin(span),
-                                           .end = span_end(span),
-                                           .error_ns = span->error_ns,
-                                           .cpu = span->cpu,
-                                           .pid = span->pid,
-                                           .vcpu = span->vcpu,
-                                           .origin = span->origin,
-                                           .keys = row->keys,
-                                           .numbers = row->values,
-                                           .has_number = row->has_value};
-        int r = latency->analysis.put_span(latency->analysis.put_span_arg, &copy);
-
-        if (r < 0)
-            return r;
-    }
-    return row_count(&latency->rows, row, span_begin(span), duration, span->error_ns);
+    return row ? analysis_count_span(&latency->analysis, &latency->rows, row, span) : 0;
 }
 
 static const struct spans_ops span_ops = {.begin = begin, .complete = complete};
@@ -124,10 +79,6 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     if (unlikely(latency->rows.periods_begin == TIME_UNKNOWN) && n > 0)
         latency->rows.periods_begin = items[0].time;
     r = spans_put(&latency->spans, items, n);
-    if (r == -ERANGE)
-        return error_set(&sink->error, r, NULL,
-                         "the trace has more than %d periods; give a longer --every",
-                         ROW_PERIODS_MAX);
     return r < 0 ? r : sink->error.code;
 }
 
@@ -149,45 +100,6 @@ static void add_columns(struct analysis *analysis, struct result *result)
                                 &get_latency(analysis)->columns);
 }
 
-/* The stages of a span with more than two steps. */
-static unsigned make_stages(const struct slow_span *slow, struct result_stage *stages)
-{
-    const struct span_rule *rule = slow->kind;
-    int64_t begin = slow->begin;
-    unsigned n = 0;
-
-    for (unsigned i = 1; rule->n_steps > 2 && i < rule->n_steps; i++) {
-        if (slow->at[i] == TIME_UNKNOWN)
-            continue;
-        stages[n++] =
-            (struct result_stage){.name = rule->steps[i].event, .begin = begin, .end = slow->at[i]};
-        begin = slow->at[i];
-    }
-    return n;
-}
-
-static int add_slowest(const struct latency *latency, struct result *result)
-{
-    for (unsigned i = 0; i < latency->rows.n_slowest; i++) {
-        const struct slow_span *slow = &latency->rows.slowest[i];
-        struct result_stage stages[ROW_STAGES];
-        const struct result_slow copy = {.begin = slow->begin,
-                                         .end = slow->end,
-                                         .error_ns = slow->error_ns,
-                                         .cpu = slow->cpu,
-                                         .pid = slow->pid,
-                                         .vcpu = slow->vcpu,
-                                         .origin = slow->origin,
-                                         .row = result->rows[slow->row->number],
-                                         .stages = stages,
-                                         .n_stages = make_stages(slow, stages)};
-
-        if (result_add_slow(result, &copy) < 0)
-            return -ENOMEM;
-    }
-    return 0;
-}
-
 static int add_rows(struct analysis *analysis, struct result *result)
 {
     const struct latency *latency = get_latency(analysis);
@@ -195,7 +107,7 @@ static int add_rows(struct analysis *analysis, struct result *result)
     int r = result_add_duration_rows(result, &latency->columns, &latency->rows);
 
     if (r == 0)
-        r = add_slowest(latency, result);
+        r = result_add_slow_spans(result, &latency->rows);
     if (r < 0)
         return r;
     for (unsigned i = 0; i < result->n_rows && !latency->keeps_empty; i++)

@@ -125,6 +125,7 @@ struct result {
     int64_t every; /* ticks of a period; 0: rows have none */
     int64_t periods_begin;
     unsigned n_periods;
+    int error; /* -ENOMEM: a column is missing */
 };
 
 /* COVERAGE outlives RESULT, and so does the analysis that makes it. */

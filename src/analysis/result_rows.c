@@ -4,38 +4,32 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/glob.h"
 #include "base/macro.h"
 
-static int add_percentiles(struct result *result, const struct percentiles *percentiles,
-                           struct duration_columns *columns)
+static void add_percentile(struct result *result, unsigned permille, unsigned *ret_column)
 {
-    static const struct percentiles usual = {{500, 900, 990}, 3};
+    char title[16];
+    char *copy, *name;
 
-    columns->parts = percentiles->n > 0 ? *percentiles : usual;
-    for (unsigned i = 0; i < columns->parts.n; i++) {
-        unsigned permille = columns->parts.permilles[i];
-        char name[16];
-        const char *title;
-
-        if (permille % 10 != 0)
-            snprintf(name, sizeof name, "P%u.%u", permille / 10, permille % 10);
-        else
-            snprintf(name, sizeof name, "P%u", permille / 10);
-        title = arena_strdup(&result->arena, name);
-        name[0] = 'p';
-        if (!title)
-            return -ENOMEM;
-        columns->percentiles[i] =
-            result_add_column(result, arena_strdup(&result->arena, name), title, RESULT_DURATION);
-        if (!result->columns[columns->percentiles[i]].name)
-            return -ENOMEM;
+    if (permille % 10 != 0)
+        snprintf(title, sizeof title, "P%u.%u", permille / 10, permille % 10);
+    else
+        snprintf(title, sizeof title, "P%u", permille / 10);
+    copy = arena_strdup(&result->arena, title);
+    name = arena_strdup(&result->arena, title);
+    if (!copy || !name) {
+        result->error = -ENOMEM;
+        return;
     }
-    return 0;
+    name[0] = 'p';
+    *ret_column = result_add_column(result, name, copy, RESULT_DURATION);
 }
 
-int result_add_duration_columns(struct result *result, const struct percentiles *percentiles,
-                                struct duration_columns *ret_columns)
+void result_add_duration_columns(struct result *result, const struct percentiles *percentiles,
+                                 struct duration_columns *ret_columns)
 {
+    static const struct percentiles usual = {{500, 900, 990}, 3};
     struct duration_columns columns = {
         .n = result_add_column(result, "n", "N", RESULT_COUNT),
         .rate = result_add_column(result, "rate", "N/s", RESULT_RATE),
@@ -43,16 +37,16 @@ int result_add_duration_columns(struct result *result, const struct percentiles 
         .share = result_add_column(result, "share", "SHARE%", RESULT_SHARE),
         .mean = result_add_column(result, "mean", "MEAN", RESULT_DURATION),
         .min = result_add_column(result, "min", "MIN", RESULT_DURATION),
+        .parts = percentiles->n > 0 ? *percentiles : usual,
     };
 
-    if (add_percentiles(result, percentiles, &columns) < 0)
-        return -ENOMEM;
+    for (unsigned i = 0; i < columns.parts.n; i++)
+        add_percentile(result, columns.parts.permilles[i], &columns.percentiles[i]);
     columns.max = result_add_column(result, "max", "MAX", RESULT_DURATION);
     columns.error = result_add_column(result, "error", "ERROR", RESULT_ERROR);
     columns.max_at = result_add_column(result, "max_at", NULL, RESULT_TIME);
     columns.negative = result_add_column(result, "negative", NULL, RESULT_COUNT);
     *ret_columns = columns;
-    return 0;
 }
 
 static int64_t clamp(__int128 v)
@@ -135,6 +129,110 @@ int result_add_duration_rows(struct result *result, const struct duration_column
         }
         result_set_durations(result, columns, to, from);
         if (rows->every > 0 && rows->n_periods > 0 && add_periods(result, rows, from, to) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+bool analysis_selects_task(const struct analysis *analysis, const struct item *item)
+{
+    const char *name;
+
+    if (likely(!analysis->settings.task))
+        return true;
+    name = item_task_name(item);
+    return name && glob_match(analysis->settings.task, name);
+}
+
+static void keep_slow(struct rows *rows, struct row *row, const struct span *span)
+{
+    struct slow_span slow = {.begin = span_begin(span),
+                             .end = span_end(span),
+                             .error_ns = span->error_ns,
+                             .cpu = span->cpu,
+                             .pid = span->pid,
+                             .vcpu = span->vcpu,
+                             .origin = span->origin,
+                             .kind = span->kind->rule,
+                             .row = row};
+
+    for (unsigned i = 0; i < ROW_STAGES; i++)
+        slow.at[i] = i < span->kind->rule->n_steps ? span->at[i] : TIME_UNKNOWN;
+    rows_keep_slow(rows, &slow);
+}
+
+static int give_span(const struct analysis *analysis, const struct row *row,
+                     const struct span *span)
+{
+    const struct analysis_span copy = {.begin = span_begin(span),
+                                       .end = span_end(span),
+                                       .error_ns = span->error_ns,
+                                       .cpu = span->cpu,
+                                       .pid = span->pid,
+                                       .vcpu = span->vcpu,
+                                       .origin = span->origin,
+                                       .keys = row->keys,
+                                       .numbers = row->values,
+                                       .has_number = row->has_value};
+
+    return analysis->put_span(analysis->put_span_arg, &copy);
+}
+
+int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row *row,
+                        const struct span *span)
+{
+    int64_t duration = (int64_t)((uint64_t)span_end(span) - (uint64_t)span_begin(span));
+    int r = 0;
+
+    if (duration < analysis->settings.longer)
+        return 0;
+    if (rows->slowest_max > 0)
+        keep_slow(rows, row, span);
+    if (analysis->put_span)
+        r = give_span(analysis, row, span);
+    if (r == 0)
+        r = row_count(rows, row, span_begin(span), duration, span->error_ns);
+    if (r == -ERANGE)
+        return error_set(&analysis->sink.error, r, NULL,
+                         "the trace has more than %d periods; give a longer --every",
+                         ROW_PERIODS_MAX);
+    return r;
+}
+
+/* The stages of a span with more than two steps. */
+static unsigned make_stages(const struct slow_span *slow, struct result_stage *stages)
+{
+    const struct span_rule *rule = slow->kind;
+    int64_t begin = slow->begin;
+    unsigned n = 0;
+
+    for (unsigned i = 1; rule->n_steps > 2 && i < rule->n_steps; i++) {
+        if (slow->at[i] == TIME_UNKNOWN)
+            continue;
+        stages[n++] =
+            (struct result_stage){.name = rule->steps[i].event, .begin = begin, .end = slow->at[i]};
+        begin = slow->at[i];
+    }
+    return n;
+}
+
+int result_add_slow_spans(struct result *result, const struct rows *rows)
+{
+    for (unsigned i = 0; i < rows->n_slowest; i++) {
+        const struct slow_span *slow = &rows->slowest[i];
+        struct result_stage stages[ROW_STAGES];
+        const struct result_slow copy = {.begin = slow->begin,
+                                         .end = slow->end,
+                                         .error_ns = slow->error_ns,
+                                         .cpu = slow->cpu,
+                                         .pid = slow->pid,
+                                         .vcpu = slow->vcpu,
+                                         .origin = slow->origin,
+                                         .row = result->rows[slow->row->number],
+                                         .stages = stages,
+                                         .n_stages = make_stages(slow, stages)};
+
+        if (result_add_slow(result, &copy) < 0)
             return -ENOMEM;
     }
     return 0;

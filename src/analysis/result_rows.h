@@ -21,13 +21,25 @@ struct duration_columns {
     struct percentiles parts;              /* of `percentiles` */
 };
 
-/* Adds these columns: n rate sum share mean min p50 p90 p99 max error max_at negative. 0, -ENOMEM. */
-int result_add_duration_columns(struct result *result, const struct percentiles *percentiles,
-                                struct duration_columns *ret_columns);
+/* Adds these columns: n rate sum share mean min p50 p90 p99 max error max_at negative. When memory is
+ * out, result->error says so. */
+void result_add_duration_columns(struct result *result, const struct percentiles *percentiles,
+                                 struct duration_columns *ret_columns);
 
 /* Sets them in TO. FROM->durations is borrowed by TO. */
 void result_set_durations(struct result *result, const struct duration_columns *columns,
                           struct result_row *to, const struct row *from);
+
+/* True if --task selects the thread of ITEM. */
+bool analysis_selects_task(const struct analysis *analysis, const struct item *item);
+
+/* Counts SPAN in ROW, keeps it if it is one of the longest, and gives it to analysis->put_span; nothing if it is shorter
+ * than --longer. 0; -ERANGE with the sink's error: a period is beyond ROW_PERIODS_MAX; another negative errno. */
+int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row *row,
+                        const struct span *span);
+
+/* Adds the longest spans that ROWS kept; rows of RESULT are in the order of ROWS. 0, -ENOMEM. */
+int result_add_slow_spans(struct result *result, const struct rows *rows);
 
 /* Adds a row for each of ROWS, in the same order, with its keys, periods and columns. 0, -ENOMEM. */
 int result_add_duration_rows(struct result *result, const struct duration_columns *columns,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every)
 {
     *rows = (struct rows){.n_keys = n_keys,
@@ -41,8 +43,7 @@ static inline uint32_t hash(const uint64_t *numbers, unsigned n)
     uint64_t h = n;
 
     for (unsigned i = 0; i < n; i++) {
-        h = (h ^ numbers[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        h ^= h >> 29;
+        h = hash_mix(h, numbers[i]);
     }
     return (uint32_t)(h >> 32 ^ h);
 }
@@ -102,9 +103,9 @@ static int grow(struct rows *rows)
 /* The row of those that have none; the last one. */
 static struct row *get_others(struct rows *rows)
 {
-    static const char *const others[ROW_KEYS] = {"(others)", "", "", "", ""};
-    static const uint64_t numbers[ROW_KEYS] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                               UINT64_MAX};
+    static const char *const others[ROW_KEYS] = {"(others)", "", "", "", "", ""};
+    static const uint64_t numbers[ROW_KEYS] = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                               UINT64_MAX, UINT64_MAX, UINT64_MAX};
     struct row *row = rows_find(rows, numbers);
 
     return row ? row : rows_add(rows, numbers, others);

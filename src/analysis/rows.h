@@ -10,7 +10,7 @@
 #include "analysis/histogram.h"
 
 #define ROWS_MAX 65536
-#define ROW_KEYS (GROUPING_KEYS + 1) /* a name, and what `--by` adds */
+#define ROW_KEYS (GROUPING_KEYS + 2) /* two of the analysis, and what `--by` adds */
 #define ROW_STAGES 8
 /* Periods of a row. */
 #define ROW_PERIODS_MAX 10000

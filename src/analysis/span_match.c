@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/condition.h"
 #include "base/glob.h"
 #include "base/macro.h"
 #include "base/suggest.h"
@@ -87,18 +88,42 @@ static _cold_ int no_such_event(const struct span_rule *rule, const struct span_
 static _cold_ int no_such_field(const struct span_rule *rule, const struct event_class *class,
                                 const char *name, struct error *error)
 {
+    _cleanup_free_ const char **names = calloc(class->n_fields + 1, sizeof *names);
     struct text fields = TEXT_IN_MEMORY;
+    const char *near;
     int r;
 
+    if (!names)
+        return -ENOMEM;
     for (unsigned i = 0; i < class->n_fields; i++) {
+        names[i] = class->fields[i].name;
         text_put_str(&fields, i > 0 ? ", " : "");
         text_put_str(&fields, class->fields[i].name);
     }
     text_put_char(&fields, '\0');
-    r = error_set(error, -EINVAL, NULL, "%s: event '%s' has no field '%s'; it has %s", rule->name,
-                  class->name, name, class->n_fields > 0 ? fields.start : "none");
+    near = suggest_find(name, strlen(name), names);
+    if (near)
+        r = error_set(error, -EINVAL, NULL, "%s: event '%s' has no field '%s'; did you mean '%s'?",
+                      rule->name, class->name, name, near);
+    else
+        r = error_set(error, -EINVAL, NULL, "%s: event '%s' has no field '%s'; it has %s",
+                      rule->name, class->name, name, class->n_fields > 0 ? fields.start : "none");
     text_done(&fields);
     return r;
+}
+
+static int check_condition(const struct span_rule *rule, const struct span_step *step,
+                           const struct event_class *class, struct error *error)
+{
+    struct condition *condition;
+    struct arena arena = {0};
+    struct error why = {0};
+    int r = condition_compile(step->condition, class, &arena, &condition, &why);
+
+    arena_done(&arena);
+    return r == -EINVAL
+               ? error_set(error, r, NULL, "%s: event '%s': %s", rule->name, class->name, why.what)
+               : r;
 }
 
 int span_rule_check(const struct span_rule *rule, const struct catalogue *catalogue,
@@ -116,6 +141,12 @@ int span_rule_check(const struct span_rule *rule, const struct catalogue *catalo
             if (!span_step_matches(step, class, &star, &len))
                 continue;
             found = true;
+            if (step->condition) {
+                int r = check_condition(rule, step, class, error);
+
+                if (r < 0)
+                    return r;
+            }
             for (unsigned k = 0; k < rule->n_keys; k++)
                 if (step->keys[k].kind == SPAN_KEY_FIELD &&
                     event_class_field(class, step->keys[k].field) < 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/condition.h"
 #include "base/macro.h"
 #include "event/class.h"
 
@@ -98,9 +99,16 @@ static int parse_key(struct parser *parser, struct span_key *ret_key)
 
     if (r < 0)
         return r;
-    for (unsigned i = SPAN_KEY_TASK; i < ARRAY_SIZE(places); i++)
-        if (strcmp(key.field, places[i]) == 0)
-            key.kind = i;
+    if (strcmp(key.field, "field") == 0 && *parser->p == ':') {
+        parser->p++;
+        r = take_word(parser, "a field should stand here", &key.field);
+        if (r < 0)
+            return r;
+    } else {
+        for (unsigned i = SPAN_KEY_TASK; i < ARRAY_SIZE(places); i++)
+            if (strcmp(key.field, places[i]) == 0)
+                key.kind = i;
+    }
     skip_blanks(parser);
     at = parser->p;
     if (take(parser, "&")) {
@@ -139,6 +147,35 @@ static int parse_keys(struct parser *parser, struct span_step *step, unsigned *r
     return 0;
 }
 
+/* "{CONDITION}", in which a text in quotes may have braces. */
+static int parse_condition(struct parser *parser, struct span_step *step)
+{
+    struct error why = {0};
+    const char *start, *end;
+    char quote = '\0';
+    int r;
+
+    if (!take(parser, "{"))
+        return 0;
+    start = parser->p;
+    for (end = start; *end && (quote || *end != '}'); end++) {
+        if (quote && *end == '\\' && end[1])
+            end++;
+        else if (quote ? *end == quote : (*end == '"' || *end == '\''))
+            quote = quote ? '\0' : *end;
+    }
+    if (!*end)
+        return fail(parser, start, "the '}' of a condition is missing");
+    step->condition = arena_strndup(parser->arena, start, (size_t)(end - start));
+    if (!step->condition)
+        return -ENOMEM;
+    r = condition_check(step->condition, &why);
+    if (r == -EINVAL)
+        return error_set(parser->error, r, parser->where, "%s", why.what);
+    parser->p = end + 1;
+    return r;
+}
+
 static int parse_step(struct parser *parser, struct span_step *ret_step, unsigned *ret_n_keys)
 {
     struct span_step step = {0};
@@ -167,6 +204,9 @@ static int parse_step(struct parser *parser, struct span_step *ret_step, unsigne
     if (strchr(step.event, '*') != strrchr(step.event, '*'))
         return fail(parser, at, "an event has one '*' at most");
     r = parse_keys(parser, &step, ret_n_keys);
+    if (r < 0)
+        return r;
+    r = parse_condition(parser, &step);
     if (r < 0)
         return r;
     step.optional = take(parser, "?");

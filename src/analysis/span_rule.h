@@ -5,11 +5,12 @@
  * common. Rules are built in (span_rules.c) or written by users (strata-analysis(7)):
  *
  *     [NAME:] STEP -> STEP [-> STEP…] [by cpu|thread|vcpu] [again=cut|first|nest|queue] [unique]
- *     STEP  = [LAYER:][GROUP:]EVENT[(KEY,…)][?]
- *     KEY   = FIELD | FIELD&MASK | FIELD>>BITS | task | cpu | vcpu
+ *     STEP  = [LAYER:][GROUP:]EVENT[(KEY,…)][{CONDITION}][?]
+ *     KEY   = FIELD | FIELD&MASK | FIELD>>BITS | task | cpu | vcpu | field:FIELD
  *
  * EVENT may have one `*`, which stands for the same letters in all steps that have one. Keys are compared place by
- * place; their fields may have other names in each step. A step with `?` may be missing. */
+ * place; their fields may have other names in each step. "field:" is in front of a field that is called task, cpu or vcpu. A step
+ * with `?` may be missing. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,6 +41,7 @@ struct span_step {
     const char *group; /* NULL: any */
     const char *event; /* may have one '*'; of rules that are built in, also "A|B" */
     struct span_key keys[SPAN_KEYS];
+    const char *condition; /* on its fields (analysis/condition.h); NULL: none */
     bool optional;
 };
 

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/condition.h"
 #include "analysis/span_match.h"
 #include "base/glob.h"
+#include "base/hash.h"
 #include "base/macro.h"
 #include "base/map.h"
 #include "event/value.h"
@@ -20,6 +22,7 @@ struct step_use {
     unsigned step;
     uint32_t name;          /* what the keys begin with */
     struct span_kind *kind; /* of what begins by it; of others, of ends without a begin */
+    const struct condition *condition; /* NULL: none */
     int fields[SPAN_KEYS];
 };
 
@@ -138,6 +141,15 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
                            : r->name;
 
     *use = (struct step_use){.rule = rule, .step = step};
+    if (r->steps[step].condition) {
+        struct condition *condition;
+        int error =
+            condition_compile(r->steps[step].condition, class, &spans->arena, &condition, NULL);
+
+        if (error < 0)
+            return error;
+        use->condition = condition;
+    }
     use->kind = name ? get_kind(spans, rule, name) : NULL;
     use->name = get_name(spans, rule, star, len);
     if (!use->kind || use->name == 0)
@@ -154,6 +166,7 @@ static _cold_ int look_at_class(struct spans *spans, const struct event_class *c
 {
     struct class_steps *steps = NULL;
     unsigned n = 0;
+    int r;
 
     if (class->index >= spans->n_classes) {
         unsigned more = MAX(class->index + 1, spans->n_classes * 2);
@@ -181,9 +194,11 @@ static _cold_ int look_at_class(struct spans *spans, const struct event_class *c
                     if ((j == 0) != (begins == 1) ||
                         !span_step_matches(&spans->rules[i].steps[j], class, &star, &len))
                         continue;
-                    if (pass == 1 && make_use(spans, i, j, star, len, class, &steps->uses[n]) < 0)
-                        return -ENOMEM;
-                    n++;
+                    r = pass == 1 ? make_use(spans, i, j, star, len, class, &steps->uses[n]) : 0;
+                    if (r == -ENOMEM)
+                        return r;
+                    /* -EINVAL: the class does not have the fields of the step's condition. */
+                    n += r == 0;
                 }
             }
         }
@@ -296,26 +311,6 @@ struct key {
     uint64_t keys[SPAN_KEYS];
 };
 
-static inline uint64_t mix(uint64_t hash, uint64_t v)
-{
-    hash = (hash ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
-static uint64_t string_number(const char *s, size_t len)
-{
-    uint64_t hash = len;
-    uint64_t word;
-
-    for (; len >= sizeof word; s += sizeof word, len -= sizeof word) {
-        memcpy(&word, s, sizeof word);
-        hash = mix(hash, word);
-    }
-    word = 0;
-    memcpy(&word, s, len);
-    return mix(hash, word);
-}
-
 /* False: ITEM has no such key, or is at no such place. */
 static inline bool make_key(const struct spans *spans, const struct step_use *use,
                             const struct item *item, uint32_t source, struct key *key)
@@ -345,7 +340,7 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
         key->place = (uint32_t)item->vcpu;
         break;
     }
-    hash = mix(mix(key->name, key->source), key->place);
+    hash = hash_mix(hash_mix(key->name, key->source), key->place);
     for (unsigned i = 0; i < rule->n_keys; i++) {
         const struct span_key *k = &rule->steps[use->step].keys[i];
         struct value value;
@@ -360,7 +355,7 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
                 return false;
             v = item->class->fields[use->fields[i]].storage == STORE_SCALAR
                     ? value.u
-                    : string_number(value.s, value.len);
+                    : hash_bytes(value.s, value.len);
             break;
         case SPAN_KEY_TASK:
             if (item->pid == PID_UNKNOWN)
@@ -380,7 +375,7 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
         }
         v >>= k->shift;
         key->keys[i] = k->mask != 0 ? v & k->mask : v;
-        hash = mix(hash, key->keys[i]);
+        hash = hash_mix(hash, key->keys[i]);
     }
     key->hash = (uint32_t)(hash ^ hash >> 32);
     return true;
@@ -766,6 +761,8 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
         struct key key;
         int r;
 
+        if (unlikely(use->condition) && !condition_holds(use->condition, item))
+            continue;
         if (unlikely(!make_key(spans, use, item, source->number, &key))) {
             use->kind->fates[SPAN_UNKEYED]++;
             continue;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/macro.h"
 
 struct map_slot {
@@ -21,15 +22,6 @@ static uint64_t mix(uint64_t x)
     x ^= x >> 27;
     x *= 0x94d049bb133111ebu;
     return x ^ x >> 31;
-}
-
-static uint64_t hash_str(const char *s, size_t len)
-{
-    uint64_t h = 0xcbf29ce484222325u ^ len; /* FNV-1a */
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (uint8_t)s[i]) * 0x100000001b3u;
-    return h;
 }
 
 static struct map_slot *find(const struct map *map, uint64_t key, const char *name, size_t len)
@@ -92,7 +84,7 @@ void *map_get(const struct map *map, uint64_t key)
 
 void *map_get_str(const struct map *map, const char *key, size_t len)
 {
-    const struct map_slot *slot = find(map, hash_str(key, len), key, len);
+    const struct map_slot *slot = find(map, hash_bytes(key, len), key, len);
 
     return slot ? slot->value : NULL;
 }
@@ -104,7 +96,7 @@ int map_put(struct map *map, uint64_t key, void *value)
 
 int map_put_str(struct map *map, const char *key, size_t len, void *value)
 {
-    return put(map, hash_str(key, len), key, len, value);
+    return put(map, hash_bytes(key, len), key, len, value);
 }
 
 void map_done(struct map *map)

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "runtime/log.h"
 #include "runtime/macro.h"
+#include "runtime/thread_number.h"
 
 /* Like pattern_match(), but `\` makes the next character plain, and of TEXT, which need not end, SIZE
  * bytes are looked at. */

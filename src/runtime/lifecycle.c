@@ -13,6 +13,7 @@
 #include "runtime/snapshot.h"
 #include "runtime/syslog.h"
 #include "runtime/thread.h"
+#include "runtime/thread_number.h"
 #include "runtime/writer.h"
 
 /* After the destructors of the control socket and of snapshots (102). */

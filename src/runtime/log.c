@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/clock.h"
@@ -11,6 +10,7 @@
 #include "runtime/macro.h"
 #include "runtime/scratch.h"
 #include "runtime/text_file.h"
+#include "runtime/thread_number.h"
 #include "strata/trace.h"
 
 _Static_assert(SCRATCH_SIZE >= STRATA_LOG_MAX, "a line is made in scratch memory");
@@ -18,21 +18,6 @@ _Static_assert(SCRATCH_SIZE >= STRATA_LOG_MAX, "a line is made in scratch memory
 struct trace_counts trace_counts;
 
 static atomic_bool stamps = true;
-
-/* Initial-exec: an access is no call that could allocate, and so safe in signal handlers. */
-static __thread uint32_t thread __attribute__((tls_model("initial-exec")));
-
-uint32_t thread_number(void)
-{
-    if (unlikely(thread == 0))
-        thread = (uint32_t)syscall(SYS_gettid);
-    return thread;
-}
-
-void thread_number_forget(void)
-{
-    thread = 0;
-}
 
 /* ---- Where lines go ---- */
 

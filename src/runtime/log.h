@@ -9,11 +9,6 @@
 
 #include "runtime/format.h"
 
-/* The number of the calling thread, asked for once. Safe in signal handlers. */
-uint32_t thread_number(void);
-/* In a child of fork(): it has another. */
-void thread_number_forget(void);
-
 /* Standard error is what it is now. What a program opens under that number later may be its data: lines
  * go there only after this was called once more. It is called before main(), too. */
 void log_note_standard_error(void);

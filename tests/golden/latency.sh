@@ -108,6 +108,19 @@ command=$(sed -n 's/^ *strata \(report .*\)/\1/p' rows)
 eval "\"\$strata\" $command" >shown || fail "$command"
 [ "$(grep -c . shown)" -ge 2 ] || fail "$command: $(cat shown)"
 
+case="conditions"
+"$strata" latency --by vec softirq -f csv guest 2>err | tr -d '\r' | awk -F, '$15 == "RCU" { print $1, $3 }' >some
+"$strata" latency --pair 'a: softirq_entry(vec){ vec == 9 && (vec != 8 || vec > 9) } -> softirq_exit(vec) by cpu' \
+    -f csv guest 2>err | awk -F, 'NR == 2 { print $1, $3 }' | diff some - || fail "not the softirqs of one kind"
+"$strata" latency --pair 'a: sched_switch(next_pid){next_comm == "l*"} -> sched_switch(prev_pid){prev_comm == "ls"}' \
+    --events -f json guest 2>err >rows
+"$strata" latency --pair 'a: sched_switch(next_pid) -> sched_switch(prev_pid)' --by next_comm --events -f json guest 2>err |
+    python3 -c '
+import json, sys
+other = [(span["begin_ns"], span["end_ns"]) for span in map(json.loads, sys.stdin) if span["key"]["next_comm"] == "ls"]
+mine = [(span["begin_ns"], span["end_ns"]) for span in map(json.loads, open("rows"))]
+assert mine == other and len(mine) == 2, (mine, other)' || fail "not the runs of ls"
+
 case="over time"
 "$strata" latency syscall --every 0.01 --percentiles 50,99.9 -f json guest >rows 2>err
 "$strata" latency syscall --events -f json guest >spans 2>err
@@ -163,8 +176,14 @@ refused() {
 case="errors"
 refused "the trace has no event 'sched_swich'; did you mean 'sched_switch'?" \
     --pair 'sched_waking(pid) -> sched_swich(next_pid)' guest
-refused "event 'sched_switch' has no field 'nextpid'; it has prev_comm, prev_pid" \
+refused "event 'sched_switch' has no field 'nextpid'; did you mean 'next_pid'?" \
     --pair 'sched_waking(pid) -> sched_switch(nextpid)' guest
+refused "event 'sched_switch' has no field 'colour'; it has prev_comm, prev_pid" \
+    --pair 'sched_waking(pid) -> sched_switch(colour)' guest
+refused "column 1 of the condition" --pair 'sched_waking(pid){pidd > 1} -> sched_switch(next_pid)' guest
+refused "column 10 of the condition: a value is missing" --pair 'sched_waking(pid){pid > 1 &} -> sched_switch(next_pid)' guest
+refused "only fields are allowed here" --pair 'a(b){thread.id == 1} -> c(b)' guest
+refused "the '}' of a condition is missing" --pair 'a(b){c == "}" -> c(b)' guest
 refused "--pair: column 5: ',' or ')' should stand here; 'a(b -> c'" --pair 'a(b -> c' guest
 refused "no event of the trace has a field 'colour'" --by colour syscall guest
 refused "block: the trace has no event 'block_rq_issue'" block guest

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/irq.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/macro.h"
+#include "event/kernel.h"
+
+/* What is measured by a rule. */
+enum measure {
+    MEASURE_RUN,      /* the handler runs */
+    MEASURE_DELAY,    /* from the cause of the interrupt to the begin of its handler */
+    MEASURE_LATENESS, /* the same of a timer: from the time that it was set to */
+};
+
+struct irq_rule {
+    const char *kind; /* of the row */
+    const char *rule;
+    const char
+        *name; /* a field of the handler's begin: the name of the row; NULL: what '*' stands for */
+    const char *
+        number; /* a field of the handler's begin: what tells rows apart beside the name; NULL: none */
+    enum measure measure;
+};
+
+/* clang-format off */
+static const struct irq_rule irq_rules[] = {
+    {"irq", "irq: irq:irq_handler_entry(irq) -> irq:irq_handler_exit(irq) by cpu", "name", "irq", MEASURE_RUN},
+    {"softirq", "softirq: irq:softirq_entry(vec) -> irq:softirq_exit(vec) by cpu", "vec", "vec", MEASURE_RUN},
+    {"tasklet", "tasklet: irq:tasklet_entry -> irq:tasklet_exit by cpu", "func", NULL, MEASURE_RUN},
+    {"vector", "*: irq_vectors:*_entry(vector) -> irq_vectors:*_exit(vector) by cpu", NULL, "vector", MEASURE_RUN},
+    {"hrtimer", "hrtimer: timer:hrtimer_expire_entry(hrtimer) -> timer:hrtimer_expire_exit(hrtimer) by cpu",
+     "function", NULL, MEASURE_RUN},
+    {"timer", "timer: timer:timer_expire_entry(timer) -> timer:timer_expire_exit(timer) by cpu",
+     "function", NULL, MEASURE_RUN},
+    {"softirq", "softirq: irq:softirq_raise(vec) -> irq:softirq_entry(vec) by cpu again=first", "vec", "vec",
+     MEASURE_DELAY},
+    {"hrtimer", "hrtimer: timer:hrtimer_start(hrtimer) -> timer:hrtimer_expire_entry(hrtimer)", "function", NULL,
+     MEASURE_LATENESS},
+    /* The field "cpu" of a send is where the handler runs; without a callback, it is to reschedule. */
+    {"vector", "reschedule: ipi:ipi_send_cpu(field:cpu){callback == 0} -> irq_vectors:reschedule_entry(cpu)",
+     NULL, "vector", MEASURE_DELAY},
+    {"vector", "call_function_single: ipi:ipi_send_cpu(field:cpu){callback != 0} -> "
+     "irq_vectors:call_function_single_entry(cpu)", NULL, "vector", MEASURE_DELAY},
+    {"vector", "*: host:kvm:kvm_inj_virq(vector,vcpu) -> guest:irq_vectors:*_entry(vector,vcpu) again=first", NULL,
+     "vector", MEASURE_DELAY},
+    {"vector", "*: hypervisor:inj_virq(vector,vcpu) -> guest:irq_vectors:*_entry(vector,vcpu) again=first", NULL,
+     "vector", MEASURE_DELAY},
+};
+/* clang-format on */
+
+/* What rows have beside their durations. */
+struct irq_row {
+    __int128 self;
+    struct histogram delays; /* those below 0 count as 0 */
+};
+
+/* Spans that ended on a CPU and may be within one that is still open there: disjoint, in the order of their times. */
+#define CPU_SPANS_MAX 64
+struct cpu_spans {
+    struct {
+        int64_t begin;
+        uint64_t duration;
+    } spans[CPU_SPANS_MAX];
+    unsigned n;
+};
+
+static struct irq *get_irq(struct analysis *analysis)
+{
+    return container_of(analysis, struct irq, analysis);
+}
+
+/* ---- Rows ---- */
+
+/* Puts the name of the function at ADDRESS of ITEM's kernel; false: it is not known. */
+static bool put_function(struct irq *irq, const struct item *item, uint64_t address,
+                         struct text *text)
+{
+    const struct origin_kernel *kernel = item->origin->kernel;
+    char start[32];
+    const char *p;
+    int len;
+
+    if (irq->symbols_origin != item->origin) {
+        free(irq->symbols);
+        irq->symbols = NULL;
+        irq->symbols_origin = item->origin;
+        if (kernel && kernel->kallsyms &&
+            kernel->kallsyms(item->origin, &irq->symbols, &irq->symbols_len) < 0)
+            irq->symbols = NULL;
+    }
+    /* "ffffffff81168830 t tick_sched_timer" */
+    len = snprintf(start, sizeof start, "%016" PRIx64 " ", address);
+    p = irq->symbols ? memmem(irq->symbols, irq->symbols_len, start, (size_t)len) : NULL;
+    if (!p || !p[len] || p[len + 1] != ' ')
+        return false;
+    p += len + 2;
+    text_put(text, p, strcspn(p, "\t\n\r "));
+    return true;
+}
+
+static void put_name(struct irq *irq, const struct irq_rule *rule, const struct item *item,
+                     const char *name, struct text *text)
+{
+    if (!rule->name)
+        text_put_str(text, name);
+    else if (strcmp(rule->name, "function") != 0 ||
+             !put_function(irq, item, grouping_field_number(item, rule->name), text))
+        grouping_put_field(item, rule->name, text);
+}
+
+static _cold_ struct row *add_row(struct irq *irq, const struct irq_rule *rule,
+                                  const struct item *item, const char *name,
+                                  const uint64_t *numbers)
+{
+    const struct grouping *grouping = &irq->analysis.settings.grouping;
+    struct text *text = &irq->rows.text;
+    const char *keys[ROW_KEYS] = {rule->kind};
+    size_t starts[ROW_KEYS] = {0};
+    struct irq_row *extra;
+    struct row *row;
+
+    text->next = text->start;
+    put_name(irq, rule, item, name, text);
+    text_put_char(text, '\0');
+    for (unsigned i = 0; i < grouping->n; i++) {
+        starts[i + 1] = text_len(text);
+        grouping_put(grouping, i, item, text);
+        text_put_char(text, '\0');
+    }
+    if (text->error)
+        return NULL;
+    for (unsigned i = 0; i <= grouping->n; i++)
+        keys[i + 1] = text->start + starts[i];
+    row = rows_add(&irq->rows, numbers, keys);
+    if (!row || row->number < irq->n_extra)
+        return row;
+    extra = realloc(irq->extra, irq->rows.n * sizeof *extra);
+    if (!extra)
+        return NULL;
+    memset(extra + irq->n_extra, 0, (irq->rows.n - irq->n_extra) * sizeof *extra);
+    irq->extra = extra;
+    irq->n_extra = irq->rows.n;
+    row->origin = item->origin;
+    if (rule->number) {
+        row->values[1] = (int64_t)grouping_field_number(item, rule->number);
+        row->has_value |= 1u << 1;
+    }
+    for (unsigned i = 0; i < grouping->n; i++)
+        if (grouping_value(grouping, i, item, &row->values[i + 2]))
+            row->has_value |= 1u << (i + 2);
+    return row;
+}
+
+/* The row of ITEM, which begins a handler. NULL when memory is out. */
+static struct row *get_row(struct irq *irq, const struct irq_rule *rule, const struct item *item,
+                           const char *name)
+{
+    uint64_t numbers[ROW_KEYS] = {(uintptr_t)rule->kind};
+    struct row *row;
+
+    numbers[1] =
+        rule->name ? grouping_field_number(item, rule->name) : hash_bytes(name, strlen(name));
+    if (rule->number)
+        numbers[1] = hash_mix(hash_mix(0, numbers[1]), grouping_field_number(item, rule->number));
+    grouping_numbers(&irq->analysis.settings.grouping, item, numbers + 2);
+    row = rows_find(&irq->rows, numbers);
+    return row ? row : add_row(irq, rule, item, name, numbers);
+}
+
+/* ---- Spans ---- */
+
+/* The duration of SPAN without the spans within it. */
+static int64_t get_self(struct irq *irq, const struct span *span)
+{
+    uint64_t key = (uintptr_t)span->origin << 16 ^ (uint32_t)span->cpu;
+    struct cpu_spans *cpu = map_get(&irq->cpus, key);
+    uint64_t duration = (uint64_t)span_end(span) - (uint64_t)span_begin(span);
+    uint64_t within = 0;
+
+    if (!cpu) {
+        cpu = arena_alloc(&irq->arena, sizeof *cpu);
+        if (!cpu || map_put(&irq->cpus, key, cpu) < 0)
+            return -ENOMEM;
+    }
+    while (cpu->n > 0 && cpu->spans[cpu->n - 1].begin >= span_begin(span))
+        within += cpu->spans[--cpu->n].duration;
+    if (cpu->n == CPU_SPANS_MAX) {
+        /* The oldest two become one: an open span has both in it, or neither. */
+        cpu->spans[1].begin = cpu->spans[0].begin;
+        cpu->spans[1].duration += cpu->spans[0].duration;
+        memmove(cpu->spans, cpu->spans + 1, --cpu->n * sizeof cpu->spans[0]);
+    }
+    cpu->spans[cpu->n].begin = span_begin(span);
+    cpu->spans[cpu->n++].duration = duration;
+    return (int64_t)(duration - MIN(within, duration));
+}
+
+static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
+{
+    const struct irq_rule *rule = &irq_rules[kind->rule_number];
+    struct irq *irq = arg;
+    struct row *row;
+
+    if (rule->measure == MEASURE_LATENESS)
+        return grouping_field_number(item, "expires");
+    if (rule->measure == MEASURE_DELAY || !analysis_selects_task(&irq->analysis, item))
+        return 0;
+    row = get_row(irq, rule, item, kind->name);
+    if (!row)
+        irq->analysis.sink.error.code = -ENOMEM;
+    return (uintptr_t)row;
+}
+
+static int count_delay(struct irq *irq, const struct irq_rule *rule, const struct span *span,
+                       const struct item *item)
+{
+    int64_t delay = (int64_t)((uint64_t)span_end(span) - (uint64_t)span_begin(span));
+    struct row *row;
+
+    /* It came before its cause, by the error of the clocks; only its cause is at hand. */
+    if (delay < 0 || !analysis_selects_task(&irq->analysis, item))
+        return 0;
+    row = get_row(irq, rule, item, span->kind->name);
+    if (!row)
+        return -ENOMEM;
+    row->error_max = MAX(row->error_max, span->error_ns);
+    if (rule->measure == MEASURE_LATENESS)
+        delay = (int64_t)(grouping_field_number(item, "now") - span->tag);
+    return histogram_add(&irq->extra[row->number].delays, delay < 0 ? 0 : (uint64_t)delay);
+}
+
+static int complete(void *arg, const struct span *span, const struct item *item)
+{
+    const struct irq_rule *rule = &irq_rules[span->kind->rule_number];
+    struct row *row = (struct row *)(uintptr_t)span->tag;
+    struct irq *irq = arg;
+    int64_t self;
+
+    if (rule->measure != MEASURE_RUN)
+        return count_delay(irq, rule, span, item);
+    self = get_self(irq, span);
+    if (self < 0)
+        return -ENOMEM;
+    if (!row)
+        return 0;
+    irq->extra[row->number].self += self;
+    return analysis_count_span(&irq->analysis, &irq->rows, row, span);
+}
+
+static const struct spans_ops span_ops = {.begin = begin, .complete = complete};
+
+static int put(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct irq *irq = get_irq(container_of(sink, struct analysis, sink));
+    int r;
+
+    if (unlikely(irq->rows.periods_begin == TIME_UNKNOWN) && n > 0)
+        irq->rows.periods_begin = items[0].time;
+    r = spans_put(&irq->spans, items, n);
+    return r < 0 ? r : sink->error.code;
+}
+
+static int finish(struct sink *sink)
+{
+    spans_finish(&get_irq(container_of(sink, struct analysis, sink))->spans);
+    return 0;
+}
+
+/* ---- Result ---- */
+
+static void add_columns(struct analysis *analysis, struct result *result)
+{
+    const struct grouping *grouping = &analysis->settings.grouping;
+    struct irq *irq = get_irq(analysis);
+
+    result_add_key(result, "kind", "KIND", false);
+    result_add_key(result, "name", "NAME", false);
+    for (unsigned i = 0; i < grouping->n; i++)
+        result_add_key(result, grouping->keys[i].name, grouping->keys[i].name,
+                       grouping_is_number(grouping, i));
+    result_add_duration_columns(result, &analysis->settings.percentiles, &irq->columns);
+    /* The text is wide enough without these. */
+    result->columns[irq->columns.mean].title = NULL;
+    result->columns[irq->columns.min].title = NULL;
+    irq->self = result_add_column(result, "self", "SELF", RESULT_DURATION);
+    irq->delay_n = result_add_column(result, "delay_n", NULL, RESULT_COUNT);
+    irq->delay_p50 = result_add_column(result, "delay_p50", "DELAY-P50", RESULT_DURATION);
+    irq->delay_p99 = result_add_column(result, "delay_p99", "P99", RESULT_DURATION);
+    irq->delay_max = result_add_column(result, "delay_max", "MAX", RESULT_DURATION);
+}
+
+static void set_delays(const struct irq *irq, struct result_row *row, const struct irq_row *extra)
+{
+    const struct histogram *delays = &extra->delays;
+
+    result_set_number(row, irq->delay_n, (int64_t)delays->n);
+    if (delays->n == 0)
+        return;
+    result_set_number(row, irq->delay_p50, (int64_t)histogram_quantile(delays, 500));
+    result_set_number(row, irq->delay_p99, (int64_t)histogram_quantile(delays, 990));
+    result_set_number(row, irq->delay_max, (int64_t)delays->max);
+}
+
+static int add_rows(struct analysis *analysis, struct result *result)
+{
+    const struct irq *irq = get_irq(analysis);
+    bool has_run = false;
+    int r = result_add_duration_rows(result, &irq->columns, &irq->rows);
+
+    if (r == 0)
+        r = result_add_slow_spans(result, &irq->rows);
+    for (unsigned i = 0; r == 0 && i < result->n_rows; i++) {
+        if (irq->rows.rows[i]->n > 0)
+            result_set_number(result->rows[i], irq->self, (int64_t)irq->extra[i].self);
+        set_delays(irq, result->rows[i], &irq->extra[i]);
+    }
+    /* A timer that is cancelled never expires: rules of delays have spans without an end. */
+    for (unsigned i = 0; i < irq->spans.n_kinds; i++) {
+        const struct span_kind *kind = irq->spans.kinds[i];
+
+        if (irq_rules[kind->rule_number].measure != MEASURE_RUN)
+            continue;
+        has_run = true;
+        for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++)
+            result->unpaired[fate] += kind->fates[fate];
+    }
+    if (r == 0 && !has_run)
+        r = result_add_note(result,
+                            "the trace has no events of interrupts; record them: --guest or --host "
+                            "with -e 'irq:*,irq_vectors:*,timer:*'");
+    return r;
+}
+
+/* ---- Life ---- */
+
+int irq_init(struct irq *irq, const struct analysis_settings *settings,
+             const struct catalogue *catalogue)
+{
+    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct analysis_ops ops = {
+        .name = "irq", .add_columns = add_columns, .add_rows = add_rows};
+    int r;
+
+    *irq = (struct irq){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};
+    for (unsigned i = 0; i < ARRAY_SIZE(irq_rules); i++) {
+        struct span_rule rule;
+
+        r = span_rule_parse(irq_rules[i].rule, NULL, &irq->arena, &rule, NULL);
+        if (r == 0)
+            r = span_rule_list_add(&irq->rules, &rule);
+        if (r < 0)
+            return r;
+    }
+    r = rows_init(&irq->rows, 2 + settings->grouping.n, settings->slowest, settings->every);
+    if (r < 0)
+        return r;
+    return spans_init(&irq->spans, catalogue, irq->rules.rules, irq->rules.n, &span_ops, irq);
+}
+
+void irq_done(struct irq *irq)
+{
+    for (unsigned i = 0; i < irq->n_extra; i++)
+        histogram_done(&irq->extra[i].delays);
+    free(irq->extra);
+    free(irq->symbols);
+    map_done(&irq->cpus);
+    spans_done(&irq->spans);
+    rows_done(&irq->rows);
+    span_rule_list_done(&irq->rules);
+    arena_done(&irq->arena);
+}

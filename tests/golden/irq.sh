@@ -1,0 +1,77 @@
+#!/bin/sh
+# strata irq: run times and delays of a guest's kernel as a script finds them that looks through all events.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/kernel_capture.sh"
+kernel_capture local guest
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+
+case="run times and delays"
+"$strata" report -f json guest >events 2>err
+"$strata" irq -f json --slowest 2 guest >rows 2>err
+python3 - events rows <<'END' || fail "not what a script finds"
+import json, sys
+items = [json.loads(line) for line in open(sys.argv[1])]
+told = json.load(open(sys.argv[2]))
+RUNS = {"softirq": ("vec", "vec"), "hrtimer_expire": ("hrtimer", "function"), "timer_expire": ("timer", "function")}
+open_spans, raised, started = {}, {}, {}
+runs, delays, inner = {}, {}, {}
+for item in items:
+    if "lost" in item:
+        open_spans = {key: at for key, at in open_spans.items() if key[0] != item["cpu"]}
+        raised = {key: at for key, at in raised.items() if key[0] != item["cpu"]}
+        started = {}
+        continue
+    event, fields, cpu, time = item["event"], item["fields"], item["cpu"], item["time_ns"]
+    kind, _, edge = event.rpartition("_")
+    if event == "softirq_raise":
+        raised.setdefault((cpu, fields["vec"]), time)
+    elif event == "hrtimer_start":
+        started[fields["hrtimer"]] = fields["expires"]
+    elif event == "softirq_entry" and (cpu, fields["vec"]) in raised:
+        delays.setdefault(("softirq", fields["vec"]), []).append(time - raised.pop((cpu, fields["vec"])))
+    elif event == "hrtimer_expire_entry" and fields["hrtimer"] in started:
+        late = fields["now"] - started.pop(fields["hrtimer"])
+        delays.setdefault(("hrtimer", fields["function"]), []).append(max(late, 0))
+    if kind in RUNS and edge == "entry":
+        open_spans[cpu, kind, fields[RUNS[kind][0]]] = time, fields[RUNS[kind][1]]
+        inner.setdefault(cpu, []).append(0)
+    if kind in RUNS and edge == "exit":
+        within = inner[cpu].pop() if inner.get(cpu) else 0
+        begin, name = open_spans.pop((cpu, kind, fields[RUNS[kind][0]]), (None, None))
+        if begin is not None:
+            runs.setdefault((kind.replace("_expire", ""), name), []).append((time - begin, time - begin - within))
+            if inner[cpu]:
+                inner[cpu][-1] += time - begin
+rows = {(row["key"]["kind"], row["key"]["name"]): row for row in told["rows"]}
+assert len(rows) == len(runs) == 5, (rows, runs)
+names = {7: "SCHED", 1: "TIMER", 9: "RCU"}
+for (kind, name), spans in runs.items():
+    row = [row for row in told["rows"] if row["key"]["kind"] == kind and
+           (kind != "softirq" or row["key"]["name"] == names[name])][0]
+    assert (row["n"], row["sum"], row["max"]) == (len(spans), sum(a for a, _ in spans), max(spans)[0]), (row, spans)
+    assert row["self"] == sum(b for _, b in spans), (row, spans)
+    assert kind != "softirq" or row["key"]["name_value"] == name, row
+    waits = sorted(delays.get((kind, name), []))
+    assert row["delay_n"] == len(waits), (row, waits)
+    if waits:
+        assert row["delay_max"] == waits[-1], (row, waits)
+        middle = waits[(len(waits) - 1) // 2]
+        assert abs(row["delay_p50"] - middle) <= middle / 32 + 1, (row, middle)
+assert ("hrtimer", "tick_sched_timer") in rows, rows
+assert rows["softirq", "TIMER"]["self"] < rows["softirq", "TIMER"]["sum"]
+assert len(told["slowest"]) == 2 and told["slowest"][0]["key"] == {"kind": "hrtimer", "name": "tick_sched_timer"}
+END
+
+case="by CPU"
+"$strata" irq --by cpu -f csv guest 2>err | tr -d '\r' >rows
+head -n 1 rows | grep -q ',self_ns,delay_n,delay_p50_ns,delay_p99_ns,delay_max_ns,kind,name,cpu$' || fail "$(cat rows)"
+[ "$(awk -F, 'NR > 1 { n += $1 } END { print n }' rows)" = "$("$strata" irq -f csv guest 2>err |
+    awk -F, 'NR > 1 { n += $1 } END { print n }')" ] || fail "parts are not the whole"
+"$strata" irq --events --task ls -f json guest 2>err | head -n 1 | grep -q '"key":{"kind":"' || fail "no spans"
+
+case="no interrupts"
+"$strata" irq xen.raw >rows 2>err
+grep -q "has no events of interrupts; record them: .* -e 'irq:\*,irq_vectors:\*,timer:\*'" rows || fail "$(cat rows)"
+! "$strata" irq 2>err || fail "no trace"
+grep -q 'no trace file given' err || fail "$(cat err)"
