@@ -40,7 +40,7 @@ def collected(run):
     for level in 0, 3:
         oracle.reset(EVENTS, kilobytes=16384)
         collect = Collect(run, run.folder(f"collected-{level}"), *GLOBS, f"--compress={level}")
-        run.guest.run(at_once("guest-tool forks 0 2000", "guest-tool forks 1 2000"))
+        run.guest.run(at_once("guest-tool forks 0 500", "guest-tool forks 1 500"))
         folder = collect.stop()
         oracle.set("tracing_on", 0)
         compared(run, folder, events.of_guest(oracle.get("trace")))
@@ -99,11 +99,11 @@ def taking_wakes_nobody(run):
     no_instance(run)
 
 
-def collected_ten_times(run):
+def collected_again(run):
     """One session after the other: each takes all of its own time."""
     agent = Agent(run.guest)
-    for n in range(10):
-        collect = Collect(run, run.folder("ten-times"), "--event=sched:sched_process_fork")
+    for n in range(5):
+        collect = Collect(run, run.folder("again"), "--event=sched:sched_process_fork")
         run.guest.run(marks(1000 + n, 100, f"session{n}", folder=collect.instance))
         items = events.report(run.strata, collect.stop())
         for cpu in range(CPUS):
@@ -232,6 +232,6 @@ def filtered(run):
     no_instance(run)
 
 
-SCENARIOS = [collected, shown_live, taking_wakes_nobody, collected_ten_times, collector_stalls, collector_killed, collected_agent_killed,
+SCENARIOS = [collected, shown_live, taking_wakes_nobody, collected_again, collector_stalls, collector_killed, collected_agent_killed,
              collected_while_cpu_is_away, agent_ends_while_collected,
              connection_cut, filtered]

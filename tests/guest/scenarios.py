@@ -20,9 +20,8 @@ import old_host
 import own_host
 import plain_writer
 import record
-import timeline
 
-SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS + timeline.SCENARIOS
+SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS
 
 LOCKUPS_MAX = 2
 
