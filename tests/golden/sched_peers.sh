@@ -1,0 +1,173 @@
+#!/bin/sh
+# strata sched beside the tools that others have for the same: xenalyze on captures of Xen; perf sched and trace-cmd on
+# this machine's own kernel, while a program with threads that run and sleep is recorded.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/kernel_capture.sh"
+skipped=
+
+skip() {
+    echo "sched_peers: SKIPPED in part: $*" >&2
+    skipped=yes
+}
+
+# xenalyze stops at records that it does not know: they are left out.
+case=xenalyze
+xenalyze=$(command -v xenalyze || echo "$STRATA_BIN/../xen/root/usr/bin/xenalyze")
+if [ -x "$xenalyze" ]; then
+    for trace in xen-4.17-no-guest-class xen-4.17-all xen-4.22-all; do
+        xz -dc "$DATA/xen/$trace.raw.xz" >whole.raw
+        python3 - whole.raw known.raw <<'END' || fail "$trace cannot be filtered"
+import struct, sys
+UNKNOWN, CPU_CHANGE = {*range(0x84001, 0x84012), 0x800F123, 0x81103}, 0x1F003
+data, out, at, window, begin = open(sys.argv[1], "rb").read(), bytearray(), 0, None, 0
+def end_window():
+    if window is not None:
+        struct.pack_into("<I", out, window, len(out) - begin)
+while at < len(data):
+    (head,) = struct.unpack_from("<I", data, at)
+    event, n, size = head & 0xFFFFFFF, head >> 28 & 7, 4 + 8 * (head >> 31) + 4 * (head >> 28 & 7)
+    if event == CPU_CHANGE:
+        end_window()
+        window = len(out) + size - 4 * n + 4
+    if event not in UNKNOWN:
+        out += data[at : at + size]
+    if event == CPU_CHANGE:
+        begin = len(out)
+    at += size
+end_window()
+open(sys.argv[2], "wb").write(out)
+END
+        "$xenalyze" --svm-mode --summary known.raw >summary 2>err || fail "$trace: xenalyze: $(tail -1 err)"
+        "$strata" sched --by vcpu -f json known.raw >rows 2>err || fail "$trace: $(cat err)"
+        python3 - summary rows <<'END' || fail "$trace: they do not say the same"
+import json, re, sys
+peer, domain, vcpu = {}, None, None
+for line in open(sys.argv[1], errors="replace"):
+    if found := re.match(r"\|-- Domain (\d+) --\|", line):
+        domain, vcpu = int(found[1]), None
+    elif found := re.match(r"-- v(\d+) --", line):
+        vcpu = int(found[1])
+    elif (found := re.match(r" +([a-z_ ]+): +(\d+) +[\d.]+s +(\d+) ", line)) and vcpu is not None:
+        peer[f"d{domain}v{vcpu}", found[1].strip()] = int(found[2]), int(found[3])
+told = json.load(open(sys.argv[2]))
+rows = {row["key"]["vcpu"]: row for row in told["rows"]}
+assert rows and told["contradictions"]["switches"] == 0, told
+n_same = 0
+for vcpu, row in rows.items():
+    for ours, theirs in (("wake", "wake"), ("preempt", "preempt"), ("sleep", "blocked")):
+        n, mean = peer.get((vcpu, theirs), (0, 0))
+        # One at an edge of the trace may be the difference; if there is none, all is the same.
+        assert abs(row[ours + "_n"] - n) <= 1, (vcpu, ours, row, n)
+        if row[ours + "_n"] == n and n > 0:
+            assert row[ours + "_sum"] // n == mean, (vcpu, ours, row, mean)
+            n_same += 1
+    # It ends an interval where a vCPU goes on running, and counts the last one up to there.
+    n, mean = peer[vcpu, "running"]
+    unknown = row["unknown_share"] * told["duration_ticks"]
+    assert row["run_sum"] - n <= n * mean + n <= row["run"] + unknown + 2 * n, (vcpu, row, n, mean)
+assert n_same >= len(rows), n_same
+END
+    done
+else
+    skip "xenalyze is not installed"
+fi
+
+if [ "$(id -u)" -ne 0 ] || [ ! -d /sys/kernel/tracing/instances ]; then
+    skip "only root may trace this machine's kernel, where tracefs is mounted"
+    exit 77
+fi
+
+case=recording
+cat >load.py <<'END'
+import ctypes, threading, time
+def work(name):
+    ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
+    for _ in range(100):
+        end = time.thread_time() + 0.002
+        while time.thread_time() < end:
+            pass
+        time.sleep(0.003)
+threads = [threading.Thread(target=work, args=(f"load-{i}",)) for i in range(4)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+END
+events=sched:sched_switch,sched:sched_wakeup,sched:sched_wakeup_new,sched:sched_process_exit,sched:sched_migrate_task
+perf=yes
+perf record -q -a -m 2048 -e sched:sched_switch -e sched:sched_wakeup -e sched:sched_wakeup_new \
+    -e sched:sched_stat_runtime -o perf.data -- true >/dev/null 2>&1 || perf=
+if [ -n "$perf" ]; then
+    perf record -q -a -m 2048 -e sched:sched_switch -e sched:sched_wakeup -e sched:sched_wakeup_new \
+        -e sched:sched_stat_runtime -o perf.data -- \
+        "$strata" record -o trace --host=$events -- python3 load.py >out 2>told || fail "$(cat told)"
+else
+    skip "perf cannot record the scheduler of this machine"
+    "$strata" record -o trace --host=$events -- python3 load.py >out 2>told || fail "$(cat told)"
+fi
+"$strata" sched -f json trace >rows 2>err || fail "$(cat err)"
+
+# perf's switches are waits; its run time is that which the scheduler counts. Where this kernel leaves switches out, the
+# times around them are unknown.
+case=perf
+if [ -n "$perf" ]; then
+    perf sched -i perf.data latency -p >latency 2>/dev/null || fail "perf sched"
+    if grep -qi 'lost events' latency; then
+        skip "perf lost events"
+    else
+        python3 - latency rows <<'END' || fail "they do not say the same"
+import json, re, sys
+peer = {int(found[1]): (float(found[2]), int(found[3])) for found in re.finditer(
+    r"load-\d:(\d+) +\| +([\d.]+) ms \| +(\d+) \|", open(sys.argv[1]).read())}
+told = json.load(open(sys.argv[2]))
+missing = told["contradictions"]["switches"]
+rows = {row["key"]["pid"]: row for row in told["rows"] if row["key"]["task"].startswith("load-")}
+assert len(peer) == 4 and set(peer) == set(rows), (peer, rows)
+for pid, (run_ms, n) in peer.items():
+    row = rows[pid]
+    assert row["run"] / 1e6 <= run_ms * 1.01, (row, run_ms)
+    assert row["run"] / 1e6 >= run_ms * 0.99 - 5 * missing, (row, run_ms, missing)
+    waits = row["wake_n"] + row["preempt_n"]
+    assert waits <= n * 1.01 and waits >= n * 0.99 - missing - 1, (row, n, missing)
+END
+    fi
+fi
+
+# trace-cmd leaves out the first wake-up of each thread.
+case=trace-cmd
+if command -v trace-cmd >/dev/null; then
+    "$strata" export --to trace.dat -o trace.dat trace 2>err || fail "$(cat err)"
+    trace-cmd report --profile trace.dat >profile 2>/dev/null || fail "trace-cmd"
+    "$strata" report -f json trace >events
+    python3 - profile rows events <<'END' || fail "they do not say the same"
+import collections, json, re, sys
+n, total = collections.Counter(), collections.Counter()
+for line in open(sys.argv[1], errors="replace"):
+    if found := re.match(r"  Event: sched_wakeup\w*:0x([0-9a-f]+) \((\d+)\) Total: (\d+)", line):
+        n[int(found[1], 16)] += int(found[2])
+        total[int(found[1], 16)] += int(found[3])
+told = json.load(open(sys.argv[2]))
+woken, first = {}, {}
+for line in open(sys.argv[3]):
+    item = json.loads(line)
+    if item.get("event") in ("sched_wakeup", "sched_wakeup_new"):
+        woken.setdefault(item["fields"]["pid"], item["time_ns"])
+    elif item.get("event") == "sched_switch" and item["fields"]["next_pid"] in woken:
+        pid = item["fields"]["next_pid"]
+        first.setdefault(pid, item["time_ns"] - woken[pid])
+same = other = 0
+for row in told["rows"]:
+    pid, ours = row["key"]["pid"], (row["wake_n"], row.get("wake_sum", 0))
+    if ours[0] == 0 and n[pid] == 0:
+        continue
+    if (ours[0] - 1, ours[1] - first.get(pid, 0)) == (n[pid], total[pid]):
+        same += 1
+    else:
+        other += 1
+        print("not the same:", row["key"], ours, n[pid], total[pid])
+missing = told["contradictions"]["switches"] + told["unpaired"]["contradicted"]
+assert same > 5 and other <= 1 + missing + same // 50, (same, other, missing)
+END
+else
+    skip "trace-cmd is not installed"
+fi
+[ -z "$skipped" ] || exit 77

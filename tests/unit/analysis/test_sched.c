@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <string.h>
+
+#include "analysis/sched_who.h"
+#include "analysis/steal.h"
+#include "base/macro.h"
+
+static const struct origin host = {.layer = LAYER_HOST};
+static const struct origin guest = {.layer = LAYER_GUEST};
+
+static struct state_interval of_cpu(const struct origin *origin, enum state state, int64_t begin,
+                                    int64_t end, int by)
+{
+    return (struct state_interval){.of = STATE_OF_CPU,
+                                   .state = state,
+                                   .origin = origin,
+                                   .id = 0,
+                                   .begin = begin,
+                                   .end = end,
+                                   .by = by,
+                                   .moved_from = CPU_UNKNOWN,
+                                   .inside = -1};
+}
+
+static struct state_interval of_thread(enum state state, int64_t begin, int64_t end)
+{
+    struct state_interval interval = of_cpu(&host, state, begin, end, PID_UNKNOWN);
+
+    interval.of = STATE_OF_THREAD;
+    interval.id = 7;
+    interval.vcpu = 0;
+    interval.cpu = 0;
+    return interval;
+}
+
+/* ---- who ran ---- */
+
+static void ran(struct sched_who *who, int32_t cpu, enum state state, int64_t begin, int64_t end,
+                int by)
+{
+    struct state_interval interval = of_cpu(&host, state, begin, end, by);
+
+    interval.id = cpu;
+    assert_int_equal(sched_who_ran(who, &interval), 0);
+}
+
+static void expect(const struct sched_who *who, int32_t by, uint64_t n, int64_t sum, int64_t max)
+{
+    for (unsigned i = 0; i < who->n; i++) {
+        if (who->list[i]->by != by)
+            continue;
+        assert_int_equal(who->list[i]->n, n);
+        assert_int_equal(who->list[i]->sum, sum);
+        assert_int_equal(who->list[i]->max, max);
+        return;
+    }
+    assert_int_equal(n, 0);
+}
+
+static void test_who(void **state)
+{
+    struct sched_who who = {0};
+    struct state_interval wait = of_thread(STATE_WOKEN, 100, 200);
+    int victim;
+
+    (void)state;
+    ran(&who, 0, STATE_RUNNING, 50, 110, 3);
+    ran(&who, 0, STATE_INTERRUPT, 110, 115, 3);
+    ran(&who, 0, STATE_RUNNING, 115, 120, 3);
+    ran(&who, 0, STATE_UNKNOWN, 120, 130, 3);
+    ran(&who, 0, STATE_IDLE, 130, 150, 0);
+    ran(&who, 0, STATE_RUNNING, 150, 210, 4);
+    ran(&who, 1, STATE_RUNNING, 0, 300, 5);
+    assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
+    expect(&who, 3, 1, 15, 15);
+    expect(&who, WHO_INTERRUPT, 1, 5, 5);
+    expect(&who, WHO_UNKNOWN, 1, 10, 10);
+    expect(&who, WHO_IDLE, 1, 20, 20);
+    expect(&who, 4, 1, 50, 50);
+    expect(&who, 5, 0, 0, 0);
+    /* It waits for CPU 1 at first. */
+    wait.moved_from = 1;
+    wait.moved_at = 190;
+    assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
+    expect(&who, 5, 1, 90, 90);
+    expect(&who, 4, 2, 60, 50);
+    /* And for that it is not known. */
+    wait.moved_from = STATE_MOVED_OFTEN;
+    assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
+    expect(&who, WHO_UNKNOWN, 2, 100, 90);
+    sched_who_done(&who);
+}
+
+/* What is too long ago is unknown. */
+static void test_who_long_ago(void **state)
+{
+    struct sched_who who = {0};
+    int64_t n = 3 * WHO_RUNS;
+    struct state_interval wait = of_thread(STATE_WOKEN, 0, n);
+    int victim;
+
+    (void)state;
+    for (int64_t i = 0; i < n; i++)
+        ran(&who, 0, STATE_RUNNING, i, i + 1, (int)(i % 2));
+    assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
+    expect(&who, 0, 1, WHO_RUNS / 2, WHO_RUNS / 2);
+    expect(&who, WHO_UNKNOWN, 1, n - WHO_RUNS, n - WHO_RUNS);
+    sched_who_done(&who);
+}
+
+/* ---- stolen time ---- */
+
+static void put(struct steal *steal, struct state_interval interval)
+{
+    assert_int_equal(steal_put(steal, &interval), 0);
+}
+
+static void expect_times(struct steal *steal, int64_t guest_time, int64_t vmm, int64_t stolen,
+                         int64_t stolen_idle, int64_t halted)
+{
+    const int64_t expected[STEAL_PARTS] = {guest_time, vmm, stolen, stolen_idle, halted};
+    const int64_t *times = steal_times(steal, 0);
+
+    assert_non_null(times);
+    for (unsigned i = 0; i < STEAL_PARTS; i++)
+        assert_int_equal(times[i], expected[i]);
+}
+
+static void test_steal(void **state)
+{
+    struct steal steal = {0};
+    struct state_interval run = of_thread(STATE_RUNNING, 50, 100);
+
+    (void)state;
+    put(&steal, of_thread(STATE_RUNNING, 0, 10));
+    assert_null(steal_times(&steal, 0));
+    put(&steal, of_thread(STATE_PREEMPTED, 10, 50));
+    put(&steal, of_cpu(&guest, STATE_IDLE, 0, 15, 0));
+    put(&steal, of_cpu(&guest, STATE_RUNNING, 15, 30, 9));
+    run.inside = 45;
+    put(&steal, run);
+    put(&steal, of_thread(STATE_SLEEPING, 100, 120));
+    put(&steal, of_thread(STATE_WOKEN, 120, 130));
+    put(&steal, of_cpu(&guest, STATE_INTERRUPT, 30, 32, 9));
+    /* Of 32 to 40 nothing is known. */
+    put(&steal, of_cpu(&guest, STATE_RUNNING, 40, 90, 9));
+    put(&steal, of_thread(STATE_UNKNOWN, 130, 150));
+    put(&steal, of_cpu(&guest, STATE_IDLE, 90, 200, 0));
+    expect_times(&steal, 10 + 45, 5, 15 + 2 + 10, 5 + 10, 20);
+    assert_null(steal_times(&steal, 1));
+    steal_done(&steal);
+}
+
+/* A guest that says nothing for long, or a host: what is known is not lost, and memory is bounded. */
+static void test_steal_bounds(void **state)
+{
+    struct steal steal = {0};
+    int64_t n = 5 * STEAL_HELD;
+
+    (void)state;
+    put(&steal, of_cpu(&guest, STATE_RUNNING, 0, 10, 9));
+    for (int64_t i = 0; i < n; i++) {
+        put(&steal, of_thread(STATE_RUNNING, 2 * i, 2 * i + 1));
+        put(&steal, of_thread(STATE_PREEMPTED, 2 * i + 1, 2 * i + 2));
+    }
+    expect_times(&steal, n, 0, 5, 0, 0);
+    steal_done(&steal);
+    for (int64_t i = 0; i < n; i++)
+        put(&steal, of_cpu(&guest, i % 2 ? STATE_RUNNING : STATE_IDLE, i, i + 1, 9));
+    put(&steal, of_thread(STATE_PREEMPTED, 0, n));
+    expect_times(&steal, 0, 0, STEAL_HELD / 2, STEAL_HELD / 2, 0);
+    steal_done(&steal);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who),
+        cmocka_unit_test(test_who_long_ago),
+        cmocka_unit_test(test_steal),
+        cmocka_unit_test(test_steal_bounds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
