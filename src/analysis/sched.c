@@ -72,9 +72,15 @@ static _cold_ struct sched_row *add_row(struct sched *sched, enum state_of of,
 static inline struct sched_row *get_row(struct sched *sched, enum state_of of,
                                         const struct origin *origin, int32_t id)
 {
-    struct sched_row *row = map_get(&sched->rows_by_key, row_key(of, origin, id));
+    struct sched_row **recent = &sched->recent[(unsigned)id % SCHED_RECENT];
+    struct sched_row *row = *recent;
 
-    return likely(row != NULL) ? row : add_row(sched, of, origin, id);
+    if (likely(row && row->id == id && row->of == of && row->origin == origin))
+        return row;
+    row = map_get(&sched->rows_by_key, row_key(of, origin, id));
+    if (!row)
+        row = add_row(sched, of, origin, id);
+    return *recent = row;
 }
 
 struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
@@ -87,7 +93,7 @@ const char *sched_row_name(const struct sched_row *row)
 {
     const char *name = NULL;
 
-    if (row->name[0])
+    if (row->name && *row->name)
         return row->name;
     if (row->of == STATE_OF_THREAD && row->origin->task_name)
         name = row->origin->task_name(row->origin, row->id);
@@ -97,8 +103,7 @@ const char *sched_row_name(const struct sched_row *row)
 /* Its name, and with that whether it is looked at, may change. */
 static void set_name(const struct sched *sched, struct sched_row *row, const char *name)
 {
-    if (*name && strncmp(row->name, name, STATE_NAME_SIZE) != 0)
-        memcpy(row->name, name, STATE_NAME_SIZE);
+    row->name = name;
     row->is_wanted = !sched->analysis.settings.task ||
                      glob_match(sched->analysis.settings.task, sched_row_name(row));
 }
@@ -272,17 +277,15 @@ static int put_interval(void *arg, const struct state_interval *interval)
     if (interval->of == STATE_OF_THREAD) {
         if (interval->vcpu != VCPU_UNKNOWN)
             row->vcpu = interval->vcpu;
-        if (unlikely(!row->is_named || strncmp(row->name, interval->name, STATE_NAME_SIZE) != 0)) {
-            row->is_named = true;
+        if (unlikely(row->name != interval->name))
             set_name(sched, row, interval->name);
-        }
     }
     if (!row->is_wanted || !includes(&options->cpus, interval->cpu))
         return 0;
-    row->times[interval->state] += duration;
+    row->in[interval->state].time += duration;
     if (interval->begin_seen && interval->end_seen) {
-        row->n[interval->state]++;
-        row->sums[interval->state] += duration;
+        row->in[interval->state].n++;
+        row->in[interval->state].sum += duration;
     }
     if (interval->state == STATE_RUNNING) {
         row->runs += interval->of != STATE_OF_CPU || row->last_by != interval->by;

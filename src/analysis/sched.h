@@ -11,6 +11,7 @@
 #include "base/range.h"
 
 #define SCHED_ROWS_MAX 65536
+#define SCHED_RECENT 1024
 
 enum sched_by {
     SCHED_BY_TASK,
@@ -51,8 +52,9 @@ struct sched {
     struct map rows_by_key; /* by origin and id */
     struct sched_row **rows;
     unsigned n_rows, rows_room;
-    struct sched_row *others; /* beyond SCHED_ROWS_MAX; NULL: none */
-    struct map wakers;        /* by row and waker */
+    struct sched_row *recent[SCHED_RECENT]; /* by id */
+    struct sched_row *others;               /* beyond SCHED_ROWS_MAX; NULL: none */
+    struct map wakers;                      /* by row and waker */
     struct sched_waker *first_waker;
     unsigned n_wakers;
     struct sched_who who;

@@ -215,18 +215,18 @@ void sched_add_columns(struct analysis *analysis, struct result *result)
 
 static int64_t run_time(const struct sched_row *row)
 {
-    return row->times[STATE_RUNNING];
+    return row->in[STATE_RUNNING].time;
 }
 
 static int64_t wait_time(const struct sched_row *row)
 {
-    return row->times[STATE_RUNNABLE] + row->times[STATE_WOKEN] + row->times[STATE_PREEMPTED];
+    return row->in[STATE_RUNNABLE].time + row->in[STATE_WOKEN].time + row->in[STATE_PREEMPTED].time;
 }
 
 static int64_t sleep_time(const struct sched_row *row)
 {
-    return row->times[STATE_SLEEPING] + row->times[STATE_UNINTERRUPTIBLE] +
-           row->times[STATE_OFFLINE];
+    return row->in[STATE_SLEEPING].time + row->in[STATE_UNINTERRUPTIBLE].time +
+           row->in[STATE_OFFLINE].time;
 }
 
 /* A row, with what its values are shares of. */
@@ -249,11 +249,11 @@ static double share_of(const struct measured *m, enum value value)
     case V_RUN_SHARE: return (double)run_time(row) / m->duration;
     case V_WAIT_SHARE: return (double)wait_time(row) / m->duration;
     case V_SLEEP_SHARE: return (double)sleep_time(row) / m->duration;
-    case V_IDLE_SHARE: return (double)row->times[STATE_IDLE] / m->duration;
-    case V_INTERRUPT_SHARE: return (double)row->times[STATE_INTERRUPT] / m->duration;
+    case V_IDLE_SHARE: return (double)row->in[STATE_IDLE].time / m->duration;
+    case V_INTERRUPT_SHARE: return (double)row->in[STATE_INTERRUPT].time / m->duration;
     case V_UNKNOWN_SHARE: {
-        int64_t known = run_time(row) + wait_time(row) + sleep_time(row) + row->times[STATE_IDLE] +
-                        row->times[STATE_INTERRUPT];
+        int64_t known = run_time(row) + wait_time(row) + sleep_time(row) +
+                        row->in[STATE_IDLE].time + row->in[STATE_INTERRUPT].time;
 
         return MAX(0.0, 1 - (double)known / m->duration);
     }
@@ -264,7 +264,7 @@ static double share_of(const struct measured *m, enum value value)
     case V_STOLEN_IDLE_SHARE:
     case V_HALTED_SHARE:
         return (double)m->parts[STEAL_GUEST + (value - V_GUEST_SHARE)] / m->duration;
-    default: return (double)row->times[value - V_STATE_SHARE] / m->duration;
+    default: return (double)row->in[value - V_STATE_SHARE].time / m->duration;
     }
 }
 
@@ -274,11 +274,11 @@ static int64_t count_of(const struct sched_row *row, enum value value)
     case V_RUNS: return (int64_t)row->runs;
     case V_PREEMPT_N: return (int64_t)row->preempt_n;
     case V_MIGRATIONS: return (int64_t)row->migrations;
-    case V_RUN_N: return (int64_t)row->n[STATE_RUNNING];
-    case V_SLEEP_N: return (int64_t)(row->n[STATE_SLEEPING] + row->n[STATE_UNINTERRUPTIBLE]);
+    case V_RUN_N: return (int64_t)row->in[STATE_RUNNING].n;
+    case V_SLEEP_N: return (int64_t)(row->in[STATE_SLEEPING].n + row->in[STATE_UNINTERRUPTIBLE].n);
     case V_N:
     case V_WAKE_N: return row->wakes ? (int64_t)row->wakes->n : 0;
-    default: return (int64_t)row->n[value - V_STATE_N];
+    default: return (int64_t)row->in[value - V_STATE_N].n;
     }
 }
 
@@ -292,12 +292,12 @@ static bool duration_of(const struct measured *m, enum value value, int64_t *ret
     case V_RUN: *ret = run_time(row); return true;
     case V_WAIT: *ret = wait_time(row); return true;
     case V_SLEEP: *ret = sleep_time(row); return true;
-    case V_RUN_SUM: *ret = row->sums[STATE_RUNNING]; return true;
+    case V_RUN_SUM: *ret = row->in[STATE_RUNNING].sum; return true;
     case V_SLEEP_SUM:
-        *ret = row->sums[STATE_SLEEPING] + row->sums[STATE_UNINTERRUPTIBLE];
+        *ret = row->in[STATE_SLEEPING].sum + row->in[STATE_UNINTERRUPTIBLE].sum;
         return true;
-    case V_IDLE: *ret = row->times[STATE_IDLE]; return true;
-    case V_INTERRUPT: *ret = row->times[STATE_INTERRUPT]; return true;
+    case V_IDLE: *ret = row->in[STATE_IDLE].time; return true;
+    case V_INTERRUPT: *ret = row->in[STATE_INTERRUPT].time; return true;
     case V_PREEMPT_SUM: *ret = row->preempt_sum; return row->preempt_n > 0;
     case V_PREEMPT_MAX: *ret = row->preempt_max; return row->preempt_n > 0;
     case V_GUEST:
@@ -315,7 +315,7 @@ static bool duration_of(const struct measured *m, enum value value, int64_t *ret
     case V_WAKE_SUM:
     case V_SUM: *ret = row->wake_sum; return wakes;
     case V_MEAN: *ret = wakes ? row->wake_sum / (int64_t)wakes->n : 0; return wakes;
-    default: *ret = row->sums[value - V_STATE_SUM]; return true;
+    default: *ret = row->in[value - V_STATE_SUM].sum; return true;
     }
 }
 
@@ -460,7 +460,7 @@ static int add_domains(struct sched *sched, struct result *result)
                 sched->rows[j]->id >> 16 == first->id >> 16;
         if (n > 0 || !sched_row_is_shown(sched, first))
             continue;
-        memset(sum.times, 0, sizeof sum.times);
+        memset(sum.in, 0, sizeof sum.in);
         sum.runs = sum.preempt_n = 0;
         sum.wake_sum = sum.preempt_sum = sum.preempt_max = 0;
         for (unsigned j = i; j < sched->n_rows && r == 0; j++) {
@@ -471,7 +471,7 @@ static int add_domains(struct sched *sched, struct result *result)
                 continue;
             n++;
             for (unsigned k = 0; k < STATES; k++)
-                sum.times[k] += row->times[k];
+                sum.in[k].time += row->in[k].time;
             sum.runs += row->runs;
             sum.wake_sum += row->wake_sum;
             sum.preempt_n += row->preempt_n;

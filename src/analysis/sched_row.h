@@ -9,19 +9,20 @@ struct sched_row {
     enum state_of of;
     int32_t id;
     const struct origin *origin;
-    bool is_wanted, is_named, is_others;
-    char name[STATE_NAME_SIZE];
+    bool is_wanted, is_others;
+    const char *name; /* NULL: not known */
     int32_t vcpu, last_cpu, last_by;
-    int64_t times[STATES]; /* in each state, as far as it is known */
-    uint64_t n[STATES];    /* complete intervals, and their sum */
-    int64_t sums[STATES];
     uint64_t runs, migrations;
-    int64_t inside,
-        outside; /* of the time it ran: in the guest, and not, as far as that is known */
+    int64_t inside, outside; /* of the guest while it ran, as far as that is known */
     struct histogram *wakes; /* NULL: none */
     int64_t wake_sum;
     uint64_t preempt_n;
     int64_t preempt_sum, preempt_max;
+    struct sched_total {
+        int64_t time; /* in the state, as far as it is known */
+        uint64_t n;   /* complete intervals, and their sum */
+        int64_t sum;
+    } in[STATES];
 };
 
 /* Wake-ups of ROW by thread BY. */

@@ -2,6 +2,7 @@
 
 /* What the events of a Linux kernel say of its CPUs and threads. */
 
+#include <errno.h>
 #include <string.h>
 
 #include "analysis/state_source.h"
@@ -20,11 +21,33 @@ static int32_t cpu_number(const struct state_source *source, const struct state_
     return (int32_t)(cpu - source->cpus);
 }
 
-static void set_name(struct state_thread *thread, const struct item *item, uint32_t offset,
-                     uint32_t size)
+static _cold_ void learn_name(struct state_source *source, struct state_thread *thread,
+                              const char *raw, uint32_t size)
 {
-    if (size > 0 && item->size >= offset + size)
-        memcpy(thread->name, item->payload + offset, size);
+    size_t len = strnlen(raw, size);
+    const char *name = map_get_str(&source->names, raw, len);
+
+    if (!name && source->n_names < STATE_NAMES_MAX) {
+        name = arena_strndup(&source->arena, raw, len);
+        if (!name || map_put_str(&source->names, name, len, (void *)(uintptr_t)name) < 0) {
+            source->states->error = -ENOMEM;
+            return;
+        }
+        source->n_names++;
+    }
+    thread->name = name ? name : "";
+    memset(thread->raw_name, 0, sizeof thread->raw_name);
+    memcpy(thread->raw_name, raw, size);
+}
+
+static inline void set_name(struct state_source *source, struct state_thread *thread,
+                            const struct item *item, uint32_t offset, uint32_t size)
+{
+    const char *raw = (const char *)item->payload + offset;
+
+    if (size > 0 && item->size >= offset + size &&
+        unlikely(memcmp(thread->raw_name, raw, size) != 0))
+        learn_name(source, thread, raw, size);
 }
 
 /* The thread that CPU is known to run, if it is one that is known to run there. */
@@ -154,7 +177,7 @@ static void leave(struct state_source *source, const struct class_plan *plan,
     if (!thread)
         return;
     prev_state = quick_read(&plan->c, item);
-    set_name(thread, item, plan->a_name, plan->room[0]);
+    set_name(source, thread, item, plan->a_name, plan->room[0]);
     if (source->origin->layer == LAYER_HOST && item->vcpu != VCPU_UNKNOWN)
         thread->vcpu = item->vcpu;
     if (unlikely((prev_state & PREV_DEAD) ||
@@ -186,7 +209,7 @@ static void enter(struct state_source *source, const struct class_plan *plan,
         }
     }
     run_thread(source, thread, cpu, time, true, why);
-    set_name(thread, item, plan->b_name, plan->room[1]);
+    set_name(source, thread, item, plan->b_name, plan->room[1]);
 }
 
 static void put_switch(struct state_source *source, const struct class_plan *plan,

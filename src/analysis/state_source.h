@@ -78,7 +78,8 @@ struct state_thread {
     uint32_t counted_loss;
     int64_t since, moved_at;
     int64_t inside, inside_since; /* TIME_UNKNOWN: it is not inside */
-    char name[STATE_NAME_SIZE];
+    const char *name;
+    char raw_name[STATE_NAME_SIZE]; /* as the events have it */
 };
 
 struct state_domain {
@@ -106,6 +107,9 @@ struct state_source {
     uint32_t n_threads, threads_room, free, hand;
     uint32_t *buckets;
     uint32_t n_buckets; /* a power of two */
+    struct map names;   /* all that threads had */
+    unsigned n_names;
+    struct arena arena; /* of names */
     struct state_domain *domains;
     unsigned n_domains;
     /* Intervals of threads that losses may still take: number N at N % STATES_HELD. */

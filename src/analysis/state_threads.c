@@ -129,6 +129,7 @@ static _cold_ struct state_thread *add_thread(struct state_source *source, int32
         .loss = source->loss,
         .since = time,
         .inside_since = TIME_UNKNOWN,
+        .name = "",
     };
     *bucket = number;
     return thread;
@@ -186,6 +187,7 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
             .by = thread->state == STATE_WOKEN ? thread->waker : PID_UNKNOWN,
             .inside = -1,
             .vcpu = thread->vcpu,
+            .name = thread->name,
         };
         if (thread->state == STATE_RUNNING && thread->enters) {
             if (thread->inside_since != TIME_UNKNOWN) {
@@ -194,7 +196,6 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
             }
             interval.inside = thread->inside;
         }
-        memcpy(interval.name, thread->name, sizeof interval.name);
         state_give(source, &interval);
     }
     if (source->is_xen)

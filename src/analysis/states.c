@@ -450,6 +450,8 @@ void states_done(struct states *states)
         free(source->buckets);
         free(source->domains);
         free(source->held);
+        map_done(&source->names);
+        arena_done(&source->arena);
         free(source);
     }
     free(states->sources);

@@ -33,7 +33,8 @@
 #define STATES_HELD 8192
 #define STATE_MOVED_OFTEN (-2)
 #define STATE_BY_INTERRUPT (-2)
-#define STATE_NAME_SIZE 16 /* of a task, as in the kernel */
+#define STATE_NAME_SIZE 16     /* of a task, as in the kernel */
+#define STATE_NAMES_MAX 65536u /* of a source; tasks with others have none */
 
 enum state {
     STATE_UNKNOWN,
@@ -90,8 +91,9 @@ struct state_interval {
     int32_t by;
     /* Of a thread or vCPU that ran: ticks inside of the guest; -1: no event tells. */
     int64_t inside;
-    int32_t vcpu;               /* of a thread: that it runs; VCPU_UNKNOWN */
-    char name[STATE_NAME_SIZE]; /* of a thread, as its switches have it; empty: they do not */
+    int32_t vcpu; /* of a thread: that it runs; VCPU_UNKNOWN */
+    const char
+        *name; /* of a thread, as its switches have it, until states_done(); "": they do not */
 };
 
 struct states_ops {
