@@ -1,6 +1,6 @@
 #!/bin/sh
 # That the benchmarks run: of bench/decode its generators, its checks that every program shows every
-# event, its table; of bench/export every format; of bench/gen every format and backend; of bench/filter its rows. Peers that are not installed are left out;
+# event, its table; of bench/export every format; of bench/gen every format and backend; of bench/filter its rows; of bench/sched Xen. Peers that are not installed are left out;
 # no figure matters.
 set -eu
 
@@ -22,6 +22,12 @@ grep -q 'strata report' "$dir/table"
     exit 1
 }
 grep -q 'export --to perfetto' "$dir/table"
+
+"$tree/bench/sched" --short --xen --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+    cat "$dir/table"
+    exit 1
+}
+grep -q 'strata sched --by vcpu' "$dir/table"
 
 if [ -n "${LIBSTRATA:-}" ]; then # not in a build with a sanitizer
     "$tree/bench/filter" --short >"$dir/table" || { cat "$dir/table" && exit 1; }
