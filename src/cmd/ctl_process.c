@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
+#include "cmd/list.h"
 #include "control/client.h"
 
 struct target {
@@ -401,6 +402,60 @@ static void put_row(struct text *out, const char *label, const char *format, ...
     text_put_char(out, '\n');
 }
 
+/* A row of what `info` shows, in a format other than text. */
+static int put_info(struct target *target, const struct client_program *program)
+{
+    enum {
+        PROGRAM,
+        PID,
+        VERSION,
+        SINCE,
+        ON,
+        EVENTS,
+        RINGS,
+        SIZE,
+        MODE,
+        DROPPED,
+        UNWRITTEN,
+        SINKS,
+        SINKS_JSON
+    };
+    static const struct table_column columns[] = {
+        [PROGRAM] = {.name = "program"},
+        [PID] = {.name = "pid"},
+        [VERSION] = {.name = "libstrata"},
+        [SINCE] = {.name = "since_ns"},
+        [ON] = {.name = "events_on"},
+        [EVENTS] = {.name = "events"},
+        [RINGS] = {.name = "rings"},
+        [SIZE] = {.name = "ring_bytes"},
+        [MODE] = {.name = "mode"},
+        [DROPPED] = {.name = "dropped"},
+        [UNWRITTEN] = {.name = "unwritten"},
+        [SINKS] = {.name = "sinks", .csv_only = true},
+        [SINKS_JSON] = {.name = "sinks", .json_only = true},
+    };
+    static const struct table_form form = {columns, ARRAY_SIZE(columns)};
+    struct table table;
+
+    table_begin(&table, &target->out, target->format, &form);
+    table_str(&table, PROGRAM, program->name);
+    table_i64(&table, PID, program->pid);
+    table_str(&table, VERSION, program->version);
+    table_u64(&table, SINCE, program->since);
+    table_u64(&table, ON, program->events_on);
+    table_u64(&table, EVENTS, program->events);
+    table_u64(&table, RINGS, program->rings);
+    table_u64(&table, SIZE, program->ring_bytes);
+    table_str(&table, MODE, program->mode);
+    table_u64(&table, DROPPED, program->dropped);
+    table_u64(&table, UNWRITTEN, program->unwritten);
+    list_set_sinks(&table, SINKS, program);
+    list_write_sinks(table_json(&table, SINKS_JSON), program);
+    table_end_row(&table);
+    return table_end(&table) < 0 ? cli_output_error(-ENOMEM) : EXIT_SUCCESS;
+}
+
 static int info(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
@@ -414,6 +469,11 @@ static int info(void *p, unsigned n, char **arguments)
     r = client_hello(target->client, &program, &error);
     if (r < 0)
         return tell(r, NULL, &error);
+    if (target->format != TABLE_TEXT) {
+        r = put_info(target, &program);
+        client_program_done(&program);
+        return r;
+    }
     put_row(&target->out, "program", "%s", program.name);
     put_row(&target->out, "pid", "%ld", (long)program.pid);
     put_row(&target->out, "libstrata", "%s", program.version);
@@ -493,7 +553,7 @@ static const struct ctl_command commands[] = {
     {"file", "[on|off|set PATH]", 0, 2, file},
     {"snapshot", "DIR", 1, 1, snapshot},
     {"stats", "", 0, 0, stats},
-    {"info", "", 0, 0, info},
+    {"info", "", 0, 0, info, .is_table = true},
     {NULL, NULL, 0, 0, NULL},
 };
 

@@ -203,31 +203,48 @@ static int monitor(void *p, unsigned n, char **arguments)
     return status;
 }
 
-static void put_row(struct text *out, const char *label, const char *value)
+/* What `info` shows: a line for each value in text, a row of all in the other formats. */
+static int put_info(struct target *target, const char *const values[3])
 {
-    text_printf_safe(out, "%-10s  %s", label, value);
-    text_put_char(out, '\n');
+    static const char *const labels[] = {"version", "name", "status"};
+    static const struct table_column columns[] = {
+        {.name = "version"}, {.name = "name"}, {.name = "status"}};
+    static const struct table_form form = {columns, ARRAY_SIZE(columns)};
+    struct table table;
+
+    if (target->format == TABLE_TEXT) {
+        for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+            if (values[i]) {
+                text_printf_safe(&target->out, "%-10s  %s", labels[i], values[i]);
+                text_put_char(&target->out, '\n');
+            }
+        return EXIT_SUCCESS;
+    }
+    table_begin(&table, &target->out, target->format, &form);
+    for (unsigned i = 0; i < ARRAY_SIZE(labels); i++)
+        table_str(&table, i, values[i]);
+    table_end_row(&table);
+    return table_end(&table) < 0 ? cli_output_error(-ENOMEM) : EXIT_SUCCESS;
 }
 
 static int info(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
     _cleanup_(json_decrefp) json_t *name = NULL, *status = NULL;
+    const char *values[3] = {qmp_version(target->qmp)};
     struct error error = {0};
-    const char *text;
     int r;
 
     (void)n;
     (void)arguments;
-    put_row(&target->out, "version", qmp_version(target->qmp));
     r = qmp_execute(target->qmp, "query-name", NULL, &name, &error);
-    if (r >= 0 && (text = json_string_value(json_object_get(name, "name"))))
-        put_row(&target->out, "name", text);
     if (r >= 0)
         r = qmp_execute(target->qmp, "query-status", NULL, &status, &error);
-    if (r >= 0 && (text = json_string_value(json_object_get(status, "status"))))
-        put_row(&target->out, "status", text);
-    return r < 0 && r != -EREMOTE ? tell(r, &error) : EXIT_SUCCESS;
+    if (r < 0 && r != -EREMOTE)
+        return tell(r, &error);
+    values[1] = json_string_value(json_object_get(name, "name"));
+    values[2] = json_string_value(json_object_get(status, "status"));
+    return put_info(target, values);
 }
 
 static const struct ctl_command commands[] = {
@@ -237,7 +254,7 @@ static const struct ctl_command commands[] = {
     {"flush", "", 0, 0, flush},
     {"file", "[on|off|set PATH]", 0, 2, file},
     {"monitor", "LINE", 1, UINT_MAX, monitor},
-    {"info", "", 0, 0, info},
+    {"info", "", 0, 0, info, .is_table = true},
     {NULL, NULL, 0, 0, NULL},
 };
 

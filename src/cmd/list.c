@@ -115,7 +115,7 @@ void list_begin_row(struct list *list, pid_t pid, const char *kind, int64_t sinc
 /* ---- Programs ---- */
 
 /* "ctf /tmp/trace (paused)", each. */
-static void set_sinks(struct table *table, unsigned column, const struct client_program *program)
+void list_set_sinks(struct table *table, unsigned column, const struct client_program *program)
 {
     struct text item = TEXT_IN_MEMORY;
 
@@ -138,7 +138,7 @@ static void set_sinks(struct table *table, unsigned column, const struct client_
     text_done(&item);
 }
 
-static void write_sinks(struct json_writer *w, const struct client_program *program)
+void list_write_sinks(struct json_writer *w, const struct client_program *program)
 {
     json_write_array(w);
     for (size_t i = 0; i < program->n_sinks; i++) {
@@ -179,9 +179,9 @@ static void put_program(struct list *list, const struct client_program *program)
         table_u64(table, LIST_LOST, program->dropped + program->unwritten);
         table_u64(table, LIST_DROPPED, program->dropped);
         table_u64(table, LIST_UNWRITTEN, program->unwritten);
-        set_sinks(table, LIST_SINKS, program);
-        set_sinks(table, LIST_REMARK, program);
-        write_sinks(table_json(table, LIST_SINKS_JSON), program);
+        list_set_sinks(table, LIST_SINKS, program);
+        list_set_sinks(table, LIST_REMARK, program);
+        list_write_sinks(table_json(table, LIST_SINKS_JSON), program);
     }
     table_str(table, LIST_WHAT, program->name ? program->name : "(does not answer)");
     table_end_row(table);

@@ -54,6 +54,10 @@ ctl list 'qmp_*_query_name' >some
 ctl info >out
 grep -qx 'name  *a machine' out && grep -qx 'status  *prelaunch' out && grep -qx 'version  *QEMU [0-9.]*' out ||
     fail "info: $(cat out)"
+ctl -f json info | jq -e '.name == "a machine" and .status == "prelaunch" and (.version | test("^QEMU [0-9.]+$"))' >/dev/null ||
+    fail "info as JSON: $(ctl -f json info)"
+[ "$(ctl -f csv info | tr -d '\r' | sed -n '1p;2s/^QEMU [0-9.]*//p')" = "version,name,status
+,a machine,prelaunch" ] || fail "info as CSV: $(ctl -f csv info)"
 grep -q 'qmp_enter_query_name' log && grep -q 'qmp_exit_query_name .*a machine' log || fail "the log: $(cat log)"
 ctl off 'qmp_*_query_n*'
 ctl list 'qmp_*_query_name' | grep -q '^on' && fail "still on"

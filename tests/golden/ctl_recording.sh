@@ -42,7 +42,7 @@ grep -q '^program  *vmm  *[0-9].* is recorded' status || fail "$(cat status)"
     .recording and .problems == []' >/dev/null || fail "status as JSON"
 status=0
 "$strata" ctl -f csv trace flush 2>told.flush || status=$?
-[ $status -eq 2 ] && grep -qF 'flush prints text only; --format is for list and status' told.flush ||
+[ $status -eq 2 ] && grep -qF 'flush prints text only; --format is for list, info and status' told.flush ||
     fail "status $status: $(cat told.flush)"
 kill -TERM $pid
 wait $pid || true

@@ -98,6 +98,10 @@ grep -q "warning: trace event 'nosuch' does not exist" err || fail "$(cat err)"
 says "\`events\`" "$strata" ctl "$pid" set help
 "$strata" ctl "$pid" info >out
 grep -q "^program  *$name$" out && grep -q "^ctf  *$work/trace (open)$" out || fail "$(cat out)"
+"$strata" ctl -f json "$pid" info |
+    jq -e --arg name "$name" --arg trace "$work/trace" --argjson pid "$pid" '.program == $name and .pid == $pid and
+        .events > 0 and .rings > 0 and .mode == "discard" and .dropped == 0 and .since_ns > 0 and .sinks[0].name == "ctf" and .sinks[0].path == $trace' >/dev/null ||
+    fail "info as JSON: $("$strata" ctl -f json "$pid" info)"
 "$strata" ctl "$pid" stats >out
 grep -qE '^ +[01]  discard +4194304 +[0-9]+ +[0-9]+ +0  [0-9]+ '"$name\$" out || fail "$(cat out)"
 says 'no process 2147483646' "$strata" ctl 2147483646 list
