@@ -55,6 +55,7 @@ struct analysis_ops {
     void (*add_columns)(struct analysis *analysis, struct result *result);
     /* After sink_finish(): adds rows, and all else, to RESULT, which has the columns. 0, -ENOMEM. */
     int (*add_rows)(struct analysis *analysis, struct result *result);
+    bool is_ordered; /* add_rows() adds rows in the order in which they are shown without --sort */
 };
 
 struct analysis {

@@ -39,7 +39,7 @@ const struct analysis_needs analysis_needs[] = {
     {.name = "io",
      .host = LIST(DISKS, SWITCHES),
      .guest = LIST(DISKS),
-     .vmm = LIST("virtio_queue_notify", "virtio_notify", "virtio_blk_*", "blk_co_p*",
+     .vmm = LIST("virtio_queue_notify", "virtio_notify*", "virtio_blk_*", "blk_co_p*",
                  "thread_pool_*", "luring_*", "laio_*")},
     {.name = "irq",
      .host = LIST(INTERRUPTS, "irq_vectors:*", "timer:hrtimer_*", "kvm:kvm_inj_virq",

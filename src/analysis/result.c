@@ -274,7 +274,7 @@ void result_sort(struct result *result, unsigned column)
 {
     struct sort_order order = {result, column};
 
-    if (result->n_rows > 0)
+    if (result->n_rows > 0 && column != RESULT_IN_ORDER)
         qsort_r(result->rows, result->n_rows, sizeof(struct result_row *), compare_rows, &order);
     if (result->n_slowest > 0)
         qsort(result->slowest, result->n_slowest, sizeof *result->slowest, compare_slow);

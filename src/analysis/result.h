@@ -24,6 +24,7 @@
 
 #define RESULT_KEYS 6
 #define RESULT_COLUMNS 32
+#define RESULT_IN_ORDER UINT32_MAX
 
 /* What the numbers of a column are. */
 enum result_kind {
@@ -168,5 +169,5 @@ int result_add_note(struct result *result, const char *format, ...) _printf_(2, 
  * by. 0: unknown. */
 double result_covered_seconds(const struct result *result, const struct origin *origin);
 
-/* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys; and the slowest, the longest first. */
+/* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys, or not at all (RESULT_IN_ORDER); and the slowest, the longest first. */
 void result_sort(struct result *result, unsigned column);

@@ -11,7 +11,7 @@
 
 #define ROWS_MAX 65536
 #define ROW_KEYS (GROUPING_KEYS + 2) /* two of the analysis, and what `--by` adds */
-#define ROW_STAGES 8
+#define ROW_STAGES 10                /* points in time of a span */
 /* Periods of a row. */
 #define ROW_PERIODS_MAX 10000
 

@@ -20,8 +20,9 @@ void cmd_print_report(void *userdata, const char *text);
 /* The verbs. */
 struct command;
 extern const struct command agent_command, collect_command, ctl_command, exits_command,
-    export_command, gen_command, info_command, irq_command, latency_command, list_command,
-    merge_command, record_command, recover_command, report_command, sched_command, stat_command;
+    export_command, gen_command, info_command, io_command, irq_command, latency_command,
+    list_command, merge_command, record_command, recover_command, report_command, sched_command,
+    stat_command;
 int cmd_agent(int argc, char **argv);
 int cmd_collect(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
@@ -29,6 +30,7 @@ int cmd_exits(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_io(int argc, char **argv);
 int cmd_irq(int argc, char **argv);
 int cmd_latency(int argc, char **argv);
 int cmd_list(int argc, char **argv);

@@ -31,6 +31,7 @@ static const struct verb verbs[] = {
     {"gen", cmd_gen, &gen_command},
 #if STRATA_READING
     {"info", cmd_info, &info_command},
+    {"io", cmd_io, &io_command},
     {"irq", cmd_irq, &irq_command},
     {"latency", cmd_latency, &latency_command},
     {"list", cmd_list, &list_command},

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/io.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/glob.h"
+#include "base/macro.h"
+
+#define KEYS 4  /* layer, device, kind, stage */
+#define TOTAL 0 /* of a group's rows; the others are by the point that ends the stage */
+
+/* What a device has of a kind. */
+struct io_group {
+    uint64_t numbers[KEYS - 1];
+    struct row *rows[IO_POINTS + 1]; /* NULL: it has no such stage */
+    uint64_t bytes;
+    bool has_vmm;
+};
+
+/* The stage that ends at POINT. A request whose VMM is unknown is with its device from its issue on. */
+static const char *stage_name(const struct io_request *request, unsigned point)
+{
+    bool is_first = point == IO_INTERRUPT ||
+                    (point == IO_COMPLETED && request->at[IO_INTERRUPT] == TIME_UNKNOWN);
+
+    return is_first && !request->vmm ? "device" : io_stage_name((enum io_point)point);
+}
+
+static const char *group_name(char *buf, size_t size, const struct io_request *request)
+{
+    if (request->origin->layer == LAYER_VMM)
+        snprintf(buf, size, "0x%" PRIx64, request->device);
+    else /* as the kernel packs it: 20 bits of the minor number */
+        snprintf(buf, size, "%" PRIu64 ",%" PRIu64, request->device >> 20,
+                 request->device & 0xfffff);
+    return buf;
+}
+
+static struct row *get_row(struct io *io, struct io_group *group, const struct io_request *request,
+                           unsigned number)
+{
+    char device[40];
+    const char *keys[ROW_KEYS] = {
+        layer_name(request->origin->layer), group_name(device, sizeof device, request),
+        io_kind_name(request->kind), number == TOTAL ? "total" : stage_name(request, number)};
+    uint64_t numbers[ROW_KEYS] = {group->numbers[0], group->numbers[1], group->numbers[2], number};
+
+    if (!group->rows[number]) {
+        group->rows[number] = rows_add(&io->rows, numbers, keys);
+        if (group->rows[number])
+            group->rows[number]->origin = request->origin;
+    }
+    return group->rows[number];
+}
+
+/* Requests that a VMM is known to have handled, and those of which it is not, have different stages. */
+static struct io_group *get_group(struct io *io, const struct io_request *request)
+{
+    const uint64_t numbers[] = {(uintptr_t)request->origin ^ (request->vmm ? 1u : 0u),
+                                request->device, request->kind};
+    struct io_group *more;
+
+    for (unsigned i = 0; i < io->n_groups; i++)
+        if (memcmp(io->groups[i].numbers, numbers, sizeof numbers) == 0)
+            return &io->groups[i];
+    if (io->n_groups == IO_GROUPS_MAX)
+        return NULL;
+    if ((io->n_groups & (io->n_groups - 1)) == 0) {
+        more = realloc(io->groups, MAX(io->n_groups * 2, 1u) * sizeof *more);
+        if (!more)
+            return NULL;
+        io->groups = more;
+    }
+    io->groups[io->n_groups] = (struct io_group){.has_vmm = request->vmm != NULL};
+    memcpy(io->groups[io->n_groups].numbers, numbers, sizeof numbers);
+    return &io->groups[io->n_groups++];
+}
+
+static bool is_wanted(const struct io *io, const struct io_request *request)
+{
+    const char *name;
+
+    if (!io->analysis.settings.task)
+        return true;
+    name = request->pid != PID_UNKNOWN && request->origin->task_name
+               ? request->origin->task_name(request->origin, request->pid)
+               : NULL;
+    return name && glob_match(io->analysis.settings.task, name);
+}
+
+static void keep_slow(struct io *io, const struct io_request *request, struct row *row,
+                      int64_t begin, int64_t end)
+{
+    struct slow_span slow = {.begin = begin,
+                             .end = end,
+                             .error_ns = 0, /* both ends are of one clock */
+                             .cpu = request->cpu,
+                             .pid = request->pid,
+                             .vcpu = request->vcpu,
+                             .origin = request->origin,
+                             .kind = request->vmm,
+                             .row = row};
+
+    memcpy(slow.at, request->at, sizeof request->at);
+    rows_keep_slow(&io->rows, &slow);
+}
+
+static int put_span(struct io *io, const struct io_request *request, const struct row *row,
+                    int64_t begin, int64_t end)
+{
+    const struct analysis_span span = {.begin = begin,
+                                       .end = end,
+                                       .cpu = request->cpu,
+                                       .pid = request->pid,
+                                       .vcpu = request->vcpu,
+                                       .origin = request->origin,
+                                       .keys = row->keys,
+                                       .numbers = row->values,
+                                       .has_number = row->has_value};
+
+    return io->analysis.put_span(io->analysis.put_span_arg, &span);
+}
+
+static int count(struct io *io, struct io_group *group, const struct io_request *request,
+                 unsigned number, int64_t begin, int64_t end, uint32_t error_ns)
+{
+    struct row *row = get_row(io, group, request, number);
+
+    if (!row)
+        return -ENOMEM;
+    return row_count(&io->rows, row, begin, (int64_t)((uint64_t)end - (uint64_t)begin), error_ns);
+}
+
+/* Whether the stage from FROM to UNTIL is between two clocks. */
+static bool crosses(unsigned from, unsigned until)
+{
+    bool is_vmm = from >= IO_KICKED && from <= IO_NOTIFIED;
+
+    return is_vmm != (until >= IO_KICKED && until <= IO_NOTIFIED);
+}
+
+static int put_request(void *arg, const struct io_request *request)
+{
+    struct io *io = arg;
+    unsigned first = 0, last = IO_COMPLETED, before;
+    struct io_group *group;
+    int r;
+
+    while (request->at[first] == TIME_UNKNOWN)
+        first++;
+    while (request->at[last] == TIME_UNKNOWN)
+        last--;
+    if (!is_wanted(io, request) ||
+        request->at[last] - request->at[first] < io->analysis.settings.longer)
+        return 0;
+    group = get_group(io, request);
+    if (!group)
+        return -ENOMEM;
+    group->bytes += (uint64_t)request->sectors * 512;
+    r = count(io, group, request, TOTAL, request->at[first], request->at[last],
+              crosses(first, last) ? request->error_ns : 0);
+    before = first;
+    for (unsigned i = first + 1; r >= 0 && i <= last; i++) {
+        if (request->at[i] == TIME_UNKNOWN)
+            continue;
+        r = count(io, group, request, i, request->at[before], request->at[i],
+                  crosses(before, i) ? request->error_ns : 0);
+        before = i;
+    }
+    if (r >= 0 && io->analysis.put_span)
+        r = put_span(io, request, group->rows[TOTAL], request->at[first], request->at[last]);
+    if (r >= 0 && io->rows.slowest_max > 0)
+        keep_slow(io, request, group->rows[TOTAL], request->at[first], request->at[last]);
+    return r;
+}
+
+static struct io *get_io(struct analysis *analysis)
+{
+    return container_of(analysis, struct io, analysis);
+}
+
+static int put(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct io *io = get_io(container_of(sink, struct analysis, sink));
+    int r;
+
+    if (unlikely(io->rows.periods_begin == TIME_UNKNOWN) && n > 0)
+        io->rows.periods_begin = items[0].time;
+    r = io_tracker_put(&io->tracker, items, n);
+    if (r == -ERANGE)
+        return error_set(&sink->error, r, NULL,
+                         "the trace has more than %d periods; give a longer --every",
+                         ROW_PERIODS_MAX);
+    return r;
+}
+
+static int finish(struct sink *sink)
+{
+    return io_tracker_finish(&get_io(container_of(sink, struct analysis, sink))->tracker);
+}
+
+/* ---- The result ---- */
+
+static void add_columns(struct analysis *analysis, struct result *result)
+{
+    struct io *io = get_io(analysis);
+
+    result_add_key(result, "layer", "LAYER", false);
+    result_add_key(result, "device", "DEVICE", false);
+    result_add_key(result, "kind", "KIND", false);
+    result_add_key(result, "stage", "STAGE", false);
+    result_add_duration_columns(result, &analysis->settings.percentiles, &io->columns);
+    io->bytes = result_add_column(result, "bytes", "BYTES", RESULT_COUNT);
+    io->part = result_add_column(result, "part", "PART", RESULT_SHARE);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct io_group *x = a, *y = b;
+    const struct row *v = x->rows[TOTAL], *w = y->rows[TOTAL];
+
+    /* One without a total is what memory ran out for. */
+    if (!v || !w)
+        return (w != NULL) - (v != NULL);
+    if (v->n != w->n)
+        return v->n > w->n ? -1 : 1;
+    return (v->number > w->number) - (v->number < w->number);
+}
+
+/* The total of each group, then its stages in their order. */
+static int order_rows(struct io *io, struct result *result)
+{
+    struct result_row **rows = malloc((result->n_rows + 1) * sizeof *rows);
+    unsigned n = 0;
+
+    if (!rows)
+        return -ENOMEM;
+    if (io->n_groups > 0)
+        qsort(io->groups, io->n_groups, sizeof *io->groups, compare_groups);
+    for (unsigned i = 0; i < io->n_groups; i++) {
+        const struct io_group *group = &io->groups[i];
+        const struct row *total = group->rows[TOTAL];
+
+        for (unsigned j = 0; total && j < ARRAY_SIZE(group->rows); j++) {
+            struct result_row *row = group->rows[j] ? result->rows[group->rows[j]->number] : NULL;
+
+            if (!row)
+                continue;
+            if (j == TOTAL)
+                result_set_number(row, io->bytes, (int64_t)group->bytes);
+            if (total->sum > 0)
+                result_set_real(row, io->part, (double)group->rows[j]->sum / (double)total->sum);
+            rows[n++] = row;
+        }
+    }
+    memcpy(result->rows, rows, n * sizeof(struct result_row *));
+    free(rows);
+    return 0;
+}
+
+static int add_slowest(const struct io *io, struct result *result)
+{
+    for (unsigned i = 0; i < io->rows.n_slowest; i++) {
+        const struct slow_span *slow = &io->rows.slowest[i];
+        struct io_request request = {.vmm = slow->kind};
+        struct result_stage stages[IO_POINTS];
+        struct result_slow copy = {.begin = slow->begin,
+                                   .end = slow->end,
+                                   .error_ns = slow->error_ns,
+                                   .cpu = slow->cpu,
+                                   .pid = slow->pid,
+                                   .vcpu = slow->vcpu,
+                                   .origin = slow->origin,
+                                   .row = result->rows[slow->row->number],
+                                   .stages = stages};
+        int64_t begin = slow->begin;
+
+        memcpy(request.at, slow->at, sizeof request.at);
+        for (unsigned j = 1; j < IO_POINTS; j++) {
+            if (slow->at[j] == TIME_UNKNOWN ||
+                (j > 0 && copy.n_stages == 0 && slow->at[j] == begin))
+                continue;
+            stages[copy.n_stages++] = (struct result_stage){
+                .name = stage_name(&request, j), .begin = begin, .end = slow->at[j]};
+            begin = slow->at[j];
+        }
+        if (result_add_slow(result, &copy) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* What is missing, and how it is recorded. */
+static int add_notes(const struct io *io, struct result *result)
+{
+    const struct io_counts *counts = &io->tracker.counts;
+    struct text missing = TEXT_IN_MEMORY;
+    int r = 0;
+
+    if (counts->points == 0 || io->n_groups == 0)
+        r = result_add_note(result, "no requests were seen; what this needs is recorded by: strata "
+                                    "record --for io");
+    for (unsigned i = 0; i < IO_POINTS; i++)
+        if (!(counts->points >> i & 1))
+            text_printf(&missing, "%s%s", missing.start ? ", " : "",
+                        io_point_event((enum io_point)i));
+    if (r >= 0 && io->n_groups > 0 && text_len(&missing) > 0)
+        r = result_add_note(result,
+                            "not in the trace: %.*s; the stage that each would end is part of the "
+                            "next one",
+                            (int)text_len(&missing), missing.start);
+    if (r >= 0 && counts->ambiguous > 0)
+        r = result_add_note(result,
+                            "%" PRIu64 " requests may be those of several of the other layer, and "
+                            "are not joined",
+                            counts->ambiguous);
+    if (r >= 0 && counts->opaque > 0)
+        r = result_add_note(result,
+                            "%" PRIu64 " submissions to the thread pool may belong to several "
+                            "requests, and are not joined; blk_co_preadv and blk_co_pwritev tell",
+                            counts->opaque);
+    text_done(&missing);
+    return r;
+}
+
+static int add_rows(struct analysis *analysis, struct result *result)
+{
+    struct io *io = get_io(analysis);
+    int r = result_add_duration_rows(result, &io->columns, &io->rows);
+
+    for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++)
+        result->unpaired[fate] = io->tracker.counts.fates[fate];
+    if (r >= 0)
+        r = add_slowest(io, result);
+    if (r >= 0)
+        r = order_rows(io, result);
+    return r >= 0 ? add_notes(io, result) : r;
+}
+
+int io_init(struct io *io, const struct analysis_settings *settings)
+{
+    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct analysis_ops ops = {
+        .name = "io", .add_columns = add_columns, .add_rows = add_rows, .is_ordered = true};
+    static const struct io_tracker_ops tracker_ops = {.request = put_request};
+    int r;
+
+    *io = (struct io){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};
+    r = rows_init(&io->rows, KEYS, settings->slowest, settings->every);
+    return r < 0 ? r : io_tracker_init(&io->tracker, &settings->clock, &tracker_ops, io);
+}
+
+void io_done(struct io *io)
+{
+    io_tracker_done(&io->tracker);
+    rows_done(&io->rows);
+    free(io->groups);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Requests to disks, across layers: from the guest's block layer through the VMM's virtio-blk device and thread pool
+ * and back, or of one layer alone. The times at which a request passes points make its stages.
+ *
+ * Invariants:
+ *  R1  A request has the points that the trace has events for. A stage lies between two neighbouring points of those: so
+ *      the stages of a request add up to its total, exactly. A stage is named after the point that ends it.
+ *  R2  A request of a guest and one of a VMM are one where each is the only one with this sector, number of sectors and
+ *      direction that is open, within the errors of both clocks. Where there are several, none is joined (`ambiguous`).
+ *  R3  A request of the VMM and one of its thread pool are one by program order: the thread that submits handled the
+ *      request, and either blk_co_preadv or blk_co_pwritev of that thread names its bytes, or it is the only one that the
+ *      thread has handled and not submitted yet. Others have no points of the thread pool (`opaque`).
+ *  R4  A request that completes in parts ends with the last of them. A flush has no sector, whatever its events say, and
+ *      the completion of the empty write that it was made of is none.
+ *  R5  A loss ends all open requests of its source. At most IO_OPEN_MAX are open; what comes beyond is counted.
+ *
+ * Not thread-safe. */
+
+#include "analysis/result_rows.h"
+
+#define IO_OPEN_MAX (1u << 16)
+#define IO_GROUPS_MAX 4096 /* of a device and a kind */
+
+enum io_point {
+    IO_QUEUED,    /* block_bio_queue */
+    IO_ISSUED,    /* block_rq_issue */
+    IO_KICKED,    /* virtio_queue_notify: the guest has told the VMM */
+    IO_HANDLED,   /* virtio_blk_handle_read, _write */
+    IO_SUBMITTED, /* thread_pool_submit */
+    IO_WORKED,    /* thread_pool_complete */
+    IO_RETURNED,  /* virtio_blk_req_complete */
+    IO_NOTIFIED,  /* virtio_notify, virtio_notify_irqfd: the VMM has told the guest */
+    IO_INTERRUPT, /* irq_handler_entry */
+    IO_COMPLETED, /* block_rq_complete */
+};
+#define IO_POINTS (IO_COMPLETED + 1)
+
+enum io_kind {
+    IO_READ,
+    IO_WRITE,
+    IO_FLUSH,
+    IO_DISCARD,
+    IO_OTHER,
+};
+
+/* A request that is over. Lent. Times are ticks; TIME_UNKNOWN: it has no such point. */
+struct io_request {
+    const struct origin *origin; /* of its first point */
+    const struct origin *vmm;    /* NULL: no VMM is known to have handled it */
+    uint64_t device; /* of a block layer: dev; of a VMM's own: the address of its device */
+    uint64_t sector;
+    uint32_t sectors; /* of 512 bytes */
+    enum io_kind kind;
+    int64_t at[IO_POINTS];
+    uint32_t error_ns; /* of a duration between two layers, at most */
+    int32_t cpu, pid, vcpu;
+    int32_t vmm_pid; /* the thread that handled it; PID_UNKNOWN */
+};
+
+struct io_tracker_ops {
+    /* 0, or a negative errno that io_tracker_put() returns. */
+    int (*request)(void *arg, const struct io_request *request);
+};
+
+struct io_counts {
+    uint64_t fates[SPAN_FATES];
+    uint64_t
+        ambiguous; /* requests of a VMM that may be those of several of a guest, or the other way round */
+    uint64_t opaque; /* submissions to a thread pool that may belong to several requests */
+    unsigned points; /* whose events there have been: bit 1 << enum io_point */
+    unsigned layers; /* that have had requests: bit 1 << enum layer */
+};
+
+struct io_class;
+struct io_slot;
+struct io_bio;
+struct io_thread;
+
+struct io_tracker {
+    const struct io_tracker_ops *ops;
+    void *arg;
+    struct io_counts counts;
+    struct io_class *classes; /* by class->index */
+    unsigned n_classes;
+    struct io_slot *slots; /* number 0 is none */
+    uint32_t n_slots, room, free;
+    uint32_t *buckets;            /* by key: slots */
+    struct io_bio *bios;          /* what was queued last, by device and sector */
+    uint32_t first[3], last[3];   /* slots in lists */
+    struct io_thread *interrupts; /* of CPUs */
+    unsigned n_interrupts;
+    struct io_thread *kicks; /* of devices */
+    unsigned n_kicks;
+    const struct origin *blk_origin; /* the last blk_co_preadv or _pwritev: … */
+    int32_t blk_pid;
+    uint64_t blk_from, blk_until;    /* bytes */
+    int64_t ticks_per_ms;            /* 0: the rate is not known */
+    uint32_t guest_error, vmm_error; /* the largest yet, ns */
+};
+
+/* CLOCK: of the trace's times. 0, -ENOMEM. */
+int io_tracker_init(struct io_tracker *tracker, const struct clock *clock,
+                    const struct io_tracker_ops *ops, void *arg);
+/* Items in the order of time. 0, -ENOMEM, or what request() returned. */
+int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigned n);
+int io_tracker_finish(struct io_tracker *tracker);
+void io_tracker_done(struct io_tracker *tracker);
+
+/* "kick": of the stage that POINT ends. */
+const char *io_stage_name(enum io_point point);
+/* "virtio_queue_notify": the event, or one of the events, that POINT is. */
+const char *io_point_event(enum io_point point);
+const char *io_kind_name(enum io_kind kind);
+
+/* `strata io`: rows of durations by layer, device, kind and stage. */
+struct io {
+    struct analysis analysis; /* first */
+    struct io_tracker tracker;
+    struct rows rows;
+    struct duration_columns columns;
+    unsigned bytes, part; /* columns */
+    struct io_group *groups;
+    unsigned n_groups;
+};
+
+/* 0, -ENOMEM. */
+int io_init(struct io *io, const struct analysis_settings *settings);
+void io_done(struct io *io);

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/io_slots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long after the completion of a request the VMM may notify the guest of it. */
+#define NOTIFY_MAX_MS 10
+#define PLACES_MAX 4096u
+
+/* ---- Slots ---- */
+
+uint32_t *io_bucket(const struct io_tracker *tracker, enum io_index index, uint32_t hash)
+{
+    return &tracker->buckets[index * IO_BUCKETS + hash % IO_BUCKETS];
+}
+
+void io_index_add(struct io_tracker *tracker, enum io_index index, uint32_t hash, uint32_t n)
+{
+    struct io_slot *slot = &tracker->slots[n];
+    uint32_t *bucket = io_bucket(tracker, index, hash);
+
+    slot->bucket[index] = hash % IO_BUCKETS;
+    slot->next[index] = *bucket;
+    slot->before[index] = 0;
+    if (*bucket)
+        tracker->slots[*bucket].before[index] = n;
+    *bucket = n;
+    slot->in_index |= (uint8_t)(1u << index);
+}
+
+void io_index_remove(struct io_tracker *tracker, enum io_index index, uint32_t n)
+{
+    struct io_slot *slot = &tracker->slots[n];
+
+    if (!(slot->in_index >> index & 1))
+        return;
+    if (slot->before[index])
+        tracker->slots[slot->before[index]].next[index] = slot->next[index];
+    else
+        tracker->buckets[index * IO_BUCKETS + slot->bucket[index]] = slot->next[index];
+    if (slot->next[index])
+        tracker->slots[slot->next[index]].before[index] = slot->before[index];
+    slot->in_index &= (uint8_t) ~(1u << index);
+}
+
+uint32_t io_slot_new(struct io_tracker *tracker)
+{
+    uint32_t n = tracker->free;
+
+    if (!n && tracker->n_slots > IO_OPEN_MAX)
+        return 0;
+    if (n) {
+        tracker->free = tracker->slots[n].list_next;
+    } else {
+        if (tracker->n_slots >= tracker->room) {
+            uint32_t room = MAX(tracker->room * 2, 64u);
+            struct io_slot *more;
+
+            more = realloc(tracker->slots, room * sizeof *more);
+            if (!more)
+                return 0;
+            tracker->slots = more;
+            tracker->room = room;
+        }
+        n = tracker->n_slots++;
+    }
+    tracker->slots[n] = (struct io_slot){.is_used = true, .ended = TIME_UNKNOWN};
+    for (unsigned i = 0; i < IO_POINTS; i++)
+        tracker->slots[n].request.at[i] = TIME_UNKNOWN;
+    tracker->slots[n].request.vmm_pid = PID_UNKNOWN;
+    return n;
+}
+
+void io_list_remove(struct io_tracker *tracker, uint32_t n)
+{
+    struct io_slot *slot = &tracker->slots[n];
+
+    if (slot->list == LIST_NONE)
+        return;
+    if (slot->list_before)
+        tracker->slots[slot->list_before].list_next = slot->list_next;
+    else
+        tracker->first[slot->list] = slot->list_next;
+    if (slot->list_next)
+        tracker->slots[slot->list_next].list_before = slot->list_before;
+    else
+        tracker->last[slot->list] = slot->list_before;
+    slot->list = LIST_NONE;
+}
+
+void io_list_add(struct io_tracker *tracker, enum io_list list, uint32_t n)
+{
+    struct io_slot *slot = &tracker->slots[n];
+
+    io_list_remove(tracker, n);
+    slot->list = (uint8_t)list;
+    slot->list_next = 0;
+    slot->list_before = tracker->last[list];
+    if (tracker->last[list])
+        tracker->slots[tracker->last[list]].list_next = n;
+    else
+        tracker->first[list] = n;
+    tracker->last[list] = n;
+}
+
+static void free_slot(struct io_tracker *tracker, uint32_t n)
+{
+    struct io_slot *slot = &tracker->slots[n];
+
+    io_list_remove(tracker, n);
+    for (unsigned i = 0; i < INDEXES; i++)
+        io_index_remove(tracker, (enum io_index)i, n);
+    if (slot->partner)
+        tracker->slots[slot->partner].partner = 0;
+    slot->is_used = false;
+    slot->list_next = tracker->free;
+    tracker->free = n;
+}
+
+/* ---- Places ---- */
+
+struct io_thread *io_place(struct io_thread **places, unsigned *n, const struct origin *origin,
+                           uint64_t number)
+{
+    struct io_thread *more;
+
+    for (unsigned i = 0; i < *n; i++)
+        if ((*places)[i].number == number && (*places)[i].origin == origin)
+            return &(*places)[i];
+    if (*n == PLACES_MAX)
+        return NULL;
+    if ((*n & (*n - 1)) == 0) {
+        more = realloc(*places, MAX(*n * 2, 1u) * sizeof *more);
+        if (!more)
+            return NULL;
+        *places = more;
+    }
+    (*places)[*n] = (struct io_thread){.origin = origin, .number = number, .time = TIME_UNKNOWN};
+    return &(*places)[(*n)++];
+}
+
+/* ---- The end of a request ---- */
+
+/* What the partner of a guest's request knows of it. */
+static void add_partner(struct io_request *request, const struct io_slot *slot,
+                        const struct io_slot *partner)
+{
+    request->vmm = partner->request.origin;
+    request->vmm_pid = partner->request.vmm_pid;
+    request->error_ns = (uint32_t)MIN((uint64_t)slot->error_ns + partner->error_ns, UINT32_MAX);
+    for (unsigned i = IO_KICKED; i <= IO_NOTIFIED; i++)
+        request->at[i] = partner->request.at[i];
+    /* One that came before the request was issued is of another one. */
+    if (request->at[IO_KICKED] != TIME_UNKNOWN &&
+        request->at[IO_KICKED] + (int64_t)request->error_ns < request->at[IO_ISSUED])
+        request->at[IO_KICKED] = TIME_UNKNOWN;
+}
+
+int io_give(struct io_tracker *tracker, uint32_t n)
+{
+    struct io_request request;
+    uint32_t partner = tracker->slots[n].partner;
+
+    if (tracker->slots[n].is_vmm && partner) {
+        /* The guest's request is given, once it is over. */
+        io_list_remove(tracker, n);
+        return 0;
+    }
+    request = tracker->slots[n].request;
+    if (partner) {
+        add_partner(&request, &tracker->slots[n], &tracker->slots[partner]);
+        free_slot(tracker, partner);
+    }
+    free_slot(tracker, n);
+    tracker->counts.fates[SPAN_COMPLETE]++;
+    tracker->counts.layers |= 1u << request.origin->layer;
+    return tracker->ops->request(tracker->arg, &request);
+}
+
+static int64_t to_ticks(const struct io_tracker *tracker, int64_t ns)
+{
+    return tracker->ticks_per_ms * ns / 1000000;
+}
+
+/* How long after its end a request may have a partner still. */
+static int64_t join_margin(const struct io_tracker *tracker)
+{
+    return to_ticks(tracker, (int64_t)tracker->guest_error + tracker->vmm_error);
+}
+
+int io_give_due(struct io_tracker *tracker, int64_t now)
+{
+    int64_t margin = join_margin(tracker) + NOTIFY_MAX_MS * tracker->ticks_per_ms;
+
+    while (tracker->first[LIST_OVER]) {
+        uint32_t n = tracker->first[LIST_OVER];
+        int r;
+
+        if (now - tracker->slots[n].ended <= margin)
+            break;
+        r = io_give(tracker, n);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+void io_drop(struct io_tracker *tracker, uint32_t n, enum span_fate fate)
+{
+    tracker->counts.fates[fate]++;
+    free_slot(tracker, n);
+}
+
+int io_end(struct io_tracker *tracker, uint32_t n, int64_t time)
+{
+    struct io_slot *slot = &tracker->slots[n];
+
+    slot->ended = time;
+    io_index_remove(tracker, BY_BLOCK, n);
+    io_index_remove(tracker, BY_POOL, n);
+    if (slot->request.origin->layer != LAYER_GUEST && !slot->is_vmm)
+        return io_give(tracker, n);
+    io_list_add(tracker, LIST_OVER, n);
+    return 0;
+}
+
+/* ---- Joins ---- */
+
+static uint32_t words_hash(const struct io_request *request)
+{
+    return io_hash(request->sector, request->sectors, request->kind == IO_WRITE);
+}
+
+static bool has_same_words(const struct io_request *a, const struct io_request *b)
+{
+    return a->sector == b->sector && a->sectors == b->sectors &&
+           (a->kind == IO_WRITE) == (b->kind == IO_WRITE);
+}
+
+static bool may_join(const struct io_slot *slot, const struct io_slot *other, int64_t since)
+{
+    return !other->partner && !other->is_ambiguous &&
+           has_same_words(&other->request, &slot->request) &&
+           (other->ended == TIME_UNKNOWN || other->ended >= since);
+}
+
+void io_join(struct io_tracker *tracker, uint32_t n)
+{
+    struct io_slot *slot = &tracker->slots[n];
+    uint32_t hash = words_hash(&slot->request);
+    int64_t margin = join_margin(tracker);
+    int64_t now = slot->request.at[slot->is_vmm ? IO_HANDLED : IO_ISSUED];
+    uint32_t found = 0;
+    unsigned n_same = 0, n_others = 0;
+
+    if (slot->request.kind != IO_READ && slot->request.kind != IO_WRITE)
+        return;
+    for (uint32_t i = *io_bucket(tracker, BY_WORDS, hash); i;
+         i = tracker->slots[i].next[BY_WORDS]) {
+        const struct io_slot *other = &tracker->slots[i];
+
+        if (!may_join(slot, other, now - margin))
+            continue;
+        n_same++;
+        if (other->is_vmm != slot->is_vmm) {
+            n_others++;
+            found = i;
+        }
+    }
+    if (n_others == 1 && n_same == 1) {
+        slot->partner = found;
+        tracker->slots[found].partner = n;
+    } else if (n_others > 0) {
+        tracker->counts.ambiguous++;
+        slot->is_ambiguous = true;
+        for (uint32_t i = *io_bucket(tracker, BY_WORDS, hash); i;
+             i = tracker->slots[i].next[BY_WORDS])
+            if (may_join(slot, &tracker->slots[i], now - margin))
+                tracker->slots[i].is_ambiguous = true;
+    }
+    io_index_add(tracker, BY_WORDS, hash, n);
+}

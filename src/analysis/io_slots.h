@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The requests of a struct io_tracker that are not over, or may still be joined: where they are found, and which of two
+ * layers are one. For io_tracker.c. */
+
+#include "analysis/io.h"
+#include "base/macro.h"
+
+#define IO_BUCKETS 4096u /* of each index */
+#define IO_BIOS 16384u
+
+enum io_index {
+    BY_BLOCK, /* origin, device, sector */
+    BY_VMM,   /* origin, vdev, req */
+    BY_WORDS, /* sector, sectors, direction */
+    BY_POOL,  /* origin, pool, req */
+    INDEXES,
+};
+
+enum io_list {
+    LIST_NONE,
+    LIST_PENDING, /* handled, and not submitted */
+    LIST_OVER,    /* ended: what belongs to it may come still */
+    LISTS,
+};
+
+struct io_slot {
+    struct io_request request;
+    uint64_t vmm_request, pool, pool_request;
+    uint64_t next_sector; /* where the part that is not complete yet begins, … */
+    uint32_t left;        /* … and how long it is */
+    uint32_t partner;     /* the same request in the other layer; 0: none */
+    uint32_t error_ns;    /* of its own clock, the largest */
+    int64_t ended;        /* TIME_UNKNOWN: it is open */
+    uint32_t next[INDEXES], before[INDEXES]; /* in the bucket */
+    uint32_t bucket[INDEXES];
+    uint32_t list_next, list_before;
+    uint8_t in_index; /* bits */
+    uint8_t list;     /* enum io_list */
+    bool is_used, is_vmm, is_ambiguous, was_requeued;
+};
+
+struct io_bio {
+    const struct origin *origin;
+    uint64_t device, sector;
+    int64_t time;
+};
+
+/* What is remembered of a CPU, or of a device. */
+struct io_thread {
+    const struct origin *origin;
+    uint64_t number;
+    int64_t time; /* TIME_UNKNOWN: nothing is */
+};
+
+static inline uint32_t io_hash(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t h = (a ^ a >> 31) * UINT64_C(0x9e3779b97f4a7c15) ^ b;
+
+    h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9) ^ c;
+    h = (h ^ h >> 32) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)(h >> 32);
+}
+
+uint32_t *io_bucket(const struct io_tracker *tracker, enum io_index index, uint32_t hash);
+void io_index_add(struct io_tracker *tracker, enum io_index index, uint32_t hash, uint32_t n);
+void io_index_remove(struct io_tracker *tracker, enum io_index index, uint32_t n);
+/* The number of a new open slot, in no index and no list; 0: there are too many, or memory is out. */
+uint32_t io_slot_new(struct io_tracker *tracker);
+void io_list_remove(struct io_tracker *tracker, uint32_t n);
+void io_list_add(struct io_tracker *tracker, enum io_list list, uint32_t n);
+
+/* What is remembered of NUMBER of ORIGIN; NULL: too much is, or memory is out. */
+struct io_thread *io_place(struct io_thread **places, unsigned *n, const struct origin *origin,
+                           uint64_t number);
+
+/* Looks for the same request in the other layer (R2), and makes the slot findable for it. */
+void io_join(struct io_tracker *tracker, uint32_t n);
+/* The request ended at TIME. 0, or a negative errno of request(). */
+int io_end(struct io_tracker *tracker, uint32_t n, int64_t time);
+/* It is not complete, by FATE. */
+void io_drop(struct io_tracker *tracker, uint32_t n, enum span_fate fate);
+/* Gives a request that is over, with what its partner knows, and frees both. */
+int io_give(struct io_tracker *tracker, uint32_t n);
+/* Gives those that are over and cannot be joined any more at NOW. */
+int io_give_due(struct io_tracker *tracker, int64_t now);

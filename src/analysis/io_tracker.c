@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/io_slots.h"
+#include "base/macro.h"
+#include "event/value.h"
+
+/* A flush has none, or one or another by the kernel's version. */
+#define FLUSH_SECTOR UINT64_MAX
+
+enum io_event {
+    EVENT_NONE,
+    EVENT_QUEUE,
+    EVENT_ISSUE,
+    EVENT_REQUEUE,
+    EVENT_COMPLETE,
+    EVENT_IRQ_ENTRY,
+    EVENT_IRQ_EXIT,
+    EVENT_KICK,
+    EVENT_READ,
+    EVENT_WRITE,
+    EVENT_BLK,
+    EVENT_SUBMIT,
+    EVENT_WORKED,
+    EVENT_RETURNED,
+    EVENT_NOTIFY,
+};
+
+#define EVENT_FIELDS 4
+
+static const struct {
+    const char *name;
+    enum io_event event;
+    int point; /* -1: none */
+    const char *fields[EVENT_FIELDS];
+    bool kernel;
+} events[] = {
+    {"block_bio_queue", EVENT_QUEUE, IO_QUEUED, {"dev", "sector", "nr_sector"}, true},
+    {"block_rq_issue", EVENT_ISSUE, IO_ISSUED, {"dev", "sector", "nr_sector", "rwbs"}, true},
+    {"block_rq_requeue", EVENT_REQUEUE, -1, {"dev", "sector", "nr_sector", "rwbs"}, true},
+    {"block_rq_complete",
+     EVENT_COMPLETE,
+     IO_COMPLETED,
+     {"dev", "sector", "nr_sector", "rwbs"},
+     true},
+    {"irq_handler_entry", EVENT_IRQ_ENTRY, IO_INTERRUPT, {0}, true},
+    {"irq_handler_exit", EVENT_IRQ_EXIT, -1, {0}, true},
+    {"virtio_queue_notify", EVENT_KICK, IO_KICKED, {"vdev"}, false},
+    {"virtio_blk_handle_read",
+     EVENT_READ,
+     IO_HANDLED,
+     {"vdev", "req", "sector", "nsectors"},
+     false},
+    {"virtio_blk_handle_write",
+     EVENT_WRITE,
+     IO_HANDLED,
+     {"vdev", "req", "sector", "nsectors"},
+     false},
+    {"blk_co_preadv", EVENT_BLK, -1, {"offset", "bytes"}, false},
+    {"blk_co_pwritev", EVENT_BLK, -1, {"offset", "bytes"}, false},
+    {"thread_pool_submit", EVENT_SUBMIT, IO_SUBMITTED, {"pool", "req"}, false},
+    {"thread_pool_complete", EVENT_WORKED, IO_WORKED, {"pool", "req"}, false},
+    {"virtio_blk_req_complete", EVENT_RETURNED, IO_RETURNED, {"vdev", "req"}, false},
+    {"virtio_notify", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}, false},
+    {"virtio_notify_irqfd", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}, false},
+};
+
+struct io_class {
+    bool known;
+    uint8_t event; /* enum io_event */
+    int8_t fields[EVENT_FIELDS];
+};
+
+/* ---- Events of block layers ---- */
+
+static struct value field_value(const struct item *item, const struct io_class *class, unsigned i)
+{
+    return item_value(item, (unsigned)class->fields[i]);
+}
+
+static uint64_t field(const struct item *item, const struct io_class *class, unsigned i)
+{
+    return class->fields[i] < 0 ? 0 : field_value(item, class, i).u;
+}
+
+/* A flag before the direction says that the request flushes first. */
+static enum io_kind get_kind(const struct item *item, const struct io_class *class)
+{
+    struct value value = field_value(item, class, 3);
+    unsigned at = value.len > 1 && value.s[0] == 'F' && value.s[1] != 'F' ? 1 : 0;
+
+    switch (value.len > at ? value.s[at] : '\0') {
+    case 'R': return IO_READ;
+    case 'W': return IO_WRITE;
+    case 'D': return IO_DISCARD;
+    case 'F': return IO_FLUSH;
+    default: return IO_OTHER;
+    }
+}
+
+static uint32_t block_hash(const struct origin *origin, uint64_t device, uint64_t sector)
+{
+    return io_hash((uintptr_t)origin, device, sector);
+}
+
+static struct io_bio *get_bio(struct io_tracker *tracker, const struct origin *origin,
+                              uint64_t device, uint64_t sector)
+{
+    return &tracker->bios[block_hash(origin, device, sector) % IO_BIOS];
+}
+
+static bool is_bio(const struct io_bio *bio, const struct origin *origin, uint64_t device,
+                   uint64_t sector)
+{
+    return bio->origin == origin && bio->device == device && bio->sector == sector;
+}
+
+static uint32_t find_block(const struct io_tracker *tracker, const struct origin *origin,
+                           uint64_t device, uint64_t sector)
+{
+    uint32_t hash = block_hash(origin, device, sector);
+
+    for (uint32_t i = *io_bucket(tracker, BY_BLOCK, hash); i;
+         i = tracker->slots[i].next[BY_BLOCK]) {
+        const struct io_slot *slot = &tracker->slots[i];
+
+        if (slot->request.origin == origin && slot->request.device == device &&
+            slot->next_sector == sector)
+            return i;
+    }
+    return 0;
+}
+
+static void get_origin(struct io_slot *slot, const struct item *item)
+{
+    slot->request.origin = item->origin;
+    slot->request.cpu = item->cpu;
+    slot->request.pid = item->pid;
+    slot->request.vcpu = item->vcpu;
+    slot->error_ns = item->error_ns;
+}
+
+static int put_issue(struct io_tracker *tracker, const struct item *item,
+                     const struct io_class *class)
+{
+    enum io_kind kind = get_kind(item, class);
+    uint64_t device = field(item, class, 0);
+    uint64_t sector = kind == IO_FLUSH ? FLUSH_SECTOR : field(item, class, 1);
+    uint32_t n = find_block(tracker, item->origin, device, sector);
+    struct io_slot *slot;
+    struct io_bio *bio;
+
+    if (n && tracker->slots[n].was_requeued) {
+        tracker->slots[n].was_requeued = false;
+        return 0;
+    }
+    if (n)
+        io_drop(tracker, n, SPAN_AGAIN);
+    n = io_slot_new(tracker);
+    if (!n) {
+        tracker->counts.fates[SPAN_GIVEN_UP]++;
+        return 0;
+    }
+    slot = &tracker->slots[n];
+    get_origin(slot, item);
+    slot->request.device = device;
+    slot->request.sector = slot->next_sector = sector;
+    slot->request.sectors = slot->left = (uint32_t)field(item, class, 2);
+    slot->request.kind = kind;
+    slot->request.at[IO_ISSUED] = item->time;
+    bio = get_bio(tracker, item->origin, device, sector);
+    if (is_bio(bio, item->origin, device, sector) && bio->time <= item->time) {
+        slot->request.at[IO_QUEUED] = bio->time;
+        bio->origin = NULL;
+    }
+    io_index_add(tracker, BY_BLOCK, block_hash(item->origin, device, sector), n);
+    if (item->origin->layer == LAYER_GUEST)
+        io_join(tracker, n);
+    return 0;
+}
+
+static int put_complete(struct io_tracker *tracker, const struct item *item,
+                        const struct io_class *class)
+{
+    enum io_kind kind = get_kind(item, class);
+    uint64_t device = field(item, class, 0);
+    uint64_t sector = kind == IO_FLUSH ? FLUSH_SECTOR : field(item, class, 1);
+    uint32_t sectors = (uint32_t)field(item, class, 2);
+    uint32_t n = find_block(tracker, item->origin, device, sector);
+    struct io_thread *place;
+    struct io_slot *slot;
+
+    /* An empty write that flushes first was never issued: the flush was, in its place. */
+    if (sectors == 0 && kind != IO_FLUSH)
+        return 0;
+    if (!n) {
+        tracker->counts.fates[SPAN_NO_BEGIN]++;
+        return 0;
+    }
+    slot = &tracker->slots[n];
+    slot->error_ns = MAX(slot->error_ns, item->error_ns);
+    if (sectors > 0 && sectors < slot->left) {
+        io_index_remove(tracker, BY_BLOCK, n);
+        slot->next_sector += sectors;
+        slot->left -= sectors;
+        io_index_add(tracker, BY_BLOCK, block_hash(item->origin, device, slot->next_sector), n);
+        return 0;
+    }
+    slot->request.at[IO_COMPLETED] = item->time;
+    place =
+        io_place(&tracker->interrupts, &tracker->n_interrupts, item->origin, (uint32_t)item->cpu);
+    if (place && place->time != TIME_UNKNOWN && place->time >= slot->request.at[IO_ISSUED])
+        slot->request.at[IO_INTERRUPT] = place->time;
+    return io_end(tracker, n, item->time);
+}
+
+/* ---- Events of VMMs ---- */
+
+static uint32_t find_vmm(const struct io_tracker *tracker, const struct item *item, uint64_t device,
+                         uint64_t request)
+{
+    uint32_t hash = io_hash((uintptr_t)item->origin, device, request);
+
+    for (uint32_t i = *io_bucket(tracker, BY_VMM, hash); i; i = tracker->slots[i].next[BY_VMM]) {
+        const struct io_slot *slot = &tracker->slots[i];
+
+        if (slot->request.origin == item->origin && slot->request.device == device &&
+            slot->vmm_request == request)
+            return i;
+    }
+    return 0;
+}
+
+static int put_handle(struct io_tracker *tracker, const struct item *item,
+                      const struct io_class *class)
+{
+    uint64_t device = field(item, class, 0), request = field(item, class, 1);
+    uint32_t n = find_vmm(tracker, item, device, request);
+    struct io_thread *kick = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, device);
+    struct io_slot *slot;
+
+    if (n)
+        io_drop(tracker, n, SPAN_AGAIN);
+    n = io_slot_new(tracker);
+    if (!n) {
+        tracker->counts.fates[SPAN_GIVEN_UP]++;
+        return 0;
+    }
+    slot = &tracker->slots[n];
+    get_origin(slot, item);
+    slot->is_vmm = true;
+    slot->request.device = device;
+    slot->request.vmm = item->origin;
+    slot->request.vmm_pid = item->pid;
+    slot->vmm_request = request;
+    slot->request.sector = field(item, class, 2);
+    slot->request.sectors = (uint32_t)field(item, class, 3);
+    slot->request.kind = class->event == EVENT_WRITE ? IO_WRITE : IO_READ;
+    slot->request.at[IO_HANDLED] = item->time;
+    if (kick) {
+        slot->request.at[IO_KICKED] = kick->time;
+        kick->time = TIME_UNKNOWN;
+    }
+    io_index_add(tracker, BY_VMM, io_hash((uintptr_t)item->origin, device, request), n);
+    io_list_add(tracker, LIST_PENDING, n);
+    io_join(tracker, n);
+    return 0;
+}
+
+/* The bytes of the request are among those that the thread reads or writes (R3). */
+static bool is_among(const struct io_tracker *tracker, const struct io_request *request)
+{
+    return request->sector <= UINT64_MAX / 512 && request->sector * 512 >= tracker->blk_from &&
+           request->sector * 512 < tracker->blk_until;
+}
+
+static void put_submit(struct io_tracker *tracker, const struct item *item,
+                       const struct io_class *class)
+{
+    bool has_bytes = tracker->blk_origin == item->origin && tracker->blk_pid == item->pid;
+    uint64_t pool = field(item, class, 0), request = field(item, class, 1);
+    unsigned n_pending = 0;
+    uint32_t next;
+
+    for (uint32_t i = tracker->first[LIST_PENDING]; i; i = tracker->slots[i].list_next)
+        n_pending += tracker->slots[i].request.origin == item->origin &&
+                     tracker->slots[i].request.vmm_pid == item->pid;
+    tracker->blk_origin = NULL;
+    if (!has_bytes && n_pending != 1) {
+        tracker->counts.opaque += n_pending > 1;
+        return;
+    }
+    for (uint32_t i = tracker->first[LIST_PENDING]; i; i = next) {
+        struct io_slot *slot = &tracker->slots[i];
+
+        next = slot->list_next;
+        if (slot->request.origin != item->origin || slot->request.vmm_pid != item->pid ||
+            (has_bytes && !is_among(tracker, &slot->request)))
+            continue;
+        io_list_remove(tracker, i);
+        slot->request.at[IO_SUBMITTED] = item->time;
+        slot->pool = pool;
+        slot->pool_request = request;
+        io_index_add(tracker, BY_POOL, io_hash((uintptr_t)item->origin, pool, request), i);
+    }
+}
+
+static void put_worked(struct io_tracker *tracker, const struct item *item,
+                       const struct io_class *class)
+{
+    uint64_t pool = field(item, class, 0), request = field(item, class, 1);
+    uint32_t next;
+
+    for (uint32_t i = *io_bucket(tracker, BY_POOL, io_hash((uintptr_t)item->origin, pool, request));
+         i; i = next) {
+        struct io_slot *slot = &tracker->slots[i];
+
+        next = slot->next[BY_POOL];
+        if (slot->request.origin != item->origin || slot->pool != pool ||
+            slot->pool_request != request)
+            continue;
+        slot->request.at[IO_WORKED] = item->time;
+        io_index_remove(tracker, BY_POOL, i);
+    }
+}
+
+static int put_returned(struct io_tracker *tracker, const struct item *item,
+                        const struct io_class *class)
+{
+    uint32_t n = find_vmm(tracker, item, field(item, class, 0), field(item, class, 1));
+
+    /* QEMU has no event where it begins to handle a flush. */
+    if (!n)
+        return 0;
+    io_index_remove(tracker, BY_VMM, n);
+    tracker->slots[n].request.at[IO_RETURNED] = item->time;
+    return io_end(tracker, n, item->time);
+}
+
+static void put_notify(struct io_tracker *tracker, const struct item *item,
+                       const struct io_class *class)
+{
+    uint64_t device = field(item, class, 0);
+
+    for (uint32_t i = tracker->first[LIST_OVER]; i; i = tracker->slots[i].list_next) {
+        struct io_slot *slot = &tracker->slots[i];
+
+        if (slot->is_vmm && slot->request.origin == item->origin &&
+            slot->request.device == device && slot->request.at[IO_NOTIFIED] == TIME_UNKNOWN)
+            slot->request.at[IO_NOTIFIED] = item->time;
+    }
+}
+
+/* ---- All events ---- */
+
+static void remember(struct io_thread *place, int64_t time)
+{
+    if (place)
+        place->time = time;
+}
+
+static int put_event(struct io_tracker *tracker, const struct item *item,
+                     const struct io_class *class)
+{
+    uint32_t *error =
+        item->origin->layer == LAYER_VMM ? &tracker->vmm_error : &tracker->guest_error;
+    struct io_bio *bio;
+    uint64_t sector;
+
+    if (item->origin->layer == LAYER_VMM || item->origin->layer == LAYER_GUEST)
+        *error = MAX(*error, item->error_ns);
+    switch ((enum io_event) class->event) {
+    case EVENT_NONE: return 0;
+    case EVENT_QUEUE:
+        sector = field(item, class, 2) == 0 ? FLUSH_SECTOR : field(item, class, 1);
+        bio = get_bio(tracker, item->origin, field(item, class, 0), sector);
+        *bio = (struct io_bio){.origin = item->origin,
+                               .device = field(item, class, 0),
+                               .sector = sector,
+                               .time = item->time};
+        return 0;
+    case EVENT_ISSUE: return put_issue(tracker, item, class);
+    case EVENT_REQUEUE: {
+        uint32_t n =
+            find_block(tracker, item->origin, field(item, class, 0), field(item, class, 1));
+
+        if (n)
+            tracker->slots[n].was_requeued = true;
+        return 0;
+    }
+    case EVENT_COMPLETE: return put_complete(tracker, item, class);
+    case EVENT_IRQ_ENTRY:
+    case EVENT_IRQ_EXIT:
+        remember(io_place(&tracker->interrupts, &tracker->n_interrupts, item->origin,
+                          (uint32_t)item->cpu),
+                 class->event == EVENT_IRQ_ENTRY ? item->time : TIME_UNKNOWN);
+        return 0;
+    case EVENT_KICK:
+        remember(io_place(&tracker->kicks, &tracker->n_kicks, item->origin, field(item, class, 0)),
+                 item->time);
+        return 0;
+    case EVENT_READ:
+    case EVENT_WRITE: return put_handle(tracker, item, class);
+    case EVENT_BLK:
+        tracker->blk_origin = item->origin;
+        tracker->blk_pid = item->pid;
+        tracker->blk_from = field(item, class, 0);
+        tracker->blk_until = tracker->blk_from + field(item, class, 1);
+        return 0;
+    case EVENT_SUBMIT: put_submit(tracker, item, class); return 0;
+    case EVENT_WORKED: put_worked(tracker, item, class); return 0;
+    case EVENT_RETURNED: return put_returned(tracker, item, class);
+    case EVENT_NOTIFY: put_notify(tracker, item, class); return 0;
+    }
+    return 0;
+}
+
+/* What was open in the source of LOSS may have ended there. */
+static void put_loss(struct io_tracker *tracker, const struct item *loss)
+{
+    for (uint32_t i = 1; i < tracker->n_slots; i++)
+        if (tracker->slots[i].is_used && tracker->slots[i].request.origin == loss->origin &&
+            tracker->slots[i].ended == TIME_UNKNOWN)
+            io_drop(tracker, i, SPAN_LOST);
+    for (unsigned i = 0; i < IO_BIOS; i++)
+        if (tracker->bios[i].origin == loss->origin)
+            tracker->bios[i].origin = NULL;
+    for (unsigned i = 0; i < tracker->n_interrupts; i++)
+        if (tracker->interrupts[i].origin == loss->origin)
+            tracker->interrupts[i].time = TIME_UNKNOWN;
+    for (unsigned i = 0; i < tracker->n_kicks; i++)
+        if (tracker->kicks[i].origin == loss->origin)
+            tracker->kicks[i].time = TIME_UNKNOWN;
+    if (tracker->blk_origin == loss->origin)
+        tracker->blk_origin = NULL;
+}
+
+static bool has_fields(const struct event_class *class, const char *const *names,
+                       struct io_class *ret)
+{
+    for (unsigned i = 0; i < EVENT_FIELDS; i++) {
+        int n = names[i] ? event_class_field(class, names[i]) : -1;
+        bool is_text = names[i] && strcmp(names[i], "rwbs") == 0;
+
+        if (names[i] &&
+            (n < 0 || n > INT8_MAX || (class->fields[n].storage == STORE_SCALAR) == is_text))
+            return false;
+        ret->fields[i] = (int8_t)n;
+    }
+    return true;
+}
+
+static _cold_ int add_class(struct io_tracker *tracker, const struct item *item)
+{
+    const struct event_class *class = item->class;
+    bool is_kernel = item->origin->layer == LAYER_GUEST || item->origin->layer == LAYER_HOST;
+    struct io_class found = {.known = true};
+
+    if (class->index >= tracker->n_classes) {
+        unsigned n = MAX(class->index + 1, tracker->n_classes * 2);
+        struct io_class *more = realloc(tracker->classes, n * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        memset(more + tracker->n_classes, 0, (n - tracker->n_classes) * sizeof *more);
+        tracker->classes = more;
+        tracker->n_classes = n;
+    }
+    for (unsigned i = 0; i < ARRAY_SIZE(events); i++)
+        if (strcmp(events[i].name, class->name) == 0 && is_kernel == events[i].kernel &&
+            has_fields(class, events[i].fields, &found)) {
+            found.event = (uint8_t)events[i].event;
+            if (events[i].point >= 0)
+                tracker->counts.points |= 1u << events[i].point;
+        }
+    tracker->classes[class->index] = found;
+    return 0;
+}
+
+int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct item *item = &items[i];
+        const struct io_class *class;
+        int r;
+
+        if (unlikely(item->kind != ITEM_EVENT)) {
+            put_loss(tracker, item);
+            continue;
+        }
+        if (unlikely(item->class->index >= tracker->n_classes ||
+                     !tracker->classes[item->class->index].known) &&
+            add_class(tracker, item) < 0)
+            return -ENOMEM;
+        class = &tracker->classes[item->class->index];
+        if (likely(class->event == EVENT_NONE) || item->time == TIME_UNKNOWN)
+            continue;
+        r = put_event(tracker, item, class);
+        if (r >= 0 && tracker->first[LIST_OVER])
+            r = io_give_due(tracker, item->time);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int io_tracker_finish(struct io_tracker *tracker)
+{
+    int r = 0;
+
+    while (tracker->first[LIST_OVER] && r >= 0)
+        r = io_give(tracker, tracker->first[LIST_OVER]);
+    for (uint32_t i = 1; i < tracker->n_slots && r >= 0; i++)
+        if (tracker->slots[i].is_used && tracker->slots[i].ended == TIME_UNKNOWN)
+            io_drop(tracker, i, SPAN_OPEN);
+    return r;
+}
+
+int io_tracker_init(struct io_tracker *tracker, const struct clock *clock,
+                    const struct io_tracker_ops *ops, void *arg)
+{
+    *tracker = (struct io_tracker){
+        .ops = ops, .arg = arg, .n_slots = 1, .ticks_per_ms = (int64_t)(clock->hz / 1000)};
+    tracker->buckets = calloc((size_t)INDEXES * IO_BUCKETS, sizeof *tracker->buckets);
+    tracker->bios = calloc(IO_BIOS, sizeof *tracker->bios);
+    return tracker->buckets && tracker->bios ? 0 : -ENOMEM;
+}
+
+void io_tracker_done(struct io_tracker *tracker)
+{
+    free(tracker->slots);
+    free(tracker->buckets);
+    free(tracker->bios);
+    free(tracker->classes);
+    free(tracker->interrupts);
+    free(tracker->kicks);
+    *tracker = (struct io_tracker){0};
+}
+
+const char *io_point_event(enum io_point point)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(events); i++)
+        if (events[i].point == (int)point)
+            return events[i].name;
+    return "";
+}
+
+const char *io_stage_name(enum io_point point)
+{
+    static const char *const names[] = {
+        [IO_ISSUED] = "queue",    [IO_KICKED] = "kick",      [IO_HANDLED] = "dispatch",
+        [IO_SUBMITTED] = "vmm",   [IO_WORKED] = "backend",   [IO_RETURNED] = "done",
+        [IO_NOTIFIED] = "notify", [IO_INTERRUPT] = "inject", [IO_COMPLETED] = "guest",
+    };
+
+    return names[point];
+}
+
+const char *io_kind_name(enum io_kind kind)
+{
+    static const char *const names[] = {"read", "write", "flush", "discard", "other"};
+
+    return names[kind];
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* strata io: how long requests to disks take, and in which stage. */
+
+#include "analysis/io.h"
+#include "cli/output.h"
+#include "cmd/analysis.h"
+#include "cmd/cmd.h"
+
+struct io_options {
+    struct analysis_options common;
+};
+
+#define MEMBER(m) offsetof(struct io_options, m)
+
+static const struct option_group groups[] = {
+    {"Output", analysis_output_options, MEMBER(common)},
+    {"Which requests", analysis_span_options, MEMBER(common)},
+    {"Selection", select_option_table, MEMBER(common.select)},
+    {"Reading", open_option_table, MEMBER(common.open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command io_command = {
+    .name = "io",
+    .summary = "measure requests to disks by stage, across layers",
+    .operands = "PATH...",
+    .about = "Measures requests to disks: from the guest's block layer through QEMU's\n"
+             "virtio-blk device and its thread pool and back, or of one kernel alone. Each\n"
+             "device and kind of request has a row for the whole and one for each stage, which\n"
+             "add up to it. A stage is named after the event that ends it: queue, kick,\n"
+             "dispatch, vmm, backend, done, notify, inject, guest (strata-io(1)).",
+    .groups = groups,
+    .examples = "  strata record --for io -o vm -- qemu-system-x86_64 ...\n"
+                "  strata io vm\n"
+                "  strata io --layer guest,vmm --slowest 3 vm",
+};
+
+static int measure(const struct io_options *options, struct trace *trace)
+{
+    struct analysis_settings settings;
+    struct arena arena = {0};
+    struct io io;
+    int status = analysis_settings_init(&options->common, trace, &arena, &settings);
+
+    if (status == EXIT_SUCCESS && settings.grouping.n > 0) {
+        cli_error(
+            "--by: strata io has a row for each layer, device, kind and stage, and no others");
+        status = EXIT_USAGE;
+    } else if (status == EXIT_SUCCESS && io_init(&io, &settings) < 0) {
+        cli_no_memory();
+        io_done(&io);
+        status = EXIT_FAILURE;
+    } else if (status == EXIT_SUCCESS) {
+        status = analysis_run(&options->common, trace, &io.analysis);
+        io_done(&io);
+    }
+    arena_done(&arena);
+    return status;
+}
+
+int cmd_io(int argc, char **argv)
+{
+    struct io_options options = {0};
+    struct trace *trace;
+    int status = EXIT_FAILURE;
+    int n;
+
+    if (options_parse(&io_command, argc, argv, &options, &n, &status)) {
+        if (n == 0) {
+            status = cli_usage_error("io", "no trace file given");
+        } else {
+            trace = walk_open(&options.common.open, argv + 1, n);
+            if (trace)
+                status = measure(&options, trace);
+            trace_free(trace);
+        }
+    }
+    analysis_options_done(&options.common);
+    return status;
+}
