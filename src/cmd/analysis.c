@@ -98,7 +98,7 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
                            struct arena *arena, struct analysis_settings *ret_settings)
 {
     struct analysis_settings settings = {
-        .clock = trace->parts[0].origin->clock,
+        .clock = trace->inputs[0].origin->clock,
         .task = options->task,
         .slowest = (unsigned)MIN(options->slowest, SLOWEST_MAX),
         .percentiles = options->percentiles,

@@ -72,12 +72,12 @@ static struct time_limit make_limit(const struct clock *clock, int64_t ticks, bo
 /* The paths of TRACE, each once. */
 static char **get_paths(const struct trace *trace, int *ret_n)
 {
-    char **paths = calloc(trace->n_parts, sizeof *paths);
+    char **paths = calloc(trace->n_inputs, sizeof *paths);
     int n = 0;
 
-    for (unsigned i = 0; paths && i < trace->n_parts; i++)
-        if (i == 0 || strcmp(trace->parts[i].path, trace->parts[i - 1].path) != 0)
-            paths[n++] = (char *)(uintptr_t)trace->parts[i].path;
+    for (unsigned i = 0; paths && i < trace->n_inputs; i++)
+        if (i == 0 || strcmp(trace->inputs[i].path, trace->inputs[i - 1].path) != 0)
+            paths[n++] = (char *)(uintptr_t)trace->inputs[i].path;
     *ret_n = n;
     return paths;
 }
@@ -88,7 +88,7 @@ static int print_span(const struct context_span *span, const struct clock *clock
     const struct select_options select = {.from = make_limit(clock, span->from, false),
                                           .to = make_limit(clock, span->until, true)};
     const struct view_options view_options = {
-        .origin_number = trace_needs_numbers(trace) ? walk_part_of : NULL,
+        .origin_number = trace_needs_numbers(trace) ? walk_input_of : NULL,
         .origin_arg = trace,
         .errors = trace_has_errors(trace),
         .layers = trace_layers(trace),
@@ -125,7 +125,7 @@ static int print_span(const struct context_span *span, const struct clock *clock
 int context_print(const struct context *context, const struct open_options *options,
                   const struct trace *trace, struct text *out)
 {
-    const struct clock clock = trace->parts[0].origin->clock;
+    const struct clock clock = trace->inputs[0].origin->clock;
     int status = EXIT_SUCCESS;
     int n;
     char **paths = get_paths(trace, &n);

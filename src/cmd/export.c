@@ -89,8 +89,8 @@ static int put_facts(const struct export_about *base, const struct origin *origi
 {
     const struct about *about = container_of(base, const struct about, about);
 
-    return trace_part_facts(&about->trace->parts[trace_part_of(about->trace, origin)], put_fact,
-                            arg);
+    return trace_input_facts(&about->trace->inputs[trace_input_of(about->trace, origin)], put_fact,
+                             arg);
 }
 
 static void put_problems(const struct export_about *base,
@@ -149,8 +149,8 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
 /* When the recording began and ended, where times are of the host's clock. */
 static void find_moments(const struct trace *trace, struct export_options *export_options)
 {
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        const struct manifest_source *recorded = trace->parts[i].recorded;
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        const struct manifest_source *recorded = trace->inputs[i].recorded;
         const struct manifest_moment *moments[EXPORT_MOMENTS];
 
         if (!recorded || !(trace->host_time || recorded->clock.host))
@@ -178,7 +178,7 @@ static int export_trace(const struct export_verb_options *options,
         .path = output->temp_path,
         .name = output->path,
         .catalogue = &trace->catalogue,
-        .origin_number = trace->n_parts > 1 ? walk_part_of : NULL,
+        .origin_number = trace->n_inputs > 1 ? walk_input_of : NULL,
         .lines_numbered = trace_needs_numbers(trace),
         .origin_arg = trace,
         .errors = trace_has_errors(trace),

@@ -116,9 +116,9 @@ static int put_timeline(const struct info_options *options, const struct manifes
     text_printf(cell, ", %u sources", manifest->n_sources);
     cell = table_cell(&table, TIMELINE);
     if (trace && trace->host_time) {
-        const struct manifest_host *host = trace->parts[0].recorded->host;
+        const struct manifest_host *host = trace->inputs[0].recorded->host;
 
-        text_put_str(cell, trace_part_timeline(&trace->parts[0]));
+        text_put_str(cell, trace_input_timeline(&trace->inputs[0]));
         if (host && host->name) {
             text_put_literal(cell, ", of ");
             text_put_str(cell, host->name);
@@ -144,7 +144,7 @@ static int describe(const struct info_options *options, struct trace *trace)
     const struct select_options all = {0};
     struct selection selection = {0};
     static const struct sink_ops ops = {.put = put};
-    struct info info = {.trace = trace, .origin = trace->parts[0].origin, .seen = {.ops = &ops}};
+    struct info info = {.trace = trace, .origin = trace->inputs[0].origin, .seen = {.ops = &ops}};
     struct sink *const sinks[] = {&info.seen, &info.tally.sink};
     struct tee_sink tee;
     struct walk walk = {.trace = trace,

@@ -117,19 +117,19 @@ static unsigned classes_seen(const struct info *info)
 /* A source of a recorded directory is known by the directory. */
 static const char *path_of(const struct info *info)
 {
-    const struct trace_part *part = &info->trace->parts[0];
+    const struct trace_input *input = &info->trace->inputs[0];
 
-    return part->recorded ? part->path : info->origin->path;
+    return input->recorded ? input->path : info->origin->path;
 }
 
 /* The layers of the origins, each once. */
 static unsigned find_layers(const struct info *info, const char *ret_names[LAYERS])
 {
-    const struct trace_part *part = &info->trace->parts[0];
+    const struct trace_input *input = &info->trace->inputs[0];
     unsigned seen = 0, n = 0;
 
-    for (unsigned i = 0; i < part->n_origins; i++) {
-        enum layer layer = info->trace->catalogue.origins[part->first_origin + i]->layer;
+    for (unsigned i = 0; i < input->n_origins; i++) {
+        enum layer layer = info->trace->catalogue.origins[input->first_origin + i]->layer;
 
         if (!(seen >> layer & 1))
             ret_names[n++] = layer_name(layer);
@@ -147,13 +147,13 @@ static bool is_recording(const char *directory)
 }
 
 /* Of a recorded source whose end is not written. */
-static void set_recorder(const struct trace_part *part, struct table *table)
+static void set_recorder(const struct trace_input *input, struct table *table)
 {
-    const struct manifest_source *source = part->recorded;
+    const struct manifest_source *source = input->recorded;
 
     if (!source || manifest_source_has_ended(source))
         return;
-    if (is_recording(part->path))
+    if (is_recording(input->path))
         table_str(table, INFO_RECORDER, "is recording");
     else if (strcmp(source->kind, "ctf") == 0)
         table_str(table, INFO_RECORDER,
@@ -170,7 +170,7 @@ static void add_fact(void *arg, const char *key, const char *value)
 /* What the trace is. */
 static int set_identity(const struct info *info, struct table *table)
 {
-    const struct trace_part *part = &info->trace->parts[0];
+    const struct trace_input *input = &info->trace->inputs[0];
     const char *layers[LAYERS];
     unsigned n_layers = find_layers(info, layers);
     int r;
@@ -186,11 +186,11 @@ static int set_identity(const struct info *info, struct table *table)
             table_list_add(table, layers[i]);
     }
     table_pairs(table, INFO_FACTS);
-    r = trace_part_facts(part, add_fact, table);
-    set_recorder(part, table);
+    r = trace_input_facts(input, add_fact, table);
+    set_recorder(input, table);
     table_pairs(table, INFO_BUFFERS);
-    for (unsigned i = 1; i < part->n_origins; i++) {
-        const char *path = info->trace->catalogue.origins[part->first_origin + i]->path;
+    for (unsigned i = 1; i < input->n_origins; i++) {
+        const char *path = info->trace->catalogue.origins[input->first_origin + i]->path;
 
         if (strcmp(path, info->origin->path) != 0)
             table_pairs_add(table, "buffer", path);
@@ -254,10 +254,10 @@ static void set_times(const struct info *info, struct table *table)
 
 bool info_host_times(const struct info *info, struct trace_host_times *ret)
 {
-    const struct trace_part *part = &info->trace->parts[0];
+    const struct trace_input *input = &info->trace->inputs[0];
 
     return !info->trace->host_time && info->tally.first != TIME_UNKNOWN &&
-           trace_part_host_times(part, info->tally.first, info->tally.last, ret);
+           trace_input_host_times(input, info->tally.first, info->tally.last, ret);
 }
 
 /* With three digits at the most, as duration_text() has them, and never less than it is. */
@@ -339,7 +339,7 @@ static void set_lost(const struct info *info, struct table *table)
     table_u64(table, INFO_LOST_UNCOUNTED, losses->uncounted);
     table_u64(table, INFO_LOST_PLACES, losses->n);
     table_u64(table, INFO_LOST_SKIPPED, losses->skipped);
-    put_lost(info, info->trace->parts[0].recorded, table_cell(table, INFO_LOST_TEXT));
+    put_lost(info, info->trace->inputs[0].recorded, table_cell(table, INFO_LOST_TEXT));
 }
 
 int info_put_row(const struct info *info, struct table *table)

@@ -209,9 +209,9 @@ static void put_slowest(const struct result *result, const struct trace *trace, 
     clock_put_time(&result->clock, result->slowest[0].begin, out);
     text_put_literal(out, " --until ");
     clock_put_time(&result->clock, result->slowest[0].end, out);
-    for (unsigned i = 0; i < trace->n_parts; i++)
-        if (i == 0 || strcmp(trace->parts[i].path, trace->parts[i - 1].path) != 0)
-            text_printf(out, " %s", trace->parts[i].path);
+    for (unsigned i = 0; i < trace->n_inputs; i++)
+        if (i == 0 || strcmp(trace->inputs[i].path, trace->inputs[i - 1].path) != 0)
+            text_printf(out, " %s", trace->inputs[i].path);
     text_put_char(out, '\n');
 }
 

@@ -64,7 +64,7 @@ static int open_view(const struct report_options *options, struct trace *trace, 
 {
     struct view_options view_options = {
         .color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO),
-        .origin_number = trace_needs_numbers(trace) ? walk_part_of : NULL,
+        .origin_number = trace_needs_numbers(trace) ? walk_input_of : NULL,
         .origin_arg = trace,
         .errors = trace_has_errors(trace),
         .layers = trace_layers(trace),

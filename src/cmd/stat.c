@@ -106,15 +106,15 @@ static void put_vcpu(const struct tally_row *row, struct text *text)
 
 static const char *domain_name(const struct stat *stat, const struct tally_row *row)
 {
-    const struct trace_part *parts = stat->trace->parts;
+    const struct trace_input *inputs = stat->trace->inputs;
 
-    return trace_part_domain(&parts[trace_part_of(stat->trace, row->origin)], row->vcpu);
+    return trace_input_domain(&inputs[trace_input_of(stat->trace, row->origin)], row->vcpu);
 }
 
 /* Rows of sources, which are numbered where there are several. */
 static bool has_source_rows(const struct stat *stat)
 {
-    return stat->trace->n_parts > 1 && stat->tally.by != TALLY_BY_EVENT;
+    return stat->trace->n_inputs > 1 && stat->tally.by != TALLY_BY_EVENT;
 }
 
 /* The last column. */
@@ -128,7 +128,7 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
     if (stat->tally.by == TALLY_BY_LAYER)
         return;
     if (trace_needs_numbers(stat->trace) && stat->tally.by != TALLY_BY_EVENT)
-        text_printf(out, "#%u ", trace_part_of(stat->trace, row->origin));
+        text_printf(out, "#%u ", trace_input_of(stat->trace, row->origin));
     switch (stat->tally.by) {
     case TALLY_BY_EVENT:
     case TALLY_BY_SOURCE_EVENT: text_put_str(out, row->class->name); return;
@@ -310,7 +310,7 @@ static void set_what(const struct stat *stat, struct table *table, const struct 
     if (stat->tally.by == TALLY_BY_LAYER)
         return;
     if (has_source_rows(stat))
-        table_u64(table, STAT_SOURCE, trace_part_of(stat->trace, row->origin));
+        table_u64(table, STAT_SOURCE, trace_input_of(stat->trace, row->origin));
     switch (stat->tally.by) {
     case TALLY_BY_EVENT:
     case TALLY_BY_SOURCE_EVENT:
@@ -658,7 +658,7 @@ static int count(const struct stat_options *options, struct trace *trace)
         return EXIT_FAILURE;
     }
     /* Sources with clocks of their own are read one after the other, and may not be of one system. */
-    settings.separate = trace->n_parts > 1 && !trace->host_time;
+    settings.separate = trace->n_inputs > 1 && !trace->host_time;
     if (settings.by == TALLY_BY_EVENT && settings.separate)
         settings.by = TALLY_BY_SOURCE_EVENT;
     if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
@@ -667,7 +667,7 @@ static int count(const struct stat_options *options, struct trace *trace)
         arena_done(&arena);
         return EXIT_FAILURE;
     }
-    stat.clock = trace->parts[0].origin->clock;
+    stat.clock = trace->inputs[0].origin->clock;
     settings.every = ticks_of(&stat.clock, options->every);
     if (tally_init_with(&stat.tally, &settings) < 0 ||
         selection_init(&selection, &options->select) < 0) {

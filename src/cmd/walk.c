@@ -268,9 +268,9 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
     return 0;
 }
 
-unsigned walk_part_of(void *arg, const struct origin *origin)
+unsigned walk_input_of(void *arg, const struct origin *origin)
 {
-    return trace_part_of(arg, origin);
+    return trace_input_of(arg, origin);
 }
 
 int walk_through(struct walk *walk)

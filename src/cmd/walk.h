@@ -47,8 +47,8 @@ struct trace *walk_open_again(const struct open_options *options, char **paths, 
 /* Prints the notes of an open trace, as walk_open() does. */
 void walk_report_notes(const struct trace *trace);
 
-/* trace_part_of() of the struct trace that ARG is, for those who know of none. */
-unsigned walk_part_of(void *arg, const struct origin *origin);
+/* trace_input_of() of the struct trace that ARG is, for those who know of none. */
+unsigned walk_input_of(void *arg, const struct origin *origin);
 
 struct walk {
     struct trace *trace;

@@ -103,7 +103,7 @@ static int64_t *choose_ticks(const struct merge *merge, const struct merge_sourc
  * first tick whose time is *TICKS or later, and sets *TICKS to that time. */
 static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
 {
-    const struct origin *origin = source->trace->parts[0].origin;
+    const struct origin *origin = source->trace->inputs[0].origin;
     int64_t low = 0, high = 1;
 
     if (strcmp(source->format, "ctf") != 0)

@@ -182,25 +182,25 @@ static int open_source(struct merge *merge, struct merge_source *source)
 /* What is known of a source before it is read. */
 static int init_source(struct merge *merge, struct merge_source *source)
 {
-    const struct trace_part *part;
+    const struct trace_input *input;
     int r = open_source(merge, source);
 
     if (r < 0)
         return r;
-    part = &source->trace->parts[0];
-    source->layer = part->origin->layer;
-    source->on_host_clock = part->on_host_clock;
-    source->error_ns = part->host_error_ns;
-    if (part->host)
-        source->host = arena_strdup(&merge->arena, part->host);
-    source->format = arena_strdup(&merge->arena, part->origin->format);
-    source->clock.name = arena_strdup(&merge->arena, part->origin->clock.name);
-    source->clock.hz = part->origin->clock.hz;
-    if (!source->format || !source->clock.name || (part->host && !source->host))
+    input = &source->trace->inputs[0];
+    source->layer = input->origin->layer;
+    source->on_host_clock = input->on_host_clock;
+    source->error_ns = input->host_error_ns;
+    if (input->host)
+        source->host = arena_strdup(&merge->arena, input->host);
+    source->format = arena_strdup(&merge->arena, input->origin->format);
+    source->clock.name = arena_strdup(&merge->arena, input->origin->clock.name);
+    source->clock.hz = input->origin->clock.hz;
+    if (!source->format || !source->clock.name || (input->host && !source->host))
         return merge_no_memory(merge);
-    if (part->clock_map && clock_map_copy(part->clock_map, &source->host_map) < 0)
+    if (input->clock_map && clock_map_copy(input->clock_map, &source->host_map) < 0)
         return merge_no_memory(merge);
-    source->has_pairs_file = part->clock_map && source->recorded && source->recorded->clock.pairs;
+    source->has_pairs_file = input->clock_map && source->recorded && source->recorded->clock.pairs;
     if (strcmp(source->clock.name, "line") == 0)
         return error_set(&merge->error, -EINVAL, source->path,
                          "its events have no times, so they cannot be put on a timeline");

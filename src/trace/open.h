@@ -67,18 +67,18 @@ int events_files_finish(struct events_files *files, struct error *error);
 void events_files_done(struct events_files *files);
 
 /* Finds how the clock of PART, which is open, relates to its host's clock. -ENOMEM. */
-int host_time_find(struct trace *trace, struct trace_part *part);
-/* Call when all parts are open. Decides whether their clocks are the same; if not, or with WANTED,
+int host_time_find(struct trace *trace, struct trace_input *input);
+/* Call when all inputs are open. Decides whether their clocks are the same; if not, or with WANTED,
  * converts all times to the host's clock. -EINVAL with ERROR: they cannot be put on one timeline;
  * -ENOMEM. */
 int host_time_choose_timebase(struct trace *trace, bool wanted, struct error *error);
 
 /* Sets the vCPU of events whose thread runs one, according to the manifest of PART. -ENOMEM. */
-int vcpus_identify(struct trace *trace, struct trace_part *part);
+int vcpus_identify(struct trace *trace, struct trace_input *input);
 
 /* Gives the threads of PART, of a virtual machine monitor, the names that the manifest of its directory has, where its own
  * reader has none. -ENOMEM. */
-int threads_name(struct trace *trace, const struct trace_part *part);
+int threads_name(struct trace *trace, const struct trace_input *input);
 
 /* Each takes ownership of ctx->input, or leaves it to the caller. */
 int open_simpletrace(struct open_ctx *ctx, struct error *error);

@@ -28,12 +28,12 @@ static const char *name_of(const struct origin *origin, int32_t pid)
     return found ? found->name : NULL;
 }
 
-int threads_name(struct trace *trace, const struct trace_part *part)
+int threads_name(struct trace *trace, const struct trace_input *input)
 {
-    const struct manifest_vmm *vmm = part->recorded ? part->recorded->vmm : NULL;
+    const struct manifest_vmm *vmm = input->recorded ? input->recorded->vmm : NULL;
     struct thread_names *names;
 
-    if (!vmm || vmm->n_threads == 0 || part->origin->layer != LAYER_VMM)
+    if (!vmm || vmm->n_threads == 0 || input->origin->layer != LAYER_VMM)
         return 0;
     names = arena_alloc(&trace->catalogue.arena,
                         sizeof *names + vmm->n_threads * sizeof *names->threads);
@@ -44,8 +44,8 @@ int threads_name(struct trace *trace, const struct trace_part *part)
         if (vmm->threads[i].name && *vmm->threads[i].name)
             names->threads[names->n++] = vmm->threads[i];
     qsort(names->threads, names->n, sizeof *names->threads, compare);
-    for (unsigned i = 0; i < part->n_origins; i++) {
-        struct origin *origin = trace->catalogue.origins[part->first_origin + i];
+    for (unsigned i = 0; i < input->n_origins; i++) {
+        struct origin *origin = trace->catalogue.origins[input->first_origin + i];
 
         if (origin->task_name)
             continue;

@@ -27,15 +27,15 @@ struct trace *trace_free(struct trace *trace)
     if (!trace)
         return NULL;
     source_free(trace->source);
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        struct trace_part *part = &trace->parts[i];
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        struct trace_input *input = &trace->inputs[i];
 
-        for (unsigned j = 0; !part->assembled && j < part->n_sources; j++)
-            source_free(part->sources[j]);
-        free(part->sources);
-        if (part->clock_map)
-            clock_map_done(part->clock_map);
-        free(part->clock_map);
+        for (unsigned j = 0; !input->assembled && j < input->n_sources; j++)
+            source_free(input->sources[j]);
+        free(input->sources);
+        if (input->clock_map)
+            clock_map_done(input->clock_map);
+        free(input->clock_map);
     }
     while (trace->events) {
         struct events_files *next = trace->events->next;
@@ -53,7 +53,7 @@ struct trace *trace_free(struct trace *trace)
     free(trace->xen_tables);
     free(trace->manifests);
     free(trace->notes);
-    free(trace->parts);
+    free(trace->inputs);
     free(trace->reorders);
     free(trace->pipes);
     catalogue_done(&trace->catalogue);
@@ -194,10 +194,10 @@ static int open_kind(struct open_ctx *ctx, struct error *error)
     }
 }
 
-static int open_part(struct open_ctx *ctx, struct error *error)
+static int open_input(struct open_ctx *ctx, struct error *error)
 {
     struct trace *trace = ctx->trace;
-    struct trace_part *part = &trace->parts[trace->n_parts];
+    struct trace_input *input = &trace->inputs[trace->n_inputs];
     unsigned n_origins = trace->catalogue.n_origins;
     bool streams = ctx->kind == CAPTURE_SIMPLETRACE || ctx->kind == CAPTURE_QEMU_LOG;
     enum layer layer;
@@ -212,22 +212,22 @@ static int open_part(struct open_ctx *ctx, struct error *error)
     if (ctx->recorded && layer_by_name(ctx->recorded->layer, &layer) >= 0)
         for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++)
             trace->catalogue.origins[i]->layer = layer;
-    *part = (struct trace_part){.path = ctx->given,
-                                .recorded = ctx->recorded,
-                                .manifest = ctx->manifest,
-                                .first_origin = n_origins,
-                                .live_fd = live_fd};
-    part->sources = TAKE_PTR(ctx->sources);
-    part->n_sources = ctx->n_sources;
-    part->n_origins = trace->catalogue.n_origins - n_origins;
-    part->origin = trace->catalogue.origins[n_origins];
-    part->per_cpu = ctx->per_cpu;
+    *input = (struct trace_input){.path = ctx->given,
+                                  .recorded = ctx->recorded,
+                                  .manifest = ctx->manifest,
+                                  .first_origin = n_origins,
+                                  .live_fd = live_fd};
+    input->sources = TAKE_PTR(ctx->sources);
+    input->n_sources = ctx->n_sources;
+    input->n_origins = trace->catalogue.n_origins - n_origins;
+    input->origin = trace->catalogue.origins[n_origins];
+    input->per_cpu = ctx->per_cpu;
     ctx->n_sources = 0;
-    trace->n_parts++;
-    r = host_time_find(trace, part);
+    trace->n_inputs++;
+    r = host_time_find(trace, input);
     if (r >= 0)
-        r = threads_name(trace, part);
-    return r < 0 ? r : vcpus_identify(trace, part);
+        r = threads_name(trace, input);
+    return r < 0 ? r : vcpus_identify(trace, input);
 }
 
 /* Puts the stages on top of the readers. */
@@ -238,21 +238,21 @@ static int assemble(struct trace *trace)
     unsigned done = 0;
     int r = 0;
 
-    for (unsigned i = 0; i < trace->n_parts; i++)
-        n += trace->parts[i].n_sources;
+    for (unsigned i = 0; i < trace->n_inputs; i++)
+        n += trace->inputs[i].n_sources;
     all = calloc(n, sizeof *all);
     trace->reorders = calloc(n, sizeof *trace->reorders);
     if (!all || !trace->reorders)
         r = -ENOMEM;
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        for (unsigned j = 0; j < trace->parts[i].n_sources; j++) {
-            struct source *source = trace->parts[i].sources[j];
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        for (unsigned j = 0; j < trace->inputs[i].n_sources; j++) {
+            struct source *source = trace->inputs[i].sources[j];
 
-            if (r == 0 && !source->ordered && !trace->parts[i].per_cpu) {
+            if (r == 0 && !source->ordered && !trace->inputs[i].per_cpu) {
                 r = reorder_open(source, REORDER_WINDOW, &source);
                 if (r < 0)
                     continue; /* it is freed */
-                reorder_set_live(source, trace->parts[i].live_fd);
+                reorder_set_live(source, trace->inputs[i].live_fd);
                 trace->reorders[trace->n_reorders++] = source;
             }
             if (r == 0)
@@ -260,7 +260,7 @@ static int assemble(struct trace *trace)
             else
                 source_free(source);
         }
-        trace->parts[i].assembled = true;
+        trace->inputs[i].assembled = true;
     }
     if (r < 0)
         for (unsigned i = 0; i < done; i++)
@@ -301,8 +301,8 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
         r = skip_unreadable(&ctxs[i], look_at(&ctxs[i], &now), &now, &first);
     for (unsigned i = 0; i < n && r >= 0; i++)
         if (!ctxs[i].done)
-            r = skip_unreadable(&ctxs[i], open_part(&ctxs[i], &now), &now, &first);
-    if (r >= 0 && trace->n_parts == 0)
+            r = skip_unreadable(&ctxs[i], open_input(&ctxs[i], &now), &now, &first);
+    if (r >= 0 && trace->n_inputs == 0)
         r = first.code;
     if (r < 0) {
         if (error && !error->code && first.code)
@@ -355,9 +355,9 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     if (trace)
         r = expand_all(trace, paths, n_paths, options, &ctxs, &n, error);
     if (r >= 0) {
-        trace->parts = calloc(n, sizeof *trace->parts);
+        trace->inputs = calloc(n, sizeof *trace->inputs);
         trace->events = calloc(1, sizeof *trace->events);
-        r = trace->parts && trace->events ? open_all(trace, ctxs, n, error) : -ENOMEM;
+        r = trace->inputs && trace->events ? open_all(trace, ctxs, n, error) : -ENOMEM;
     }
     for (unsigned i = 0; i < n; i++)
         opening_done(&ctxs[i]);
@@ -367,25 +367,25 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     return 0;
 }
 
-unsigned trace_part_of(const struct trace *trace, const struct origin *origin)
+unsigned trace_input_of(const struct trace *trace, const struct origin *origin)
 {
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        const struct trace_part *part = &trace->parts[i];
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        const struct trace_input *input = &trace->inputs[i];
 
-        for (unsigned j = 0; j < part->n_origins; j++)
-            if (trace->catalogue.origins[part->first_origin + j] == origin)
+        for (unsigned j = 0; j < input->n_origins; j++)
+            if (trace->catalogue.origins[input->first_origin + j] == origin)
                 return i;
     }
     return 0;
 }
 
 /* A bit for each layer of PART; the sources of what was exported may be of several. */
-static unsigned part_layers(const struct trace *trace, const struct trace_part *part)
+static unsigned input_layers(const struct trace *trace, const struct trace_input *input)
 {
     unsigned layers = 0;
 
-    for (unsigned i = 0; i < part->n_origins; i++)
-        layers |= 1u << trace->catalogue.origins[part->first_origin + i]->layer;
+    for (unsigned i = 0; i < input->n_origins; i++)
+        layers |= 1u << trace->catalogue.origins[input->first_origin + i]->layer;
     return layers;
 }
 
@@ -399,11 +399,11 @@ unsigned trace_layers(const struct trace *trace)
     bool exported = false;
     unsigned layers = 0;
 
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        unsigned of_part = part_layers(trace, &trace->parts[i]);
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        unsigned of_input = input_layers(trace, &trace->inputs[i]);
 
-        exported = exported || are_several(of_part);
-        layers |= of_part;
+        exported = exported || are_several(of_input);
+        layers |= of_input;
     }
     return (trace->host_time || exported) && are_several(layers) ? layers : 0;
 }
@@ -413,9 +413,9 @@ bool trace_needs_numbers(const struct trace *trace)
     unsigned seen = 0;
 
     if (trace_layers(trace) == 0)
-        return trace->n_parts > 1;
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        unsigned layers = part_layers(trace, &trace->parts[i]);
+        return trace->n_inputs > 1;
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        unsigned layers = input_layers(trace, &trace->inputs[i]);
 
         if (seen & layers)
             return true;
@@ -439,15 +439,15 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
     bool known = true;
 
     *ret_done = *ret_total = 0;
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        const struct trace_part *part = &trace->parts[i];
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        const struct trace_input *input = &trace->inputs[i];
 
-        for (unsigned j = 0; j < part->n_sources; j++) {
+        for (unsigned j = 0; j < input->n_sources; j++) {
             uint64_t done = 0;
             uint64_t total = 0;
 
-            if (part->sources[j]->ops->progress)
-                part->sources[j]->ops->progress(part->sources[j], &done, &total);
+            if (input->sources[j]->ops->progress)
+                input->sources[j]->ops->progress(input->sources[j], &done, &total);
             known = known && total > 0;
             *ret_done += done;
             *ret_total += total;
@@ -460,15 +460,15 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
 void trace_hints(const struct trace *trace,
                  void (*put)(void *arg, const char *path, const char *hint), void *arg)
 {
-    for (unsigned i = 0; i < trace->n_parts; i++) {
-        const struct trace_part *part = &trace->parts[i];
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        const struct trace_input *input = &trace->inputs[i];
 
-        for (unsigned j = 0; j < part->n_sources; j++) {
-            const struct source_ops *ops = part->sources[j]->ops;
-            const char *hint = ops->hint ? ops->hint(part->sources[j]) : NULL;
+        for (unsigned j = 0; j < input->n_sources; j++) {
+            const struct source_ops *ops = input->sources[j]->ops;
+            const char *hint = ops->hint ? ops->hint(input->sources[j]) : NULL;
 
             if (hint)
-                put(arg, part->origin->path, hint);
+                put(arg, input->origin->path, hint);
         }
     }
 }

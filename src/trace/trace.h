@@ -10,7 +10,7 @@
  * CLOCK_MONOTONIC of the same host, as only sources of trace directories do; otherwise opening fails,
  * and the error names the source and the reason.
  *
- * A directory with a manifest (tracedir/manifest.h) is opened by it: each of its sources is a part. A
+ * A directory with a manifest (tracedir/manifest.h) is opened by it: each of its sources is an input. A
  * source whose bytes are missing becomes a note, and the others are opened. */
 
 #include "event/catalogue.h"
@@ -43,7 +43,7 @@ struct trace_options {
 };
 
 /* One trace as the user gave it, or one source of a trace directory. */
-struct trace_part {
+struct trace_input {
     const char *path; /* as given: of the directory */
     const struct manifest_source
         *recorded;                   /* tracedir/manifest.h; NULL: not of a recorded directory */
@@ -59,7 +59,7 @@ struct trace_part {
     bool on_host_clock;
     uint32_t host_error_ns;
     const char *unrelated;
-    const char *host; /* equal for parts of one host; NULL: a file by itself, not known */
+    const char *host; /* equal for inputs of one host; NULL: a file by itself, not known */
     bool per_cpu;     /* each reader's items are one CPU's, in order already */
     int live_fd;      /* a pipe that it reads from as it is written, or -1 */
     bool assembled;   /* the readers belong to the stages above them */
@@ -68,8 +68,8 @@ struct trace_part {
 struct trace {
     struct catalogue catalogue;
     struct source *source; /* all of it */
-    struct trace_part *parts;
-    unsigned n_parts;
+    struct trace_input *inputs;
+    unsigned n_inputs;
     struct source **reorders; /* stages that put in order; owned by `source` */
     unsigned n_reorders;
     struct events_files *events; /* these two must outlive the readers */
@@ -94,22 +94,22 @@ struct trace *trace_free(struct trace *trace);
 
 /* Calls PUT for each fact about PART, from its reader and from its manifest. -ENOMEM: some are left
  * out. */
-int trace_part_facts(const struct trace_part *part,
-                     void (*put)(void *arg, const char *key, const char *value), void *arg);
+int trace_input_facts(const struct trace_input *input,
+                      void (*put)(void *arg, const char *key, const char *value), void *arg);
 
 /* Items of PART from FIRST to LAST, by its own clock, in the host's time, and by how much these may be wrong at
  * most. False: nothing relates the two clocks. For a trace that is not in the host's time already. */
 struct trace_host_times {
     int64_t first, last, error_ns;
 };
-bool trace_part_host_times(const struct trace_part *part, int64_t first, int64_t last,
-                           struct trace_host_times *ret);
+bool trace_input_host_times(const struct trace_input *input, int64_t first, int64_t last,
+                            struct trace_host_times *ret);
 
 /* What the timeline is that PART can be put on, in words. */
-const char *trace_part_timeline(const struct trace_part *part);
+const char *trace_input_timeline(const struct trace_input *input);
 
 /* The name of the domain of a vCPU, as recorded with PART; NULL: not known. */
-const char *trace_part_domain(const struct trace_part *part, int32_t vcpu);
+const char *trace_input_domain(const struct trace_input *input, int32_t vcpu);
 
 /* As source_next(); the error itself is trace->source->error. */
 static inline int trace_next(struct trace *trace, const struct item **ret_items)
@@ -123,18 +123,18 @@ static inline void trace_seek(struct trace *trace, int64_t time)
     source_seek(trace->source, time);
 }
 
-/* The index of ORIGIN's part. */
-unsigned trace_part_of(const struct trace *trace, const struct origin *origin);
+/* The index of ORIGIN's input. */
+unsigned trace_input_of(const struct trace *trace, const struct origin *origin);
 
 /* The layers that TRACE shows on one timeline, a bit for each, 1 << enum layer; 0: it is of one layer, or of one
  * clock as it came and not of what was exported of several layers. */
 unsigned trace_layers(const struct trace *trace);
-/* True if layers do not identify the parts, so that they need numbers. */
+/* True if layers do not identify the inputs, so that they need numbers. */
 bool trace_needs_numbers(const struct trace *trace);
 /* True if items have an error bound, because several clocks were made one. */
 static inline bool trace_has_errors(const struct trace *trace)
 {
-    return trace->host_time && trace->n_parts > 1;
+    return trace->host_time && trace->n_inputs > 1;
 }
 
 /* Whether asking for more may wait for a writer: a pipe has nothing to read. */
@@ -143,7 +143,7 @@ bool trace_would_wait(const struct trace *trace);
 /* Bytes read, and of how many; 0: not known. */
 void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret_total);
 
-/* Calls PUT with what the user could do to see more of a part, as is known when it has been read. */
+/* Calls PUT with what the user could do to see more of an input, as is known when it has been read. */
 void trace_hints(const struct trace *trace,
                  void (*put)(void *arg, const char *path, const char *hint), void *arg);
 

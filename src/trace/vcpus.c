@@ -84,7 +84,7 @@ static struct vcpus *make_vcpus(const struct manifest_vmm *vmm)
 }
 
 /* The virtual machine monitor of the directory; NULL if there are several, because their vCPUs could
- * not be told apart. */
+ * not be distinguished. */
 static const struct manifest_vmm *find_vmm(const struct manifest *manifest)
 {
     const struct manifest_vmm *vmm = NULL;
@@ -99,28 +99,28 @@ static const struct manifest_vmm *find_vmm(const struct manifest *manifest)
     return vmm;
 }
 
-int vcpus_identify(struct trace *trace, struct trace_part *part)
+int vcpus_identify(struct trace *trace, struct trace_input *input)
 {
-    const struct manifest_vmm *vmm = find_vmm(part->manifest);
-    enum layer layer = part->origin->layer;
+    const struct manifest_vmm *vmm = find_vmm(input->manifest);
+    enum layer layer = input->origin->layer;
 
     (void)trace;
     /* A VMM's own threads are known even if there are other VMMs. */
-    if (part->recorded && part->recorded->vmm)
-        vmm = part->recorded->vmm;
+    if (input->recorded && input->recorded->vmm)
+        vmm = input->recorded->vmm;
     if (!vmm || (layer != LAYER_VMM && layer != LAYER_HOST && layer != LAYER_GUEST) ||
         (layer != LAYER_GUEST && vmm->n_threads == 0))
         return 0;
-    for (unsigned i = 0; i < part->n_sources; i++) {
-        struct source *source = part->sources[i];
+    for (unsigned i = 0; i < input->n_sources; i++) {
+        struct source *source = input->sources[i];
         struct vcpus *vcpus = make_vcpus(vmm);
         int r;
 
         if (!vcpus)
             return -ENOMEM;
         vcpus->each = (struct transform){layer == LAYER_GUEST ? by_cpu : by_thread, vcpus_free};
-        part->sources[i] = NULL;
-        r = transform_open(source, &vcpus->each, &part->sources[i]);
+        input->sources[i] = NULL;
+        r = transform_open(source, &vcpus->each, &input->sources[i]);
         if (r < 0)
             return r;
     }

@@ -194,30 +194,31 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
 }
 
 /* True if strata merge made its timeline, whose host is not known. */
-static bool is_merged(const struct trace_part *part)
+static bool is_merged(const struct trace_input *input)
 {
-    return part->host && strncmp(part->host, "merge:", 6) == 0;
+    return input->host && strncmp(input->host, "merge:", 6) == 0;
 }
 
-const char *trace_part_timeline(const struct trace_part *part)
+const char *trace_input_timeline(const struct trace_input *input)
 {
-    return is_merged(part) ? "the timeline of strata merge" : "the host's monotonic clock";
+    return is_merged(input) ? "the timeline of strata merge" : "the host's monotonic clock";
 }
 
-static void put_relation(const struct facts *facts, const struct trace_part *part)
+static void put_relation(const struct facts *facts, const struct trace_input *input)
 {
-    const struct clock_map *clock_map = part->clock_map;
-    bool merged = is_merged(part);
-    bool by_kvm = !merged && part->recorded && part->recorded->guest && part->recorded->guest->kvm;
-    const char *timeline = trace_part_timeline(part);
+    const struct clock_map *clock_map = input->clock_map;
+    bool merged = is_merged(input);
+    bool by_kvm =
+        !merged && input->recorded && input->recorded->guest && input->recorded->guest->kvm;
+    const char *timeline = trace_input_timeline(input);
     int64_t least = INT64_MAX, most;
     char text[160];
 
-    if (part->on_host_clock && part->host_error_ns > 0) {
+    if (input->on_host_clock && input->host_error_ns > 0) {
         snprintf(text, sizeof text, "%s: it is that, within %.1f us", timeline,
-                 (double)part->host_error_ns / 1000);
+                 (double)input->host_error_ns / 1000);
         facts->put(facts->arg, "related to", text);
-    } else if (part->on_host_clock) {
+    } else if (input->on_host_clock) {
         snprintf(text, sizeof text, "%s: it is that", timeline);
         facts->put(facts->arg, "related to", text);
     }
@@ -237,38 +238,38 @@ static void put_relation(const struct facts *facts, const struct trace_part *par
     facts->put(facts->arg, "related to", text);
 }
 
-bool trace_part_host_times(const struct trace_part *part, int64_t first, int64_t last,
-                           struct trace_host_times *ret)
+bool trace_input_host_times(const struct trace_input *input, int64_t first, int64_t last,
+                            struct trace_host_times *ret)
 {
-    if (part->on_host_clock)
-        *ret = (struct trace_host_times){first, last, part->host_error_ns};
-    else if (part->clock_map)
+    if (input->on_host_clock)
+        *ret = (struct trace_host_times){first, last, input->host_error_ns};
+    else if (input->clock_map)
         *ret = (struct trace_host_times){
-            clock_map_convert(part->clock_map, first, NULL),
-            clock_map_convert(part->clock_map, last, NULL),
-            clock_map_bound(part->clock_map, first, last),
+            clock_map_convert(input->clock_map, first, NULL),
+            clock_map_convert(input->clock_map, last, NULL),
+            clock_map_bound(input->clock_map, first, last),
         };
-    return part->on_host_clock || part->clock_map;
+    return input->on_host_clock || input->clock_map;
 }
 
-int trace_part_facts(const struct trace_part *part,
-                     void (*put)(void *arg, const char *key, const char *value), void *arg)
+int trace_input_facts(const struct trace_input *input,
+                      void (*put)(void *arg, const char *key, const char *value), void *arg)
 {
-    const struct source *source = part->sources[0];
+    const struct source *source = input->sources[0];
     int error = 0;
     struct facts facts = {put, arg, &error};
 
-    if (part->recorded)
-        put_recorded(&facts, part->recorded);
-    put_relation(&facts, part);
+    if (input->recorded)
+        put_recorded(&facts, input->recorded);
+    put_relation(&facts, input);
     if (source->ops->facts)
         source->ops->facts(source, put, arg);
     return error;
 }
 
-const char *trace_part_domain(const struct trace_part *part, int32_t vcpu)
+const char *trace_input_domain(const struct trace_input *input, int32_t vcpu)
 {
-    const struct manifest_xen *xen = part->recorded ? part->recorded->xen : NULL;
+    const struct manifest_xen *xen = input->recorded ? input->recorded->xen : NULL;
     uint32_t domain = (uint32_t)vcpu >> 16; /* format/xentrace/xentrace.h */
 
     for (unsigned i = 0; xen && vcpu != VCPU_UNKNOWN && i < xen->n_domains; i++)
