@@ -261,7 +261,7 @@ static int start(struct selection *selection, const struct item *item, struct er
     return 0;
 }
 
-static inline bool is_behind(const struct selection *selection, const struct item *item)
+static inline bool is_after(const struct selection *selection, const struct item *item)
 {
     return item->time >= selection->to && selection->options->to.given;
 }
@@ -284,7 +284,7 @@ static inline int test(struct selection *selection, const struct item *item)
         return 1; /* a loss without a time */
     if (item->time < selection->from)
         return 0;
-    if (is_behind(selection, item))
+    if (is_after(selection, item))
         return 0;
     if (options->cpus.n && (is_event || item->cpu >= 0) && !in_ranges(&options->cpus, item->cpu))
         return 0;
@@ -312,11 +312,11 @@ int selection_next_run(struct selection *selection, const struct item *items, un
             return r;
     }
     for (; i < n && (r = test(selection, &items[i])) == 0; i++)
-        selection->behind = is_behind(selection, &items[i]) ? selection->behind + 1 : 0;
+        selection->n_after = is_after(selection, &items[i]) ? selection->n_after + 1 : 0;
     if (r < 0)
         return r;
     if (i < n)
-        selection->behind = 0;
+        selection->n_after = 0;
     for (from = i; i < n && selection->left > 0; i++) {
         r = i == from ? 1 : test(selection, &items[i]);
         if (r < 0)
@@ -340,7 +340,7 @@ bool selection_start(const struct selection *selection, int64_t *ret_time)
 
 bool selection_is_over(const struct selection *selection)
 {
-    return selection->left == 0 || selection->behind >= AFTER_ENOUGH;
+    return selection->left == 0 || selection->n_after >= AFTER_ENOUGH;
 }
 
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,

@@ -52,8 +52,8 @@ struct selection {
     int64_t first;
     uint64_t hz; /* of the clock of the limits */
     int64_t from, to;
-    unsigned behind; /* consecutive items later than `to` */
-    bool all;        /* nothing is filtered */
+    unsigned n_after; /* consecutive items later than `to` */
+    bool all;         /* nothing is filtered */
 };
 
 int selection_init(struct selection *selection, const struct select_options *options);

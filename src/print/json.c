@@ -14,7 +14,8 @@ static inline bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Not 0: one of the eight bytes of V may not be plain; one behind such a one may be called so as well. */
+/* 0: all eight bytes of V are plain. Otherwise the lowest bit that is set is of the first byte that is not; higher
+ * bits may be of plain bytes. */
 static inline uint64_t look_at(uint64_t v)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);

@@ -8,16 +8,16 @@
 #include "event/value.h"
 
 /* LEN bytes as a string in quotes. JSON is UTF-8: each byte that is not part of a well-formed
- * sequence becomes U+FFFD. What a terminal obeys (base/printable.h) is written as \uNNNN. */
+ * sequence becomes U+FFFD. Control characters of a terminal (base/printable.h) are written as \uNNNN. */
 void json_put_string(struct text *text, const char *s, size_t len);
 void json_put_str(struct text *text, const char *s);
 
-/* How many bytes at the start of S stand in a JSON string as they are, at least: plain ASCII. */
+/* A lower bound of how many bytes at the start of S need no escape in a JSON string: plain ASCII. */
 size_t json_plain_length(const char *s, size_t len);
 
 /* One value: integers exactly, as JSON integers; booleans as true or false; runs of plain bytes as a
- * string of hexadecimal digits; arrays of integers as arrays; "Infinity", "-Infinity" and "NaN" as strings; null for a
- * value that is not there. */
+ * string of hexadecimal digits; arrays of integers as arrays; "Infinity", "-Infinity" and "NaN" as strings; null for an
+ * absent value. */
 void json_put_value(struct text *text, const struct field *field, const struct value *value);
 
 static inline char *json_put_bool(char *p, bool v)
@@ -26,8 +26,8 @@ static inline char *json_put_bool(char *p, bool v)
     return p + (v ? 4 : 5);
 }
 
-/* As json_put_value() writes it at P, where NUMBER_MAX bytes are free, and returns the place behind it; NULL, where it
- * is no integer or boolean. */
+/* As json_put_value() writes it at P, where NUMBER_MAX bytes are free, and returns its end; NULL:
+ * it is not an integer or boolean. */
 static inline char *json_put_integer(char *p, const struct field *field, const struct value *value)
 {
     if (unlikely(!value->present))
@@ -46,9 +46,9 @@ static inline char *json_put_integer(char *p, const struct field *field, const s
 /* All fields of an event as one object. */
 void json_put_fields(struct text *text, const struct item *item);
 
-/* What is made once per class and then copied: pieces, each with its length in front. */
+/* Pieces: texts that are made once per class and then copied, each with its length in front. */
 
-/* Moves what PIECE holds to TEXT, as a piece. */
+/* Moves the text of PIECE to TEXT, as a piece. */
 void json_piece_put(struct text *text, struct text *piece);
 
 static inline const char *json_piece_next(const char *piece)
@@ -67,8 +67,8 @@ static inline void json_piece_copy(struct text *text, const char *piece)
     text_put(text, piece + sizeof len, len);
 }
 
-/* The same at P, where its length and TEXT_UNIT are free; returns the place behind it. PIECE is of what ends with
- * json_pieces_end(). */
+/* The same at P, where its length and TEXT_UNIT are free; returns its end. PIECE is of a list that
+ * json_pieces_end() ended. */
 static inline char *json_piece_copy_units(char *p, const char *piece)
 {
     uint32_t len;

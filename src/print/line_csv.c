@@ -22,11 +22,11 @@ struct who_cell {
 
 struct line_csv {
     struct sink sink;
-    struct text *out; /* borrowed; its error is the caller's to look at */
+    struct text *out; /* borrowed; the caller checks its error */
     struct view_options options;
     struct time_column time;
-    /* `GROUP,EVENT,,`, then for each field its key as it stands in a cell with quotes: `,""name"":`,
-     * behind `,"{` the first. */
+    /* `GROUP,EVENT,,`, then for each field its key as in a quoted cell: `,""name"":`; `,"{` comes before the first
+     * key. */
     struct class_table classes;
     struct text cell; /* in memory: what may need quotes */
     struct text columns;
@@ -34,7 +34,7 @@ struct line_csv {
     struct name_cells names;
 };
 
-/* What spreadsheets take for a formula: OWASP, "CSV Injection". */
+/* True if a spreadsheet reads CELL as a formula: OWASP, "CSV Injection". */
 static inline bool begins_formula(const struct text *cell)
 {
     char c = text_len(cell) > 0 ? *cell->start : '\0';
@@ -42,7 +42,7 @@ static inline bool begins_formula(const struct text *cell)
     return c == '=' || c == '+' || c == '-' || c == '@';
 }
 
-/* Puts what was written to the scratch CELL, and empties that. */
+/* Puts the scratch CELL, and empties it. */
 static inline void put_scratch(struct text *out, struct text *cell, bool spreadsheet)
 {
     if (unlikely(spreadsheet && begins_formula(cell))) {
@@ -218,17 +218,17 @@ static void put_fields(struct line_csv *line, const struct item *item, const str
     }
     p = text_room(out, MIN(room, (size_t)TEXT_ROOM_MAX));
     for (unsigned i = 0; i < class->n_fields; i++) {
-        char *behind = NULL;
+        char *end = NULL;
 
         if (likely(fits)) {
             p = json_piece_copy_units(p, pieces);
-            behind = json_put_integer(p, &class->fields[i], &values[i]);
+            end = json_put_integer(p, &class->fields[i], &values[i]);
         } else {
             json_piece_copy(out, pieces);
             p = out->next;
         }
-        if (likely(behind)) {
-            p = behind;
+        if (likely(end)) {
+            p = end;
         } else {
             out->next = p;
             put_field(line, &class->fields[i], &values[i]);

@@ -253,7 +253,7 @@ static int put_event(struct line_text *line, const struct item *item)
 
     if (unlikely(!name))
         return -ENOMEM;
-    /* So much room that the blank below is still in the buffer when no text comes behind it. */
+    /* With room for the blank below, so that it is still in the buffer if no text follows it. */
     p = put_columns(line, text_room(out, TEXT_ROOM_MAX), item);
     if (likely(name->len <= NAME_MAX_AT_ONCE)) {
         out->next = put_literal(p, name->text, name->len);

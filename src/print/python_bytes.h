@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* Writes at P, where 4 * LEN + 16 bytes must be free, and returns the place behind. */
+/* Writes at P, where 4 * LEN + 16 bytes must be free, and returns the end. */
 char *python_bytes(char *p, const uint8_t *s, uint32_t len);
 
 /* Of any length. */

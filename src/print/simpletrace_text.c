@@ -180,8 +180,8 @@ static inline char *put_delta(struct simpletrace_text *t, char *p, uint64_t now)
     t->last = now;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (likely(delta < 100000000)) {
-        /* Eight digits at once, the leading zeros but for that of the µs shifted out, then the
-         * last three once more behind their point. */
+        /* Eight digits at once, with the leading zeros shifted out except that of the µs; then the
+         * last three again, after the point. */
         uint64_t digits = number_dec_8((uint32_t)delta);
         unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 32) & ~7u;
         uint32_t fraction;

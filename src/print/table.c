@@ -115,7 +115,7 @@ static const char *cell_bytes(const struct table *table, unsigned column)
 
 /* ---- A cell as text ---- */
 
-/* The next string of a list: at *AT, which goes on behind it; NULL behind the last. */
+/* The string at *AT of a list, and moves *AT to the next one; NULL at the end. */
 static const char *next_string(const struct table *table, unsigned column, size_t *at)
 {
     const char *s = cell_bytes(table, column) + *at;

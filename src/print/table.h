@@ -2,8 +2,8 @@
 #pragma once
 
 /* Tables of the commands: text for people; JSON, an object per row; comma-separated values (RFC 4180) with a header
- * line. A command declares the columns once, fills the cells of a row in any order, and ends the row; which columns
- * a format has, and what stands for a value that is not known, is decided here. */
+ * line. A command declares the columns once, fills the cells of a row in any order, and ends the row; the
+ * declaration also says which formats have the column; an unknown value looks the same in all tables. */
 
 #include "base/text.h"
 #include "print/json_writer.h"
@@ -13,14 +13,14 @@ enum table_format {
     TABLE_JSON,
     TABLE_CSV,
 };
-/* Their names, in this order, NULL behind the last. */
+/* Their names in this order, then NULL. */
 extern const char *const table_formats[];
 
 struct table_column {
     const char *title; /* in the text's heading; NULL: the text has no such column */
-    /* In the text. Above 0: flush right in so many characters, after a blank. Below 0: flush left, padded to so
-     * many characters, the distance to the next column among them. 0: flush left, as wide as it is. What is flush
-     * left comes after two blanks, unless the column before is padded. */
+    /* In the text. Positive: aligned right in `width` characters, after a blank. Negative: aligned left, padded to
+     * -`width` characters, which include the distance to the next column. 0: aligned left, not padded. A column that
+     * is aligned left follows two blanks, unless the column before it is padded. */
     int width;
     const char *name;   /* in CSV's header, and JSON's key; NULL: neither has such a column */
     const char *object; /* JSON: within the member of this name, with its neighbours of the same */
@@ -50,12 +50,11 @@ enum table_cell_kind {
 };
 
 struct table {
-    struct text *out; /* borrowed; its error is the caller's to look at */
+    struct text *out; /* borrowed; the caller checks its error */
     enum table_format format;
     struct table_form form;
     bool has_head;
-    struct json_writer
-        json; /* of OUT; what is open when the first row comes is what the rows stand in */
+    struct json_writer json; /* of OUT; the rows go into the array that is open at the first row */
     struct {
         enum table_cell_kind kind;
         size_t start, len; /* in BYTES */

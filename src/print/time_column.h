@@ -24,7 +24,7 @@ struct time_column {
 char *time_column_slow(struct time_column *column, const struct clock *clock, char *p,
                        int64_t time);
 
-/* Nanoseconds behind the second of TICKS ticks, fewer than a second's. */
+/* Nanoseconds of TICKS ticks, which are less than a second. */
 static inline uint32_t time_column_ns(const struct time_column *column, uint64_t ticks)
 {
     uint64_t scaled;
@@ -40,7 +40,7 @@ static inline uint32_t time_column_ns(const struct time_column *column, uint64_t
     return (uint32_t)ns;
 }
 
-/* Writes TIME at P, where TIME_COLUMN_MAX bytes are free; returns the place behind it. */
+/* Writes TIME at P, where TIME_COLUMN_MAX bytes are free; returns its end. */
 static inline char *time_column_put(struct time_column *column, const struct clock *clock, char *p,
                                     int64_t time)
 {

@@ -115,7 +115,7 @@ static void choose_kind(struct xentrace_op *op)
         op->kind = op->value == VALUE_RELTSC ? OP_SDEC : OP_DEC;
     else if (op->conversion == 'x' && op->value != VALUE_RELTSC)
         op->kind = OP_HEX;
-    /* Python's zero-filling stands behind the sign. */
+    /* Python's zeros come after the sign. */
     if (op->kind == OP_SDEC && op->fill == '0')
         op->kind = OP_NUMBER;
 }
@@ -267,8 +267,8 @@ int xentrace_rule_compile(struct arena *arena, const char *format, size_t len, b
         return -ENOMEM;
     for (const char *p = format; p < c.end; p++)
         percents += *p == '%';
-    /* A conversion is one operation, or up to two * and an error, with a literal before it and one
-     * behind the last. */
+    /* A conversion is one operation, or up to two * and an error, each after a literal, and one
+     * literal at the end. */
     c.ops = arena_alloc(arena, (2 * (size_t)percents + 4) * sizeof *c.ops);
     if (!c.ops)
         return -ENOMEM;

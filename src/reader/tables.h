@@ -8,7 +8,7 @@
 #include "strata/read.h"
 
 struct reader_table {
-    void **items; /* NULL where nobody has asked yet */
+    void **items; /* NULL: not requested yet */
     unsigned n;
 };
 

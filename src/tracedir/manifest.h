@@ -23,21 +23,20 @@
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
  *         "lost": 5, "lost_at_end": 2, "complete": true, "problems": ["…"]}]}
  *
- * The times of all sources become those of one timeline, the CLOCK_MONOTONIC of the host, where each tells
- * how its clock relates to that, in one of three ways:
+ * The times of all sources are converted to one timeline, the CLOCK_MONOTONIC of the host, if all have the same "host",
+ * and each says how its clock relates to that clock, in one of three ways:
  *  - "clock": {…, "pairs": "guest-web/clock-pairs"}: a file of pairs of both (timeline/clock_map.h);
  *  - "clock": {…, "host": true, "error_ns": 0}: the times are that clock's;
  *  - moments of "began" and "ended" with "tsc" and "error_ns", where the clock is "tsc".
- * And where "host" says of each that it is the same.
  *
  * `name`, `kind`, `layer` and `path` are in every source, the rest only where it is known. A source
  * is written once when its recording begins, with "complete": false, and again when it has ended, so
- * the trace of a recorder that was killed opens and tells what it is. Keys that are not known here are
- * passed over: readers of a newer minor form need not fail. docs/man/strata-trace-directory.5 is the
+ * the trace of a recorder that was killed can be opened. Unknown keys are skipped: later versions may
+ * add some. docs/man/strata-trace-directory.5 is the
  * document.
  *
- * A manifest is as hostile as what it describes: read, it is checked as a whole, and paths that leave
- * the directory are refused. */
+ * A manifest is as hostile as the trace: the reader checks all of it, and refuses paths that leave the
+ * directory. */
 
 #include "base/arena.h"
 #include "base/error.h"
