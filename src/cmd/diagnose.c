@@ -49,8 +49,8 @@ static unsigned cells_of(uint32_t character)
                                                         : 1;
 }
 
-/* Puts the character at P, of which there are LEFT bytes more than 0, so that it does no harm. Returns
- * its bytes, and how many cells it takes. */
+/* Puts the character at P, with LEFT > 0 bytes, escaped if a terminal would obey it. Returns its length in bytes;
+ * *RET_CELLS is its width on the terminal. */
 static size_t put_character(struct text *text, const char *p, size_t left, unsigned *ret_cells)
 {
     char step[PRINTABLE_STEP_MAX];
@@ -89,7 +89,7 @@ static void put_source(struct text *text, const struct declaration_problem *prob
 {
     _cleanup_(text_done) struct text marks = TEXT_IN_MEMORY;
     size_t at = problem->column - 1;
-    size_t behind = at + MAX(problem->length, 1u);
+    size_t end = at + MAX(problem->length, 1u);
     size_t p = window_start(problem, at);
     unsigned cells = 0;
 
@@ -101,7 +101,7 @@ static void put_source(struct text *text, const struct declaration_problem *prob
     }
     while (p < problem->text_len && cells < CELLS_MAX) {
         unsigned width;
-        char mark = p < at || p >= behind ? ' ' : p == at ? '^' : '~';
+        char mark = p < at || p >= end ? ' ' : p == at ? '^' : '~';
 
         if (problem->text[p] == '\t') {
             width = 8 - cells % 8;
@@ -111,7 +111,7 @@ static void put_source(struct text *text, const struct declaration_problem *prob
             p += put_character(text, problem->text + p, problem->text_len - p, &width);
         }
         cells += width;
-        if (p <= behind || mark != ' ') {
+        if (p <= end || mark != ' ') {
             put_repeated(&marks, mark, MIN(width, 1u));
             put_repeated(&marks, mark == '^' ? '~' : mark, width - MIN(width, 1u));
         }

@@ -15,7 +15,7 @@ enum diagnose_style {
     DIAGNOSE_TRACETOOL, /* "Error at FILE:LINE: WHAT", as QEMU's programs do */
 };
 
-/* How many are shown unless told otherwise. */
+/* How many are shown by default. */
 #define DIAGNOSE_MAX 20
 
 struct diagnose {

@@ -77,7 +77,7 @@ const struct command export_command = {
 /* A signal ends the reading, not the writing: what was read so far makes a whole export. A second one ends it. */
 static volatile sig_atomic_t stopped;
 
-/* What the trace tells of itself, for the sink. */
+/* Facts about the trace, for the sink. */
 struct about {
     struct export_about about;
     const struct trace *trace;

@@ -112,7 +112,7 @@ static void list_all(void)
         printf("  %-22s%s\n", backend->name, backend->summary);
 }
 
-/* Whether all is there; EXIT_USAGE told when not. */
+/* True if no required option is missing; otherwise prints the error, and *RET_STATUS is EXIT_USAGE. */
 static bool check(const struct gen_options *options, int n, int *ret_status)
 {
     const char *verb = gen_command.name;

@@ -13,7 +13,7 @@ struct generate {
     unsigned n_inputs;
     const char *output;  /* "-": standard output */
     const char *depfile; /* NULL: none */
-    unsigned rules;      /* enum declaration_rules; of GEN_QEMU the tree tells */
+    unsigned rules;      /* enum declaration_rules; for GEN_QEMU, the tree's version decides */
     enum diagnose_style style;
     uint64_t max_errors; /* that are shown; 0: all */
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What `strata record` of programs and `strata recover` have in common: which process is meant, and what is told
- * of its losses. */
+/* What `strata record` of programs and `strata recover` have in common: the process operand, and reports of lost
+ * events. */
 
 #include "record/rings/drain.h"
 
-/* The process that OPERAND names by its number; 0: it is no such number. */
+/* The process that OPERAND names by its number; 0: not a process ID. */
 uint32_t drain_stats_pid(const char *operand);
 
 /* Reports events that the program had no room for. SINCE: " while it ran" or ""; HINT: how to have more room, or "". */
@@ -17,5 +17,5 @@ void drain_stats_tell_unwritten(const struct drain_stats *taken);
 void drain_stats_tell_unreadable(const struct drain_stats *taken);
 /* Reports what stays in the rings of PROCESS, an operand of `strata recover`. */
 void drain_stats_tell_kept(const struct drain_stats *taken, const char *process);
-/* Whether all that was emitted could be taken, and told. */
+/* True if every event that was emitted is in the trace, or was reported. */
 bool drain_stats_is_whole(const struct drain_stats *taken);

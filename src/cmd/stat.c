@@ -421,22 +421,22 @@ static void put_row(const struct stat *stat, struct table *table, const struct t
 
 /* ---- What stands around it ---- */
 
-/* CPUs of different layers are different ones, so that each layer has a line. */
+/* One line per layer, because CPU 0 of one layer is not CPU 0 of another. */
 static void put_losses(const struct stat *stat)
 {
     unsigned layers = trace_layers(stat->trace);
-    const char *behind = ": all of this is without them\n";
+    const char *ending = ": all of this is without them\n";
 
     if (layers == 0 && stat->tally.losses.n) {
         losses_put(&stat->tally.losses, stat->out);
-        text_put_str(stat->out, behind);
+        text_put_str(stat->out, ending);
     }
     for (unsigned i = 0; i < LAYERS; i++) {
         if (!(layers >> i & 1) || stat->tally.layers.losses[i].n == 0)
             continue;
         text_printf(stat->out, "%s: ", layer_name((enum layer)i));
         losses_put(&stat->tally.layers.losses[i], stat->out);
-        text_put_str(stat->out, behind);
+        text_put_str(stat->out, ending);
     }
 }
 

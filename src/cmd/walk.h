@@ -40,25 +40,25 @@ void open_options_done(struct open_options *options);
 /* What these options, and the environment, mean to trace_open(). Strings are borrowed. */
 void open_options_apply(const struct open_options *options, struct trace_options *ret);
 
-/* Opens, or tells why not. NULL: it was told. */
+/* Opens the trace. NULL: failed, and the error is printed. */
 struct trace *walk_open(const struct open_options *options, char **paths, int n);
-/* The same for a trace that was open before: its notes are not printed again. */
+/* The same for a trace that was open before; does not print its notes again. */
 struct trace *walk_open_again(const struct open_options *options, char **paths, int n);
 /* Prints the notes of an open trace, as walk_open() does. */
 void walk_report_notes(const struct trace *trace);
 
-/* trace_input_of() of the struct trace that ARG is, for those who know of none. */
+/* trace_input_of() of the struct trace ARG, as a callback for modules that do not include trace/. */
 unsigned walk_input_of(void *arg, const struct origin *origin);
 
 struct walk {
     struct trace *trace;
     struct selection *selection;
-    struct text *out; /* where SINK writes: flushed before anything is told, and when it waits */
+    struct text *out; /* where SINK writes: flushed before a message, and before waiting */
     bool
         again; /* the trace was read before: what was reported of all of it is not reported again */
     bool draws; /* SINK writes to OUT as it goes, rather than at the end */
     struct sink *sink;
-    const struct losses *losses; /* what SINK has seen of them */
+    const struct losses *losses; /* the losses that SINK received */
     const volatile sig_atomic_t
         *stopped;       /* set by a signal that ends the reading; NULL: none does */
     struct error error; /* what ended it before the end; error 0: nothing */
@@ -69,12 +69,12 @@ struct walk {
     struct clock clock;
 };
 
-/* Hands over all that is selected, and tells what goes wrong. Returns EXIT_SUCCESS or
- * EXIT_FAILURE; in the latter case what was readable has been handed over. */
+/* Puts all selected items to SINK, and prints errors. Returns EXIT_SUCCESS or EXIT_FAILURE; after a failure, SINK has
+ * what was readable. */
 int walk_through(struct walk *walk);
 
-/* The end of a verb: flushes OUT, tells what it could not write, and turns STATUS into
- * EXIT_LOSSES where that is asked for. */
+/* The end of a verb: flushes OUT, prints a write error, and turns STATUS into EXIT_LOSSES if --strict is given and
+ * events were lost. */
 int walk_end(const struct walk *walk, const struct open_options *options, int status);
 
 /* "12 events were lost (CPU 0: 3, CPU 1: 9)", no newline; nothing was lost: "". */

@@ -36,11 +36,10 @@ struct export_options {
     bool lines_numbered; /* lines of text name the number, as those of a report do */
     struct export_moment moments[EXPORT_MOMENTS]; /* ascending */
     unsigned n_moments;
-    /* Clocks that were related to each other are exported as one: the items' error_ns count. */
+    /* Several clocks were converted to one: export the items' error_ns. */
     bool errors;
     bool spreadsheet; /* CSV: as in struct view_options */
-    /* What is told of the captures, for formats that have a place for it; asked for while the export is
-     * finished. NULL: nothing is told. */
+    /* Facts and problems of the trace, for formats that can hold them; read when the export finishes. NULL: none. */
     const struct export_about *about;
 };
 
@@ -116,5 +115,5 @@ static inline unsigned export_origin_number(const struct export_options *options
     return options->origin_number ? options->origin_number(options->origin_arg, origin) : 0;
 }
 
-/* -ENOMEM, told. */
+/* Sets ERROR to "out of memory". Returns -ENOMEM. */
 int export_no_memory(struct error *error);

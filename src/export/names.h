@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Names of event classes where a format wants identifiers, and each only once: letters, digits and '_'
- * of the class's name; of a second class of that name with "_2" behind it, and so on. */
+/* Unique identifiers for event classes, for formats that require them: the letters, digits and '_' of the class's name;
+ * a second class of that name gets the suffix "_2", and so on. */
 
 #include "base/arena.h"
 #include "base/map.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Binary numbers, in the machine's own order, behind what a text holds. */
+/* Appends binary numbers to a text, in the machine's byte order. */
 
 #include "base/bytes.h"
 #include "base/text.h"

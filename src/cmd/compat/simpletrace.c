@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* simpletrace [--no-header] EVENTS TRACE: QEMU's simpletrace.py, its arguments, its output, its exit
- * statuses. What goes wrong is told in the words of that program where scripts could look for them. */
+/* simpletrace [--no-header] EVENTS TRACE: QEMU's simpletrace.py, with its arguments, output and
+ * exit statuses. Error messages have that program's words if scripts may look for them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,7 +131,7 @@ static int run(const char *events_path, const char *trace_path, struct simpletra
         cli_print_error(&error);
         return r;
     }
-    /* The trees that such files come from had types of their own, which nobody checked. */
+    /* QEMUs that wrote such files had types of their own and did not check them. */
     if (!options->no_header && r > 0 && simpletrace_is_old(input_at(&in), SIMPLETRACE_HEAD_SIZE))
         declarations.rules = DECLARE_ANY_TYPE;
     r = read_events(events_path, &declarations, &events);

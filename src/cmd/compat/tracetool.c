@@ -79,7 +79,7 @@ static void print_help(FILE *out)
     }
 }
 
-/* What is wrong with the arguments. The Python program prints its whole help behind the message. */
+/* Prints what is wrong with the arguments. The Python program also prints its whole help after that. */
 static int _printf_(1, 2) wrong(const char *format, ...)
 {
     char what[600];
@@ -92,7 +92,8 @@ static int _printf_(1, 2) wrong(const char *format, ...)
     return EXIT_FAILURE;
 }
 
-/* The option that WORD means: its whole name, or the beginning of one alone, as for getopt. NULL: told. */
+/* The option that WORD names, by its whole name or an unambiguous prefix, as in getopt. NULL: none or several, and
+ * the error is printed. */
 static const struct long_option *find_option(const char *word, size_t len)
 {
     const struct long_option *found = NULL;

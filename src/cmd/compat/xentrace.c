@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* xentrace [OPTION...] [FILE]: the recorder of Xen, its options, the stream it writes, its exit statuses; to
- * standard output where there is no FILE, as since Xen 4.18. Unlike it, -t does what it is documented to do,
- * -e knows all classes and single events, somebody else's recording is not disturbed, and the event mask
- * that was found is restored. */
+ * standard output without FILE, as since Xen 4.18. Unlike Xen's program: -t does what is documented, -e accepts all
+ * classes and single events, a recording in progress is not disturbed, and the previous event mask is restored. */
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -28,24 +27,23 @@ static const char help[] =
     "  -c, --cpu-mask=LIST           of these CPUs: 0-3,5,7- or all, or a mask like 0xf0\n"
     "  -e, --evt-mask=EVENTS         these events: all gen sched dom0op hvm mem pv shadow hw "
     "guest,\n"
-    "                                a mask like 0x8f000, or as 'strata record --event' takes "
-    "them;\n"
-    "                                given again, more of them, but a mask replaces those before "
-    "it\n"
-    "  -s, --poll-sleep=MS           look into the buffers as often as that (100)\n"
+    "                                a mask like 0x8f000, or as in 'strata record --event'; "
+    "repeat\n"
+    "                                for more events; a mask replaces all before it\n"
+    "  -s, --poll-sleep=MS           interval between reads of the buffers (100)\n"
     "  -t, --log-thresh=N            write a CPU's records when there are N of them, or its buffer "
     "is\n"
     "                                half full\n"
-    "  -S, --trace-buf-size=PAGES    of each CPU's buffer (32); has no effect where they are "
-    "there\n"
-    "                                already, as they can be made once after each boot\n"
-    "  -T, --time-interval=SECONDS   stop then\n"
+    "  -S, --trace-buf-size=PAGES    of each CPU's buffer (32); no effect if the buffers "
+    "exist;\n"
+    "                                Xen allocates them once per boot\n"
+    "  -T, --time-interval=SECONDS   stop after SECONDS\n"
     "  -M, --memory-buffer=SIZE      keep the last SIZE bytes (with k, K, M) in memory, and write\n"
     "                                them at the end\n"
     "  -r, --reserve-disk-space=MB   stop when less would be free on the disk\n"
-    "  -D, --discard-buffers         drop what is in the buffers already\n"
+    "  -D, --discard-buffers         discard the records that the buffers already hold\n"
     "  -x, --dont-disable-tracing    leave tracing on at the end, and the masks as set\n"
-    "  -X, --start-disabled          do not switch tracing on; somebody else will\n"
+    "  -X, --start-disabled          do not switch tracing on\n"
     "  -V, --version                 print the version\n"
     "  -?, --help                    print this\n"
     "      --usage                   print a short form of it\n"
@@ -127,7 +125,7 @@ static int events(struct settings *s, const char *value)
     return r;
 }
 
-/* One option. 1: go on; 0: the work is done; negative: it is wrong, and that was told. */
+/* One option. 1: go on; 0: the work is done; negative: invalid, and the error is printed. */
 static int option(struct settings *s, int letter, const char *value)
 {
     uint64_t v = 0;
@@ -231,7 +229,7 @@ static int open_file(const struct settings *s)
     return fd;
 }
 
-/* Opens the output when it is sure that nobody else records: what is in FILE is gone then. */
+/* Opens, and so truncates, FILE; only after it is certain that no other recording is in progress. */
 static int open_output(struct settings *s)
 {
     int fd = STDOUT_FILENO;

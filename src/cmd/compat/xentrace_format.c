@@ -22,7 +22,7 @@
 /* The original allocates for any number. */
 #define CPUS_MAX ((uint32_t)1 << 20)
 #define VECTORS 256
-/* The number that the original takes for that of subcalls; the real one is 0x20200e. */
+/* The event number of subcalls in the original, which is wrong: the real one is 0x20200e. */
 #define MASKED_SUBCALL 0x20100eu
 
 static const char help[] =
@@ -260,7 +260,7 @@ static int format_all(struct formatter *f, struct input *in)
         if (r <= 0)
             return r;
         if (f->out.error)
-            return 0; /* told by the caller */
+            return 0; /* the caller prints the error */
         /* Whoever watches a pipe sees what has come so far. */
         if (!in->seekable)
             text_flush(&f->out);
@@ -320,7 +320,7 @@ static int run(struct formatter *f, const char *path)
     return EXIT_SUCCESS;
 }
 
-/* An integer as Python's int() takes it. */
+/* An integer as Python's int() accepts it. */
 static bool parse_mhz(const char *s, int64_t *ret)
 {
     bool negative;

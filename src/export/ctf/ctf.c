@@ -15,16 +15,15 @@
  * A stream class has the number of its source times 2, and 1 more where it has CPUs; the event classes of
  * a stream are numbered from 0.
  *
- * Times are nanoseconds of the export's clock, from the clock's offset on. A loss ends the packet before
- * it; it is told by a packet of its own without events, whose count is that much higher: so readers
- * show it between the times when it began and ended. One that nobody counted is told as one event. A
- * field that a record does not have is 0 or empty.
+ * Times are nanoseconds of the export's clock, counted from the clock's offset. A loss ends the packet before it, and
+ * has a packet without events, whose count of discarded events is higher by the loss: so readers show it between the
+ * times when it began and ended. A loss of unknown size counts as one event. A field that a record lacks is 0 or empty.
  *
- * Within a file times may not step back: the few events that came too late to be put in order are told
- * at the time of the one before.
+ * Within a file times must not decrease: the few events that came too late to be put in order get the time of the
+ * event before.
  *
- * Memory is a packet for each file, and all are written out when they come to 32 MiB. Files are opened
- * anew for each packet, so that any number of CPUs needs one descriptor. */
+ * Memory holds a packet per file; all packets are written when they come to 32 MiB. Each file is opened again for each
+ * packet, so that one descriptor is enough for any number of CPUs. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -231,7 +230,7 @@ static _cold_ int declare_class(struct ctf *ctf, struct stream_class *sc, unsign
     return 0;
 }
 
-/* Of the fields at the end, those that have no value, as far as that is told apart. */
+/* The number of fields at the end that have no value, up to the most that an event class can express. */
 static unsigned count_missing(const struct event_class *class, const struct value *values)
 {
     unsigned missing = 0;

@@ -5,8 +5,8 @@
  *   names an event   u64 0, u64 event id, u32 length, name without a NUL
  *   event            u64 1, u64 event id, u64 time in ns, u32 length (from the id on),
  *                    u32 pid, then the arguments: u64, or u32 length and bytes of a string
- *   dropped events   an event of the id 0xfffffffffffffffe with one argument: how many; 0 where
- *                    nobody counted
+ *   dropped events   an event of the id 0xfffffffffffffffe with one argument: how many; 0 if the
+ *                    number is unknown
  *
  * What a record does not have, as its layout has grown since, is 0 or "". An event of more than ten fields has
  * the last of them as text in its tenth argument (export/simpletrace/simpletrace.h).

@@ -26,7 +26,7 @@ struct batch_table {
 struct batch_cursor {
     sqlite3_vtab_cursor base;
     struct sqlite_batch *batch;
-    const struct sqlite_batch_row *row; /* NULL: behind the last */
+    const struct sqlite_batch_row *row; /* NULL: after the last */
 };
 
 static int table_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Events on their way into a database: copied and kept until there are many, then shown to SQLite as a
- * virtual table of one class's events at a time, so that one `INSERT … SELECT` takes them all. That
- * costs half of what a statement for each event does. Not thread-safe. */
+/* Inserts events into a database in batches: copies them until there are many, then gives SQLite the events of one
+ * class at a time as a virtual table, so that one `INSERT … SELECT` inserts them all. That costs half as much as a
+ * statement per event. Not thread-safe. */
 
 #include <sqlite3.h>
 

@@ -84,7 +84,7 @@ unsigned sqlite_source_of(const struct sqlite *db, const struct origin *origin)
 
 int sqlite_open_database(struct sqlite *db)
 {
-    /* Of the cache, 8 MB; each table takes at least a page of the file. */
+    /* Of the cache, 8 MB; each table needs at least a page of the file. */
     static const char start[] = "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF;"
                                 "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
                                 "PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; BEGIN";
@@ -92,7 +92,7 @@ int sqlite_open_database(struct sqlite *db)
     int code;
     int r;
 
-    /* Fails, and matters little, where somebody in this process has used SQLite before. */
+    /* Fails harmlessly if this process has used SQLite before. */
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     code = sqlite3_open_v2(db->options->path, &db->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                            NULL);

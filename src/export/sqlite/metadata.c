@@ -130,57 +130,58 @@ static int put_threads(struct sqlite *db)
     return r;
 }
 
-/* What the callers of the next two are told. */
-struct told {
+/* The insertion of facts or problems. */
+struct insertion {
     struct sqlite *db;
     sqlite3_stmt *statement;
     int error;
 };
 
-static void tell_fact(void *arg, const char *key, const char *value)
+static void insert_fact(void *arg, const char *key, const char *value)
 {
-    struct told *told = arg;
+    struct insertion *insertion = arg;
 
-    sqlite_bind_text(told->statement, 2, key);
-    sqlite_bind_text(told->statement, 3, value);
-    if (told->error == 0)
-        told->error = sqlite_run(told->db, told->statement);
+    sqlite_bind_text(insertion->statement, 2, key);
+    sqlite_bind_text(insertion->statement, 3, value);
+    if (insertion->error == 0)
+        insertion->error = sqlite_run(insertion->db, insertion->statement);
 }
 
 static int put_facts(struct sqlite *db)
 {
     const struct export_about *about = db->options->about;
     const struct catalogue *catalogue = db->options->catalogue;
-    struct told told = {.db = db};
+    struct insertion insertion = {.db = db};
 
-    told.error = sqlite_prepare(db, "INSERT INTO fact VALUES(?, ?, ?)", &told.statement);
-    for (unsigned i = 0; about && i < catalogue->n_origins && told.error == 0; i++) {
-        sqlite3_bind_int64(told.statement, 1, i);
-        if (about->facts(about, catalogue->origins[i], tell_fact, &told) < 0 && told.error == 0)
-            told.error = export_no_memory(&db->sink.error);
+    insertion.error = sqlite_prepare(db, "INSERT INTO fact VALUES(?, ?, ?)", &insertion.statement);
+    for (unsigned i = 0; about && i < catalogue->n_origins && insertion.error == 0; i++) {
+        sqlite3_bind_int64(insertion.statement, 1, i);
+        if (about->facts(about, catalogue->origins[i], insert_fact, &insertion) < 0 &&
+            insertion.error == 0)
+            insertion.error = export_no_memory(&db->sink.error);
     }
-    sqlite3_finalize(told.statement);
-    return told.error;
+    sqlite3_finalize(insertion.statement);
+    return insertion.error;
 }
 
-static void tell_problem(void *arg, const char *text)
+static void insert_problem(void *arg, const char *text)
 {
-    struct told *told = arg;
+    struct insertion *insertion = arg;
 
-    sqlite_bind_text(told->statement, 1, text);
-    if (told->error == 0)
-        told->error = sqlite_run(told->db, told->statement);
+    sqlite_bind_text(insertion->statement, 1, text);
+    if (insertion->error == 0)
+        insertion->error = sqlite_run(insertion->db, insertion->statement);
 }
 
 static int put_problems(struct sqlite *db)
 {
-    struct told told = {.db = db};
+    struct insertion insertion = {.db = db};
 
-    told.error = sqlite_prepare(db, "INSERT INTO problem VALUES(?)", &told.statement);
-    if (db->options->about && told.error == 0)
-        db->options->about->problems(db->options->about, tell_problem, &told);
-    sqlite3_finalize(told.statement);
-    return told.error;
+    insertion.error = sqlite_prepare(db, "INSERT INTO problem VALUES(?)", &insertion.statement);
+    if (db->options->about && insertion.error == 0)
+        db->options->about->problems(db->options->about, insert_problem, &insertion);
+    sqlite3_finalize(insertion.statement);
+    return insertion.error;
 }
 
 static int put_meta(struct sqlite *db)

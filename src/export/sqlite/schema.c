@@ -46,7 +46,7 @@ static const struct common_column {
 #define NAME_MAX_LEN 255
 /* A view has 2000 columns at most; the tables have what does not fit. */
 #define VIEW_COLUMNS_MAX 1900
-/* A function of SQL takes 127 arguments in older versions. */
+/* In older versions, an SQL function has at most 127 arguments. */
 #define JSON_FIELDS_MAX 60
 
 static bool is_taken(const char *const *columns, unsigned n, const char *name)
@@ -260,7 +260,7 @@ static void put_json_value(struct text *sql, const struct field *field, const ch
     }
 }
 
-/* An expression. More fields than an object takes are written as several of them, joined. */
+/* An expression. More fields than one object can have become several objects, joined. */
 static void put_json(struct text *sql, const struct sqlite_table *table)
 {
     const struct event_class *class = table->class;

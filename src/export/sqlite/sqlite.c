@@ -14,7 +14,7 @@
  *   thread       source, pid, comm
  *   meta         key, value;   fact   source, key, value;   problem   text
  *
- * strata-export(1) tells what they mean. What is not known is NULL. SQLite has no unsigned numbers of 64
+ * strata-export(1) describes them. Unknown values are NULL. SQLite has no unsigned numbers of 64
  * bits: those from 2^63 on are stored as the negative ones of the same bits.
  *
  * All is one transaction without a journal: a database that is not whole is thrown away. A table is only
@@ -66,7 +66,7 @@ static int make_tables(struct sqlite *db)
     return 0;
 }
 
-/* The statement that takes the columns which the events of ROWS have by now. */
+/* The statement that inserts the columns which the events of ROWS have so far. */
 static int make_insert(struct sqlite *db, struct sqlite_rows *rows)
 {
     struct text sql = TEXT_IN_MEMORY;

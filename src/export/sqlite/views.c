@@ -28,7 +28,7 @@ static void put_selects(struct text *sql, const struct sqlite_rows **rows,
     }
 }
 
-/* A view that hides what takes more than one compound SELECT. */
+/* A view over what needs more than one compound SELECT. */
 static int make_part(struct sqlite *db, const struct sqlite_rows **rows,
                      const struct selection *selection, const char *name, struct text *from)
 {

@@ -134,7 +134,7 @@ static int kernel_format(const struct dat_events *events, const struct event_cla
     int r;
 
     *ret_format = NULL;
-    /* Records of a kernel of another kind are told in the file's order, by their fields. */
+    /* Records of a kernel with another byte order or word size are written by their fields, in the file's order. */
     if (!kernel || !class->group || class->id == 0 || kernel->big_endian != events->big_endian ||
         kernel->long_size != events->long_size)
         return 0;

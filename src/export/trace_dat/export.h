@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A trace.dat on its way, between who takes items in (export/trace_dat/trace_dat.c) and who writes the file
- * (export/trace_dat/file.c). */
+/* A trace.dat in progress: what the sink (export/trace_dat/trace_dat.c) and the writer of the file
+ * (export/trace_dat/file.c) share. */
 
 #include "export/export.h"
 #include "export/trace_dat/events.h"
@@ -20,7 +20,7 @@ struct dat_row {
     uint64_t last;               /* time */
 };
 
-/* A vCPU that is told as a thread. */
+/* A vCPU that is written as a thread. */
 struct dat_vcpu {
     struct dat_vcpu *next; /* in the order in which they came */
     const struct origin *origin;
@@ -58,7 +58,7 @@ struct dat_export {
 /* Writes the file. An errno. */
 int dat_file_write(struct dat_export *dat);
 
-/* The texts about the kernels, behind what dat->out holds: symbols, constant strings, threads' names. */
+/* Appends the texts about the kernels to dat->out: symbols, constant strings, threads' names. */
 void dat_texts_put_kallsyms(struct dat_export *dat);
 void dat_texts_put_strings(struct dat_export *dat);
 void dat_texts_put_names(struct dat_export *dat);

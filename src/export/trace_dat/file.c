@@ -153,7 +153,7 @@ static void put_clock(struct dat_export *dat, const char *clock)
 
 static void put_options(struct dat_export *dat, uint32_t n_rows)
 {
-    /* Tables stand one behind the other, from behind the options and the first one's clock on. */
+    /* The tables follow each other, after the options and the first table's clock. */
     uint64_t table = 10 + 16 * (uint64_t)n_rows;
     const char *clock = clock_name(dat);
     uint64_t place;
@@ -163,7 +163,7 @@ static void put_options(struct dat_export *dat, uint32_t n_rows)
     text_put(&dat->out, "options  ", 10);
     put_option(dat, OPTION_CPU_COUNT, 4);
     dat_put_u32(dat, n_rows);
-    /* Older readers want the option alone, and look for the text behind the table. */
+    /* Older readers expect the option alone, and the text after the table. */
     put_option(dat, OPTION_TRACE_CLOCK, (uint32_t)strlen(clock) + 3);
     put_clock(dat, clock);
     text_put_char(&dat->out, '\0');

@@ -11,7 +11,7 @@
 
 #define COMMON_SIZE 8
 #define RECORD_MAX 65535
-/* Bytes that a text of a double takes. */
+/* Bytes of the text of a double. */
 #define FLOAT_MAX 40
 /* Longer names are cut. */
 #define NAME_MAX_LEN 255
@@ -53,7 +53,7 @@ static const char *make_name(struct arena *arena, const struct kernel_layout *la
     for (unsigned i = 0, n = 2; i < number; i++)
         if (strcmp(layout->places[i].name, name) == 0) {
             snprintf(name + len, size - len, "_%u", n++);
-            i = UINT32_MAX; /* anew */
+            i = UINT32_MAX; /* start over */
         }
     return name;
 }
@@ -274,7 +274,7 @@ static void put_conversion(struct text *text, const struct spec *spec)
     text_put_char(text, address ? 'x' : spec->conversion);
 }
 
-/* How many fields a conversion takes. */
+/* How many fields a conversion prints. */
 static unsigned n_taken(const struct spec *spec)
 {
     return (spec->conversion != '%' ? 1U : 0U) + (spec->width_star ? 1U : 0U) +

@@ -6,7 +6,7 @@
  *   bytes             what
  *   0..7              u64 time at which the page begins
  *   8..15 (8..11)     commit, a `long`: bytes of records; bit 31: events were missed before the page;
- *                     bit 30: how many stands behind the records, as a `long`
+ *                     bit 30: their number follows the records, as a `long`
  *   16.. (12..)       records
  *
  * A record is a u32, 27 bits of time since the one before and 5 bits type_len, and what follows:

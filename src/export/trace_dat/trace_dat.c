@@ -2,21 +2,19 @@
 /* A trace.dat of version 6, which every trace-cmd and KernelShark reads; format/trace_dat/trace_dat.h has its byte
  * table.
  *
- * Each source with events is a buffer: the first of a Linux kernel, or else the first of all, is the
- * top one, the others are called by their layers. A buffer has a row of pages for each CPU; events of
- * a VMM whose thread runs a vCPU stand on the row of the vCPU's number, and what has neither stands on
- * the row behind all these.
+ * Each source with events is a buffer. The first source of a Linux kernel, or else the first source, is the top
+ * buffer; the others have the names of their layers. A buffer has a row of pages for each CPU. Events of a VMM whose
+ * thread runs a vCPU are on the row of the vCPU's number. Events with neither CPU nor vCPU are on the last row.
  *
  * Records of a kernel are written as they are, with the kernel's own formats. All others become records
  * with formats made of their fields, a system for each layer (export/trace_dat/kernel_layout.h). Numbers of events
  * that two kernels use for different ones are changed.
  *
- * Rows are contiguous in the file and come mixed, so records are first put aside (export/trace_dat/record_spool.h);
- * pages are as long as the longest record wants.
+ * Rows are contiguous in the file, but items arrive mixed, so records are spooled first (export/trace_dat/record_spool.h);
+ * pages are long enough for the longest record.
  *
- * Within a row times may not step back: the few events that came too late to be put in order are told
- * at the time of the one before. Times before 0 are told from a second before them, by the option
- * "offset". */
+ * Within a row times must not decrease: the few events that came too late to be put in order get the time of the
+ * event before. For times below 0, the option "offset" moves the origin to a second before them. */
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
 
 /* Tasks looked up lately. */
 #define RECENT_TASKS 256
-/* Tasks whose names events told lately. */
+/* Tasks whose names were in recent events. */
 #define SEEN_TASKS 1024
 /* Of those that are learned meanwhile. */
 #define TASKS_MAX 65536

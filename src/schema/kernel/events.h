@@ -34,7 +34,7 @@ struct kernel_format {
     const char *text; /* LEN bytes and a NUL; valid until the next call of format() */
     size_t len;
     const char *system; /* "sched" */
-    const char *path;   /* where it was read, or NULL; copied by who needs it */
+    const char *path;   /* where it was read, or NULL; the caller copies it */
 };
 
 /* Where the texts of a kernel are. */

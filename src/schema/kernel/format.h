@@ -30,7 +30,7 @@ enum kernel_field_flag {
     FIELD_IS_POINTER = 8,  /* declared with a star */
     FIELD_IS_SIGNED = 16,  /* "signed:1;" */
     FIELD_IS_LONG = 32,    /* its type has long in its name */
-    FIELD_IS_RELATIVE = 64 /* __rel_loc: counted from behind the word */
+    FIELD_IS_RELATIVE = 64 /* __rel_loc: counted from the end of the word */
 };
 
 struct kernel_field {

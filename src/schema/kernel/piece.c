@@ -311,7 +311,7 @@ static void put_numbers(const struct kernel_piece *piece, const struct kernel_ru
             text_put_i64(text, (int32_t)size);
             text_put_literal(text, " 0x");
             text_put_hex(text, *p);
-            size = 1; /* the first is told, the rest are shown as bytes */
+            size = 1; /* the first is in the message, the rest are shown as bytes */
             bad = false;
             continue;
         }

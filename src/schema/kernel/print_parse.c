@@ -378,7 +378,7 @@ static char *take_words(struct parser *p)
         from = ahead.p;
         print_tokens_next(&ahead);
     }
-    text = at = arena_alloc(p->arena, (size_t)(from - p->t.s) + 3); /* or " *" behind them */
+    text = at = arena_alloc(p->arena, (size_t)(from - p->t.s) + 3); /* or " *" after them */
     if (!text)
         return out_of_memory(p);
     for (; p->t.kind == TOKEN_WORD; next(p)) {

@@ -15,7 +15,7 @@ enum print_token_kind {
 };
 
 struct print_tokens {
-    const char *p, *end; /* behind the token */
+    const char *p, *end; /* after the token */
     enum print_token_kind kind;
     const char *s; /* the token, N bytes */
     size_t n;

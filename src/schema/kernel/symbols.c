@@ -160,9 +160,9 @@ static uint32_t find_symbol(const struct kernel_symbols *symbols, uint64_t addre
     while (low < high) {
         size_t middle = (low + high) / 2;
         const struct symbol *s = &symbols->symbols[middle];
-        uint64_t behind = middle + 1 < symbols->n_symbols ? s[1].address : 0;
+        uint64_t next = middle + 1 < symbols->n_symbols ? s[1].address : 0;
 
-        if (address == s->address || (address > s->address && address < behind))
+        if (address == s->address || (address > s->address && address < next))
             return (uint32_t)middle;
         if (address < s->address)
             high = middle;

@@ -9,7 +9,7 @@
 #include "schema/kernel/piece.h"
 #include "schema/kernel/print_parse.h"
 
-/* One conversion is no longer than this ("%-*.*llx" and the letters behind a %p). */
+/* One conversion is no longer than this ("%-*.*llx" and the letters after a %p). */
 #define CONVERSION_MAX 31
 
 struct compiler {
@@ -164,7 +164,7 @@ static int add_string(struct compiler *c, const struct spec *spec, struct argume
     return add_op(c, op);
 }
 
-/* What the letters behind "%p" are followed by; how many of them belong to the conversion. */
+/* How many of the letters after "%p" belong to the conversion. */
 static size_t pointer_letters(const char *p)
 {
     size_t n = 1;
@@ -223,7 +223,7 @@ static int add_wrong_kind(struct compiler *c, const char *what, const struct pri
     return add_literal(c, buf, (size_t)n);
 }
 
-/* %pI4, %pI6, %pM, %pU: so many bytes of a field; another size is told instead. */
+/* %pI4, %pI6, %pM, %pU: SIZE bytes of a field; another size prints an error instead. */
 static int add_bytes_of_field(struct compiler *c, struct kernel_op op, uint32_t size,
                               const char *wrong, struct argument arg)
 {
@@ -335,7 +335,7 @@ static int add_pointer(struct compiler *c, const char *letters, struct argument 
     }
 }
 
-/* Compiles the conversion at P ('%' is there) and moves *RET_P behind it. */
+/* Compiles the conversion at P ('%' is there) and moves *RET_P to its end. */
 static int compile_conversion(struct compiler *c, const char *p, const char **ret_p)
 {
     const struct kernel_expr *star = NULL;
@@ -386,7 +386,7 @@ static int compile_conversion(struct compiler *c, const char *p, const char **re
     case 'X': break;
     case '\0': goto fail;
     default:
-        /* Nothing takes an argument for it: shown as it is. */
+        /* It has no argument: shown as it is. */
         *ret_p = p + 1;
         return add_literal(c, (const char[]){'>', *p, '<'}, 3);
     }

@@ -71,7 +71,8 @@ struct kernel_op {
     uint8_t kind;
     uint8_t minimum;
     uint8_t unused_bits; /* of 64, above the size that the conversion reads */
-    uint8_t direct; /* the number is so many bytes at `offset`, within the event's least size */
+    uint8_t
+        direct; /* size of the number at `offset`, in bytes, if it is within the event's least size */
     uint16_t literal_len;
     bool last;           /* a line break at its end is left out */
     bool capital;        /* of what has two letters: %pI4 and %pi4, %pUL and %pUl */
@@ -113,7 +114,7 @@ struct kernel_text {
     uint32_t least_size; /* of an event for which all `direct` hold */
     uint32_t n_ops;
     bool swap;
-    bool is_packed_event; /* a trace_printk(): the fields below tell where its parts lie */
+    bool is_packed_event; /* a trace_printk(): the fields below are the offsets of its parts */
     bool is_stack;        /* item_value() of fields 0 and 1: how many addresses, and these */
     uint8_t ip_size, format_size;
     uint32_t ip_offset, format_offset, buf_offset;

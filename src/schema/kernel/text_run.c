@@ -12,7 +12,7 @@
 #define FAMILY_IPV4 2
 #define FAMILY_IPV6 10
 
-/* A width or precision from the arguments, as printf takes it. */
+/* A width or precision from the arguments, as in printf. */
 static struct spec with_star(const struct spec *original, const struct kernel_expr *star,
                              const struct kernel_run *run)
 {

@@ -19,7 +19,7 @@ static struct parts take_apart(const char *start, const char *end)
 {
     struct parts parts = {.start = start, .end = end, .name = end};
 
-    /* The last word (behind the last star, if any) is the name. */
+    /* The last word (after the last star, if any) is the name. */
     while (parts.name > start && c_char_is_word(parts.name[-1]))
         parts.name--;
     for (parts.type_end = parts.name;
@@ -225,15 +225,15 @@ static int check_for_code(struct parser *parser, const struct parts *parts,
     if (r < 0)
         return r;
     if (star && parts->type_end[-1] != '*') {
-        const char *behind = parts->type_end;
+        const char *after = parts->type_end;
 
-        while (behind[-1] != '*')
-            behind--;
-        while (c_char_is_blank(*behind))
-            behind++;
+        while (after[-1] != '*')
+            after--;
+        while (c_char_is_blank(*after))
+            after++;
         parser_suggest(parser, "remove it: the name follows the '*'");
-        return parser_error(parser, (struct place){behind, (size_t)(parts->type_end - behind)},
-                            "'%.*s' after the last '*'", CUT(parts->type_end - behind), behind);
+        return parser_error(parser, (struct place){after, (size_t)(parts->type_end - after)},
+                            "'%.*s' after the last '*'", CUT(parts->type_end - after), after);
     }
     return check_type_blanks(parser, parts);
 }
@@ -294,7 +294,7 @@ static int parse_argument(struct parser *parser, const char *start, const char *
     return 0;
 }
 
-/* The ')' behind the arguments; NULL: it is missing. */
+/* The ')' after the arguments; NULL: it is missing. */
 static const char *find_close(const char *p, const char *end)
 {
     const char *close = memchr(p, ')', (size_t)(end - p));

@@ -90,7 +90,7 @@ static int64_t parse_digits(const char **q, const char *end, unsigned shift, int
     return value;
 }
 
-/* "\u00e9" and "\U000000e9", behind the backslash at *Q, in UTF-8. */
+/* "\u00e9" and "\U000000e9", after the backslash at *Q, in UTF-8. */
 static size_t parse_universal(const char **q, const char *end, char *buf)
 {
     int n = **q == 'u' ? 4 : 8;
@@ -105,8 +105,8 @@ static size_t parse_universal(const char **q, const char *end, char *buf)
     return utf8_encode((uint32_t)value, buf);
 }
 
-/* The escape at *P, a backslash, into BUF, which has room for 4 bytes; their number, or 0: it is none.
- * *P moves behind it. */
+/* The escape at *P, a backslash, into BUF, which has room for 4 bytes; their number; 0: not an escape.
+ * *P moves to its end. */
 static size_t parse_escape(const char **p, const char *end, char *buf)
 {
     static const char letters[] = "abefnrtv\\\"'?";

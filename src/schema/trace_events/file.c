@@ -70,7 +70,7 @@ static int check_bytes(struct parser *parser, struct oddities *oddities, const c
     return says_nothing ? 0 : 1;
 }
 
-/* A byte order mark, at which QEMU's tool stumbles; what is behind it is read. */
+/* A byte order mark, which QEMU's tool rejects; it is skipped. */
 static const char *skip_mark(struct parser *parser, const char *text, const char *end)
 {
     parser->number = 1;

@@ -41,8 +41,8 @@ static const struct declared_argument *next_argument(struct fit *fit)
     return NULL;
 }
 
-/* An error where a program that formats would read what is not there; of events that are compiled out
- * nobody formats anything. */
+/* An error if code that formats the event would read beyond its arguments; not for events that are compiled out, which
+ * are never formatted. */
 static int fatal(struct fit *fit, struct place place, const char *what)
 {
     if (!(fit->parser->declarations->rules & DECLARE_FORMATS_FIT) ||
@@ -92,7 +92,7 @@ static void suggest(struct parser *parser, const struct declared_argument *argum
 {
     static const struct {
         const char *type;
-        const char *macro;  /* behind the "PRI" and the conversion, or */
+        const char *macro;  /* after the "PRI" and the conversion, or */
         const char *length; /* the length in front of it */
     } types[] = {
         {"int64_t", "64", NULL},   {"uint64_t", "64", NULL}, {"uintptr_t", "PTR", NULL},

@@ -169,7 +169,7 @@ static int wrong_literal(struct parser *parser, const char *start, const char *m
     return parser_error(parser, place, "%s", message);
 }
 
-/* Macros are whoever's compiles the code; these look like slips. */
+/* Macros belong to the code that is compiled; these look like typing errors. */
 static void check_macro(struct parser *parser, const struct c_literal *literal)
 {
     struct place place = {literal->unknown_macro, literal->unknown_macro_len};
@@ -257,7 +257,7 @@ int parser_formats(struct parser *parser, struct declared_event *event, bool fin
     comma = parser->p;
     if (parser->p < parser->end) {
         if (!fine && *parser->p != '"')
-            return 0; /* what is behind arguments that were taken for others */
+            return 0; /* after arguments that were misread */
         r = parse_format(parser, event, &first);
         if (r < 0)
             return r;

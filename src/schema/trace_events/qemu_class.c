@@ -191,7 +191,7 @@ int qemu_class_add(struct catalogue *catalogue, const struct qemu_event *event,
         .disabled = event->declared->properties & PROPERTY_DISABLE,
     };
     struct field *fields;
-    bool behind = false;
+    bool after_variable = false;
     uint32_t offset = 0;
     int r;
 
@@ -205,10 +205,10 @@ int qemu_class_add(struct catalogue *catalogue, const struct qemu_event *event,
         fields[i].c_type = arena_strdup(arena, arguments[i]->type);
         if (!fields[i].name || !fields[i].c_type)
             return -ENOMEM;
-        fields[i].place = behind ? PLACE_AFTER_PREVIOUS : PLACE_FIXED;
-        fields[i].offset = behind ? 0 : offset;
+        fields[i].place = after_variable ? PLACE_AFTER_PREVIOUS : PLACE_FIXED;
+        fields[i].offset = after_variable ? 0 : offset;
         offset += 8;
-        behind = behind || fields[i].storage == STORE_COUNTED;
+        after_variable = after_variable || fields[i].storage == STORE_COUNTED;
     }
     class.fields = fields;
     r = class_format(arena, event, &class.format);

@@ -143,7 +143,7 @@ static bool is_tag(const char *s, size_t len)
     return same(s, len, "struct") || same(s, len, "union") || same(s, len, "class");
 }
 
-/* What a word that is not known stands for; NULL: nobody can tell. */
+/* What an unknown word probably means; NULL: no suggestion. */
 static const char *meaning_of(const char *s, size_t len)
 {
     for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
@@ -152,7 +152,7 @@ static const char *meaning_of(const char *s, size_t len)
     return suggest_find(s, len, c_words);
 }
 
-/* What is known of a type after a look at its words. */
+/* What the words of a type say about it. */
 struct guess {
     char type[96]; /* with what was meant in place of the words that are not known */
     unsigned stars;
@@ -160,7 +160,7 @@ struct guess {
     bool is_tag;
     bool is_enum;
     bool is_float;
-    bool is_strange; /* a word that nobody knows */
+    bool is_strange; /* has an unknown word */
 };
 
 static void append(struct guess *guess, const char *s, size_t len)

@@ -17,7 +17,8 @@ void parser_suggest(struct parser *parser, const char *format, ...)
     va_end(args);
 }
 
-static void tell(struct parser *parser, struct declaration_problem *problem, struct place place)
+static void report_problem(struct parser *parser, struct declaration_problem *problem,
+                           struct place place)
 {
     problem->file = parser->file;
     problem->line = parser->number;
@@ -46,7 +47,7 @@ int parser_error(struct parser *parser, struct place place, const char *format, 
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    tell(parser, &problem, place);
+    report_problem(parser, &problem, place);
     return -EINVAL;
 }
 
@@ -59,7 +60,7 @@ void parser_warn(struct parser *parser, struct place place, const char *format, 
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    tell(parser, &problem, place);
+    report_problem(parser, &problem, place);
 }
 
 unsigned declaration_rules_of_qemu(unsigned major, unsigned minor)
@@ -89,7 +90,7 @@ static const struct {
     {"tcg", PROPERTY_TCG, DECLARE_NO_TCG, "is one of QEMU before 7.2"},
 };
 
-/* What people write who think of C, of "disabled" or of the opposite. */
+/* Suggests a property for words of C, for "disabled", and for its opposite. */
 static void suggest_property(struct parser *parser, const char *word, size_t len)
 {
     static const char *const c_words[] = {"void", "static", "inline",   "extern", "int",
@@ -146,7 +147,7 @@ static int parse_property(struct parser *parser, const char *word, size_t len, u
                         word);
 }
 
-/* Whether the LEN bytes at WORD and what is behind them, up to a parenthesis, were meant for a name. */
+/* Whether the LEN bytes at WORD and what follows, up to a parenthesis, look like a misspelled name. */
 static bool is_bad_name(struct parser *parser, const char *word, size_t len)
 {
     const char *end = word + len;
@@ -178,25 +179,25 @@ static int no_name(struct parser *parser)
     return parser_error(parser, (struct place){p, 0}, "expected the name of an event");
 }
 
-/* Where the '(' should be, behind the word of LEN bytes at WORD. */
+/* Reports that the '(' is missing after the LEN bytes at WORD. */
 static int no_parenthesis(struct parser *parser, const char *word, size_t len)
 {
-    const char *behind = word + len;
+    const char *end = word + len;
 
-    if (parser->p > behind && parser->p < parser->end && *parser->p == '(') {
+    if (parser->p > end && parser->p < parser->end && *parser->p == '(') {
         parser_suggest(parser, "write '%.*s('", CUT(len), word);
-        return parser_error(parser, (struct place){behind, (size_t)(parser->p - behind)},
+        return parser_error(parser, (struct place){end, (size_t)(parser->p - end)},
                             "a blank between the event's name and the '('");
     }
-    if (is_bad_name(parser, word, len) || (parser->p > behind && is_bad_name(parser, parser->p, 0)))
+    if (is_bad_name(parser, word, len) || (parser->p > end && is_bad_name(parser, parser->p, 0)))
         return -EINVAL;
-    if (behind == parser->end)
+    if (end == parser->end)
         parser_suggest(parser, "without arguments it is '%.*s(void)'", CUT(len), word);
-    return parser_error(parser, (struct place){behind, 0},
+    return parser_error(parser, (struct place){end, 0},
                         "expected '(' directly after the event's name '%.*s'", CUT(len), word);
 }
 
-/* What tracetool does not take, and where names that begin with a digit would end. */
+/* Checks what tracetool does not accept, and where names that begin with a digit would end. */
 static int check_head(struct parser *parser, struct place name)
 {
     if (name.p == parser->line + 1) {
@@ -212,7 +213,7 @@ static int check_head(struct parser *parser, struct place name)
     return 0;
 }
 
-/* [property …] name, up to behind the '('. */
+/* [property …] name, including the '('. */
 static int parse_head(struct parser *parser, struct declared_event *event)
 {
     int r = 0, k;
@@ -271,7 +272,7 @@ static int second(struct parser *parser, struct place name, const char *suffix,
              name.p, suffix);
     if (strcmp(first->name, event->name) != 0)
         parser_suggest(parser, "upper and lower case are one: '%.80s'", first->name);
-    tell(parser, &problem, name);
+    report_problem(parser, &problem, name);
     return -EINVAL;
 }
 
@@ -326,11 +327,11 @@ static int add_event(struct declarations *declarations, const struct declared_ev
     return 0;
 }
 
-/* All that can be found is told together, of arguments and of formats.
+/* Reports all problems of a line together, of arguments and of formats.
  *
  * Additions to the language would be comments to QEMU's tracetool, so that one file does for both: a
- * line that begins with "#:" says more about the event behind it ("#: limit name 32"). It would be
- * parsed where check_bytes() (trace_events_file.c) passes over comments, kept in the parser until the
+ * line that begins with "#:" says more about the event after it ("#: limit name 32"). It would be
+ * parsed where check_bytes() (file.c) skips comments, kept in the parser until the
  * event is there, and put into members of `declared_argument` at the end of this function. */
 int parser_line(struct parser *parser)
 {

@@ -8,7 +8,7 @@
 #include "base/suggest.h"
 
 /* The set has a bit for each number of each of the twelve classes: bits 0-15 of the number, which are
- * subclass and number, behind the index of the class bit. */
+ * subclass and number, after the index of the class bit. */
 #define CLASSES 12u
 #define BITS_PER_CLASS (UINT32_C(1) << 16)
 #define WORDS (CLASSES * BITS_PER_CLASS / 64)
@@ -86,7 +86,7 @@ bool xen_event_mask_has(const struct xen_event_mask *choice, uint32_t event)
     uint32_t bit;
 
     if (class == CLASSES)
-        return true; /* not of Xen as we know it; whoever reads the trace shall see it */
+        return true; /* not of a known Xen; left for the reader of the trace */
     bit = class * BITS_PER_CLASS + (event & 0xffff);
     return choice->bits[bit / 64] >> bit % 64 & 1;
 }

@@ -27,7 +27,7 @@ static int digit_of(char c, unsigned base)
     return digit < base ? (int)digit : -1;
 }
 
-/* An integer literal; *P is moved behind it. */
+/* An integer literal; *P moves to its end. */
 static bool parse_integer(const char **p, const char *end, uint64_t *ret)
 {
     const char *q = *p;
@@ -47,7 +47,7 @@ static bool parse_integer(const char **p, const char *end, uint64_t *ret)
     for (; q < end; q++) {
         int digit = digit_of(*q, base);
         if (digit < 0) {
-            /* One underscore between two digits (or behind the prefix) is Python's, too. */
+            /* One underscore between two digits (or after the prefix) is Python's, too. */
             if (*q == '_' && (digits || base != 10) && q + 1 < end && digit_of(q[1], base) >= 0)
                 continue;
             break;

@@ -11,8 +11,8 @@
 #define FILE_MAX ((size_t)4 << 20)
 #define FIELDS_MAX 32
 #define NAME_ROOM 65
-/* Of xentrace's own records (format/xentrace/record.h): only whoever formats whole files has a rule for
- * it. */
+/* Of xentrace's own records (format/xentrace/record.h): only rules for whole files have
+ * one for it. */
 #define CPU_CHANGE 0x1f003
 
 /* A rule on its way to an event. */
@@ -89,7 +89,7 @@ static void name_before(const struct rule *rule, const char *p, unsigned word, c
     }
 }
 
-/* Word WORD and, with WIDE, the one behind it as its high half. */
+/* Word WORD and, with WIDE, the next one as its high half. */
 static int add_field(struct rule *rule, const char *p, unsigned word, bool wide, bool hex)
 {
     char name[NAME_ROOM];
@@ -158,10 +158,10 @@ static int convert(struct rule *rule, const char *p, const char *end)
     return rule->format.error;
 }
 
-/* Behind what tells CPU and time, which every line of strata has anyway. */
-static const char *behind_time(const char *p, const char *end)
+/* The end of the format's beginning that prints CPU and time, which are in every line of Strata anyway. */
+static const char *skip_time(const char *p, const char *end)
 {
-    const char *behind = p;
+    const char *end_of_time = p;
 
     while (p < end) {
         struct conversion c;
@@ -171,11 +171,12 @@ static const char *behind_time(const char *p, const char *end)
             break;
         p += n ? n : 1;
         if (n)
-            behind = p;
+            end_of_time = p;
     }
-    while (behind < end && !is_letter(*behind) && *behind != '[' && *behind != '%')
-        behind++;
-    return behind;
+    while (end_of_time < end && !is_letter(*end_of_time) && *end_of_time != '[' &&
+           *end_of_time != '%')
+        end_of_time++;
+    return end_of_time;
 }
 
 /* The words up to END as a name: "hvm guest" is hvm_guest. Its length. */
@@ -201,7 +202,7 @@ static int add_rule(struct xen_table *table, const char *file, const struct xen_
     struct xen_event event = {
         .id = (uint32_t)from->id, .words_max = 7, .file = file, .line = from->line};
     const char *end = from->format + from->len;
-    const char *p = behind_time(from->format, end);
+    const char *p = skip_time(from->format, end);
     const char *open = memchr(p, '[', (size_t)(end - p));
     const char *percent = memchr(p, '%', (size_t)(end - p));
     const char *text = open;
