@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reader of the streams of a trace in CTF 1.8. Any layout that the metadata tells is read by walking its
+/* Reader of the streams of a trace in CTF 1.8. Any layout that the metadata describes is read by walking its
  * types (ctf_decode.h). This is libstrata's (src/runtime/sink_ctf.c), which has a way of its own, as it
  * is what matters most:
  *
  *   packet    u32 0xc1fc1fc1, 16 bytes UUID of the trace, u32 stream class (0)
  *             u64 begin, u64 end: ticks of the clock
  *             u64 bits of content, with this header
- *             u64 bits of the packet, with padding behind the content
+ *             u64 bits of the packet, with padding after the content
  *             u64 number of the packet in its stream
  *             u64 events that were dropped in this stream up to the packet's end
  *             u32 process, u32 thread, 16 bytes the thread's name, filled with NULs
@@ -33,7 +33,7 @@
  *
  * Times are handed on as nanoseconds: of CLOCK_MONOTONIC for traces of libstrata, by the reading of both
  * clocks that stands in the metadata, and for those whose clock is called "monotonic"; so they lie on one
- * line of time with simpletrace files and logs of the same machine. Other clocks that tell how far they
+ * line of time with simpletrace files and logs of the same machine. Other clocks that state how far they
  * are from 1970 become CLOCK_REALTIME. */
 #include "format/ctf/ctf.h"
 

@@ -19,7 +19,7 @@ struct ctf_trace;
 int ctf_trace_new(const char *path, const char *metadata_path, const char *text, size_t len,
                   struct catalogue *catalogue, struct ctf_trace **ret, struct error *error);
 
-/* When events of ORIGIN, a trace in CTF, are told to be whose clock showed TICKS. */
+/* The time that events of ORIGIN, a CTF trace, have when their clock shows TICKS. */
 int64_t ctf_time_of(const struct origin *origin, int64_t ticks);
 
 /* Takes IN over, also when it fails. A source of the events of one stream. -ENOMEM. */

@@ -26,7 +26,7 @@ struct ctf_visitor {
     void *arg;
 };
 
-/* Walks a struct that is at CURSOR or behind padding, and leaves CURSOR behind it. -EAGAIN: it goes on
- * behind the cursor's end; -EBADMSG: a variant whose tag chooses nothing; what the visitor returned. */
+/* Walks a struct that is at CURSOR or after padding, and moves CURSOR to its end. -EAGAIN: it continues
+ * after the cursor's end; -EBADMSG: a variant whose tag chooses nothing; what the visitor returned. */
 int ctf_walk(struct ctf_cursor *cursor, const struct ctf_type *type,
              const struct ctf_visitor *visitor);

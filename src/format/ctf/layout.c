@@ -31,8 +31,8 @@ struct maker {
     /* The class at hand. */
     struct field fields[FIELDS_MAX];
     unsigned n_fields;
-    bool behind;     /* something of variable length came before */
-    uint32_t offset; /* bytes up to there */
+    bool after_variable; /* a field before has a variable length */
+    uint32_t offset;     /* bytes up to there */
     char prefix[NAME_MAX_LEN + 1];
 };
 
@@ -261,10 +261,10 @@ static int add_field(struct maker *m, const struct ctf_member *member, bool dire
     field->name = arena_strdup(&m->catalogue->arena, name);
     if (r < 0 || !field->name)
         return -ENOMEM;
-    field->place = m->behind ? PLACE_AFTER_PREVIOUS : PLACE_FIXED;
-    field->offset = m->behind ? 0 : m->offset;
+    field->place = m->after_variable ? PLACE_AFTER_PREVIOUS : PLACE_FIXED;
+    field->offset = m->after_variable ? 0 : m->offset;
     m->offset += field->size;
-    m->behind = m->behind || field->storage != STORE_SCALAR;
+    m->after_variable = m->after_variable || field->storage != STORE_SCALAR;
     m->n_fields++;
     return 0;
 }
@@ -378,7 +378,7 @@ static int make_class(struct maker *m, struct ctf_class *class)
     m->class = class;
     m->n_fields = 0;
     m->offset = 0;
-    m->behind = false;
+    m->after_variable = false;
     class->direct = !has_members(m->stream->decl->event_context) && !has_members(decl->context) &&
                     (!decl->fields || is_direct(decl->fields));
     snprintf(m->prefix, sizeof m->prefix, "context.");
@@ -391,7 +391,7 @@ static int make_class(struct maker *m, struct ctf_class *class)
     if (r < 0)
         return r;
     class->size = m->offset;
-    class->strings = m->behind;
+    class->strings = m->after_variable;
     made.n_fields = m->n_fields;
     made.fields = arena_memdup(&m->catalogue->arena, m->fields, m->n_fields * sizeof *m->fields);
     if (!made.fields && m->n_fields)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* From what the metadata declares to what the reader works with: which value tells the length of which
+/* From what the metadata declares to what the reader works with: which value is the length of which
  * sequence, and event classes with their fields.
  *
  * The payload of an event is either the bytes of the stream themselves, where all its fields begin at
- * bytes, behind one another (`direct`: all events of libstrata, most of LTTng's); or it is made: each
+ * bytes, one after another (`direct`: all events of libstrata, most of LTTng's); or it is made: each
  * number as 8 bytes and each array of numbers as a u32 length in bytes and its elements, in this
  * machine's order, each text with a NUL, all without padding (ctf_made_…). */
 
@@ -37,11 +37,11 @@ struct ctf_layout {
     struct ctf_stream_class *streams;
     struct ctf_stream_class **by_id; /* the same, in the order of their ids */
     uint32_t n_streams;
-    const struct ctf_clock *clock; /* of all events; NULL: not told */
+    const struct ctf_clock *clock; /* of all events; NULL: unknown */
 };
 
-/* Whether MEMBER, of a context or not, is in the payload that is made. The others tell who emitted the
- * event, or how long the sequence behind them is. */
+/* True if MEMBER, of a context or not, is in the payload that is made. The others are the thread, CPU or vCPU of the
+ * event, or the length of the sequence after them. */
 static inline bool ctf_in_payload(const struct ctf_member *member, bool context)
 {
     if (member->length)

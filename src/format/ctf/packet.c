@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The packets of a stream: what their headers tell. */
+/* The headers of a stream's packets. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -121,7 +121,7 @@ static int choose_stream(struct ctf *c)
     return ctf_damaged(c, "unknown stream id %" PRIu64 ": the metadata does not declare it", id);
 }
 
-/* The sizes that the packet tells, POSITION being behind its header. */
+/* The sizes that the packet's header gives; POSITION is after the header. */
 static int check_sizes(struct ctf *c, uint64_t position)
 {
     const struct ctf_heard *heard = &c->heard;
@@ -138,7 +138,7 @@ static int check_sizes(struct ctf *c, uint64_t position)
     return 0;
 }
 
-/* Counts that the packet tells, against those of the one before. Adds a loss when packets are missing. */
+/* Compares the counts of the packet with those of the one before. Adds a loss when packets are missing. */
 static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
 {
     const struct ctf_heard *heard = &c->heard;
@@ -223,7 +223,7 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     return 1;
 }
 
-/* All records of the packet are read: tells of what was dropped. */
+/* All records of the packet are read: reports dropped events. */
 void ctf_end_events(struct ctf *c, unsigned *n)
 {
     int64_t end = c->has_end ? MAX(ctf_to_ns(c->trace, c->end), c->last) : c->last;

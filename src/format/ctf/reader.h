@@ -16,7 +16,7 @@
 #define RUN_MAX 1024
 #define LOSSES_MAX 3 /* that come with a packet */
 
-/* What a made payload takes besides its arrays: numbers, and the NULs and lengths of the rest. */
+/* The size of a made payload besides its arrays: numbers, and the NULs and lengths of the rest. */
 #define MADE_ROOM ((size_t)64 * 1024)
 
 struct ctf_thread {
@@ -91,7 +91,7 @@ struct ctf {
     /* The packet at hand; bits from its begin. */
     bool in_packet;
     uint64_t origin;   /* of the next byte of `in` */
-    uint64_t position; /* of the next bit: less than 8 behind origin, or beyond what is there */
+    uint64_t position; /* of the next bit: less than 8 after origin, or beyond what is there */
     uint64_t content;  /* its end; UINT64_MAX: the file's */
     uint64_t size;     /* with padding */
     uint64_t end;      /* ticks */
@@ -111,7 +111,7 @@ struct ctf {
     uint8_t *made;
     size_t made_len;
     size_t made_room;
-    const struct ctf_class *event; /* at hand, and who emitted it */
+    const struct ctf_class *event; /* the current one, and its thread, CPU and vCPU */
     int32_t event_tid;
     int32_t event_cpu;
     int32_t event_vcpu;
@@ -160,7 +160,7 @@ void ctf_put_loss(struct ctf *c, struct item *item, enum loss_cause cause, uint6
 /* 1: a packet's header was read; 0: not all of it is in the buffer. Up to one item is added to the run,
  * of which there are *N. */
 int ctf_open_packet(struct ctf *c, unsigned *n);
-/* All records of the packet are read: tells of what was dropped, by up to one item. */
+/* All records of the packet are read: reports dropped events, by up to one item. */
 void ctf_end_events(struct ctf *c, unsigned *n);
 
 /* Adds records to the run, as far as they are in the buffer. 1: some more may be done; 0: the buffer ends

@@ -118,7 +118,7 @@ static bool is_exported(const struct ctf_metadata *m)
     return is_of(m, "strata-export");
 }
 
-/* Which layer a trace is of: what traces a kernel traces that of the host, as far as the metadata tells. All else is
+/* Which layer a trace is of: what traces a kernel traces that of the host, as far as the metadata says. All else is
  * a VMM's, which LTTng-UST and libstrata trace. */
 static enum layer layer_of(const struct ctf_metadata *m)
 {

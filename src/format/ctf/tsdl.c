@@ -199,7 +199,7 @@ static int read_clock(struct parser *p)
 
     if (!clock)
         return -ENOMEM;
-    clock->hz = 1000000000; /* what the format says where nothing is told */
+    clock->hz = 1000000000; /* the default of the format */
     r = read_block(p, &block);
     if (r >= 0 && !clock->name)
         return tsdl_wrong(p, "clock without a name");

@@ -42,14 +42,14 @@ struct parser {
     const char *path;
     const char *at;
     const char *end;
-    uint32_t line;   /* of the token */
-    uint32_t behind; /* lines that ended behind it */
+    uint32_t line;        /* of the token */
+    uint32_t lines_after; /* line ends that are after it and already read */
     struct error *error;
     struct arena *arena;
     struct ctf_metadata *metadata;
     struct ctf_event_decl **last_event;
     struct ctf_source_decl **last_source;
-    struct name *names; /* the inner scopes' are behind */
+    struct name *names; /* those of inner scopes come last */
     size_t n_names;
     size_t names_room;
     unsigned depth;
@@ -73,7 +73,7 @@ int tsdl_next(struct parser *p);
 int tsdl_keep(struct parser *p, const char **ret);
 bool tsdl_at_mark(const struct parser *p, char mark);
 bool tsdl_at_word(const struct parser *p, const char *word);
-/* Goes on behind MARK, which must be the token. */
+/* Goes to the token after MARK, which must be the current one. */
 int tsdl_expect(struct parser *p, char mark);
 int tsdl_open_brace(struct parser *p);
 int tsdl_close_brace(struct parser *p);

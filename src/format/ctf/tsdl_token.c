@@ -58,7 +58,7 @@ static char read_escape(struct parser *p, const char *end)
     return c && letter ? codes[letter - letters] : c;
 }
 
-/* From behind the opening quote up to behind the closing one, or to END. */
+/* Reads from after the opening quote to after the closing one, or to END. */
 static int read_quoted(struct parser *p, const char *end)
 {
     p->len = 0;
@@ -123,7 +123,7 @@ static int read_comment(struct parser *p)
         break;
     }
     for (const char *q = body; q < end; q++)
-        p->behind += *q == '\n';
+        p->lines_after += *q == '\n';
     p->at = line ? end : end + 2;
     return r;
 }
@@ -154,21 +154,21 @@ int tsdl_next(struct parser *p)
 {
     int r = 0;
 
-    p->line += p->behind;
-    p->behind = 0;
+    p->line += p->lines_after;
+    p->lines_after = 0;
     for (;;) {
         while (p->at < p->end && isspace((unsigned char)*p->at))
-            p->behind += *p->at++ == '\n';
+            p->lines_after += *p->at++ == '\n';
         if (p->end - p->at < 2 || p->at[0] != '/' || (p->at[1] != '*' && p->at[1] != '/'))
             break;
-        p->line += p->behind;
-        p->behind = 0;
+        p->line += p->lines_after;
+        p->lines_after = 0;
         r = read_comment(p);
         if (r < 0)
             return r;
     }
-    p->line += p->behind;
-    p->behind = 0;
+    p->line += p->lines_after;
+    p->lines_after = 0;
     if (p->at == p->end) {
         p->token = TOKEN_END;
         return 0;

@@ -140,7 +140,7 @@ static int set_attribute(struct parser *p, const char *key, struct attributes *a
     return 0;
 }
 
-/* "{ KEY = VALUE; … }" behind integer, floating_point and string. */
+/* "{ KEY = VALUE; … }" after integer, floating_point and string. */
 static int read_attributes(struct parser *p, struct attributes *a)
 {
     int r = tsdl_open_brace(p);
@@ -307,7 +307,7 @@ static int read_tag(struct parser *p, const char **ret)
     return r < 0 ? r : tsdl_expect(p, '>');
 }
 
-/* "align(N)" behind a struct. */
+/* "align(N)" after a struct. */
 static int read_align(struct parser *p, struct ctf_type *type)
 {
     uint32_t align = 1;

@@ -14,7 +14,7 @@ enum ctf_kind {
     CTF_FLOAT,
     CTF_STRING, /* ends at a NUL */
     CTF_STRUCT,
-    CTF_VARIANT, /* one of its members, which one an enum before it tells */
+    CTF_VARIANT, /* one of its members, selected by an enum before it */
     CTF_ARRAY,
     CTF_SEQUENCE, /* an array whose length stands before it */
 };
@@ -57,7 +57,7 @@ struct ctf_member {
     uint32_t slot; /* where its value is kept for what refers to it, from 1; 0: nothing does */
     uint32_t line;
     uint8_t role; /* enum ctf_role, by the name alone */
-    bool length;  /* is the length of the sequence behind it, as LTTng writes it, and no more */
+    bool length;  /* is only the length of the sequence after it, as LTTng writes it */
 };
 
 /* A label of an enum, for the values LOW to HIGH; signed ones where the enum is signed. */
@@ -69,7 +69,7 @@ struct ctf_range {
 struct ctf_clock {
     struct ctf_clock *next;
     const char *name;
-    const char *uuid; /* NULL: not told; LTTng has the boot id there */
+    const char *uuid; /* NULL: unknown; LTTng has the boot id there */
     uint64_t hz;      /* never 0 */
     int64_t offset_s; /* when its value was 0, from the epoch: seconds … */
     int64_t offset;   /* … and ticks */
@@ -142,7 +142,7 @@ struct ctf_metadata {
     struct ctf_type *types;        /* all */
     uint32_t n_slots;              /* slots are 1 to this; set by ctf_layout.c */
 
-    /* Of the environment; NULL, or -1, where it is not told. */
+    /* Of the environment; NULL, or -1, if it is unknown. */
     const char *tracer;
     const char *process;
     const char *host;

@@ -150,7 +150,7 @@ static void add_unreadable(struct ftrace_cpu *cpu, uint64_t skipped)
              LOST_UNKNOWN, skipped);
 }
 
-/* Something is wrong in the present page, from AT on: ends the source, or goes on behind it. */
+/* The current page is damaged from AT on: ends the source, or continues with the next page. */
 static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *what)
 {
     size_t from = (size_t)(at - cpu->page_start);

@@ -37,7 +37,7 @@ struct page_feed {
     int (*next)(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,
                 uint64_t *ret_offset, struct error *error);
     /* Looks for the next place where a page seems to begin, not older than AFTER (0: of any time), FROM
-     * bytes or more behind the start of the page lent last; next() then goes on there. *RET_SKIPPED: how far it is
+     * bytes or more after the start of the page lent last; next() then goes on there. *RET_SKIPPED: how far it is
      * from FROM. May be NULL: pages cannot be anywhere but where they are. */
     int (*resync)(struct page_feed *feed, size_t from, uint64_t after, uint64_t *ret_skipped,
                   struct error *error);

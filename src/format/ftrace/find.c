@@ -112,7 +112,7 @@ static int compare_raws(const void *pa, const void *pb)
 static int find_raws(const char *directory, struct ftrace_files *files)
 {
     static const struct {
-        const char *directory, *behind;
+        const char *directory, *suffix;
     } places[] = {{"", ".raw"}, {"/per_cpu", "/trace_pipe_raw"}};
 
     for (size_t i = 0; i < ARRAY_SIZE(places) && files->n_raws == 0; i++) {
@@ -137,9 +137,9 @@ static int find_raws(const char *directory, struct ftrace_files *files)
 
             if (sscanf(entry->d_name, "cpu%5u%n", &cpu, &n) != 1 || cpu >= CPUS_MAX)
                 continue;
-            if (strcmp(entry->d_name + n, i == 0 ? places[i].behind : "") != 0)
+            if (strcmp(entry->d_name + n, i == 0 ? places[i].suffix : "") != 0)
                 continue;
-            r = asprintf(&path, "%s/%s%s", place, entry->d_name, i == 0 ? "" : places[i].behind);
+            r = asprintf(&path, "%s/%s%s", place, entry->d_name, i == 0 ? "" : places[i].suffix);
             if (r < 0) {
                 path = NULL;
                 return -ENOMEM;

@@ -11,7 +11,7 @@
  *   printk_formats                    constant strings that events point to
  *   kallsyms, or proc/kallsyms        names of functions
  *
- * The files of pages are what a reader of `per_cpu/cpuN/trace_pipe_raw` gets, whole pages one behind
+ * The files of pages are what a reader of `per_cpu/cpuN/trace_pipe_raw` gets, whole pages one after
  * the other, with nothing around them. */
 
 #include "event/catalogue.h"

@@ -20,7 +20,7 @@ struct live_file {
     const char *system; /* of a format: in the live's arena */
 };
 
-/* The texts, as kernel_events wants them. */
+/* The texts, as kernel_events requires them. */
 struct live_formats {
     struct kernel_formats formats;
     struct live_file *files[FILES_MAX];
@@ -47,7 +47,7 @@ struct live_cpu {
     bool missed;     /* before the next page */
     bool is_busy;    /* in the list */
     struct live_page *first, *last;
-    struct live_page *filling; /* behind `last`, when it is whole */
+    struct live_page *filling; /* goes after `last` when it is whole */
     struct live_page *lent;
     struct source *source;
     const struct item *items;
@@ -182,7 +182,7 @@ int ftrace_live_file(struct ftrace_live *live, const char *path, char *text, siz
     before = file ? file->len : 0;
     if (len > FTRACE_LIVE_FILES_MAX - (formats->bytes - before))
         return -E2BIG;
-    /* What was shown may point into a file that is there; tasks alone are learned anew. */
+    /* Items that were lent may point into an existing file; only task names are read again. */
     if (file && live->events) {
         if (strcmp(path, "saved_cmdlines") == 0)
             r = kernel_events_learn_cmdlines(live->events, text, len);
@@ -378,7 +378,7 @@ static void mark_missed(const struct ftrace_layout *layout, uint8_t *page)
     commit[top] = (uint8_t)((commit[top] | 0x80) & ~0x40);
 }
 
-/* A page without events that says that some are missing, behind all that came. */
+/* A page without events, after all others, that reports a loss. */
 static struct live_page *make_last(struct live_cpu *cpu)
 {
     const struct ftrace_layout *layout = &cpu->live->layout;
@@ -506,7 +506,8 @@ static int put_bytes(struct ftrace_live *live, struct live_cpu *cpu, const uint8
                 size -= n;
                 continue;
             }
-            if (live->filling + whole > FILLING_MAX) { /* nobody has so many CPUs with torn pages */
+            if (live->filling + whole >
+                FILLING_MAX) { /* more CPUs with torn pages than any machine has */
                 see_gap(cpu, cpu->offset + size);
                 return 0;
             }

@@ -5,7 +5,7 @@
  * of its CPUs' ring buffers are handed over as they come, in memory, and events come out.
  *
  * Of one CPU they come out in order. CPUs' pages do not come in order of each other, so an event waits for those
- * of others before it can be shown; how long is the caller's to say, which is told when its page came.
+ * of others before it can be shown; the caller says how long, and when its page came.
  *
  * Everything that is handed over is hostile. Files are kept up to FTRACE_LIVE_FILES_MAX bytes together; how many
  * bytes of pages wait (ftrace_live_held()) is for the caller to keep within bounds, by not handing over more.
@@ -24,15 +24,15 @@ int ftrace_live_new(struct catalogue *catalogue, const char *name, enum layer la
                     struct ftrace_live **ret_live);
 struct ftrace_live *ftrace_live_free(struct ftrace_live *live);
 
-/* The file PATH of the tree, anew where it was there. Takes TEXT over (from malloc, LEN bytes and a NUL), also when it
+/* Sets or replaces the file PATH of the tree. Takes ownership of TEXT (from malloc, LEN bytes and a NUL), also when it
  * fails. -E2BIG: that is more than is kept, and it is left out; -ENOMEM. */
 int ftrace_live_file(struct ftrace_live *live, const char *path, char *text, size_t len);
 /* The rate of its clock, where it is known; 0: not. Before the first page. */
 void ftrace_live_set_hz(struct ftrace_live *live, uint64_t hz);
 
 /* SIZE bytes of CPU's pages, which stand at OFFSET of all that it sends. Where bytes before OFFSET did not come, what
- * is behind the gap is taken from the next page on, with a loss before it. CAME: when, of any clock. -EBADMSG with ERROR:
- * this cannot be read at all (what a page looks like is not told, or there is no such CPU); -ENOMEM. */
+ * follows the gap is read from the next page on, with a loss before it. CAME: when, of any clock. -EBADMSG with ERROR:
+ * this cannot be read at all (the format of pages is unknown, or there is no such CPU); -ENOMEM. */
 int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, const void *p,
                       size_t size, uint64_t came, struct error *error);
 /* Nothing more comes: where the last bytes of a CPU did not, a loss is its last item. */

@@ -7,7 +7,7 @@
 #define COMMIT_STORED (UINT64_C(1) << 30)
 #define COMMIT_MISSED (UINT64_C(1) << 31)
 
-/* The number behind KEY (such as "offset:") in [P, END); false: it is not there. */
+/* The number after KEY (such as "offset:") in [P, END); false: there is none. */
 static bool find_number(const char *p, const char *end, const char *key, uint32_t *ret)
 {
     const char *at = memmem(p, (size_t)(end - p), key, strlen(key));

@@ -13,7 +13,7 @@
  *
  *   commit            what
  *   bits 0..26        bytes of records
- *   bit 30            the number of missed events is stored, as a `long`, behind the records
+ *   bit 30            the number of missed events is stored, as a `long`, after the records
  *   bit 31            events were missed between the page before and this one
  * The kernel keeps it in a signed type, so real pages have bits 32..63 set with bit 31.
  *
@@ -53,7 +53,7 @@ struct ftrace_layout {
 #define FTRACE_PAGE_MAX (UINT32_C(1) << 23)
 
 /* Takes the text of `events/header_page` apart. NAME is for messages. Byte order is left as the
- * machine's own: the text does not tell. -EBADMSG. */
+ * machine's own: the text does not say. -EBADMSG. */
 int ftrace_layout_parse(const char *text, size_t len, const char *name,
                         struct ftrace_layout *ret_layout, struct error *error);
 /* Sets the byte order. */

@@ -13,7 +13,7 @@ struct ftrace_time_sample {
     int64_t time;
     int64_t offset;
     int64_t scaling;
-    int64_t fraction; /* bits of `scaling` behind the point */
+    int64_t fraction; /* bits of `scaling` after the point */
 };
 
 struct ftrace_times {

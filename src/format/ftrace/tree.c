@@ -33,7 +33,7 @@ struct tree {
     char *format_path;
 };
 
-/* What can be read at FD, up to MAX bytes, with a NUL behind. */
+/* Reads FD to its end, at most MAX bytes, and appends a NUL. */
 static int read_all(int fd, size_t max, char **ret_text, size_t *ret_len)
 {
     _cleanup_free_ char *text = NULL;

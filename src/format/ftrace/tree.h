@@ -11,7 +11,7 @@ int ftrace_tree_new(const char *path, const char *kallsyms, struct kernel_format
 /* Some format of the tree, for what all have in common. -ENOENT: the tree holds none. */
 int ftrace_tree_any(struct kernel_formats *formats, struct kernel_format *ret);
 
-/* The text of the file NAME of the tree at PATH, from malloc with a NUL behind; files of tracefs say
+/* The text of the file NAME of the tree at PATH, from malloc, with a NUL at its end; files of tracefs say
  * that they are 0 bytes long, so the size is not looked at. -ENOENT, -EFBIG: longer than MAX. */
 int ftrace_tree_read(const char *path, const char *name, size_t max, char **ret_text,
                      size_t *ret_len);

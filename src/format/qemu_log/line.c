@@ -32,7 +32,7 @@ static inline bool fixed_digits(const char *p, unsigned n, unsigned *ret)
     return true;
 }
 
-/* The digits at P up to MAX; the place behind, or NULL when there is none or the number is larger. */
+/* Reads the number at P. Returns its end; NULL: no digits, or larger than MAX. */
 static const char *number(const char *p, const char *end, uint64_t max, uint64_t *ret)
 {
     const char *start = p;
@@ -169,10 +169,10 @@ const char *log_head_skip_context(const char *p, const char *end, int32_t *pid)
             q = colon;
     }
     if (q < end && *q == '(') {
-        const char *behind = number(q + 1, end, INT32_MAX, &tid);
+        const char *after = number(q + 1, end, INT32_MAX, &tid);
         const char *close = memchr(q, ')', (size_t)(end - q));
 
-        if (!behind || behind == end || *behind != ':' || !close || end - close < 3 ||
+        if (!after || after == end || *after != ':' || !close || end - close < 3 ||
             close[1] != ':' || close[2] != ' ')
             return NULL;
         *pid = (int32_t)tid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What stands before an event's text on a line of QEMU's log: who, when, and the name. */
+/* What precedes an event's text on a line of QEMU's log: thread, time and name. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct log_head {
     enum log_prefix prefix;
     int64_t time;     /* ns since 1970, with a prefix */
     int32_t pid;      /* or PID_UNKNOWN */
-    const char *rest; /* behind the prefix */
+    const char *rest; /* after the prefix */
 };
 
 /* The prefix that was read last: lines that come within one second from one thread begin alike. */
@@ -32,10 +32,10 @@ struct log_head_memory {
 void log_head_read(struct log_head_memory *memory, const char *p, const char *end,
                    struct log_head *ret_head);
 
-/* Where a name could begin behind what newer versions put in front ("[GUEST] ", "PROGRAM: ",
+/* Where a name could begin after what newer versions put in front ("[GUEST] ", "PROGRAM: ",
  * "(TID:THREAD): ", each or none), or NULL: there is nothing of it. Sets *PID from the last. */
 const char *log_head_skip_context(const char *p, const char *end, int32_t *pid);
 
 /* Bytes of the word at P that could name an event: a C identifier with a blank or the line's end
- * behind; 0: none. */
+ * after it; 0: none. */
 size_t log_head_name(const char *p, const char *end);

@@ -207,7 +207,7 @@ static const char *match_loose(struct log_matcher *m, const struct step *step, c
     return store_number(step, v, m->captures) ? p + len : NULL;
 }
 
-/* Matches a number of at most *DIGITS digits, and tells how many there were. */
+/* Matches a number of at most *DIGITS digits, and stores how many there were. */
 static inline const char *match_number(struct log_matcher *m, const struct step *step,
                                        const char *p, const char *end, unsigned *digits)
 {
@@ -277,7 +277,7 @@ static inline bool match_literal(const struct step *step, const char *p, const c
     return step->len <= left && memcmp(p, step->literal, step->len) == 0;
 }
 
-/* Where a literal begins at or behind P, or NULL. */
+/* Where a literal begins at or after P, or NULL. */
 static const char *find_literal(struct log_matcher *m, const struct step *step, const char *p,
                                 const char *end)
 {
@@ -317,7 +317,7 @@ static bool is_line_end(const char *p, const char *end)
     return p == end || *p == '\n';
 }
 
-/* The next place at or behind FROM where the string of STEP may end, or NULL. */
+/* The next place at or after FROM where the string of STEP may end, or NULL. */
 static const char *string_end(struct log_matcher *m, const struct log_pattern *pattern, unsigned i,
                               const char *from, const char *end, bool lines, bool again)
 {

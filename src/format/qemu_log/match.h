@@ -9,7 +9,7 @@
  *
  * Where a text can be split in several ways ("%s %s" over "a b c"), each string but the last is as
  * short as the rest allows; a literal that also occurs inside a string ends it only when
- * everything behind it fits. */
+ * everything after it fits. */
 
 #include "base/arena.h"
 #include "base/text.h"
@@ -24,20 +24,20 @@ int log_matcher_new(struct log_matcher **ret_matcher);
 struct log_matcher *log_matcher_free(struct log_matcher *matcher);
 
 /* Compiles class->format. The fields must be 8-byte scalars and counted strings in the machine's own
- * byte order, one behind the other (schema/trace_events/qemu_class.h). A class without format and
+ * byte order, one after the other (schema/trace_events/qemu_class.h). A class without format and
  * fields has the pattern of no text. -EINVAL: the class has no format that can be read back (none but
  * fields, one that does not fit the fields, floating point); -ENOMEM. */
 int log_pattern_compile(struct arena *arena, const struct event_class *class,
                         const struct log_pattern **ret_pattern);
 
-/* Whether the format itself holds a newline, so that an event takes several lines. */
+/* Whether the format itself holds a newline, so that an event has several lines. */
 bool log_pattern_is_multiline(const struct log_pattern *pattern);
 
 /* Bytes of payload that a text of LEN bytes can give at most, for any class. */
 #define LOG_PAYLOAD_MAX(len) ((len) + 12 * 128)
 
 /* Matches TEXT. With LINES the match may end at any end of a line in it, else it must take all of
- * TEXT. A format that holds a newline and ends in a string takes all of TEXT in either case.
+ * TEXT. A format that holds a newline and ends in a string matches all of TEXT in either case.
  * PAYLOAD has room for LOG_PAYLOAD_MAX(len) bytes; fields without a conversion in the format have
  * no value, and the payload ends before them. False: the text is not of this format, or telling
  * would take too long. */

@@ -137,7 +137,7 @@ static bool is_digit_of(const struct step *step, char c)
     return (c >= '0' && c <= '9') || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
 }
 
-/* What each step must know of the one behind it. */
+/* What each step must know about the next one. */
 static void look_ahead(struct compiler *c)
 {
     for (unsigned i = 0; i < c->n_steps; i++) {
@@ -200,7 +200,7 @@ int log_pattern_compile(struct arena *arena, const struct event_class *class,
         return -EINVAL;
 
     len = strlen(format);
-    /* A conversion takes two characters at least, and so does what makes a literal of its own. */
+    /* A conversion has at least two characters, and so has what makes a literal of its own. */
     c.steps = calloc(len + 1, sizeof *c.steps);
     c.literals = c.literals_end = arena_alloc(arena, len + 1);
     if (!c.steps || !c.literals) {

@@ -48,7 +48,7 @@ struct qemu_log {
     enum log_prefix prefix; /* of the first event */
     bool timed;
     bool declared; /* there are declarations */
-    bool skipping; /* a line that is too long is being left behind */
+    bool skipping; /* a line that is too long is being skipped */
     int error;
     int64_t time;  /* of the line before */
     uint64_t line; /* the number of the line to be read */
@@ -66,7 +66,7 @@ struct qemu_log {
 struct line {
     size_t len;    /* without the newline and a carriage return before it */
     size_t total;  /* with them */
-    bool too_long; /* it goes on behind `total` */
+    bool too_long; /* it continues after `total` */
 };
 
 /* What every event of free text has. */
@@ -181,7 +181,7 @@ static int add_message_class(struct qemu_log *log, const char *name,
 
 /* -- lines -- */
 
-/* The line that begins AT bytes behind the first unread one. Reads on only with MAY_READ. 1: there
+/* The line that begins AT bytes after the first unread one. Reads on only with MAY_READ. 1: there
  * is one; 0: there is none (`error` says whether that is the end). */
 static int find_line(struct qemu_log *log, size_t at, bool may_read, struct line *ret_line)
 {
@@ -221,8 +221,8 @@ static int find_line(struct qemu_log *log, size_t at, bool may_read, struct line
 }
 
 /* Reads what stands before the event's text of the line P … END. The name found, or NULL: the line
- * begins no event. One that is not declared is returned only behind the first prefix, where
- * *RET_LEN tells its length and the name is NULL too. */
+ * begins no event. One that is not declared is returned only after the first prefix, where
+ * *RET_LEN is its length and the name is NULL too. */
 static inline struct log_name *read_head(struct qemu_log *log, const char *p, const char *end,
                                          struct log_head *ret_head, size_t *ret_len)
 {
@@ -261,7 +261,7 @@ static bool begins_event(struct qemu_log *log, const char *p, const char *end)
     return len > 0;
 }
 
-/* How far the lines that begin no event reach, behind the line that is TOTAL long: bytes from
+/* How far the lines that begin no event reach, after the line that is TOTAL long: bytes from
  * input_at(), without the last newline. Reads on; the buffer may move. */
 static size_t find_region(struct qemu_log *log, const struct line *line)
 {
@@ -473,7 +473,7 @@ done:
     return 0;
 }
 
-/* Leaves the rest of a line that is too long behind. */
+/* Skips the rest of a line that is too long. */
 static void skip_line(struct qemu_log *log, struct item *item)
 {
     struct input *in = &log->in;

@@ -11,14 +11,14 @@
  *                                        where it is zero. Before NAME may stand "[GUEST] ",
  *                                        "PROGRAM: " and "(TID:THREAD): "
  *
- * TEXT is the event's format with its arguments put in. It may hold newlines. The same file takes all
+ * TEXT is the event's format with its arguments put in. It may hold newlines. The same file holds all
  * other text that QEMU logs ("-d guest_errors", "in_asm"), anywhere between two events.
  *
- *  L1  A line begins an event when it has the first prefix and a name, or when its first word behind
+ *  L1  A line begins an event when it has the first prefix and a name, or when its first word after
  *      any prefix is the name of a declared event.
  *  L2  An event's text is its line, if a declaration's format matches that; else the line and as many
- *      of those behind it that begin no event as the format needs; a format that holds a newline and
- *      ends in a string takes all of them. (So text that QEMU logged right behind such an event reads
+ *      of those after it that begin no event as the format needs; a format that holds a newline and
+ *      ends in a string takes all of them. (So text that QEMU logged right after such an event reads
  *      as its string.)
  *  L3  Values formatted again by the event's class give the text back. Where no declaration does, the
  *      event has the class of its name with one string, `message`: the text.
@@ -26,7 +26,7 @@
  *  L5  Times are of the clock "realtime", in ns at a resolution of 1 us; a line without a time has
  *      that of the line before, or of the first that has one. Where the first event has no time, the
  *      clock is "line" with no rate, and times are line numbers from 1.
- *  L6  Bytes of a line beyond QEMU_LOG_LINE_MAX are skipped, and told as a loss of unknown size.
+ *  L6  Bytes of a line beyond QEMU_LOG_LINE_MAX are skipped, and reported as a loss of unknown size.
  *
  * A log is never malformed: only reading can fail. */
 
@@ -45,5 +45,5 @@ int qemu_log_probe(const void *head, size_t n);
  * the first event, to know the clock. -ENOMEM, or an errno from reading. */
 int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qemu_events *events,
                   struct source **ret_source, struct error *error);
-/* LOST events are known to be missing behind the last line: a loss is lent there. Before the first run. */
+/* Adds a loss of LOST events after the last line. Call before the first run. */
 void qemu_log_set_lost(struct source *source, uint64_t lost);

@@ -15,7 +15,7 @@
  *                    u32 pid (version 2: unused, not even set), then the arguments:
  *                    u64 for a number or a pointer; u32 length and bytes for a string
  *
- *   version 4        a u64 in front of each record tells its type:
+ *   version 4        a u64 in front of each record is its type:
  *                    0  names an event: u64 event id, u32 length, name without a NUL
  *                    1  an event as in version 3
  *
@@ -311,7 +311,7 @@ static _hot_ int walk_records(struct simpletrace *s, const uint8_t **at, const u
     return s->swap ? walk(s, true, true, true, at, end, n) : walk(s, false, true, true, at, end, n);
 }
 
-/* ---- going on behind damage ---- */
+/* ---- continuing after damage ---- */
 
 static bool is_name(const uint8_t *p, uint32_t len)
 {
@@ -429,7 +429,7 @@ static int fail(struct simpletrace *s, int r)
     return r;
 }
 
-/* The file ends inside of a record: or the length of one is wrong, and there are more behind it. */
+/* The file ends inside a record, or the length of a record is wrong and more records follow. */
 static int cut_short(struct simpletrace *s)
 {
     size_t left = input_buffered(&s->in);
@@ -522,11 +522,11 @@ static void simpletrace_facts(const struct source *source,
     if (s->swap)
         put(arg, "byte order", "the other machine's");
     if (s->ids.n_undeclared) {
-        const struct text *told = &s->ids.undeclared;
+        const struct text *names = &s->ids.undeclared;
         char names[1024];
 
         snprintf(names, sizeof names, "%u, shown as raw words: %.*s%s", s->ids.n_undeclared,
-                 (int)MIN(text_len(told), (size_t)900), told->start,
+                 (int)MIN(text_len(names), (size_t)900), names->start,
                  s->ids.n_undeclared > 16 ? ", ..." : "");
         put(arg, "undeclared events", names);
     }
@@ -610,7 +610,7 @@ static int read_header(struct simpletrace *s, struct error *error)
     return 0;
 }
 
-/* Without a header only the first record's type can tell the byte order. */
+/* Without a header, only the first record's type shows the byte order. */
 static int guess_order(struct simpletrace *s, struct error *error)
 {
     int r = input_need(&s->in, TYPE_SIZE, error);

@@ -25,7 +25,7 @@ bool simpletrace_probe(const uint8_t *head, size_t n);
 bool simpletrace_is_old(const uint8_t *head, size_t n);
 
 /* Takes IN over (its capacity: SIMPLETRACE_INPUT_SIZE), also when it fails. Classes and the origin go
- * into CATALOGUE. The source is not `ordered`: a writer takes the time before its place in the file.
+ * into CATALOGUE. The source is not `ordered`: a writer reads the time before it reserves its place in the file.
  *
  * An event that is not declared, or whose id has no name, has a class with `declared_in` NULL and
  * one field of raw words.

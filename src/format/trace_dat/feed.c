@@ -49,7 +49,7 @@ static int fill_plain(struct dat_feed *f, struct error *error)
     f->at = 0;
     f->filled = (size_t)n;
     f->next += (uint64_t)n;
-    /* The file is shorter than its table says: what is there is read, then this is told. */
+    /* The file is shorter than its table says: the pages that exist are read, then it is reported. */
     if ((size_t)n < wanted)
         f->end = MAX(f->next, f->end);
     return 1;

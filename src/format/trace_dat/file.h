@@ -58,7 +58,7 @@ struct dat_file {
     struct dat_buffer *buffers; /* malloc; the top one first, where there is one */
     unsigned n_buffers;
     unsigned n_cpus;     /* version 6: of each table */
-    bool has_clock_text; /* version 6: trace_clock stands behind the table */
+    bool has_clock_text; /* version 6: trace_clock follows the table */
     struct clock clock;
     struct map formats;     /* struct dat_format by number */
     struct dat_format *any; /* one of them */
@@ -78,7 +78,7 @@ int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file
 struct dat_file *dat_file_ref(struct dat_file *file);
 void dat_file_unref(struct dat_file *file);
 
-/* The bytes of TEXT with a NUL behind, from malloc. -ENOENT: it is empty, -EFBIG, -EBADMSG. */
+/* The bytes of TEXT and a NUL, from malloc. -ENOENT: it is empty, -EFBIG, -EBADMSG. */
 int dat_file_text(struct dat_file *file, const struct dat_text *text, char **ret_text,
                   size_t *ret_len);
 /* The same of kallsyms, which a compressed file unpacks only now. */

@@ -222,7 +222,7 @@ struct dat_buffer *dat_add_buffer(struct dat_file *file, const char *name)
     return bigger;
 }
 
-/* A string of an option's data, and what is behind it. */
+/* A string of an option's data, and what follows it. */
 static const char *take_string(const uint8_t **p, const uint8_t *end)
 {
     const char *s = (const char *)*p;

@@ -20,7 +20,7 @@ int dat_read_u64(struct dat_reader *r, uint64_t *ret);
 int dat_expect(struct dat_reader *r, const char *bytes, size_t n);
 /* A string up to its NUL, at most MAX bytes with it, into BUF. */
 int dat_read_string(struct dat_reader *r, char *buf, size_t max);
-/* Notes where SIZE bytes lie and goes behind them. */
+/* Stores the position of SIZE bytes and skips them. */
 int dat_skip_text(struct dat_reader *r, uint64_t size, struct dat_text *ret);
 /* What went wrong, at the present place. */
 int dat_error(struct dat_reader *r, const char *what);

@@ -8,11 +8,11 @@
  *   bytes           what
  *   0..9            17 08 44 "tracing"
  *   .. NUL          "6" or "7"
- *   1               0: little-endian, 1: big-endian; all numbers behind are in that order
+ *   1               0: little-endian, 1: big-endian; all numbers after it are in that order
  *   1               bytes of a long of the traced programs
  *   u32             page size
  *
- * Version 6 goes on with these, one behind the other:
+ * Version 6 continues with these, one after the other:
  *   "header_page\0" u64 size, text            "header_event\0" u64 size, text
  *   ftrace formats  u32 n; n times: u64 size, text
  *   event formats   u32 n systems; each: name NUL, u32 n; n times: u64 size, text
@@ -40,7 +40,7 @@
  *
  * Options about time, in both: 1 "0x…" microseconds to the time of day, 7 nanoseconds to add (texts);
  * 12 the guest's clock against the host's: u64 peer, u32 flags (1: interpolate), u32 n CPUs; per CPU
- * u32 n, n times, n offsets, n scalings, each s64; behind all CPUs, in later versions, per CPU n
+ * u32 n, n times, n offsets, n scalings, each s64; after all CPUs, in later versions, per CPU n
  * fractions; 14 u32 mult, u32 shift, u64: ticks * mult >> shift are nanoseconds.
  *
  * Source: trace-cmd.dat.v6(5), trace-cmd.dat.v7(5), and files of trace-cmd 3.1.6. */
@@ -53,7 +53,7 @@
 bool trace_dat_is(const uint8_t *head, size_t size);
 
 /* A source per CPU and buffer that has pages, and per buffer an origin of its own, of LAYER and with the
- * path NAME (of a further buffer "NAME:BUFFER"). Times are nanoseconds wherever the file tells how to
+ * path NAME (of a further buffer "NAME:BUFFER"). Times are nanoseconds if the file says how to
  * make them so. Takes IN over, also when it fails; it must be seekable. The array is from malloc. */
 int trace_dat_open(struct input *in, const char *name, enum layer layer,
                    struct catalogue *catalogue, const struct reader_options *options,

@@ -106,7 +106,7 @@ static int read_clock(struct dat_reader *r, struct dat_buffer *buffer)
     return 0;
 }
 
-/* The tables of further buffers, whose offsets the options told. */
+/* The tables of further buffers, whose offsets are in the options. */
 static int read_further(struct dat_reader *r)
 {
     for (unsigned i = 1; i < r->file->n_buffers; i++) {

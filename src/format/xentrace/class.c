@@ -31,7 +31,7 @@ static void put_unknown(const struct item *item, struct text *text)
     put_words(item->payload, item->size, text);
 }
 
-/* The class that stands for many: tells the number too. */
+/* The class of many numbers: its text has the number too. */
 static void put_any_unknown(const struct item *item, struct text *text)
 {
     text_put_literal(text, "event=0x");
@@ -78,7 +78,7 @@ static void put_hypercall(const struct item *item, struct text *text)
         }
         text_put_char(text, '=');
         if (words == 3 || 4 * words > (size_t)(end - p)) {
-            /* The rest cannot be told apart. */
+            /* The rest cannot be distinguished. */
             text_put_char(text, '?');
             p = end;
             continue;
@@ -176,7 +176,7 @@ void xentrace_track_vcpu(enum xentrace_tracks tracks, struct item *item, int32_t
             item->vcpu = *vcpu = xentrace_vcpu(load_u32(p));
         break;
     case TRACKS_LEAVING:
-        /* Comes behind the switch that named the next one. */
+        /* Comes after the switch that named the next one. */
         if (item->size >= 4)
             item->vcpu = xentrace_vcpu(load_u32(p));
         break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* From a record's header to its event class, and which records tell what vCPU runs. */
+/* From a record's header to its event class; which records say what vCPU runs. */
 
 #include "event/catalogue.h"
 #include "event/item.h"
@@ -92,8 +92,8 @@ static inline int32_t xentrace_vcpu(uint32_t word)
     return word <= INT32_MAX ? (int32_t)word : VCPU_UNKNOWN;
 }
 
-/* Whether a record with this HEADER tells which vCPU runs. */
+/* True if a record with this HEADER says which vCPU runs. */
 bool xentrace_tells_vcpu(uint32_t header);
 
-/* Takes note of what ITEM tells; *VCPU is what ran before and what runs from here on. */
+/* Updates *VCPU from the vCPU that ran before ITEM to the one that runs from ITEM on. */
 void xentrace_track_vcpu(enum xentrace_tracks tracks, struct item *item, int32_t *vcpu);

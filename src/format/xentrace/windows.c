@@ -63,15 +63,15 @@ static int confirm(const struct xentrace_windows *w, struct xentrace_walk *walk,
 {
     int r;
     const uint8_t *p = peek(w, walk, at, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
-    uint64_t behind;
+    uint64_t next;
 
     if (!p)
         return r;
-    behind = at + XENTRACE_WINDOW_HEADER_SIZE + load_u32(p + 8);
-    if (behind == w->end)
+    next = at + XENTRACE_WINDOW_HEADER_SIZE + load_u32(p + 8);
+    if (next == w->end)
         return 1;
-    if (behind < w->end) {
-        p = peek(w, walk, behind, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
+    if (next < w->end) {
+        p = peek(w, walk, next, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
         if (p && xentrace_window_plausible(p))
             return 1;
         if (r < 0)
@@ -186,7 +186,7 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
             window.cut = true;
         }
         if (w->keep_going) {
-            /* A window that leads to nowhere has a damaged head: its records tell its size. */
+            /* A window that leads to nowhere has a damaged head: its records give its size. */
             r = window.cut ? 0 : is_window_or_end(w, walk, window.offset + size, error);
             if (r < 0)
                 return r;

@@ -3,7 +3,7 @@
 
 /* Where each cpu's windows lie in an xentrace file: an index that is small for a file of any size.
  *
- * The chain of windows is walked once when the file is opened. Every so many windows the place is
+ * The chain of windows is walked once when the file is opened. At intervals, the place is
  * noted together with which cpus have windows from there to the next note: a segment. Whoever needs a
  * cpu's next window steps over the segments without that cpu and walks the one with it again; the
  * last few walked segments are kept. When there are too many segments, pairs of them become one. So
@@ -66,7 +66,7 @@ struct xentrace_windows {
     struct error error;    /* why the chain ended, `error` 0: it did not break */
     bool cut;              /* why: the file ends within a window */
     uint32_t cut_head;     /* bytes of one's head, if within that */
-    uint32_t skipped_last; /* damaged bytes behind the last window */
+    uint32_t skipped_last; /* damaged bytes after the last window */
 };
 
 /* A cpu's place in the index; zeroed at the start. */

@@ -32,7 +32,7 @@ struct cpu_source {
     struct source source;
     struct xentrace *x;
     uint16_t cpu;
-    bool first; /* tells the facts of the file */
+    bool first; /* reports the facts of the file */
     bool ended;
     int error;
 
@@ -50,7 +50,7 @@ struct cpu_source {
     int64_t time;      /* of the last record with a cycle count, or TIME_UNKNOWN */
     uint64_t timeless; /* up to here in the file no record has one */
     int32_t vcpu;
-    bool follows;      /* the trace has records that tell which vCPU runs */
+    bool follows;      /* the trace has records that say which vCPU runs */
     bool loss_pending; /* to be lent before the next record */
     int32_t loss_cpu;
     uint64_t loss_skipped;
@@ -117,7 +117,7 @@ static int damage(struct cpu_source *s, const char *what, uint32_t header)
     return 0;
 }
 
-/* The last source that comes to its end tells of the chain's break. */
+/* The last source that ends reports a break of the chain. */
 static int end_of_chain(struct cpu_source *s)
 {
     struct xentrace *x = s->x;
@@ -129,7 +129,7 @@ static int end_of_chain(struct cpu_source *s)
     if (x->windows.skipped_last)
         note_damage(s, CPU_UNKNOWN, x->windows.skipped_last);
     if (x->windows.cut && x->options.unfinished) {
-        /* Within a window: its CPU's source told. */
+        /* Within a window: its CPU's source has reported it. */
         if (x->windows.cut_head)
             note_damage(s, CPU_UNKNOWN, x->windows.cut_head);
     } else if (x->windows.error.code) {
@@ -161,7 +161,7 @@ static int next_window(struct cpu_source *s)
     return 1;
 }
 
-/* Reads more of the window behind what is unread. */
+/* Reads more of the window, after the bytes that are unread. */
 static int load(struct cpu_source *s)
 {
     size_t unread = s->filled - s->next;
@@ -234,7 +234,7 @@ static void put_damage_loss(struct cpu_source *s, int64_t until, struct item *it
     s->vcpu = VCPU_UNKNOWN;
 }
 
-/* Whether a record between AT and the next loss tells which vCPU runs, as far as the buffer goes. */
+/* Whether a record between AT and the next loss says which vCPU runs, as far as the buffer goes. */
 static bool will_follow(const struct cpu_source *s, const uint8_t *at)
 {
     const uint8_t *end = s->buf + s->filled;
@@ -252,7 +252,7 @@ static bool will_follow(const struct cpu_source *s, const uint8_t *at)
     return false;
 }
 
-/* LOST_RECORDS tells what runs now: the domain in the low half, unlike everywhere else. */
+/* LOST_RECORDS says what runs now: the domain in the low half, unlike everywhere else. */
 static void put_loss(struct cpu_source *s, const uint8_t *p, unsigned words, struct item *item)
 {
     *item = (struct item){
@@ -269,7 +269,7 @@ static void put_loss(struct cpu_source *s, const uint8_t *p, unsigned words, str
     if (words >= 4 && s->time != TIME_UNKNOWN && load_u64(p + 8) <= (uint64_t)s->time)
         item->since = (int64_t)load_u64(p + 8);
     s->vcpu = VCPU_UNKNOWN;
-    /* Where no other record tells, nothing would say when that vCPU stops running. */
+    /* Without other such records, nothing would say when that vCPU stops running. */
     if (words >= 2 && (s->follows || will_follow(s, p + 4 * (size_t)words)))
         s->vcpu = xentrace_vcpu(load_u32(p + 4) << 16 | load_u32(p + 4) >> 16);
 }
@@ -418,7 +418,7 @@ static int cpu_next(struct source *source, const struct item **ret_items)
                 note_damage(s, s->cpu, s->filled - s->next);
                 s->next = s->filled;
             } else if (s->cut && !s->x->options.reader.keep_going) {
-                s->next = s->filled; /* end_of_chain() tells */
+                s->next = s->filled; /* end_of_chain() reports it */
             } else if (s->filled - s->next < 4)
                 damage(s, "a window ends within a record", 0);
             else
@@ -517,7 +517,7 @@ static int open_cpus(struct xentrace *x, struct source ***ret_sources, unsigned 
 
     for (unsigned cpu = 0; cpu < XENTRACE_CPUS_MAX; cpu++)
         n_cpus += x->windows.cpu_present[cpu];
-    /* A file without any window still has its end, or its error, to tell. */
+    /* A file without any window still has an end, or an error, to report. */
     if (n_cpus == 0) {
         x->windows.cpu_present[0] = true;
         n_cpus = 1;

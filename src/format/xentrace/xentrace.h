@@ -10,10 +10,10 @@
 
 struct xentrace_options {
     struct reader_options reader;
-    uint64_t cpu_hz;      /* of the time stamp counter; the file does not tell. 0: not known */
+    uint64_t cpu_hz;      /* of the time stamp counter; not in the file. 0: unknown */
     xen_version version;  /* of the Xen that wrote the records, or 0: not known */
     enum xen_cpu cpu;     /* whose processors that Xen ran on */
-    uint64_t lost_at_end; /* events that were lost behind the last record */
+    uint64_t lost_at_end; /* events that were lost after the last record */
     bool unfinished; /* the recorder was cut off: that the file ends within a window is a loss at
                           * its end, no error */
     const struct xen_table *table; /* borrowed, must outlive the sources; NULL: what is built in */
@@ -24,7 +24,7 @@ struct xentrace_options {
  *
  * *RET_SOURCES is a malloc()ed array (free() it) of *RET_N sources, at least one, in the order of the
  * cpus' numbers. They share what they read from and need not be freed together. Times are raw cycle
- * counts; a record without one has that of the record before it on its cpu (of the first one behind
+ * counts; a record without one has that of the record before it on its cpu (of the first one after
  * it at a capture's start; TIME_UNKNOWN when the first records of a cpu have none far and wide).
  * A source lends in the order of the file, whose times do not step backwards unless the counter did.
  *
@@ -35,7 +35,7 @@ struct xentrace_options {
  * of windows breaks, lets every source come to its end there, and the last one returns the error.
  * With keep_going both are losses.
  *
- * item.vcpu is the vCPU that ran on the cpu, as far as runstate and switch records told (event/xen_vcpu.h). */
+ * item.vcpu is the vCPU that ran on the cpu, as far as runstate and switch records say (event/xen_vcpu.h). */
 int xentrace_open(struct input *in, const struct xentrace_options *options,
                   struct catalogue *catalogue, struct source ***ret_sources, unsigned *ret_n,
                   struct error *error);
