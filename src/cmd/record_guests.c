@@ -420,7 +420,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
         output_line(out,
                     "  its clock %s is related to the host's by %u %s%s%s, the best within %.*f us",
                     boot->clock, boot->n_pairs, boot->by_kvm ? "reading" : "exchange",
-                    plural(boot->n_pairs), boot->by_kvm ? " of what KVM tells" : "",
+                    plural(boot->n_pairs), boot->by_kvm ? " from KVM" : "",
                     boot->best.error_ns < 10000, (double)boot->best.error_ns / 1000);
     if (progress->waited_ns && progress->stopped_ns)
         output_line(

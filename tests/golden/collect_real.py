@@ -221,7 +221,7 @@ def test_kvm(path):
         if "x86-tsc" not in f.read():
             return
     collect = test_plain(path, "kvm-told", "--clock=x86-tsc", "--kvm-files=kvm")
-    if "of what KVM tells" not in collect.text() or "of what KVM tells" not in collect.info():
+    if " from KVM, " not in collect.text() or " from KVM, " not in collect.info():
         fail(f"KVM's files are not used: {collect.text()}")
     with open(collect.folder + "/guest-g/clock-pairs") as f:
         best = min(int(line.split()[2]) for line in f)
