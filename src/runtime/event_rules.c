@@ -34,9 +34,9 @@ struct rule {
     enum rule_kind kind;
     struct filter_condition *condition; /* of RULE_FILTER */
     unsigned n_matched;
-    struct refusals refused; /* not told yet */
+    struct refusals refused; /* not reported yet */
     bool warned;
-    bool told; /* that it matched no event */
+    bool reported; /* that it matched no event */
     char pattern[];
 };
 
@@ -60,7 +60,7 @@ static void tell(const char *where, const char *condition, const struct filter_e
                   who);
 }
 
-static void refusals_tell(struct refusals *refused, const char *where, const char *condition)
+static void refusals_report(struct refusals *refused, const char *where, const char *condition)
 {
     char warning[300];
     char who[160];
@@ -138,7 +138,7 @@ static void follow(struct trace_class *class, const struct trace_class *other)
     }
     if (filter_parse(text, &condition, &error) >= 0)
         (void)give_filter(class, condition, &refused, &warned);
-    refusals_tell(&refused, "", text);
+    refusals_report(&refused, "", text);
 }
 
 void event_rules_of_new(struct trace_class *class)
@@ -153,17 +153,17 @@ void event_rules_of_new(struct trace_class *class)
         rule_apply(rule, class);
 }
 
-void event_rules_tell(void)
+void event_rules_report(void)
 {
     for (struct rule *rule = rules; rule; rule = rule->next)
         if (rule->kind == RULE_FILTER)
-            refusals_tell(&rule->refused, "", rule->condition->text);
+            refusals_report(&rule->refused, "", rule->condition->text);
 }
 
-void event_rules_tell_unused(void)
+void event_rules_report_unused(void)
 {
     for (struct rule *rule = rules; rule; rule = rule->next)
-        if (rule->kind == RULE_FILTER && rule->n_matched == 0 && !rule->told &&
+        if (rule->kind == RULE_FILTER && rule->n_matched == 0 && !rule->reported &&
             pattern_is_glob(rule->pattern))
             trace_message("warning: no event '%s' for the condition '%s'", rule->pattern,
                           rule->condition->text);
@@ -354,11 +354,11 @@ static int switch_events(const char *pattern, enum rule_kind kind,
         return r;
     }
     r = pattern_is_glob(pattern) ? switch_glob(rule) : switch_name(rule);
-    refusals_tell(&rule->refused, where, condition ? condition->text : "");
+    refusals_report(&rule->refused, where, condition ? condition->text : "");
     if (condition && r == 0 && rule->n_matched == 0 && !early) {
         trace_message("%swarning: no event '%s' for the condition '%s'", where, pattern,
                       condition->text);
-        rule->told = true;
+        rule->reported = true;
     }
     if (!keep) {
         struct rule **link = &rules;

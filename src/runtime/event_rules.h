@@ -13,9 +13,9 @@
 void event_rules_of_new(struct trace_class *class);
 
 /* Reports conditions that events have rejected since the last call. */
-void event_rules_tell(void);
+void event_rules_report(void);
 /* Reports conditions for which no event was ever registered. */
-void event_rules_tell_unused(void);
+void event_rules_report_unused(void);
 
 /* Sets an event's state as its class has it, unless it is compiled out. */
 void event_switch(struct strata_event *event, const struct trace_class *class);

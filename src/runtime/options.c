@@ -655,7 +655,7 @@ void options_at_end(void)
             trace_message("warning: trace event '%s' is not traceable", name->text);
     }
     registry_lock();
-    event_rules_tell_unused();
+    event_rules_report_unused();
     if (ring_count() == 0 && said.rings_dir && !said.rings.unnamed)
         no_rings_report(said.rings_dir, has_rings());
     on = any_is_on();

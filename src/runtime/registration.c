@@ -114,7 +114,7 @@ void strata_group_register(struct strata_group *group)
     registry_lock();
     registry_add_group(group);
     group_attach(group);
-    event_rules_tell();
+    event_rules_report();
     registry_unlock();
     options_group_came(group);
     control_start(&control_requests);

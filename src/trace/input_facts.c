@@ -233,8 +233,8 @@ static void put_relation(const struct facts *facts, const struct trace_input *in
              merged   ? "pair"
              : by_kvm ? "reading"
                       : "exchange",
-             clock_map->n_given == 1 ? "" : "s", by_kvm ? " from KVM" : "",
-             (double)least / 1000, (double)most / 1000);
+             clock_map->n_given == 1 ? "" : "s", by_kvm ? " from KVM" : "", (double)least / 1000,
+             (double)most / 1000);
     facts->put(facts->arg, "related to", text);
 }
 
