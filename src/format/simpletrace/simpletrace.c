@@ -522,11 +522,11 @@ static void simpletrace_facts(const struct source *source,
     if (s->swap)
         put(arg, "byte order", "the other machine's");
     if (s->ids.n_undeclared) {
-        const struct text *names = &s->ids.undeclared;
+        const struct text *undeclared = &s->ids.undeclared;
         char names[1024];
 
         snprintf(names, sizeof names, "%u, shown as raw words: %.*s%s", s->ids.n_undeclared,
-                 (int)MIN(text_len(names), (size_t)900), names->start,
+                 (int)MIN(text_len(undeclared), (size_t)900), undeclared->start,
                  s->ids.n_undeclared > 16 ? ", ..." : "");
         put(arg, "undeclared events", names);
     }
