@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "event/value.h"
 #include "event/xen_vcpu.h"
 #include "format/ctf/reader.h"
 
@@ -281,6 +282,8 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
     item->vcpu = c->event_vcpu;
     item->comm = c->event_comm;
     item->kind = ITEM_EVENT;
+    if (class->thread >= 0)
+        item->pid = (int32_t)item_value(item, (unsigned)class->thread).u;
     c->last = item->time;
     (*n)++;
     ctf_move_to(c, cursor.position);

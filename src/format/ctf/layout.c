@@ -362,8 +362,21 @@ static bool has_vcpu_name(const struct ctf_type *type)
     return false;
 }
 
+/* The name "GROUP:NAME" of an event of the kernel that perf recorded, as both. */
+static int split_name(struct maker *m, struct event_class *class)
+{
+    const char *colon = strchr(class->name, ':');
+
+    if (!colon || colon == class->name || colon[1] == '\0')
+        return 0;
+    class->group = arena_strndup(&m->catalogue->arena, class->name, (size_t)(colon - class->name));
+    class->name = colon + 1;
+    return class->group ? 0 : -ENOMEM;
+}
+
 static int make_class(struct maker *m, struct ctf_class *class)
 {
+    bool is_perf = m->metadata->tracer && strcmp(m->metadata->tracer, "perf") == 0;
     const struct ctf_event_decl *decl = class->decl;
     const struct origin *origin = m->stream->decl->origin;
     struct event_class made = {
@@ -374,6 +387,8 @@ static int make_class(struct maker *m, struct ctf_class *class)
         decl->name[strlen(decl->group)] == ':') {
         made.group = decl->group;
         made.name += strlen(decl->group) + 1;
+    } else if (is_perf && split_name(m, &made) < 0) {
+        return -ENOMEM;
     }
     m->class = class;
     m->n_fields = 0;
@@ -396,6 +411,8 @@ static int make_class(struct maker *m, struct ctf_class *class)
     made.fields = arena_memdup(&m->catalogue->arena, m->fields, m->n_fields * sizeof *m->fields);
     if (!made.fields && m->n_fields)
         return -ENOMEM;
+    /* perf has no contexts; what would be there is in front of the fields. */
+    class->thread = is_perf ? event_class_field(&made, "perf_tid") : -1;
     return m->exported ? add_variant(m, &made, &class->class)
                        : catalogue_add(m->catalogue, &made, &class->class);
 }

@@ -21,6 +21,7 @@ struct ctf_class {
     bool direct;
     bool strings;  /* direct: there are some */
     uint32_t size; /* direct: of all fields but the strings */
+    int thread;    /* the number of the field with the event's thread; -1: none has it */
 };
 
 struct ctf_stream_class {
