@@ -25,6 +25,16 @@ jq -r '.rows[] | select(.n > 0) | [.key.reason, .n] | join(" ")' rows | LC_ALL=C
 awk '$2 ~ /^[0-9]+$/ { print $1, $2 }' "$DATA/kvm/exits.perf.txt" | LC_ALL=C sort >theirs
 diff theirs ours >&2 || fail "not as perf (<) has it"
 
+# perf's report and its events in CTF, of one recording: averages have two digits of microseconds.
+case="perf's own events"
+xz -dc "$DATA/kvm/perf.ctf.tar.xz" | tar -x
+"$strata" exits -f json perf.ctf >rows 2>err || fail "$(cat err)"
+jq -r '.rows[] | [.key.reason, .n, (.min / 10 | round), (.max / 10 | round), (.sum / .n / 10 | round)] | join(" ")' rows |
+    LC_ALL=C sort >ours
+awk '$2 ~ /^[0-9]+$/ { gsub("us", ""); printf "%s %d %.0f %.0f %.0f\n", $1, $2, $5 * 100, $6 * 100, $7 * 100 }' \
+    "$DATA/kvm/perf.ctf.report.txt" | LC_ALL=C sort >theirs
+diff theirs ours >&2 || fail "not as perf (<) has it"
+
 # Durations, what the vCPU did in them, and what was asked for, of all events in their order.
 cat >script.py <<'END'
 import json, sys

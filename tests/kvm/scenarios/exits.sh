@@ -21,7 +21,7 @@ sleeps() {
 perf kvm --host stat record -a -o perf.data >perf-record.log 2>&1 &
 perf=$!
 until_true 120 sleeps $perf || say "FAILED: perf does not record: $(cat perf-record.log)"
-strata record -o trace --host='kvm:*,sched:*' -- kvm-guest >record.log 2>&1
+strata record -o trace --host --for exits,sched -- kvm-guest >record.log 2>&1
 echo $? >record.status
 kill -INT $perf
 until_true 120 gone $perf || {
@@ -30,4 +30,5 @@ until_true 120 gone $perf || {
 }
 wait $perf
 perf kvm --host -i perf.data stat report >perf-report.txt 2>&1 || say "FAILED: perf reports nothing"
+perf data convert --to-ctf=perf.ctf -i perf.data >perf-convert.log 2>&1 || say "FAILED: perf converts nothing"
 rm -f perf.data
