@@ -23,6 +23,12 @@ grep -q 'strata report' "$dir/table"
 }
 grep -q 'export --to perfetto' "$dir/table"
 
+"$tree/bench/exits" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+    cat "$dir/table"
+    exit 1
+}
+grep -q 'strata exits' "$dir/table"
+
 "$tree/bench/sched" --short --xen --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
     cat "$dir/table"
     exit 1

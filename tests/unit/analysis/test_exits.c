@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <string.h>
+
+#include "analysis/exits.h"
+#include "base/macro.h"
+
+/* ---- classes whose fields are all numbers of 64 bits, in the order of their names ---- */
+
+#define FIELDS 4
+
+struct made_class {
+    struct field fields[FIELDS];
+    struct event_class *class;
+};
+
+struct world {
+    struct catalogue catalogue;
+    struct origin *host, *xen;
+    struct made_class svm, arm64, riscv, entry, switches, waking, pio, fault, vmexit, nested_vmexit,
+        vmentry, nested_vmentry, to_blocked, to_runnable, to_running;
+    struct exits exits;
+    struct coverage coverage;
+    struct result result;
+    int64_t time;
+};
+
+static void add(struct world *w, struct made_class *made, struct origin *origin, const char *group,
+                const char *name, const char *const *fields)
+{
+    struct event_class class = {
+        .name = name, .group = group, .origin = origin, .fields = made->fields};
+
+    for (; fields && fields[class.n_fields]; class.n_fields++)
+        made->fields[class.n_fields] = (struct field){.name = fields[class.n_fields],
+                                                      .c_type = "uint64_t",
+                                                      .type = FIELD_UINT,
+                                                      .offset = 8 * class.n_fields,
+                                                      .size = 8};
+    assert_int_equal(catalogue_add(&w->catalogue, &class, &made->class), 0);
+}
+
+#define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    struct origin origin = {
+        .layer = LAYER_HOST, .format = "made", .path = "h", .clock = {"monotonic", NANOSECONDS}};
+
+    assert_non_null(w);
+    w->host = catalogue_add_origin(&w->catalogue, &origin);
+    assert_non_null(w->host);
+    origin.layer = LAYER_HYPERVISOR;
+    w->xen = catalogue_add_origin(&w->catalogue, &origin);
+    assert_non_null(w->xen);
+    add(w, &w->svm, w->host, "kvm", "kvm_exit", NAMES("exit_reason", "isa", "vcpu_id"));
+    add(w, &w->arm64, w->host, "kvm", "kvm_exit", NAMES("ret", "esr_ec"));
+    add(w, &w->riscv, w->host, "kvm", "kvm_exit", NAMES("sepc", "scause"));
+    add(w, &w->entry, w->host, "kvm", "kvm_entry", NULL);
+    add(w, &w->pio, w->host, "kvm", "kvm_pio", NAMES("rw", "port"));
+    add(w, &w->fault, w->host, "kvm", "kvm_page_fault", NAMES("fault_address"));
+    add(w, &w->switches, w->host, "sched", "sched_switch",
+        NAMES("prev_pid", "prev_state", "next_pid"));
+    add(w, &w->waking, w->host, "sched", "sched_waking", NAMES("pid"));
+    add(w, &w->vmexit, w->xen, "hvm", "vmexit", NAMES("reason"));
+    add(w, &w->nested_vmexit, w->xen, "hvm", "nested_vmexit", NAMES("reason"));
+    add(w, &w->vmentry, w->xen, "hvm", "vmentry", NULL);
+    add(w, &w->nested_vmentry, w->xen, "hvm", "nested_vmentry", NULL);
+    add(w, &w->to_blocked, w->xen, "sched", "running_to_blocked", NAMES("vcpu", "dom"));
+    add(w, &w->to_runnable, w->xen, "sched", "blocked_to_runnable", NAMES("vcpu", "dom"));
+    add(w, &w->to_running, w->xen, "sched", "runnable_to_running", NAMES("vcpu", "dom"));
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    catalogue_done(&w->catalogue);
+    free(w);
+    return 0;
+}
+
+static void start(struct world *w, struct exits_settings settings)
+{
+    const struct analysis_settings common = {.clock = w->host->clock};
+
+    coverage_init(&w->coverage);
+    assert_int_equal(exits_init(&w->exits, &common, &settings, &w->catalogue), 0);
+}
+
+/* An event of thread, or vCPU, WHO, 10 ticks after the last. */
+static void put(struct world *w, const struct made_class *made, int32_t who, uint64_t a, uint64_t b,
+                uint64_t c)
+{
+    const uint64_t payload[] = {a, b, c};
+    const struct item item = {.time = w->time += 10,
+                              .origin = made->class->origin,
+                              .class = made->class,
+                              .payload = (const uint8_t *)payload,
+                              .size = sizeof payload,
+                              .pid = made->class->origin == w->xen ? PID_UNKNOWN : who,
+                              .vcpu = made->class->origin == w->xen ? who : VCPU_UNKNOWN,
+                              .kind = ITEM_EVENT};
+
+    assert_int_equal(coverage_put(&w->coverage, &item, 1), 0);
+    assert_int_equal(sink_put(&w->exits.analysis.sink, &item, 1), 0);
+}
+
+static void lose(struct world *w, struct origin *origin)
+{
+    const struct item item = {.time = w->time,
+                              .origin = origin,
+                              .lost = 1,
+                              .since = w->time,
+                              .cpu = 3,
+                              .kind = ITEM_LOSS};
+
+    assert_int_equal(coverage_put(&w->coverage, &item, 1), 0);
+    assert_int_equal(sink_put(&w->exits.analysis.sink, &item, 1), 0);
+}
+
+static void finish(struct world *w)
+{
+    assert_int_equal(sink_finish(&w->exits.analysis.sink), 0);
+    assert_int_equal(analysis_result(&w->exits.analysis, &w->coverage, &w->result), 0);
+}
+
+static void stop(struct world *w)
+{
+    result_done(&w->result);
+    exits_done(&w->exits);
+    coverage_done(&w->coverage);
+}
+
+static const struct result_row *row_of(const struct world *w, const char *reason,
+                                       const char *detail)
+{
+    for (unsigned i = 0; i < w->result.n_rows; i++)
+        if (strcmp(w->result.rows[i]->keys[0], reason) == 0 &&
+            (!detail || strcmp(w->result.rows[i]->keys[1], detail) == 0))
+            return w->result.rows[i];
+    fail_msg("no row %s", reason);
+    return NULL;
+}
+
+static int64_t value_of(const struct world *w, const struct result_row *row, const char *column)
+{
+    int i = result_find_column(&w->result, column);
+
+    assert_true(i >= 0 && result_has(row, (unsigned)i));
+    return row->values[i].number;
+}
+
+/* ---- tests ---- */
+
+static void test_reasons(void **state)
+{
+    static const char *const names[] = {
+        "io", "IO_INSTRUCTION", "7", "WFx", "IRQ", "0x2", "IRQ_S_TIMER", "LOAD_GUEST_PAGE_FAULT"};
+    struct world *w = *state;
+
+    start(w, (struct exits_settings){0});
+    put(w, &w->svm, 5, 0x7b, EXIT_ISA_SVM, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    /* Above bit 15 are VMX's flags. */
+    put(w, &w->svm, 5, 0x8000001e, EXIT_ISA_VMX, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->svm, 5, 7, 9, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->arm64, 5, EXIT_ARM64_TRAP, 1, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->arm64, 5, 0, 1, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->arm64, 5, EXIT_ARM64_TRAP, 0x02, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->riscv, 5, 0, EXIT_RISCV_INTERRUPT | 5, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->riscv, 5, 0, 21, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    finish(w);
+    assert_int_equal(w->result.n_rows, ARRAY_SIZE(names));
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+        assert_int_equal(value_of(w, row_of(w, names[i], NULL), "sum"), 10);
+    /* No scheduler events: what the thread did is unknown. */
+    assert_false(result_has(w->result.rows[0], (unsigned)result_find_column(&w->result, "run")));
+    stop(w);
+}
+
+static void test_states_and_details(void **state)
+{
+    struct world *w = *state;
+    const struct result_row *row;
+
+    start(w, (struct exits_settings){.detail = true});
+    put(w, &w->svm, 5, 0x400, EXIT_ISA_SVM, 0);
+    put(w, &w->fault, 5, 0x3000, 0, 0);
+    put(w, &w->pio, 6, 1, 0x70, 0); /* of another thread */
+    put(w, &w->switches, 5, 5, 1, 9);
+    put(w, &w->waking, 9, 5, 0, 0);
+    put(w, &w->waking, 9, 5, 0, 0);
+    put(w, &w->switches, 9, 9, 0, 5);
+    put(w, &w->pio, 5, 1, 0x71, 0);
+    put(w, &w->pio, 5, 0, 0x72, 0); /* the first one counts */
+    put(w, &w->entry, 5, 0, 0, 0);
+    /* The switch that gives it the CPU again is missing. */
+    put(w, &w->svm, 5, 0x78, EXIT_ISA_SVM, 0);
+    put(w, &w->switches, 5, 5, 0, 9);
+    put(w, &w->entry, 5, 0, 0, 0);
+    finish(w);
+    assert_int_equal(w->result.n_rows, 2);
+    row = row_of(w, "npf", "port 0x71 write");
+    assert_int_equal(value_of(w, row, "run"), 60);
+    assert_int_equal(value_of(w, row, "sleep"), 10);
+    assert_int_equal(value_of(w, row, "wait"), 20);
+    assert_int_equal(value_of(w, row, "unknown"), 0);
+    assert_int_equal(value_of(w, row, "sum"), 90);
+    row = row_of(w, "hlt", "-");
+    assert_int_equal(value_of(w, row, "run"), 10);
+    assert_int_equal(value_of(w, row, "wait"), 0);
+    assert_int_equal(value_of(w, row, "unknown"), 10);
+    stop(w);
+}
+
+static void test_handled(void **state)
+{
+    struct world *w = *state;
+    const int32_t d2v1 = 2 << 16 | 1;
+    const struct result_row *row;
+
+    start(w, (struct exits_settings){.handled = true});
+    put(w, &w->vmexit, d2v1, 120, 0, 0);
+    put(w, &w->to_blocked, d2v1, 1, 2, 0);
+    put(w, &w->to_runnable, 7, 0, 2, 0); /* of another vCPU */
+    put(w, &w->to_runnable, 7, 1, 2, 0);
+    put(w, &w->to_running, d2v1, 1, 2, 0);
+    put(w, &w->vmentry, d2v1, 0, 0, 0);
+    finish(w);
+    row = row_of(w, "120", NULL);
+    assert_int_equal(value_of(w, row, "sum"), 30);
+    assert_int_equal(value_of(w, row, "run"), 10);
+    assert_int_equal(value_of(w, row, "sleep"), 20);
+    assert_int_equal(value_of(w, row, "wait"), 0);
+    stop(w);
+}
+
+static void test_nested(void **state)
+{
+    struct world *w = *state;
+
+    start(w, (struct exits_settings){0});
+    put(w, &w->nested_vmexit, 1 << 16, 123, 0, 0);
+    put(w, &w->vmentry, 1 << 16, 0, 0, 0);
+    put(w, &w->vmexit, 1 << 16, 123, 0, 0);
+    put(w, &w->nested_vmentry, 1 << 16, 0, 0, 0);
+    finish(w);
+    assert_int_equal(w->result.n_rows, 2);
+    assert_int_equal(value_of(w, row_of(w, "nested 123", NULL), "n"), 1);
+    assert_int_equal(value_of(w, row_of(w, "123", NULL), "n"), 1);
+    stop(w);
+}
+
+static void test_incomplete(void **state)
+{
+    struct world *w = *state;
+
+    start(w, (struct exits_settings){.no_idle = true});
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->svm, 5, 0x7b, EXIT_ISA_SVM, 0);
+    lose(w, w->xen); /* of another source */
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->svm, 5, 0x7b, EXIT_ISA_SVM, 0);
+    lose(w, w->host);
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->svm, 5, 0x78, EXIT_ISA_SVM, 0); /* idle */
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->svm, 5, 0x7b, EXIT_ISA_SVM, 0);
+    put(w, &w->svm, 5, 0x7b, EXIT_ISA_SVM, 0);
+    put(w, &w->vmexit, VCPU_UNKNOWN, 1, 0, 0);
+    finish(w);
+    assert_int_equal(w->result.n_rows, 1);
+    assert_int_equal(value_of(w, row_of(w, "io", NULL), "n"), 1);
+    /* The end of what was lost has no begin. */
+    assert_int_equal(w->result.unpaired[SPAN_NO_BEGIN], 2);
+    assert_int_equal(w->result.unpaired[SPAN_LOST], 1);
+    assert_int_equal(w->result.unpaired[SPAN_AGAIN], 1);
+    assert_int_equal(w->result.unpaired[SPAN_OPEN], 1);
+    assert_int_equal(w->result.unpaired[SPAN_UNKEYED], 1);
+    assert_int_equal(w->result.n_notes, 1);
+    stop(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_reasons, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_states_and_details, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_handled, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
