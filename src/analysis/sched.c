@@ -232,14 +232,14 @@ static int put_wait(struct sched *sched, struct sched_row *row,
         }
         r = histogram_add(row->wakes, (uint64_t)duration);
         row->wake_sum += duration;
-        if (r == 0 && sched->options.view == SCHED_WAKERS)
+        if (r == 0 && sched->options.view == SCHED_WAKERS && sched_row_is_shown(sched, row))
             r = add_waker(sched, row, interval);
     } else if (interval->state == STATE_PREEMPTED) {
         row->preempt_n++;
         row->preempt_sum += duration;
         row->preempt_max = MAX(row->preempt_max, duration);
     }
-    if (r == 0 && sched->options.view == SCHED_WHO)
+    if (r == 0 && sched->options.view == SCHED_WHO && sched_row_is_shown(sched, row))
         r = sched_who_waited(&sched->who, row, interval);
     if (r == 0 && (interval->state == STATE_WOKEN || sched->options.view != SCHED_WAKEUPS))
         r = keep_slow(sched, row, interval);

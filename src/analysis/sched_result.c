@@ -51,7 +51,8 @@ enum value {
     V_VMM,
     V_STOLEN,
     V_STOLEN_IDLE,
-    V_HALTED,
+    V_STOLEN_UNKNOWN_SHARE,
+    V_STOLEN_UNKNOWN,
     /* of wake-ups alone */
     V_N,
     V_SUM,
@@ -104,7 +105,8 @@ static const struct result_column columns[V_VALUES] = {
     [V_VMM] = {"vmm", NULL, RESULT_DURATION},
     [V_STOLEN] = {"stolen", NULL, RESULT_DURATION},
     [V_STOLEN_IDLE] = {"stolen_idle", NULL, RESULT_DURATION},
-    [V_HALTED] = {"halted", NULL, RESULT_DURATION},
+    [V_STOLEN_UNKNOWN_SHARE] = {"stolen_unknown_share", "STOLEN?%", RESULT_SHARE},
+    [V_STOLEN_UNKNOWN] = {"stolen_unknown", NULL, RESULT_DURATION},
     [V_N] = {"n", "N", RESULT_COUNT},
     [V_SUM] = {"sum", "SUM", RESULT_DURATION},
     [V_MEAN] = {"mean", "MEAN", RESULT_DURATION},
@@ -143,8 +145,8 @@ static const uint8_t vcpu_values[] = {
     V_RUN_SHARE, V_WAIT_SHARE, V_SLEEP_SHARE, V_UNKNOWN_SHARE, V_RUNS, V_WAKE_P50, V_WAKE_P99, V_WAKE_MAX,
     V_PREEMPT_N, V_PREEMPT_SUM, V_PREEMPT_MAX, V_MIGRATIONS, V_RUN, V_WAIT, V_SLEEP, V_RUN_N, V_RUN_SUM,
     V_WAKE_N, V_WAKE_SUM, V_SLEEP_N, V_SLEEP_SUM,
-    V_GUEST_SHARE, V_VMM_SHARE, V_STOLEN_SHARE, V_STOLEN_IDLE_SHARE, V_HALTED_SHARE,
-    V_GUEST, V_VMM, V_STOLEN, V_STOLEN_IDLE, V_HALTED, V_END};
+    V_GUEST_SHARE, V_VMM_SHARE, V_STOLEN_SHARE, V_STOLEN_IDLE_SHARE, V_STOLEN_UNKNOWN_SHARE, V_HALTED_SHARE,
+    V_GUEST, V_VMM, V_STOLEN, V_STOLEN_IDLE, V_STOLEN_UNKNOWN, V_END};
 static const uint8_t cpu_values[] = {
     V_BUSY_SHARE, V_INTERRUPT_SHARE, V_IDLE_SHARE, V_UNKNOWN_SHARE, V_RUNS, V_RUN, V_INTERRUPT, V_IDLE,
     V_END};
@@ -240,6 +242,12 @@ struct measured {
     bool has_all_parts;
 };
 
+/* It could have run, and what its guest's CPU did is not known. */
+static int64_t stolen_unknown(const struct measured *m)
+{
+    return wait_time(m->row) - m->parts[STEAL_STOLEN] - m->parts[STEAL_STOLEN_IDLE];
+}
+
 static double share_of(const struct measured *m, enum value value)
 {
     const struct sched_row *row = m->row;
@@ -264,6 +272,7 @@ static double share_of(const struct measured *m, enum value value)
     case V_STOLEN_IDLE_SHARE:
     case V_HALTED_SHARE:
         return (double)m->parts[STEAL_GUEST + (value - V_GUEST_SHARE)] / m->duration;
+    case V_STOLEN_UNKNOWN_SHARE: return (double)stolen_unknown(m) / m->duration;
     default: return (double)row->in[value - V_STATE_SHARE].time / m->duration;
     }
 }
@@ -303,8 +312,8 @@ static bool duration_of(const struct measured *m, enum value value, int64_t *ret
     case V_GUEST:
     case V_VMM:
     case V_STOLEN:
-    case V_STOLEN_IDLE:
-    case V_HALTED: *ret = m->parts[STEAL_GUEST + (value - V_GUEST)]; return true;
+    case V_STOLEN_IDLE: *ret = m->parts[STEAL_GUEST + (value - V_GUEST)]; return true;
+    case V_STOLEN_UNKNOWN: *ret = stolen_unknown(m); return true;
     case V_WAKE_P50:
     case V_P50: *ret = wakes ? (int64_t)histogram_quantile(wakes, 500) : 0; return wakes;
     case V_P90: *ret = wakes ? (int64_t)histogram_quantile(wakes, 900) : 0; return wakes;
@@ -331,7 +340,8 @@ static bool has_value(const struct measured *m, enum value value)
     case V_HALTED_SHARE:
     case V_STOLEN:
     case V_STOLEN_IDLE:
-    case V_HALTED: return m->has_all_parts;
+    case V_STOLEN_UNKNOWN_SHARE:
+    case V_STOLEN_UNKNOWN: return m->has_all_parts;
     default: return true;
     }
 }
@@ -711,6 +721,11 @@ static int add_notes(const struct sched *sched, struct result *result)
         !(has_guest && has_host) &&
         result_add_note(result, "stolen time needs sched_switch of the host and of the guest; "
                                 "record both: strata record --guest --host -- qemu-system-…") < 0)
+        return -ENOMEM;
+    if (sched->options.by == SCHED_BY_VCPU && result->n_rows == 0 && has_host &&
+        result_add_note(result, "no thread of the host is known to run one vCPU and no other; QEMU "
+                                "has one thread for each with KVM, and with -accel "
+                                "tcg,thread=multi") < 0)
         return -ENOMEM;
     if (sched->options.by == SCHED_BY_DOMAIN && !has_xen &&
         result_add_note(result, "domains are Xen's; record them: strata record --xen -e sched") < 0)

@@ -48,6 +48,10 @@ def make_inputs(data, strata):
         kernel_capture local guest
         kernel_capture tsc tsc
         # A few events of each CPU, and of the formats those that they have.
+        cp -r guest sched
+        for cpu in 0 1; do
+            tail -c 204800 guest/cpu$cpu.raw >sched/cpu$cpu.raw
+        done
         for directory in guest tsc trace/guest-guest trace/host; do
             truncate -s 12288 $directory/cpu?.raw
             find $directory/*/events -mindepth 1 -maxdepth 1 -type d ! -name sched ! -name irq ! -name syscalls -exec rm -r {} +
@@ -114,6 +118,12 @@ def cases(strata, read_all):
     yield case("info-json", "info", "-fjson", "v7.dat", env=declared)
     yield case("stat-directory", "stat", "trace", env=declared)
     yield case("stat-task", "stat", "--by=task", "-fjson", "v7.dat", env=declared)
+    yield case("sched-pages", "sched", "--slowest=3", "sched", env=declared)
+    yield case("sched-who", "sched", "--who", "-fjson", "sched", env=declared)
+    yield case("sched-wakers", "sched", "--wakers", "-fcsv", "sched", env=declared)
+    yield case("sched-cpus", "sched", "--by=cpu", "sched", env=declared)
+    yield case("sched-vcpus", "sched", "--by=vcpu", "xen.raw", env=declared)
+    yield case("sched-domains", "sched", "--by=domain", "xen.raw", env=declared)
     for to, path, given in [
         ("chrome", "a.json", "trace"), ("csv", "a.csv", "v3.simpletrace"), ("ctf", "a.ctf", "trace"),
         ("perfetto", "a.pftrace", "trace"), ("simpletrace", "a.st", "v4.simpletrace"), ("sqlite", "a.db", "v7.dat"),
