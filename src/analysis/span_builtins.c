@@ -19,7 +19,9 @@ const struct span_builtin span_builtins[] = {
      "system calls, each kind by itself"},
     {"workqueue: workqueue:workqueue_execute_start(work) -> workqueue:workqueue_execute_end(work) by thread",
      "work items"},
-    {"block: block:block_rq_issue(dev,sector) -> block:block_rq_complete(dev,sector)", "requests at block devices"},
+    /* A flush completes once more, at no sector. */
+    {"block: block:block_rq_issue(dev,sector) -> block:block_rq_complete(dev,sector){sector != 0xffffffffffffffff}",
+     "requests at block devices"},
     {"block-queue: block:block_bio_queue(dev,sector) -> block:block_rq_issue(dev,sector)",
      "from the queueing of a request to its issue"},
     {"exit: kvm:kvm_exit -> kvm:kvm_entry by thread", "exits of KVM's vCPUs: strata exits says more"},

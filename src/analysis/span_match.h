@@ -15,7 +15,7 @@ bool span_step_matches(const struct span_step *step, const struct event_class *c
 bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *catalogue);
 
 /* Whether RULE can have spans in a trace of these classes. -ENOENT with ERROR: it has no events of a step; ERROR names
- * it, and one that it was taken for, maybe. -EINVAL with ERROR: events of a step have no such field; ERROR names those
+ * it, and a similar one. -EINVAL with ERROR: events of a step have no such field; ERROR names those
  * that they have. */
 int span_rule_check(const struct span_rule *rule, const struct catalogue *catalogue,
                     struct error *error);

@@ -29,7 +29,7 @@ static void skip_blanks(struct parser *parser)
     parser->p += strspn(parser->p, " \t");
 }
 
-/* Takes WORD where it stands. */
+/* Skips WORD if it is next. */
 static bool take(struct parser *parser, const char *word)
 {
     size_t len = strlen(word);
@@ -248,10 +248,10 @@ static int parse_options(struct parser *parser, struct span_rule *rule)
         if (*parser->p == '\0')
             return 0;
         if (take(parser, "by ")) {
-            r = parse_choice(parser, places, "'by' takes cpu, thread or vcpu", &choice);
+            r = parse_choice(parser, places, "'by' requires cpu, thread or vcpu", &choice);
             rule->place = r < 0 ? 0 : choice;
         } else if (take(parser, "again=")) {
-            r = parse_choice(parser, agains, "'again' takes cut, first, nest or queue", &choice);
+            r = parse_choice(parser, agains, "'again' requires cut, first, nest or queue", &choice);
             rule->again = r < 0 ? 0 : choice;
         } else if (take(parser, "unique")) {
             rule->unique = true;
@@ -263,7 +263,7 @@ static int parse_options(struct parser *parser, struct span_rule *rule)
     }
 }
 
-/* "NAME: " in front: a colon with a blank behind it. */
+/* "NAME: " at the start: a colon and a blank follow the name. */
 static int parse_name(struct parser *parser, struct span_rule *rule)
 {
     size_t len;
@@ -278,7 +278,7 @@ static int parse_name(struct parser *parser, struct span_rule *rule)
     return rule->name ? 0 : -ENOMEM;
 }
 
-/* What a rule without a name is called. */
+/* The name of a rule without one: "BEGIN -> END". */
 static int make_name(struct arena *arena, struct span_rule *rule)
 {
     const char *begin = rule->steps[0].event;

@@ -8,8 +8,8 @@
  *     STEP  = [LAYER:][GROUP:]EVENT[(KEY,…)][{CONDITION}][?]
  *     KEY   = FIELD | FIELD&MASK | FIELD>>BITS | task | cpu | vcpu | field:FIELD
  *
- * EVENT may have one `*`, which stands for the same letters in all steps that have one. Keys are compared place by
- * place; their fields may have other names in each step. "field:" is in front of a field that is called task, cpu or vcpu. A step
+ * EVENT may have one `*`, which stands for the same letters in all steps that have one. The keys of a step are compared
+ * in their order; their fields may have other names in each step. "field:" is in front of a field that is called task, cpu or vcpu. A step
  * with `?` may be missing. */
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 #define SPAN_KEYS 4
 #define SPAN_STEPS 8
 
-/* What a key is taken from. */
+/* Where the value of a key comes from. */
 enum span_key_kind {
     SPAN_KEY_FIELD,
     SPAN_KEY_TASK, /* the thread */
@@ -71,13 +71,13 @@ struct span_rule {
     bool unique; /* a key is used once: a loss elsewhere leaves its span whole */
 };
 
-/* Reads TEXT, a rule as users write it. Strings are in ARENA. A rule without a name is called as its steps are,
- * "BEGIN -> END". WHERE is what errors call the text. -EINVAL with ERROR, which names the column; -ENOMEM. */
+/* Reads TEXT, a rule as users write it. Strings are in ARENA. A rule without a name gets the name "BEGIN -> END". WHERE
+ * names the text in errors. -EINVAL with ERROR, which names the column; -ENOMEM. */
 int span_rule_parse(const char *text, const char *where, struct arena *arena,
                     struct span_rule *ret_rule, struct error *error);
 
-/* A file of rules: one a line, `#` begins a comment, empty lines count for nothing. Adds to the *RET_N at *RET_RULES,
- * which is in ARENA. -EINVAL with ERROR, an errno from reading, -ENOMEM. */
+/* Adds the rules of a file to LIST: one per line; `#` begins a comment. Strings are in ARENA. -EINVAL with ERROR;
+ * -ENOMEM. */
 struct span_rule_list {
     struct span_rule *rules; /* malloc()ed */
     unsigned n;
@@ -88,11 +88,11 @@ int span_rules_read(const char *text, size_t len, const char *path, struct arena
 int span_rule_list_add(struct span_rule_list *list, const struct span_rule *rule);
 void span_rule_list_done(struct span_rule_list *list);
 
-/* A rule that is built in: NAME of it is what users call it. */
+/* A built-in rule. Users give its name. */
 struct span_builtin {
     const char *rule;  /* as users write it */
     const char *about; /* a line for `strata latency --list` */
 };
 
-/* Ended by one without a rule. */
+/* The last one has no rule. */
 extern const struct span_builtin span_builtins[];

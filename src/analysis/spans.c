@@ -450,7 +450,7 @@ static void take_out(struct spans *spans, uint32_t *place, uint32_t n)
     spans->n_open--;
 }
 
-/* Takes it out, wherever it is. */
+/* Removes span N, which ended by FATE. */
 static void give_up(struct spans *spans, uint32_t n, enum span_fate fate);
 
 static _cold_ int grow(struct spans *spans)
@@ -490,7 +490,7 @@ static _cold_ int grow(struct spans *spans)
     return 0;
 }
 
-/* A span for KEY, in front of those of the same key or behind them. 0: memory is out. */
+/* Adds a span for KEY, before or after those of the same key. 0: memory is out. */
 static uint32_t put_in(struct spans *spans, const struct key *key, const struct step_use *use,
                        const struct item *item, bool early, bool in_front)
 {
@@ -685,7 +685,7 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
     return 0;
 }
 
-/* Whether STEP of RULE may come behind step SEEN. */
+/* True if STEP of RULE may follow step SEEN. */
 static inline bool may_follow(const struct span_rule *rule, unsigned seen, unsigned step)
 {
     if (seen >= step)

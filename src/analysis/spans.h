@@ -5,9 +5,9 @@
  *
  * Invariants:
  *  P1  Each event that begins a span by a rule is in one span: complete, or not and counted by why (enum span_fate).
- *  P2  A span is complete only where nothing was lost that could have been its end: no loss of the source of its end,
+ *  P2  A span is complete only if nothing was lost that could have been its end: no loss of the source of its end,
  *      on the place of the span (its CPU; any CPU where it has none), came between begin and end. Rules with `unique`
- *      keys need no such thing.
+ *      keys are exempt.
  *  P3  Two keys are the same where all their numbers are equal, whatever their widths, or all their strings. An event
  *      without one of them, or without its place, is in no span and is counted (SPAN_UNKEYED).
  *  P4  Between sources whose clocks are related, an end may come before its begin, by the errors of both at most. Such
@@ -28,7 +28,7 @@
 /* What became of a span, or of an end without one. */
 enum span_fate {
     SPAN_COMPLETE,
-    SPAN_NO_BEGIN,     /* the trace starts inside, or nothing tells why */
+    SPAN_NO_BEGIN,     /* an end whose begin is not in the trace */
     SPAN_OPEN,         /* at the end of the trace */
     SPAN_LOST,         /* events were lost since it began */
     SPAN_AGAIN,        /* the same began again */
@@ -57,7 +57,7 @@ struct span {
     const struct origin *origin; /* of its begin */
     int64_t at[SPAN_STEPS];      /* of each step; TIME_UNKNOWN: it did not come */
     int32_t cpu, pid, vcpu;      /* of its begin */
-    uint32_t error_ns; /* its duration may be wrong by so much, where two clocks made it */
+    uint32_t error_ns; /* the largest error of its duration, if two clocks stamped its ends */
     uint64_t tag;      /* what begin() returned */
 };
 

@@ -57,30 +57,29 @@ const struct command latency_command = {
                 "  strata latency --pair 'kvm_exit -> kvm_entry by thread' trace",
 };
 
-static int measure(const struct latency_options *options, struct trace *trace, char *const *names,
-                   int n)
+static int measure(const struct latency_options *options, struct trace *trace, struct pairs *pairs,
+                   char *const *names, int n)
 {
-    struct pairs pairs = {0};
     struct latency latency;
     struct analysis_settings settings;
     struct error error = {0};
     int status = EXIT_FAILURE;
-    int r = pairs_read(&pairs, names, n, &options->pairs, &options->files, &error);
+    int r = pairs_read(pairs, names, n, &options->pairs, &options->files, &error);
 
     if (r < 0) {
         error_set(&error, r, NULL, "%s", error_text(r));
         cli_print_error(&error);
-    } else if (analysis_settings_init(&options->common, trace, &pairs.arena, &settings) ==
+    } else if (analysis_settings_init(&options->common, trace, &pairs->arena, &settings) ==
                EXIT_SUCCESS) {
-        if (latency_init(&latency, &settings, pairs.rules.rules, pairs.rules.n, &trace->catalogue) <
-            0) {
+        if (latency_init(&latency, &settings, pairs->rules.rules, pairs->rules.n,
+                         &trace->catalogue) < 0) {
             cli_no_memory();
         } else {
-            latency.keeps_empty = !pairs.uses_all;
+            latency.keeps_empty = !pairs->uses_all;
             status = analysis_run(&options->common, trace, &latency.analysis);
         }
         if (status != EXIT_FAILURE) {
-            r = pairs_check(&pairs, &trace->catalogue, latency.spans.n_kinds > 0);
+            r = pairs_check(pairs, &trace->catalogue, latency.spans.n_kinds > 0);
             if (r == EXIT_SUCCESS &&
                 grouping_check(&settings.grouping, &trace->catalogue, &error) < 0) {
                 cli_print_error(&error);
@@ -90,7 +89,6 @@ static int measure(const struct latency_options *options, struct trace *trace, c
         }
         latency_done(&latency);
     }
-    pairs_done(&pairs);
     return status;
 }
 
@@ -109,7 +107,8 @@ static int read_through(struct trace *trace)
 }
 
 /* The built-in rules; of a trace, those that have their events in it. */
-static int list(const struct latency_options *options, struct trace *trace)
+static int list(const struct latency_options *options, const struct pairs *pairs,
+                struct trace *trace)
 {
     static const struct table_column columns[] = {
         {.title = "NAME", .width = -15, .name = "name"},
@@ -130,6 +129,15 @@ static int list(const struct latency_options *options, struct trace *trace)
     table_begin(&table, &out, (enum table_format)options->common.format, &form);
     if (table.format == TABLE_JSON)
         json_write_lines(&table.json);
+    for (unsigned i = 0; i < pairs->own.n; i++) {
+        const struct span_rule *rule = &pairs->own.rules[i];
+
+        if (trace && span_rule_check(rule, &trace->catalogue, NULL) < 0)
+            continue;
+        table_str(&table, 0, rule->name);
+        table_str(&table, 1, "of your file strata/pairs");
+        table_end_row(&table);
+    }
     for (const struct span_builtin *builtin = span_builtins; r >= 0 && builtin->rule; builtin++) {
         struct span_rule rule;
 
@@ -160,26 +168,36 @@ int cmd_latency(int argc, char **argv)
 {
     struct latency_options options = {0};
     struct trace *trace = NULL;
+    struct pairs pairs = {0};
+    struct error error = {0};
     int status = EXIT_FAILURE;
     int n, n_names = 0;
+    int r;
 
     if (options_parse(&latency_command, argc, argv, &options, &n, &status)) {
         char **operands = argv + 1;
 
-        while (n_names < n && pairs_is_builtin(operands[n_names]))
+        r = pairs_init(&pairs, &error);
+        if (r < 0) {
+            error_set(&error, r, NULL, "%s", error_text(r));
+            cli_print_error(&error);
+            n = 0;
+        }
+        while (n_names < n && pairs_has_name(&pairs, operands[n_names]))
             n_names++;
         if (n > n_names)
             trace = walk_open(&options.common.open, operands + n_names, n - n_names);
-        if (options.list && n == n_names)
-            status = list(&options, NULL);
-        else if (n == n_names)
+        if (options.list && n == n_names && r == 0)
+            status = list(&options, &pairs, NULL);
+        else if (n == n_names && r == 0)
             status = cli_usage_error("latency", "no trace file given");
         else if (trace && !options.list)
-            status = measure(&options, trace, operands, n_names);
+            status = measure(&options, trace, &pairs, operands, n_names);
         else if (trace && read_through(trace) == EXIT_SUCCESS)
-            status = list(&options, trace);
+            status = list(&options, &pairs, trace);
         trace_free(trace);
     }
+    pairs_done(&pairs);
     strings_done(&options.pairs);
     strings_done(&options.files);
     analysis_options_done(&options.common);

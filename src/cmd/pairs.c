@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/pairs.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/span_match.h"
 #include "base/input.h"
@@ -13,12 +16,17 @@
 void pairs_done(struct pairs *pairs)
 {
     span_rule_list_done(&pairs->rules);
+    span_rule_list_done(&pairs->own);
     arena_done(&pairs->arena);
 }
 
-bool pairs_is_builtin(const char *name)
+bool pairs_has_name(const struct pairs *pairs, const char *name)
 {
     size_t len = strlen(name);
+
+    for (unsigned i = 0; i < pairs->own.n; i++)
+        if (strcmp(pairs->own.rules[i].name, name) == 0)
+            return true;
 
     for (const struct span_builtin *builtin = span_builtins; builtin->rule; builtin++)
         if (strncmp(builtin->rule, name, len) == 0 && builtin->rule[len] == ':')
@@ -26,9 +34,13 @@ bool pairs_is_builtin(const char *name)
     return false;
 }
 
-/* Adds the built-in rules called NAME; NULL: all. */
-static int add_builtins(struct pairs *pairs, const char *name, struct error *error)
+/* Adds the rules called NAME; NULL: all. */
+static int add_named(struct pairs *pairs, const char *name, struct error *error)
 {
+    for (unsigned i = 0; i < pairs->own.n; i++)
+        if ((!name || strcmp(pairs->own.rules[i].name, name) == 0) &&
+            span_rule_list_add(&pairs->rules, &pairs->own.rules[i]) < 0)
+            return -ENOMEM;
     for (const struct span_builtin *builtin = span_builtins; builtin->rule; builtin++) {
         struct span_rule rule;
         int r = span_rule_parse(builtin->rule, NULL, &pairs->arena, &rule, error);
@@ -41,7 +53,8 @@ static int add_builtins(struct pairs *pairs, const char *name, struct error *err
     return 0;
 }
 
-static int read_file(struct pairs *pairs, const char *path, struct error *error)
+static int read_file(struct pairs *pairs, const char *path, struct span_rule_list *rules,
+                     struct error *error)
 {
     struct input in;
     int r = input_open_whole(&in, path, PAIRS_FILE_MAX, "a file of rules", error);
@@ -49,9 +62,38 @@ static int read_file(struct pairs *pairs, const char *path, struct error *error)
     if (r < 0)
         return r;
     r = span_rules_read((const char *)input_at(&in), input_buffered(&in), path, &pairs->arena,
-                        &pairs->rules, error);
+                        rules, error);
     input_done(&in);
     return r;
+}
+
+/* $XDG_CONFIG_HOME/strata/pairs, or ~/.config/strata/pairs; NULL: neither variable is set. */
+static char *make_own_path(struct arena *arena)
+{
+    const char *config = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    const char *in_home = "";
+    char path[4096];
+
+    if (!config || !*config) {
+        config = home;
+        in_home = "/.config";
+    }
+    if (!config || !*config ||
+        (size_t)snprintf(path, sizeof path, "%s%s/strata/pairs", config, in_home) >= sizeof path)
+        return NULL;
+    return arena_strdup(arena, path);
+}
+
+int pairs_init(struct pairs *pairs, struct error *error)
+{
+    const char *path;
+
+    *pairs = (struct pairs){0};
+    path = make_own_path(&pairs->arena);
+    if (!path || (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR)))
+        return 0;
+    return read_file(pairs, path, &pairs->own, error);
 }
 
 int pairs_read(struct pairs *pairs, char *const *names, int n, const struct strings *rules,
@@ -60,7 +102,7 @@ int pairs_read(struct pairs *pairs, char *const *names, int n, const struct stri
     int r = 0;
 
     for (int i = 0; r >= 0 && i < n; i++)
-        r = add_builtins(pairs, names[i], error);
+        r = add_named(pairs, names[i], error);
     pairs->n_builtin = pairs->rules.n;
     for (unsigned i = 0; r >= 0 && i < rules->n; i++) {
         struct span_rule rule;
@@ -70,11 +112,11 @@ int pairs_read(struct pairs *pairs, char *const *names, int n, const struct stri
             r = span_rule_list_add(&pairs->rules, &rule);
     }
     for (unsigned i = 0; r >= 0 && i < files->n; i++)
-        r = read_file(pairs, files->items[i], error);
+        r = read_file(pairs, files->items[i], &pairs->rules, error);
     if (r < 0 || pairs->rules.n > 0)
         return r;
     pairs->uses_all = true;
-    return add_builtins(pairs, NULL, error);
+    return add_named(pairs, NULL, error);
 }
 
 /* Whether RULE, or a built-in one of the same name, has its events; else ERROR says which event is missing. */

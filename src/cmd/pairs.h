@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The rules of spans that a verb works with: built-in ones by name, those of --pair and of --pairs. */
+/* The rules of spans that a verb works with: built-in ones and those of $XDG_CONFIG_HOME/strata/pairs by name, those of
+ * --pair and of --pairs. */
 
 #include "analysis/span_rule.h"
 #include "base/strings.h"
@@ -10,16 +11,20 @@
 struct pairs {
     struct arena arena;
     struct span_rule_list rules;
-    unsigned n_builtin; /* of the rules, the first ones, which were named */
-    bool uses_all;      /* nothing was named: all built-in ones */
+    struct span_rule_list own; /* of the user's file */
+    unsigned n_builtin;        /* of the rules, the first ones, which were named */
+    bool uses_all;             /* nothing was named: all built-in ones, and the user's */
 };
 
 void pairs_done(struct pairs *pairs);
 
-/* True if a built-in rule has this name. */
-bool pairs_is_builtin(const char *name);
+/* Reads the user's file, if there is one. A negative errno with ERROR. */
+int pairs_init(struct pairs *pairs, struct error *error);
 
-/* Reads the N built-in rules called NAMES, then the texts of RULES, then FILES; without any of these, all built-in
+/* True if a built-in rule, or one of the user's file, has this name. */
+bool pairs_has_name(const struct pairs *pairs, const char *name);
+
+/* Reads the N rules called NAMES, then the texts of RULES, then FILES; without any of these, all built-in
  * rules. A negative errno with ERROR. */
 int pairs_read(struct pairs *pairs, char *const *names, int n, const struct strings *rules,
                const struct strings *files, struct error *error);

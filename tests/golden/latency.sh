@@ -3,6 +3,8 @@
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
+XDG_CONFIG_HOME=$PWD/config
+export XDG_CONFIG_HOME
 STRATA_EVENTS=$DATA/qemu/made/trace-events
 export STRATA_EVENTS
 . "$here/../lib/kernel_capture.sh"
@@ -97,6 +99,19 @@ printf '# mine\none: sched_waking(pid) -> sched_switch(next_pid)\n' >pairs
 head -n 1 rows | grep -q 'sum_ticks' || fail "$(head -n 1 rows)"
 "$strata" latency exit xen.raw >rows 2>err || fail "$(cat err)"
 grep -q ' exit$' rows || fail "$(cat rows)"
+
+case="rules of the user's file"
+mkdir -p config/strata
+echo 'mine: softirq_entry(vec) -> softirq_exit(vec) by cpu' >config/strata/pairs
+"$strata" latency mine softirq -f csv guest 2>err | awk -F, 'NR > 1 { print $1, $3 }' | uniq | wc -l >rows
+[ "$(cat rows)" -eq 1 ] || fail "$(cat rows)"
+"$strata" latency guest >rows
+grep -q ' mine$' rows || fail "$(cat rows)"
+"$strata" latency --list guest | grep -q '^mine ' || fail "not listed"
+echo 'mine: softirq_entry(vec) ->' >config/strata/pairs
+if "$strata" latency softirq guest >rows 2>err; then fail "wrong rules are read"; fi
+grep -q 'config/strata/pairs:1: column 28: an event should stand here' err || fail "$(cat err)"
+rm config/strata/pairs
 
 case="longer spans, and how they are spread"
 "$strata" latency syscall --longer 0.001 --hist guest >rows

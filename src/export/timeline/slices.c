@@ -290,10 +290,17 @@ static uint64_t number_of(const struct item *item, int field)
     return value.present && item->class->fields[field].storage == STORE_SCALAR ? value.u : 0;
 }
 
-static void read_ids(const struct plan *plan, const struct item *item, uint64_t *ids)
+/* False: ITEM lacks a field that begin and end have in common, so that nothing tells which of them belong together. */
+static bool read_ids(const struct plan *plan, const struct item *item, uint64_t *ids)
 {
-    for (unsigned i = 0; i < PAIR_IDS; i++)
-        ids[i] = number_of(item, plan->match.id[i]);
+    for (unsigned i = 0; i < PAIR_IDS; i++) {
+        int field = plan->match.id[i];
+
+        ids[i] = number_of(item, field);
+        if (field >= 0 && !item_value(item, (unsigned)field).present)
+            return false;
+    }
+    return true;
 }
 
 /* Whether a request writes ('W'), reads ('R') or does neither (0). */
@@ -400,7 +407,8 @@ static int begin_slice(struct slices *slices, struct group *group, const struct 
     int was;
     int r;
 
-    read_ids(plan, item, ids);
+    if (!read_ids(plan, item, ids))
+        return 0;
     track = place_of(slices, group, plan, item, ids, &r);
     if (r < 0)
         return r;
@@ -435,7 +443,8 @@ static int end_slice(struct slices *slices, struct group *group, const struct pl
 
     plan->pair->end_seen = true;
     plan->pair->off = false;
-    read_ids(plan, item, ids);
+    if (!read_ids(plan, item, ids))
+        return 0;
     track = place_of(slices, group, plan, item, ids, &r);
     if (!track)
         return r;
