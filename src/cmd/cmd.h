@@ -19,13 +19,14 @@ void cmd_print_report(void *userdata, const char *text);
 
 /* The verbs. */
 struct command;
-extern const struct command agent_command, collect_command, ctl_command, exits_command,
-    export_command, gen_command, info_command, io_command, irq_command, latency_command,
-    list_command, merge_command, record_command, recover_command, report_command, sched_command,
-    stat_command;
+extern const struct command agent_command, collect_command, ctl_command, diff_command,
+    exits_command, export_command, gen_command, info_command, io_command, irq_command,
+    latency_command, list_command, merge_command, record_command, recover_command, report_command,
+    sched_command, stat_command;
 int cmd_agent(int argc, char **argv);
 int cmd_collect(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_exits(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_gen(int argc, char **argv);

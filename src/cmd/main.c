@@ -25,6 +25,7 @@ static const struct verb verbs[] = {
     {"agent", cmd_agent, &agent_command},
     {"collect", cmd_collect, &collect_command},
     {"ctl", cmd_ctl, &ctl_command},
+    {"diff", cmd_diff, &diff_command},
     {"exits", cmd_exits, &exits_command},
     {"export", cmd_export, &export_command},
 #endif

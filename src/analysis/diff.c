@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/map.h"
+#include "base/text.h"
+
+static const char *const names[DIFF_METRICS] = {"rate", "sum", "mean", "p50", "p99", "max"};
+
+const char *diff_metric_name(enum diff_metric metric)
+{
+    return names[metric];
+}
+
+int diff_metric_find(const char *name)
+{
+    for (unsigned i = 0; i < DIFF_METRICS; i++)
+        if (strcmp(names[i], name) == 0)
+            return (int)i;
+    return -1;
+}
+
+double diff_change(const struct diff_row *row, enum diff_metric metric)
+{
+    double a = row->values[0][metric], b = row->values[1][metric];
+
+    if (a == b)
+        return 0;
+    return isnan(a) || isnan(b) || a == 0 ? NAN : (b - a) / fabs(a);
+}
+
+static void set_values(struct diff_row *to, unsigned side, const struct result *result,
+                       const struct result_row *from)
+{
+    double seconds = result_covered_seconds(result, NULL);
+
+    to->is_there[side] = true;
+    for (unsigned i = 0; i < DIFF_METRICS; i++) {
+        int column = result_find_column(result, names[i]);
+
+        if (column >= 0)
+            to->values[side][i] = result_number(result, from, (unsigned)column);
+        if (i == DIFF_SUM)
+            to->values[side][i] = seconds > 0 ? to->values[side][i] / 1e9 / seconds : NAN;
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* The range of what ROW had in the pieces of its trace, without the lowest and the highest. False: too few. */
+static bool get_range(const struct result *result, const struct result_row *row, double *ret_low,
+                      double *ret_high)
+{
+    double values[DIFF_PIECES];
+    bool has_sum = result_find_column(result, "sum") >= 0;
+
+    if (!row->periods || result->n_periods < DIFF_PIECES)
+        return false;
+    for (unsigned i = 0; i < DIFF_PIECES; i++) {
+        const struct result_period *period = &row->periods[i];
+
+        if (period->n < DIFF_PIECE_MIN)
+            return false;
+        values[i] = (double)(has_sum ? period->sum : (int64_t)period->n) / (double)result->every;
+        if (!has_sum && result->clock.hz > 0)
+            values[i] *= (double)result->clock.hz;
+    }
+    qsort(values, DIFF_PIECES, sizeof *values, compare_doubles);
+    *ret_low = values[1];
+    *ret_high = values[DIFF_PIECES - 2];
+    return true;
+}
+
+static enum diff_sure get_sure(const struct diff *diff, const struct result_row *a,
+                               const struct result_row *b)
+{
+    double low[2], high[2];
+
+    if (!get_range(diff->results[0], a, &low[0], &high[0]) ||
+        !get_range(diff->results[1], b, &low[1], &high[1]))
+        return DIFF_TOO_FEW;
+    return high[0] < low[1] || high[1] < low[0] ? DIFF_SURE : DIFF_UNSURE;
+}
+
+/* Of the time that a row takes; of how often it occurs, where it takes none. */
+static double get_weight(const struct diff_row *row)
+{
+    double weights[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        double v = row->values[i][DIFF_SUM];
+
+        weights[i] = !row->is_there[i] ? 0 : isnan(v) ? row->values[i][DIFF_RATE] : v;
+    }
+    return isnan(weights[0] - weights[1]) ? 0 : fabs(weights[0] - weights[1]);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct diff_row *x = a, *y = b;
+    double v = get_weight(x), w = get_weight(y);
+
+    if (v != w)
+        return v < w ? 1 : -1;
+    for (unsigned i = 0; i < RESULT_KEYS && x->keys[i] && y->keys[i]; i++) {
+        int order = strcmp(x->keys[i], y->keys[i]);
+
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+static struct diff_row *add_row(struct diff *diff, const struct result *result,
+                                const struct result_row *from)
+{
+    struct diff_row *row = &diff->rows[diff->n++];
+
+    *row = (struct diff_row){.sure = DIFF_TOO_FEW};
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned j = 0; j < DIFF_METRICS; j++)
+            row->values[i][j] = NAN;
+    memcpy(row->keys, from->keys, result->n_keys * sizeof row->keys[0]);
+    return row;
+}
+
+/* Adds ROW by all its keys, and its number among the rows that have the same ones. *RET_KEYS is what it is found by. */
+static int map_row(struct map *map, struct arena *arena, const struct result *result,
+                   struct result_row *row, const char **ret_keys)
+{
+    struct text text = TEXT_IN_MEMORY;
+    int r = -ENOMEM;
+
+    for (unsigned i = 0; i < result->n_keys; i++)
+        text_printf(&text, "%s\n", row->keys[i]);
+    for (unsigned i = 0; !text.error; i++) {
+        const char *keys;
+        size_t len = text_len(&text);
+
+        text_printf(&text, "%u", i);
+        keys = text.error ? NULL : arena_strndup(arena, text.start, text_len(&text));
+        text.next = text.start + len;
+        if (!keys)
+            break;
+        if (map_get_str(map, keys, strlen(keys)))
+            continue;
+        *ret_keys = keys;
+        r = map_put_str(map, keys, strlen(keys), row);
+        break;
+    }
+    text_done(&text);
+    return r;
+}
+
+static int join_rows(struct diff *diff, struct arena *arena, struct map maps[2])
+{
+    const struct result *a = diff->results[0], *b = diff->results[1];
+    const char **a_keys = arena_alloc(arena, (a->n_rows + 1) * sizeof *a_keys);
+    int r = a_keys ? 0 : -ENOMEM;
+
+    for (unsigned i = 0; r >= 0 && i < a->n_rows; i++)
+        r = map_row(&maps[0], arena, a, a->rows[i], &a_keys[i]);
+    for (unsigned i = 0; r >= 0 && i < b->n_rows; i++) {
+        const struct result_row *other;
+        struct diff_row *row;
+        const char *keys;
+
+        r = map_row(&maps[1], arena, b, b->rows[i], &keys);
+        if (r < 0)
+            break;
+        row = add_row(diff, b, b->rows[i]);
+        set_values(row, 1, b, b->rows[i]);
+        other = map_get_str(&maps[0], keys, strlen(keys));
+        if (other) {
+            set_values(row, 0, a, other);
+            row->sure = get_sure(diff, other, b->rows[i]);
+        }
+    }
+    for (unsigned i = 0; r >= 0 && i < a->n_rows; i++)
+        if (!map_get_str(&maps[1], a_keys[i], strlen(a_keys[i])))
+            set_values(add_row(diff, a, a->rows[i]), 0, a, a->rows[i]);
+    return r;
+}
+
+int diff_init(struct diff *diff, const struct result *a, const struct result *b)
+{
+    struct arena arena = {0};
+    struct map maps[2] = {0};
+    int r;
+
+    *diff = (struct diff){.results = {a, b},
+                          .lost = a->coverage->losses.n > 0 || b->coverage->losses.n > 0};
+    diff->rows = calloc((size_t)a->n_rows + b->n_rows + 1, sizeof *diff->rows);
+    r = diff->rows ? join_rows(diff, &arena, maps) : -ENOMEM;
+    map_done(&maps[0]);
+    map_done(&maps[1]);
+    arena_done(&arena);
+    if (r >= 0 && diff->n > 0)
+        qsort(diff->rows, diff->n, sizeof *diff->rows, compare_rows);
+    return r;
+}
+
+void diff_done(struct diff *diff)
+{
+    free(diff->rows);
+    *diff = (struct diff){0};
+}

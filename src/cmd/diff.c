@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+/* strata diff: what changed from one trace to another. */
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/diff.h"
+#include "analysis/exits.h"
+#include "analysis/io.h"
+#include "analysis/irq.h"
+#include "analysis/latency.h"
+#include "analysis/tally_result.h"
+#include "base/glob.h"
+#include "cli/output.h"
+#include "cmd/cmd.h"
+#include "cmd/pairs.h"
+#include "cmd/print_result.h"
+#include "cmd/walk.h"
+#include "print/table.h"
+
+#define OUT_SIZE ((size_t)64 * 1024)
+#define EXIT_CHANGED 4 /* --fail */
+
+struct diff_options {
+    struct open_options open;
+    struct select_options select;
+    struct strings fail;
+    unsigned format; /* enum table_format */
+    uint64_t top;
+};
+
+#define MEMBER(m) offsetof(struct diff_options, m)
+
+static const struct option output_options[] = {
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),
+     .choices = table_formats},
+    {OPTION_NUMBER, 0, "top", "N", "only the N rows that changed most", MEMBER(top)},
+    {OPTION_STRINGS, 0, "fail", "CONDITION",
+     "exit with status 4 if a row meets it, as in\n'latency.block.p99 > +20%'; repeatable",
+     MEMBER(fail)},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Output", output_options, 0},
+    {"Selection", select_option_table, MEMBER(select)},
+    {"Reading", open_option_table, MEMBER(open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command diff_command = {
+    .name = "diff",
+    .summary = "show what changed from one trace to another",
+    .operands = "A B [stat|latency|io|irq|exits...]",
+    .about = "Compares the analyses of two traces, row by row: how often, how long. Without an\n"
+             "analysis, the counts of strata stat. Rates and sums are per second of covered\n"
+             "time; the largest change comes first.\n\n"
+             "A change is marked ! if the ranges of ten pieces of both traces do not meet, and\n"
+             "? if there is too little to tell.",
+    .groups = groups,
+    .examples = "  strata diff before after\n"
+                "  strata diff before after io latency --fail 'io.read.p99 > +20%'",
+};
+
+/* ---- Conditions ---- */
+
+struct condition {
+    char *analysis, *key; /* the key is a pattern */
+    enum diff_metric metric;
+    bool is_below;
+    double limit; /* 0.2: 20 % */
+    bool has_row;
+};
+
+/* "ANALYSIS.KEY.METRIC > +20%" */
+static int parse_condition(const char *text, struct condition *ret)
+{
+    char metric[16], sign, percent;
+    const char *dot = strchr(text, '.');
+    const char *space = strpbrk(text, " <>");
+    const char *last = space;
+
+    while (last && last > text && *last != '.')
+        last--;
+    if (!dot || !space || last <= dot || space - last - 1 <= 0 ||
+        (size_t)(space - last) > sizeof metric ||
+        sscanf(space, " %c %lf %c", &sign, &ret->limit, &percent) != 3 || percent != '%' ||
+        (sign != '<' && sign != '>'))
+        return -EINVAL;
+    snprintf(metric, sizeof metric, "%.*s", (int)(space - last - 1), last + 1);
+    if (diff_metric_find(metric) < 0)
+        return -EINVAL;
+    ret->metric = (enum diff_metric)diff_metric_find(metric);
+    ret->limit /= 100;
+    ret->is_below = sign == '<';
+    ret->analysis = strndup(text, (size_t)(dot - text));
+    ret->key = strndup(dot + 1, (size_t)(last - dot - 1));
+    return ret->analysis && ret->key ? 0 : -ENOMEM;
+}
+
+static bool has_key(const struct diff_row *row, unsigned n_keys, const char *pattern)
+{
+    for (unsigned i = 0; i < n_keys; i++)
+        if (glob_match(pattern, row->keys[i]))
+            return true;
+    return false;
+}
+
+/* PATTERN is that of a key, or of several, with dots between them: "read.total". */
+static bool has_keys(const struct diff_row *row, unsigned n_keys, const char *pattern)
+{
+    char part[256];
+
+    if (has_key(row, n_keys, pattern))
+        return true;
+    for (const char *p = pattern;; p++) {
+        size_t len = strcspn(p, ".");
+
+        if (len >= sizeof part)
+            return false;
+        memcpy(part, p, len);
+        part[len] = '\0';
+        if (!has_key(row, n_keys, part))
+            return false;
+        p += len;
+        if (!*p)
+            return true;
+    }
+}
+
+/* Prints what meets CONDITION. Whether something does. */
+static bool check_condition(struct condition *condition, const char *text, const char *analysis,
+                            const struct diff *diff)
+{
+    bool is_met = false;
+
+    if (strcmp(condition->analysis, analysis) != 0)
+        return false;
+    for (unsigned i = 0; i < diff->n; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        double change = diff_change(row, condition->metric);
+
+        if (!has_keys(row, diff->results[0]->n_keys, condition->key) || isnan(change))
+            continue;
+        condition->has_row = true;
+        if (condition->is_below ? change >= condition->limit : change <= condition->limit)
+            continue;
+        is_met = true;
+        cli_error("%s: %+.1f%%", text, change * 100);
+    }
+    return is_met;
+}
+
+/* ---- Analyses of a trace ---- */
+
+union analyses {
+    struct analysis analysis; /* first in all */
+    struct tally_result stat;
+    struct latency latency;
+    struct io io;
+    struct irq irq;
+    struct exits exits;
+};
+
+/* One trace with one analysis. */
+struct side {
+    struct sink sink;
+    struct trace *trace;
+    struct pairs pairs;
+    union analyses analyses;
+    struct coverage coverage;
+    struct result result;
+    bool has_analysis, has_result;
+};
+
+static const char *const verbs[] = {"stat", "latency", "io", "irq", "exits"};
+
+static int side_put(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct side *side = container_of(sink, struct side, sink);
+    int r = coverage_put(&side->coverage, items, n);
+
+    return r >= 0 && side->has_analysis ? sink_put(&side->analyses.analysis.sink, items, n) : r;
+}
+
+static int init_analysis(struct side *side, const char *verb,
+                         const struct analysis_settings *settings)
+{
+    static const struct strings none = {0};
+    const struct catalogue *catalogue = &side->trace->catalogue;
+    struct error error = {0};
+    int r;
+
+    if (strcmp(verb, "stat") == 0)
+        return tally_result_init(&side->analyses.stat, settings);
+    if (strcmp(verb, "io") == 0)
+        return io_init(&side->analyses.io, settings);
+    if (strcmp(verb, "irq") == 0)
+        return irq_init(&side->analyses.irq, settings, catalogue);
+    if (strcmp(verb, "exits") == 0)
+        return exits_init(&side->analyses.exits, settings, &(struct exits_settings){0}, catalogue);
+    r = pairs_read(&side->pairs, NULL, 0, &none, &none, &error);
+    return r < 0 ? r
+                 : latency_init(&side->analyses.latency, settings, side->pairs.rules.rules,
+                                side->pairs.rules.n, catalogue);
+}
+
+static void side_done(struct side *side, const char *verb)
+{
+    if (side->has_result)
+        result_done(&side->result);
+    if (side->has_analysis && strcmp(verb, "stat") == 0)
+        tally_result_done(&side->analyses.stat);
+    else if (side->has_analysis && strcmp(verb, "io") == 0)
+        io_done(&side->analyses.io);
+    else if (side->has_analysis && strcmp(verb, "irq") == 0)
+        irq_done(&side->analyses.irq);
+    else if (side->has_analysis && strcmp(verb, "exits") == 0)
+        exits_done(&side->analyses.exits);
+    else if (side->has_analysis)
+        latency_done(&side->analyses.latency);
+    pairs_done(&side->pairs);
+    coverage_done(&side->coverage);
+    trace_free(side->trace);
+    *side = (struct side){0};
+}
+
+/* Reads PATH from its start. An exit status. */
+static int read_side(struct side *side, const struct diff_options *options, char *path, bool again,
+                     const char *verb, const struct analysis_settings *settings)
+{
+    static const struct sink_ops sink_ops = {.put = side_put};
+    struct selection selection = {0};
+    struct text out = TEXT_IN_MEMORY;
+    struct walk walk = {.selection = &selection,
+                        .out = &out,
+                        .again = again,
+                        .sink = &side->sink,
+                        .losses = &side->coverage.losses};
+    int status = EXIT_FAILURE;
+
+    *side = (struct side){.sink.ops = &sink_ops};
+    coverage_init(&side->coverage);
+    side->trace =
+        again ? walk_open_again(&options->open, &path, 1) : walk_open(&options->open, &path, 1);
+    if (!side->trace)
+        return EXIT_FAILURE;
+    walk.trace = side->trace;
+    if (verb) {
+        struct analysis_settings copy = *settings;
+
+        copy.clock = side->trace->inputs[0].origin->clock;
+        side->has_analysis = true;
+        if (init_analysis(side, verb, &copy) < 0)
+            return cli_no_memory();
+        sink_begin(&side->analyses.analysis.sink);
+    }
+    if (selection_init(&selection, &options->select) < 0)
+        cli_no_memory();
+    else
+        status = walk_through(&walk);
+    if (verb && sink_finish(&side->analyses.analysis.sink) < 0)
+        status = EXIT_FAILURE;
+    selection_done(&selection);
+    text_done(&out);
+    return status;
+}
+
+/* ---- Output ---- */
+
+enum {
+    COLUMN_FLAG = 2 * DIFF_METRICS + DIFF_METRICS,
+    COLUMN_KEYS,
+};
+
+static void make_columns(const struct diff *diff, struct table_column *columns)
+{
+    static const char *const titles[] = {"N/s", NULL, "MEAN", NULL, "P99", NULL};
+    static char names[DIFF_METRICS][3][24];
+    static char heads[DIFF_METRICS][2][16];
+
+    for (unsigned i = 0; i < DIFF_METRICS; i++) {
+        const char *name = diff_metric_name((enum diff_metric)i);
+        const char *unit = i == DIFF_RATE || i == DIFF_SUM ? "" : "_ns";
+        bool is_shown =
+            titles[i] && (i != DIFF_MEAN || result_find_column(diff->results[0], "mean") >= 0);
+
+        for (unsigned j = 0; j < 2; j++) {
+            snprintf(names[i][j], sizeof names[i][j], "%s_%c%s", name, "ab"[j], unit);
+            if (titles[i])
+                snprintf(heads[i][j], sizeof heads[i][j], "%s %c", titles[i], "AB"[j]);
+            columns[3 * i + j] = (struct table_column){is_shown ? heads[i][j] : NULL, 10,
+                                                       names[i][j], .decimals = 1};
+        }
+        snprintf(names[i][2], sizeof names[i][2], "%s_change", name);
+        columns[3 * i + 2] =
+            (struct table_column){is_shown ? "CHANGE%" : NULL, 8, names[i][2], .decimals = 1};
+    }
+    columns[COLUMN_FLAG] = (struct table_column){" ", -3, "flag"};
+    for (unsigned i = 0; i < diff->results[0]->n_keys; i++) {
+        const struct result_key *key = &diff->results[0]->keys[i];
+        size_t width = strlen(key->title);
+
+        for (unsigned j = 0; j < diff->n; j++)
+            width = MAX(width, strlen(diff->rows[j].keys[i]));
+        columns[COLUMN_KEYS + i] = (struct table_column){
+            .title = key->title,
+            .width = i + 1 < diff->results[0]->n_keys ? -(int)MIN(width + 2, (size_t)40) : 0,
+            .name = key->name,
+            .object = "key",
+        };
+    }
+}
+
+static void put_value(struct table *table, unsigned column, double v, bool is_duration)
+{
+    static const struct clock clock = {"", NANOSECONDS};
+
+    if (isnan(v))
+        return;
+    if (!is_duration)
+        table_real(table, column, v);
+    else if (table->format == TABLE_TEXT)
+        print_duration(&clock, (int64_t)v, table_cell(table, column));
+    else
+        table_i64(table, column, (int64_t)v);
+}
+
+static void put_row(struct table *table, const struct diff *diff, const struct diff_row *row)
+{
+    for (unsigned i = 0; i < DIFF_METRICS; i++) {
+        double change = diff_change(row, (enum diff_metric)i);
+        bool is_text = table->format == TABLE_TEXT;
+
+        for (unsigned j = 0; j < 2; j++)
+            put_value(table, 3 * i + j, row->values[j][i], i != DIFF_RATE && i != DIFF_SUM);
+        if (row->is_there[0] && row->is_there[1] && !isnan(change))
+            table_real(table, 3 * i + 2, is_text ? change * 100 : change);
+    }
+    table_str(table, COLUMN_FLAG,
+              !row->is_there[0]           ? "+"
+              : !row->is_there[1]         ? "-"
+              : row->sure == DIFF_SURE    ? (diff->lost ? "!≥" : "!")
+              : row->sure == DIFF_TOO_FEW ? (diff->lost ? "?≥" : "?")
+                                          : (diff->lost ? "≥" : ""));
+    for (unsigned i = 0; i < diff->results[0]->n_keys; i++)
+        table_str(table, COLUMN_KEYS + i, row->keys[i]);
+    table_end_row(table);
+}
+
+static int put_diff(const struct diff_options *options, const struct diff *diff, const char *verb,
+                    struct text *out)
+{
+    struct table_column columns[COLUMN_KEYS + RESULT_KEYS] = {0};
+    const struct table_form form = {.columns = columns,
+                                    .n = COLUMN_KEYS + diff->results[0]->n_keys};
+    struct table table;
+    int r;
+
+    make_columns(diff, columns);
+    table_begin(&table, out, (enum table_format)options->format, &form);
+    if (table.format == TABLE_JSON) {
+        json_write_object(&table.json);
+        json_write_key(&table.json, "analysis");
+        json_write_str(&table.json, verb);
+        json_write_key(&table.json, "lost");
+        json_write_bool(&table.json, diff->lost);
+        json_write_key(&table.json, "rows");
+        json_write_lines(&table.json);
+    }
+    for (unsigned i = 0; i < diff->n && (options->top == 0 || i < options->top); i++)
+        put_row(&table, diff, &diff->rows[i]);
+    if (table.format == TABLE_JSON)
+        json_write_finish(&table.json);
+    r = table_end(&table);
+    if (options->format == TABLE_TEXT)
+        text_put_literal(out, "!: sure; ?: too few to tell; +: only in B; -: only in A; ≥: events "
+                              "were lost\n");
+    return r;
+}
+
+/* ---- The verb ---- */
+
+struct run {
+    const struct diff_options *options;
+    char **paths;
+    int64_t every[2];
+    struct condition *conditions;
+    bool is_failed;
+};
+
+/* How long each trace is: pieces are parts of that. */
+static int measure(struct run *run)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct side side;
+        int status = read_side(&side, run->options, run->paths[i], false, NULL, NULL);
+
+        /* So that the last event is in the last piece. */
+        if (status == EXIT_SUCCESS && side.coverage.first != TIME_UNKNOWN)
+            run->every[i] = coverage_duration(&side.coverage) / DIFF_PIECES + 1;
+        side_done(&side, "");
+        if (status != EXIT_SUCCESS)
+            return status;
+    }
+    return EXIT_SUCCESS;
+}
+
+static int compare(struct run *run, const char *verb, struct text *out)
+{
+    struct side sides[2] = {0};
+    struct diff diff = {0};
+    int status = EXIT_SUCCESS;
+
+    for (unsigned i = 0; i < 2 && status == EXIT_SUCCESS; i++) {
+        const struct analysis_settings settings = {.every = run->every[i]};
+
+        status = read_side(&sides[i], run->options, run->paths[i], true, verb, &settings);
+        if (status != EXIT_SUCCESS)
+            break;
+        sides[i].has_result = true;
+        if (analysis_result(&sides[i].analyses.analysis, &sides[i].coverage, &sides[i].result) < 0)
+            status = cli_no_memory();
+    }
+    if (status == EXIT_SUCCESS && (diff_init(&diff, &sides[0].result, &sides[1].result) < 0 ||
+                                   put_diff(run->options, &diff, verb, out) < 0))
+        status = cli_no_memory();
+    for (unsigned i = 0; status == EXIT_SUCCESS && i < run->options->fail.n; i++)
+        if (check_condition(&run->conditions[i], run->options->fail.items[i], verb, &diff))
+            run->is_failed = true;
+    diff_done(&diff);
+    side_done(&sides[0], verb);
+    side_done(&sides[1], verb);
+    return status;
+}
+
+static int parse_conditions(struct run *run)
+{
+    const struct strings *fail = &run->options->fail;
+
+    run->conditions = calloc(fail->n + 1, sizeof *run->conditions);
+    if (!run->conditions)
+        return cli_no_memory();
+    for (unsigned i = 0; i < fail->n; i++)
+        if (parse_condition(fail->items[i], &run->conditions[i]) < 0)
+            return cli_usage_error("diff",
+                                   "invalid --fail '%s' (example: 'latency.block.p99 > +20%%'; "
+                                   "metrics: rate, sum, mean, p50, p99, max)",
+                                   fail->items[i]);
+    return EXIT_SUCCESS;
+}
+
+/* A condition that no row is under would pass whatever changed. */
+static int check_conditions(const struct run *run)
+{
+    int status = run->is_failed ? EXIT_CHANGED : EXIT_SUCCESS;
+
+    for (unsigned i = 0; i < run->options->fail.n; i++)
+        if (!run->conditions[i].has_row) {
+            cli_error("--fail '%s': no row of both traces has such a key and metric",
+                      run->options->fail.items[i]);
+            status = EXIT_FAILURE;
+        }
+    return status;
+}
+
+static int run_all(struct run *run, char **wanted, int n)
+{
+    struct text out;
+    int status = parse_conditions(run);
+
+    for (int i = 0; i < n && status == EXIT_SUCCESS; i++) {
+        bool is_known = false;
+
+        for (unsigned j = 0; j < ARRAY_SIZE(verbs); j++)
+            is_known = is_known || strcmp(verbs[j], wanted[i]) == 0;
+        if (!is_known)
+            status = cli_usage_error(
+                "diff", "unknown analysis '%s' (stat, latency, io, irq, exits)", wanted[i]);
+    }
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (output_open(&out, run->options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA,
+                    OUT_SIZE) < 0)
+        return cli_no_memory();
+    status = measure(run);
+    if (n == 0 && status == EXIT_SUCCESS)
+        status = compare(run, "stat", &out);
+    for (int i = 0; i < n && status == EXIT_SUCCESS; i++)
+        status = compare(run, wanted[i], &out);
+    if (text_flush(&out) < 0) {
+        cli_output_error(out.error);
+        status = EXIT_FAILURE;
+    }
+    text_done(&out);
+    return status == EXIT_SUCCESS ? check_conditions(run) : status;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+    struct diff_options options = {0};
+    struct run run = {.options = &options};
+    int status = EXIT_FAILURE;
+    int n;
+
+    if (options_parse(&diff_command, argc, argv, &options, &n, &status)) {
+        run.paths = argv + 1;
+        if (n < 2)
+            status = cli_usage_error("diff", "two traces are required");
+        else
+            status = run_all(&run, argv + 3, n - 2);
+    }
+    for (unsigned i = 0; run.conditions && i < options.fail.n; i++) {
+        free(run.conditions[i].analysis);
+        free(run.conditions[i].key);
+    }
+    free(run.conditions);
+    strings_done(&options.fail);
+    open_options_done(&options.open);
+    select_options_done(&options.select);
+    return status;
+}
