@@ -50,6 +50,18 @@ jq -e '.sources[0] | .kind == "qemu-log" and .complete and .lost == 0 and .clock
     and (.vmm.command | index("a machine"))' events/trace.json >/dev/null || fail "$(cat events/trace.json)"
 says "lines of events, 0 lost"
 
+# The firmware reads from the disk: what strata io needs of QEMU is recorded, beside what -e names, and nothing else.
+case=for
+truncate -s 1M for.disk
+seen for virtio_blk_rw_complete --for io -- "$qemu" -M pc -nodefaults -display none -m 32 \
+    -drive file=for.disk,format=raw,if=virtio
+nothing_left
+sed -n 's/^[0-9]*@[0-9.]*:\([a-z0-9_]*\).*/\1/p' for/vmm/trace.log | sort -u >names
+grep -qx virtio_queue_notify names && grep -qx virtio_blk_handle_read names && grep -qx blk_co_preadv names ||
+    fail "missing: $(cat names)"
+! grep -vE '^(virtio_(queue_)?notify(_irqfd)?|virtio_blk_.*|blk_co_p.*|thread_pool_.*|luring_.*|laio_.*)$' names |
+    grep -vqx "$answers" || fail "others: $(cat names)"
+
 # What its user said stays: the monitor on the terminal that there is by default, its log file, -msg, -d.
 case=behaves
 {
