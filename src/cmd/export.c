@@ -7,6 +7,7 @@
 
 #include "base/atomic_output.h"
 #include "cmd/cmd.h"
+#include "cmd/pairs.h"
 #include "cmd/walk.h"
 #include "export/export.h"
 #include "tracedir/manifest.h"
@@ -17,6 +18,7 @@ struct export_verb_options {
     unsigned format; /* place in export_formats, from 1; 0: not given */
     const char *output;
     bool spreadsheet;
+    struct strings pairs, files;
 };
 
 static int parse_format(void *member, const char *value, struct error *error)
@@ -47,6 +49,12 @@ static const struct option output_options[] = {
      "output format", MEMBER(format), .parse = parse_format},
     {OPTION_STRING, 'o', "output", "PATH", "file or directory to write (standard output)",
      MEMBER(output)},
+    {OPTION_STRINGS, 'p', "pair", "RULE",
+     "perfetto, chrome: also show the spans of RULE, as in\n"
+     "strata latency",
+     MEMBER(pairs)},
+    {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one a line",
+     MEMBER(files)},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
      "in CSV, write ' before a text that a spreadsheet would\n"
      "run as a formula (= + - @)",
@@ -167,8 +175,8 @@ static void find_moments(const struct trace *trace, struct export_options *expor
 }
 
 static int export_trace(const struct export_verb_options *options,
-                        const struct export_format *format, struct trace *trace,
-                        struct atomic_output *output)
+                        const struct export_format *format, const struct pairs *pairs,
+                        struct trace *trace, struct atomic_output *output)
 {
     struct about about = {.about = {.facts = put_facts, .problems = put_problems}, .trace = trace};
     struct export_options export_options = {
@@ -183,6 +191,8 @@ static int export_trace(const struct export_verb_options *options,
         .origin_arg = trace,
         .errors = trace_has_errors(trace),
         .about = &about.about,
+        .rules = pairs->rules.rules,
+        .n_rules = pairs->rules.n,
     };
     struct sink *sink = NULL;
     struct losses_sink counter;
@@ -209,6 +219,8 @@ static int export_trace(const struct export_verb_options *options,
     } else {
         losses_sink_init(&counter, sink);
         status = walk_and_keep(options, &walk, &counter, output);
+        if (status == EXIT_SUCCESS && pairs->rules.n > 0)
+            status = pairs_check(pairs, &trace->catalogue, true);
     }
     sink_free(sink);
     selection_done(&selection);
@@ -226,6 +238,9 @@ static int check(const struct export_verb_options *options, int n)
     if (n == 0)
         return cli_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
+    if ((options->pairs.n > 0 || options->files.n > 0) && strcmp(format->name, "perfetto") != 0 &&
+        strcmp(format->name, "chrome") != 0)
+        return cli_usage_error("export", "--pair and --pairs require --to=perfetto or chrome");
     if (to_stdout && format->target != ATOMIC_OUTPUT_STREAM)
         return cli_usage_error("export", "--output=%s is required: %s",
                                format->target == ATOMIC_OUTPUT_DIRECTORY ? "DIR" : "FILE",
@@ -243,22 +258,30 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     const struct export_format *format = &export_formats[options->format - 1];
     struct trace *trace = walk_open(&options->open, paths, n);
     struct atomic_output output;
+    struct pairs pairs = {0};
     struct error error;
     int status = EXIT_FAILURE;
+    int r = 0;
 
     error_clear(&error);
     if (!trace)
         return EXIT_FAILURE;
-    if (atomic_output_open(format->target, options->output, format->is_export, &stopped, &output,
-                           &error) < 0) {
+    if (options->pairs.n > 0 || options->files.n > 0)
+        r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
+    if (r < 0) {
+        error_set(&error, r, NULL, "%s", error_text(r));
+        cli_print_error(&error);
+    } else if (atomic_output_open(format->target, options->output, format->is_export, &stopped,
+                                  &output, &error) < 0) {
         cli_print_error(&error);
     } else {
         if (format->target == ATOMIC_OUTPUT_STREAM && !format->binary)
             text_filter(&output.out, 0);
-        status = export_trace(options, format, trace, &output);
+        status = export_trace(options, format, &pairs, trace, &output);
         atomic_output_done(&output);
     }
     trace_free(trace);
+    pairs_done(&pairs);
     return status;
 }
 
@@ -273,6 +296,8 @@ int cmd_export(int argc, char **argv)
         if (status == EXIT_SUCCESS)
             status = open_and_export(&options, argv + 1, n);
     }
+    strings_done(&options.pairs);
+    strings_done(&options.files);
     open_options_done(&options.open);
     select_options_done(&options.select);
     return status;

@@ -8,6 +8,7 @@
  * as it is (a float in a format without one) is written in the nearest form that it has, never left
  * out; losses go into the target in its own way. Not thread-safe. */
 
+#include "analysis/span_rule.h"
 #include "base/atomic_output.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -38,6 +39,8 @@ struct export_options {
     unsigned n_moments;
     /* Several clocks were converted to one: export the items' error_ns. */
     bool errors;
+    const struct span_rule *rules; /* whose spans a timeline shows beside its own */
+    unsigned n_rules;
     bool spreadsheet; /* CSV: as in struct view_options */
     /* Facts and problems of the trace, for formats that can hold them; read when the export finishes. NULL: none. */
     const struct export_about *about;

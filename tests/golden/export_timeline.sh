@@ -96,4 +96,36 @@ grep -qF 'trace_packet_defaults{timestamp_clock_id:3}' out || fail "$(cat out)"
 "$strata" export --to perfetto local 2>err |
     protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" | grep -q clock_id &&
     fail "a guest's local clock is told as one of Perfetto's"
+
+# Spans of the user's rules are those that latency finds, on tracks of their own; those without an end are cut.
+wake='wake: sched_waking(pid) -> sched_switch(next_pid)'
+"$strata" export --to chrome --pair "$wake" -o wake.json local 2>err
+"$strata" latency --pair "$wake" --events -f json local >spans 2>err
+python3 - wake.json spans <<'END' || fail "other spans"
+import json, sys
+data = json.load(open(sys.argv[1]))
+spans = sorted((s["begin_ns"], s["end_ns"]) for s in map(json.loads, open(sys.argv[2])))
+events = data["traceEvents"]
+lanes = {e["tid"] for e in events if e["ph"] == "M" and e["args"].get("name", "").startswith("wake ")}
+assert len(lanes) > 1, lanes
+drawn, cut, open_at = [], 0, {}
+for e in events:
+    if e.get("tid") not in lanes or e["ph"] not in "BE":
+        continue
+    if e["ph"] == "B":
+        assert e["tid"] not in open_at and e["name"] == "wake", e
+        open_at[e["tid"]] = e["ts"]
+    elif "args" in e:
+        cut += 1
+        del open_at[e["tid"]]
+    else:
+        drawn.append((round(open_at.pop(e["tid"]) * 1000), round(e["ts"] * 1000)))
+assert sorted(drawn) == spans and len(spans) > 3 and cut > 0, (drawn, spans, cut)
+END
+"$strata" export --to perfetto --pair "$wake" local 2>err |
+    protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" | grep -q 'name: "wake 1"' || fail "no lane"
+if "$strata" export --to csv --pair "$wake" local >out 2>err; then fail "csv has spans"; fi
+grep -q -- '--pair and --pairs require --to=perfetto or chrome' err || fail "$(cat err)"
+if "$strata" export --to chrome --pair 'a: sched_wakin -> b' -o wrong.json local 2>err; then fail "no such event"; fi
+grep -q "has no event 'sched_wakin'; did you mean 'sched_waking'" err || fail "$(cat err)"
 exit 0

@@ -565,7 +565,10 @@ int export_chrome_open(const struct export_options *options, struct sink **ret_s
     chrome->out = options->out;
     chrome->classes.make = make_class;
     chrome->name = TEXT_IN_MEMORY;
-    slices_init(&chrome->slices, options, &slices_ops);
+    if (slices_init(&chrome->slices, options, &slices_ops) < 0) {
+        sink_free(&chrome->sink);
+        return export_no_memory(error);
+    }
     *ret_sink = &chrome->sink;
     return 0;
 }

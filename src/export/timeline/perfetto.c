@@ -720,7 +720,10 @@ int export_perfetto_open(const struct export_options *options, struct sink **ret
     perfetto->scratch = TEXT_IN_MEMORY;
     perfetto->clean = TEXT_IN_MEMORY;
     perfetto->named = TEXT_IN_MEMORY;
-    slices_init(&perfetto->slices, options, &slices_ops);
+    if (slices_init(&perfetto->slices, options, &slices_ops) < 0) {
+        sink_free(&perfetto->sink);
+        return export_no_memory(error);
+    }
     *ret_sink = &perfetto->sink;
     return 0;
 }

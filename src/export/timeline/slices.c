@@ -40,8 +40,8 @@ static int made(void *arg, const struct track *track)
     return slices->ops->track(slices, track);
 }
 
-void slices_init(struct slices *slices, const struct export_options *options,
-                 const struct slices_ops *ops)
+int slices_init(struct slices *slices, const struct export_options *options,
+                const struct slices_ops *ops)
 {
     *slices = (struct slices){.ops = ops, .options = options, .name = TEXT_IN_MEMORY};
     slices->tracks.catalogue = options->catalogue;
@@ -52,10 +52,12 @@ void slices_init(struct slices *slices, const struct export_options *options,
     for (unsigned i = 1; i < options->catalogue->n_origins; i++)
         if (options->catalogue->origins[i]->layer != options->catalogue->origins[0]->layer)
             slices->has_flows = true;
+    return options->n_rules > 0 ? pair_spans_init(&slices->pair_spans, slices) : 0;
 }
 
 void slices_done(struct slices *slices)
 {
+    pair_spans_done(&slices->pair_spans);
     tracks_done(&slices->tracks);
     text_done(&slices->name);
     free(slices->plans);
@@ -594,6 +596,8 @@ int slices_put(struct slices *slices, const struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         int r = likely(items[i].kind == ITEM_EVENT) ? put_event(slices, &items[i])
                                                     : put_loss(slices, &items[i]);
+        if (unlikely(slices->options->n_rules > 0) && r == 0)
+            r = pair_spans_put(&slices->pair_spans, &items[i]);
         if (r < 0)
             return r;
     }

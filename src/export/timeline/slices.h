@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "export/export.h"
 #include "export/timeline/flows.h"
+#include "export/timeline/pair_spans.h"
 #include "export/timeline/tracks.h"
 
 enum slice_kind {
@@ -58,11 +59,13 @@ struct slices {
     struct plan *plans; /* by class->index */
     unsigned n_plans;
     struct text name;
-    int64_t last_ns; /* of the last item that has a time */
+    struct pair_spans pair_spans; /* of options->rules, if there are any */
+    int64_t last_ns;              /* of the last item that has a time */
 };
 
-void slices_init(struct slices *slices, const struct export_options *options,
-                 const struct slices_ops *ops);
+/* SLICES stays where it is. 0, -ENOMEM; in either case slices_done() follows. */
+int slices_init(struct slices *slices, const struct export_options *options,
+                const struct slices_ops *ops);
 /* 0, -ENOMEM. */
 int slices_put(struct slices *slices, const struct item *items, unsigned n);
 void slices_done(struct slices *slices);
