@@ -138,8 +138,13 @@ static _cold_ void stamp_slow(struct state_source *source, struct state_cpu *cpu
             if (!thread || thread->state != STATE_WOKEN)
                 return;
         }
-        state_cpu_contradicted(source, cpu, item->time);
-        why = STATE_IS_CONTRADICTED;
+        if (cpu->switched) {
+            state_cpu_contradicted(source, cpu, item->time);
+            why = STATE_IS_CONTRADICTED;
+        } else {
+            /* Switches may not be traced. */
+            state_cpu_forget(source, cpu, cpu->proof, cpu->proof, STATE_IS_LOST);
+        }
     }
     found_running(source, cpu, item->pid, item->time, why);
 }
@@ -176,6 +181,10 @@ static void leave(struct state_source *source, const struct class_plan *plan,
 
     if (!thread)
         return;
+    if (unlikely(plan->c.field < 0)) {
+        state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_ENDS);
+        return;
+    }
     prev_state = quick_read(&plan->c, item);
     set_name(source, thread, item, plan->a_name, plan->room[0]);
     if (source->origin->layer == LAYER_HOST && item->vcpu != VCPU_UNKNOWN)
@@ -222,6 +231,7 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
 
     source->counts.switches++;
     source->events |= STATE_EVENT_SWITCH;
+    cpu->switched = true;
     if (unlikely(!cpu->known)) {
         found_running(source, cpu, prev, time, STATE_IS_LOST);
     } else if (unlikely(cpu->runs != prev)) {

@@ -50,6 +50,7 @@ struct class_plan {
 
 struct state_cpu {
     bool seen, known;
+    bool switched;  /* there was a switch */
     bool switching; /* what was switched to was not seen to run yet */
     bool since_seen;
     uint8_t state;       /* STATE_IDLE, RUNNING, INTERRUPT; while known */

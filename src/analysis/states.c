@@ -120,7 +120,7 @@ static void plan_kernel(const struct event_class *class, struct class_plan *plan
         if (events[i].c)
             plan->c = state_number_field(class, events[i].c, NULL);
         if ((events[i].a && plan->a.field < 0 && plan->role != PLAN_GUEST_BEGINS) ||
-            (plan->role == PLAN_SWITCH && (plan->b.field < 0 || plan->c.field < 0)))
+            (plan->role == PLAN_SWITCH && plan->b.field < 0))
             plan->role = PLAN_STAMP;
     }
     if (plan->role == PLAN_SWITCH) {

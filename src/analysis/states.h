@@ -20,6 +20,7 @@
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
+ * Before the first sched_switch of a CPU, events of several threads contradict nothing: switches may not be traced.
  * An event of a thread that the last sched_switch of the CPU took off it contradicts nothing, until the thread is
  * woken or the next one has been seen to run: kernels emit events while they switch, such as tlb_flush.
  *

@@ -17,7 +17,7 @@
 static const struct pair_rule rules[] = {
     /* What runs on a CPU. */
     {KERNEL, "sched", "sched_switch", NULL, "running", "{next_comm}",
-     .idle = "next_pid", .prev = "prev_pid", .place = ON_CPU},
+     .idle = "next_pid", .place = ON_CPU},
     {XEN, NULL, "switch_infnext", NULL, "running", "d{dom}v{unit}", .idle = "dom",
      .idle_value = XEN_IDLE_DOMAIN, .place = ON_CPU},
     {XEN, NULL, "vmentry", NULL, "mode", "guest", .place = ON_VCPU},
@@ -109,7 +109,6 @@ static void find_fields(const struct event_class *class, struct pair_match *matc
         match->flow[i] = event_class_field(class, rule->flow[i]);
     }
     match->idle = event_class_field(class, rule->idle);
-    match->prev = event_class_field(class, rule->prev);
     match->flow_kind = event_class_field(class, rule->flow_kind);
 }
 

@@ -28,8 +28,6 @@ struct pair_rule {
     const char *id[PAIR_IDS]; /* fields of both that are the same in begin and end */
     const char *idle;         /* a field; of this value, nothing begins; NULL: none */
     uint64_t idle_value;
-    const char
-        *prev; /* a field: what ran until then, which is the `idle` field of the one before */
     enum pair_place place;
     bool by_name; /* a rule of names alone: holds where there are classes of both names */
     bool nests;   /* within itself */
@@ -65,7 +63,7 @@ struct pair_match {
     const char *name; /* of the slice; the same */
     enum pair_place place;
     int id[PAIR_IDS];
-    int idle, prev;
+    int idle;
     int flow[PAIR_IDS];
     int flow_kind;
     bool partner_missing; /* it would match by name, if there were the other class */

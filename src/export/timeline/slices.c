@@ -40,10 +40,15 @@ static int made(void *arg, const struct track *track)
     return slices->ops->track(slices, track);
 }
 
+static int put_unknown(void *arg, const struct state_interval *interval);
+
 int slices_init(struct slices *slices, const struct export_options *options,
                 const struct slices_ops *ops)
 {
+    static const struct states_ops states_ops = {put_unknown};
+
     *slices = (struct slices){.ops = ops, .options = options, .name = TEXT_IN_MEMORY};
+    states_init(&slices->states, &states_ops, slices);
     slices->tracks.catalogue = options->catalogue;
     slices->tracks.origin_number = options->origin_number;
     slices->tracks.origin_arg = options->origin_arg;
@@ -58,6 +63,7 @@ int slices_init(struct slices *slices, const struct export_options *options,
 void slices_done(struct slices *slices)
 {
     pair_spans_done(&slices->pair_spans);
+    states_done(&slices->states);
     tracks_done(&slices->tracks);
     text_done(&slices->name);
     free(slices->plans);
@@ -360,17 +366,63 @@ static int open_slice(struct slices *slices, struct track *track, const struct p
     return 1;
 }
 
-/* Between the last switch on TRACK and this one another is missing: what ran is not known, and since when not, either. */
-static void put_unknown(struct slices *slices, struct track *track, int64_t ns)
+/* What a CPU ran is not known, as a switch is missing. */
+static int put_unknown(void *arg, const struct state_interval *interval)
 {
     static const char name[] = "unknown";
-    struct slice slice = {.kind = SLICE_BEGIN, .track = track, .name = name};
+    struct slices *slices = arg;
+    struct slice slice = {.kind = SLICE_BEGIN, .name = name, .name_len = sizeof name - 1};
+    const struct clock *clock = &interval->origin->clock;
+    struct group *group;
+    struct track *track;
 
-    slice.name_len = sizeof name - 1;
-    cut(slices, track, 0, track->last, "the switch to what ran next is not in the trace");
-    slice.ns = track->last;
+    if (interval->of != STATE_OF_CPU || interval->state != STATE_UNKNOWN || slices->in_loss)
+        return 0;
+    group = tracks_group(&slices->tracks, interval->origin);
+    track = group ? tracks_cpu(&slices->tracks, group, interval->id, TRACK_CPU) : NULL;
+    if (!track)
+        return -ENOMEM;
+    cut(slices, track, 0, clock_to_ns(clock, interval->begin),
+        "the switch to what ran next is not in the trace");
+    slice.track = track;
+    slice.ns = step(track, clock_to_ns(clock, interval->begin));
     put(slices, &slice);
-    put(slices, &(struct slice){.kind = SLICE_END, .track = track, .ns = step(track, ns)});
+    put(slices, &(struct slice){.kind = SLICE_END,
+                                .track = track,
+                                .ns = step(track, clock_to_ns(clock, interval->end))});
+    slices->contradicted = track;
+    return 0;
+}
+
+/* ITEM tells what runs on TRACK, although no switch does. */
+static int open_found(struct slices *slices, struct group *group, struct track *track,
+                      const struct item *item, int64_t ns)
+{
+    struct slice slice = {.kind = SLICE_BEGIN, .track = track};
+    const char *task = item_task_name(item);
+    struct text *name = &slices->name;
+    struct open_slice *open;
+
+    if (item->pid <= 0)
+        return 0;
+    open = track_open(&slices->tracks, track);
+    if (!open)
+        return -ENOMEM;
+    *open = (struct open_slice){.pair = tracks_pair(&slices->tracks, group, "running"), .flow = -1};
+    if (!open->pair)
+        return -ENOMEM;
+    name->next = name->start;
+    if (task && *task)
+        utf8_put(name, task, strlen(task));
+    else
+        text_put_i64(name, item->pid);
+    if (name->error)
+        return -ENOMEM;
+    slice.name = name->start;
+    slice.name_len = text_len(name);
+    slice.ns = step(track, ns);
+    put(slices, &slice);
+    return 0;
 }
 
 /* What begins ends what was: 1 when the item is told by that, 0 when not, -ENOMEM. */
@@ -381,10 +433,6 @@ static int switch_slice(struct slices *slices, struct track *track, const struct
         plan->match.idle >= 0 && number_of(item, plan->match.idle) == plan->match.rule->idle_value;
     int was;
 
-    if (plan->match.prev >= 0 && plan->match.idle >= 0 &&
-        !cpu_switch(&track->switches, number_of(item, plan->match.prev),
-                    number_of(item, plan->match.idle)))
-        put_unknown(slices, track, ns);
     was = find_open(track, plan->pair, ids);
     if (was >= 0) {
         cut(slices, track, (unsigned)was + 1, ns, "what is around it ends");
@@ -515,6 +563,14 @@ static int put_event(struct slices *slices, const struct item *item)
     if (unlikely(!plan))
         return -ENOMEM;
     slices->last_ns = ns;
+    slices->contradicted = NULL;
+    if (unlikely(states_put(&slices->states, item, 1) < 0))
+        return -ENOMEM;
+    if (unlikely(slices->contradicted && slices->contradicted->cpu == item->cpu &&
+                 KERNEL_LAYER(item->origin->layer) && plan->match.idle < 0))
+        r = open_found(slices, group, slices->contradicted, item, ns);
+    if (unlikely(r < 0))
+        return r;
     if (unlikely(plan->task >= 0 && plan->comm >= 0))
         r = learn_name(slices, group, plan, item);
     if (unlikely(r < 0))
@@ -563,11 +619,14 @@ static int put_loss(struct slices *slices, const struct item *item)
 
     if (!group)
         return -ENOMEM;
+    slices->in_loss = true;
+    if (states_put(&slices->states, item, 1) < 0)
+        return -ENOMEM;
+    slices->in_loss = false;
     slices->last_ns = ns;
     for (track = group->tracks; track; track = track->next) {
         if (!may_have_ended(track, item->cpu))
             continue;
-        track->switches.known = false;
         if (track->n_open > 0)
             cut(slices, track, 0, since, "events were lost");
     }

@@ -8,11 +8,12 @@
  * its end may have been among them; where the same begins once more; where something around it ends. Slices
  * that are open at the end of the trace stay open. An end whose begin is not there is an instant.
  *
- * Switches of threads that do not follow from one another (event/switches.h) leave a slice `unknown` between them: a
- * CPU on which nothing is drawn was idle.
+ * Where a CPU runs another thread than its switches say (T2 in analysis/states.h), there is a slice `unknown` since it
+ * was last seen to run what they say: a CPU on which nothing is drawn was idle.
  *
  * Within a track slices nest, and do not step back in time. */
 
+#include "analysis/states.h"
 #include "base/text.h"
 #include "export/export.h"
 #include "export/timeline/flows.h"
@@ -61,6 +62,10 @@ struct slices {
     struct text name;
     struct pair_spans pair_spans; /* of options->rules, if there are any */
     int64_t last_ns;              /* of the last item that has a time */
+    struct states states;         /* what CPUs run */
+    bool in_loss;                 /* what is unknown then is drawn as lost */
+    /* Whose CPU does not run what it should, by the item that is put; NULL: none. */
+    struct track *contradicted;
 };
 
 /* SLICES stays where it is. 0, -ENOMEM; in either case slices_done() follows. */

@@ -7,7 +7,6 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "event/item.h"
-#include "event/switches.h"
 #include "export/timeline/pairs.h"
 
 enum track_kind {
@@ -53,8 +52,7 @@ struct track {
     int64_t last;         /* when a slice last began or ended here, ns */
     unsigned n_open, open_room;
     struct open_slice *open; /* innermost last; track_open() */
-    struct cpu_switches switches;
-    struct track *next; /* of the same group */
+    struct track *next;      /* of the same group */
 };
 
 /* What begins and ends of one kind have in common, in one group. */

@@ -300,6 +300,17 @@ static void test_contradictions(void **state)
     assert_int_equal(counts(w)->missing_wakes, 1);
 }
 
+/* Where there are no switches, threads take turns all the same. */
+static void test_no_switches(void **state)
+{
+    struct world *w = *state;
+
+    for (int i = 1; i <= 6; i++)
+        about(w, w->other, i * 10, 0, i / 2, 0, 0);
+    expect_of(w, STATE_OF_CPU, "0 running ?20-30?, 0 running ?40-50?");
+    assert_int_equal(counts(w)->contradictions, 0);
+}
+
 /* A wake-up of a thread that still runs; the waker waits until it has left its CPU. */
 static void test_early_wake(void **state)
 {
@@ -653,8 +664,8 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads), TEST(cpus),         TEST(contradictions), TEST(early_wake), TEST(losses),
-        TEST(exec),    TEST(many_threads), TEST(vcpus),          TEST(simulation),
+        TEST(threads),     TEST(cpus), TEST(contradictions), TEST(early_wake), TEST(losses),
+        TEST(no_switches), TEST(exec), TEST(many_threads),   TEST(vcpus),      TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

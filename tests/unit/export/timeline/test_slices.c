@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "event/kernel.h"
 #include "event/value.h"
 #include "export/timeline/perfetto.pb-c.h"
 #include "export/timeline/perfetto_wire.h"
@@ -312,6 +313,30 @@ static void test_broken_switches(void **state)
               "i CPU 1 events 20\n");
 }
 
+/* What runs instead is drawn from the first event that tells it, and what ran up to the last that does. */
+static void test_missing_switch(void **state)
+{
+    static const struct origin_kernel kernel = {.long_size = 8};
+    struct world *w = *state;
+
+    w->guest->kernel = &kernel;
+    emit(w, w->full, 1, 0, 0, WORDS(7, letters("a"), 0, 0));
+    emit(w, w->full, 2, 0, 7, WORDS(0, 0, 0, 7));
+    emit(w, w->complete, 5, 0, 0, WORDS(0, 0, 0));
+    emit(w, w->complete, 9, 0, 8, WORDS(0, 0, 0)); /* from idle to 8 is missing */
+    emit(w, w->complete, 10, 0, 8, WORDS(0, 0, 0));
+    emit(w, w->full, 12, 0, 8, WORDS(0, 0, 0, 8));
+    expect(w, "B CPU 0 1 a\n"
+              "E CPU 0 2\n"
+              "i CPU 0 events 5\n"
+              "B CPU 0 5 unknown\n"
+              "E CPU 0 9\n"
+              "B CPU 0 9 8\n"
+              "i CPU 0 events 9\n"
+              "i CPU 0 events 10\n"
+              "E CPU 0 12\n");
+}
+
 /* A loss cuts what may have ended in it: what runs on its CPU, and what threads do. */
 static void test_losses(void **state)
 {
@@ -521,6 +546,7 @@ int main(void)
         TEST(test_flows_within_errors),
         TEST(test_losses),
         TEST(test_broken_switches),
+        TEST(test_missing_switch),
         TEST(test_threads),
         TEST(test_no_ends),
         TEST(test_depth),
