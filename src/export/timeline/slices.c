@@ -299,14 +299,20 @@ static uint64_t number_of(const struct item *item, int field)
 }
 
 /* False: ITEM lacks a field that begin and end have in common, so that nothing tells which of them belong together. */
-static bool read_ids(const struct plan *plan, const struct item *item, uint64_t *ids)
+static inline bool read_ids(const struct plan *plan, const struct item *item, uint64_t *ids)
 {
     for (unsigned i = 0; i < PAIR_IDS; i++) {
         int field = plan->match.id[i];
+        struct value value;
 
-        ids[i] = number_of(item, field);
-        if (field >= 0 && !item_value(item, (unsigned)field).present)
+        ids[i] = 0;
+        if (field < 0)
+            continue;
+        value = item_value(item, (unsigned)field);
+        if (unlikely(!value.present))
             return false;
+        if (item->class->fields[field].storage == STORE_SCALAR)
+            ids[i] = value.u;
     }
     return true;
 }
@@ -650,13 +656,28 @@ static int put_loss(struct slices *slices, const struct item *item)
     return 0;
 }
 
+/* The same, with the spans of the user's rules. */
+static int put_with_pairs(struct slices *slices, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        int r = items[i].kind == ITEM_EVENT ? put_event(slices, &items[i])
+                                            : put_loss(slices, &items[i]);
+
+        if (r == 0)
+            r = pair_spans_put(&slices->pair_spans, &items[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 int slices_put(struct slices *slices, const struct item *items, unsigned n)
 {
+    if (slices->options->n_rules > 0)
+        return put_with_pairs(slices, items, n);
     for (unsigned i = 0; i < n; i++) {
         int r = likely(items[i].kind == ITEM_EVENT) ? put_event(slices, &items[i])
                                                     : put_loss(slices, &items[i]);
-        if (unlikely(slices->options->n_rules > 0) && r == 0)
-            r = pair_spans_put(&slices->pair_spans, &items[i]);
         if (r < 0)
             return r;
     }
