@@ -103,6 +103,7 @@ static void keep_slow(struct io *io, const struct io_request *request, struct ro
                              .vcpu = request->vcpu,
                              .origin = request->origin,
                              .kind = request->vmm,
+                             .other_pid = request->vmm_pid,
                              .row = row};
 
     memcpy(slow.at, request->at, sizeof request->at);
@@ -191,6 +192,8 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     if (unlikely(io->rows.periods_begin == TIME_UNKNOWN) && n > 0)
         io->rows.periods_begin = items[0].time;
     r = io_tracker_put(&io->tracker, items, n);
+    if (r >= 0 && io->rows.slowest_max > 0)
+        r = io_why_put(&io->why, items, n);
     if (r == -ERANGE)
         return error_set(&sink->error, r, NULL,
                          "the trace has more than %d periods; give a longer --every",
@@ -200,7 +203,10 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
 
 static int finish(struct sink *sink)
 {
-    return io_tracker_finish(&get_io(container_of(sink, struct analysis, sink))->tracker);
+    struct io *io = get_io(container_of(sink, struct analysis, sink));
+    int r = io_tracker_finish(&io->tracker);
+
+    return r >= 0 && io->rows.slowest_max > 0 ? io_why_finish(&io->why) : r;
 }
 
 /* ---- The result ---- */
@@ -262,6 +268,30 @@ static int order_rows(struct io *io, struct result *result)
     return 0;
 }
 
+/* What the VMM's thread did in a stage that ends at POINT. *RET_WHY is in the result; NULL: nothing is known. */
+static int add_why(const struct io *io, struct result *result, const struct slow_span *slow,
+                   unsigned point, int64_t begin, const char *const **ret_why)
+{
+    struct text text = TEXT_IN_MEMORY;
+    const char **why = NULL;
+    int r = 0;
+
+    if (point >= IO_HANDLED && point <= IO_NOTIFIED && slow->other_pid != PID_UNKNOWN &&
+        io->rows.n_slowest <= IO_WHY_SPANS_MAX)
+        io_why_put_text(&io->why, slow->other_pid, begin, slow->at[point], &result->clock, &text);
+    if (text_len(&text) > 0) {
+        why = arena_alloc(&result->arena, 2 * sizeof *why);
+        if (why)
+            why[0] = text.error ? NULL : arena_strndup(&result->arena, text.start, text_len(&text));
+        r = why && why[0] ? 0 : -ENOMEM;
+        if (why)
+            why[1] = NULL;
+    }
+    text_done(&text);
+    *ret_why = why;
+    return r;
+}
+
 static int add_slowest(const struct io *io, struct result *result)
 {
     for (unsigned i = 0; i < io->rows.n_slowest; i++) {
@@ -277,6 +307,7 @@ static int add_slowest(const struct io *io, struct result *result)
                                    .origin = slow->origin,
                                    .row = result->rows[slow->row->number],
                                    .stages = stages};
+        const char *const *why;
         int64_t begin = slow->begin;
 
         memcpy(request.at, slow->at, sizeof request.at);
@@ -284,8 +315,10 @@ static int add_slowest(const struct io *io, struct result *result)
             if (slow->at[j] == TIME_UNKNOWN ||
                 (j > 0 && copy.n_stages == 0 && slow->at[j] == begin))
                 continue;
+            if (add_why(io, result, slow, j, begin, &why) < 0)
+                return -ENOMEM;
             stages[copy.n_stages++] = (struct result_stage){
-                .name = stage_name(&request, j), .begin = begin, .end = slow->at[j]};
+                .name = stage_name(&request, j), .begin = begin, .end = slow->at[j], .why = why};
             begin = slow->at[j];
         }
         if (result_add_slow(result, &copy) < 0)
@@ -351,12 +384,15 @@ int io_init(struct io *io, const struct analysis_settings *settings)
 
     *io = (struct io){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};
     r = rows_init(&io->rows, KEYS, settings->slowest, settings->every);
+    if (r >= 0)
+        r = io_why_init(&io->why);
     return r < 0 ? r : io_tracker_init(&io->tracker, &settings->clock, &tracker_ops, io);
 }
 
 void io_done(struct io *io)
 {
     io_tracker_done(&io->tracker);
+    io_why_done(&io->why);
     rows_done(&io->rows);
     free(io->groups);
 }

@@ -18,6 +18,7 @@
  *
  * Not thread-safe. */
 
+#include "analysis/io_why.h"
 #include "analysis/result_rows.h"
 
 #define IO_OPEN_MAX (1u << 16)
@@ -118,6 +119,7 @@ const char *io_kind_name(enum io_kind kind);
 struct io {
     struct analysis analysis; /* first */
     struct io_tracker tracker;
+    struct io_why why; /* for the slowest, if any are kept */
     struct rows rows;
     struct duration_columns columns;
     unsigned bytes, part; /* columns */

@@ -48,6 +48,7 @@ struct slow_span {
     const struct origin *origin;
     const void *kind; /* the analysis's own: what its stages are */
     struct row *row;
+    int32_t other_pid;      /* the analysis's own: another thread that worked for it */
     int64_t at[ROW_STAGES]; /* of its steps; TIME_UNKNOWN: none */
 };
 

@@ -69,6 +69,22 @@ The slowest, each with the time when it began:
 END
 diff expected actual || fail "text"
 
+case="why"
+"$strata" io --task dd --slowest 2 vm | sed -n '/^ *4.47ms  2/,/done/p' >actual
+cat >expected <<'END'
+   4.47ms  29749.643665959  guest  254,0  read  total  CPU 0  dd-114
+    21.8us queue
+    244us kick
+    7.00us dispatch
+      qemu-system-x86-5559 ran 7.0 us
+    37.0us vmm
+      qemu-system-x86-5559 ran 37.0 us
+    4.10ms backend
+      worker-7853 ran 10.2 us, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559; qemu-system-x86-5559 ran 59.8 us, was runnable 4.04 ms on CPU 0 behind ALL CPUs/TCG-5574
+    19.0us done
+END
+diff expected actual || fail "why"
+
 case="which requests"
 "$strata" io -f json --layer guest --longer 0.004 vm | python3 -c '
 import json, sys

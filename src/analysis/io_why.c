@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/io_why.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+#define WORKER "worker" /* as QEMU calls the threads of its pool */
+
+static int keep(void *arg, const struct state_interval *interval)
+{
+    struct io_why *why = arg;
+
+    if (interval->origin->layer != LAYER_HOST ||
+        (interval->of != STATE_OF_THREAD && interval->of != STATE_OF_CPU))
+        return 0;
+    if (why->n == IO_WHY_MAX) {
+        memmove(why->kept, why->kept + IO_WHY_MAX / 2, IO_WHY_MAX / 2 * sizeof *why->kept);
+        why->n = IO_WHY_MAX / 2;
+    }
+    if (why->n == why->room) {
+        unsigned room = MAX(why->room * 2, 1024u);
+        struct io_state *more = realloc(why->kept, room * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        why->kept = more;
+        why->room = room;
+    }
+    why->kept[why->n++] = (struct io_state){.begin = interval->begin,
+                                            .end = interval->end,
+                                            .origin = interval->origin,
+                                            .id = interval->id,
+                                            .cpu = interval->cpu,
+                                            .by = interval->by,
+                                            .of = (uint8_t)interval->of,
+                                            .state = (uint8_t)interval->state};
+    return 0;
+}
+
+int io_why_init(struct io_why *why)
+{
+    static const struct states_ops ops = {.interval = keep};
+
+    *why = (struct io_why){0};
+    states_init(&why->states, &ops, why);
+    return 0;
+}
+
+int io_why_put(struct io_why *why, const struct item *items, unsigned n)
+{
+    return states_put(&why->states, items, n);
+}
+
+int io_why_finish(struct io_why *why)
+{
+    return states_finish(&why->states);
+}
+
+void io_why_done(struct io_why *why)
+{
+    states_done(&why->states);
+    free(why->kept);
+    *why = (struct io_why){0};
+}
+
+static int64_t overlap(const struct io_state *state, int64_t begin, int64_t end)
+{
+    return MAX(MIN(state->end, end) - MAX(state->begin, begin), 0);
+}
+
+static const char *task_name(const struct io_state *state, int32_t pid)
+{
+    const char *name =
+        state->origin->task_name && pid > 0 ? state->origin->task_name(state->origin, pid) : NULL;
+
+    return name ? name : "";
+}
+
+static void put_ticks(const struct clock *clock, int64_t ticks, struct text *text)
+{
+    double ns = clock->hz > 0 ? (double)ticks * 1e9 / (double)clock->hz : (double)ticks;
+
+    if (clock->hz == 0)
+        text_printf(text, "%.0f ticks", ns);
+    else if (ns < 999500)
+        text_printf(text, "%.1f us", ns / 1e3);
+    else
+        text_printf(text, "%.2f ms", ns / 1e6);
+}
+
+/* Which thread ran most on CPU while WAIT lasted. */
+static int32_t find_runner(const struct io_why *why, const struct io_state *wait, int64_t begin,
+                           int64_t end, int64_t *ret_ticks)
+{
+    struct {
+        int32_t pid;
+        int64_t ticks;
+    } seen[16] = {0};
+    unsigned n = 0, most = 0;
+
+    begin = MAX(begin, wait->begin);
+    end = MIN(end, wait->end);
+    for (unsigned i = 0; i < why->n; i++) {
+        const struct io_state *state = &why->kept[i];
+        unsigned j = 0;
+
+        if (state->of != STATE_OF_CPU || state->origin != wait->origin || state->id != wait->cpu ||
+            state->state != STATE_RUNNING || overlap(state, begin, end) == 0)
+            continue;
+        while (j < n && seen[j].pid != state->by)
+            j++;
+        if (j == ARRAY_SIZE(seen))
+            continue;
+        n = MAX(n, j + 1);
+        seen[j].pid = state->by;
+        seen[j].ticks += overlap(state, begin, end);
+        most = seen[j].ticks > seen[most].ticks ? j : most;
+    }
+    *ret_ticks = n > 0 ? seen[most].ticks : 0;
+    return n > 0 ? seen[most].pid : PID_UNKNOWN;
+}
+
+/* How long the thread waited, and the longest of the waits. */
+static const struct io_state *add_up(const struct io_why *why, int32_t pid, int64_t begin,
+                                     int64_t end, int64_t *ret_ran, int64_t *ret_waited,
+                                     const struct io_state **ret_any)
+{
+    const struct io_state *longest = NULL;
+
+    *ret_ran = *ret_waited = 0;
+    *ret_any = NULL;
+    for (unsigned i = 0; i < why->n; i++) {
+        const struct io_state *state = &why->kept[i];
+        int64_t ticks = overlap(state, begin, end);
+
+        if (state->of != STATE_OF_THREAD || state->id != pid || ticks == 0)
+            continue;
+        *ret_any = state;
+        if (state->state == STATE_RUNNING)
+            *ret_ran += ticks;
+        if (!state_waits((enum state)state->state))
+            continue;
+        *ret_waited += ticks;
+        if (!longest || ticks > overlap(longest, begin, end))
+            longest = state;
+    }
+    return longest;
+}
+
+static void put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
+                       const struct clock *clock, struct text *text)
+{
+    int64_t ran, waited, runner_ticks;
+    const struct io_state *any;
+    const struct io_state *longest = add_up(why, pid, begin, end, &ran, &waited, &any);
+    int32_t runner;
+
+    if (!any)
+        return;
+    text_printf(text, "%s%s-%d ran ", text_len(text) ? "; " : "", task_name(any, pid), pid);
+    put_ticks(clock, ran, text);
+    if (waited == 0)
+        return;
+    text_put_literal(text, ", was runnable ");
+    put_ticks(clock, waited, text);
+    if (longest->cpu < 0)
+        return;
+    text_printf(text, " on CPU %d", longest->cpu);
+    runner = find_runner(why, longest, begin, end, &runner_ticks);
+    if (runner != PID_UNKNOWN)
+        text_printf(text, " behind %s-%d", task_name(longest, runner), runner);
+}
+
+void io_why_put_text(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
+                     const struct clock *clock, struct text *text)
+{
+    int32_t before = PID_UNKNOWN;
+
+    for (unsigned i = 0; i < why->n; i++) {
+        const struct io_state *state = &why->kept[i];
+
+        if (state->of != STATE_OF_THREAD || state->state != STATE_WOKEN || state->by != pid ||
+            state->id == before || state->begin < begin || state->begin >= end ||
+            strcmp(task_name(state, state->id), WORKER) != 0)
+            continue;
+        before = state->id;
+        put_thread(why, before, begin, end, clock, text);
+    }
+    put_thread(why, pid, begin, end, clock, text);
+}
