@@ -285,7 +285,9 @@ static void make_columns(const struct diff *diff, struct table_column *columns)
 
     for (unsigned i = 0; i < DIFF_METRICS; i++) {
         const char *name = diff_metric_name((enum diff_metric)i);
-        const char *unit = i == DIFF_RATE || i == DIFF_SUM ? "" : "_ns";
+        const char *unit = i == DIFF_RATE || i == DIFF_SUM   ? ""
+                           : diff->results[0]->clock.hz != 0 ? "_ns"
+                                                             : "_ticks";
         bool is_shown =
             titles[i] && (i != DIFF_MEAN || result_find_column(diff->results[0], "mean") >= 0);
 
@@ -316,9 +318,11 @@ static void make_columns(const struct diff *diff, struct table_column *columns)
     }
 }
 
-static void put_value(struct table *table, unsigned column, double v, bool is_duration)
+static void put_value(struct table *table, const struct diff *diff, unsigned column, double v,
+                      bool is_duration)
 {
-    static const struct clock clock = {"", NANOSECONDS};
+    /* Values are ns, or ticks where the rate is not known. */
+    const struct clock clock = {"", diff->results[0]->clock.hz ? NANOSECONDS : 0};
 
     if (isnan(v))
         return;
@@ -337,7 +341,7 @@ static void put_row(struct table *table, const struct diff *diff, const struct d
         bool is_text = table->format == TABLE_TEXT;
 
         for (unsigned j = 0; j < 2; j++)
-            put_value(table, 3 * i + j, row->values[j][i], i != DIFF_RATE && i != DIFF_SUM);
+            put_value(table, diff, 3 * i + j, row->values[j][i], i != DIFF_RATE && i != DIFF_SUM);
         if (row->is_there[0] && row->is_there[1] && !isnan(change))
             table_real(table, 3 * i + 2, is_text ? change * 100 : change);
     }

@@ -54,6 +54,11 @@ assert abs(row["mean_change"] - 0.1) < 1e-6 and abs(row["max_change"] - 0.1) < 1
 assert abs(row["rate_change"] - (1 / 1.1 - 1)) < 0.001 and abs(row["sum_change"]) < 0.001, row
 END
 
+case="a clock without a rate"
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+"$strata" diff -f json --top 1 xen.raw xen.raw 2>err | grep -q '"p99_a_ticks":' || fail "$(cat err)"
+"$strata" diff --top 1 xen.raw xen.raw 2>err | sed -n 2p | grep -q '[0-9][mun]*s ' && fail "ticks as seconds"
+
 case="conditions"
 run() {
     status=0
