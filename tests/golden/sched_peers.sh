@@ -170,4 +170,7 @@ END
 else
     skip "trace-cmd is not installed"
 fi
-[ -z "$skipped" ] || exit 77
+# skip() said why.
+if [ -n "$skipped" ]; then
+    exit 77
+fi
