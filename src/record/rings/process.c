@@ -424,8 +424,9 @@ static bool has_process_file(const char *path)
     return n == (ssize_t)sizeof(magic) && memcmp(magic, PROCESS_FILE_MAGIC, sizeof(magic)) == 0;
 }
 
-/* Of a process that was killed while it made, or removed, its directory: without a process file nothing can decode a ring. */
-static void remove_unfinished(const char *directory, const char *file, uint32_t pid, uint64_t start)
+/* Removes the directory of a process that was killed while it made, or removed, it: without a process file nothing can
+ * decode a ring. A running process is at it, and its directory stays. False: the process file is there by now. */
+static bool remove_unfinished(const char *directory, const char *file, uint32_t pid, uint64_t start)
 {
     _cleanup_(closedirp) DIR *dir = NULL;
     const struct dirent *entry;
@@ -433,13 +434,17 @@ static void remove_unfinished(const char *directory, const char *file, uint32_t 
     char state;
 
     if (proc_stat((pid_t)pid, &start_now, &state) >= 0 && start_now == start)
-        return; /* it is at it */
+        return true;
+    /* It may have made the file, and ended, since the caller looked. From now on nothing changes. */
+    if (has_process_file(file))
+        return false;
     dir = opendir(directory);
     while (dir && (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
         if (strncmp(entry->d_name, RING_FILE_PREFIX, strlen(RING_FILE_PREFIX)) == 0)
             (void)unlinkat(dirfd(dir), entry->d_name, 0);
     (void)unlink(file);
     (void)rmdir(directory);
+    return true;
 }
 
 /* Those that have nothing but slots in the pool of PARENT. */
@@ -488,10 +493,8 @@ static int foreach_in(const char *parent, bool recordings,
             if (asprintf(&path, "%s/%s", parent, name) < 0 ||
                 asprintf(&file, "%s/" PROCESS_FILE_NAME, path) < 0)
                 r = -ENOMEM;
-            else if (has_process_file(file))
+            else if (has_process_file(file) || !remove_unfinished(path, file, pid, start))
                 r = function(path, userdata);
-            else
-                remove_unfinished(path, file, pid, start);
         } else if (r == 0 && recordings &&
                    strncmp(name, RINGS_DIR_PREFIX, strlen(RINGS_DIR_PREFIX)) == 0) {
             if (asprintf(&path, "%s/%s", parent, name) < 0)
