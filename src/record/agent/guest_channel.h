@@ -24,7 +24,7 @@ enum guest_packet_kind {
     PACKET_PAIR, /* bytes: struct guest_pair */
     /* From the child to the collector. */
     PACKET_PROGRESS,     /* bytes: struct guest_progress */
-    PACKET_DISCONNECTED, /* the connection is lost, or was given up */
+    PACKET_DISCONNECTED, /* the connection is lost, or was given up; error: why reading failed, if so */
     PACKET_END,          /* `error`; bytes: its message. The child exits */
     /* From the collector to the child. */
     PACKET_FILE,       /* `error`, or a descriptor */

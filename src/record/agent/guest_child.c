@@ -36,6 +36,7 @@ struct child {
     struct packet_sink collector; /* … and after it `live` */
     int channel;
     int in, out;       /* the connection; may be the same; -1: none */
+    int read_error;    /* an errno that ended the connection, other than ECONNRESET */
     bool write_closed; /* the agent reads nothing any more; what it had sent is still to be read */
     int *pages;        /* by CPU; -1: none yet */
     bool keeps;        /* … are there at all */
@@ -271,8 +272,10 @@ static int read_connection(struct child *child, struct error *error)
             continue;
         if (n < 0 && errno == EAGAIN)
             return 0;
-        if (n <= 0)
+        if (n <= 0) {
+            child->read_error = n < 0 && errno != ECONNRESET ? errno : 0;
             return -ECONNRESET;
+        }
         r = guest_session_received(&child->session, (size_t)n, clock_ns(CLOCK_MONOTONIC), error);
         if (r < 0)
             return r;
@@ -313,7 +316,11 @@ static int recover(struct child *child, int r, uint64_t now)
         if (child->session.state == GUEST_OVER)
             return 0; /* it closed the connection right after BYE */
         send_progress(child, now);
-        send_packet(child, &(struct guest_packet_head){.kind = PACKET_DISCONNECTED}, NULL);
+        send_packet(
+            child,
+            &(struct guest_packet_head){.kind = PACKET_DISCONNECTED, .error = -child->read_error},
+            NULL);
+        child->read_error = 0;
         return 0;
     }
     return r;

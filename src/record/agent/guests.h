@@ -68,6 +68,7 @@ struct guest {
     enum guest_connection connection;
     int proto_fd;          /* while pending */
     uint64_t retry_at;     /* ns */
+    int lost_error;        /* why the last connection was lost, negative; 0: the agent closed it */
     unsigned retries;      /* since it was last connected */
     bool is_wait_reported; /* that the agent cannot be reached */
     bool was_traced;       /* on any connection */

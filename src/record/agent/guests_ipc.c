@@ -227,6 +227,7 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
                      uint64_t now, struct error *error)
 {
     struct delivery delivery = {{&delivery_ops, NULL}, guests, guest};
+    char what[100];
 
     switch (packet->head.kind) {
     case PACKET_OPEN_PAGES: return on_open_pages(guest, packet->head.cpu, error);
@@ -235,10 +236,14 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
         /* Of a connection that it had before: the next one is being made. */
         if (guest->connection != CONNECTION_GIVEN)
             return 0;
-        guest_report(guests, guest,
-                     guest->progress.said_bye ? "the agent has exited, and has sent all that it had"
-                     : guest->progress.ran    ? "the connection is lost"
-                                              : "the connection did not lead to an agent");
+        snprintf(what, sizeof what, "%s%s%s",
+                 guest->progress.said_bye ? "the agent has exited, and has sent all that it had"
+                 : guest->progress.ran    ? "the connection is lost"
+                                          : "the connection did not lead to an agent",
+                 packet->head.error < 0 ? ": " : "",
+                 packet->head.error < 0 ? error_text(packet->head.error) : "");
+        guest_report(guests, guest, what);
+        guest->lost_error = packet->head.error;
         guest->was_running = false;
         guest->connection = CONNECTION_AWAY;
         guest->retries = MAX(guest->retries, 1u);

@@ -42,6 +42,7 @@ static void retry_later(struct guests *guests, struct guest *guest, int error, u
 
 static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
 {
+    char what[120] = "the agent exited unexpectedly";
     bool pending;
     int fds[2];
     unsigned n;
@@ -49,7 +50,10 @@ static int connect_it(struct guests *guests, struct guest *guest, uint64_t now)
 
     guest->peer = r < 0 ? 0 : guest_endpoint_peer(&guest->config.endpoint, fds[0]);
     if (r == -ENOTCONN) {
-        guest_end(guest, r, "the agent exited unexpectedly");
+        if (guest->lost_error < 0)
+            snprintf(what, sizeof what, "the connection with the agent is lost: %s",
+                     error_text(guest->lost_error));
+        guest_end(guest, r, what);
         return 0;
     }
     if (r < 0) {
