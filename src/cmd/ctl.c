@@ -20,8 +20,9 @@ struct ctl_options {
 static const struct option ctl_option_table[] = {
     {OPTION_STRING, 0, "qmp", "SOCKET", "control the QEMU that serves QMP on this UNIX socket",
      offsetof(struct ctl_options, qmp), NULL, NULL},
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format of list, info and status (text)",
-     offsetof(struct ctl_options, format), .choices = table_formats},
+    {OPTION_CHOICE, 'f', "format", "text|json|csv",
+     "output format of what is listed or shown (text)", offsetof(struct ctl_options, format),
+     .choices = table_formats},
     {OPTION_HELP, 'h', "help", NULL, "show this help", 0, NULL, NULL},
     {OPTION_END, 0, NULL, NULL, NULL, 0, NULL, NULL},
 };
@@ -81,9 +82,11 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands,
             (command->is_table || request->format == TABLE_TEXT))
             return command;
         if (!command->is_table && request->format != TABLE_TEXT)
-            cli_usage_error(ctl_command.name,
-                            "%s prints text only; --format is for list, info and status",
-                            command->name);
+            cli_usage_error(
+                ctl_command.name,
+                "%s prints text only; --format is for list, info and status, and for stats and "
+                "file of a program",
+                command->name);
         else if (command->max == 0)
             cli_usage_error(ctl_command.name, "%s accepts no arguments", command->name);
         else

@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
+#include "cmd/ctl_stats.h"
 #include "cmd/list.h"
 #include "control/client.h"
 
@@ -364,8 +365,6 @@ static int file(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
     _cleanup_free_ char *answer = NULL;
-    char *rest, *line;
-    const char *state;
     int r;
 
     if (n == 2 && strcmp(arguments[0], "set") == 0)
@@ -378,15 +377,10 @@ static int file(void *p, unsigned n, char **arguments)
         return cli_usage_error("ctl", "invalid arguments; usage: file [on|off|set PATH]");
     if (r < 0)
         return EXIT_FAILURE;
-    rest = answer;
-    while (n == 0 && (line = client_line(&rest))) {
-        if (strcmp(client_word(&line), "file") != 0)
-            continue;
-        state = client_word(&line);
-        text_printf_safe(&target->out, "%s is %s", line, state);
-        text_put_char(&target->out, '\n');
-    }
-    return EXIT_SUCCESS;
+    if (n > 0)
+        return EXIT_SUCCESS;
+    return ctl_put_file(&target->out, target->format, answer) < 0 ? cli_output_error(-ENOMEM)
+                                                                  : EXIT_SUCCESS;
 }
 
 static void put_row(struct text *out, const char *label, const char *format, ...) _printf_(3, 4);
@@ -500,48 +494,14 @@ static int info(void *p, unsigned n, char **arguments)
 static int stats(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
-    struct text *out = &target->out;
     _cleanup_free_ char *answer = NULL;
-    bool classes = false, rings = false;
-    char *rest, *line;
 
     (void)n;
     (void)arguments;
     if (ask(target, "stats", NULL, &answer) < 0)
         return EXIT_FAILURE;
-    rest = answer;
-    while ((line = client_line(&rest))) {
-        const char *name = client_word(&line);
-
-        if (strcmp(name, "class") == 0) {
-            const char *drops;
-
-            if (!classes)
-                text_put_literal(out, "\n     DROPPED  EVENT\n");
-            classes = true;
-            (void)client_word(&line); /* its number */
-            drops = client_word(&line);
-            text_printf_safe(out, "%12s  %s", drops, strcmp(line, "-") == 0 ? "(others)" : line);
-            text_put_char(out, '\n');
-        } else if (strcmp(name, "ring") == 0) {
-            const char *number = client_word(&line), *mode = client_word(&line);
-            const char *size = client_word(&line), *written = client_word(&line);
-            const char *held = client_word(&line), *dropped = client_word(&line);
-            const char *owner = client_word(&line), *tid = client_word(&line);
-
-            if (!rings)
-                text_put_literal(out, "\nRING  MODE            SIZE        WRITTEN         HELD  "
-                                      "    DROPPED  THREAD\n");
-            rings = true;
-            text_printf_safe(out, "%4s  %-9s %10s %14s %12s %12s  %s %s%s", number, mode, size,
-                             written, held, dropped, tid, line,
-                             strcmp(owner, "0") == 0 ? " (ended)" : "");
-            text_put_char(out, '\n');
-        } else {
-            put_row(out, name, "%s", line);
-        }
-    }
-    return EXIT_SUCCESS;
+    return ctl_put_stats(&target->out, target->format, answer) < 0 ? cli_output_error(-ENOMEM)
+                                                                   : EXIT_SUCCESS;
 }
 
 static const struct ctl_command commands[] = {
@@ -550,9 +510,9 @@ static const struct ctl_command commands[] = {
     {"off", "PATTERN...", 1, UINT_MAX, switch_off},
     {"set", "OPTIONS...", 1, UINT_MAX, set},
     {"flush", "", 0, 0, flush},
-    {"file", "[on|off|set PATH]", 0, 2, file},
+    {"file", "[on|off|set PATH]", 0, 2, file, .is_table = true},
     {"snapshot", "DIR", 1, 1, snapshot},
-    {"stats", "", 0, 0, stats},
+    {"stats", "", 0, 0, stats, .is_table = true},
     {"info", "", 0, 0, info, .is_table = true},
     {NULL, NULL, 0, 0, NULL},
 };
