@@ -7,43 +7,17 @@
 #include "base/bytes.h"
 #include "format/qemu_log/line.h"
 #include "format/qemu_log/match.h"
+#include "format/qemu_log/names.h"
 
 #define RUN_MAX 2048 /* several reorder windows long: timeline/reorder.c */
 #define PAYLOADS_SIZE (4 * QEMU_LOG_LINE_MAX)
-/* Classes that are made for names that nothing declares; more of them are other text that happens
- * to look like events. */
-#define UNDECLARED_MAX 4096
-#define RECENT_SIZE 256
-
-/* One declaration, compiled when the name first comes up. */
-struct candidate {
-    const struct qemu_event *declared;
-    const struct event_class *class;   /* NULL: not yet */
-    const struct log_pattern *pattern; /* NULL: its format cannot be read back */
-    struct candidate *next;
-};
-
-/* What is known by a name. */
-struct log_name {
-    const char *name;
-    size_t len;
-    struct candidate *candidates; /* in the order of the declarations; NULL: not declared */
-    struct candidate *last;
-    const struct event_class *message; /* NULL: not yet needed */
-    bool compiled;
-};
 
 struct qemu_log {
     struct source source;
     struct input in;
-    struct catalogue *catalogue;
-    const struct origin *origin;
-    struct arena arena;
-    struct map names;
-    struct log_name *recent[RECENT_SIZE];
+    struct log_names names;
     struct log_matcher *matcher;
-    const struct event_class *log_class;
-    unsigned n_undeclared;
+    const struct event_class *log_class; /* of lines that are no events */
     struct log_head_memory memory;
     enum log_prefix prefix; /* of the first event */
     bool timed;
@@ -68,116 +42,6 @@ struct line {
     size_t total;  /* with them */
     bool too_long; /* it continues after `total` */
 };
-
-/* What every event of free text has. */
-static const struct field message_field = {
-    .name = "message",
-    .c_type = "const char *",
-    .type = FIELD_STRING,
-    .place = PLACE_FIXED,
-    .storage = STORE_COUNTED,
-};
-
-/* -- names -- */
-
-static inline unsigned recent_slot(const char *name, size_t len)
-{
-    uint64_t head = 0;
-    uint64_t tail;
-
-    if (len >= 8) {
-        head = load_u64(name);
-        tail = load_u64(name + len - 8);
-    } else {
-        memcpy(&head, name, len);
-        tail = 0;
-    }
-    return (unsigned)((((head ^ len) * 0x9e3779b97f4a7c15u) ^ tail) * 0xbf58476d1ce4e5b9u >> 56) &
-           (RECENT_SIZE - 1);
-}
-
-static struct log_name *find_name(struct qemu_log *log, const char *name, size_t len)
-{
-    struct log_name **slot = &log->recent[recent_slot(name, len)];
-    struct log_name *found = *slot;
-
-    if (likely(found && found->len == len && memcmp(found->name, name, len) == 0))
-        return found;
-    found = map_get_str(&log->names, name, len);
-    if (found)
-        *slot = found;
-    return found;
-}
-
-static struct log_name *add_name(struct qemu_log *log, const char *name, size_t len)
-{
-    struct log_name *added = arena_alloc(&log->arena, sizeof *added);
-
-    if (!added)
-        return NULL;
-    added->name = arena_strndup(&log->catalogue->arena, name, len);
-    added->len = len;
-    if (!added->name || map_put_str(&log->names, added->name, len, added) < 0)
-        return NULL;
-    return added;
-}
-
-static int declare_names(struct qemu_log *log, const struct qemu_events *events)
-{
-    for (unsigned i = 0; events && i < events->n_events; i++) {
-        const struct qemu_event *event = &events->events[i];
-        size_t len = strlen(event->name);
-        struct log_name *name = map_get_str(&log->names, event->name, len);
-        struct candidate *candidate = arena_alloc(&log->arena, sizeof *candidate);
-
-        if (!name)
-            name = add_name(log, event->name, len);
-        if (!name || !candidate)
-            return -ENOMEM;
-        candidate->declared = event;
-        if (name->last)
-            name->last->next = candidate;
-        else
-            name->candidates = candidate;
-        name->last = candidate;
-    }
-    return 0;
-}
-
-static int compile_name(struct qemu_log *log, struct log_name *name)
-{
-    for (struct candidate *c = name->candidates; c; c = c->next) {
-        struct event_class *class;
-        int r = qemu_class_add(log->catalogue, c->declared, log->origin, 0, 0, &class);
-
-        if (r < 0)
-            return r;
-        c->class = class;
-        r = log_pattern_compile(&log->catalogue->arena, class, &c->pattern);
-        if (r < 0 && r != -EINVAL)
-            return r;
-    }
-    name->compiled = true;
-    return 0;
-}
-
-static int add_message_class(struct qemu_log *log, const char *name,
-                             const struct event_class **ret_class)
-{
-    struct event_class class = {
-        .name = name,
-        .origin = log->origin,
-        .fields = &message_field,
-        .n_fields = 1,
-        .format = "%s",
-    };
-    struct event_class *added;
-    int r = catalogue_add(log->catalogue, &class, &added);
-
-    if (r == 0)
-        *ret_class = added;
-    return r;
-}
 
 /* -- lines -- */
 
@@ -236,14 +100,14 @@ static inline struct log_name *read_head(struct qemu_log *log, const char *p, co
     len = log_head_name(at, end);
     *ret_len = len;
     if (len)
-        name = find_name(log, at, len);
+        name = log_names_find(&log->names, at, len);
     if (likely(name && name->candidates) || ret_head->prefix == LOG_PREFIX_PID)
         return name;
 
     *ret_len = 0;
     at = log_head_skip_context(at, end, &pid);
     len = at ? log_head_name(at, end) : 0;
-    name = len ? find_name(log, at, len) : NULL;
+    name = len ? log_names_find(&log->names, at, len) : NULL;
     if (!name || !name->candidates)
         return NULL;
     ret_head->rest = at;
@@ -291,7 +155,7 @@ static inline struct item *start_item(struct qemu_log *log, struct item *item,
 {
     *item = (struct item){
         .time = log->timed ? log->time : (int64_t)log->line,
-        .origin = log->origin,
+        .origin = log->names.origin,
         .class = class,
         .payload = log->payloads + log->used,
         .size = size,
@@ -321,7 +185,7 @@ static void put_loss(struct qemu_log *log, struct item *item, enum loss_cause ca
     *item = (struct item){
         .time = time,
         .since = time,
-        .origin = log->origin,
+        .origin = log->names.origin,
         .lost = lost,
         .cpu = CPU_UNKNOWN,
         .pid = PID_UNKNOWN,
@@ -417,11 +281,10 @@ static int read_event(struct qemu_log *log, const struct line *line, struct item
         put_loss(log, item, LOSS_DROPPED, drops);
         goto done;
     }
-    if (unlikely(!name && name_len && log->n_undeclared < UNDECLARED_MAX)) {
-        name = add_name(log, head.rest, name_len);
-        if (!name)
-            return -ENOMEM;
-        log->n_undeclared++;
+    if (unlikely(!name && name_len)) {
+        r = log_names_add_undeclared(&log->names, head.rest, name_len, &name);
+        if (r < 0)
+            return r;
     }
     if (unlikely(!name)) {
         /* What QEMU wrote before the text is its own; the text alone is the message. */
@@ -431,7 +294,7 @@ static int read_event(struct qemu_log *log, const struct line *line, struct item
         goto done;
     }
     if (unlikely(!name->compiled)) {
-        r = compile_name(log, name);
+        r = log_names_compile(&log->names, name);
         if (r < 0)
             return r;
     }
@@ -454,7 +317,7 @@ static int read_event(struct qemu_log *log, const struct line *line, struct item
         end = p + line->len;
     }
     if (!name->message) {
-        r = add_message_class(log, name->name, &name->message);
+        r = log_names_add_message_class(&log->names, name->name, &name->message);
         if (r < 0)
             return r;
     }
@@ -563,8 +426,7 @@ static void log_free(struct source *source)
     struct qemu_log *log = container_of(source, struct qemu_log, source);
 
     input_done(&log->in);
-    arena_done(&log->arena);
-    map_done(&log->names);
+    log_names_done(&log->names);
     log_matcher_free(log->matcher);
     free(log->payloads);
     free(log);
@@ -619,14 +481,14 @@ static int add_origin(struct qemu_log *log)
     struct origin origin = {
         .layer = LAYER_VMM,
         .format = "qemu-log",
-        .path = arena_strdup(&log->catalogue->arena, log->in.path),
+        .path = arena_strdup(&log->names.catalogue->arena, log->in.path),
         .clock = {.name = log->timed ? "realtime" : "line", .hz = log->timed ? NANOSECONDS : 0},
     };
 
     if (!origin.path)
         return -ENOMEM;
-    log->origin = catalogue_add_origin(log->catalogue, &origin);
-    return log->origin ? 0 : -ENOMEM;
+    log->names.origin = catalogue_add_origin(log->names.catalogue, &origin);
+    return log->names.origin ? 0 : -ENOMEM;
 }
 
 void qemu_log_set_lost(struct source *source, uint64_t lost)
@@ -649,21 +511,21 @@ int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qe
     log->source.one_buffer = true;
     log->in = *in;
     *in = (struct input){.fd = -1};
-    log->catalogue = catalogue;
+    log->names.catalogue = catalogue;
     log->declared = events != NULL;
     log->line = 1;
 
     log->payloads = malloc(PAYLOADS_SIZE);
     r = log->payloads ? log_matcher_new(&log->matcher) : -ENOMEM;
     if (r == 0)
-        r = declare_names(log, events);
+        r = log_names_declare(&log->names, events);
     if (r == 0) {
         look_for_clock(log);
         log->source.ordered = !log->timed;
         r = add_origin(log);
     }
     if (r == 0)
-        r = add_message_class(log, "log", &log->log_class);
+        r = log_names_add_message_class(&log->names, "log", &log->log_class);
     if (r < 0) {
         error_set(error, r, log->in.path, "out of memory");
         log_free(&log->source);

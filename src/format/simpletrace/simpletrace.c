@@ -38,31 +38,17 @@
 
 #include "base/bytes.h"
 #include "format/simpletrace/ids.h"
+#include "format/simpletrace/layout.h"
+#include "format/simpletrace/resync.h"
 
 #define HEADER_ID UINT64_C(0xffffffffffffffff)
 #define HEADER_MAGIC UINT64_C(0xf2b177cb0aa429b4)
-#define DROPPED_ID UINT64_C(0xfffffffffffffffe)
-
-enum {
-    TYPE_MAPPING = 0,
-    TYPE_EVENT = 1,
-};
-
-#define V0_RECORD_SIZE 64
-#define V0_HEAD_SIZE 16
-#define EVENT_HEAD_SIZE 24   /* id, time, length, pid */
-#define MAPPING_HEAD_SIZE 12 /* id, length */
-#define TYPE_SIZE 8
 #define EVENT_SIZE_MAX (256 * 1024)
 #define NAME_MAX_LEN 256
 
 /* Items of one run: several reorder windows long (timeline/reorder.c), and still in a second-level
  * cache together with their payloads. */
 #define RUN_MAX 2048
-
-/* While resyncing, a record passes for real when it is this near to the last one, and no longer. */
-#define RESYNC_TIME (INT64_C(3600) * 1000000000)
-#define RESYNC_SIZE_MAX (32 * 1024)
 
 struct simpletrace {
     struct source source; /* first: the source is the reader */
@@ -313,104 +299,9 @@ static _hot_ int walk_records(struct simpletrace *s, const uint8_t **at, const u
 
 /* ---- continuing after damage ---- */
 
-static bool is_name(const uint8_t *p, uint32_t len)
-{
-    for (uint32_t i = 0; i < len; i++)
-        if (!((p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z') ||
-              (p[i] >= '0' && p[i] <= '9') || p[i] == '_'))
-            return false;
-    return true;
-}
-
-static bool plausible_mapping(const struct simpletrace *s, const uint8_t *p, size_t left)
-{
-    uint32_t len;
-
-    if (left < TYPE_SIZE + MAPPING_HEAD_SIZE ||
-        load_u64_swap(p + TYPE_SIZE, s->swap) >= SIMPLETRACE_DENSE_IDS)
-        return false;
-    len = load_u32_swap(p + TYPE_SIZE + 8, s->swap);
-    return len > 2 && len <= 128 && left >= TYPE_SIZE + MAPPING_HEAD_SIZE + len &&
-           is_name(p + TYPE_SIZE + MAPPING_HEAD_SIZE, len);
-}
-
-/* Whether the class's fields can take SIZE bytes: without strings just as many, with them more. */
-static bool right_size(const struct event_class *class, uint32_t size)
-{
-    uint32_t least = 0;
-    bool exact = class->declared_in;
-
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        enum field_storage storage = class->fields[i].storage;
-
-        if (storage != STORE_TO_END)
-            least += storage == STORE_COUNTED ? 4 : 8;
-        exact = exact && storage == STORE_SCALAR;
-    }
-    return exact ? size == least : size >= least;
-}
-
-/* Whether a whole record could begin at P: its event is known, has the size that its declaration
- * asks for, and happened about when the last one did; and something like a record follows. */
-static bool plausible(const struct simpletrace *s, const uint8_t *p, size_t left)
-{
-    size_t front = s->version == 4 ? TYPE_SIZE : 0;
-    uint64_t time;
-    uint32_t size;
-
-    if (left < front + EVENT_HEAD_SIZE)
-        return false;
-    if (front && load_u64_swap(p, s->swap) == TYPE_MAPPING)
-        return plausible_mapping(s, p, left);
-    if (front && load_u64_swap(p, s->swap) != TYPE_EVENT)
-        return false;
-    p += front;
-    left -= front;
-    size = load_u32_swap(p + 16, s->swap);
-    time = load_u64_swap(p + 8, s->swap);
-    if (size < EVENT_HEAD_SIZE || size > RESYNC_SIZE_MAX || size > left)
-        return false;
-    if (s->last != TIME_UNKNOWN &&
-        time - (uint64_t)s->last + (uint64_t)RESYNC_TIME > 2 * (uint64_t)RESYNC_TIME)
-        return false;
-    if (load_u64_swap(p, s->swap) != DROPPED_ID) {
-        const struct event_class *class;
-
-        if (!simpletrace_ids_known(&s->ids, load_u64_swap(p, s->swap), &class) ||
-            (class && !right_size(class, size - EVENT_HEAD_SIZE)))
-            return false;
-    } else if (size != EVENT_HEAD_SIZE + 8) {
-        return false;
-    }
-    return !front || left < size + front || load_u64_swap(p + size, s->swap) <= TYPE_EVENT;
-}
-
-/* Moves on to the next place where a record could begin. 1: found; 0: the end; negative: error. */
 static int resync(struct simpletrace *s)
 {
-    size_t i = 1; /* what is at the first place is the damage */
-
-    for (;;) {
-        const uint8_t *p = input_at(&s->in);
-        size_t left = input_buffered(&s->in);
-
-        for (; i < left; i++)
-            if (plausible(s, p + i, left - i)) {
-                input_skip(&s->in, i);
-                s->skipped += i;
-                return 1;
-            }
-        /* A record that the end of the buffer cuts is not plausible yet: its bytes are kept as long
-         * as there is more to read. */
-        i = s->in.ended ? left : left - MIN(left, (size_t)RESYNC_SIZE_MAX + TYPE_SIZE);
-        input_skip(&s->in, i);
-        s->skipped += i;
-        if (s->in.ended)
-            return 0;
-        i = s->skipped == 0;
-        if (input_refill(&s->in, &s->source.error) < 0)
-            return s->source.error.code;
-    }
+    return simpletrace_resync(&s->in, &s->ids, s->last, &s->skipped, &s->source.error);
 }
 
 /* The loss item for what resync() skipped. */
