@@ -313,10 +313,10 @@ bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
     switch (row->of) {
     case STATE_OF_THREAD:
         return (options->by == SCHED_BY_TASK ||
-                (options->by == SCHED_BY_VCPU && row->vcpu != VCPU_UNKNOWN &&
-                 includes(&options->vcpus, row->vcpu))) &&
-               includes(&options->pids, row->id);
-    case STATE_OF_VCPU: return options->by != SCHED_BY_CPU && includes(&options->vcpus, row->id);
+                (options->by == SCHED_BY_VCPU && row->vcpu != VCPU_UNKNOWN)) &&
+               includes(&options->vcpus, row->vcpu) && includes(&options->pids, row->id);
+    case STATE_OF_VCPU: /* of any domain */
+        return options->by != SCHED_BY_CPU && includes(&options->vcpus, row->id & 0xffff);
     case STATE_OF_CPU: return options->by == SCHED_BY_CPU && includes(&options->cpus, row->id);
     case STATE_OF_DOMAIN: return options->by == SCHED_BY_DOMAIN;
     }
@@ -369,10 +369,14 @@ void sched_done(struct sched *sched)
     steal_done(&sched->steal);
 }
 
-bool sched_has_events(const struct sched *sched)
+bool sched_has_events(const struct sched *sched, const struct origin *of)
 {
-    for (unsigned i = 0; i < sched->states.n_sources; i++)
-        if (states_events(&sched->states, i) & STATE_EVENT_SWITCH)
+    for (unsigned i = 0; i < sched->states.n_sources; i++) {
+        const struct origin *origin;
+
+        (void)states_counts(&sched->states, i, &origin);
+        if ((!of || of == origin) && states_events(&sched->states, i) & STATE_EVENT_SWITCH)
             return true;
+    }
     return false;
 }

@@ -70,4 +70,4 @@ int sched_init(struct sched *sched, const struct analysis_settings *settings,
 void sched_done(struct sched *sched);
 
 /* Whether there was an event that tells what runs. */
-bool sched_has_events(const struct sched *sched);
+bool sched_has_events(const struct sched *sched, const struct origin *of);

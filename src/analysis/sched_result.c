@@ -405,7 +405,9 @@ static int set_keys(const struct sched *sched, struct result *result, struct res
         break;
     case SCHED_BY_VCPU: put_vcpu(row, &text); break;
     case SCHED_BY_CPU: text_put_i64(&text, row->id); break;
-    case SCHED_BY_DOMAIN: text_printf(&text, "d%" PRId32, is_vcpu ? row->id >> 16 : row->id); break;
+    case SCHED_BY_DOMAIN:
+        text_printf(&text, "d%" PRId32, is_vcpu ? (int32_t)((uint32_t)row->id >> 16) : row->id);
+        break;
     }
     r = set_key_text(result, to, first, &text);
     if (r == 0 && sched->options.by == SCHED_BY_TASK && !is_vcpu) {
@@ -502,6 +504,18 @@ static int add_domains(struct sched *sched, struct result *result)
     return 0;
 }
 
+/* Without the switches of its source, nothing is known of a thread; nor is anything of one that was never on the
+ * CPUs that are asked for. */
+static bool is_known(const struct sched *sched, const struct sched_row *row)
+{
+    if (!sched_has_events(sched, row->origin))
+        return false;
+    for (unsigned i = 0; sched->options.cpus.n > 0 && i < STATES; i++)
+        if (row->in[i].time > 0 || row->in[i].n > 0)
+            return true;
+    return sched->options.cpus.n == 0 || row->runs > 0;
+}
+
 static int add_times(struct sched *sched, struct result *result)
 {
     bool by_domain = sched->options.by == SCHED_BY_DOMAIN && !sched->options.xenalyze_names;
@@ -513,7 +527,7 @@ static int add_times(struct sched *sched, struct result *result)
 
         if ((sched->options.by == SCHED_BY_DOMAIN && row->of != STATE_OF_DOMAIN) ||
             (sched->options.view == SCHED_WAKEUPS && (!row->wakes || row->wakes->n == 0)) ||
-            !sched_row_is_shown(sched, row))
+            !sched_row_is_shown(sched, row) || !is_known(sched, row))
             continue;
         if (add_row(sched, result, row, 1) < 0)
             return -ENOMEM;
@@ -726,6 +740,9 @@ static int add_notes(const struct sched *sched, struct result *result)
         result_add_note(result, "no thread of the host is known to run one vCPU and no other; QEMU "
                                 "has one thread for each with KVM, and with -accel "
                                 "tcg,thread=multi") < 0)
+        return -ENOMEM;
+    if (sched->options.cpus.n > 0 && result->n_rows == 0 && events &&
+        result_add_note(result, "nothing ran on these CPUs or waited for them") < 0)
         return -ENOMEM;
     if (sched->options.by == SCHED_BY_DOMAIN && !has_xen &&
         result_add_note(result, "domains are Xen's; record them: strata record --xen -e sched") < 0)

@@ -152,6 +152,24 @@ grep -q '^ *0\.07 *27\.8[0-9] *48\.2[0-9] .* d0 ' out || fail "$(cat out)"
 "$strata" sched --pid 161 guest >out
 [ "$(grep -c ' guest$' out)" -eq 1 ] || fail "$(cat out)"
 
+# Without the switches of a source, its other events tell of no time in any state.
+case="no switches"
+status=0
+"$strata" sched -e '-sched_switch' -f json guest >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q 'no scheduler events' err || fail "status $status: $(cat err)"
+python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["rows"] == []' out || fail "$(cat out)"
+
+case="selected CPUs and vCPUs"
+"$strata" sched --cpu 7 guest >out
+grep -q ' guest$' out && fail "$(cat out)"
+grep -q '^nothing ran on these CPUs' out || fail "$(cat out)"
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >two-domains.raw
+"$strata" sched --by vcpu --vcpu 0 two-domains.raw >out 2>err
+grep -q ' d0v0 ' out && grep -q ' d1v0 ' out || fail "not of all domains: $(cat out)"
+grep -q ' d0v1 ' out && fail "not selected: $(cat out)"
+"$strata" sched --vcpu 0 guest >out
+grep -q ' guest$' out && fail "no thread of a guest runs a vCPU: $(cat out)"
+
 case="errors"
 status=0
 "$strata" sched guest --layer host >out 2>err || status=$?
