@@ -158,7 +158,7 @@ static void put_thread(const struct io_why *why, int32_t pid, int64_t begin, int
     const struct io_state *longest = add_up(why, pid, begin, end, &ran, &waited, &any);
     int32_t runner;
 
-    if (!any)
+    if (!any || !states_has_switches(&why->states, any->origin))
         return;
     text_printf(text, "%s%s-%d ran ", text_len(text) ? "; " : "", task_name(any, pid), pid);
     put_ticks(clock, ran, text);

@@ -368,15 +368,3 @@ void sched_done(struct sched *sched)
     sched_who_done(&sched->who);
     steal_done(&sched->steal);
 }
-
-bool sched_has_events(const struct sched *sched, const struct origin *of)
-{
-    for (unsigned i = 0; i < sched->states.n_sources; i++) {
-        const struct origin *origin;
-
-        (void)states_counts(&sched->states, i, &origin);
-        if ((!of || of == origin) && states_events(&sched->states, i) & STATE_EVENT_SWITCH)
-            return true;
-    }
-    return false;
-}

@@ -68,6 +68,3 @@ struct sched {
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
                const struct sched_options *options);
 void sched_done(struct sched *sched);
-
-/* Whether there was an event that tells what runs. */
-bool sched_has_events(const struct sched *sched, const struct origin *of);

@@ -508,7 +508,7 @@ static int add_domains(struct sched *sched, struct result *result)
  * CPUs that are asked for. */
 static bool is_known(const struct sched *sched, const struct sched_row *row)
 {
-    if (!sched_has_events(sched, row->origin))
+    if (!states_has_switches(&sched->states, row->origin))
         return false;
     for (unsigned i = 0; sched->options.cpus.n > 0 && i < STATES; i++)
         if (row->in[i].time > 0 || row->in[i].n > 0)

@@ -491,6 +491,15 @@ unsigned states_events(const struct states *states, unsigned i)
     return states->sources[i]->events;
 }
 
+bool states_has_switches(const struct states *states, const struct origin *origin)
+{
+    for (unsigned i = 0; i < states->n_sources; i++)
+        if ((!origin || states->sources[i]->origin == origin) &&
+            states_events(states, i) & STATE_EVENT_SWITCH)
+            return true;
+    return false;
+}
+
 int64_t states_duration(const struct states *states, const struct origin *origin)
 {
     const struct state_source *source = map_get(&states->by_origin, (uintptr_t)origin);

@@ -157,5 +157,8 @@ enum {
     STATE_EVENT_GUEST = 1 << 6, /* kvm_entry and kvm_exit, vmentry and vmexit */
 };
 unsigned states_events(const struct states *states, unsigned i);
+/* Whether ORIGIN had a switch; NULL: any source. Without one, the states of its threads and CPUs are those between
+ * events that name the same thread, which may have slept in between. */
+bool states_has_switches(const struct states *states, const struct origin *origin);
 /* From the first event of source ORIGIN that tells of states to the last one, in ticks; 0: there is none. */
 int64_t states_duration(const struct states *states, const struct origin *origin);

@@ -84,6 +84,8 @@ cat >expected <<'END'
     19.0us done
 END
 diff expected actual || fail "why"
+"$strata" io --task dd --slowest 2 -e '-host:sched_switch' vm >actual
+grep -q ' ran ' actual && fail "nothing tells when a thread slept: $(grep ' ran ' actual)"
 
 case="which requests"
 "$strata" io -f json --layer guest --longer 0.004 vm | python3 -c '
