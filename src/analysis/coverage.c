@@ -104,10 +104,23 @@ static int add_gap(struct source_coverage *source, int64_t since, int64_t until)
     return 0;
 }
 
+/* The last item of CPU, or where it is not known which lost events, of the CPU whose last item is the oldest. */
+static int64_t last_before_loss(const struct source_coverage *source,
+                                const struct cpu_coverage *cpu)
+{
+    int64_t last = cpu->last;
+
+    for (unsigned i = 1; cpu == &source->cpus[0] && i < source->n_cpus; i++)
+        if (source->cpus[i].last != TIME_UNKNOWN &&
+            (last == TIME_UNKNOWN || source->cpus[i].last < last))
+            last = source->cpus[i].last;
+    return last;
+}
+
 static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *source,
                            struct cpu_coverage *cpu, const struct item *item)
 {
-    int64_t since = item->since != TIME_UNKNOWN ? item->since : cpu->last;
+    int64_t since = item->since != TIME_UNKNOWN ? item->since : last_before_loss(source, cpu);
 
     losses_add(&coverage->losses, item);
     losses_add(&coverage->layers.losses[item->origin->layer], item);

@@ -47,7 +47,8 @@ struct cpu_source {
     size_t capacity;
     uint8_t *buf;
 
-    int64_t time;      /* of the last record with a cycle count, or TIME_UNKNOWN */
+    int64_t time; /* of the last record with a cycle count; before, of the next; or TIME_UNKNOWN */
+    bool stamped; /* there was a record with a cycle count */
     uint64_t timeless; /* up to here in the file no record has one */
     int32_t vcpu;
     bool follows;      /* the trace has records that say which vCPU runs */
@@ -252,22 +253,24 @@ static bool will_follow(const struct cpu_source *s, const uint8_t *at)
     return false;
 }
 
-/* LOST_RECORDS says what runs now: the domain in the low half, unlike everywhere else. */
-static void put_loss(struct cpu_source *s, const uint8_t *p, unsigned words, struct item *item)
+/* LOST_RECORDS says what runs now: the domain in the low half, unlike everywhere else. What was lost comes after the CPU's
+ * record at LAST, whatever the time that it states of the first lost one. */
+static void put_loss(struct cpu_source *s, int64_t last, const uint8_t *p, unsigned words,
+                     struct item *item)
 {
     *item = (struct item){
         .kind = ITEM_LOSS,
         .cause = LOSS_DROPPED,
         .origin = s->x->classes.origin,
         .time = s->time,
-        .since = TIME_UNKNOWN,
+        .since = last,
         .lost = words >= 1 ? load_u32(p) : LOST_UNKNOWN,
         .cpu = s->cpu,
         .pid = PID_UNKNOWN,
         .vcpu = VCPU_UNKNOWN,
     };
     if (words >= 4 && s->time != TIME_UNKNOWN && load_u64(p + 8) <= (uint64_t)s->time)
-        item->since = (int64_t)load_u64(p + 8);
+        item->since = MAX(last, (int64_t)load_u64(p + 8));
     s->vcpu = VCPU_UNKNOWN;
     /* Without other such records, nothing would say when that vCPU stops running. */
     if (words >= 2 && (s->follows || will_follow(s, p + 4 * (size_t)words)))
@@ -306,6 +309,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         uint32_t size = xentrace_record_size(header);
         const uint8_t *words = p + 4;
         const struct xentrace_known *known;
+        int64_t last = s->stamped ? s->time : TIME_UNKNOWN;
         struct item *item;
 
         if (size > (size_t)(end - p))
@@ -323,6 +327,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
             if (unlikely(s->loss_pending))
                 put_damage_loss(s, (int64_t)tsc, &s->items[n++]);
             s->time = (int64_t)tsc;
+            s->stamped = true;
             words += 8;
         } else {
             if (unlikely(s->time == TIME_UNKNOWN))
@@ -339,7 +344,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
                 break;
             }
             if (event == XEN_LOST_RECORDS)
-                put_loss(s, words, xentrace_words(header), &s->items[n++]);
+                put_loss(s, last, words, xentrace_words(header), &s->items[n++]);
             if (event == XEN_LOST_RECORDS || event == XEN_WRAP_BUFFER) {
                 p += size;
                 s->next += size;

@@ -57,6 +57,23 @@ static void covered_time(void **state)
     coverage_done(&coverage);
 }
 
+/* Of an unknown CPU, since an unknown time: since the last event of the CPU that is silent for longest. */
+static void loss_without_start(void **state)
+{
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_event(&coverage, &two_cpus, 0, 1000);
+    put_event(&coverage, &two_cpus, 1, 2000);
+    put_event(&coverage, &two_cpus, 0, 2500);
+    put_event(&coverage, &two_cpus, 1, 2900);
+    put_loss(&coverage, &two_cpus, CPU_UNKNOWN, TIME_UNKNOWN, 3000);
+    assert_int_equal(coverage_covered(&coverage, NULL), 1900 - 500);
+    assert_false(coverage_has_loss(&coverage, 1000, 2499));
+    coverage_done(&coverage);
+}
+
 /* Many losses are kept as fewer, longer ones; the covered time stays exact. */
 static void many_losses(void **state)
 {
@@ -140,9 +157,8 @@ static void copied_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(covered_time),
-        cmocka_unit_test(many_losses),
-        cmocka_unit_test(sorted_rows),
+        cmocka_unit_test(covered_time),  cmocka_unit_test(loss_without_start),
+        cmocka_unit_test(many_losses),   cmocka_unit_test(sorted_rows),
         cmocka_unit_test(copied_stages),
     };
 

@@ -234,15 +234,17 @@ static void test_lost_and_wrap(void **state)
     RECORD(&s, 0x2800a, 610, 5, 1, 6, 0);
     RECORD(&s, XEN_LOST_RECORDS, 620, 1, 2 | 1 << 16, 615, 0);
     RECORD(&s, 0x28001, 630, 3);
+    RECORD(&s, XEN_LOST_RECORDS, 640, 1, 2 | 1 << 16, 7, 0); /* not before the last record */
     assert_int_equal(open_stream(&o, &s, false), 0);
     expect(o.sources[0], 0,
            "10 cpu0 - dom_add dom=1\n"
            "500 cpu0 - dropped 42 since 20 skipped 0\n"
            "510 cpu0 - dom_add dom=2\n"
-           "600 cpu0 - dropped 3 since -1 skipped 0\n"
+           "600 cpu0 - dropped 3 since 510 skipped 0\n"
            "610 cpu0 d5v1 switch prev_dom=5 prev_unit=1 next_dom=6 next_unit=0\n"
            "620 cpu0 - dropped 1 since 615 skipped 0\n"
-           "630 cpu0 d2v1 dom_add dom=3\n");
+           "630 cpu0 d2v1 dom_add dom=3\n"
+           "640 cpu0 - dropped 1 since 630 skipped 0\n");
     close_stream(&o);
 }
 
