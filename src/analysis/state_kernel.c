@@ -40,13 +40,27 @@ static _cold_ void learn_name(struct state_source *source, struct state_thread *
     memcpy(thread->raw_name, raw, size);
 }
 
+/* Of formats whose strings are of any length. */
+static _cold_ void set_name_of_string(struct state_source *source, struct state_thread *thread,
+                                      const struct item *item, int field)
+{
+    struct value value = item_value(item, (unsigned)field);
+    char raw[STATE_NAME_SIZE] = {0};
+
+    memcpy(raw, value.s, MIN(value.len, (uint32_t)sizeof raw));
+    if (memcmp(thread->raw_name, raw, sizeof raw) != 0)
+        learn_name(source, thread, raw, sizeof raw);
+}
+
 static inline void set_name(struct state_source *source, struct state_thread *thread,
-                            const struct item *item, uint32_t offset, uint32_t size)
+                            const struct item *item, uint32_t offset, uint32_t size, int string)
 {
     const char *raw = (const char *)item->payload + offset;
 
-    if (size > 0 && item->size >= offset + size &&
-        unlikely(memcmp(thread->raw_name, raw, size) != 0))
+    if (unlikely(size == 0 && string >= 0))
+        set_name_of_string(source, thread, item, string);
+    else if (size > 0 && item->size >= offset + size &&
+             unlikely(memcmp(thread->raw_name, raw, size) != 0))
         learn_name(source, thread, raw, size);
 }
 
@@ -186,7 +200,7 @@ static void leave(struct state_source *source, const struct class_plan *plan,
         return;
     }
     prev_state = quick_read(&plan->c, item);
-    set_name(source, thread, item, plan->a_name, plan->room[0]);
+    set_name(source, thread, item, plan->a_name, plan->room[0], plan->string[0]);
     if (source->origin->layer == LAYER_HOST && item->vcpu != VCPU_UNKNOWN)
         thread->vcpu = item->vcpu;
     if (unlikely((prev_state & PREV_DEAD) ||
@@ -218,7 +232,7 @@ static void enter(struct state_source *source, const struct class_plan *plan,
         }
     }
     run_thread(source, thread, cpu, time, true, why);
-    set_name(source, thread, item, plan->b_name, plan->room[1]);
+    set_name(source, thread, item, plan->b_name, plan->room[1], plan->string[1]);
 }
 
 static void put_switch(struct state_source *source, const struct class_plan *plan,

@@ -59,13 +59,18 @@ struct quick_field state_number_field(const struct event_class *class, const cha
 }
 
 static void name_field(const struct event_class *class, const char *name, uint32_t *offset,
-                       uint32_t *size)
+                       uint32_t *size, int *string)
 {
     int i = event_class_field(class, name);
 
     *size = 0;
-    if (i < 0 || class->fields[i].storage != STORE_ARRAY || class->fields[i].place != PLACE_FIXED)
+    *string = -1;
+    if (i < 0 || class->fields[i].type != FIELD_STRING)
         return;
+    if (class->fields[i].storage != STORE_ARRAY || class->fields[i].place != PLACE_FIXED) {
+        *string = i;
+        return;
+    }
     *offset = class->fields[i].offset;
     *size = MIN(class->fields[i].size, (uint32_t)STATE_NAME_SIZE);
 }
@@ -124,8 +129,8 @@ static void plan_kernel(const struct event_class *class, struct class_plan *plan
             plan->role = PLAN_STAMP;
     }
     if (plan->role == PLAN_SWITCH) {
-        name_field(class, "prev_comm", &plan->a_name, &plan->room[0]);
-        name_field(class, "next_comm", &plan->b_name, &plan->room[1]);
+        name_field(class, "prev_comm", &plan->a_name, &plan->room[0], &plan->string[0]);
+        name_field(class, "next_comm", &plan->b_name, &plan->room[1], &plan->string[1]);
     }
 }
 

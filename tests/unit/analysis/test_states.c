@@ -359,6 +359,41 @@ static void test_losses(void **state)
     assert_int_equal(counts(w)->lost, 1);
 }
 
+/* As in the CTF of perf: the names are strings of any length, after the numbers. */
+static void test_string_names(void **state)
+{
+    static const struct field fields[] = {
+        NUMBER("prev_pid", 0, 4, true),
+        NUMBER("prev_state", 4, 8, true),
+        NUMBER("next_pid", 12, 4, true),
+        {.name = "prev_comm",
+         .c_type = "string",
+         .type = FIELD_STRING,
+         .storage = STORE_NUL_ENDED,
+         .offset = 16},
+        {.name = "next_comm",
+         .c_type = "string",
+         .type = FIELD_STRING,
+         .storage = STORE_NUL_ENDED,
+         .place = PLACE_AFTER_PREVIOUS},
+    };
+    static const char payload[] =
+        "\7\0\0\0\1\0\0\0\0\0\0\0\10\0\0\0seven\0a-name-of-more-than-fifteen";
+    struct world *w = *state;
+    const struct event_class *class;
+
+    w->xen->layer = LAYER_HOST;
+    class = add(w, w->xen, "sched_switch", fields, ARRAY_SIZE(fields));
+    put(w, class, 10, 0, 7, payload, sizeof payload);
+    put(w, class, 20, 0, 7, payload, 20); /* ends in a name */
+    assert_int_equal(states_finish(&w->states), 0);
+    for (unsigned i = 0; i < w->n; i++)
+        if (w->intervals[i].of == STATE_OF_THREAD && w->intervals[i].begin == 10)
+            assert_string_equal(w->intervals[i].name,
+                                w->intervals[i].id == 7 ? "seven" : "a-name-of-more-t");
+    assert_true(w->n > 0);
+}
+
 static void test_exec(void **state)
 {
     struct world *w = *state;
@@ -664,8 +699,9 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads),     TEST(cpus), TEST(contradictions), TEST(early_wake), TEST(losses),
-        TEST(no_switches), TEST(exec), TEST(many_threads),   TEST(vcpus),      TEST(simulation),
+        TEST(threads),      TEST(cpus),        TEST(contradictions), TEST(early_wake),
+        TEST(losses),       TEST(no_switches), TEST(exec),           TEST(string_names),
+        TEST(many_threads), TEST(vcpus),       TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
