@@ -118,13 +118,6 @@ void child_adopt_orphans(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Whether proc/ does not have what was asked for: the thread, or the process, is gone, or the kernel does not list
- * children. */
-static bool is_gone(int r)
-{
-    return r == -ENOENT || r == -ESRCH;
-}
-
 /* Adds those of thread TASK. -errno: they cannot be read now. */
 static int list_of_thread(const char *task, pid_t *ret, unsigned max, unsigned *n)
 {
@@ -134,7 +127,7 @@ static int list_of_thread(const char *task, pid_t *ret, unsigned max, unsigned *
     snprintf(path, sizeof path, "/proc/self/task/%.20s/children", task);
     r = proc_text(path, text, sizeof text);
     if (r < 0)
-        return is_gone(r) ? 0 : r;
+        return proc_is_gone(r) ? 0 : r; /* or the kernel lists no children */
     for (char *at = text, *end; *n < max; at = end) {
         pid_t pid = (pid_t)strtol(at, &end, 10);
         uint64_t start;
@@ -143,7 +136,7 @@ static int list_of_thread(const char *task, pid_t *ret, unsigned max, unsigned *
         if (end == at)
             break;
         r = proc_stat(pid, &start, &state);
-        if (r < 0 && !is_gone(r))
+        if (r < 0 && !proc_is_gone(r))
             return r;
         if (r >= 0 && state != 'Z' && state != 'X')
             ret[(*n)++] = pid;

@@ -52,6 +52,11 @@ int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
     return 0;
 }
 
+bool proc_is_gone(int r)
+{
+    return r == -ENOENT || r == -ESRCH;
+}
+
 uint64_t proc_start_ns(uint64_t start)
 {
     uint64_t hz = (uint64_t)MAX(sysconf(_SC_CLK_TCK), 1L);

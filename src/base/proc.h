@@ -12,8 +12,10 @@
 /* Reads the beginning of the file PATH, at most SIZE - 1 bytes, and appends a NUL. -errno. */
 int proc_text(const char *path, char *buf, size_t size);
 /* Start time of process PID in clock ticks (sysconf(_SC_CLK_TCK)) since the boot, and its state: 'Z' or
- * 'X' if it has ended. -errno: it does not exist, or is not visible. */
+ * 'X' if it has ended. -errno: it does not exist, is not visible, or could not be read. */
 int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state);
+/* Whether proc_stat()'s error R says that there is no such process, and not that it could not be read. */
+bool proc_is_gone(int r);
 /* Converts a start time of proc_stat() to ns of CLOCK_BOOTTIME. */
 uint64_t proc_start_ns(uint64_t start);
 /* True if process PID exists and certainly started after MOMENT (CLOCK_REALTIME): by more than a

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/golden.sh"
 
 mounted=
-at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"'
+at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount -l "$mounted"'
 
 . "$here/../lib/collect_agent.sh"
 
@@ -328,7 +328,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none full/out 2>/dev/null; 
     grep -q ", $written events" full/said || fail "$(cat full/said full/told info)"
     grep -q "  $lost events that came could not be written" full/told || fail "$(cat full/said full/told info)"
     grep -q "related to *the host's monotonic clock" info || fail "$(cat info)"
-    umount full/out
+    umount -l full/out
     mounted=
 else
     echo "collect: SKIPPED in part: no small file system can be mounted" >&2

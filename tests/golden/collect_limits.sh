@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/golden.sh"
 
 mounted=
-at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount "$mounted"'
+at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :; [ -z "$mounted" ] || umount -l "$mounted"'
 
 . "$here/../lib/collect_agent.sh"
 
@@ -109,7 +109,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=4m none disk/out 2>/dev/null; 
     grep -q 'strata: other: .*No space left' disk/told || fail "$(cat disk/told)"
     grep -q 'quiet: 41.0 kB of 2 CPUs, 907 events' disk/said || fail "$(cat disk/said)"
     "$strata" report disk/out --source=quiet | grep -c 'beat: count=' | grep -qx 907
-    umount disk/out
+    umount -l disk/out
     mounted=
 else
     echo "collect_limits: SKIPPED in part: no small file system can be mounted" >&2

@@ -5,7 +5,7 @@ many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
 mounted=
-at_exit='[ -z "$mounted" ] || umount "$mounted"'
+at_exit='[ -z "$mounted" ] || umount -l "$mounted"'
 
 # refused STATUS TEXT ARGUMENT...: how it ends, and what is told.
 refused() {
@@ -348,7 +348,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; the
     refused 1 'strata: small/all/guest/events/' guest -o small/all/
     grep -q 'No space left' err || fail "$(cat err)"
     [ -z "$(ls -A small)" ] || fail "there is left: $(ls -A small)"
-    umount small
+    umount -l small
     mounted=
 else
     echo "merge: SKIPPED in part: no small file system can be mounted" >&2

@@ -6,7 +6,7 @@
 pid= mounted=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
-    [ -z "$mounted" ] || umount "$mounted"
+    [ -z "$mounted" ] || umount -l "$mounted"
 }
 at_exit=ended
 rings=/dev/shm/strata-$(id -u)
@@ -297,7 +297,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=256k none full 2>/dev/null; th
     "$strata" report full/trace >shown 2>told.shown || true
     written=$(sed -n 's/.*: \([0-9]*\) events written to.*/\1/p' told)
     [ "$(grep -vc LOST shown)" -eq "$written" ] || fail "$(grep -vc LOST shown) events are shown, $written were written"
-    umount full
+    umount -l full
     mounted=
     # What was in the rings when the program ended is not lost: it can still be had elsewhere.
     lost=$(sed -n 's/^  \([0-9]*\) events were lost:.*/\1/p' told | awk '{n += $1} END {print n + 0}')

@@ -242,7 +242,7 @@ if mount -t tmpfs -o size=64k strata full 2>/dev/null; then
     "$EMIT" -t "*,log=$PWD/full/log" 6000 1 >emitted 2>errors
     unwritten=$(sed -n 's/^dropped 0 unwritten \([0-9]*\)$/\1/p' errors)
     cp full/log full.log
-    umount full
+    umount -l full
     [ "$unwritten" ] || fail "$(cat errors)"
     [ -z "$(tail -c 1 full.log)" ] || fail "torn: $(tail -n 1 full.log)"
     [ $(($(grep -c ':emit_' full.log) + unwritten)) -eq 6000 ] || fail "$(grep -c ':emit_' full.log) and $unwritten"

@@ -309,21 +309,26 @@ static bool began_before(const struct process *process, uint64_t start)
     return proc_start_ns(start) / NSEC_PER_SEC <= made / NSEC_PER_SEC + 1;
 }
 
-/* Whether there is a process with its number that began when it did. */
-static bool is_running(const struct process *process)
+/* Whether there is a process with its number that began when it did: 1, 0. -errno: that cannot be read. */
+static int is_running(const struct process *process)
 {
     uint64_t start;
     char state;
+    int r;
 
-    return process->pid > 0 && process->pid <= INT32_MAX &&
-           proc_stat((pid_t)process->pid, &start, &state) >= 0 &&
-           (process->start ? start == process->start : began_before(process, start)) &&
+    if (process->pid < 1 || process->pid > INT32_MAX)
+        return 0;
+    r = proc_stat((pid_t)process->pid, &start, &state);
+    if (r < 0)
+        return proc_is_gone(r) ? 0 : r;
+    return (process->start ? start == process->start : began_before(process, start)) &&
            state != 'Z' && state != 'X';
 }
 
 int process_is_alive(const struct process *process, struct error *error)
 {
     struct stat st;
+    int r;
 
     if (!same_boot(process))
         return 0;
@@ -333,7 +338,11 @@ int process_is_alive(const struct process *process, struct error *error)
                          "is of another pid namespace: whether process %u lives cannot be seen "
                          "from here",
                          process->pid);
-    return is_running(process);
+    r = is_running(process);
+    return r < 0 ? error_set(error, r, process->path,
+                             "whether process %u is running cannot be seen: %s", process->pid,
+                             error_text(r))
+                 : r;
 }
 
 bool process_is_replaced(const struct process *process)
@@ -411,6 +420,7 @@ static bool parse_name(const char *name, uint32_t *ret_pid, uint64_t *ret_start)
     return true;
 }
 
+/* If that cannot be read, it may be there: opening it says what is wrong. */
 static bool has_process_file(const char *path)
 {
     char magic[8] = "";
@@ -418,9 +428,11 @@ static bool has_process_file(const char *path)
     ssize_t n;
 
     if (fd < 0)
-        return false;
+        return errno != ENOENT && errno != ELOOP;
     n = read(fd, magic, sizeof(magic));
     close(fd);
+    if (n < 0)
+        return true;
     return n == (ssize_t)sizeof(magic) && memcmp(magic, PROCESS_FILE_MAGIC, sizeof(magic)) == 0;
 }
 
@@ -432,8 +444,10 @@ static bool remove_unfinished(const char *directory, const char *file, uint32_t 
     const struct dirent *entry;
     uint64_t start_now;
     char state;
+    int r = proc_stat((pid_t)pid, &start_now, &state);
 
-    if (proc_stat((pid_t)pid, &start_now, &state) >= 0 && start_now == start)
+    /* If that cannot be read, it may be running. */
+    if (r < 0 ? !proc_is_gone(r) : start_now == start)
         return true;
     /* It may have made the file, and ended, since the caller looked. From now on nothing changes. */
     if (has_process_file(file))
@@ -673,7 +687,7 @@ int process_remove(struct process *process, struct error *error)
     int r = process->dir >= 0 ? remove_dir(process) : 0;
 
     /* One that lives goes on writing there, whatever boot a process file in the pool says it is of. */
-    if (process->pool && process_is_alive(process, NULL) == 0 && !is_running(process))
+    if (process->pool && process_is_alive(process, NULL) == 0 && is_running(process) == 0)
         pool_free(process->pool, process->pid, process->start);
     return r < 0 ? error_set(error, r, process->path, "cannot be removed: %s", strerror(-r)) : 0;
 }

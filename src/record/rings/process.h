@@ -50,7 +50,7 @@ int process_refresh(struct process *process, struct error *error);
 int process_lock(struct process *process, struct error *error);
 
 /* 1: running; 0: not; -EXDEV: not visible from here, because it is or was in another pid namespace;
- * with ERROR, which may be NULL. */
+ * another -errno: cannot be read. With ERROR, which may be NULL. */
 int process_is_alive(const struct process *process, struct error *error);
 /* Whether another process has its number now. False: or that cannot be seen from here. */
 bool process_is_replaced(const struct process *process);

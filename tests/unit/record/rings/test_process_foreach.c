@@ -17,6 +17,7 @@
 static char parent[] = "/tmp/strata-test-foreach-XXXXXX";
 static char directory[80], file[96], ring[96];
 static bool ends_with_its_file; /* the process makes its file, and ends, when it is looked for */
+static int stat_error;          /* of looking for the process */
 
 static void make_file(const char *path, const char *text)
 {
@@ -27,7 +28,7 @@ static void make_file(const char *path, const char *text)
     close(fd);
 }
 
-/* Linked in the place of proc_stat(): there is no such process (any more). */
+/* Linked in the place of proc_stat(): there is no such process (any more), or it cannot be seen. */
 int __wrap_proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state);
 int __wrap_proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
 {
@@ -35,7 +36,7 @@ int __wrap_proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state)
     assert_int_equal(pid, 77);
     if (ends_with_its_file)
         make_file(file, PROCESS_FILE_MAGIC);
-    return -ENOENT;
+    return stat_error;
 }
 
 static int count(const char *path, void *userdata)
@@ -74,6 +75,7 @@ static void a_process_that_ends_with_its_file_keeps_its_rings(void **state)
 
     (void)state;
     ends_with_its_file = true;
+    stat_error = -ENOENT;
     assert_int_equal(process_foreach(parent, count, &n), 0);
     assert_int_equal(n, 1);
     assert_int_equal(access(ring, F_OK), 0);
@@ -85,9 +87,25 @@ static void a_directory_left_half_made_is_removed(void **state)
 
     (void)state;
     ends_with_its_file = false;
+    stat_error = -ESRCH;
     assert_int_equal(process_foreach(parent, count, &n), 0);
     assert_int_equal(n, 0);
     assert_int_equal(access(directory, F_OK), -1);
+}
+
+static void a_process_that_cannot_be_seen_keeps_its_directory(void **state)
+{
+    static const int errors[] = {-EIO, -EMFILE, -ENOMEM, -EACCES};
+    unsigned n = 0;
+
+    (void)state;
+    ends_with_its_file = false;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        stat_error = errors[i];
+        assert_int_equal(process_foreach(parent, count, &n), 0);
+        assert_int_equal(n, 0);
+        assert_int_equal(access(ring, F_OK), 0);
+    }
 }
 
 int main(void)
@@ -97,6 +115,8 @@ int main(void)
                                         make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_directory_left_half_made_is_removed, make_directory,
                                         remove_directory),
+        cmocka_unit_test_setup_teardown(a_process_that_cannot_be_seen_keeps_its_directory,
+                                        make_directory, remove_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
