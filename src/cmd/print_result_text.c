@@ -9,6 +9,7 @@
 #include "cli/duration.h"
 #include "cmd/print_result.h"
 #include "cmd/walk.h"
+#include "print/sparkline.h"
 
 #define BAR_WIDTH 50
 
@@ -48,23 +49,18 @@ static uint64_t sparkline_value(const struct result *result, const struct result
 void print_sparkline(const struct result *result, const struct result_row *row, bool of_p99,
                      struct text *out)
 {
-    static const char *const bars[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
-                                       "\u2585", "\u2586", "\u2587", "\u2588"};
     int64_t step = (int64_t)periods_per_character(result) * result->every;
     unsigned width = print_sparkline_width(result);
-    uint64_t most = 1;
+    uint64_t values[SPARKLINE_MAX];
+    bool lost[SPARKLINE_MAX];
 
-    for (unsigned i = 0; i < width; i++)
-        most = MAX(most, sparkline_value(result, row, of_p99, i));
     for (unsigned i = 0; i < width; i++) {
         int64_t begin = result->periods_begin + (int64_t)i * step;
-        double share = (double)sparkline_value(result, row, of_p99, i) / (double)most;
 
-        if (coverage_has_loss(result->coverage, begin, begin + step - 1))
-            text_put_literal(out, "\u00b7");
-        else
-            text_put_str(out, bars[share > 0 ? MAX((unsigned)(share * 8 + 0.5), 1u) : 0]);
+        values[i] = sparkline_value(result, row, of_p99, i);
+        lost[i] = coverage_has_loss(result->coverage, begin, begin + step - 1);
     }
+    sparkline_put(out, values, lost, width);
 }
 
 static void put_every(const struct result *result, struct text *out)

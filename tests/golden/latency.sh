@@ -159,7 +159,7 @@ for i, (begin, n, p50, p99, is_lost) in enumerate(row["series"]):
     assert is_lost == (begin <= max(lost)), (begin, is_lost)
 END
 "$strata" latency syscall --every 0.003 guest >rows
-grep -q '  ·*█▇▃  ·*▁▁▁  syscall$' rows || fail "$(cat rows)"
+grep -q '  ·*█▇▄  ·*▁▁▁  syscall$' rows || fail "$(cat rows)"
 grep -q '^Each character over time is 3.00ms, from 4.607817784 on' rows || fail "$(cat rows)"
 
 case="spans and stacks"
@@ -213,6 +213,7 @@ refused "rows have at most 4 keys" --by a,b,c,d,e syscall guest
 printf 'a ->\n' >pairs
 refused "pairs:1: column 5: an event should stand here" --pairs pairs guest
 refused "no built-in rule has its events" -e 'sched:*' guest
+[ ! -s out ] || fail "no events, but output: $(cat out)"
 
 case="list"
 "$strata" latency --list >all
