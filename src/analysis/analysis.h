@@ -55,7 +55,10 @@ struct analysis_ops {
     void (*add_columns)(struct analysis *analysis, struct result *result);
     /* After sink_finish(): adds rows, and all else, to RESULT, which has the columns. 0, -ENOMEM. */
     int (*add_rows)(struct analysis *analysis, struct result *result);
+    /* After the last item: whether there was an event that the analysis is about. */
+    bool (*has_events)(const struct analysis *analysis);
     bool is_ordered; /* add_rows() adds rows in the order in which they are shown without --sort */
+    bool needs_events; /* the verb fails, and prints nothing, without such events */
 };
 
 struct analysis {

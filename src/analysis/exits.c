@@ -529,12 +529,20 @@ static int add_rows(struct analysis *analysis, struct result *result)
     return 0;
 }
 
+static bool has_events(const struct analysis *analysis)
+{
+    return container_of(analysis, const struct exits, analysis)->spans.n_kinds > 0;
+}
+
 int exits_init(struct exits *exits, const struct analysis_settings *settings,
                const struct exits_settings *exits_settings, const struct catalogue *catalogue)
 {
     static const struct sink_ops sink_ops = {.put = put, .finish = finish};
-    static const struct analysis_ops ops = {
-        .name = "exits", .add_columns = add_columns, .add_rows = add_rows};
+    static const struct analysis_ops ops = {.name = "exits",
+                                            .add_columns = add_columns,
+                                            .add_rows = add_rows,
+                                            .has_events = has_events,
+                                            .needs_events = true};
     int r;
 
     *exits = (struct exits){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings},

@@ -327,6 +327,13 @@ static int add_slowest(const struct io *io, struct result *result)
     return 0;
 }
 
+static bool has_events(const struct analysis *analysis)
+{
+    const struct io *io = container_of(analysis, const struct io, analysis);
+
+    return io->tracker.counts.points != 0 && io->n_groups > 0;
+}
+
 /* What is missing, and how it is recorded. */
 static int add_notes(const struct io *io, struct result *result)
 {
@@ -334,7 +341,7 @@ static int add_notes(const struct io *io, struct result *result)
     struct text missing = TEXT_IN_MEMORY;
     int r = 0;
 
-    if (counts->points == 0 || io->n_groups == 0)
+    if (!has_events(&io->analysis))
         r = result_add_note(result, "no requests were seen; what this needs is recorded by: strata "
                                     "record --for io");
     for (unsigned i = 0; i < IO_POINTS; i++)
@@ -377,8 +384,11 @@ static int add_rows(struct analysis *analysis, struct result *result)
 int io_init(struct io *io, const struct analysis_settings *settings)
 {
     static const struct sink_ops sink_ops = {.put = put, .finish = finish};
-    static const struct analysis_ops ops = {
-        .name = "io", .add_columns = add_columns, .add_rows = add_rows, .is_ordered = true};
+    static const struct analysis_ops ops = {.name = "io",
+                                            .add_columns = add_columns,
+                                            .add_rows = add_rows,
+                                            .has_events = has_events,
+                                            .is_ordered = true};
     static const struct io_tracker_ops tracker_ops = {.request = put_request};
     int r;
 

@@ -307,10 +307,20 @@ static void set_delays(const struct irq *irq, struct result_row *row, const stru
     result_set_number(row, irq->delay_max, (int64_t)delays->max);
 }
 
+/* An interrupt, softirq, tasklet or timer that runs. */
+static bool has_events(const struct analysis *analysis)
+{
+    const struct spans *spans = &container_of(analysis, const struct irq, analysis)->spans;
+
+    for (unsigned i = 0; i < spans->n_kinds; i++)
+        if (irq_rules[spans->kinds[i]->rule_number].measure == MEASURE_RUN)
+            return true;
+    return false;
+}
+
 static int add_rows(struct analysis *analysis, struct result *result)
 {
     const struct irq *irq = get_irq(analysis);
-    bool has_run = false;
     int r = result_add_duration_rows(result, &irq->columns, &irq->rows);
 
     if (r == 0)
@@ -326,11 +336,10 @@ static int add_rows(struct analysis *analysis, struct result *result)
 
         if (irq_rules[kind->rule_number].measure != MEASURE_RUN)
             continue;
-        has_run = true;
         for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++)
             result->unpaired[fate] += kind->fates[fate];
     }
-    if (r == 0 && !has_run)
+    if (r == 0 && !has_events(analysis))
         r = result_add_note(result,
                             "the trace has no events of interrupts; record them: --guest or --host "
                             "with -e 'irq:*,irq_vectors:*,timer:*'");
@@ -344,7 +353,7 @@ int irq_init(struct irq *irq, const struct analysis_settings *settings,
 {
     static const struct sink_ops sink_ops = {.put = put, .finish = finish};
     static const struct analysis_ops ops = {
-        .name = "irq", .add_columns = add_columns, .add_rows = add_rows};
+        .name = "irq", .add_columns = add_columns, .add_rows = add_rows, .has_events = has_events};
     int r;
 
     *irq = (struct irq){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};

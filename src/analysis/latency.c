@@ -122,12 +122,20 @@ static int add_rows(struct analysis *analysis, struct result *result)
     return 0;
 }
 
+static bool has_events(const struct analysis *analysis)
+{
+    return container_of(analysis, const struct latency, analysis)->spans.n_kinds > 0;
+}
+
 int latency_init(struct latency *latency, const struct analysis_settings *settings,
                  const struct span_rule *rules, unsigned n_rules, const struct catalogue *catalogue)
 {
     static const struct sink_ops sink_ops = {.put = put, .finish = finish};
-    static const struct analysis_ops ops = {
-        .name = "latency", .add_columns = add_columns, .add_rows = add_rows};
+    static const struct analysis_ops ops = {.name = "latency",
+                                            .add_columns = add_columns,
+                                            .add_rows = add_rows,
+                                            .has_events = has_events,
+                                            .needs_events = true};
     int r;
 
     *latency =

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "base/text.h"
 
 #define LIST(...)         \
     (const char *const[]) \
@@ -29,19 +28,27 @@
 
 const struct analysis_needs analysis_needs[] = {
     {.name = "exits",
+     .events = "VM exits are in this trace (kvm_exit and kvm_entry; of Xen, vmexit and vmentry; of "
+               "QEMU, kvm_run_exit and kvm_vcpu_ioctl)",
      .host = LIST(KVM_EXITS, "sched:sched_switch", "sched:sched_waking"),
      .vmm = LIST("kvm_run_exit", "kvm_vcpu_ioctl"),
      .xen = LIST("hvm", "sched_min")},
     {.name = "sched",
+     .events = "scheduler events are in this trace (sched_switch; of Xen, RUNSTATE_CHANGE)",
      .host = LIST(SWITCHES, "kvm:kvm_entry", "kvm:kvm_exit"),
      .guest = LIST(SWITCHES),
      .xen = LIST("sched_min", "sched_class")},
     {.name = "io",
+     .events =
+         "requests to disks are in this trace (block_rq_issue and block_rq_complete; of QEMU, "
+         "virtio_blk_handle_* and virtio_blk_req_complete)",
      .host = LIST(DISKS, SWITCHES),
      .guest = LIST(DISKS),
      .vmm = LIST("virtio_queue_notify", "virtio_notify*", "virtio_blk_*", "blk_co_p*",
                  "thread_pool_*", "luring_*", "laio_*")},
     {.name = "irq",
+     .events = "interrupts are in this trace (irq_handler_entry and irq_handler_exit, softirqs, "
+               "timers)",
      .host = LIST(INTERRUPTS, "irq_vectors:*", "timer:hrtimer_*", "kvm:kvm_inj_virq",
                   "kvm:kvm_apic_accept_irq", "kvm:kvm_msi_set_irq", "kvm:kvm_entry"),
      .guest = LIST(INTERRUPTS, "irq_vectors:*", "timer:hrtimer_*"),
@@ -69,6 +76,16 @@ static const struct analysis_needs *find(const char *name, size_t len)
         if (strlen(needs->name) == len && memcmp(needs->name, name, len) == 0)
             return needs;
     return NULL;
+}
+
+void needs_put_missing(const char *name, struct text *text)
+{
+    const struct analysis_needs *needs = find(name, strlen(name));
+
+    text_printf(text,
+                "no %s; record with 'strata record --for %s' and --host, --guest, --xen or '-- "
+                "qemu-system-...'",
+                needs->events, name);
 }
 
 int needed_events_find(const char *names, struct needed_events *ret_events, struct error *error)

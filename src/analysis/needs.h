@@ -6,15 +6,12 @@
 
 #include "base/error.h"
 #include "base/strings.h"
-
-/* What to do about missing events, behind "; ". ANALYSIS is a literal. */
-#define NEEDS_HINT(analysis)                     \
-    "record with 'strata record --for " analysis \
-    "' and --host, --guest, --xen or '-- qemu-system-...'"
+#include "base/text.h"
 
 /* Lists of events, as `strata record` accepts them; ended by NULL. NULL: it uses none of that layer. */
 struct analysis_needs {
     const char *name;
+    const char *events;       /* what the trace must have, in words, with the names of events */
     const char *const *host;  /* patterns GROUP:NAME of a host's kernel */
     const char *const *guest; /* of a guest's kernel */
     const char *const *vmm;   /* patterns of QEMU's events */
@@ -23,6 +20,9 @@ struct analysis_needs {
 
 /* Ended by one without a name. */
 extern const struct analysis_needs analysis_needs[];
+
+/* "no VM exits are in this trace (...); record with ...": of the analysis called NAME. */
+void needs_put_missing(const char *name, struct text *text);
 
 /* The events of several analyses, each once. Strings are borrowed. */
 struct needed_events {

@@ -335,13 +335,21 @@ static int finish(struct sink *sink)
     return states_finish(&get_sched(container_of(sink, struct analysis, sink))->states);
 }
 
+static bool has_events(const struct analysis *analysis)
+{
+    return states_has_switches(&container_of(analysis, const struct sched, analysis)->states, NULL);
+}
+
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
                const struct sched_options *options)
 {
     static const struct sink_ops sink_ops = {.put = put, .finish = finish};
     static const struct states_ops states_ops = {put_interval};
-    static const struct analysis_ops analysis_ops = {
-        .name = "sched", .add_columns = sched_add_columns, .add_rows = sched_add_rows};
+    static const struct analysis_ops analysis_ops = {.name = "sched",
+                                                     .add_columns = sched_add_columns,
+                                                     .add_rows = sched_add_rows,
+                                                     .has_events = has_events,
+                                                     .needs_events = true};
 
     *sched = (struct sched){
         .analysis = {.sink.ops = &sink_ops, .ops = &analysis_ops, .settings = *settings},

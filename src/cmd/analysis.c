@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/needs.h"
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
@@ -214,6 +215,22 @@ static int put_span(void *arg, const struct analysis_span *span)
     return 0;
 }
 
+static bool has_something(const struct analysis *analysis)
+{
+    return !analysis->ops->needs_events || analysis->ops->has_events(analysis);
+}
+
+int analysis_report_missing(const struct analysis *analysis)
+{
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+    needs_put_missing(analysis->ops->name, &text);
+    if (text.error)
+        return cli_no_memory();
+    cli_error("%.*s", (int)text_len(&text), text.start);
+    return EXIT_FAILURE;
+}
+
 /* Reads the trace, and prints what came of it. An exit status. */
 static int walk_and_print(const struct analysis_options *options, struct walk *walk,
                           struct run_sink *run, unsigned sort_column)
@@ -237,7 +254,7 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
     }
     if (options->events)
         r = print_spans_end(&printer, &run->coverage);
-    else if (run->sink.error.code == 0)
+    else if (run->sink.error.code == 0 && has_something(run->analysis))
         r = print(options, walk->trace, run, sort_column, &context, walk->out);
     if (r < 0) {
         cli_no_memory();

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analysis/needs.h"
 #include "cli/output.h"
 #include "cmd/analysis.h"
 #include "cmd/cmd.h"
@@ -97,12 +96,8 @@ static int check(const struct exits *exits, const struct trace *trace)
 {
     struct error error = {0};
 
-    if (exits->spans.n_kinds == 0) {
-        cli_error(
-            "no VM exits are in this trace (kvm_exit and kvm_entry; of Xen, vmexit and vmentry; of "
-            "QEMU, kvm_run_exit and kvm_vcpu_ioctl); " NEEDS_HINT("exits"));
-        return EXIT_FAILURE;
-    }
+    if (!exits->analysis.ops->has_events(&exits->analysis))
+        return analysis_report_missing(&exits->analysis);
     if (grouping_check(&exits->analysis.settings.grouping, &trace->catalogue, &error) < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;

@@ -100,11 +100,8 @@ static int measure(const struct sched_command_options *options, struct trace *tr
     if (status == EXIT_SUCCESS) {
         (void)sched_init(&sched, &common, settings);
         status = analysis_run(&options->common, trace, &sched.analysis);
-        if (status != EXIT_FAILURE && !states_has_switches(&sched.states, NULL)) {
-            cli_error("no scheduler events in this trace; record them: strata record "
-                      "--host='sched:*' or --guest, of Xen: strata record --xen -e sched");
-            status = EXIT_FAILURE;
-        }
+        if (status != EXIT_FAILURE && !sched.analysis.ops->has_events(&sched.analysis))
+            status = analysis_report_missing(&sched.analysis);
         sched_done(&sched);
     }
     arena_done(&arena);

@@ -167,6 +167,7 @@ status=0
 "$strata" exits "$DATA/qemu/made/v2.simpletrace" --trace-events "$DATA/qemu/made/trace-events" >rows 2>err || status=$?
 [ $status -eq 1 ] || fail "status $status"
 grep -q 'no VM exits are in this trace (kvm_exit and kvm_entry; .*); record with .strata record --for exits' err || fail "$(cat err)"
+[ ! -s rows ] || fail "no events, but output: $(cat rows)"
 status=0
 "$strata" exits --by no_such_field kvm >rows 2>err || status=$?
 [ $status -eq 1 ] && grep -q "no event of the trace has a field 'no_such_field'" err || fail "status $status: $(cat err)"
