@@ -74,6 +74,12 @@ static void put_reason(const struct no_rings *report, const struct strings *patt
                  "none of the %u events of '%s' goes to a ring; generate their code by "
                  "'strata gen --backend=ring'",
                  report->n_events, report->program);
+    else if (report->lost > 0)
+        snprintf(buf, size, "%" PRIu64 " events of '%s' were lost, as it could make no rings",
+                 report->lost, report->program);
+    else if (report->n_no_memory > 0)
+        snprintf(buf, size, "'%s' had no memory to describe %u of its events, so they stayed off",
+                 report->program, report->n_no_memory);
     else if (report->n_on == 0)
         put_no_match(report, patterns, buf, size);
     else if (report->n_on == 1)
@@ -81,6 +87,17 @@ static void put_reason(const struct no_rings *report, const struct strings *patt
     else
         snprintf(buf, size, "none of the %u events of '%s' that are on occurred", report->n_on,
                  report->program);
+}
+
+void record_put_unread(const struct programs *programs, char *buf, size_t size)
+{
+    char error[sizeof programs->unread.path + sizeof programs->unread.what + 16];
+
+    error_print(&programs->unread, error, sizeof error);
+    snprintf(
+        buf, size,
+        "the rings of '%s' could not be read: %s; 'strata recover -o DIR %s' saves what is in them",
+        programs->main_command[0], error, programs->rings.path);
 }
 
 const char *record_nothing_reason(const struct programs *programs, const struct strings *patterns,
@@ -94,8 +111,10 @@ const char *record_nothing_reason(const struct programs *programs, const struct 
     if (events > 0)
         snprintf(buf, size,
                  "%" PRIu64 " events of %" PRIu32
-                 " processes were lost, as the processes could make no rings",
-                 events, n_processes);
+                 " process%s were lost, as the process%s could make no rings",
+                 events, n_processes, n_processes == 1 ? "" : "es", n_processes == 1 ? "" : "es");
+    else if (programs->unread.code)
+        record_put_unread(programs, buf, size);
     else if (no_rings_read(programs->rings.path, &report) > 0)
         put_reason(&report, patterns, buf, size);
     else

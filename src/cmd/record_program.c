@@ -39,7 +39,7 @@ static int sum_up_nothing(const struct record_run *run, const struct record_item
     const struct programs *programs = program_recorder_programs(item->recorder);
     const struct strings *events = &run->options->events;
     bool is_alone = !record_run_has_others(run, item);
-    char reason[600];
+    char reason[1000];
 
     record_nothing_reason(programs, events, reason, sizeof reason);
     if (is_alone)
@@ -81,6 +81,13 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     }
     if (sum_up_no_ring(run, programs) != EXIT_SUCCESS && status == EXIT_SUCCESS)
         status = EXIT_LOSSES;
+    if (programs->unread.code) {
+        char unread[1000];
+
+        record_put_unread(programs, unread, sizeof unread);
+        cli_error("%s", unread);
+        status = EXIT_FAILURE;
+    }
     return status;
 }
 

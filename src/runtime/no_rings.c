@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "runtime/events.h"
 #include "runtime/process_file.h"
 #include "runtime/program.h"
+#include "runtime/ring_drops.h"
 
 /* A recorder holds an exclusive lock as long as it lives. Without it the file would stay for ever. */
 static bool has_recorder(int parent)
@@ -20,15 +22,22 @@ static bool has_recorder(int parent)
     return false;
 }
 
+static const char *state_of(const struct trace_class *class)
+{
+    if (!class->on && !class->filtered)
+        return "off";
+    return class->described ? "on" : "no-memory";
+}
+
 static void write_report(FILE *f, bool has_backend)
 {
-    fprintf(f, NO_RINGS_MAGIC "\nprogram %s\nrings %s\n", program_name(),
-            has_backend ? "yes" : "no");
+    fprintf(f, NO_RINGS_MAGIC "\nprogram %s\nrings %s\nlost %" PRIu64 "\n", program_name(),
+            has_backend ? "yes" : "no", ring_drops_without_ring());
     for (uint32_t id = 1; id <= class_count(); id++) {
         const struct trace_class *class = class_by_id(id);
 
         if (class->compiled_in && class->n_attached)
-            fprintf(f, "%s %s\n", class->on || class->filtered ? "on" : "off", class->name);
+            fprintf(f, "%s %s\n", state_of(class), class->name);
     }
 }
 

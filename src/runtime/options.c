@@ -23,6 +23,7 @@
 #include "runtime/pattern.h"
 #include "runtime/process_dir.h"
 #include "runtime/ring.h"
+#include "runtime/ring_drops.h"
 #include "runtime/snapshot.h"
 #include "runtime/writer.h"
 
@@ -656,7 +657,9 @@ void options_at_end(void)
     }
     registry_lock();
     event_rules_report_unused();
-    if (ring_count() == 0 && said.rings_dir && !said.rings.unnamed)
+    /* A number may have been given to a ring that could not be made. */
+    if ((ring_count() == 0 || (ring_drops_without_ring() > 0 && !dir_path())) && said.rings_dir &&
+        !said.rings.unnamed)
         no_rings_report(said.rings_dir, has_rings());
     on = any_is_on();
     event_rules_end();

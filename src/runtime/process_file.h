@@ -56,7 +56,9 @@
  *     strata-no-rings 1
  *     program NAME
  *     rings yes|no          whether it has a backend that writes to rings
- *     on|off EVENT          for each event that can be switched
+ *     lost N                events that were emitted, and found no ring
+ *     on|off|no-memory EVENT    for each event that can be switched; no-memory: it is on, and had no memory for its
+ *                           description, so none was emitted
  */
 
 #include <stdint.h>

@@ -126,6 +126,24 @@ expect 1 "$strata" record -o none -e emit_words -- "$EMIT" 0 1
 grep -q "nothing was recorded: the event of 'emit' that is on did not occur" told || fail "$(cat told)"
 expect 1 "$strata" record -o none -- "$EMIT" 0 1
 grep -q "nothing was recorded: none of the 6 events of 'emit' that are on occurred" told || fail "$(cat told)"
+# Of rings that cannot be read, that: here they are of another version.
+cat >newer <<'END'
+parent=${STRATA_TRACE##*rings=}
+mkdir "$parent/new"
+{ printf 'STRAPROC\2\0\0\0'; head -c 12288 /dev/zero; } >"$parent/new/process"
+mv "$parent/new" "$parent/strata-$$-1"
+echo "$parent" >parent
+END
+expect 1 "$strata" record -o none -- sh newer
+grep -q "nothing was recorded: the rings of 'sh' could not be read: .* is of version 2 of .*; 'strata recover -o DIR " told ||
+    fail "$(cat told)"
+rm -r "$(cat parent)"
+expect 1 "$strata" record -o unread -- sh -c "'$EMIT' -q 60 1; . ./newer"
+grep -q "^emit (process [0-9]*): 60 events" told || fail "$(cat told)"
+grep -q "^strata: the rings of 'sh' could not be read: .* is of version 2 of " told || fail "$(cat told)"
+grep -q 'rings of another process could not be read: .* is of version 2 of ' unread/trace.json ||
+    fail "$(cat unread/trace.json)"
+rm -r "$(cat parent)"
 [ ! -e none ] || fail "it made a directory"
 expect 127 "$strata" record -o none -- ./no-such-program
 grep -q 'no-such-program.*No such file' told || fail "$(cat told)"

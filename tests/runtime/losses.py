@@ -316,9 +316,20 @@ def has_no_ring(make):
             raise Wrong(f"nothing is counted in the trace: {run.errors}")
 
 
+def record_names_the_cause(make):
+    """Memory is out in a recorded program: `strata record` does not say that it lacks libstrata, or emitted nothing."""
+    run = make("ulimit -v")
+    done = subprocess.run(
+        [STRATA, "record", "-o", "out", "--", "sh", "-c", f"ulimit -v 17000; exec {run.program} counts"],
+        capture_output=True, text=True, check=False, cwd=run.directory,
+    )  # fmt: skip
+    if done.returncode != 1 or "had no memory to describe 1 of its events" not in done.stderr:
+        raise Wrong(f"exit status {done.returncode}: {done.stderr}")
+
+
 CASES = [ends_by_pthread_exit, has_a_default_sink, cannot_make_files, files_are_small, memory_is_short,
          disk_is_full, ends_while_threads_emit, ends_in_a_handler,
-         has_no_ring]  # fmt: skip
+         has_no_ring, record_names_the_cause]  # fmt: skip
 
 
 def main():

@@ -50,9 +50,13 @@ static bool parse(struct no_rings *report)
             snprintf(report->program, sizeof report->program, "%s", value);
         } else if (strcmp(line, "rings") == 0) {
             report->has_backend = strcmp(value, "yes") == 0;
-        } else if (strcmp(line, "on") == 0 || strcmp(line, "off") == 0) {
+        } else if (strcmp(line, "lost") == 0) {
+            report->lost = strtoull(value, NULL, 10);
+        } else if (strcmp(line, "on") == 0 || strcmp(line, "off") == 0 ||
+                   strcmp(line, "no-memory") == 0) {
             report->events[report->n_events++] = value;
-            report->n_on += line[1] == 'n';
+            report->n_on += strcmp(line, "on") == 0;
+            report->n_no_memory += strcmp(line, "no-memory") == 0;
         }
     }
     report->events[report->n_events] = NULL;
@@ -86,7 +90,11 @@ static int read_one(int parent, const char *name, struct no_rings *ret)
 
 static unsigned rank(const struct no_rings *report)
 {
-    return !report->text ? 0 : !report->has_backend ? 1 : report->n_on == 0 ? 2 : 3;
+    if (!report->text)
+        return 0;
+    if (report->lost > 0 || report->n_no_memory > 0)
+        return 4;
+    return !report->has_backend ? 1 : report->n_on == 0 ? 2 : 3;
 }
 
 int no_rings_read(const char *parent, struct no_rings *ret)

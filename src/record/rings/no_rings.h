@@ -10,8 +10,9 @@ struct no_rings {
     char program[32];
     bool has_backend;    /* events of its go to rings */
     const char **events; /* the names of those that can be switched, ended by NULL */
-    unsigned n_events, n_on;
-    char *text; /* of the report; holds the names */
+    unsigned n_events, n_on, n_no_memory; /* on; on, but without memory for their descriptions */
+    uint64_t lost;                        /* events that found no ring */
+    char *text;                           /* of the report; holds the names */
 };
 
 /* Reads the reports in PARENT, and keeps that of the program that was closest to being recorded. 1; 0:

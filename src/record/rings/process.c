@@ -466,10 +466,11 @@ static int foreach_in_pool(const char *parent, int (*function)(const char *path,
                            void *userdata)
 {
     struct pool *pool;
-    int r = 0;
+    int r;
 
-    if (pool_open(parent, &pool) < 0)
-        return 0;
+    r = pool_open(parent, &pool);
+    if (r < 0)
+        return error_is_shortage(r) ? r : 0;
     for (unsigned i = 0; i < POOL_SLOTS && r == 0; i++) {
         _cleanup_free_ char *path = NULL;
         struct pool_slot slot;

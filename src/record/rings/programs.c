@@ -237,8 +237,15 @@ static int add(const char *path, void *userdata)
         programs->items = bigger;
     if (bigger)
         program->rings = strdup(path);
-    if (!bigger || !program->rings || process_open(path, true, &program->process, &error) < 0) {
-        free_program(program); /* it is looked at again */
+    r = bigger && program->rings ? process_open(path, true, &program->process, &error) : -ENOMEM;
+    if (r < 0) {
+        (void)error_set(&error, r, path, "%s", error_text(r)); /* where nothing is set yet */
+        free_program(program);
+        /* It is looked at again. One that has ended may have removed its rings by itself; damaged slots of the pool
+         * are counted at the end. */
+        if (r != -ENOENT && r != -ESTALE && !programs->unread.code &&
+            (error_is_shortage(r) || !process_is_slot(path)))
+            programs->unread = error;
         return 0;
     }
     program->pid = program->process->pid;
@@ -348,6 +355,16 @@ static bool may_sleep(const struct programs *programs, uint64_t now)
 
 /* ---- All of them ---- */
 
+void programs_look(struct programs *programs)
+{
+    int r;
+
+    programs->unread = (struct error){0};
+    r = process_foreach(programs->rings.path, add, programs);
+    if (r < 0)
+        error_set(&programs->unread, r, programs->rings.path, "%s", error_text(r));
+}
+
 static void look(struct programs *programs, uint64_t now)
 {
     char events[4096];
@@ -365,7 +382,7 @@ static void look(struct programs *programs, uint64_t now)
     if (now < programs->look_next)
         return;
     programs->look_next = now + (programs->watch >= 0 ? LOOK_EVERY : LOOK_BLINDLY);
-    (void)process_foreach(programs->rings.path, add, programs);
+    programs_look(programs);
 }
 
 int programs_step(struct programs *programs, uint64_t *ret_sleep)
@@ -498,11 +515,6 @@ void programs_finish(struct programs *programs)
     put_no_ring(programs);
 }
 
-void programs_look(struct programs *programs)
-{
-    (void)process_foreach(programs->rings.path, add, programs);
-}
-
 unsigned programs_running(const struct programs *programs)
 {
     unsigned n = 0;
@@ -540,9 +552,39 @@ static int add_problem(struct arena *arena, const char **list, unsigned *n, cons
     return list[*n] ? (int)++*n : -ENOMEM;
 }
 
-/* ORPHANS: events of processes that have no source, as they got no ring; in the first source, as SLOTS_UNREAD. */
-static int put_problems(const struct program *program, uint64_t orphans, uint32_t n_processes,
-                        unsigned slots_unread, struct arena *arena, struct manifest_source *source)
+/* What is wrong with processes that have no source: ORPHANS are events of those that got no ring. */
+static int put_problems_of_others(const struct programs *programs, uint64_t orphans,
+                                  uint32_t n_processes, struct arena *arena, const char **list,
+                                  unsigned *n)
+{
+    char text[sizeof(struct error) + 80], error[sizeof(struct error)];
+    int r = 0;
+
+    if (orphans) {
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " events of %" PRIu32
+                 " processes were lost as the processes could make no rings",
+                 orphans, n_processes);
+        r = add_problem(arena, list, n, text);
+    }
+    if (programs->slots_unread && r >= 0) {
+        snprintf(text, sizeof text,
+                 "%u of %u slots of the ring pool are damaged and were passed over",
+                 programs->slots_unread, POOL_SLOTS);
+        r = add_problem(arena, list, n, text);
+    }
+    if (programs->unread.code && r >= 0) {
+        error_print(&programs->unread, error, sizeof error);
+        snprintf(text, sizeof text, "rings of another process could not be read: %s", error);
+        r = add_problem(arena, list, n, text);
+    }
+    return r;
+}
+
+/* OTHERS: with the problems of processes that have no source; NULL: they are in another source. */
+static int put_problems(const struct program *program, const struct programs *others,
+                        uint64_t orphans, uint32_t n_processes, struct arena *arena,
+                        struct manifest_source *source)
 {
     const struct drain_stats *taken = &program->taken;
     const struct {
@@ -557,7 +599,7 @@ static int put_problems(const struct program *program, uint64_t orphans, uint32_
         {taken->kept,
          "events could not be written and are kept in rings: 'strata recover' saves them"},
     };
-    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 3) * sizeof *list);
+    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 4) * sizeof *list);
     char text[sizeof program->what + 80];
     unsigned n = 0;
     int r = 0;
@@ -573,19 +615,8 @@ static int put_problems(const struct program *program, uint64_t orphans, uint32_
             snprintf(text, sizeof text, "%" PRIu64 " %s", losses[i].count, losses[i].text);
             r = add_problem(arena, list, &n, text);
         }
-    if (orphans && r >= 0) {
-        snprintf(text, sizeof text,
-                 "%" PRIu64 " events of %" PRIu32
-                 " processes were lost as the processes could make no rings",
-                 orphans, n_processes);
-        r = add_problem(arena, list, &n, text);
-    }
-    if (slots_unread && r >= 0) {
-        snprintf(text, sizeof text,
-                 "%u of %u slots of the ring pool are damaged and were passed over", slots_unread,
-                 POOL_SLOTS);
-        r = add_problem(arena, list, &n, text);
-    }
+    if (others && r >= 0)
+        r = put_problems_of_others(others, orphans, n_processes, arena, list, &n);
     source->problems = list;
     source->n_problems = n;
     return MIN(r, 0);
@@ -626,8 +657,8 @@ static int put_source(const struct programs *programs, const struct program *pro
         .lost = add_counts(drain_stats_lost(&program->taken), orphans),
         .complete = complete && program->ended && program->error == 0,
     };
-    return put_problems(program, orphans, n_processes,
-                        program == programs->items[0] ? programs->slots_unread : 0, arena, to);
+    return put_problems(program, program == programs->items[0] ? programs : NULL, orphans,
+                        n_processes, arena, to);
 }
 
 int programs_put_sources(const struct programs *programs, bool complete, struct arena *arena,

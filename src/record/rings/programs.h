@@ -71,7 +71,9 @@ struct programs {
     struct clock_samples samples;
     unsigned
         slots_unread; /* of the pool, at the end: their process files are damaged, or they have none */
-    bool changed;     /* sources came, or ended, since this was set to false */
+    struct error
+        unread; /* of the last look: rings of a process that is not recorded; code 0: there are none */
+    bool changed; /* sources came, or ended, since this was set to false */
 };
 
 /* DIR is the trace's, and is there. -errno with ERROR. */
