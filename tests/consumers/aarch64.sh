@@ -28,15 +28,6 @@ for source in "$tree"/src/runtime/*.c; do
 done
 cross -static -o emit "$tree/tests/runtime/emit.c" library/*.o -pthread || fail "emit is not linked"
 
-# The events of emit.c, for who reads.
-cat >emit-events <<'END'
-emit_words(uint64_t id, uint64_t value) "id %" PRIu64 " value 0x%" PRIx64
-emit_ints(int a, int b, int event) "a %d b %d event %+5d"
-emit_text(const char *name, int64_t n) "name \"%s\" */ n %" PRId64
-emit_small(uint8_t a, int16_t b, bool c, void *p) "a %u b %d c %d p %p"
-emit_none(void) "100%% nothing"
-emit_mixed(const char *a, uint32_t n, char *b) "a '%10s' n %08x b '%.5s'"
-END
 # qemu-user says of a process that it began at another time than the kernel says. A recorder that runs beside this takes
 # rings with such a name for those of a process that has ended, and removes them.
 mkdir rings
@@ -45,7 +36,7 @@ for clock in '' monotonic; do
     STRATA_TRACE_CLOCK=$clock qemu-aarch64 ./emit -t '*,ctf=t.ctf,simple=t.st,log=t.log' -t "rings=$rings" 3000 2 >emitted 2>errors
     [ "$(cat errors)" = 'dropped 0 unwritten 0' ] || fail "clock '$clock': $(cat errors)"
     python3 "$tree/tests/runtime/compare.py" log emitted t.log || fail "clock '$clock': the log"
-    "$STRATA_BIN/strata" report --trace-events emit-events t.st >report
+    "$STRATA_BIN/strata" report --trace-events "$tree/tests/runtime/emit.trace-events" t.st >report
     sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
     python3 "$tree/tests/runtime/compare.py" text emitted shown || fail "clock '$clock': simpletrace"
     if command -v babeltrace2 >/dev/null; then

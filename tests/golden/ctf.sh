@@ -95,15 +95,7 @@ grep -q '^  stamped by  *[a-z]*, [0-9]* ticks a second, 0 at [0-9]*\.[0-9]* s si
 
 # On one line of time with what QEMU wrote: both are CLOCK_MONOTONIC.
 "$EMIT" -t '*,ctf=both.ctf,simple=both.st' 100 1 >emitted
-cat >trace-events <<'END'
-emit_words(uint64_t id, uint64_t value) "id %" PRIu64 " value 0x%" PRIx64
-emit_ints(int a, int b, int event) "a %d b %d event %+5d"
-emit_text(const char *name, int64_t n) "name \"%s\" */ n %" PRId64
-emit_small(uint8_t a, int16_t b, bool c, void *p) "a %u b %d c %d p %p"
-emit_none(void) "100%% nothing"
-emit_mixed(const char *a, uint32_t n, char *b) "a '%10s' n %08x b '%.5s'"
-END
-"$strata" report --format json --trace-events trace-events both.ctf both.st |
+"$strata" report --format json --trace-events "$here/../runtime/emit.trace-events" both.ctf both.st |
     jq -r '"\(.event) \(.time_ns)"' >times
 [ "$(wc -l <times)" -eq 200 ] || fail "$(wc -l <times) events of both"
 # The same event stands in both, at the same time but for what rounding makes of it.

@@ -8,6 +8,7 @@ name=strata-test-$$
 toy=
 trap 'kill $toy 2>/dev/null || :; rm -rf "$dir" "/dev/shm/$name" "/dev/shm/$name-other"' EXIT
 strata=$STRATA_BIN/strata
+. "$(dirname "$0")/../lib/wait_for.sh"
 events=$(cd "$(dirname "$0")/../../examples/toy-hypervisor" && pwd)/events
 cd "$dir"
 [ -w /dev/shm ] || { echo "SKIPPED: /dev/shm cannot be written"; exit 77; }
@@ -20,22 +21,12 @@ fail() {
     exit 1
 }
 
-# until_true COMMAND...: waits until it holds, for a minute at most.
-until_true() {
-    n=0
-    until "$@" 2>/dev/null; do
-        n=$((n + 1))
-        [ $n -lt 3000 ] || fail "waited in vain for: $*"
-        sleep 0.02
-    done
-}
-
 # start_toy OPTION...
 start_toy() {
     : >toy.out
     "$TOY" -buffer "$name" "$@" >toy.out 2>toy.err &
     toy=$!
-    until_true test -s toy.out
+    wait_for test -s toy.out
 }
 
 # The word at OFFSET of the area.
@@ -121,7 +112,7 @@ fi
 # ---- The recorder comes first: it waits for the buffers ----
 
 record --trace-events "$events"
-until_true grep -q "^strata: waiting for the buffers '$name'" record.err
+wait_for grep -q "^strata: waiting for the buffers '$name'" record.err
 start_toy -wait -cpus 2 -exits 100 -pages 1024
 end_record
 [ $status -eq 0 ] || fail "the recorder that waited ended with $status"
@@ -132,7 +123,7 @@ end_record
 start_toy -wait -cpus 3 -exits 30000 -pages 1
 kill -STOP $toy
 record --poll 500
-until_true is_on
+wait_for is_on
 kill -STOP $recorder # so that it cannot keep up, however slow the toy is
 kill -CONT $toy
 wait $toy || fail "the toy failed"
@@ -149,14 +140,14 @@ grep -q "^strata: $(lost) events were lost (CPU " record.err || fail "the loss i
 start_toy -pages 1024
 ! is_on || fail "it traces before anybody asks"
 record -e vmexit --cpu 1
-until_true is_on
+wait_for is_on
 [ "$(word 132)" = 00081000 ] || fail "the event mask is $(word 132)"
 [ "$(word 1024)" = 00000002 ] || fail "the mask of CPUs is $(word 1024)"
 ! "$strata" record --percpu "$name" -o second >record2.out 2>record2.err || fail "two record at a time"
 grep -q 'already being recorded' record2.err || fail "second: $(cat record2.err)"
 [ ! -e second ] || fail "the second left a directory"
 [ "$(word 132)" = 00081000 ] || fail "the second changed the mask to $(word 132)"
-until_true test -s trace/percpu/trace.raw
+wait_for test -s trace/percpu/trace.raw
 kill -TERM $recorder
 wait $recorder || fail "the recorder ended with $?"
 ! is_on || fail "tracing is on"
@@ -170,7 +161,7 @@ grep -q 'vmentry, *\|events that were not asked for were discarded' record.out r
 
 # Killed: the next one restores what the first one found.
 record -e sched
-until_true test -e trace/trace.json
+wait_for test -e trace/trace.json
 kill -KILL $recorder
 wait $recorder || :
 is_on || fail "this cannot be"
@@ -191,7 +182,7 @@ grep -q 'cannot be written: File too large' record.err || fail "limited: $(cat r
 # For ever, nearly.
 "$strata" record --percpu "$name" -o long -t 18446744074 -e guest >record.out 2>record.err &
 recorder=$!
-until_true test -s long/percpu/trace.raw
+wait_for test -s long/percpu/trace.raw
 ! "$strata" ctl long list 2>told || fail "buffers are controlled"
 grep -q "nothing to control: no QEMU or program .* 'strata ctl long status'" told || fail "$(cat told)"
 sleep 0.5
@@ -269,7 +260,7 @@ other=$name-other
 : >other.out
 "$TOY" -buffer "$other" -wait -cpus 3 -exits 700 -pages 1024 >other.out 2>other.err &
 other_toy=$!
-until_true test -s other.out
+wait_for test -s other.out
 rm -rf trace
 "$strata" record --percpu "$name" --percpu "$other" -o trace --trace-events "$events" >record.out 2>record.err &
 recorder=$!
@@ -309,7 +300,7 @@ toy=
 # A file that may have no more: what was in the buffers then is counted.
 start_toy -wait -cpus 3 -exits 4000 -pages 1024
 record --max-size 64K
-until_true grep -q '^strata: stopped: ' record.err
+wait_for grep -q '^strata: stopped: ' record.err
 end_record
 unwritten=$(sed -n 's/^strata: \(.*: \)*\([0-9]*\) events that were in the trace buffers .* not written$/\2/p' record.err)
 [ "${unwritten:-0}" -gt 0 ] || fail "max-size: $(cat record.err)"
@@ -344,9 +335,9 @@ xentrace hypervisor true" ] || fail "the sources: $(jq .sources trace/trace.json
 start_toy -cpus 2 -pages 1024
 # shellcheck disable=SC2086 # nothing, or an option
 record $host --max-size 64M --min-free 1M -- qemu-system-x86_64 -M none -nodefaults -display none
-until_true grep -q mon_iothread trace/trace.json
-until_true grep -q runstate_set trace/vmm/trace.log
-until_true test -s trace/percpu/trace.raw
+wait_for grep -q mon_iothread trace/trace.json
+wait_for grep -q runstate_set trace/vmm/trace.log
+wait_for test -s trace/percpu/trace.raw
 kill -TERM $recorder
 status=0
 wait $recorder || status=$?
@@ -354,16 +345,16 @@ assert_with_qemu ' runstate_set: '
 
 qemu-system-x86_64 -M none -nodefaults -display none -msg timestamp=on -qmp unix:socket,server=on,wait=off 2>errors &
 qemu=$!
-until_true "$strata" ctl $qemu info >record.out
+wait_for "$strata" ctl $qemu info >record.out
 # shellcheck disable=SC2086 # nothing, or an option
 record $host --flight-recorder 8M --attach $qemu
 is_recorded() {
     "$strata" ctl trace list runstate_set | grep -q '^on'
 }
-until_true is_recorded
+wait_for is_recorded
 "$strata" ctl trace on qmp_enter_human_monitor_command >record.ctl
 "$strata" ctl trace monitor info name >record.ctl
-until_true is_on
+wait_for is_on
 kill -TERM $recorder
 status=0
 wait $recorder || status=$?

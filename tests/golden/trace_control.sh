@@ -22,22 +22,12 @@ name=clock$$
 ln -s "$CONTROLLED" "$name"
 sockets=$XDG_RUNTIME_DIR/strata
 
-# until_true COMMAND...: waits for it, as the machine may be busy.
-until_true() {
-    n=0
-    until "$@"; do
-        n=$((n + 1))
-        [ $n -lt 1200 ] || fail "waited in vain for: $*"
-        sleep 0.05
-    done
-}
-
 # start OPTION...: the program; $pid and $child. It has a socket when this returns.
 start() {
     : >ready
     "./$name" "$@" >ready 2>errors &
     pids="$pids $!"
-    until_true [ -s ready ]
+    wait_for [ -s ready ]
     read -r pid child <ready
 }
 
@@ -62,7 +52,7 @@ says() {
 
 case=list
 start -t 'clock_tick,ctf=trace'
-until_true has_socket "$pid"
+wait_for has_socket "$pid"
 [ "$(stat -c %a "$sockets")" = 700 ] || fail "the directory's mode is $(stat -c %a "$sockets")"
 [ "$(stat -c %a "$sockets/$pid")" = 600 ] || fail "the socket's mode is $(stat -c %a "$sockets/$pid")"
 "$strata" list >out
@@ -154,7 +144,7 @@ case=file
 [ "$("$strata" ctl "$pid" file)" = "$work/trace is off" ] || fail "$("$strata" ctl "$pid" file)"
 "$strata" ctl "$pid" file set other # of where we are, not the program
 "$strata" ctl "$pid" file on
-until_true [ -s other/metadata ]
+wait_for [ -s other/metadata ]
 
 case=snapshot
 "$strata" ctl "$pid" snapshot 'snap-%n' >out
@@ -166,7 +156,7 @@ says 'No such file or directory' "$strata" ctl "$pid" snapshot no/such/folder
 case=two-of-a-name
 first=$pid
 start
-until_true has_socket "$pid"
+wait_for has_socket "$pid"
 says "2 programs are called '$name'" "$strata" ctl "$name" list
 stop "$pid"
 has_socket "$pid" && fail "the socket is there after the end"
@@ -178,7 +168,7 @@ python3 "$here/../runtime/misbehave.py" "$sockets/$pid" || fail "misbehave.py"
 
 case=stopped
 kill -STOP "$pid"
-until_true eval '! grep -h "^State:" /proc/"$pid"/task/*/status | grep -qv "T (stopped)"'
+wait_for '! grep -h "^State:" /proc/"$pid"/task/*/status | grep -qv "T (stopped)"'
 "$strata" list >out
 kill -CONT "$pid"
 grep -qE "^ *$pid  -  *-  *-  \(does not answer\)$" out || fail "$(cat out)"
@@ -198,18 +188,18 @@ grep -qx strata-control /proc/"$pid"/task/*/comm && fail "there is a thread for 
 has_socket "$pid" && fail "there is a socket"
 stop "$pid"
 start -t control=off
-until_true eval "! has_socket $pid"
+wait_for "! has_socket $pid"
 stop "$pid"
 start -t control=off -t control=on
-until_true has_socket "$pid"
+wait_for has_socket "$pid"
 "$strata" ctl "$pid" set control=off || :
-until_true eval "! has_socket $pid"
+wait_for "! has_socket $pid"
 stop "$pid"
 
 case=since
 # The start of tracing is known also where the environment switches the socket on.
 STRATA_TRACE=control=on start
-until_true has_socket "$pid"
+wait_for has_socket "$pid"
 python3 - "$sockets" "$pid" <<'END' || fail "it does not say when tracing began"
 import os, socket, sys
 folder = os.open(sys.argv[1], os.O_RDONLY)
@@ -227,8 +217,8 @@ case=fork
 # Forked while its parent's pass takes long, a child leaves alone, and so leaks, what it may not touch.
 no_leaks=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 ASAN_OPTIONS=$no_leaks start -f
-until_true has_socket "$pid"
-until_true has_socket "$child"
+wait_for has_socket "$pid"
+wait_for has_socket "$child"
 "$strata" ctl "$child" on clock_tick
 "$strata" ctl "$child" list clock_tick | grep -q '^on' || fail "the child's is not on"
 "$strata" ctl "$pid" list clock_tick | grep -q '^off' || fail "the parent's is on"
@@ -243,14 +233,14 @@ for case in daemon daemon-closing; do
     rm -f ready
     # shellcheck disable=SC2086 # a word or none
     "./$name" -d "$work/ready" $again
-    until_true [ -s ready ]
+    wait_for [ -s ready ]
     pid=$(cat ready)
     pids="$pids $pid"
-    until_true has_socket "$pid" # of before it closed all
+    wait_for has_socket "$pid" # of before it closed all
     "$strata" ctl "$pid" on clock_tick
     "$strata" ctl "$pid" list clock_tick | grep -q '^on' || fail "not on"
     kill "$pid"
-    until_true eval "! has_socket $pid"
+    wait_for "! has_socket $pid"
 done
 
 case=remade
@@ -258,7 +248,7 @@ case=remade
 python3 "$here/../runtime/remake.py" "$sockets" >ready &
 pid=$!
 pids="$pids $pid"
-until_true [ -s ready ]
+wait_for [ -s ready ]
 "$strata" list >out
 grep -qE "^ *$pid .* remade" out || fail "a socket that is made anew is not waited for: $(cat out)"
 kill "$pid"
@@ -270,10 +260,10 @@ if [ "${CONTROLLED_STATIC:-}" ]; then
     : >ready
     "$CONTROLLED_STATIC" -f >ready 2>errors &
     pids="$pids $!"
-    until_true [ -s ready ]
+    wait_for [ -s ready ]
     read -r pid child <ready
-    until_true has_socket "$pid"
-    until_true has_socket "$child"
+    wait_for has_socket "$pid"
+    wait_for has_socket "$child"
     "$strata" ctl "$child" on clock_tick
     "$strata" ctl "$child" list clock_tick | grep -q '^on' || fail "the child's is not on"
     "$strata" ctl "$pid" snapshot static >out
@@ -305,7 +295,7 @@ case=another-user
 # As root only: nobody is refused, by the directory and by the socket itself.
 if [ "$(id -u)" -eq 0 ]; then
     start
-    until_true has_socket "$pid"
+    wait_for has_socket "$pid"
     python3 - "$sockets" "$pid" <<'END' || fail "another user was served"
 import os, socket, sys
 folder = os.open(sys.argv[1], os.O_RDONLY)

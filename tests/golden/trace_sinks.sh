@@ -22,21 +22,13 @@ compare() {
 have_babeltrace=yes
 command -v babeltrace2 >/dev/null || have_babeltrace=
 
-cat >trace-events <<'END'
-emit_words(uint64_t id, uint64_t value) "id %" PRIu64 " value 0x%" PRIx64
-emit_ints(int a, int b, int event) "a %d b %d event %+5d"
-emit_text(const char *name, int64_t n) "name \"%s\" */ n %" PRId64
-emit_small(uint8_t a, int16_t b, bool c, void *p) "a %u b %d c %d p %p"
-emit_none(void) "100%% nothing"
-emit_mixed(const char *a, uint32_t n, char *b) "a '%10s' n %08x b '%.5s'"
-END
 
 # show_ctf FOLDER, show_simple FILE, show_log FILE: as compare.py wants it, into `shown`.
 show_ctf() {
     babeltrace2 "$1" >shown 2>errors || { cat errors >&2; fail "babeltrace2 $1"; }
 }
 show_simple() {
-    "$STRATA_BIN/strata" report --trace-events trace-events "$1" >report 2>errors ||
+    "$STRATA_BIN/strata" report --trace-events "$here/../runtime/emit.trace-events" "$1" >report 2>errors ||
         { cat errors >&2; fail "strata report $1"; }
     # "SEC.NSEC [CPU] PID NAME: TEXT"
     sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
@@ -78,11 +70,11 @@ case=all-at-once
 all_well
 check emitted all
 # The log is what strata reads of logs.
-"$STRATA_BIN/strata" report --trace-events trace-events all.log >report
+"$STRATA_BIN/strata" report --trace-events "$here/../runtime/emit.trace-events" all.log >report
 sed -n 's/^[0-9.]* \[[-0-9]*\] *[0-9]* \(emit_[a-z]*\): /\1 /p' report >shown
 compare text emitted shown
 # simpletrace's text, by the old command.
-"$STRATA_BIN/simpletrace" trace-events all.st >simpletrace
+"$STRATA_BIN/simpletrace" "$here/../runtime/emit.trace-events" all.st >simpletrace
 [ "$(wc -l <simpletrace)" -eq 18000 ] || fail "simpletrace printed $(wc -l <simpletrace) lines"
 grep -q "^emit_ints [0-9.]* pid=[0-9]* a=0xffffffff9e3779b1 b=0x61c8864f event=0x1$" simpletrace ||
     fail "$(head -3 simpletrace)"
@@ -148,7 +140,7 @@ grep -q ': 600 events recovered' saved.out || fail "$(cat saved.out)"
 counted() {
     case $1 in
     *.st)
-        "$STRATA_BIN/simpletrace" trace-events "$1" >simpletrace
+        "$STRATA_BIN/simpletrace" "$here/../runtime/emit.trace-events" "$1" >simpletrace
         n=$(sed -n 's/^Dropped_Event .*num_events_dropped=\(0x[0-9a-f]*\)$/\1/p' simpletrace |
             python3 -c 'import sys; print(sum(int(line, 16) for line in sys.stdin))')
         ;;

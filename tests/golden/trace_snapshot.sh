@@ -14,14 +14,6 @@ XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR
 mkdir run
 
-until_true() {
-    n=0
-    until "$@"; do
-        n=$((n + 1))
-        [ $n -lt 1200 ] || fail "waited in vain for: $*"
-        sleep 0.05
-    done
-}
 # emits PID: both of its threads have events in their rings.
 emits() {
     [ -S "run/strata/$1" ] || return 1
@@ -31,9 +23,9 @@ start() {
     : >ready
     "$CONTROLLED" "$@" >ready 2>errors &
     pid=$!
-    until_true [ -s ready ]
+    wait_for [ -s ready ]
     read -r pid child <ready
-    until_true emits "$pid"
+    wait_for emits "$pid"
 }
 
 # check FOLDER PID: what both readers show of it is the same, and has no gap.
@@ -63,7 +55,7 @@ done
 
 case=signal
 kill -USR2 "$pid"
-until_true eval '[ "$(ls -d sig-* 2>/dev/null | wc -l)" -eq 1 ]'
+wait_for '[ "$(ls -d sig-* 2>/dev/null | wc -l)" -eq 1 ]'
 
 case=both
 for i in 1 2 3 4 5 6 7 8 9 10; do
@@ -98,7 +90,7 @@ case=fork
 # Forked while its parent's pass takes long, a child leaves alone, and so leaks, what it may not touch.
 no_leaks=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 ASAN_OPTIONS=$no_leaks start -f -s -t '*,mode=overwrite,ring=64k,subbuffer=8k,ctf=fork'
-until_true emits "$child"
+wait_for emits "$child"
 "$strata" ctl "$child" snapshot of-child >out
 "$strata" ctl "$pid" snapshot of-parent >out
 kill "$pid"
