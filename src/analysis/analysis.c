@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/analysis.h"
 
+unsigned analysis_default_order(const struct analysis *analysis)
+{
+    return analysis->ops->is_ordered ? RESULT_IN_ORDER : 0;
+}
+
 int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                     struct result *ret_result)
 {

@@ -70,6 +70,9 @@ struct analysis {
     void *put_span_arg;
 };
 
+/* What result_sort() needs to put the rows in the order in which they are shown without --sort. */
+unsigned analysis_default_order(const struct analysis *analysis);
+
 /* Makes RESULT, which result_done() frees, also on failure. COVERAGE and ANALYSIS outlive it. 0, -ENOMEM. */
 int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                     struct result *ret_result);

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include <string.h>
+
 #include "base/macro.h"
 
 /* AMD64 Architecture Programmer's Manual, volume 2, appendix C. From 0x400 on: another table. */
@@ -294,15 +296,30 @@ const char *exit_reason_name(enum exit_isa isa, uint64_t reason)
     return NULL;
 }
 
+static const struct {
+    enum exit_isa isa;
+    uint64_t reason;
+} idle_reasons[] = {
+    {EXIT_ISA_VMX, 12},   {EXIT_ISA_VMX, 36},     {EXIT_ISA_VMX, 67},
+    {EXIT_ISA_VMX, 68},   {EXIT_ISA_SVM, 0x78},   {EXIT_ISA_SVM, 0x8b},
+    {EXIT_ISA_SVM, 0x8c}, {EXIT_ISA_ARM64, 0x01}, {EXIT_ISA_KVM_USER, 5},
+};
+
 bool exit_reason_is_idle(enum exit_isa isa, uint64_t reason)
 {
-    switch (isa) {
-    case EXIT_ISA_VMX: return reason == 12 || reason == 36 || reason == 67 || reason == 68;
-    case EXIT_ISA_SVM: return reason == 0x78 || reason == 0x8b || reason == 0x8c;
-    case EXIT_ISA_ARM64: return reason == 0x01;
-    case EXIT_ISA_KVM_USER: return reason == 5;
-    case EXIT_ISA_UNKNOWN:
-    case EXIT_ISA_RISCV: break;
+    for (unsigned i = 0; i < ARRAY_SIZE(idle_reasons); i++)
+        if (idle_reasons[i].isa == isa && idle_reasons[i].reason == reason)
+            return true;
+    return false;
+}
+
+bool exit_reason_name_is_idle(const char *name)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(idle_reasons); i++) {
+        const char *idle = exit_reason_name(idle_reasons[i].isa, idle_reasons[i].reason);
+
+        if (idle && strcmp(idle, name) == 0)
+            return true;
     }
     return false;
 }

@@ -29,3 +29,5 @@ const char *exit_reason_name(enum exit_isa isa, uint64_t reason);
 
 /* Whether the guest was idle: it waits for an interrupt until the next entry. */
 bool exit_reason_is_idle(enum exit_isa isa, uint64_t reason);
+/* The same by what exit_reason_name() gives. */
+bool exit_reason_name_is_idle(const char *name);

@@ -327,24 +327,33 @@ bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
 
 static int put(struct sink *sink, const struct item *items, unsigned n)
 {
-    return states_put(&get_sched(container_of(sink, struct analysis, sink))->states, items, n);
+    return states_put(get_sched(container_of(sink, struct analysis, sink))->states, items, n);
 }
 
 static int finish(struct sink *sink)
 {
-    return states_finish(&get_sched(container_of(sink, struct analysis, sink))->states);
+    return states_finish(get_sched(container_of(sink, struct analysis, sink))->states);
+}
+
+static int ignore(struct sink *sink, const struct item *items, unsigned n)
+{
+    (void)sink;
+    (void)items;
+    (void)n;
+    return 0;
 }
 
 static bool has_events(const struct analysis *analysis)
 {
-    return states_has_switches(&container_of(analysis, const struct sched, analysis)->states, NULL);
+    return states_has_switches(container_of(analysis, const struct sched, analysis)->states, NULL);
 }
 
-int sched_init(struct sched *sched, const struct analysis_settings *settings,
-               const struct sched_options *options)
+static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+static const struct sink_ops shared_sink_ops = {.put = ignore};
+
+static void init(struct sched *sched, const struct analysis_settings *settings,
+                 const struct sched_options *options, const struct sink_ops *ops)
 {
-    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
-    static const struct states_ops states_ops = {put_interval};
     static const struct analysis_ops analysis_ops = {.name = "sched",
                                                      .add_columns = sched_add_columns,
                                                      .add_rows = sched_add_rows,
@@ -352,10 +361,41 @@ int sched_init(struct sched *sched, const struct analysis_settings *settings,
                                                      .needs_events = true};
 
     *sched = (struct sched){
-        .analysis = {.sink.ops = &sink_ops, .ops = &analysis_ops, .settings = *settings},
+        .analysis = {.sink.ops = ops, .ops = &analysis_ops, .settings = *settings},
         .options = *options,
     };
-    states_init(&sched->states, &states_ops, sched);
+}
+
+int sched_init(struct sched *sched, const struct analysis_settings *settings,
+               const struct sched_options *options)
+{
+    static const struct states_ops states_ops = {put_interval};
+
+    init(sched, settings, options, &sink_ops);
+    states_init(&sched->own_states, &states_ops, sched);
+    sched->states = &sched->own_states;
+    return 0;
+}
+
+static int put_shared_interval(void *arg, const struct state_interval *interval)
+{
+    int r = 0;
+
+    for (struct sched *sched = arg; sched && r >= 0; sched = sched->next_shared)
+        r = put_interval(sched, interval);
+    return r;
+}
+
+int sched_init_shared(struct sched *sched, const struct analysis_settings *settings,
+                      const struct sched_options *options, struct sched *first)
+{
+    static const struct states_ops states_ops = {put_shared_interval};
+
+    init(sched, settings, options, &shared_sink_ops);
+    sched->states = &first->own_states;
+    sched->next_shared = first->next_shared;
+    first->next_shared = sched;
+    first->own_states.ops = &states_ops;
     return 0;
 }
 
@@ -372,7 +412,7 @@ void sched_done(struct sched *sched)
     map_done(&sched->rows_by_key);
     map_done(&sched->wakers);
     arena_done(&sched->arena);
-    states_done(&sched->states);
+    states_done(&sched->own_states);
     sched_who_done(&sched->who);
     steal_done(&sched->steal);
 }

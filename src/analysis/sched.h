@@ -47,7 +47,9 @@ struct sched_waker;
 struct sched {
     struct analysis analysis; /* first */
     struct sched_options options;
-    struct states states;
+    struct states *states; /* `own_states`, or those of another */
+    struct states own_states;
+    struct sched *next_shared; /* gets the same intervals; NULL: none */
     struct arena arena;
     struct map rows_by_key; /* by origin and id */
     struct sched_row **rows;
@@ -67,4 +69,8 @@ struct sched {
 /* OPTIONS' numbers are borrowed. 0, -ENOMEM. */
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
                const struct sched_options *options);
+/* The same, of the items of FIRST: SCHED's own sink ignores them. Both get the intervals of the states of FIRST, which
+ * was initialised, has had no items yet, and outlives SCHED. */
+int sched_init_shared(struct sched *sched, const struct analysis_settings *settings,
+                      const struct sched_options *options, struct sched *first);
 void sched_done(struct sched *sched);

@@ -433,14 +433,14 @@ static int add_row(const struct sched *sched, struct result *result, const struc
 
     if (!to)
         return -ENOMEM;
-    m.duration = (double)states_duration(&sched->states, row->origin) * vcpus;
-    m.cpu_time = (double)states_duration(&sched->states, row->origin);
-    for (unsigned i = 0; i < sched->states.n_sources; i++) {
+    m.duration = (double)states_duration(sched->states, row->origin) * vcpus;
+    m.cpu_time = (double)states_duration(sched->states, row->origin);
+    for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;
 
-        (void)states_counts(&sched->states, i, &origin);
+        (void)states_counts(sched->states, i, &origin);
         if (origin == row->origin)
-            m.cpu_time *= MAX(1u, states_cpus_seen(&sched->states, i));
+            m.cpu_time *= MAX(1u, states_cpus_seen(sched->states, i));
     }
     if (sched->options.by == SCHED_BY_VCPU && row->of == STATE_OF_THREAD)
         m.parts = steal_times((struct steal *)&sched->steal, row->vcpu);
@@ -508,7 +508,7 @@ static int add_domains(struct sched *sched, struct result *result)
  * CPUs that are asked for. */
 static bool is_known(const struct sched *sched, const struct sched_row *row)
 {
-    if (!states_has_switches(&sched->states, row->origin))
+    if (!states_has_switches(sched->states, row->origin))
         return false;
     for (unsigned i = 0; sched->options.cpus.n > 0 && i < STATES; i++)
         if (row->in[i].time > 0 || row->in[i].n > 0)
@@ -646,9 +646,9 @@ static int add_contradictions(const struct sched *sched, struct result *result)
     struct result_contradictions *all = &result->contradictions;
     uint64_t missing_wakes = 0;
 
-    for (unsigned i = 0; i < sched->states.n_sources; i++) {
+    for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;
-        const struct state_counts *counts = states_counts(&sched->states, i, &origin);
+        const struct state_counts *counts = states_counts(sched->states, i, &origin);
 
         all->n += counts->contradictions;
         all->n_checked += counts->switches;
@@ -659,8 +659,8 @@ static int add_contradictions(const struct sched *sched, struct result *result)
         result->unpaired[SPAN_GONE] += counts->gone;
         result->unpaired[SPAN_CONTRADICTED] += counts->contradicted;
         result->unpaired[SPAN_GIVEN_UP] += counts->given_up;
-        for (unsigned cpu = 0; cpu < states_cpus(&sched->states, i); cpu++) {
-            uint64_t n = states_cpu_contradictions(&sched->states, i, cpu);
+        for (unsigned cpu = 0; cpu < states_cpus(sched->states, i); cpu++) {
+            uint64_t n = states_cpu_contradictions(sched->states, i, cpu);
             unsigned at = 0;
 
             if (n == 0)
@@ -710,11 +710,11 @@ static int add_notes(const struct sched *sched, struct result *result)
     unsigned events = 0;
     bool has_kernel = false, has_guest = false, has_host = false, has_xen = false;
 
-    for (unsigned i = 0; i < sched->states.n_sources; i++) {
+    for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;
-        unsigned has = states_events(&sched->states, i);
+        unsigned has = states_events(sched->states, i);
 
-        (void)states_counts(&sched->states, i, &origin);
+        (void)states_counts(sched->states, i, &origin);
         if (!(has & STATE_EVENT_SWITCH))
             continue;
         events |= has;

@@ -9,3 +9,5 @@
 
 /* As a group of options (cli/options.h). */
 extern const struct option select_option_table[];
+/* Those of them that keep or leave out events of all CPUs, threads and vCPUs. */
+extern const struct option select_whole_option_table[];

@@ -199,8 +199,7 @@ static int print(const struct analysis_options *options, const struct trace *tra
     int r = analysis_result(run->analysis, &run->coverage, &result);
 
     if (r == 0) {
-        result_sort(&result, !options->sort && run->analysis->ops->is_ordered ? RESULT_IN_ORDER
-                                                                              : sort_column);
+        result_sort(&result, options->sort ? sort_column : analysis_default_order(run->analysis));
         r = print_result(&result, &print_options, out);
     }
     if (r == 0 && options->context > 0)

@@ -42,6 +42,7 @@ static const struct verb verbs[] = {
     {"report", cmd_report, &report_command},
     {"sched", cmd_sched, &sched_command},
     {"stat", cmd_stat, &stat_command},
+    {"summary", cmd_summary, &summary_command},
     {"simpletrace", cmd_simpletrace, NULL},
 #endif
     {"tracetool", cmd_tracetool, NULL},

@@ -76,7 +76,16 @@ static void make_keys(struct result_table *t)
     }
 }
 
-static void make_columns(struct result_table *t)
+/* Whether the text has COLUMN. */
+static bool is_wanted(const struct print_options *options, const char *column)
+{
+    for (const char *const *name = options->columns; name && *name; name++)
+        if (strcmp(*name, column) == 0)
+            return true;
+    return !options->columns;
+}
+
+static void make_columns(struct result_table *t, const struct print_options *options)
 {
     const struct result *result = t->result;
 
@@ -84,8 +93,11 @@ static void make_columns(struct result_table *t)
     t->keys = t->sparklines + 2;
     t->periods = t->keys + 2 * result->n_keys;
     t->n = t->periods + 1;
-    for (unsigned i = 0; i < result->n_columns; i++)
+    for (unsigned i = 0; i < result->n_columns; i++) {
         t->columns[i] = make_column(result, &result->columns[i], t->names[i], sizeof t->names[i]);
+        if (!is_wanted(options, result->columns[i].name))
+            t->columns[i].title = NULL;
+    }
     if (result->n_periods > 0) {
         int width =
             -(int)MAX(print_sparkline_width(result) + 2, (unsigned)sizeof "P99 OVER TIME" + 1);
@@ -248,8 +260,8 @@ static void write_why(struct json_writer *w, const char *const *why)
     write_sentences(w, why, UINT32_MAX);
 }
 
-static void write_keys(const struct result *result, struct json_writer *w,
-                       const struct result_row *row)
+void print_json_key(const struct result *result, const struct result_row *row,
+                    struct json_writer *w)
 {
     json_write_key(w, "key");
     json_write_object(w);
@@ -283,7 +295,7 @@ static void write_slow(const struct result *result, struct json_writer *w,
     write_time(result, w, "end", slow->end);
     json_write_key(w, "error_ns");
     json_write_u64(w, slow->error_ns);
-    write_keys(result, w, slow->row);
+    print_json_key(result, slow->row, w);
     for (unsigned i = 0; i < ARRAY_SIZE(places); i++) {
         if (places[i].v < 0)
             continue;
@@ -349,12 +361,10 @@ static void write_columns(const struct result *result, struct json_writer *w)
     json_write_end(w);
 }
 
-/* One object, in which the table's rows come last. */
-static void begin_json(const struct result *result, struct json_writer *w)
+void print_json_head(const struct result *result, struct json_writer *w)
 {
     const struct coverage *coverage = result->coverage;
 
-    json_write_object(w);
     json_write_key(w, "analysis");
     json_write_str(w, result->analysis);
     json_write_key(w, "unit");
@@ -366,6 +376,15 @@ static void begin_json(const struct result *result, struct json_writer *w)
         write_time(result, w, "duration", coverage_duration(coverage));
         write_time(result, w, "covered", coverage_covered(coverage, NULL));
     }
+}
+
+/* One object, in which the table's rows come last. */
+static void begin_json(const struct result *result, struct json_writer *w)
+{
+    const struct coverage *coverage = result->coverage;
+
+    json_write_object(w);
+    print_json_head(result, w);
     if (result->every > 0)
         write_time(result, w, "every", result->every);
     json_write_key(w, "unpaired");
@@ -439,7 +458,7 @@ int print_result(const struct result *result, const struct print_options *option
 
     if (options->folded)
         return print_folded(result, options, out);
-    make_columns(&t);
+    make_columns(&t, options);
     form.n = t.n;
     table_begin(&t.table, out, options->format, &form);
     if (options->format == TABLE_JSON)
@@ -449,7 +468,7 @@ int print_result(const struct result *result, const struct print_options *option
     if (options->format == TABLE_JSON)
         json_write_finish(&t.table.json);
     r = table_end(&t.table);
-    if (options->format == TABLE_TEXT)
+    if (options->format == TABLE_TEXT && !options->has_no_footer)
         print_result_footer(result, options, out);
     else if (options->format == TABLE_CSV)
         warn_losses(result);

@@ -14,6 +14,10 @@ struct print_options {
     bool histogram;
     bool folded;               /* stacks instead: "KEY;KEY SUM" lines, in ns */
     const struct trace *trace; /* its paths are shown in commands; NULL: no commands are shown */
+    const char *const
+        *columns; /* names of those that the text has, ended by NULL; NULL: all that have a title */
+    bool is_part; /* of a summary, which shows itself what all of its results have in common */
+    bool has_no_footer; /* text: only the table */
 };
 
 /* 0, -ENOMEM. */
@@ -27,6 +31,15 @@ void print_result_footer(const struct result *result, const struct print_options
 #define SPARKLINE_MAX 48
 void print_sparkline(const struct result *result, const struct result_row *row, bool of_p99,
                      struct text *out);
+/* What was lost, and how much of the time is unknown, no newline; nothing was lost: nothing. */
+void print_losses(const struct result *result, struct text *out);
+/* " PATH" for each of TRACE, as it was given. */
+void print_paths(const struct trace *trace, struct text *out);
+/* The members of a JSON object that say what RESULT is of: from "analysis" to "covered_ns". */
+void print_json_head(const struct result *result, struct json_writer *w);
+/* The member "key" of a JSON object: what ROW of RESULT is of. */
+void print_json_key(const struct result *result, const struct result_row *row,
+                    struct json_writer *w);
 /* How many characters a sparkline of RESULT has. */
 unsigned print_sparkline_width(const struct result *result);
 

@@ -118,23 +118,27 @@ static void put_unpaired(const struct result *result, struct text *out)
                         texts[fate]);
 }
 
-static void put_losses(const struct result *result, struct text *out)
+void print_losses(const struct result *result, struct text *out)
 {
     const struct coverage *coverage = result->coverage;
     int64_t duration = coverage_duration(coverage);
     int64_t covered = coverage_covered(coverage, NULL);
 
-    if (coverage->losses.n == 0)
-        return;
     losses_put(&coverage->losses, out);
-    if (covered < duration) {
+    if (coverage->losses.n > 0 && covered < duration) {
         text_put_literal(out, "; ");
         print_duration(&result->clock, duration - covered, out);
         text_put_literal(out, " of ");
         print_duration(&result->clock, duration, out);
         text_put_literal(out, " are unknown");
     }
-    text_put_char(out, '\n');
+}
+
+static void put_losses(const struct result *result, struct text *out)
+{
+    print_losses(result, out);
+    if (result->coverage->losses.n > 0)
+        text_put_char(out, '\n');
 }
 
 static void put_contradictions(const struct result *result, struct text *out)
@@ -192,6 +196,13 @@ static void put_slow(const struct result *result, const struct result_slow *slow
     put_why(slow->why, "    ", out);
 }
 
+void print_paths(const struct trace *trace, struct text *out)
+{
+    for (unsigned i = 0; i < trace->n_inputs; i++)
+        if (i == 0 || strcmp(trace->inputs[i].path, trace->inputs[i - 1].path) != 0)
+            text_printf(out, " %s", trace->inputs[i].path);
+}
+
 static void put_slowest(const struct result *result, const struct trace *trace, struct text *out)
 {
     if (result->n_slowest == 0)
@@ -205,9 +216,7 @@ static void put_slowest(const struct result *result, const struct trace *trace, 
     clock_put_time(&result->clock, result->slowest[0].begin, out);
     text_put_literal(out, " --until ");
     clock_put_time(&result->clock, result->slowest[0].end, out);
-    for (unsigned i = 0; i < trace->n_inputs; i++)
-        if (i == 0 || strcmp(trace->inputs[i].path, trace->inputs[i - 1].path) != 0)
-            text_printf(out, " %s", trace->inputs[i].path);
+    print_paths(trace, out);
     text_put_char(out, '\n');
 }
 
@@ -255,13 +264,15 @@ void print_result_footer(const struct result *result, const struct print_options
     uint64_t negative = count_negative(result);
     uint64_t n = options->top == 0 ? result->n_rows : MIN(options->top, (uint64_t)result->n_rows);
 
-    put_events(result, out);
+    if (!options->is_part)
+        put_events(result, out);
     if (negative > 0)
         text_printf(out, "%10" PRIu64 " spans are shorter than 0, by the error of the clocks\n",
                     negative);
     put_unpaired(result, out);
     put_contradictions(result, out);
-    put_losses(result, out);
+    if (!options->is_part)
+        put_losses(result, out);
     put_every(result, out);
     for (unsigned i = 0; i < result->n_notes; i++)
         text_printf(out, "%s\n", result->notes[i]);

@@ -386,6 +386,11 @@ void losses_put(const struct losses *losses, struct text *text)
 void losses_write_json(const struct losses *losses, struct json_writer *w)
 {
     json_write_key(w, "lost");
+    losses_write_counts(losses, w);
+}
+
+void losses_write_counts(const struct losses *losses, struct json_writer *w)
+{
     json_write_object(w);
     json_write_key(w, "events");
     json_write_u64(w, losses->events);

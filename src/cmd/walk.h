@@ -80,6 +80,8 @@ int walk_end(const struct walk *walk, const struct open_options *options, int st
 /* "12 events were lost (CPU 0: 3, CPU 1: 9)", no newline; nothing was lost: "". */
 void losses_put(const struct losses *losses, struct text *text);
 
+/* `{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
+void losses_write_counts(const struct losses *losses, struct json_writer *w);
 /* The member `"lost":{"events":N,"uncounted":N,"places":N,"skipped_bytes":N}`. */
 void losses_write_json(const struct losses *losses, struct json_writer *w);
 

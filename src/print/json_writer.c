@@ -98,6 +98,12 @@ void json_write_i64(struct json_writer *w, int64_t v)
     text_put_i64(w->out, v);
 }
 
+void json_write_real(struct json_writer *w, double v)
+{
+    begin_value(w);
+    text_printf(w->out, "%.6g", v);
+}
+
 void json_write_bool(struct json_writer *w, bool v)
 {
     begin_value(w);

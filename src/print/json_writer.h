@@ -34,6 +34,8 @@ void json_write_string(struct json_writer *w, const char *s, size_t len);
 void json_write_str(struct json_writer *w, const char *s);
 void json_write_u64(struct json_writer *w, uint64_t v);
 void json_write_i64(struct json_writer *w, int64_t v);
+/* Six digits. V is finite. */
+void json_write_real(struct json_writer *w, double v);
 void json_write_bool(struct json_writer *w, bool v);
 /* A value that is JSON already. */
 void json_write_raw(struct json_writer *w, const char *s, size_t len);

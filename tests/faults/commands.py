@@ -118,6 +118,8 @@ def cases(strata, read_all):
     yield case("info-json", "info", "-fjson", "v7.dat", env=declared)
     yield case("stat-directory", "stat", "trace", env=declared)
     yield case("stat-task", "stat", "--by=task", "-fjson", "v7.dat", env=declared)
+    yield case("summary-pages", "summary", "sched", env=declared)
+    yield case("summary-json", "summary", "-fjson", "xen.raw", env=declared)
     yield case("sched-pages", "sched", "--slowest=3", "sched", env=declared)
     yield case("sched-who", "sched", "--who", "-fjson", "sched", env=declared)
     yield case("sched-wakers", "sched", "--wakers", "-fcsv", "sched", env=declared)

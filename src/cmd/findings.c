@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/findings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/exit_reasons.h"
+#include "base/macro.h"
+#include "cmd/print_result.h"
+
+/* From what share of time on something stands out, and how full a CPU that is busy is. */
+#define SHARE_MIN 0.05
+#define BUSY_MIN 0.9
+/* A share of switches that do not follow from the ones before. */
+#define CONTRADICTED_MIN 0.01
+/* Of how many spans a 99th percentile says something, and how far from the median a tail is. */
+#define TAIL_SPANS_MIN 100
+#define TAIL_RATIO_MIN 5
+#define TAIL_NS_MIN 1e6
+/* A stage of requests that has most of the time, of how many requests. */
+#define STAGE_PART_MIN 0.4
+#define STAGE_REQUESTS_MIN 10
+#define CPUS_NAMED 4
+
+struct finder {
+    const struct summary *summary;
+    struct findings *findings;
+    struct text text; /* in memory: the sentence */
+};
+
+/* ---- numbers of rows ---- */
+
+/* NAN: the row has no such number. Durations are ns; ticks, where the rate is not known. */
+static double get(const struct result *result, const struct result_row *row, const char *column)
+{
+    int i = result_find_column(result, column);
+
+    return i >= 0 && result_has(row, (unsigned)i) ? result_number(result, row, (unsigned)i) : NAN;
+}
+
+static double get_or_0(const struct result *result, const struct result_row *row,
+                       const char *column)
+{
+    double v = get(result, row, column);
+
+    return isnan(v) ? 0 : v;
+}
+
+static bool has_ns(const struct result *result)
+{
+    return result->clock.hz != 0;
+}
+
+static const char *get_key(const struct result *result, const struct result_row *row,
+                           const char *name)
+{
+    for (unsigned i = 0; i < result->n_keys; i++)
+        if (strcmp(result->keys[i].name, name) == 0)
+            return row->keys[i];
+    return "-";
+}
+
+static const struct result *get_result(const struct finder *finder, enum summary_part part)
+{
+    return &finder->summary->results[part];
+}
+
+/* ---- sentences ---- */
+
+/* V as in get(). */
+static void put_time(const struct result *result, double v, struct text *text)
+{
+    const struct clock clock = {"", has_ns(result) ? NANOSECONDS : 0};
+
+    print_duration(&clock, (int64_t)v, text);
+    if (!has_ns(result))
+        text_put_literal(text, " ticks");
+}
+
+static void put_column(const struct result *result, const struct result_row *row,
+                       const char *column, struct text *text)
+{
+    put_time(result, get_or_0(result, row, column), text);
+}
+
+/* How much of the row's time is unknown, if that is not next to nothing. */
+static void put_unknown(const struct result *result, const struct result_row *row,
+                        struct text *text)
+{
+    double unknown = get_or_0(result, row, "unknown_share");
+
+    if (unknown >= 0.01)
+        text_printf(text, "; %.1f%% of its time is unknown", unknown * 100);
+}
+
+/* The clock error of a row's durations, if there is one. */
+static void put_error(const struct result *result, const struct result_row *row, struct text *text)
+{
+    static const struct clock ns = {"", NANOSECONDS};
+    double error = get_or_0(result, row, "error");
+
+    if (error <= 0)
+        return;
+    text_put_literal(text, " \xc2\xb1");
+    print_duration(&ns, (int64_t)error, text);
+}
+
+/* Adds the sentence in FINDER->text. */
+static void add(struct finder *finder, const struct result *result, const struct result_row *row,
+                const char *column, double weight, const char *command)
+{
+    struct findings *findings = finder->findings;
+    int number = result ? result_find_column(result, column) : -1;
+    struct finding *finding;
+
+    if (findings->n < FINDINGS_MAX) {
+        finding = &findings->items[findings->n];
+        *finding = (struct finding){
+            .text = finder->text.error ? NULL
+                                       : arena_strndup(&findings->arena, finder->text.start,
+                                                       text_len(&finder->text)),
+            .command = arena_strdup(&findings->arena, command),
+            .result = number >= 0 ? result : NULL,
+            .row = number >= 0 ? row : NULL,
+            .column = number >= 0 ? (unsigned)number : 0,
+            .weight = weight,
+        };
+        if (finding->text && finding->command)
+            findings->n++;
+        else
+            findings->error = -ENOMEM;
+    }
+    finder->text.next = finder->text.start;
+}
+
+/* ---- what the trace lacks ---- */
+
+static void find_losses(struct finder *finder)
+{
+    const struct result *result = get_result(finder, SUMMARY_CPUS);
+
+    if (result->coverage->losses.n == 0)
+        return;
+    print_losses(result, &finder->text);
+    add(finder, NULL, NULL, NULL, 3, "stat --gaps 10");
+}
+
+static void find_contradictions(struct finder *finder)
+{
+    const struct result *result = get_result(finder, SUMMARY_CPUS);
+    const struct result_contradictions *found = &result->contradictions;
+
+    if ((double)found->n < CONTRADICTED_MIN * (double)found->n_checked || found->n == 0)
+        return;
+    text_printf(&finder->text,
+                "%" PRIu64 " of %" PRIu64 " switches do not follow from the ones before: what ran "
+                "between them is unknown",
+                found->n, found->n_checked);
+    add(finder, NULL, NULL, NULL, 2, "sched --by cpu");
+}
+
+/* ---- CPUs ---- */
+
+/* Returns whether a vCPU waits. */
+static bool find_waiting_vcpus(struct finder *finder)
+{
+    const struct result *result = get_result(finder, SUMMARY_VCPUS);
+    bool any = false;
+
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        const struct result_row *row = result->rows[i];
+        bool is_stolen = !isnan(get(result, row, "stolen_share"));
+        const char *column = is_stolen ? "stolen_share" : "wait_share";
+        double share = get_or_0(result, row, column);
+        double preempted = get_or_0(result, row, "preempt_n");
+
+        if (share < SHARE_MIN)
+            continue;
+        any = true;
+        text_printf(&finder->text,
+                    is_stolen ? "vCPU %s has work and waits for a CPU %.1f%% of the time"
+                              : "vCPU %s waits for a CPU %.1f%% of the time",
+                    get_key(result, row, "vcpu"), share * 100);
+        if (preempted > 0) {
+            text_printf(&finder->text, "; preempted %.0f times for ", preempted);
+            put_column(result, row, "preempt_sum", &finder->text);
+            text_put_literal(&finder->text, ", at most ");
+            put_column(result, row, "preempt_max", &finder->text);
+        }
+        put_unknown(result, row, &finder->text);
+        add(finder, result, row, column, share, "sched --who --by vcpu");
+    }
+    return any;
+}
+
+/* The CPUs of LAYER that are busy nearly all of the time, or that are nearly all idle. */
+static void find_busy_cpus(struct finder *finder, const char *layer)
+{
+    const struct result *result = get_result(finder, SUMMARY_CPUS);
+    const struct result_row *busiest = NULL;
+    unsigned n = 0, n_busy = 0;
+    double idle = 0, most = 0, unknown = 0;
+    char command[64];
+
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        const struct result_row *row = result->rows[i];
+        double busy =
+            get_or_0(result, row, "busy_share") + get_or_0(result, row, "interrupt_share");
+
+        if (strcmp(get_key(result, row, "layer"), layer) != 0)
+            continue;
+        n++;
+        n_busy += busy >= BUSY_MIN;
+        idle += get_or_0(result, row, "idle_share");
+        unknown += get_or_0(result, row, "unknown_share");
+        if (!busiest || busy > most) {
+            busiest = row;
+            most = busy;
+        }
+    }
+    if (n_busy > 0) {
+        text_printf(&finder->text,
+                    "%u of %u CPUs of the %s are busy %.0f%% of the time or more: ", n_busy, n,
+                    layer, BUSY_MIN * 100);
+        if (n_busy == 1)
+            text_printf(&finder->text, "CPU %s %.1f%%", get_key(result, busiest, "cpu"),
+                        most * 100);
+        else
+            text_printf(&finder->text, "at most CPU %s, %.1f%%", get_key(result, busiest, "cpu"),
+                        most * 100);
+        put_unknown(result, busiest, &finder->text);
+        snprintf(command, sizeof command, "sched --layer %s", layer);
+        add(finder, result, busiest, "busy_share", most / 2, command);
+    } else if (n > 0 && idle / n >= BUSY_MIN) {
+        text_printf(&finder->text, "the CPUs of the %s are idle %.1f%% of the time", layer,
+                    idle / n * 100);
+        if (unknown / n >= 0.01)
+            text_printf(&finder->text, "; %.1f%% of it is unknown", unknown / n * 100);
+        add(finder, result, busiest, "idle_share", 0.04, "sched --by cpu");
+    }
+}
+
+/* The task that waited longest for a CPU, and the one with the longest wake-ups. */
+static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
+{
+    const struct result *result = get_result(finder, SUMMARY_TASKS);
+    const struct result_row *waits = NULL, *wakes = NULL;
+    double longest = TAIL_NS_MIN, most = SHARE_MIN;
+    char command[96];
+
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        const struct result_row *row = result->rows[i];
+        double share = get_or_0(result, row, "wait_share");
+        double p99 = get_or_0(result, row, "wake_p99");
+
+        if (share >= most) {
+            most = share;
+            waits = row;
+        }
+        if (p99 >= longest && get_or_0(result, row, "wake_n") >= TAIL_SPANS_MIN && has_ns(result)) {
+            longest = p99;
+            wakes = row;
+        }
+    }
+    if (waits && !has_waiting_vcpus) {
+        text_printf(&finder->text,
+                    "%s-%s of the %s could run and waits for a CPU %.1f%% of the time",
+                    get_key(result, waits, "task"), get_key(result, waits, "pid"),
+                    get_key(result, waits, "layer"), most * 100);
+        put_unknown(result, waits, &finder->text);
+        snprintf(command, sizeof command, "sched --who --layer %s --pid %s",
+                 get_key(result, waits, "layer"), get_key(result, waits, "pid"));
+        add(finder, result, waits, "wait_share", most, command);
+    }
+    if (wakes) {
+        text_printf(&finder->text, "%s-%s of the %s runs ", get_key(result, wakes, "task"),
+                    get_key(result, wakes, "pid"), get_key(result, wakes, "layer"));
+        put_time(result, longest, &finder->text);
+        text_printf(&finder->text, " or more after 1 of 100 of its %.0f wake-ups, at most ",
+                    get(result, wakes, "wake_n"));
+        put_column(result, wakes, "wake_max", &finder->text);
+        put_unknown(result, wakes, &finder->text);
+        snprintf(command, sizeof command, "sched --latency --slowest 3 --layer %s --pid %s",
+                 get_key(result, wakes, "layer"), get_key(result, wakes, "pid"));
+        add(finder, result, wakes, "wake_p99", 0.05, command);
+    }
+}
+
+/* ---- exits ---- */
+
+/* A reason that is a number: the CPU vendor is not known, and so is what it means. */
+static bool is_unnamed(const char *reason)
+{
+    return reason[strspn(reason, "0123456789")] == '\0';
+}
+
+static void put_exit(const struct result *result, const struct result_row *row, double share,
+                     struct text *text)
+{
+    double rate = get_or_0(result, row, "rate");
+    double sum = get_or_0(result, row, "sum");
+    double wait = get_or_0(result, row, "wait");
+
+    text_printf(text, "exits by %s take %.1f%% of the time of a vCPU: %.0f",
+                get_key(result, row, "reason"), share * 100, get_or_0(result, row, "n"));
+    if (rate > 0)
+        text_printf(text, ", %.0f/s", rate);
+    text_put_literal(text, ", the median ");
+    put_column(result, row, "p50", text);
+    text_put_literal(text, ", at most ");
+    put_column(result, row, "max", text);
+    put_error(result, row, text);
+    if (wait >= 0.2 * sum && sum > 0)
+        text_printf(text, "; in %.0f%% of it the vCPU waits for a CPU", wait / sum * 100);
+    if (is_unnamed(get_key(result, row, "reason")))
+        text_put_literal(
+            text, "; the CPU vendor is not known (--cpu-vendor): whether the guest was idle is "
+                  "not known");
+}
+
+/* The two reasons that cost most: without the time in which an idle guest sleeps. */
+static void find_exits(struct finder *finder)
+{
+    const struct result *result = get_result(finder, SUMMARY_EXITS);
+    const struct result_row *first = NULL;
+
+    for (unsigned pass = 0; pass < 2; pass++) {
+        const struct result_row *worst = NULL;
+        double most = SHARE_MIN;
+
+        for (unsigned i = 0; i < result->n_rows; i++) {
+            const struct result_row *row = result->rows[i];
+            double sum = get_or_0(result, row, "sum");
+            double share = get_or_0(result, row, "share");
+
+            if (row == first || sum <= 0 ||
+                exit_reason_name_is_idle(get_key(result, row, "reason")))
+                continue;
+            share *= 1 - get_or_0(result, row, "sleep") / sum;
+            if (share >= most) {
+                most = share;
+                worst = row;
+            }
+        }
+        if (!worst)
+            return;
+        put_exit(result, worst, most, &finder->text);
+        add(finder, result, worst, "share", MIN(most, 1.0), "exits --by detail --sort sum");
+        first = worst;
+    }
+}
+
+/* ---- spans ---- */
+
+/* The 99th percentile is far from the median, by more than the error of the clocks. */
+static bool has_tail(const struct result *result, const struct result_row *row)
+{
+    double p50 = get_or_0(result, row, "p50"), p99 = get_or_0(result, row, "p99");
+
+    return get_or_0(result, row, "n") >= TAIL_SPANS_MIN && p99 >= TAIL_RATIO_MIN * p50 &&
+           p99 >= get_or_0(result, row, "error");
+}
+
+static void put_tail(const struct result *result, const struct result_row *row, struct text *text)
+{
+    text_printf(text, "1 of 100 takes ");
+    put_column(result, row, "p99", text);
+    put_error(result, row, text);
+    text_put_literal(text, " or more, the median is ");
+    put_column(result, row, "p50", text);
+    text_printf(text, " (%.0f)", get_or_0(result, row, "n"));
+}
+
+static bool is_same_group(const struct result *result, const struct result_row *a,
+                          const struct result_row *b)
+{
+    return strcmp(get_key(result, a, "layer"), get_key(result, b, "layer")) == 0 &&
+           strcmp(get_key(result, a, "device"), get_key(result, b, "device")) == 0 &&
+           strcmp(get_key(result, a, "kind"), get_key(result, b, "kind")) == 0;
+}
+
+/* "read requests of 254,0 (guest)" */
+static void put_requests(const struct result *result, const struct result_row *row,
+                         struct text *text)
+{
+    text_printf(text, "%s requests of %s (%s)", get_key(result, row, "kind"),
+                get_key(result, row, "device"), get_key(result, row, "layer"));
+}
+
+/* The stage of TOTAL's requests in which most of their time is. Stages that are shorter than the error of their clocks
+ * are not compared. */
+static void find_stage(struct finder *finder, const struct result_row *total)
+{
+    const struct result *result = get_result(finder, SUMMARY_IO);
+    const struct result_row *longest = NULL;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        const struct result_row *row = result->rows[i];
+
+        if (row == total || !is_same_group(result, row, total))
+            continue;
+        n++;
+        if (get_or_0(result, row, "part") >= STAGE_PART_MIN &&
+            get_or_0(result, row, "error") <= get_or_0(result, row, "mean") &&
+            (!longest || get(result, row, "part") > get(result, longest, "part")))
+            longest = row;
+    }
+    if (!longest || n < 2)
+        return;
+    put_requests(result, total, &finder->text);
+    text_printf(&finder->text, " spend %.0f%% of their time in stage %s, ",
+                get(result, longest, "part") * 100, get_key(result, longest, "stage"));
+    put_column(result, longest, "mean", &finder->text);
+    put_error(result, longest, &finder->text);
+    text_put_literal(&finder->text, " of ");
+    put_column(result, total, "mean", &finder->text);
+    text_printf(&finder->text, " on average (%.0f)", get(result, total, "n"));
+    add(finder, result, longest, "part", MAX(SHARE_MIN, get_or_0(result, total, "share")),
+        "io --slowest 3");
+}
+
+static void find_requests(struct finder *finder)
+{
+    const struct result *result = get_result(finder, SUMMARY_IO);
+
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        const struct result_row *row = result->rows[i];
+
+        if (strcmp(get_key(result, row, "stage"), "total") != 0)
+            continue;
+        if (get_or_0(result, row, "n") >= STAGE_REQUESTS_MIN)
+            find_stage(finder, row);
+        if (!has_tail(result, row))
+            continue;
+        text_put_literal(&finder->text, "of the ");
+        put_requests(result, row, &finder->text);
+        text_put_literal(&finder->text, ", ");
+        put_tail(result, row, &finder->text);
+        add(finder, result, row, "p99", MAX(SHARE_MIN, get_or_0(result, row, "share")),
+            "io --slowest 3");
+    }
+}
+
+/* Handlers that take much of the time, and the longest of them. */
+static void find_interrupts(struct finder *finder)
+{
+    const struct result *result = get_result(finder, SUMMARY_IRQ);
+    const struct result_row *longest = NULL, *latest = NULL;
+    double most = TAIL_NS_MIN, late = TAIL_NS_MIN;
+
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        const struct result_row *row = result->rows[i];
+        double share = get_or_0(result, row, "share"), max = get_or_0(result, row, "max");
+        double delay = get_or_0(result, row, "delay_p99");
+
+        if (share >= SHARE_MIN) {
+            text_printf(&finder->text, "%s %s runs %.1f%% of the time of a CPU: %.0f",
+                        get_key(result, row, "kind"), get_key(result, row, "name"), share * 100,
+                        get_or_0(result, row, "n"));
+            add(finder, result, row, "share", MIN(share, 1.0), "irq --by cpu --sort sum");
+        }
+        if (has_ns(result) && max >= most && max >= TAIL_RATIO_MIN * get_or_0(result, row, "p50")) {
+            most = max;
+            longest = row;
+        }
+        if (has_ns(result) && delay >= late && get_or_0(result, row, "delay_n") >= TAIL_SPANS_MIN) {
+            late = delay;
+            latest = row;
+        }
+    }
+    if (longest) {
+        text_printf(&finder->text, "a handler of %s %s runs for ", get_key(result, longest, "kind"),
+                    get_key(result, longest, "name"));
+        put_time(result, most, &finder->text);
+        put_error(result, longest, &finder->text);
+        text_put_literal(&finder->text, ", the median is ");
+        put_column(result, longest, "p50", &finder->text);
+        text_printf(&finder->text, " (%.0f)", get_or_0(result, longest, "n"));
+        add(finder, result, longest, "max", SHARE_MIN, "irq --slowest 3");
+    }
+    if (latest) {
+        text_printf(&finder->text, "%s %s is ", get_key(result, latest, "kind"),
+                    get_key(result, latest, "name"));
+        put_time(result, late, &finder->text);
+        put_error(result, latest, &finder->text);
+        text_printf(&finder->text, " late or more in 1 of 100 of %.0f times",
+                    get_or_0(result, latest, "delay_n"));
+        add(finder, result, latest, "delay_p99", SHARE_MIN, "irq --sort delay_p99");
+    }
+}
+
+/* Durations that are within the error of the clocks: nothing can be said of them. */
+static void find_errors(struct finder *finder)
+{
+    static const enum summary_part parts[] = {SUMMARY_IO, SUMMARY_LATENCY};
+    const struct result *worst_result = NULL;
+    const struct result_row *worst = NULL;
+    double most = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(parts); i++) {
+        const struct result *result = get_result(finder, parts[i]);
+
+        for (unsigned j = 0; j < result->n_rows; j++) {
+            const struct result_row *row = result->rows[j];
+            double error = get_or_0(result, row, "error");
+
+            if (error > most && error > get_or_0(result, row, "p50") &&
+                get_or_0(result, row, "n") >= STAGE_REQUESTS_MIN) {
+                most = error;
+                worst = row;
+                worst_result = result;
+            }
+        }
+    }
+    if (!worst)
+        return;
+    text_put_literal(&finder->text, "durations between layers are known within");
+    put_error(worst_result, worst, &finder->text);
+    text_put_literal(&finder->text, " only: rows that say ~ are below that");
+    add(finder, worst_result, worst, "error", SHARE_MIN / 2, "info");
+}
+
+/* ---- all ---- */
+
+static int compare_weights(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return strcmp(x->text, y->text);
+}
+
+int findings_find(const struct summary *summary, struct findings *ret_findings)
+{
+    struct finder finder = {.summary = summary, .findings = ret_findings, .text = TEXT_IN_MEMORY};
+
+    *ret_findings = (struct findings){0};
+    find_losses(&finder);
+    find_contradictions(&finder);
+    find_waiting_tasks(&finder, find_waiting_vcpus(&finder));
+    for (unsigned layer = 0; layer < LAYERS; layer++)
+        find_busy_cpus(&finder, layer_name((enum layer)layer));
+    find_exits(&finder);
+    find_requests(&finder);
+    find_interrupts(&finder);
+    find_errors(&finder);
+    text_done(&finder.text);
+    if (ret_findings->n > 1)
+        qsort(ret_findings->items, ret_findings->n, sizeof *ret_findings->items, compare_weights);
+    return ret_findings->error;
+}
+
+void findings_done(struct findings *findings)
+{
+    arena_done(&findings->arena);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What stands out in the results of a trace's analyses, in sentences: only what the numbers support. Each says how much
+ * of it is unknown, by how much its durations may be wrong, and which command says more. */
+
+#include "analysis/summary.h"
+
+#define FINDINGS_MAX 64
+
+struct finding {
+    const char *text;            /* a sentence without its full stop */
+    const char *command;         /* "exits --by detail": a verb of strata and its options */
+    const struct result *result; /* whose number it is about; NULL: of the trace as a whole */
+    const struct result_row *row;
+    unsigned column;
+    double weight; /* by which they are in order */
+};
+
+struct findings {
+    struct finding items[FINDINGS_MAX]; /* what stands out most first */
+    unsigned n;
+    struct arena arena;
+    int error; /* -ENOMEM */
+};
+
+/* SUMMARY has its results, and outlives FINDINGS. 0, -ENOMEM; findings_done() in any case. */
+int findings_find(const struct summary *summary, struct findings *ret_findings);
+void findings_done(struct findings *findings);

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/print_summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/needs.h"
+#include "base/macro.h"
+#include "cli/duration.h"
+#include "cmd/print_result.h"
+#include "cmd/walk.h"
+#include "print/sparkline.h"
+#include "tracedir/manifest.h"
+
+/* A device has a row for each stage. */
+#define IO_ROWS_SCALE 2
+
+/* What a part is called, which verb has all of it, and what the text shows of it. */
+static const struct part {
+    const char *title, *command;
+    const char *analysis; /* in analysis_needs; NULL: it is reported with another part */
+    const char *const *columns;
+} parts[SUMMARY_PARTS] = {
+#define COLUMNS(...)      \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
+    [SUMMARY_CPUS] = {"CPUs", "sched --by cpu", "sched",
+                      COLUMNS("busy_share", "interrupt_share", "idle_share", "unknown_share",
+                              "runs")},
+    [SUMMARY_VCPUS] = {"vCPUs", "sched --by vcpu", NULL,
+                       COLUMNS("run_share", "wait_share", "sleep_share", "unknown_share",
+                               "wake_p99", "preempt_n", "preempt_sum", "preempt_max", "guest_share",
+                               "vmm_share", "stolen_share", "halted_share")},
+    [SUMMARY_DOMAINS] = {"Domains", "sched --by domain", NULL,
+                         COLUMNS("cpu_share", "run_share", "wait_share", "sleep_share",
+                                 "unknown_share", "wake_p99", "preempt_n", "preempt_sum",
+                                 "preempt_max")},
+    [SUMMARY_TASKS] = {"Tasks", "sched", NULL,
+                       COLUMNS("run_share", "wait_share", "sleep_share", "unknown_share", "runs",
+                               "wake_p50", "wake_p99", "wake_max", "preempt_n")},
+    [SUMMARY_EXITS] = {"VM exits", "exits", "exits",
+                       COLUMNS("n", "rate", "sum", "share", "p50", "p99", "max", "error", "run",
+                               "wait", "sleep")},
+    [SUMMARY_IO] = {"Requests to disks, by stage", "io", "io",
+                    COLUMNS("n", "rate", "sum", "p50", "p99", "max", "error", "part")},
+    [SUMMARY_IRQ] = {"Interrupts", "irq", "irq",
+                     COLUMNS("n", "rate", "sum", "share", "p50", "p99", "max", "error",
+                             "delay_p99")},
+    [SUMMARY_LATENCY] = {"Latencies", "latency", NULL,
+                         COLUMNS("n", "rate", "sum", "p50", "p99", "max", "error")},
+};
+
+/* ---- rates over time ---- */
+
+/* Neighbouring periods of RATES that one character shows. */
+static unsigned periods_per_character(const struct summary *summary)
+{
+    uint64_t last = (uint64_t)coverage_duration(&summary->coverage) >> summary->rates[0].shift;
+
+    return last >= SPARKLINE_MAX ? 2 : 1;
+}
+
+static unsigned count_characters(const struct summary *summary)
+{
+    uint64_t last = (uint64_t)coverage_duration(&summary->coverage) >> summary->rates[0].shift;
+
+    return (unsigned)MIN(last, (uint64_t)RATES_MAX - 1) / periods_per_character(summary) + 1;
+}
+
+static bool has_loss(const struct summary *summary, const struct rates *rates, unsigned from,
+                     unsigned n)
+{
+    int64_t begin = (int64_t)((uint64_t)rates->begin + ((uint64_t)from << rates->shift));
+    int64_t end = (int64_t)((uint64_t)begin + ((uint64_t)n << rates->shift) - 1);
+
+    return coverage_has_loss(&summary->coverage, begin, end);
+}
+
+static void put_rates(const struct summary *summary, const struct rates *rates, struct text *out)
+{
+    unsigned per = periods_per_character(summary);
+    unsigned n = count_characters(summary);
+    uint64_t values[SPARKLINE_MAX];
+    bool lost[SPARKLINE_MAX];
+
+    for (unsigned i = 0; i < n; i++) {
+        values[i] = rates->counts[i * per] + (per > 1 ? rates->counts[i * per + 1] : 0);
+        lost[i] = has_loss(summary, rates, i * per, per);
+    }
+    sparkline_put(out, values, lost, n);
+}
+
+/* [begin, number, whether events were lost] of each period. */
+static void write_rates(const struct summary *summary, const struct rates *rates,
+                        struct json_writer *w)
+{
+    const struct clock *clock = &summary->results[0].clock;
+
+    json_write_array(w);
+    for (unsigned i = 0; i < rates->n; i++) {
+        json_write_array(w);
+        json_write_i64(w, clock_to_ns(clock, (int64_t)((uint64_t)rates->begin +
+                                                       ((uint64_t)i << rates->shift))));
+        json_write_u64(w, rates->counts[i]);
+        json_write_bool(w, has_loss(summary, rates, i, 1));
+        json_write_end(w);
+    }
+    json_write_end(w);
+}
+
+/* ---- sources ---- */
+
+enum {
+    SOURCE_EVENTS,
+    SOURCE_RATE,
+    SOURCE_LOST,
+    SOURCE_UNKNOWN,
+    SOURCE_ERROR,
+    SOURCE_SERIES_TEXT,
+    SOURCE_LAYER,
+    SOURCE_NAME,
+    SOURCE_FORMAT,
+    SOURCE_SYSTEM_TEXT,
+    SOURCE_FACTS,
+    SOURCE_LOST_COUNTS,
+    SOURCE_SERIES,
+    SOURCE_COLUMNS,
+};
+
+static void make_source_columns(const struct summary *summary, struct table_column *columns)
+{
+    const struct table_column all[SOURCE_COLUMNS] = {
+        [SOURCE_EVENTS] = {.title = "EVENTS", .width = 10, .name = "events"},
+        [SOURCE_RATE] = {.title = "N/s", .width = 10, .name = "rate", .decimals = 1},
+        [SOURCE_LOST] = {.title = "LOST", .width = 10},
+        [SOURCE_UNKNOWN] = {.title = "?%", .width = 7, .name = "unknown_share", .decimals = 2},
+        [SOURCE_ERROR] = {.title = "ERROR", .width = 8, .name = "error_ns"},
+        [SOURCE_SERIES_TEXT] = {.title = "OVER TIME",
+                                .width = -(int)MAX(count_characters(summary) + 2,
+                                                   (unsigned)sizeof "OVER TIME" + 1)},
+        [SOURCE_LAYER] = {.title = "LAYER", .width = -12, .name = "layer"},
+        [SOURCE_NAME] = {.title = "SOURCE", .width = -12, .name = "source"},
+        [SOURCE_FORMAT] = {.name = "format"},
+        [SOURCE_SYSTEM_TEXT] = {.title = "SYSTEM"},
+        [SOURCE_FACTS] = {.name = "facts"},
+        [SOURCE_LOST_COUNTS] = {.name = "lost", .json_only = true},
+        [SOURCE_SERIES] = {.name = "series", .json_only = true},
+    };
+
+    memcpy(columns, all, sizeof all);
+}
+
+static void add_fact(void *arg, const char *key, const char *value)
+{
+    table_pairs_add(arg, key, value);
+}
+
+/* What of the facts says which system it is. */
+static void put_system(void *arg, const char *key, const char *value)
+{
+    static const char *const words[][2] = {
+        {"release", "Linux "}, {"monitor version", "QEMU "}, {"hypervisor", ""}};
+    struct text *text = arg;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(key, words[i][0]) == 0)
+            text_printf(text, "%s%s%s", text_len(text) > 0 ? ", " : "", words[i][1], value);
+}
+
+static int put_source(const struct summary *summary, const struct summary_source *source,
+                      const struct trace *trace, struct table *table)
+{
+    static const struct clock ns = {"", NANOSECONDS};
+    const struct trace_input *input = &trace->inputs[trace_input_of(trace, source->origin)];
+    const struct result *result = &summary->results[0];
+    double seconds = result_covered_seconds(result, source->origin);
+    int64_t duration = coverage_duration(&summary->coverage);
+    struct text system = TEXT_IN_MEMORY;
+    int r = 0;
+
+    table_u64(table, SOURCE_EVENTS, source->n_events);
+    if (seconds > 0)
+        table_real(table, SOURCE_RATE, (double)source->n_events / seconds);
+    if (duration > 0) {
+        double covered = (double)coverage_covered(&summary->coverage, source->origin);
+        double unknown = 1 - covered / (double)duration;
+
+        table_real(table, SOURCE_UNKNOWN, table->format == TABLE_TEXT ? unknown * 100 : unknown);
+    }
+    table_str(table, SOURCE_LAYER, layer_name(source->origin->layer));
+    table_str(table, SOURCE_NAME, input->recorded ? input->recorded->name : source->origin->path);
+    if (table->format == TABLE_TEXT) {
+        struct text *lost = table_cell(table, SOURCE_LOST);
+
+        text_put_u64(lost, source->losses.events);
+        if (source->losses.uncounted > 0)
+            text_put_char(lost, '+');
+        if (source->error_ns > 0) {
+            struct text *error = table_cell(table, SOURCE_ERROR);
+
+            text_put_literal(error, "\xc2\xb1");
+            print_duration(&ns, source->error_ns, error);
+        }
+        put_rates(summary, &source->rates, table_cell(table, SOURCE_SERIES_TEXT));
+        r = trace_input_facts(input, put_system, &system);
+        if (source->origin->host_name && strcmp(source->origin->host_name, "(none)") != 0)
+            text_printf(&system, "%s%s", text_len(&system) > 0 ? " on " : "",
+                        source->origin->host_name);
+        if (text_len(&system) > 0)
+            text_put(table_cell(table, SOURCE_SYSTEM_TEXT), system.start, text_len(&system));
+    } else {
+        table_str(table, SOURCE_FORMAT, source->origin->format);
+        table_u64(table, SOURCE_ERROR, source->error_ns);
+        table_pairs(table, SOURCE_FACTS);
+        r = trace_input_facts(input, add_fact, table);
+        losses_write_counts(&source->losses, table_json(table, SOURCE_LOST_COUNTS));
+        write_rates(summary, &source->rates, table_json(table, SOURCE_SERIES));
+    }
+    table_end_row(table);
+    if (system.error)
+        r = -ENOMEM;
+    text_done(&system);
+    return r;
+}
+
+/* W: where the array of them is written in JSON; NULL: text. TOP: 0: all. */
+static int put_sources(const struct summary *summary, const struct trace *trace, uint64_t top,
+                       struct json_writer *w, struct text *out)
+{
+    struct table_column columns[SOURCE_COLUMNS];
+    const struct table_form form = {columns, SOURCE_COLUMNS};
+    struct table table;
+    int r = 0, error;
+
+    make_source_columns(summary, columns);
+    table_begin(&table, out, w ? TABLE_JSON : TABLE_TEXT, &form);
+    if (w) {
+        table.json = *w;
+        json_write_lines(&table.json);
+    }
+    for (unsigned i = 0; i < summary->n_sources && (top == 0 || i < top) && r >= 0; i++)
+        r = put_source(summary, summary->sources[i], trace, &table);
+    if (w) {
+        json_write_end(&table.json);
+        *w = table.json;
+    }
+    error = table_end(&table);
+    return r < 0 ? r : error;
+}
+
+/* ---- what is missing ---- */
+
+/* Whether the results of the parts up to PART, without it, have the note, too. */
+static bool was_noted(const struct summary *summary, unsigned part, const char *note)
+{
+    for (unsigned i = 0; i < part; i++) {
+        const struct result *result = &summary->results[i];
+
+        for (unsigned j = 0; j < result->n_notes; j++)
+            if (strcmp(result->notes[j], note) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Whether the text has a table for PART. */
+static bool is_shown(const struct summary *summary, unsigned part)
+{
+    return summary->results[part].n_rows > 0;
+}
+
+/* ---- text ---- */
+
+/* The results of sched are of the same states: what was not counted is the same, and is below the first. */
+static int put_part(const struct summary *summary, unsigned part, const struct trace *trace,
+                    uint64_t top, struct text *out)
+{
+    const struct rates *rates = summary_rates(summary, (enum summary_part)part);
+    const struct result *result = &summary->results[part];
+    bool is_first =
+        part == SUMMARY_CPUS || part > SUMMARY_TASKS || !is_shown(summary, SUMMARY_CPUS);
+    uint64_t n = top * (part == SUMMARY_IO ? IO_ROWS_SCALE : 1);
+    const struct print_options options = {.format = TABLE_TEXT,
+                                          .top = n,
+                                          .columns = parts[part].columns,
+                                          .is_part = true,
+                                          .has_no_footer = !is_first};
+
+    text_printf(out, "\n%s: strata %s", parts[part].title, parts[part].command);
+    print_paths(trace, out);
+    text_put_char(out, '\n');
+    if (rates) {
+        text_put_literal(out, "over time  ");
+        put_rates(summary, rates, out);
+        text_put_char(out, '\n');
+    }
+    if (print_result(result, &options, out) < 0)
+        return -ENOMEM;
+    if (n > 0 && result->n_rows > n)
+        text_printf(out, "%10" PRIu64 " more rows\n", result->n_rows - n);
+    for (unsigned i = 0; i < result->n_notes && !is_first; i++)
+        if (!was_noted(summary, part, result->notes[i]))
+            text_printf(out, "%s\n", result->notes[i]);
+    return 0;
+}
+
+static void put_findings(const struct findings *findings, const struct trace *trace,
+                         struct text *out)
+{
+    text_put_str(out, findings->n > 0 ? "What stands out:\n"
+                                      : "Nothing stands out by the analyses that this trace has "
+                                        "events for.\n");
+    for (unsigned i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->items[i];
+
+        text_printf(out, "- %s\n    strata %s", finding->text, finding->command);
+        print_paths(trace, out);
+        text_put_char(out, '\n');
+    }
+}
+
+static void put_missing(const struct summary *summary, struct text *out)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
+        if (!parts[i].analysis || summary_has(summary, (enum summary_part)i))
+            continue;
+        if (!any)
+            text_put_literal(out, "\nWhat this trace cannot answer:\n");
+        any = true;
+        text_printf(out, "- %s: ", parts[i].analysis);
+        needs_put_missing(parts[i].analysis, out);
+        text_put_char(out, '\n');
+    }
+    for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
+        const struct result *result = &summary->results[i];
+
+        /* Those of a part that is shown are below its table. */
+        for (unsigned j = 0; j < result->n_notes; j++) {
+            if (is_shown(summary, i) || was_noted(summary, i, result->notes[j]) ||
+                (parts[i].analysis && !summary_has(summary, (enum summary_part)i)))
+                continue;
+            if (i == SUMMARY_DOMAINS || !summary_has(summary, SUMMARY_CPUS))
+                continue;
+            if (!any)
+                text_put_literal(out, "\nWhat this trace cannot answer:\n");
+            any = true;
+            text_printf(out, "- %s: %s\n", parts[i].command, result->notes[j]);
+        }
+    }
+}
+
+int print_summary_text(const struct summary *summary, const struct findings *findings,
+                       const struct trace *trace, uint64_t top, struct text *out)
+{
+    const struct result *result = &summary->results[0];
+    const struct coverage *coverage = &summary->coverage;
+    int r;
+
+    put_findings(findings, trace, out);
+    text_printf(out, "\nThe trace: %" PRIu64 " events", coverage->n_events);
+    if (coverage->first != TIME_UNKNOWN) {
+        text_put_literal(out, " in ");
+        print_duration(&result->clock, coverage_duration(coverage), out);
+        if (result->clock.hz == 0)
+            text_put_literal(out, " ticks (the clock's rate is not known)");
+        text_put_literal(out, ", from ");
+        clock_put_time(&result->clock, coverage->first, out);
+        text_put_literal(out, " to ");
+        clock_put_time(&result->clock, coverage->last, out);
+    }
+    text_put_char(out, '\n');
+    r = put_sources(summary, trace, top, NULL, out);
+    if (top > 0 && summary->n_sources > top)
+        text_printf(out, "%10" PRIu64 " more sources\n", summary->n_sources - top);
+    if (coverage_duration(coverage) > 0) {
+        text_put_literal(out, "Each character over time is ");
+        print_duration(
+            &result->clock,
+            (int64_t)((uint64_t)periods_per_character(summary) << summary->rates[0].shift), out);
+        text_put_literal(out, "; \u00b7: events were lost\n");
+    }
+    for (unsigned i = 0; i < SUMMARY_PARTS && r >= 0; i++)
+        if (is_shown(summary, i))
+            r = put_part(summary, i, trace, top, out);
+    if (r >= 0)
+        put_missing(summary, out);
+    return r < 0 ? r : out->error == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* ---- JSON ---- */
+
+/* The object that the verb prints. */
+static int write_result(const struct result *result, struct json_writer *w)
+{
+    const struct print_options options = {.format = TABLE_JSON};
+    struct text text = TEXT_IN_MEMORY;
+    int r = print_result(result, &options, &text);
+
+    if (r >= 0 && !text.error)
+        json_write_raw(w, text.start, text_len(&text) - 1); /* without its newline */
+    if (text.error)
+        r = -ENOMEM;
+    text_done(&text);
+    return r;
+}
+
+static void write_number(const struct result *result, const struct finding *finding,
+                         struct json_writer *w)
+{
+    enum result_kind kind = result->columns[finding->column].kind;
+    double v = result_number(result, finding->row, finding->column);
+
+    if (kind == RESULT_SHARE || kind == RESULT_RATE)
+        json_write_real(w, v);
+    else
+        json_write_i64(w, (int64_t)v);
+}
+
+static void write_finding(const struct finding *finding, struct json_writer *w)
+{
+    const struct result *result = finding->result;
+
+    json_write_object(w);
+    json_write_key(w, "text");
+    json_write_str(w, finding->text);
+    json_write_key(w, "command");
+    json_write_str(w, finding->command);
+    if (result) {
+        json_write_key(w, "analysis");
+        json_write_str(w, result->analysis);
+        print_json_key(result, finding->row, w);
+        json_write_key(w, "column");
+        json_write_str(w, result->columns[finding->column].name);
+        json_write_key(w, "value");
+        write_number(result, finding, w);
+    }
+    json_write_end(w);
+}
+
+static int write_parts(const struct summary *summary, struct json_writer *w)
+{
+    int r = 0;
+
+    json_write_lines(w);
+    for (unsigned i = 0; i < SUMMARY_PARTS && r >= 0; i++) {
+        const struct rates *rates = summary_rates(summary, (enum summary_part)i);
+
+        if (!summary_has(summary, (enum summary_part)i))
+            continue;
+        json_write_object(w);
+        json_write_key(w, "command");
+        json_write_str(w, parts[i].command);
+        if (rates) {
+            json_write_key(w, "series");
+            write_rates(summary, rates, w);
+        }
+        json_write_key(w, "result");
+        r = write_result(&summary->results[i], w);
+        json_write_end(w);
+    }
+    json_write_end(w);
+    return r;
+}
+
+static int write_missing(const struct summary *summary, struct json_writer *w)
+{
+    struct text text = TEXT_IN_MEMORY;
+    int r = 0;
+
+    json_write_array(w);
+    for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
+        if (!parts[i].analysis || summary_has(summary, (enum summary_part)i))
+            continue;
+        text.next = text.start;
+        needs_put_missing(parts[i].analysis, &text);
+        json_write_object(w);
+        json_write_key(w, "analysis");
+        json_write_str(w, parts[i].analysis);
+        json_write_key(w, "text");
+        json_write_string(w, text.start, text_len(&text));
+        json_write_end(w);
+    }
+    json_write_end(w);
+    r = text.error ? -ENOMEM : 0;
+    text_done(&text);
+    return r;
+}
+
+int print_summary_json(const struct summary *summary, const struct findings *findings,
+                       const struct trace *trace, struct text *out)
+{
+    struct json_writer w = {.out = out};
+    struct result whole;
+    int r;
+
+    result_init(&whole, "summary", &summary->results[0].clock, &summary->coverage);
+    json_write_object(&w);
+    print_json_head(&whole, &w);
+    result_done(&whole);
+    losses_write_json(&summary->coverage.losses, &w);
+    json_write_key(&w, "findings");
+    json_write_lines(&w);
+    for (unsigned i = 0; i < findings->n; i++)
+        write_finding(&findings->items[i], &w);
+    json_write_end(&w);
+    json_write_key(&w, "missing");
+    r = write_missing(summary, &w);
+    json_write_key(&w, "sources");
+    if (r >= 0)
+        r = put_sources(summary, trace, 0, &w, out);
+    json_write_key(&w, "results");
+    if (r >= 0)
+        r = write_parts(summary, &w);
+    json_write_finish(&w);
+    return r < 0 ? r : out->error == -ENOMEM ? -ENOMEM : 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Prints the summary of a trace: text for people, or JSON (strata-summary(1)). */
+
+#include "analysis/summary.h"
+#include "cmd/findings.h"
+#include "print/table.h"
+#include "trace/trace.h"
+
+/* TOP: rows of each table in text; 0: all. 0, -ENOMEM. */
+int print_summary_text(const struct summary *summary, const struct findings *findings,
+                       const struct trace *trace, uint64_t top, struct text *out);
+int print_summary_json(const struct summary *summary, const struct findings *findings,
+                       const struct trace *trace, struct text *out);

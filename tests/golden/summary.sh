@@ -1,0 +1,135 @@
+#!/bin/sh
+# strata summary: each of its results is what the verb itself prints; each finding is a number of one of them, and its
+# command works.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/kernel_capture.sh"
+
+for trace in 4.17-all 4.22-all; do
+    xz -dc "$DATA/xen/xen-$trace.raw.xz" >xen-$trace
+done
+xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
+mv trace kvm
+xz -dc "$DATA/kvm/perf.ctf.tar.xz" | tar -x
+xz -dc "$DATA/io/virtio-blk.tar.xz" | tar -x
+kernel_capture local guest
+xz -dc "$DATA/qemu/stock-qemu.log.xz" >qemu.log
+
+cat >check.py <<'END'
+import json, subprocess, sys
+
+strata, *options = sys.argv[1:]
+
+def run(*arguments):
+    return subprocess.run([strata, *arguments], capture_output=True, text=True)
+
+done = run("summary", "-fjson", *options)
+assert done.returncode == 0, done.stderr
+told = json.loads(done.stdout)
+results = {part["command"]: part["result"] for part in told["results"]}
+head = {key: told[key] for key in ("unit", "events", "lost") + tuple(key for key in told if key.startswith("first"))}
+
+# Each result is the verb's own, whole.
+for command, result in results.items():
+    verb = run(*command.split(), "-fjson", *options)
+    assert verb.returncode == 0, (command, verb.stderr)
+    assert json.loads(verb.stdout) == result, command
+    assert {key: result[key] for key in head} == head, command
+# What is missing is what the verb has not.
+missing = [part["analysis"] for part in told["missing"]]
+assert sorted(missing + list({r["analysis"] for r in results.values()} - {"latency"})) == \
+    ["exits", "io", "irq", "sched"], missing
+for name in missing:
+    verb = run(name, "-fjson", *options)
+    assert verb.returncode == 1 or json.loads(verb.stdout)["rows"] == [], name
+assert ("latency" in results) == (run("latency", *options).returncode == 0)
+
+# What stands out is a number of one of the results; its command works.
+for finding in told["findings"]:
+    verb = run(*finding["command"].split(), options[-1])
+    assert verb.returncode == 0, (finding, verb.stderr)
+    if "key" not in finding:
+        continue
+    found = [row[finding["column"]] for result in results.values() for row in result["rows"]
+             if finding["column"] in row and finding["key"].items() <= row["key"].items()]
+    assert any(abs(value - finding["value"]) <= 1e-5 * abs(value) + (value > 1) for value in found), (finding, found)
+
+# The sources are the trace.
+assert sum(source["events"] for source in told["sources"]) == told["events"]
+assert sum(source["lost"]["events"] for source in told["sources"]) == told["lost"]["events"]
+for source in told["sources"]:
+    assert sum(period[1] for period in source["series"]) == source["events"]
+    assert len(source["series"]) <= 96
+for part in told["results"]:
+    if part["command"] == "exits":
+        assert sum(period[1] for period in part["series"]) == sum(row["n"] for row in part["result"]["rows"])
+    if part["command"] == "io":
+        assert sum(period[1] for period in part["series"]) == \
+            sum(row["n"] for row in part["result"]["rows"] if row["key"]["stage"] == "total")
+
+# The text has all findings and tables, in their order.
+text = run("summary", *options).stdout
+at = 0
+for line in [finding["text"] for finding in told["findings"]] + ["The trace: "] + \
+        [f": strata {command} " for command, result in results.items() if result["rows"]]:
+    assert line in text[at:], (line, text)
+    at = text.index(line, at)
+for finding in told["findings"]:
+    print(finding["text"])
+END
+
+check() {
+    case="$*"
+    python3 check.py "$strata" "$@" >findings || fail "see above"
+}
+finds() {
+    grep -qF -- "$1" findings || fail "does not find: $1; but: $(cat findings)"
+}
+check --cpu-vendor amd xen-4.17-all
+finds '248363 events were lost (CPU 0: 188650, CPU 1: 59713) in 2 places; 1829311 of 10961288439 are unknown'
+check xen-4.22-all
+check kvm
+finds 'vCPU 0 waits for a CPU 14.5% of the time; preempted 47 times for 345ms, at most 71.0ms; 10.9% of its time is unknown'
+finds 'exits by io take 13.0% of the time of a vCPU: 1000, 408/s, the median 60.9us, at most 21.8ms'
+check perf.ctf
+check vm
+finds '2 of 2 CPUs of the host are busy 90% of the time or more: at most CPU 0, 99.9%'
+finds 'of the read requests of 254,0 (guest), 1 of 100 takes 2.08ms or more, the median is 207us (121)'
+# 66 % of the time is in the stage kick, which is shorter than its error.
+! grep -q 'stage kick' findings || fail "a finding within the error of the clocks"
+finds 'durations between layers are known within'
+check guest
+check qemu.log
+[ ! -s findings ] || fail "$(cat findings)"
+check --from +0.1 --until +1.5 kvm
+check -e '-kvm:*' kvm
+check --layer guest,vmm vm
+check --limit 5000 guest
+
+case="long idle time"
+cat >far.log <<'END'
+1@1000.000001:qmp_job_cancel job 0x1
+1@1000.000002:qmp_job_cancel job 0x1
+1@9000.000001:qmp_job_cancel job 0x1
+END
+"$strata" summary -f json far.log >out 2>err || fail "$(cat err)"
+jq -e '[.sources[0].series[] | select(.[1] > 0) | .[1]] == [2, 1]' out >/dev/null || fail "$(cat out)"
+
+case="rows"
+"$strata" summary --top 2 vm >out
+grep -q '^ *123 more rows$' out || fail "$(cat out)"
+"$strata" summary --top 0 vm >out
+! grep -q 'more rows' out || fail "$(cat out)"
+[ "$(sed -n '/^Tasks:/,/^$/p' out | wc -l)" -eq $(($("$strata" sched -f json vm | jq '.rows | length') + 3)) ] ||
+    fail "not all tasks: $(cat out)"
+
+case="errors"
+status=0
+"$strata" summary -f csv kvm >out 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'a summary is several tables' err && [ ! -s out ] || fail "status $status: $(cat err)"
+status=0
+"$strata" summary >out 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'no trace file given' err || fail "status $status: $(cat err)"
+status=0
+"$strata" summary --strict xen-4.17-all >out 2>err || status=$?
+[ $status -eq 3 ] || fail "status $status: $(cat err)"
