@@ -263,7 +263,8 @@ static int order_rows(struct io *io, struct result *result)
             rows[n++] = row;
         }
     }
-    memcpy(result->rows, rows, n * sizeof(struct result_row *));
+    if (n > 0)
+        memcpy(result->rows, rows, n * sizeof(struct result_row *));
     free(rows);
     return 0;
 }

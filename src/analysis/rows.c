@@ -100,24 +100,11 @@ static int grow(struct rows *rows)
     return 0;
 }
 
-/* The row of those that have none; the last one. */
-static struct row *get_others(struct rows *rows)
-{
-    static const char *const others[ROW_KEYS] = {"(others)", "", "", "", "", ""};
-    static const uint64_t numbers[ROW_KEYS] = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
-                                               UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    struct row *row = rows_find(rows, numbers);
-
-    return row ? row : rows_add(rows, numbers, others);
-}
-
-struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *const *keys)
+static struct row *add(struct rows *rows, const uint64_t *numbers, const char *const *keys)
 {
     struct row *row;
     uint32_t at;
 
-    if (rows->n == ROWS_MAX && numbers[0] != UINT64_MAX)
-        return get_others(rows);
     if (rows->n >= rows->n_buckets / 2 && grow(rows) < 0)
         return NULL;
     row = arena_alloc(&rows->arena, sizeof *row);
@@ -137,6 +124,21 @@ struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *con
     rows->buckets[at & (rows->n_buckets - 1)] = rows->n;
     rows->recent = row;
     return row;
+}
+
+/* The row of those that have none; the last one. */
+static struct row *get_others(struct rows *rows)
+{
+    static const char *const others[ROW_KEYS] = {"(others)", "", "", "", "", ""};
+    static const uint64_t numbers[ROW_KEYS] = {UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                               UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+    return rows->n > ROWS_MAX ? rows->rows[ROWS_MAX] : add(rows, numbers, others);
+}
+
+struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *const *keys)
+{
+    return rows->n >= ROWS_MAX ? get_others(rows) : add(rows, numbers, keys);
 }
 
 static _cold_ int more_periods(struct row *row, unsigned n)

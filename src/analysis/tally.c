@@ -13,9 +13,9 @@ void tally_done(struct tally *tally)
         if (tally->rows[i].distances)
             histogram_done(tally->rows[i].distances);
         free(tally->rows[i].distances);
-        for (unsigned j = 0; j < tally->rows[i].n_periods; j++)
-            histogram_done(&tally->rows[i].periods[j].distances);
-        free(tally->rows[i].periods);
+        for (struct tally_period *period = tally->rows[i].periods; period; period = period->next)
+            if (period->distances)
+                histogram_done(period->distances);
     }
     free(tally->gaps);
     arena_done(&tally->arena);
@@ -23,6 +23,7 @@ void tally_done(struct tally *tally)
     free(tally->rows);
     free(tally->row_of_class);
     map_done(&tally->numbers);
+    map_done(&tally->periods);
     *tally = (struct tally){0};
 }
 
@@ -295,11 +296,35 @@ static int add_by_keys(struct tally *tally, const struct item *item)
     return add_to_row(&tally->rows[tally->last_row], item);
 }
 
+static _cold_ struct tally_period *add_period(struct tally *tally, struct tally_row *row,
+                                              uint32_t number, uint64_t key)
+{
+    struct tally_period *period = arena_alloc(&tally->arena, sizeof *period);
+
+    if (!period || map_put(&tally->periods, key, period) < 0)
+        return NULL;
+    *period = (struct tally_period){.next = row->periods, .number = number};
+    row->periods = period;
+    row->n_periods++;
+    return period;
+}
+
+static int add_distance(struct tally *tally, struct tally_period *period, uint64_t distance)
+{
+    if (!period->distances) {
+        period->distances = arena_alloc(&tally->arena, sizeof *period->distances);
+        if (!period->distances)
+            return -ENOMEM;
+        *period->distances = (struct histogram){0};
+    }
+    return histogram_add(period->distances, distance);
+}
+
 static int count_period(struct tally *tally, struct tally_row *row, int64_t time)
 {
     uint64_t number = 0;
     int64_t before = row->n_periods > 0 ? row->counted_until : TIME_UNKNOWN;
-    struct tally_period *period;
+    struct tally_period *period = row->period;
 
     if (tally->periods_begin == TIME_UNKNOWN)
         tally->periods_begin = time;
@@ -309,23 +334,42 @@ static int count_period(struct tally *tally, struct tally_row *row, int64_t time
         tally->has_late_periods = true;
         number = TALLY_PERIODS_MAX - 1;
     }
-    if (number >= row->n_periods) {
-        unsigned n =
-            MIN(MAX((unsigned)number + 1, row->n_periods * 2), (unsigned)TALLY_PERIODS_MAX);
-        struct tally_period *periods = realloc(row->periods, n * sizeof *periods);
+    if (!period || period->number != number) {
+        uint64_t key = (uint64_t)(row - tally->rows) * TALLY_PERIODS_MAX + number;
 
-        if (!periods)
+        period = map_get(&tally->periods, key);
+        if (!period)
+            period = add_period(tally, row, (uint32_t)number, key);
+        if (!period)
             return -ENOMEM;
-        memset(periods + row->n_periods, 0, (n - row->n_periods) * sizeof *periods);
-        row->periods = periods;
-        row->n_periods = n;
+        row->period = period;
     }
-    period = &row->periods[number];
     period->count++;
     row->counted_until = time;
-    return before != TIME_UNKNOWN && time >= before
-               ? histogram_add(&period->distances, (uint64_t)time - (uint64_t)before)
+    return tally->options.period_distances && before != TIME_UNKNOWN && time >= before
+               ? add_distance(tally, period, (uint64_t)time - (uint64_t)before)
                : 0;
+}
+
+static int compare_periods(const void *a, const void *b)
+{
+    const struct tally_period *const *v = a, *const *w = b;
+
+    return ((*v)->number > (*w)->number) - ((*v)->number < (*w)->number);
+}
+
+int tally_sort_periods(const struct tally_row *row, const struct tally_period ***ret)
+{
+    const struct tally_period **periods = malloc((row->n_periods + 1) * sizeof *periods);
+    unsigned n = 0;
+
+    if (!periods)
+        return -ENOMEM;
+    for (const struct tally_period *period = row->periods; period; period = period->next)
+        periods[n++] = period;
+    qsort(periods, n, sizeof *periods, compare_periods);
+    *ret = periods;
+    return 0;
 }
 
 static uint64_t gap_length(const struct tally_gap *gap)

@@ -32,15 +32,18 @@ struct tally_options {
     enum tally_by by;
     struct grouping grouping; /* of TALLY_BY_KEYS */
     int64_t every;            /* ticks of a period; 0: none */
+    bool period_distances;    /* periods have their own distances, too */
     bool separate;            /* sources have clocks of their own: no gap is from one to another */
     unsigned
         gaps; /* how many of the longest times without an event are kept; at most TALLY_GAPS_MAX */
 };
 
-/* Events of a row within one period, by the later end of their intervals. */
+/* Events of a row within one period, by the later end of their intervals. Periods without an event have none. */
 struct tally_period {
+    struct tally_period *next; /* of the row, in no order */
+    uint32_t number;           /* from the first event of the tally on */
     uint64_t count;
-    struct histogram distances;
+    struct histogram *distances; /* NULL: there are none */
 };
 
 /* A time without an event. */
@@ -59,7 +62,8 @@ struct tally_row {
      * with an earlier time than the one before is left out, and so is one without a time. */
     struct histogram *distances;
     int64_t max_at;               /* when the longest began */
-    struct tally_period *periods; /* by number, from the first event of the tally on */
+    struct tally_period *periods; /* the one that was made last is the first */
+    struct tally_period *period;  /* of the last event */
     unsigned n_periods;
     int64_t counted_until;           /* the time of the last event in a period */
     const char *keys[GROUPING_KEYS]; /* BY_KEYS: as text; what the first event of the row has */
@@ -82,6 +86,7 @@ struct tally {
     unsigned n_gaps;
     struct tally_gap gap;  /* after the latest event */
     int64_t periods_begin; /* TIME_UNKNOWN: there are none */
+    struct map periods;    /* by number of the row and of the period */
     bool has_late_periods; /* there are more than TALLY_PERIODS_MAX */
     struct tally_row
         *rows; /* BY_SOURCE_EVENT: by class->stat_row, those with a count of 0 did not occur */
@@ -115,3 +120,5 @@ static inline uint64_t tally_duration(const struct tally *tally)
 /* The rows that have a count, the largest first, equal ones by class or number. *ret_rows is the
  * caller's to free, what it points to is the tally's. 0, -ENOMEM. */
 int tally_sorted(const struct tally *tally, const struct tally_row ***ret_rows, unsigned *ret_n);
+/* The periods of ROW by their numbers, row->n_periods of them, to be freed. 0, -ENOMEM. */
+int tally_sort_periods(const struct tally_row *row, const struct tally_period ***ret);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/macro.h"
 
@@ -36,8 +37,9 @@ static int add_periods(struct result *result, struct result_row *to, const struc
 
     if (!periods)
         return -ENOMEM;
-    for (unsigned i = 0; i < n; i++)
-        periods[i] = (struct result_period){.n = i < from->n_periods ? from->periods[i].count : 0};
+    memset(periods, 0, (n + 1) * sizeof *periods);
+    for (const struct tally_period *period = from->periods; period; period = period->next)
+        periods[period->number].n = period->count;
     to->periods = periods;
     return 0;
 }
@@ -72,7 +74,8 @@ static int add_rows(struct analysis *analysis, struct result *result)
         return r;
     result->every = analysis->settings.every;
     for (unsigned i = 0; i < n; i++)
-        result->n_periods = MAX(result->n_periods, rows[i]->n_periods);
+        for (const struct tally_period *p = rows[i]->periods; p; p = p->next)
+            result->n_periods = MAX(result->n_periods, p->number + 1);
     for (unsigned i = 0; i < n && r >= 0; i++)
         r = add_row(tally, result, rows[i]);
     free(rows);

@@ -357,32 +357,39 @@ static void set_periods(const struct stat *stat, struct table *table, const stru
     unsigned together = (n + PERIODS_WIDTH - 1) / PERIODS_WIDTH;
     uint64_t counts[PERIODS_WIDTH] = {0};
 
-    for (unsigned i = 0; i < MIN(n, row->n_periods); i++)
-        counts[i / together] += row->periods[i].count;
+    for (const struct tally_period *period = row->periods; period && n > 0; period = period->next)
+        counts[MIN(period->number, n - 1) / together] += period->count;
     if (n > 0)
         sparkline_put(table_cell(table, STAT_PERIODS), counts, NULL, (n + together - 1) / together);
 }
 
 /* [start, count, median and 99 % percentile of the intervals] per period that has events. */
-static void set_series(const struct stat *stat, struct table *table, const struct tally_row *row)
+static int set_series(const struct stat *stat, struct table *table, const struct tally_row *row)
 {
+    static const struct histogram none;
     struct json_writer *w = table_json(table, STAT_SERIES);
+    const struct tally_period **periods;
+    int r = tally_sort_periods(row, &periods);
 
+    if (r < 0)
+        return r;
     json_write_array(w);
     for (unsigned i = 0; i < row->n_periods; i++) {
-        const struct tally_period *period = &row->periods[i];
+        const struct tally_period *period = periods[i];
+        const struct histogram *distances = period->distances ? period->distances : &none;
+        int64_t begin = (int64_t)((uint64_t)stat->tally.periods_begin +
+                                  period->number * (uint64_t)stat->tally.options.every);
 
-        if (period->count == 0)
-            continue;
         json_write_array(w);
-        json_write_i64(w, clock_to_ns(&stat->clock, stat->tally.periods_begin +
-                                                        (int64_t)i * stat->tally.options.every));
+        json_write_i64(w, clock_to_ns(&stat->clock, begin));
         json_write_u64(w, period->count);
-        json_write_i64(w, duration_ns(&stat->clock, histogram_quantile(&period->distances, 500)));
-        json_write_i64(w, duration_ns(&stat->clock, histogram_quantile(&period->distances, 990)));
+        json_write_i64(w, duration_ns(&stat->clock, histogram_quantile(distances, 500)));
+        json_write_i64(w, duration_ns(&stat->clock, histogram_quantile(distances, 990)));
         json_write_end(w);
     }
     json_write_end(w);
+    free(periods);
+    return 0;
 }
 
 static void set_max_at(const struct stat *stat, struct table *table, const struct tally_row *row)
@@ -393,9 +400,11 @@ static void set_max_at(const struct stat *stat, struct table *table, const struc
         table_i64(table, STAT_MAX_AT, clock_to_ns(&stat->clock, row->max_at));
 }
 
-static void put_row(const struct stat *stat, struct table *table, const struct tally_row *row)
+/* 0, -ENOMEM. */
+static int put_row(const struct stat *stat, struct table *table, const struct tally_row *row)
 {
     double time = seconds(stat);
+    int r = 0;
 
     if (stat->tally.by != TALLY_BY_KEYS)
         set_what(stat, table, row);
@@ -411,12 +420,13 @@ static void put_row(const struct stat *stat, struct table *table, const struct t
     if (stat->options->every && table->format == TABLE_TEXT)
         set_periods(stat, table, row);
     if (stat->options->every && table->format == TABLE_JSON)
-        set_series(stat, table, row);
+        r = set_series(stat, table, row);
     if (stat->tally.by != TALLY_BY_KEYS)
         put_what(stat, row, table_cell(table, STAT_WHAT));
     for (unsigned i = 0; i < stat->tally.options.grouping.n; i++)
         table_str(table, STAT_KEYS + i, row->keys[i]);
     table_end_row(table);
+    return r;
 }
 
 /* ---- What stands around it ---- */
@@ -572,6 +582,7 @@ static int put_result(const struct stat *stat)
     struct table table;
     unsigned n;
     int r = tally_sorted(&stat->tally, &rows, &n);
+    int end;
 
     if (r < 0)
         return r;
@@ -579,11 +590,12 @@ static int put_result(const struct stat *stat)
     table_begin(&table, stat->out, (enum table_format)stat->options->format, &form);
     if (table.format == TABLE_JSON)
         begin_json(stat, &table.json);
-    for (unsigned i = 0; i < n; i++)
-        put_row(stat, &table, rows[i]);
+    for (unsigned i = 0; i < n && r == 0; i++)
+        r = put_row(stat, &table, rows[i]);
     if (table.format == TABLE_JSON)
         json_write_finish(&table.json);
-    r = table_end(&table);
+    end = table_end(&table);
+    r = r < 0 ? r : end;
     if (table.format == TABLE_TEXT && n > 0)
         text_put_literal(stat->out,
                          "             (P50 to MAX: intervals from one event of a row to "
@@ -669,6 +681,7 @@ static int count(const struct stat_options *options, struct trace *trace)
     }
     stat.clock = trace->inputs[0].origin->clock;
     settings.every = ticks_of(&stat.clock, options->every);
+    settings.period_distances = options->format == TABLE_JSON;
     if (tally_init_with(&stat.tally, &settings) < 0 ||
         selection_init(&selection, &options->select) < 0) {
         cli_error("out of memory");

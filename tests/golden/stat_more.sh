@@ -81,6 +81,16 @@ for row in json.load(sys.stdin)["rows"]:
     assert row["count"] == sum(period[1] for period in row["series"]), row'
 "$strata" stat --every 1 --gaps 2 -e nonesuch guest 2>/dev/null | grep -q ' 0 events$' || fail "nothing selected"
 
+# A row takes memory for the periods with events, not for all.
+case="many periods"
+python3 - "$strata" <<'END' || fail "memory"
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "stat", "--by", "task", "--every", "0.0000007", "guest"], check=True,
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+assert peak < 250 * 1024, peak
+END
+
 case="errors"
 ! "$strata" stat --by vecc guest >actual 2>err || fail "no such field, and no error"
 grep -q "no event of the trace has a field 'vecc'" err || fail "$(cat err)"
