@@ -265,8 +265,10 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     states = get_states(exits, row);
     if (!states)
         return -ENOMEM;
+    /* One by one: a vector's load would wait for the stores of single numbers. */
     for (unsigned i = 0; i < EXIT_STATES; i++)
-        states[i] += open->times[i];
+        if (open->times[i] > 0)
+            states[i] += open->times[i];
     if (exits->rows.slowest_max > 0)
         keep_slow(exits, span, row, end);
     if (exits->analysis.put_span) {

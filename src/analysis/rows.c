@@ -57,10 +57,21 @@ static inline bool has_numbers(const struct rows *rows, const struct row *row,
     return true;
 }
 
+static inline struct row **get_recent(struct rows *rows, const uint64_t *numbers)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < rows->n_keys; i++)
+        sum += numbers[i];
+    return &rows->recent[sum % ROWS_RECENT];
+}
+
 struct row *rows_find(struct rows *rows, const uint64_t *numbers)
 {
-    if (likely(rows->recent && has_numbers(rows, rows->recent, numbers)))
-        return rows->recent;
+    struct row **recent = get_recent(rows, numbers);
+
+    if (likely(*recent && has_numbers(rows, *recent, numbers)))
+        return *recent;
     if (rows->n_buckets == 0)
         return NULL;
     for (uint32_t i = hash(numbers, rows->n_keys);; i++) {
@@ -69,8 +80,8 @@ struct row *rows_find(struct rows *rows, const uint64_t *numbers)
         if (n == 0)
             return NULL;
         if (has_numbers(rows, rows->rows[n - 1], numbers)) {
-            rows->recent = rows->rows[n - 1];
-            return rows->recent;
+            *recent = rows->rows[n - 1];
+            return *recent;
         }
     }
 }
@@ -122,7 +133,7 @@ static struct row *add(struct rows *rows, const uint64_t *numbers, const char *c
     row->number = rows->n;
     rows->rows[rows->n++] = row;
     rows->buckets[at & (rows->n_buckets - 1)] = rows->n;
-    rows->recent = row;
+    *get_recent(rows, numbers) = row;
     return row;
 }
 

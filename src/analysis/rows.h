@@ -12,6 +12,7 @@
 #define ROWS_MAX 65536
 #define ROW_KEYS (GROUPING_KEYS + 2) /* two of the analysis, and what `--by` adds */
 #define ROW_STAGES 10                /* points in time of a span */
+#define ROWS_RECENT 64
 /* Periods of a row. */
 #define ROW_PERIODS_MAX 10000
 
@@ -59,11 +60,11 @@ struct rows {
     unsigned n_keys;
     uint32_t *buckets; /* numbers of rows + 1; the count is a power of two */
     unsigned n_buckets;
-    struct row *recent;
-    int64_t every;             /* ticks of a period; 0: none */
-    int64_t periods_begin;     /* when the first period begins; TIME_UNKNOWN: not known yet */
-    unsigned n_periods;        /* the most that a row has */
-    struct slow_span *slowest; /* a heap, the shortest on top */
+    struct row *recent[ROWS_RECENT]; /* by the sum of their numbers; NULL: none */
+    int64_t every;                   /* ticks of a period; 0: none */
+    int64_t periods_begin;           /* when the first period begins; TIME_UNKNOWN: not known yet */
+    unsigned n_periods;              /* the most that a row has */
+    struct slow_span *slowest;       /* a heap, the shortest on top */
     unsigned n_slowest, slowest_max;
     struct text text; /* in memory */
 };

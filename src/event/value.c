@@ -140,7 +140,7 @@ void item_values(const struct item *item, struct value *values)
     }
 }
 
-struct value item_value(const struct item *item, unsigned field)
+struct value item_value_any(const struct item *item, unsigned field)
 {
     const struct field *fields = item->class->fields;
     unsigned first = field;
