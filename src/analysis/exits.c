@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/glob.h"
 #include "base/macro.h"
 #include "event/value.h"
 
@@ -156,16 +155,6 @@ static uint64_t *get_states(struct exits *exits, const struct row *row)
 
 /* ---- spans ---- */
 
-static bool is_wanted(const struct exits *exits, const struct item *item)
-{
-    const char *name;
-
-    if (likely(!exits->analysis.settings.task))
-        return true;
-    name = item_task_name(item);
-    return name && glob_match(exits->analysis.settings.task, name);
-}
-
 static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
 {
     struct exits *exits = arg;
@@ -175,7 +164,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     struct row *row;
 
     exits->n_exits[kind->rule_number]++;
-    if (!is_wanted(exits, item))
+    if (!analysis_selects_task(&exits->analysis, item))
         return 0;
     exit_reason_of(class, item, &reason);
     if (exits->settings.no_idle && exit_reason_is_idle(reason.isa, reason.number))
@@ -208,39 +197,6 @@ static inline void add_time(struct open_exit *open, int64_t time, bool is_known)
     open->since = time;
 }
 
-static void keep_slow(struct exits *exits, const struct span *span, struct row *row, int64_t end)
-{
-    struct slow_span slow = {.begin = span_begin(span),
-                             .end = end,
-                             .error_ns = span->error_ns,
-                             .cpu = span->cpu,
-                             .pid = span->pid,
-                             .vcpu = span->vcpu,
-                             .origin = span->origin,
-                             .row = row};
-
-    for (unsigned i = 0; i < ROW_STAGES; i++)
-        slow.at[i] = TIME_UNKNOWN;
-    rows_keep_slow(&exits->rows, &slow);
-}
-
-static int put_span(const struct exits *exits, const struct span *span, const struct row *row,
-                    int64_t end)
-{
-    const struct analysis_span copy = {.begin = span_begin(span),
-                                       .end = end,
-                                       .error_ns = span->error_ns,
-                                       .cpu = span->cpu,
-                                       .pid = span->pid,
-                                       .vcpu = span->vcpu,
-                                       .origin = span->origin,
-                                       .keys = row->keys,
-                                       .numbers = row->values,
-                                       .has_number = row->has_value};
-
-    return exits->analysis.put_span(exits->analysis.put_span_arg, &copy);
-}
-
 static int complete(void *arg, const struct span *span, const struct item *item)
 {
     struct exits *exits = arg;
@@ -270,9 +226,9 @@ static int complete(void *arg, const struct span *span, const struct item *item)
         if (open->times[i] > 0)
             states[i] += open->times[i];
     if (exits->rows.slowest_max > 0)
-        keep_slow(exits, span, row, end);
+        rows_keep_slow_span(&exits->rows, row, span, end);
     if (exits->analysis.put_span) {
-        int r = put_span(exits, span, row, end);
+        int r = analysis_give_span(&exits->analysis, row, span, end);
 
         if (r < 0)
             return r;
@@ -463,25 +419,6 @@ static void add_columns(struct analysis *analysis, struct result *result)
             result_add_column(result, states[i].name, states[i].title, RESULT_DURATION);
 }
 
-static int add_slowest(const struct exits *exits, struct result *result)
-{
-    for (unsigned i = 0; i < exits->rows.n_slowest; i++) {
-        const struct slow_span *slow = &exits->rows.slowest[i];
-        const struct result_slow copy = {.begin = slow->begin,
-                                         .end = slow->end,
-                                         .error_ns = slow->error_ns,
-                                         .cpu = slow->cpu,
-                                         .pid = slow->pid,
-                                         .vcpu = slow->vcpu,
-                                         .origin = slow->origin,
-                                         .row = result->rows[slow->row->number]};
-
-        if (result_add_slow(result, &copy) < 0)
-            return -ENOMEM;
-    }
-    return 0;
-}
-
 static int add_notes(const struct exits *exits, struct result *result)
 {
     uint64_t unkeyed = 0;
@@ -506,7 +443,7 @@ static int add_rows(struct analysis *analysis, struct result *result)
     int r = result_add_duration_rows(result, &exits->columns, &exits->rows);
 
     if (r == 0)
-        r = add_slowest(exits, result);
+        r = result_add_slow_spans(result, &exits->rows);
     if (r == 0)
         r = add_notes(exits, result);
     if (r < 0)

@@ -40,8 +40,8 @@ static const char *group_name(char *buf, size_t size, const struct io_request *r
     return buf;
 }
 
-static struct row *get_row(struct io *io, struct io_group *group, const struct io_request *request,
-                           unsigned number)
+static _cold_ struct row *add_row(struct io *io, struct io_group *group,
+                                  const struct io_request *request, unsigned number)
 {
     char device[40];
     const char *keys[ROW_KEYS] = {
@@ -49,11 +49,9 @@ static struct row *get_row(struct io *io, struct io_group *group, const struct i
         io_kind_name(request->kind), number == TOTAL ? "total" : stage_name(request, number)};
     uint64_t numbers[ROW_KEYS] = {group->numbers[0], group->numbers[1], group->numbers[2], number};
 
-    if (!group->rows[number]) {
-        group->rows[number] = rows_add(&io->rows, numbers, keys);
-        if (group->rows[number])
-            group->rows[number]->origin = request->origin;
-    }
+    group->rows[number] = rows_add(&io->rows, numbers, keys);
+    if (group->rows[number])
+        group->rows[number]->origin = request->origin;
     return group->rows[number];
 }
 
@@ -129,7 +127,8 @@ static int put_span(struct io *io, const struct io_request *request, const struc
 static int count(struct io *io, struct io_group *group, const struct io_request *request,
                  unsigned number, int64_t begin, int64_t end, uint32_t error_ns)
 {
-    struct row *row = get_row(io, group, request, number);
+    struct row *row = likely(group->rows[number] != NULL) ? group->rows[number]
+                                                          : add_row(io, group, request, number);
 
     if (!row)
         return -ENOMEM;

@@ -51,7 +51,8 @@ struct io_bio {
 struct io_thread {
     const struct origin *origin;
     uint64_t number;
-    int64_t time; /* TIME_UNKNOWN: nothing is */
+    int64_t time;   /* TIME_UNKNOWN: nothing is */
+    bool has_ended; /* of a device: requests since it last notified the guest */
 };
 
 static inline uint32_t io_hash(uint64_t a, uint64_t b, uint64_t c)

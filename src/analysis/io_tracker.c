@@ -330,27 +330,40 @@ static int put_returned(struct io_tracker *tracker, const struct item *item,
                         const struct io_class *class)
 {
     uint32_t n = find_vmm(tracker, item, field(item, class, 0), field(item, class, 1));
+    struct io_thread *device;
 
     /* QEMU has no event where it begins to handle a flush. */
     if (!n)
         return 0;
     io_index_remove(tracker, BY_VMM, n);
     tracker->slots[n].request.at[IO_RETURNED] = item->time;
+    device = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, field(item, class, 0));
+    if (device)
+        device->has_ended = true;
     return io_end(tracker, n, item->time);
 }
 
 static void put_notify(struct io_tracker *tracker, const struct item *item,
                        const struct io_class *class)
 {
-    uint64_t device = field(item, class, 0);
+    uint64_t number = field(item, class, 0);
+    struct io_thread *device = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, number);
 
-    for (uint32_t i = tracker->first[LIST_OVER]; i; i = tracker->slots[i].list_next) {
+    /* Devices of other kinds notify, too. */
+    if (device && !device->has_ended)
+        return;
+    /* The last ones: all before one that was notified of were, too. */
+    for (uint32_t i = tracker->last[LIST_OVER]; i; i = tracker->slots[i].list_before) {
         struct io_slot *slot = &tracker->slots[i];
 
-        if (slot->is_vmm && slot->request.origin == item->origin &&
-            slot->request.device == device && slot->request.at[IO_NOTIFIED] == TIME_UNKNOWN)
-            slot->request.at[IO_NOTIFIED] = item->time;
+        if (!slot->is_vmm || slot->request.origin != item->origin || slot->request.device != number)
+            continue;
+        if (slot->request.at[IO_NOTIFIED] != TIME_UNKNOWN)
+            break;
+        slot->request.at[IO_NOTIFIED] = item->time;
     }
+    if (device)
+        device->has_ended = false;
 }
 
 /* ---- All events ---- */

@@ -144,10 +144,10 @@ bool analysis_selects_task(const struct analysis *analysis, const struct item *i
     return name && glob_match(analysis->settings.task, name);
 }
 
-static void keep_slow(struct rows *rows, struct row *row, const struct span *span)
+void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end)
 {
     struct slow_span slow = {.begin = span_begin(span),
-                             .end = span_end(span),
+                             .end = end,
                              .error_ns = span->error_ns,
                              .cpu = span->cpu,
                              .pid = span->pid,
@@ -161,11 +161,11 @@ static void keep_slow(struct rows *rows, struct row *row, const struct span *spa
     rows_keep_slow(rows, &slow);
 }
 
-static int give_span(const struct analysis *analysis, const struct row *row,
-                     const struct span *span)
+int analysis_give_span(const struct analysis *analysis, const struct row *row,
+                       const struct span *span, int64_t end)
 {
     const struct analysis_span copy = {.begin = span_begin(span),
-                                       .end = span_end(span),
+                                       .end = end,
                                        .error_ns = span->error_ns,
                                        .cpu = span->cpu,
                                        .pid = span->pid,
@@ -187,9 +187,9 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
     if (duration < analysis->settings.longer)
         return 0;
     if (rows->slowest_max > 0)
-        keep_slow(rows, row, span);
+        rows_keep_slow_span(rows, row, span, span_end(span));
     if (analysis->put_span)
-        r = give_span(analysis, row, span);
+        r = analysis_give_span(analysis, row, span, span_end(span));
     if (r == 0)
         r = row_count(rows, row, span_begin(span), duration, span->error_ns);
     if (r == -ERANGE)

@@ -33,6 +33,11 @@ void result_set_durations(struct result *result, const struct duration_columns *
 /* True if --task selects the thread of ITEM. */
 bool analysis_selects_task(const struct analysis *analysis, const struct item *item);
 
+/* The halves of analysis_count_span(), of a span that counts up to END. */
+void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end);
+int analysis_give_span(const struct analysis *analysis, const struct row *row,
+                       const struct span *span, int64_t end);
+
 /* Counts SPAN in ROW, keeps it if it is one of the longest, and gives it to analysis->put_span; nothing if it is shorter
  * than --longer. 0; -ERANGE with the sink's error: a period is beyond ROW_PERIODS_MAX; another negative errno. */
 int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row *row,

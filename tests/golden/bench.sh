@@ -29,6 +29,12 @@ grep -q 'export --to perfetto' "$dir/table"
 }
 grep -q 'strata exits' "$dir/table"
 
+"$tree/bench/io" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+    cat "$dir/table"
+    exit 1
+}
+grep -q 'strata io' "$dir/table"
+
 "$tree/bench/latency" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
     cat "$dir/table"
     exit 1
