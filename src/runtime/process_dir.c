@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -51,11 +52,17 @@
 /* … and there are not more processes than this, those that were killed included. */
 #define FOLDERS_MAX 256
 
+/* How many names are tried, and how often a directory is made that a recorder takes away as abandoned: one in another
+ * pid namespace does not see that this process runs. */
+#define NAMES_MAX 1000
+#define MAKE_DIR_MAX 100
+
 /* Wiped in a child, also in one whose fork ran none of our handlers. */
 struct place {
     uint32_t alive;
     bool pooled; /* there is no directory: the process file lies in the recorder's ring pool */
     char path[PARENT_SIZE + NAME_SIZE];
+    char hidden[NAME_SIZE]; /* the directory's name until it has its process file */
     struct process_file *file;
     atomic_ullong allocated; /* bytes of descriptions that there is space for */
 };
@@ -215,7 +222,8 @@ static int take_space(int fd, uint64_t length, uint64_t first)
     return errno == EOPNOTSUPP ? 0 : -errno;
 }
 
-static bool has_too_many(int parent)
+/* These have no place in the frames of what calls them: the stack of a handler may be small. */
+static _cold_ bool has_too_many(int parent)
 {
     struct stat st;
 
@@ -223,7 +231,7 @@ static bool has_too_many(int parent)
     return !setup.parent[0] && fstat(parent, &st) == 0 && st.st_nlink >= FOLDERS_MAX + 2;
 }
 
-static int leaves_space(int fd, uint64_t length)
+static _cold_ int leaves_space(int fd, uint64_t length)
 {
     struct statfs fs;
     uint64_t left;
@@ -237,7 +245,7 @@ static int leaves_space(int fd, uint64_t length)
 }
 
 /* The parent directory, open; its path with a '/' behind it goes to LINE. */
-static int open_parent(struct line *line)
+static _cold_ int open_parent(struct line *line)
 {
     char *start = line->at;
     struct stat st;
@@ -266,48 +274,60 @@ static int open_parent(struct line *line)
     return fd;
 }
 
-/* A directory that was not there. Its path goes to PATH. Returns it open. */
-static int make_dir(char *path, size_t size, int *ret_parent)
+/* Puts the name of this process's directory behind BEFORE. N from 2 on: where a program that this process was before,
+ * or a process of another pid namespace, has the name. */
+static void put_name(struct line *line, const char *before, unsigned n)
 {
-    struct line line = {path, path + size - 1, false};
-    int parent = open_parent(&line), fd, r;
-    char *name, *end;
-
-    if (parent < 0)
-        return parent;
-    r = has_too_many(parent) ? -EMLINK : leaves_space(parent, SLACK);
-    if (r < 0)
-        goto fail;
-    name = line.at;
+    line_put(line, before, strlen(before));
     if (setup.parent[0])
-        line_put(&line, RINGS_PREFIX, strlen(RINGS_PREFIX));
-    line_put_decimal(&line, (uint64_t)getpid());
-    line_put(&line, "-", 1);
-    line_put_decimal(&line, proc_start_time());
-    end = line.at;
-    for (unsigned i = 2;; i++) {
-        *line.at = '\0';
+        line_put(line, RINGS_PREFIX, strlen(RINGS_PREFIX));
+    line_put_decimal(line, (uint64_t)getpid());
+    line_put(line, "-", 1);
+    line_put_decimal(line, proc_start_time());
+    if (n > 1) {
+        line_put(line, "-", 1);
+        line_put_decimal(line, n);
+    }
+    *line->at = '\0';
+}
+
+/* A directory that was not there, whose name, put into NAME, begins with a '.'. Returns it open. */
+static int make_hidden_dir(int parent, char name[NAME_SIZE])
+{
+    int fd, r;
+
+    for (unsigned i = 1;; i++) {
+        struct line line = {name, name + NAME_SIZE - 1, false};
+
+        put_name(&line, RINGS_HIDDEN, i);
         if (mkdirat(parent, name, 0700) == 0)
             break;
         r = -errno;
-        if (r != -EEXIST || i > 1000)
-            goto fail;
-        line.at = end; /* of a program that this process was before, and left rings */
-        line_put(&line, "-", 1);
-        line_put_decimal(&line, i);
+        if (r != -EEXIST || i > NAMES_MAX)
+            return r;
     }
     fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
-        r = -errno;
-        unlinkat(parent, name, AT_REMOVEDIR);
-        goto fail;
-    }
-    *ret_parent = parent;
-    return fd;
-
-fail:
-    close(parent);
+    if (fd >= 0)
+        return fd;
+    r = -errno;
+    unlinkat(parent, name, AT_REMOVEDIR);
     return r;
+}
+
+/* Gives the directory the name under which it is looked for, which goes to LINE. Its process file is there, so that a
+ * directory of that name always has one. -ENOENT: it was taken for one of a process that is dead. */
+static int show_dir(int parent, const char *hidden, struct line *line)
+{
+    char *name = line->at;
+
+    for (unsigned i = 1;; i++) {
+        line->at = name;
+        put_name(line, "", i);
+        if (renameat(parent, hidden, parent, name) == 0)
+            return 0;
+        if ((errno != EEXIST && errno != ENOTEMPTY) || i > NAMES_MAX)
+            return -errno;
+    }
 }
 
 static int map_process_file(int dir, struct place *at)
@@ -394,41 +414,61 @@ static int make_pooled_place(struct place **ret)
     return 0;
 }
 
-static int make_place(struct place **ret)
+/* Makes the directory in PARENT, with the process file. Returns it open; LINE is at its path, behind the '/'. */
+static int make_dir(int parent, struct line *line, struct place *at)
 {
-    struct place *at = new_place(), *before = atomic_load(&place);
-    int dir, parent = -1, r;
-    bool mine = false;
+    int dir = make_hidden_dir(parent, at->hidden), r;
 
-    if (!at)
-        return -ENOMEM;
-    dir = make_dir(at->path, sizeof(at->path), &parent);
-    if (dir < 0) {
-        munmap(at, sizeof(*at));
+    if (dir < 0)
         return dir;
-    }
     r = map_process_file(dir, at);
     if (r >= 0) {
         describe_process(at->file);
-        mine = install_place(at, &before);
+        r = show_dir(parent, at->hidden, line);
     }
-    if (mine) {
+    if (r >= 0)
+        return dir;
+    if (at->file)
+        munmap(at->file, sizeof(struct process_file) + DESCRIPTIONS_MAX);
+    at->file = NULL;
+    unlinkat(dir, PROCESS_FILE_NAME, 0);
+    unlinkat(parent, at->hidden, AT_REMOVEDIR);
+    close(dir);
+    return r;
+}
+
+static int make_place(struct place **ret)
+{
+    struct place *at = new_place(), *before = atomic_load(&place);
+    struct line line;
+    int dir = -1, parent, r;
+
+    if (!at)
+        return -ENOMEM;
+    line = (struct line){at->path, at->path + sizeof(at->path) - 1, false};
+    parent = open_parent(&line);
+    r = parent < 0 ? parent : has_too_many(parent) ? -EMLINK : leaves_space(parent, SLACK);
+    if (r >= 0)
+        for (unsigned i = 0; i == 0 || (dir == -ENOENT && i < MAKE_DIR_MAX); i++)
+            r = dir = make_dir(parent, &line, at);
+    if (r < 0) {
+        munmap(at, sizeof(*at));
+    } else if (install_place(at, &before)) {
         mapped = at->file;
         sync_to(at);
+        *ret = at;
     } else {
-        if (at->file)
-            munmap(at->file, sizeof(struct process_file) + DESCRIPTIONS_MAX);
+        munmap(at->file, sizeof(struct process_file) + DESCRIPTIONS_MAX);
         unlinkat(dir, PROCESS_FILE_NAME, 0);
         unlinkat(parent, strrchr(at->path, '/') + 1, AT_REMOVEDIR);
         munmap(at, sizeof(*at));
-        at = before; /* he was faster */
+        *ret = before; /* which was faster */
     }
-    close(dir);
-    close(parent);
-    if (r < 0)
-        return r;
-    *ret = at;
-    return 0;
+    if (dir >= 0)
+        close(dir);
+    if (parent >= 0)
+        close(parent);
+    return MIN(r, 0);
 }
 
 /* ---- What is in it ---- */

@@ -6,7 +6,9 @@
  *     /dev/shm/strata-UID/PID-START        (rings=PARENT: PARENT/strata-PID-START)
  *
  * START being when the process began, in clock ticks since boot, as pids come again; and behind it
- * "-N" where the process executed another program since, whose rings are left. In it lie
+ * "-N" where the name is taken: the process executed another program since, whose rings are left, or a process of
+ * another pid namespace has the same number. The directory is made as ".PID-START", and renamed when it has its process
+ * file. In it lie
  *
  *     ring-N     the rings (runtime/ring.h)
  *     process    this file: whose they are, and what their records mean
@@ -78,6 +80,7 @@
 #define NO_RINGS_PREFIX "no-rings-"
 #define NO_RINGS_MAGIC "strata-no-rings 1"
 #define RINGS_PREFIX "strata-" /* of a directory in a parent that the user named */
+#define RINGS_HIDDEN "."       /* before the name of one that is being made */
 
 struct process_trace {
     char path[PROCESS_PATH_SIZE];

@@ -108,8 +108,8 @@ status=0
 "$strata" recover /nowhere 2>errors || status=$?
 [ $status -eq 1 ] && grep -q '/nowhere: No such file' errors || fail "$(cat errors)"
 status=0
-"$strata" recover 1 2>errors || status=$?
-[ $status -eq 1 ] && grep -q 'process 1 has left nothing' errors || fail "$(cat errors)"
+"$strata" recover 2147483647 2>errors || status=$?
+[ $status -eq 1 ] && grep -q 'process 2147483647 has left nothing' errors || fail "$(cat errors)"
 "$strata" recover rings 2>errors || fail "an empty directory: $(cat errors)"
 grep -q 'nothing to recover' errors || fail "$(cat errors)"
 

@@ -118,7 +118,7 @@ done
 case='counted, nothing recorded'
 run sh -c "ulimit -v 600000; exec '$WORKER' -u $other 1000"
 [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
-grep -q 'nothing was recorded: 2000 events of 1 processes were lost' told || fail "$(cat told)"
+grep -q 'nothing was recorded: 2000 events of 1 process were lost' told || fail "$(cat told)"
 
 # A collector comes before the first event.
 case='attach before the first event'

@@ -62,10 +62,12 @@ static int open_native(struct process *process, const char *path, struct native 
 
 static int check(const struct process *process, bool dead_too, struct error *error)
 {
-    int alive = process_is_alive(process, error);
+    int alive = process_is_alive(process, dead_too ? NULL : error);
 
-    if (alive < 0)
-        return alive;
+    /* In a recorder's own directory are processes that it started, and these it sees: one that it does not see is
+     * dead. */
+    if (alive < 0 && !(dead_too && alive == -EXDEV))
+        return dead_too ? process_is_alive(process, error) : alive;
     if (alive == 0 && !dead_too)
         return error_set(error, -ESRCH, process->path,
                          "process %u (%s) has ended; 'strata recover' saves what it left",
@@ -83,7 +85,7 @@ int collector_init(struct collector *ret, struct process *process, const char *p
 {
     /* In its own directory a recorder removes each when it has ended. */
     struct collector collector = {
-        .process = process, .pidfd = -1, .sleep = SLEEP_MIN, .sweeps = !dead_too};
+        .process = process, .pidfd = -1, .sleep = SLEEP_MIN, .is_own = dead_too};
     int r = check(process, dead_too, error);
 
     if (r >= 0)
@@ -97,8 +99,11 @@ int collector_init(struct collector *ret, struct process *process, const char *p
         return r;
     }
 #ifdef SYS_pidfd_open
-    collector.pidfd = (int)syscall(SYS_pidfd_open, (pid_t)process->pid, 0);
-    if (collector.pidfd >= 0 && process_is_alive(process, NULL) <= 0) {
+    long pid = process_find(process, NULL);
+
+    if (pid > 0)
+        collector.pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+    if (collector.pidfd >= 0 && process_find(process, NULL) != pid) {
         close(collector.pidfd); /* it may be another's */
         collector.pidfd = -1;
     }
@@ -122,8 +127,11 @@ static bool has_ended(const struct collector *collector)
 {
     struct pollfd end = {collector->pidfd, POLLIN, 0};
 
-    if (collector->pidfd < 0)
-        return process_is_alive(collector->process, NULL) == 0;
+    if (collector->pidfd < 0) {
+        int alive = process_is_alive(collector->process, NULL);
+
+        return alive == 0 || (alive == -EXDEV && collector->is_own);
+    }
     return poll(&end, 1, 0) > 0;
 }
 
@@ -170,7 +178,7 @@ int collector_step(struct collector *collector, uint64_t *ret_sleep, struct erro
 
     if (ended)
         return finish(collector, DRAIN_DEAD, error);
-    if (collector->sweeps && now - collector->swept_at >= SWEEP_INTERVAL) {
+    if (!collector->is_own && now - collector->swept_at >= SWEEP_INTERVAL) {
         collector->swept_at = now;
         rings_dir_sweep_processes();
     }

@@ -14,7 +14,9 @@ struct collector {
     uint64_t sleep, flushed_at; /* ns */
     bool
         is_quiet; /* its rings filled so slowly that it need not look before one of them closes a sub-buffer */
-    bool sweeps; /* removes what children of the process leave (rings_dir_sweep_processes()) */
+    bool
+        is_own; /* its rings are in the recorder's directory; of others, what children of the process leave is removed
+                    (rings_dir_sweep_processes()) */
     uint64_t swept_at; /* ns */
 };
 

@@ -55,8 +55,6 @@ static int check(struct process *process, const char *path, struct error *error)
     return 0;
 }
 
-#define SLOT_PREFIX "slot-"
-
 /* Cuts "/slot-N-PID-START" off PATH, which then names the pool. False: that is not what is there. */
 static bool cut_slot(char *path, unsigned *ret_slot, uint32_t *ret_pid, uint64_t *ret_start)
 {
@@ -272,93 +270,6 @@ int process_lock(struct process *process, struct error *error)
                      strerror(errno));
 }
 
-/* ---- The process ---- */
-
-/* A process that cannot read the boot's ID (without /proc, as after chroot()) is taken for one of this boot. */
-static bool same_boot(const struct process *process)
-{
-    static const uint8_t unknown[sizeof process->boot_id];
-    char text[64], mine[33];
-    unsigned n = 0;
-
-    if (memcmp(process->boot_id, unknown, sizeof unknown) == 0)
-        return true;
-    if (proc_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
-        return false;
-    for (const char *p = text; *p && n < 32; p++)
-        if (*p != '-' && *p != '\n')
-            mine[n++] = *p;
-    mine[n] = '\0';
-    for (unsigned i = 0; i < 16; i++) {
-        char digits[3];
-
-        snprintf(digits, sizeof(digits), "%02x", process->boot_id[i]);
-        if (n != 32 || memcmp(digits, mine + 2 * i, 2) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* Whether a process that began at START, in clock ticks since the boot, can be one that could not read when it began
- * (without /proc, as after chroot()): it is no younger than its process file. */
-static bool began_before(const struct process *process, uint64_t start)
-{
-    uint64_t suspended = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
-    uint64_t made = (uint64_t)process->clock_pair.monotonic + suspended;
-
-    return proc_start_ns(start) / NSEC_PER_SEC <= made / NSEC_PER_SEC + 1;
-}
-
-/* Whether there is a process with its number that began when it did: 1, 0. -errno: that cannot be read. */
-static int is_running(const struct process *process)
-{
-    uint64_t start;
-    char state;
-    int r;
-
-    if (process->pid < 1 || process->pid > INT32_MAX)
-        return 0;
-    r = proc_stat((pid_t)process->pid, &start, &state);
-    if (r < 0)
-        return proc_is_gone(r) ? 0 : r;
-    return (process->start ? start == process->start : began_before(process, start)) &&
-           state != 'Z' && state != 'X';
-}
-
-int process_is_alive(const struct process *process, struct error *error)
-{
-    struct stat st;
-    int r;
-
-    if (!same_boot(process))
-        return 0;
-    if (process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
-        st.st_ino != process->pid_namespace)
-        return error_set(error, -EXDEV, process->path,
-                         "is of another pid namespace: whether process %u lives cannot be seen "
-                         "from here",
-                         process->pid);
-    r = is_running(process);
-    return r < 0 ? error_set(error, r, process->path,
-                             "whether process %u is running cannot be seen: %s", process->pid,
-                             error_text(r))
-                 : r;
-}
-
-bool process_is_replaced(const struct process *process)
-{
-    struct stat st;
-    uint64_t start;
-    char state;
-
-    if (process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
-        st.st_ino != process->pid_namespace)
-        return false;
-    return process->pid > 0 && process->pid <= INT32_MAX &&
-           proc_stat((pid_t)process->pid, &start, &state) >= 0 &&
-           (!same_boot(process) || start != process->start);
-}
-
 const struct process_trace *process_trace(struct process *process)
 {
     uint32_t trace = __atomic_load_n(&process->file->trace, __ATOMIC_ACQUIRE);
@@ -383,7 +294,7 @@ uint64_t process_clock_hz(const struct process *process, uint64_t hint)
 
     if (kind == CLOCK_KIND_MONOTONIC)
         return 1000000000;
-    if (kind == trace_clock_kind() && same_boot(process)) {
+    if (kind == trace_clock_kind() && process_is_of_this_boot(process)) {
         now = trace_clock_pair(NULL);
         hz = clock_rate(&process->clock_pair, &now);
         /* Too short a time ago. Ours is the same clock. */
@@ -395,142 +306,7 @@ uint64_t process_clock_hz(const struct process *process, uint64_t hint)
     return hz && hz <= CLOCK_HZ_MAX ? hz : 1000000000;
 }
 
-/* ---- Directories ---- */
-
-/* "PID-START" or "PID-START-N", with RINGS_PREFIX in front where the user named the parent. */
-static bool parse_name(const char *name, uint32_t *ret_pid, uint64_t *ret_start)
-{
-    unsigned long long pid, start;
-    char *end;
-
-    if (strncmp(name, RINGS_PREFIX, strlen(RINGS_PREFIX)) == 0)
-        name += strlen(RINGS_PREFIX);
-    if (*name < '1' || *name > '9')
-        return false;
-    pid = strtoull(name, &end, 10);
-    if (*end != '-' || end[1] < '0' || end[1] > '9' || pid > INT32_MAX)
-        return false;
-    start = strtoull(end + 1, &end, 10);
-    if (*end == '-')
-        (void)strtoull(end + 1, &end, 10);
-    if (*end)
-        return false;
-    *ret_pid = (uint32_t)pid;
-    *ret_start = start;
-    return true;
-}
-
-/* If that cannot be read, it may be there: opening it says what is wrong. */
-static bool has_process_file(const char *path)
-{
-    char magic[8] = "";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    ssize_t n;
-
-    if (fd < 0)
-        return errno != ENOENT && errno != ELOOP;
-    n = read(fd, magic, sizeof(magic));
-    close(fd);
-    if (n < 0)
-        return true;
-    return n == (ssize_t)sizeof(magic) && memcmp(magic, PROCESS_FILE_MAGIC, sizeof(magic)) == 0;
-}
-
-/* Removes the directory of a process that was killed while it made, or removed, it: without a process file nothing can
- * decode a ring. A running process is at it, and its directory stays. False: the process file is there by now. */
-static bool remove_unfinished(const char *directory, const char *file, uint32_t pid, uint64_t start)
-{
-    _cleanup_(closedirp) DIR *dir = NULL;
-    const struct dirent *entry;
-    uint64_t start_now;
-    char state;
-    int r = proc_stat((pid_t)pid, &start_now, &state);
-
-    /* If that cannot be read, it may be running. */
-    if (r < 0 ? !proc_is_gone(r) : start_now == start)
-        return true;
-    /* It may have made the file, and ended, since the caller looked. From now on nothing changes. */
-    if (has_process_file(file))
-        return false;
-    dir = opendir(directory);
-    while (dir && (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
-        if (strncmp(entry->d_name, RING_FILE_PREFIX, strlen(RING_FILE_PREFIX)) == 0)
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    (void)unlink(file);
-    (void)rmdir(directory);
-    return true;
-}
-
-/* Those that have nothing but slots in the pool of PARENT. */
-static int foreach_in_pool(const char *parent, int (*function)(const char *path, void *userdata),
-                           void *userdata)
-{
-    struct pool *pool;
-    int r;
-
-    r = pool_open(parent, &pool);
-    if (r < 0)
-        return error_is_shortage(r) ? r : 0;
-    for (unsigned i = 0; i < POOL_SLOTS && r == 0; i++) {
-        _cleanup_free_ char *path = NULL;
-        struct pool_slot slot;
-
-        if (!pool_get(pool, i, &slot) || slot.number != POOL_PROCESS)
-            continue;
-        if (asprintf(&path, "%s/" POOL_DIR_NAME "/" SLOT_PREFIX "%u-%" PRIu32 "-%" PRIu64, parent,
-                     i, slot.pid, slot.start) < 0)
-            r = -ENOMEM;
-        else
-            r = function(path, userdata);
-    }
-    pool_close(pool);
-    return r;
-}
-
-/* RECORDINGS: in the directories of recordings, too (record/rings/rings_dir.h). */
-static int foreach_in(const char *parent, bool recordings,
-                      int (*function)(const char *path, void *userdata), void *userdata)
-{
-    struct dirent **entries = NULL;
-    int n, r = 0;
-
-    n = scandir(parent, &entries, NULL, versionsort);
-    if (n < 0)
-        return errno == ENOENT ? 0 : -errno;
-    for (int i = 0; i < n; i++) {
-        const char *name = entries[i]->d_name;
-        _cleanup_free_ char *path = NULL;
-        _cleanup_free_ char *file = NULL;
-        uint64_t start;
-        uint32_t pid;
-
-        if (r == 0 && parse_name(name, &pid, &start)) {
-            if (asprintf(&path, "%s/%s", parent, name) < 0 ||
-                asprintf(&file, "%s/" PROCESS_FILE_NAME, path) < 0)
-                r = -ENOMEM;
-            else if (has_process_file(file) || !remove_unfinished(path, file, pid, start))
-                r = function(path, userdata);
-        } else if (r == 0 && recordings &&
-                   strncmp(name, RINGS_DIR_PREFIX, strlen(RINGS_DIR_PREFIX)) == 0) {
-            if (asprintf(&path, "%s/%s", parent, name) < 0)
-                r = -ENOMEM;
-            else
-                r = foreach_in(path, false, function, userdata);
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    return r == 0 ? foreach_in_pool(parent, function, userdata) : r;
-}
-
-int process_foreach(const char *parent, int (*function)(const char *path, void *userdata),
-                    void *userdata)
-{
-    char fallback[64];
-
-    snprintf(fallback, sizeof(fallback), RINGS_PARENT "%u", (unsigned)geteuid());
-    return foreach_in(parent ? parent : fallback, !parent, function, userdata);
-}
+/* ---- Its rings ---- */
 
 /* The N of "ring-N", -1: it is another name. */
 static int ring_number(const char *name)
@@ -688,7 +464,8 @@ int process_remove(struct process *process, struct error *error)
     int r = process->dir >= 0 ? remove_dir(process) : 0;
 
     /* One that lives goes on writing there, whatever boot a process file in the pool says it is of. */
-    if (process->pool && process_is_alive(process, NULL) == 0 && is_running(process) == 0)
+    if (process->pool && process_is_alive(process, NULL) == 0 &&
+        process_has_its_number(process) == 0)
         pool_free(process->pool, process->pid, process->start);
     return r < 0 ? error_set(error, r, process->path, "cannot be removed: %s", strerror(-r)) : 0;
 }

@@ -17,6 +17,9 @@
 #include "record/rings/pool.h"
 #include "runtime/process_file.h"
 
+/* In the path of a process that has no directory, but a slot of the pool: ".../pool/slot-N-PID-START". */
+#define SLOT_PREFIX "slot-"
+
 struct process {
     char *path;        /* of the directory, absolute */
     int dir;           /* open; -1: it has none */
@@ -49,9 +52,16 @@ int process_refresh(struct process *process, struct error *error);
 /* Locks its rings for draining. -EBUSY: another process has them locked. */
 int process_lock(struct process *process, struct error *error);
 
+/* Its number as this process sees it: another than `pid` where it is of a pid namespace below. 0: it is not running;
+ * -errno as process_is_alive(). */
+long process_find(const struct process *process, struct error *error);
 /* 1: running; 0: not; -EXDEV: not visible from here, because it is or was in another pid namespace;
  * another -errno: cannot be read. With ERROR, which may be NULL. */
 int process_is_alive(const struct process *process, struct error *error);
+bool process_is_of_this_boot(const struct process *process);
+/* Whether there is a process with its number, in this pid namespace, that began when it did: 1, 0. -errno: that cannot
+ * be read. */
+int process_has_its_number(const struct process *process);
 /* Whether another process has its number now. False: or that cannot be seen from here. */
 bool process_is_replaced(const struct process *process);
 

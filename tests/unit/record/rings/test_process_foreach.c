@@ -108,6 +108,44 @@ static void a_process_that_cannot_be_seen_keeps_its_directory(void **state)
     }
 }
 
+/* As a process that was killed while it made its directory, or a recorder while it removed that, leaves it. */
+static void a_hidden_directory_is_removed_and_not_shown(void **state)
+{
+    static const char *const names[] = {".77-1234", ".77-1234-2", ".gone-.77-1234"};
+    unsigned n = 0;
+
+    (void)state;
+    ends_with_its_file = false;
+    stat_error = -ENOENT;
+    for (unsigned i = 0; i < 3; i++) {
+        char hidden[96], inside[112];
+
+        snprintf(hidden, sizeof hidden, "%s/%s", parent, names[i]);
+        snprintf(inside, sizeof inside, "%s/" PROCESS_FILE_NAME, hidden);
+        assert_int_equal(mkdir(hidden, 0700), 0);
+        make_file(inside, PROCESS_FILE_MAGIC);
+        assert_int_equal(process_foreach(parent, count, &n), 0);
+        assert_int_equal(n, 0);
+        assert_int_equal(access(hidden, F_OK), -1);
+    }
+}
+
+static void a_hidden_directory_of_a_process_that_cannot_be_seen_stays(void **state)
+{
+    char hidden[96];
+    unsigned n = 0;
+
+    (void)state;
+    ends_with_its_file = false;
+    stat_error = -EACCES;
+    snprintf(hidden, sizeof hidden, "%s/.77-1234", parent);
+    assert_int_equal(mkdir(hidden, 0700), 0);
+    assert_int_equal(process_foreach(parent, count, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(access(hidden, F_OK), 0);
+    assert_int_equal(rmdir(hidden), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +154,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_directory_left_half_made_is_removed, make_directory,
                                         remove_directory),
         cmocka_unit_test_setup_teardown(a_process_that_cannot_be_seen_keeps_its_directory,
+                                        make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_hidden_directory_is_removed_and_not_shown, make_directory,
+                                        remove_directory),
+        cmocka_unit_test_setup_teardown(a_hidden_directory_of_a_process_that_cannot_be_seen_stays,
                                         make_directory, remove_directory),
     };
 

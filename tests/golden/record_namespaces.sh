@@ -1,0 +1,50 @@
+#!/bin/sh
+# Programs in pid namespaces below the recorder's, as containers have: they are recorded like any other, although their
+# numbers here are others, or those of other processes. $EMIT, $VICTIM: tests/runtime.
+. "$(dirname "$0")/../lib/golden.sh"
+
+unshare --pid --fork true 2>/dev/null || {
+    echo "SKIPPED: this user may not create a pid namespace"
+    exit 77
+}
+rings=/dev/shm/strata-$(id -u)
+
+nothing_left() {
+    for process in "$rings"/record-*/*/process "$work"/rings/*/process "$work"/rings/.?*; do
+        [ ! -e "$process" ] || [ "${process##*/}" = .. ] || ! grep -r -q -F "$work" "$process" || fail "left: $process"
+    done
+}
+
+for proc in '' --mount-proc; do
+    case="one $proc"
+    "$strata" record -o one$proc -- unshare --pid --fork $proc "$EMIT" 300 2 >emitted 2>told || fail "$(cat told)"
+    grep -q '^emit (process [0-9]*): 600 events written to ' told || fail "$(cat told)"
+    "$strata" report --format json one$proc >shown
+    python3 "$here/../runtime/compare.py" strata emitted shown || fail compare.py
+    nothing_left
+done
+
+# Many, with the same number, made at once: none loses its directory while it makes it.
+case=many
+cat >many <<'END'
+for i in $(seq 20); do
+    unshare --pid --fork "$1" -q 300 1 2>/dev/null &
+done
+wait
+END
+"$strata" record -o many.out -- sh many "$EMIT" 2>told || fail "$(cat told)"
+[ "$(grep -c '^emit (process [0-9]*): 300 events written to ' told)" -eq 20 ] || fail "$(cat told)"
+nothing_left
+
+# One that is killed is seen to be dead: its rings are recovered. (In other namespaces than the first one that cannot be
+# seen.)
+case=killed
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ]; then
+    mkdir rings
+    # The first process of a namespace is not killed by a signal of its own.
+    unshare --pid --fork sh -c "'$EMIT' -q -t 'writer=none,rings=$work/rings' -t '*' -k 300 1; echo \$? >status" >out 2>&1
+    [ "$(cat status)" -eq 137 ] || fail "it was not killed: $(cat out)"
+    "$strata" recover -o saved rings >told 2>&1 || fail "$(cat told)"
+    grep -q 'emit (process [0-9]*): 300 events recovered' told || fail "$(cat told)"
+    [ -z "$(ls -A rings)" ] || fail "left: $(ls -A rings)"
+fi
