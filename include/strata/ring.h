@@ -36,7 +36,7 @@ struct strata_ring_commit {
     uint64_t time;
     uint32_t extents_used;
     uint32_t reserved;
-    uint64_t late;
+    uint64_t nested_time;
 };
 
 /* The thread's private part. A forked child clears it, so its first event finds no room and creates a

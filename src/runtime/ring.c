@@ -226,7 +226,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     map->process_start = proc_start_time();
     map->owner = tid;
     map->ready = has_all ? UINT64_MAX : subbuffer_size;
-    map->time = map->late = map->clock_pair.ticks;
+    map->time = map->nested_time = map->clock_pair.ticks;
 
     ring = &at->handles[number].ring;
     ring->mask = size - 1;
@@ -264,7 +264,7 @@ static void ring_settle(struct strata_ring *ring)
     if (ring->head != committed)
         ring_add(&map->discarded, 1);
     if (committed & geometry.sub_mask) {
-        close_packet(&geometry, map, committed, later(line->time, line->late));
+        close_packet(&geometry, map, committed, later(line->time, line->nested_time));
         committed = (committed + geometry.sub_mask) & ~geometry.sub_mask;
         __atomic_store_n(&line->committed, committed, __ATOMIC_RELEASE);
         __atomic_store_n(&map->closed, committed, __ATOMIC_RELEASE);

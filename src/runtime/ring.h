@@ -30,7 +30,7 @@
  *        128      8  committed     the owner writes these for every event
  *        136      8  time
  *        144      4  which extents are in use, a bit each
- *        152      8  late: the time of the last record that a handler put behind an open one
+ *        152      8  nested_time: the time of the last record that a handler put behind an open one
  *
  *        192    128  8 extents, each: from, to (8 bytes each)
  *
@@ -189,7 +189,7 @@ struct ring_map {
     uint64_t time;
     uint32_t extents_used;
     uint32_t reserved1;
-    uint64_t late;
+    uint64_t nested_time;
     uint64_t reserved2[4];
     struct ring_extent extents[RING_EXTENTS];
 

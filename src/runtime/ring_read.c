@@ -289,7 +289,7 @@ static bool find_part(const struct ring_reader *reader, enum ring_reading how, s
         *ret = closed_part(reader, extent.from);
         return true;
     }
-    time = map->late;
+    time = map->nested_time;
     *ret = open_part(reader, extent.from, extent.to, time);
     if (next_extent(reader, extent.to, committed, &extent))
         ret->time_end = extent_begin(reader, extent, time);

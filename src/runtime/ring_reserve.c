@@ -108,13 +108,14 @@ static int find_extent(struct ring_map *map, struct strata_slot *slot, uint64_t 
 }
 
 /* A handler that came since our space was taken has stamped later than we. */
-static void raise_late(struct strata_ring_commit *line, uint64_t time)
+static void raise_nested_time(struct strata_ring_commit *line, uint64_t time)
 {
-    uint64_t late;
+    uint64_t nested_time;
 
     do
-        late = __atomic_load_n(&line->late, __ATOMIC_RELAXED);
-    while (later(late, time) != late && !strata_ring_exchange(&line->late, late, time));
+        nested_time = __atomic_load_n(&line->nested_time, __ATOMIC_RELAXED);
+    while (later(nested_time, time) != nested_time &&
+           !strata_ring_exchange(&line->nested_time, nested_time, time));
 }
 
 void strata_ring_drop(uint32_t id)
@@ -158,7 +159,7 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
 
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         time = trace_clock_ticks();
-        last = later(__atomic_load_n(&line->time, __ATOMIC_RELAXED), line->late);
+        last = later(__atomic_load_n(&line->time, __ATOMIC_RELAXED), line->nested_time);
         time = later(time, last); /* another processor's clock may be behind: [1] comes first */
 
         opens = ((at - 1) & geometry.sub_mask) + size >= geometry.sub_mask ||
@@ -191,7 +192,7 @@ uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t si
             open_packet(&geometry, map, next, time);
         }
         if (nested) {
-            raise_late(line, time);
+            raise_nested_time(line, time);
         } else {
             __atomic_store_n(&line->time, time, __ATOMIC_RELEASE);
             if (opens) {
@@ -273,7 +274,7 @@ void strata_ring_publish(const struct strata_slot *slot)
             break;
         /* Release, each: who reads this time sees that extents are in use, and who sees that none are
          * sees this position [6]. */
-        __atomic_store_n(&line->time, line->late, __ATOMIC_RELEASE);
+        __atomic_store_n(&line->time, line->nested_time, __ATOMIC_RELEASE);
         __atomic_store_n(&line->committed, head, __ATOMIC_RELEASE);
     }
 

@@ -40,7 +40,7 @@
 
 /* ---- The mapping ---- */
 
-byte committed, line_time, late, closed, oldest, discarded, consumed;
+byte committed, line_time, nested_time, closed, oldest, discarded, consumed;
 byte used; /* extents, a bit each */
 byte extent_from[EXTENTS], extent_to[EXTENTS];
 
@@ -155,18 +155,18 @@ inline make_room()
 #endif
 }
 
-inline raise_late()
+inline raise_nested_time()
 {
     do
     :: atomic {
         if
-        :: late >= time -> break
-        :: else -> seen = late
+        :: nested_time >= time -> break
+        :: else -> seen = nested_time
         fi
     }
     atomic {
         if
-        :: late == seen -> late = time; break
+        :: nested_time == seen -> nested_time = time; break
         :: else
         fi
     }
@@ -233,7 +233,7 @@ inline publish()
             :: else
             fi
         }
-        line_time = late;
+        line_time = nested_time;
         atomic { commit(seen) }
     od;
     i = SUBBUFFER(i);
@@ -336,7 +336,7 @@ slow:
         :: else
         fi;
         if
-        :: nested -> raise_late()
+        :: nested -> raise_nested_time()
         :: else ->
             line_time = time;
             if

@@ -14,7 +14,7 @@ broken 'space taken without a look whether a handler was faster' \
     -DCRASH -DALONE -DMAIN=2 -DFIRST=1 -DSECOND=0
 broken 'what handlers put behind a record is not published' \
     's/:: head != end -> publish()/:: head != end -> skip/' -DMAIN=2 -DFIRST=1 -DSECOND=0
-broken 'the time of what is published is not' 's/line_time = late;/skip;/' -DMAIN=2 -DFIRST=1 -DSECOND=0
+broken 'the time of what is published is not' 's/line_time = nested_time;/skip;/' -DMAIN=2 -DFIRST=1 -DSECOND=0
 broken 'the extents are forgotten before all is committed' \
     's/:: seen = head;$/:: used = 0; seen = head;/' -DCRASH -DALONE -DMAIN=2 -DFIRST=1 -DSECOND=0
 broken 'the oldest packet is not given up before it is written over' \

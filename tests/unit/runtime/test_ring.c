@@ -357,7 +357,7 @@ static void test_long_gap(void **state)
     now = map->time;
     /* As if it had been long ago. */
     map->time -= STRATA_RING_GAP + 5;
-    map->late = map->time;
+    map->nested_time = map->time;
     reader.time = 0;
     assert_true(emit_two(1, ~1ULL));
     assert_int_equal(ring_reader_next(&reader, RING_CLOSED, &packet), 1);
