@@ -39,3 +39,31 @@ printf '\377\377\377\377\377\377\377\377' |
 "$strata" report damaged >/dev/null 2>err && fail "reads a damaged page"
 "$strata" report --from "$last" damaged >out 2>err || fail "reads what is before --from: $(cat err)"
 [ -s out ] || fail "the last event is missing"
+
+# A tracer that was killed leaves packets whose times it had not set.
+case="packets without times"
+mkdir unset
+cat >unset/metadata <<'END'
+/* CTF 1.8 */
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint32_t magic; }; };
+clock { name = monotonic; freq = 1000000000; };
+typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } := time_t;
+stream {
+    packet.context := struct { time_t timestamp_begin; time_t timestamp_end; uint64_t content_size; uint64_t packet_size; };
+    event.header := struct { uint32_t id; time_t timestamp; };
+};
+event { id = 0; name = "e"; fields := struct { uint32_t n; }; };
+END
+python3 - <<'END'
+import struct
+with open("unset/stream", "wb") as f:
+    for packet in range(60):
+        times = [1000000 + packet * 1000 + i * 10 for i in range(20)]
+        events = b"".join(struct.pack("<IQI", 0, time, packet) for time in times)
+        begin, end = (0, 0) if packet >= 50 else (times[0], times[-1])
+        bits = 8 * (36 + len(events))
+        f.write(struct.pack("<IQQQQ", 0xC1FC1FC1, begin, end, bits, bits) + events)
+END
+shows_same unset

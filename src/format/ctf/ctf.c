@@ -152,14 +152,16 @@ static int grow(struct ctf *c)
 #define HEADER_READ ((size_t)512)
 
 /* Skips the packet whose header was read if it ends before `seek_time`: continues after it, with what its header counts.
- * False: the packet is needed. */
+ * False: the packet is needed; it is, too, if it says that it ends before the one before it ended, because its events
+ * are then of another time. */
 static bool skip_packet(struct ctf *c, unsigned *n)
 {
     uint64_t begin = input_offset(&c->in) - c->origin / 8;
     struct error error = {0};
+    int64_t end = ctf_to_ns(c->trace, c->end);
 
-    if (!c->has_end || !ctf_has(&c->heard, CTF_ROLE_BEGIN) ||
-        ctf_to_ns(c->trace, c->end) >= c->seek_time || c->size == UINT64_MAX ||
+    if (!c->has_end || !ctf_has(&c->heard, CTF_ROLE_BEGIN) || end < c->since ||
+        end >= c->seek_time || c->size == UINT64_MAX ||
         c->size / 8 > c->in.size - MIN(begin, c->in.size))
         return false;
     if (input_seek(&c->in, begin + c->size / 8, &error) < 0)
