@@ -40,6 +40,26 @@ struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
 const char *sched_row_name(const struct sched_row *row);
 bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row);
 
-/* ---- sched_result.c: as of struct analysis_ops ---- */
+/* A row, with what its values are shares of. */
+struct sched_measured {
+    const struct sched *sched;
+    const struct sched_row *row;
+    double duration; /* of the trace, in ticks, times the number of vCPUs */
+    double cpu_time; /* of all CPUs */
+    /* What became of a vCPU's time: all of it, where the guest and the host are in the trace; NULL: nothing tells. */
+    const int64_t *parts;
+    bool has_all_parts;
+};
+
+/* ---- sched_columns.c ---- */
+/* As of struct analysis_ops. */
 void sched_add_columns(struct analysis *analysis, struct result *result);
+void sched_set_values(struct result_row *to, const struct sched_measured *m);
+
+/* ---- sched_notes.c ---- */
+/* 0, -ENOMEM. */
+int sched_add_contradictions(const struct sched *sched, struct result *result);
+int sched_add_notes(const struct sched *sched, struct result *result);
+
+/* ---- sched_result.c: as of struct analysis_ops ---- */
 int sched_add_rows(struct analysis *analysis, struct result *result);

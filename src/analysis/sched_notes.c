@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+
+/* What is not in the rows of scheduling: waits that are not complete, contradictions, and what was not recorded. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/sched_row.h"
+
+int sched_add_contradictions(const struct sched *sched, struct result *result)
+{
+    struct result_contradictions *all = &result->contradictions;
+    uint64_t missing_wakes = 0;
+
+    for (unsigned i = 0; i < sched->states->n_sources; i++) {
+        const struct origin *origin;
+        const struct state_counts *counts = states_counts(sched->states, i, &origin);
+
+        all->n += counts->contradictions;
+        all->n_checked += counts->switches;
+        missing_wakes += counts->missing_wakes;
+        result->unpaired[SPAN_NO_BEGIN] += counts->no_begin;
+        result->unpaired[SPAN_OPEN] += counts->open;
+        result->unpaired[SPAN_LOST] += counts->lost;
+        result->unpaired[SPAN_GONE] += counts->gone;
+        result->unpaired[SPAN_CONTRADICTED] += counts->contradicted;
+        result->unpaired[SPAN_GIVEN_UP] += counts->given_up;
+        for (unsigned cpu = 0; cpu < states_cpus(sched->states, i); cpu++) {
+            uint64_t n = states_cpu_contradictions(sched->states, i, cpu);
+            unsigned at = 0;
+
+            if (n == 0)
+                continue;
+            while (at < all->n_cpus && all->by_cpu[at].cpu != (int32_t)cpu)
+                at++;
+            if (at == all->n_cpus) {
+                void *more = arena_alloc(&result->arena, (at + 1) * sizeof *all->by_cpu);
+
+                if (!more)
+                    return -ENOMEM;
+                if (at > 0)
+                    memcpy(more, all->by_cpu, at * sizeof *all->by_cpu);
+                all->by_cpu = more;
+                all->by_cpu[at].cpu = (int32_t)cpu;
+                all->by_cpu[at].n = 0;
+                all->n_cpus++;
+            }
+            all->by_cpu[at].n += n;
+        }
+    }
+    return missing_wakes == 0
+               ? 0
+               : result_add_note(result,
+                                 "%" PRIu64
+                                 " times a thread ran after it slept and was not woken in "
+                                 "the trace: its sleep and its wait are unknown",
+                                 missing_wakes);
+}
+
+/* What a kernel's source lacks, and how it is recorded. */
+int sched_add_notes(const struct sched *sched, struct result *result)
+{
+    unsigned events = 0;
+    bool has_kernel = false, has_guest = false, has_host = false, has_xen = false;
+
+    for (unsigned i = 0; i < sched->states->n_sources; i++) {
+        const struct origin *origin;
+        unsigned has = states_events(sched->states, i);
+
+        (void)states_counts(sched->states, i, &origin);
+        if (!(has & STATE_EVENT_SWITCH))
+            continue;
+        events |= has;
+        has_xen |= origin->layer == LAYER_HYPERVISOR;
+        has_kernel |= origin->layer != LAYER_HYPERVISOR;
+        has_guest |= origin->layer == LAYER_GUEST;
+        has_host |= origin->layer == LAYER_HOST;
+    }
+    if (has_kernel && !(events & (STATE_EVENT_WAKE | STATE_EVENT_WAKE_NEW)) &&
+        result_add_note(result, "there are no wake-ups in the trace, so that the waits after sleep "
+                                "count as sleep; record sched_waking, too: --host='sched:*'") < 0)
+        return -ENOMEM;
+    if (sched->options.by == SCHED_BY_CPU && has_kernel && !(events & STATE_EVENT_INTERRUPT) &&
+        result_add_note(result, "there are no interrupts in the trace, so that they count as busy "
+                                "or idle; record them, too: --host='sched:*,irq:*'") < 0)
+        return -ENOMEM;
+    if (sched->options.by == SCHED_BY_VCPU && sched->options.view == SCHED_TIMES && !has_xen &&
+        !(has_guest && has_host) &&
+        result_add_note(result, "stolen time needs sched_switch of the host and of the guest; "
+                                "record both: strata record --guest --host -- qemu-system-…") < 0)
+        return -ENOMEM;
+    if (sched->options.by == SCHED_BY_VCPU && result->n_rows == 0 && has_host &&
+        result_add_note(result, "no thread of the host is known to run one vCPU and no other; QEMU "
+                                "has one thread for each with KVM, and with -accel "
+                                "tcg,thread=multi") < 0)
+        return -ENOMEM;
+    if (sched->options.cpus.n > 0 && result->n_rows == 0 && events &&
+        result_add_note(result, "nothing ran on these CPUs or waited for them") < 0)
+        return -ENOMEM;
+    if (sched->options.by == SCHED_BY_DOMAIN && !has_xen &&
+        result_add_note(result, "domains are Xen's; record them: strata record --xen -e sched") < 0)
+        return -ENOMEM;
+    return 0;
+}

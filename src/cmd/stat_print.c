@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/stat.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/duration.h"
+#include "cmd/cmd.h"
+#include "event/program.h"
+#include "print/sparkline.h"
+#include "print/table.h"
+
+const char *const stat_kinds[STAT_KINDS] = {"event", "cpu",  "task",
+                                            "layer", "vcpu", "source-event"};
+
+static double seconds(const struct stat *stat)
+{
+    if (stat->clock.hz == 0)
+        return 0;
+    return (double)tally_duration(&stat->tally) / (double)stat->clock.hz;
+}
+
+static double share(const struct stat *stat, const struct tally_row *row)
+{
+    return 100.0 * (double)row->count / (double)stat->tally.count;
+}
+
+static const char *task_name(const struct tally_row *row)
+{
+    const struct origin *origin = row->origin;
+
+    return row->pid != PID_UNKNOWN && origin->task_name ? origin->task_name(origin, row->pid)
+                                                        : NULL;
+}
+
+static void put_vcpu(const struct tally_row *row, struct text *text)
+{
+    if (row->origin->put_vcpu)
+        row->origin->put_vcpu(row->origin, row->vcpu, text);
+    else
+        text_printf(text, "vcpu%d", row->vcpu);
+}
+
+static const char *domain_name(const struct stat *stat, const struct tally_row *row)
+{
+    const struct trace_input *inputs = stat->trace->inputs;
+
+    return trace_input_domain(&inputs[trace_input_of(stat->trace, row->origin)], row->vcpu);
+}
+
+/* Rows of sources, which are numbered where there are several. */
+static bool has_source_rows(const struct stat *stat)
+{
+    return stat->trace->n_inputs > 1 && stat->tally.by != TALLY_BY_EVENT;
+}
+
+/* The last column. */
+static void put_what(const struct stat *stat, const struct tally_row *row, struct text *out)
+{
+    const char *name;
+
+    if (stat->tally.by == TALLY_BY_LAYER || trace_layers(stat->trace))
+        text_printf(out, "%s%s", layer_name(row->origin->layer),
+                    stat->tally.by == TALLY_BY_LAYER ? "" : " ");
+    if (stat->tally.by == TALLY_BY_LAYER)
+        return;
+    if (trace_needs_numbers(stat->trace) && stat->tally.by != TALLY_BY_EVENT)
+        text_printf(out, "#%u ", trace_input_of(stat->trace, row->origin));
+    switch (stat->tally.by) {
+    case TALLY_BY_EVENT:
+    case TALLY_BY_SOURCE_EVENT: text_put_str(out, row->class->name); return;
+    case TALLY_BY_CPU:
+        if (row->cpu < 0)
+            text_put_literal(out, "[---]");
+        else
+            text_printf(out, "[%03d]", row->cpu);
+        return;
+    case TALLY_BY_VCPU:
+        if (row->vcpu == VCPU_UNKNOWN)
+            text_put_char(out, '-');
+        else
+            put_vcpu(row, out);
+        return;
+    case TALLY_BY_TASK:
+    case TALLY_BY_KEYS:
+    case TALLY_BY_LAYER: break;
+    }
+    if (row->pid == PID_UNKNOWN && row->vcpu == VCPU_UNKNOWN) {
+        text_put_char(out, '-');
+    } else if (row->pid == PID_UNKNOWN) {
+        put_vcpu(row, out);
+        name = domain_name(stat, row);
+        if (name) {
+            text_put_char(out, ' ');
+            text_put_str(out, name);
+        }
+    } else {
+        name = task_name(row);
+        if (name && *name) {
+            text_put_str(out, name);
+            text_put_char(out, '-');
+        }
+        text_printf(out, "%d", row->pid);
+    }
+}
+
+/* Parts of a thousand of the intervals; 1000: the longest. */
+static const unsigned permilles[] = {500, 900, 990, 1000};
+
+static uint64_t interval(const struct tally_row *row, unsigned permille)
+{
+    return permille == 1000 ? row->distances->max : histogram_quantile(row->distances, permille);
+}
+
+static bool has_intervals(const struct tally_row *row)
+{
+    return row->distances && row->distances->n;
+}
+
+/* ---- The table ---- */
+
+enum {
+    STAT_LAYER,
+    STAT_SOURCE,
+    STAT_GROUP,
+    STAT_EVENT,
+    STAT_CPU,
+    STAT_PID,
+    STAT_COMM,
+    STAT_VCPU,
+    STAT_DOMAIN,
+    STAT_COUNT,
+    STAT_RATE,
+    STAT_SHARE_PERCENT,
+    STAT_SHARE,
+    STAT_INTERVALS,
+    STAT_MAX_AT = STAT_INTERVALS + ARRAY_SIZE(permilles),
+    STAT_PERIODS,
+    STAT_WHAT,
+    STAT_KEYS = STAT_WHAT, /* in its place where rows are by keys */
+    STAT_SERIES = STAT_KEYS + GROUPING_KEYS,
+    STAT_COLUMNS,
+};
+
+/* Characters of the column of periods. */
+#define PERIODS_WIDTH 40
+
+/* The columns that say what a row counts, beside its layer and source. */
+static bool is_of(unsigned column, enum tally_by by)
+{
+    switch (column) {
+    case STAT_GROUP:
+    case STAT_EVENT: return by == TALLY_BY_EVENT || by == TALLY_BY_SOURCE_EVENT;
+    case STAT_CPU: return by == TALLY_BY_CPU;
+    case STAT_PID:
+    case STAT_COMM: return by == TALLY_BY_TASK;
+    case STAT_LAYER:
+    case STAT_SOURCE: return by != TALLY_BY_KEYS;
+    case STAT_VCPU:
+    case STAT_DOMAIN: return by == TALLY_BY_TASK || by == TALLY_BY_VCPU;
+    default: return true;
+    }
+}
+
+/* Of all rows. */
+static unsigned count_periods(const struct stat *stat)
+{
+    const struct tally *tally = &stat->tally;
+
+    if (tally->periods_begin == TIME_UNKNOWN)
+        return 0;
+    return (unsigned)MIN(((uint64_t)tally->last - (uint64_t)tally->periods_begin) /
+                                 (uint64_t)tally->options.every +
+                             1,
+                         (uint64_t)TALLY_PERIODS_MAX);
+}
+
+static void make_key_columns(const struct stat *stat, struct table_column *columns)
+{
+    const struct grouping *grouping = &stat->tally.options.grouping;
+
+    for (unsigned i = 0; i < grouping->n; i++) {
+        size_t width = strlen(grouping->keys[i].name);
+
+        for (unsigned j = 0; j < stat->tally.n_rows; j++)
+            width = MAX(width, strlen(stat->tally.rows[j].keys[i]));
+        columns[STAT_KEYS + i] = (struct table_column){
+            .title = grouping->keys[i].name,
+            .width = i + 1 < grouping->n ? -(int)MIN(width + 2, (size_t)40) : 0,
+            .name = grouping->keys[i].name,
+            .object = "key",
+        };
+    }
+}
+
+static void make_columns(const struct stat *stat, struct table_column columns[STAT_COLUMNS])
+{
+    static const char *const heads[] = {"EVENT", "CPU", "TASK", "LAYER", "VCPU", "EVENT"};
+    static const char *const names[] = {
+        [STAT_LAYER] = "layer", [STAT_SOURCE] = "source", [STAT_GROUP] = "group",
+        [STAT_EVENT] = "event", [STAT_CPU] = "cpu",       [STAT_PID] = "pid",
+        [STAT_COMM] = "comm",   [STAT_VCPU] = "vcpu",     [STAT_DOMAIN] = "domain",
+        [STAT_COUNT] = "count", [STAT_RATE] = "rate",     [STAT_SHARE] = "share",
+    };
+    static const char *const intervals[][3] = {{"P50", "p50_ns", "p50_ticks"},
+                                               {"P90", "p90_ns", "p90_ticks"},
+                                               {"P99", "p99_ns", "p99_ticks"},
+                                               {"MAX", "max_ns", "max_ticks"}};
+
+    memset(columns, 0, STAT_COLUMNS * sizeof *columns);
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+        columns[i].name = is_of(i, stat->tally.by) ? names[i] : NULL;
+    columns[STAT_COUNT].title = "COUNT";
+    columns[STAT_COUNT].width = 12;
+    columns[STAT_RATE].title = "RATE/s";
+    columns[STAT_RATE].width = 12;
+    columns[STAT_RATE].decimals = 1;
+    columns[STAT_SHARE_PERCENT] = (struct table_column){"SHARE%", 7, .decimals = 2};
+    for (unsigned i = 0; i < ARRAY_SIZE(intervals); i++)
+        columns[STAT_INTERVALS + i] = (struct table_column){
+            intervals[i][0], 9, intervals[i][stat->clock.hz ? 1 : 2], "intervals"};
+    columns[STAT_MAX_AT] = (struct table_column){
+        "MAX AT", 16, stat->clock.hz ? "max_begin_ns" : "max_begin_ticks", "intervals"};
+    if (stat->options->every) {
+        unsigned width = MIN(count_periods(stat), (unsigned)PERIODS_WIDTH);
+
+        columns[STAT_PERIODS] = (struct table_column){"COUNT OVER TIME", -(int)MAX(width, 15u) - 2};
+        columns[STAT_SERIES] = (struct table_column){.name = "series", .json_only = true};
+    }
+    if (stat->tally.by == TALLY_BY_KEYS)
+        make_key_columns(stat, columns);
+    else
+        columns[STAT_WHAT].title = heads[stat->tally.by];
+}
+
+static void set_vcpu(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    put_vcpu(row, table_cell(table, STAT_VCPU));
+    table_str(table, STAT_DOMAIN, domain_name(stat, row));
+}
+
+static void set_what(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    const char *name;
+
+    table_str(table, STAT_LAYER, layer_name(row->origin->layer));
+    if (stat->tally.by == TALLY_BY_LAYER)
+        return;
+    if (has_source_rows(stat))
+        table_u64(table, STAT_SOURCE, trace_input_of(stat->trace, row->origin));
+    switch (stat->tally.by) {
+    case TALLY_BY_EVENT:
+    case TALLY_BY_SOURCE_EVENT:
+        if (row->class->group && *row->class->group)
+            table_str(table, STAT_GROUP, row->class->group);
+        table_str(table, STAT_EVENT, row->class->name);
+        return;
+    case TALLY_BY_CPU:
+        if (row->cpu >= 0)
+            table_i64(table, STAT_CPU, row->cpu);
+        return;
+    case TALLY_BY_VCPU:
+        if (row->vcpu != VCPU_UNKNOWN)
+            set_vcpu(stat, table, row);
+        return;
+    case TALLY_BY_TASK:
+    case TALLY_BY_KEYS:
+    case TALLY_BY_LAYER: break;
+    }
+    name = task_name(row);
+    if (row->pid != PID_UNKNOWN)
+        table_i64(table, STAT_PID, row->pid);
+    if (name && *name)
+        table_str(table, STAT_COMM, name);
+    if (row->pid == PID_UNKNOWN && row->vcpu != VCPU_UNKNOWN)
+        set_vcpu(stat, table, row);
+}
+
+static void set_interval(const struct stat *stat, struct table *table, unsigned column,
+                         uint64_t ticks)
+{
+    char buf[32];
+
+    if (table->format == TABLE_TEXT)
+        table_str(table, column, duration_text(buf, sizeof buf, &stat->clock, ticks));
+    else
+        table_i64(table, column, duration_ns(&stat->clock, ticks));
+}
+
+/* Counts per period: in text of as many neighbours together as makes them fit. */
+static void set_periods(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    unsigned n = count_periods(stat);
+    unsigned together = (n + PERIODS_WIDTH - 1) / PERIODS_WIDTH;
+    uint64_t counts[PERIODS_WIDTH] = {0};
+
+    for (const struct tally_period *period = row->periods; period && n > 0; period = period->next)
+        counts[MIN(period->number, n - 1) / together] += period->count;
+    if (n > 0)
+        sparkline_put(table_cell(table, STAT_PERIODS), counts, NULL, (n + together - 1) / together);
+}
+
+/* [start, count, median and 99 % percentile of the intervals] per period that has events. */
+static int set_series(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    static const struct histogram none;
+    struct json_writer *w = table_json(table, STAT_SERIES);
+    const struct tally_period **periods;
+    int r = tally_sort_periods(row, &periods);
+
+    if (r < 0)
+        return r;
+    json_write_array(w);
+    for (unsigned i = 0; i < row->n_periods; i++) {
+        const struct tally_period *period = periods[i];
+        const struct histogram *distances = period->distances ? period->distances : &none;
+        int64_t begin = (int64_t)((uint64_t)stat->tally.periods_begin +
+                                  period->number * (uint64_t)stat->tally.options.every);
+
+        json_write_array(w);
+        json_write_i64(w, clock_to_ns(&stat->clock, begin));
+        json_write_u64(w, period->count);
+        json_write_i64(w, duration_ns(&stat->clock, histogram_quantile(distances, 500)));
+        json_write_i64(w, duration_ns(&stat->clock, histogram_quantile(distances, 990)));
+        json_write_end(w);
+    }
+    json_write_end(w);
+    free(periods);
+    return 0;
+}
+
+static void set_max_at(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    if (table->format == TABLE_TEXT)
+        clock_put_time(&stat->clock, row->max_at, table_cell(table, STAT_MAX_AT));
+    else
+        table_i64(table, STAT_MAX_AT, clock_to_ns(&stat->clock, row->max_at));
+}
+
+/* 0, -ENOMEM. */
+static int put_row(const struct stat *stat, struct table *table, const struct tally_row *row)
+{
+    double time = seconds(stat);
+    int r = 0;
+
+    if (stat->tally.by != TALLY_BY_KEYS)
+        set_what(stat, table, row);
+    table_u64(table, STAT_COUNT, row->count);
+    if (time > 0)
+        table_real(table, STAT_RATE, (double)row->count / time);
+    table_real(table, STAT_SHARE_PERCENT, share(stat, row));
+    table_real(table, STAT_SHARE, share(stat, row) / 100);
+    for (unsigned i = 0; i < ARRAY_SIZE(permilles) && has_intervals(row); i++)
+        set_interval(stat, table, STAT_INTERVALS + i, interval(row, permilles[i]));
+    if (has_intervals(row))
+        set_max_at(stat, table, row);
+    if (stat->options->every && table->format == TABLE_TEXT)
+        set_periods(stat, table, row);
+    if (stat->options->every && table->format == TABLE_JSON)
+        r = set_series(stat, table, row);
+    if (stat->tally.by != TALLY_BY_KEYS)
+        put_what(stat, row, table_cell(table, STAT_WHAT));
+    for (unsigned i = 0; i < stat->tally.options.grouping.n; i++)
+        table_str(table, STAT_KEYS + i, row->keys[i]);
+    table_end_row(table);
+    return r;
+}
+
+/* ---- What stands around it ---- */
+
+/* One line per layer, because CPU 0 of one layer is not CPU 0 of another. */
+static void put_losses(const struct stat *stat)
+{
+    unsigned layers = trace_layers(stat->trace);
+    const char *ending = ": all of this is without them\n";
+
+    if (layers == 0 && stat->tally.losses.n) {
+        losses_put(&stat->tally.losses, stat->out);
+        text_put_str(stat->out, ending);
+    }
+    for (unsigned i = 0; i < LAYERS; i++) {
+        if (!(layers >> i & 1) || stat->tally.layers.losses[i].n == 0)
+            continue;
+        text_printf(stat->out, "%s: ", layer_name((enum layer)i));
+        losses_put(&stat->tally.layers.losses[i], stat->out);
+        text_put_str(stat->out, ending);
+    }
+}
+
+static void put_summary(const struct stat *stat)
+{
+    const struct tally *tally = &stat->tally;
+    char buf[32];
+
+    text_printf(stat->out, "%12" PRIu64 " events", tally->count);
+    if (tally->first != TIME_UNKNOWN)
+        text_printf(stat->out, " in %s%s",
+                    duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
+                    stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
+    text_put_char(stat->out, '\n');
+    if (tally->n_without_keys)
+        text_printf(stat->out, "%12" PRIu64 " events have no such field and are not counted\n",
+                    tally->n_without_keys);
+    put_losses(stat);
+}
+
+static void put_gaps(const struct stat *stat)
+{
+    const struct tally *tally = &stat->tally;
+
+    if (tally->n_gaps)
+        text_put_literal(stat->out, "\nThe longest times without an event:\n");
+    for (unsigned i = 0; i < tally->n_gaps; i++) {
+        const struct tally_gap *gap = &tally->gaps[i];
+        char buf[32];
+
+        text_printf(stat->out, "%9s  from ",
+                    duration_text(buf, sizeof buf, &stat->clock,
+                                  (uint64_t)gap->end - (uint64_t)gap->begin));
+        clock_put_time(&stat->clock, gap->begin, stat->out);
+        text_put_literal(stat->out, " to ");
+        clock_put_time(&stat->clock, gap->end, stat->out);
+        text_printf(stat->out, ", after %s%s\n", gap->class->name,
+                    gap->lost ? "; events were lost there" : "");
+    }
+}
+
+static void write_gaps(const struct stat *stat, struct json_writer *w)
+{
+    bool is_ns = stat->clock.hz != 0;
+
+    json_write_key(w, "gaps");
+    json_write_array(w);
+    for (unsigned i = 0; i < stat->tally.n_gaps; i++) {
+        const struct tally_gap *gap = &stat->tally.gaps[i];
+
+        json_write_object(w);
+        json_write_key(w, is_ns ? "begin_ns" : "begin_ticks");
+        json_write_i64(w, clock_to_ns(&stat->clock, gap->begin));
+        json_write_key(w, is_ns ? "end_ns" : "end_ticks");
+        json_write_i64(w, clock_to_ns(&stat->clock, gap->end));
+        json_write_key(w, "after");
+        json_write_str(w, gap->class->name);
+        json_write_key(w, "lost");
+        json_write_bool(w, gap->lost);
+        json_write_end(w);
+    }
+    json_write_end(w);
+}
+
+/* CSV's rows have no place for what was lost. */
+static void warn_losses(const struct stat *stat)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    losses_put(&stat->tally.losses, &text);
+    if (text.start && !text.error)
+        cli_error("%.*s", (int)text_len(&text), text.start);
+    text_done(&text);
+}
+
+static void write_layer_losses(const struct stat *stat, struct json_writer *w)
+{
+    unsigned layers = trace_layers(stat->trace);
+
+    if (!layers)
+        return;
+    json_write_key(w, "layers");
+    json_write_object(w);
+    for (unsigned i = 0; i < LAYERS; i++) {
+        if (!(layers >> i & 1))
+            continue;
+        json_write_key(w, layer_name((enum layer)i));
+        json_write_object(w);
+        losses_write_json(&stat->tally.layers.losses[i], w);
+        json_write_end(w);
+    }
+    json_write_end(w);
+}
+
+/* One object, in which the table's rows come last. */
+static void begin_json(const struct stat *stat, struct json_writer *w)
+{
+    const struct clock *clock = &stat->clock;
+    const struct tally *tally = &stat->tally;
+
+    json_write_object(w);
+    json_write_key(w, "by");
+    json_write_str(w, stat->options->by ? stat->options->by : stat_kinds[TALLY_BY_EVENT]);
+    json_write_key(w, "events");
+    json_write_u64(w, tally->count);
+    if (tally->first != TIME_UNKNOWN) {
+        json_write_key(w, clock->hz ? "first_ns" : "first_ticks");
+        json_write_i64(w, clock_to_ns(clock, tally->first));
+        json_write_key(w, clock->hz ? "duration_ns" : "duration_ticks");
+        json_write_i64(w, duration_ns(clock, tally_duration(tally)));
+    }
+    losses_write_json(&tally->losses, w);
+    write_layer_losses(stat, w);
+    if (stat->tally.by == TALLY_BY_KEYS) {
+        json_write_key(w, "events_without_keys");
+        json_write_u64(w, tally->n_without_keys);
+    }
+    if (stat->options->every) {
+        json_write_key(w, clock->hz ? "every_ns" : "every_ticks");
+        json_write_i64(w, duration_ns(clock, (uint64_t)tally->options.every));
+    }
+    if (stat->options->gaps)
+        write_gaps(stat, w);
+    json_write_key(w, "rows");
+    json_write_lines(w);
+}
+
+int stat_print(const struct stat *stat)
+{
+    struct table_column columns[STAT_COLUMNS];
+    const struct table_form form = {.columns = columns, .n = STAT_COLUMNS};
+    const struct tally_row **rows;
+    struct table table;
+    unsigned n;
+    int r = tally_sorted(&stat->tally, &rows, &n);
+    int end;
+
+    if (r < 0)
+        return r;
+    make_columns(stat, columns);
+    table_begin(&table, stat->out, (enum table_format)stat->options->format, &form);
+    if (table.format == TABLE_JSON)
+        begin_json(stat, &table.json);
+    for (unsigned i = 0; i < n && r == 0; i++)
+        r = put_row(stat, &table, rows[i]);
+    if (table.format == TABLE_JSON)
+        json_write_finish(&table.json);
+    end = table_end(&table);
+    r = r < 0 ? r : end;
+    if (table.format == TABLE_TEXT && n > 0)
+        text_put_literal(stat->out,
+                         "             (P50 to MAX: intervals from one event of a row to "
+                         "the next; MAX AT: when the longest began)\n");
+    if (table.format == TABLE_TEXT) {
+        put_summary(stat);
+        put_gaps(stat);
+    } else if (table.format == TABLE_CSV)
+        warn_losses(stat);
+    if (stat->tally.has_late_periods)
+        cli_error("--every makes more than %u periods; the last one counts all that comes after",
+                  TALLY_PERIODS_MAX);
+    free(rows);
+    return r;
+}
