@@ -15,17 +15,11 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib/boot_vm.sh"
 dir=$1
-out=$2
-scenario=$3
+prepare_vm "$2" "$3"
 shift 3
-rm -rf "$out"
-mkdir -p "$out"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
-mkdir -p "$work/in/bin"
-cp "$scenario" "$work/in/scenario"
 for file; do
     cp "$file" "$work/in/bin/"
     "$here/libraries.sh" "$work/in" "" "$file"
@@ -33,20 +27,7 @@ done
 (cd "$work/in" && find . -print0 | cpio --null -o -H newc --quiet -R 0:0) >"$work/in.cpio"
 cat "$dir/host.cpio" "$work/in.cpio" >"$work/initramfs"
 rm -rf "$work/in" "$work/in.cpio"
-truncate -s 512M "$work/out.img"
 
-status=0
-timeout --foreground "${KVM_SECONDS:-480}" qemu-system-x86_64 -accel tcg,thread=multi -machine pc \
-    -cpu EPYC,+svm,-monitor -m 2048 -smp 2 -kernel "$dir/kernel" -initrd "$work/initramfs" \
-    -append "console=ttyS0 quiet panic=-1 tsc=reliable" \
-    -drive "file=$work/out.img,format=raw,if=virtio" \
-    -display none -serial "file:$out/serial.log" -monitor none -net none -no-reboot \
-    </dev/null >"$out/qemu.log" 2>&1 || status=$?
-if [ $status -eq 0 ] && grep -q '^@@ .* complete' "$out/serial.log"; then
-    tar -x -f "$work/out.img" -C "$out"
-    exit 0
-fi
-echo "The virtual machine did not finish (status $status); the end of $out/serial.log:" >&2
-cat "$out/qemu.log" >&2
-tail -n 30 "$out/serial.log" >&2
-exit 1
+run_vm "${KVM_SECONDS:-480}" -cpu EPYC,+svm,-monitor -m 2048 \
+    -kernel "$dir/kernel" -initrd "$work/initramfs" \
+    -append "console=ttyS0 quiet panic=-1 tsc=reliable"

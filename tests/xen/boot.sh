@@ -16,17 +16,11 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib/boot_vm.sh"
 dir=$1
-out=$2
-scenario=$3
+prepare_vm "$2" "$3"
 shift 3
-rm -rf "$out"
-mkdir -p "$out"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
-mkdir -p "$work/in/bin"
-cp "$scenario" "$work/in/scenario"
 cp "$here/common.sh" "$work/in/common.sh"
 cp "$dir/guest.elf" "$dir/guest-hvm.elf" "$work/in/"
 for file; do
@@ -39,22 +33,9 @@ for file; do
 done
 tar -c -f "$work/in.img" -C "$work/in" .
 truncate -s %1M "$work/in.img"
-truncate -s 512M "$work/out.img"
 
-status=0
-timeout --foreground "${XEN_SECONDS:-480}" qemu-system-x86_64 -accel tcg,thread=multi -machine pc \
-    -cpu EPYC,-monitor,-smap -m 1280 -smp 2 \
+run_vm "${XEN_SECONDS:-480}" -cpu EPYC,-monitor,-smap -m 1280 \
     -kernel "$dir/xen" \
     -initrd "$dir/vmlinux console=hvc0 quiet,$dir/initramfs.cpio.gz" \
     -append "console=com1 com1=115200,8n1 dom0_mem=640M,max:640M lapic_timer_c2_ok ${XEN_OPTIONS:-}" \
-    -drive "file=$work/out.img,format=raw,if=virtio" -drive "file=$work/in.img,format=raw,if=virtio" \
-    -display none -serial "file:$out/serial.log" -monitor none -net none -no-reboot \
-    </dev/null >"$out/qemu.log" 2>&1 || status=$?
-if [ $status -eq 0 ] && grep -q '^@@ .* complete' "$out/serial.log"; then
-    tar -x -f "$work/out.img" -C "$out"
-    exit 0
-fi
-echo "The virtual machine did not finish (status $status); the end of $out/serial.log:" >&2
-cat "$out/qemu.log" >&2
-tail -n 30 "$out/serial.log" >&2
-exit 1
+    -drive "file=$work/in.img,format=raw,if=virtio"
