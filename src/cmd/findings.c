@@ -25,7 +25,7 @@
 /* A stage of requests that has most of the time, of how many requests. */
 #define STAGE_PART_MIN 0.4
 #define STAGE_REQUESTS_MIN 10
-#define CPUS_NAMED 4
+#define COMMAND_SIZE 96
 
 struct finder {
     const struct summary *summary;
@@ -205,7 +205,7 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
     const struct result_row *busiest = NULL;
     unsigned n = 0, n_busy = 0;
     double idle = 0, most = 0, unknown = 0;
-    char command[64];
+    char command[COMMAND_SIZE];
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
@@ -245,19 +245,45 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
     }
 }
 
+/* "dd-114 of the guest"; vCPUs of Xen have no number of a thread. */
+static void put_task(const struct result *result, const struct result_row *row, struct text *text)
+{
+    const char *pid = get_key(result, row, "pid");
+
+    text_put_str(text, get_key(result, row, "task"));
+    if (strcmp(pid, "-") != 0)
+        text_printf(text, "-%s", pid);
+    text_printf(text, " of the %s", get_key(result, row, "layer"));
+}
+
+/* OPTIONS, of this task alone where it has a number. */
+static void make_task_command(const struct result *result, const struct result_row *row,
+                              const char *options, char command[COMMAND_SIZE])
+{
+    const char *pid = get_key(result, row, "pid");
+
+    if (strcmp(pid, "-") == 0)
+        snprintf(command, COMMAND_SIZE, "%s --by vcpu", options);
+    else
+        snprintf(command, COMMAND_SIZE, "%s --layer %s --pid %s", options,
+                 get_key(result, row, "layer"), pid);
+}
+
 /* The task that waited longest for a CPU, and the one with the longest wake-ups. */
 static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 {
     const struct result *result = get_result(finder, SUMMARY_TASKS);
     const struct result_row *waits = NULL, *wakes = NULL;
     double longest = TAIL_NS_MIN, most = SHARE_MIN;
-    char command[96];
+    unsigned n = 0;
+    char command[COMMAND_SIZE];
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
         double share = get_or_0(result, row, "wait_share");
         double p99 = get_or_0(result, row, "wake_p99");
 
+        n += share >= SHARE_MIN;
         if (share >= most) {
             most = share;
             waits = row;
@@ -268,25 +294,25 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         }
     }
     if (waits && !has_waiting_vcpus) {
-        text_printf(&finder->text,
-                    "%s-%s of the %s could run and waits for a CPU %.1f%% of the time",
-                    get_key(result, waits, "task"), get_key(result, waits, "pid"),
-                    get_key(result, waits, "layer"), most * 100);
+        put_task(result, waits, &finder->text);
+        text_printf(&finder->text, " waits for a CPU %.1f%% of the time", most * 100);
         put_unknown(result, waits, &finder->text);
-        snprintf(command, sizeof command, "sched --who --layer %s --pid %s",
-                 get_key(result, waits, "layer"), get_key(result, waits, "pid"));
+        if (n > 1)
+            text_printf(&finder->text, "; %u other tasks wait %.0f%% of the time or more", n - 1,
+                        SHARE_MIN * 100);
+        make_task_command(result, waits, "sched --who", command);
         add(finder, result, waits, "wait_share", most, command);
     }
     if (wakes) {
-        text_printf(&finder->text, "%s-%s of the %s runs ", get_key(result, wakes, "task"),
-                    get_key(result, wakes, "pid"), get_key(result, wakes, "layer"));
-        put_time(result, longest, &finder->text);
-        text_printf(&finder->text, " or more after 1 of 100 of its %.0f wake-ups, at most ",
+        text_printf(&finder->text, "after 1 of 100 of its %.0f wake-ups, ",
                     get(result, wakes, "wake_n"));
+        put_task(result, wakes, &finder->text);
+        text_put_literal(&finder->text, " waits ");
+        put_time(result, longest, &finder->text);
+        text_put_literal(&finder->text, " or more for a CPU, at most ");
         put_column(result, wakes, "wake_max", &finder->text);
         put_unknown(result, wakes, &finder->text);
-        snprintf(command, sizeof command, "sched --latency --slowest 3 --layer %s --pid %s",
-                 get_key(result, wakes, "layer"), get_key(result, wakes, "pid"));
+        make_task_command(result, wakes, "sched --latency --slowest 3", command);
         add(finder, result, wakes, "wake_p99", 0.05, command);
     }
 }
@@ -522,7 +548,7 @@ static void find_errors(struct finder *finder)
         return;
     text_put_literal(&finder->text, "durations between layers are known within");
     put_error(worst_result, worst, &finder->text);
-    text_put_literal(&finder->text, " only: rows that say ~ are below that");
+    text_put_literal(&finder->text, " only; those with ~ are below their error");
     add(finder, worst_result, worst, "error", SHARE_MIN / 2, "info");
 }
 

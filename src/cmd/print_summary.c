@@ -266,10 +266,15 @@ static bool was_noted(const struct summary *summary, unsigned part, const char *
     return false;
 }
 
-/* Whether the text has a table for PART. */
+/* Whether the text has a table for PART: one of tasks that are all vCPUs of Xen would be that of vCPUs. */
 static bool is_shown(const struct summary *summary, unsigned part)
 {
-    return summary->results[part].n_rows > 0;
+    const struct result *result = &summary->results[part];
+    bool has_threads = part != SUMMARY_TASKS;
+
+    for (unsigned i = 0; i < result->n_rows && !has_threads; i++)
+        has_threads = result->rows[i]->has_number != 0;
+    return result->n_rows > 0 && has_threads;
 }
 
 /* ---- text ---- */

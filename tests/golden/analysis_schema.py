@@ -8,6 +8,8 @@ import json
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+
 STRATA, SCHEMA, LIB = sys.argv[1:4]
 sys.path.insert(0, LIB)
 import json_schema  # noqa: E402
