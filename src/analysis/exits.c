@@ -175,7 +175,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     else
         open = arena_alloc(&exits->arena, sizeof *open);
     if (!row || !open) {
-        exits->analysis.sink.error.code = -ENOMEM;
+        error_set(&exits->analysis.sink.error, -ENOMEM, NULL, "out of memory");
         return 0;
     }
     *open = (struct open_exit){

@@ -213,7 +213,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
         return 0;
     row = get_row(irq, rule, item, kind->name);
     if (!row)
-        irq->analysis.sink.error.code = -ENOMEM;
+        error_set(&irq->analysis.sink.error, -ENOMEM, NULL, "out of memory");
     return (uintptr_t)row;
 }
 

@@ -51,7 +51,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     if (unlikely(!row))
         row = add_row(latency, kind, item, numbers);
     if (unlikely(!row))
-        latency->analysis.sink.error.code = -ENOMEM;
+        error_set(&latency->analysis.sink.error, -ENOMEM, NULL, "out of memory");
     return (uintptr_t)row;
 }
 

@@ -16,6 +16,8 @@
 /* From what share of time on something stands out, and how full a CPU that is busy is. */
 #define SHARE_MIN 0.05
 #define BUSY_MIN 0.9
+/* From what share of the time on it is said that it is unknown. */
+#define UNKNOWN_MIN 0.01
 /* A share of switches that do not follow from the ones before. */
 #define CONTRADICTED_MIN 0.01
 /* Of how many spans a 99th percentile says something, and how far from the median a tail is. */
@@ -88,14 +90,16 @@ static void put_column(const struct result *result, const struct result_row *row
     put_time(result, get_or_0(result, row, column), text);
 }
 
-/* How much of the row's time is unknown, if that is not next to nothing. */
-static void put_unknown(const struct result *result, const struct result_row *row,
-                        struct text *text)
+/* The part of the time of ROW that is unknown; where rows do not say so, that of the trace, by losses. */
+static double get_unknown(const struct result *result, const struct result_row *row)
 {
-    double unknown = get_or_0(result, row, "unknown_share");
+    int64_t duration = coverage_duration(result->coverage);
+    double unknown = get(result, row, "unknown_share");
 
-    if (unknown >= 0.01)
-        text_printf(text, "; %.1f%% of its time is unknown", unknown * 100);
+    if (!isnan(unknown))
+        return unknown;
+    return duration > 0 ? 1 - (double)coverage_covered(result->coverage, NULL) / (double)duration
+                        : 0;
 }
 
 /* The clock error of a row's durations, if there is one. */
@@ -110,14 +114,17 @@ static void put_error(const struct result *result, const struct result_row *row,
     print_duration(&ns, (int64_t)error, text);
 }
 
-/* Adds the sentence in FINDER->text. */
+/* Adds the sentence in FINDER->text, and how much is unknown, if that is not next to nothing. */
 static void add(struct finder *finder, const struct result *result, const struct result_row *row,
                 const char *column, double weight, const char *command)
 {
     struct findings *findings = finder->findings;
     int number = result ? result_find_column(result, column) : -1;
+    double unknown = number >= 0 ? get_unknown(result, row) : 0;
     struct finding *finding;
 
+    if (unknown >= UNKNOWN_MIN)
+        text_printf(&finder->text, "; %.1f%% of its time is unknown", unknown * 100);
     if (findings->n < FINDINGS_MAX) {
         finding = &findings->items[findings->n];
         *finding = (struct finding){
@@ -128,6 +135,8 @@ static void add(struct finder *finder, const struct result *result, const struct
             .result = number >= 0 ? result : NULL,
             .row = number >= 0 ? row : NULL,
             .column = number >= 0 ? (unsigned)number : 0,
+            .unknown = unknown,
+            .error_ns = number >= 0 ? get_or_0(result, row, "error") : 0,
             .weight = weight,
         };
         if (finding->text && finding->command)
@@ -192,7 +201,6 @@ static bool find_waiting_vcpus(struct finder *finder)
             text_put_literal(&finder->text, ", at most ");
             put_column(result, row, "preempt_max", &finder->text);
         }
-        put_unknown(result, row, &finder->text);
         add(finder, result, row, column, share, "sched --who --by vcpu");
     }
     return any;
@@ -204,7 +212,7 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
     const struct result *result = get_result(finder, SUMMARY_CPUS);
     const struct result_row *busiest = NULL;
     unsigned n = 0, n_busy = 0;
-    double idle = 0, most = 0, unknown = 0;
+    double idle = 0, most = 0;
     char command[COMMAND_SIZE];
 
     for (unsigned i = 0; i < result->n_rows; i++) {
@@ -217,7 +225,6 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
         n++;
         n_busy += busy >= BUSY_MIN;
         idle += get_or_0(result, row, "idle_share");
-        unknown += get_or_0(result, row, "unknown_share");
         if (!busiest || busy > most) {
             busiest = row;
             most = busy;
@@ -233,14 +240,11 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
         else
             text_printf(&finder->text, "at most CPU %s, %.1f%%", get_key(result, busiest, "cpu"),
                         most * 100);
-        put_unknown(result, busiest, &finder->text);
         snprintf(command, sizeof command, "sched --layer %s", layer);
         add(finder, result, busiest, "busy_share", most / 2, command);
     } else if (n > 0 && idle / n >= BUSY_MIN) {
         text_printf(&finder->text, "the CPUs of the %s are idle %.1f%% of the time", layer,
                     idle / n * 100);
-        if (unknown / n >= 0.01)
-            text_printf(&finder->text, "; %.1f%% of it is unknown", unknown / n * 100);
         add(finder, result, busiest, "idle_share", 0.04, "sched --by cpu");
     }
 }
@@ -296,7 +300,6 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
     if (waits && !has_waiting_vcpus) {
         put_task(result, waits, &finder->text);
         text_printf(&finder->text, " waits for a CPU %.1f%% of the time", most * 100);
-        put_unknown(result, waits, &finder->text);
         if (n > 1)
             text_printf(&finder->text, "; %u other tasks wait %.0f%% of the time or more", n - 1,
                         SHARE_MIN * 100);
@@ -311,7 +314,6 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         put_time(result, longest, &finder->text);
         text_put_literal(&finder->text, " or more for a CPU, at most ");
         put_column(result, wakes, "wake_max", &finder->text);
-        put_unknown(result, wakes, &finder->text);
         make_task_command(result, wakes, "sched --latency --slowest 3", command);
         add(finder, result, wakes, "wake_p99", 0.05, command);
     }

@@ -14,7 +14,9 @@ struct finding {
     const struct result *result; /* whose number it is about; NULL: of the trace as a whole */
     const struct result_row *row;
     unsigned column;
-    double weight; /* by which they are in order */
+    double unknown;  /* the part of its time that is unknown: 0 to 1 */
+    double error_ns; /* the largest clock error of its durations */
+    double weight;   /* by which they are in order */
 };
 
 struct findings {

@@ -443,6 +443,10 @@ static void write_finding(const struct finding *finding, struct json_writer *w)
         json_write_str(w, result->columns[finding->column].name);
         json_write_key(w, "value");
         write_number(result, finding, w);
+        json_write_key(w, "unknown_share");
+        json_write_real(w, finding->unknown);
+        json_write_key(w, "error_ns");
+        json_write_i64(w, (int64_t)finding->error_ns);
     }
     json_write_end(w);
 }
