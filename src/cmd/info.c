@@ -20,15 +20,19 @@ struct timeline {
 
 struct info_options {
     struct open_options open;
-    unsigned format;           /* enum table_format */
-    struct timeline *timeline; /* to add each source to; NULL: nothing */
-    struct table *table;       /* a row for each trace */
+    unsigned format;                 /* enum table_format */
+    struct timeline *timeline;       /* to add each source to; NULL: nothing */
+    struct table *table;             /* a row for each trace */
+    const struct causal_row *causal; /* of the source; NULL: nothing is known */
+    bool no_causal;
 };
 
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv",
      "output format; json is one object per line (text)", offsetof(struct info_options, format),
      .choices = table_formats},
+    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
+     offsetof(struct info_options, no_causal)},
     {OPTION_END},
 };
 
@@ -144,7 +148,10 @@ static int describe(const struct info_options *options, struct trace *trace)
     const struct select_options all = {0};
     struct selection selection = {0};
     static const struct sink_ops ops = {.put = put};
-    struct info info = {.trace = trace, .origin = trace->inputs[0].origin, .seen = {.ops = &ops}};
+    struct info info = {.trace = trace,
+                        .origin = trace->inputs[0].origin,
+                        .seen = {.ops = &ops},
+                        .causal = options->causal};
     struct sink *const sinks[] = {&info.seen, &info.tally.sink};
     struct tee_sink tee;
     struct walk walk = {.trace = trace,
@@ -194,6 +201,7 @@ static int describe_path(const struct info_options *options, char *path)
     struct timeline timeline = {0};
     struct info_options one = *options;
     struct manifest manifest;
+    struct causal_report causal = {0};
     struct error error;
     int status = EXIT_SUCCESS;
     int r;
@@ -213,12 +221,19 @@ static int describe_path(const struct info_options *options, char *path)
         return describe_one(options, path);
     }
     one.timeline = &timeline;
+    if (!options->no_causal && !options->open.host_time && manifest.n_sources > 1 &&
+        causal_read(&options->open, &path, 1, NULL, &causal) < 0) {
+        cli_no_memory();
+        status = EXIT_FAILURE;
+    }
     for (unsigned i = 0; i < manifest.n_sources; i++) {
         one.open.source = manifest.sources[i].name;
+        one.causal = causal_find(&causal, manifest.sources[i].name);
         status = worse(status, describe_one(&one, path));
     }
     if (manifest.n_sources > 1 && options->format == TABLE_TEXT && !options->open.host_time)
         status = worse(status, put_timeline(&one, &manifest, path, status));
+    causal_report_done(&causal);
     manifest_done(&manifest);
     return status;
 }

@@ -39,6 +39,14 @@ enum {
     INFO_HOST_FIRST,
     INFO_HOST_LAST,
     INFO_HOST_ERROR,
+    INFO_CAUSAL_TEXT,
+    INFO_CAUSAL_PAIRS,
+    INFO_CAUSAL_ERROR,
+    INFO_CAUSAL_STATED,
+    INFO_CAUSAL_VIOLATIONS,
+    INFO_CAUSAL_WORST,
+    INFO_CAUSAL_WORST_AT,
+    INFO_CAUSAL_WORST_WHAT,
     INFO_LATE_TEXT,
     INFO_SWITCHES_TEXT,
     INFO_SWITCHES,
@@ -79,6 +87,18 @@ static const struct table_column columns[INFO_COLUMNS] = {
     [INFO_HOST_FIRST] = {.name = "host_first_ns", .object = "host_time", .key = "first_ns"},
     [INFO_HOST_LAST] = {.name = "host_last_ns", .object = "host_time", .key = "last_ns"},
     [INFO_HOST_ERROR] = {.name = "host_error_ns", .object = "host_time", .key = "error_ns"},
+    [INFO_CAUSAL_TEXT] = {.title = "tightened"},
+    [INFO_CAUSAL_PAIRS] = {.name = "causal_pairs", .object = "causal", .key = "pairs"},
+    [INFO_CAUSAL_ERROR] = {.name = "causal_error_ns", .object = "causal", .key = "error_ns"},
+    [INFO_CAUSAL_STATED] = {.name = "causal_stated_ns", .object = "causal", .key = "stated_ns"},
+    [INFO_CAUSAL_VIOLATIONS] = {.name = "causal_violations",
+                                .object = "causal",
+                                .key = "violations"},
+    [INFO_CAUSAL_WORST] = {.name = "causal_worst_ns", .object = "causal", .key = "worst_ns"},
+    [INFO_CAUSAL_WORST_AT] = {.name = "causal_worst_at_ns",
+                              .object = "causal",
+                              .key = "worst_at_ns"},
+    [INFO_CAUSAL_WORST_WHAT] = {.name = "causal_worst", .object = "causal", .key = "worst"},
     [INFO_LATE_TEXT] = {.title = "out of order"},
     [INFO_SWITCHES_TEXT] = {.title = "switches"},
     [INFO_SWITCHES] = {.name = "switches", .object = "switches", .key = "count"},
@@ -260,17 +280,6 @@ bool info_host_times(const struct info *info, struct trace_host_times *ret)
            trace_input_host_times(input, info->tally.first, info->tally.last, ret);
 }
 
-/* With three digits at the most, as duration_text() has them, and never less than it is. */
-static uint64_t round_up(int64_t error_ns)
-{
-    uint64_t error = (uint64_t)error_ns;
-    uint64_t step = 1;
-
-    while (error / step > 999)
-        step *= 10;
-    return step > UINT64_MAX - error ? error : (error + step - 1) / step * step;
-}
-
 void info_put_host_times(struct text *cell, const struct trace_host_times *times)
 {
     static const struct clock host = {"monotonic", NANOSECONDS};
@@ -280,7 +289,7 @@ void info_put_host_times(struct text *cell, const struct trace_host_times *times
     text_put_literal(cell, " to ");
     clock_put_time(&host, times->last, cell);
     text_printf(cell, ", within %s",
-                duration_text(buf, sizeof buf, &host, round_up(times->error_ns)));
+                duration_text(buf, sizeof buf, &host, causal_round_up(times->error_ns)));
 }
 
 static void set_host_times(const struct info *info, struct table *table)
@@ -293,6 +302,23 @@ static void set_host_times(const struct info *info, struct table *table)
     table_i64(table, INFO_HOST_LAST, times.last);
     table_i64(table, INFO_HOST_ERROR, times.error_ns);
     info_put_host_times(table_cell(table, INFO_HOST_TEXT), &times);
+}
+
+/* What causes and effects in other sources say of its clock. */
+static void set_causal(const struct causal_row *row, struct table *table)
+{
+    if (!row)
+        return;
+    table_u64(table, INFO_CAUSAL_PAIRS, row->pairs);
+    table_i64(table, INFO_CAUSAL_ERROR, row->error_ns);
+    table_i64(table, INFO_CAUSAL_STATED, row->stated_ns);
+    table_u64(table, INFO_CAUSAL_VIOLATIONS, row->violations);
+    if (row->violations) {
+        table_i64(table, INFO_CAUSAL_WORST, row->worst_ns);
+        table_i64(table, INFO_CAUSAL_WORST_AT, row->worst_at);
+        table_str(table, INFO_CAUSAL_WORST_WHAT, row->worst);
+    }
+    causal_put_row(table_cell(table, INFO_CAUSAL_TEXT), row);
 }
 
 /* What is in doubt. */
@@ -354,6 +380,7 @@ int info_put_row(const struct info *info, struct table *table)
                 classes_seen(info));
     set_times(info, table);
     set_host_times(info, table);
+    set_causal(info->causal, table);
     set_order(info, table);
     set_lost(info, table);
     table_end_row(table);

@@ -5,6 +5,7 @@
 
 #include "analysis/switch_check.h"
 #include "analysis/tally.h"
+#include "cmd/causal.h"
 #include "print/table.h"
 #include "trace/trace.h"
 
@@ -17,6 +18,7 @@ struct info {
     struct switch_check switches;
     uint64_t cpus[INFO_CPUS_MAX / 64]; /* seen, one bit each */
     struct tally tally;
+    const struct causal_row *causal; /* NULL: nothing is known */
 };
 
 extern const struct table_form info_form;

@@ -367,6 +367,19 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     return 0;
 }
 
+int trace_set_clock_map(struct trace *trace, unsigned number, const struct clock_map *map)
+{
+    struct clock_map copy;
+    int r = clock_map_copy(map, &copy);
+
+    if (r < 0)
+        return r;
+    /* The stages that convert refer to it. */
+    clock_map_done(trace->inputs[number].clock_map);
+    *trace->inputs[number].clock_map = copy;
+    return 0;
+}
+
 unsigned trace_input_of(const struct trace *trace, const struct origin *origin)
 {
     for (unsigned i = 0; i < trace->n_inputs; i++) {

@@ -105,6 +105,10 @@ struct trace_host_times {
 bool trace_input_host_times(const struct trace_input *input, int64_t first, int64_t last,
                             struct trace_host_times *ret);
 
+/* Relates the clock of input NUMBER, whose times are converted by a map, by a copy of MAP instead. Allowed before the
+ * first item is read. -ENOMEM. */
+int trace_set_clock_map(struct trace *trace, unsigned number, const struct clock_map *map);
+
 /* What the timeline is that PART can be put on, in words. */
 const char *trace_input_timeline(const struct trace_input *input);
 

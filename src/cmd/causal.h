@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Tightens the clocks of a trace directory by causes and effects in its sources (analysis/causal.h): reads the trace
+ * once for that, before the verb reads it. */
+
+#include "cmd/walk.h"
+#include "timeline/clock_map.h"
+
+/* Of one source whose clock is related to the host's by a map. */
+struct causal_row {
+    char *source; /* its name in the trace directory */
+    unsigned input;
+    int64_t stated_ns; /* the largest error of its times, as recorded */
+    int64_t error_ns;  /* tightened, or the same */
+    uint64_t pairs, violations;
+    int64_t worst_ns, worst_at;
+    const char *worst;
+    struct clock_map map; /* if `is_tightened` */
+    bool is_tightened;
+};
+
+struct causal_report {
+    struct causal_row *rows; /* those with pairs */
+    unsigned n;
+    unsigned n_inputs;
+};
+
+/* Reads what PATHS name, of the times that SELECT selects (NULL: all). A trace that cannot be tightened, or read twice,
+ * has no rows; errors are left to the verb, which meets them, too. -ENOMEM. */
+int causal_read(const struct open_options *options, char **paths, int n,
+                const struct select_options *select, struct causal_report *ret_report);
+void causal_report_done(struct causal_report *report);
+/* The row of a source; NULL: none. */
+const struct causal_row *causal_find(const struct causal_report *report, const char *source);
+
+/* TRACE, the same as was read, has the tightened clocks from now on. -ENOMEM. */
+int causal_apply(const struct causal_report *report, struct trace *trace);
+
+/* "within 29us (stated 174us), by 1234 causes and effects". */
+void causal_put_row(struct text *text, const struct causal_row *row);
+
+/* With three digits at the most, as duration_text() has them, and never less than it is. */
+uint64_t causal_round_up(int64_t ns);

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Clocks tightened by causes and effects: a real recording, and copies of it whose guest's clock is changed.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+
+xz -dc "$DATA/io/virtio-blk.tar.xz" | tar -x
+
+case="a real recording"
+"$strata" info vm >info 2>err || fail "$(cat err)"
+grep '^  tightened ' info >lines || fail "says nothing: $(cat info)"
+[ "$(wc -l <lines)" = 1 ] || fail "not of the guest alone: $(cat lines)"
+"$strata" info -f json vm >json
+"$strata" info --no-causal vm >info
+! grep tightened info || fail "--no-causal tightens"
+"$strata" info -f json --no-causal vm >without
+! grep '"causal"' without || fail "--no-causal tightens"
+
+# The guest's clock is ahead or behind by as much as its statement allows: what causes and effects leave of it is the same
+# span of the host's time, within both errors.
+case="within the stated error"
+move() { # DIR NS ERROR: a copy whose guest's times are NS later, and stated to be ERROR worse
+    cp -r vm "$1"
+    awk -v ns="$2" -v error="$3" '{ printf "%.0f %s %.0f\n", $1 + ns, $2, $3 + error }' vm/guest-guest/clock-pairs \
+        >"$1/guest-guest/clock-pairs"
+}
+move later 3000000 3000000
+move sooner -700000 700000
+"$strata" info -f json later sooner >>json
+
+# Beyond it, which no statement covers.
+case="beyond the stated error"
+move wrong 60000000 0
+move early -60000000 0
+"$strata" info -f json wrong early >>json
+"$strata" info wrong >info
+grep -q '^  tightened  *no: [0-9]* of [0-9]* causes and effects contradict the stated error of 3.79ms, the worst by ' info ||
+    fail "says nothing of a wrong clock: $(grep tightened info)"
+
+python3 - json <<'END' || fail "wrong"
+import json, sys
+found = {}
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    if "causal" in row:
+        assert row["layer"] == "guest", row
+        found[row["path"]] = row["causal"]
+assert set(found) == {"vm", "later", "sooner", "wrong", "early"}, found.keys()
+for path in "vm", "later", "sooner":
+    causal = found[path]
+    assert causal["violations"] == 0 and causal["pairs"] >= 100, (path, causal)
+    assert causal["error_ns"] < causal["stated_ns"] / 5, (path, causal)
+for path in "wrong", "early":
+    causal = found[path]
+    assert causal["violations"] >= 5, (path, causal)
+    assert causal["error_ns"] == causal["stated_ns"], (path, causal)
+    assert causal["worst_ns"] > 0 and causal["worst"], (path, causal)
+END
