@@ -163,7 +163,7 @@ has_socket "$pid" && fail "the socket is there after the end"
 pid=$first
 
 case=misbehaving
-python3 "$here/../runtime/misbehave.py" "$sockets/$pid" || fail "misbehave.py"
+python3 "$here/../runtime/hostile_clients.py" "$sockets/$pid" || fail "hostile_clients.py"
 "$strata" ctl "$pid" list >out
 
 case=stopped
@@ -245,7 +245,7 @@ done
 
 case=remade
 : >ready
-python3 "$here/../runtime/remake.py" "$sockets" >ready &
+python3 "$here/../runtime/lost_socket.py" "$sockets" >ready &
 pid=$!
 pids="$pids $pid"
 wait_for [ -s ready ]

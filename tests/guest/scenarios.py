@@ -16,12 +16,12 @@ import agent
 import clock
 import host
 import machine
-import old_host
-import own_host
+import virtio_trace_host
+import strata_host
 import plain_writer
 import record
 
-SCENARIOS = plain_writer.SCENARIOS + old_host.SCENARIOS + own_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS
+SCENARIOS = plain_writer.SCENARIOS + virtio_trace_host.SCENARIOS + strata_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS
 
 LOCKUPS_MAX = 2
 

@@ -3,10 +3,10 @@ unpacked packages, the built commands."""
 import os
 import sys
 
-import ours
+import strata_report
 
 out, root, bin = sys.argv[1:4]
-strata = ours.Strata(bin)
+strata = strata_report.Strata(bin)
 xenalyze = os.path.join(root, "usr/bin/xenalyze")
 failed = 0
 

@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import check  # noqa: E402
 import guest  # noqa: E402
-import ours  # noqa: E402
+import strata_report  # noqa: E402
 import peer  # noqa: E402
 import stream  # noqa: E402
 
@@ -24,7 +24,7 @@ def folder(name):
     events, losses = check.strata.report(path)
     check.attempt(
         f"{name}: every record, in order, with its time in nanoseconds",
-        ours.with_stream,
+        strata_report.with_stream,
         events,
         losses,
         recorded,
@@ -80,7 +80,7 @@ guest.check(check, events)
 recorded, events, source = folder("no-guest")
 compared = check.attempt(
     "xenalyze: the same records in the same order",
-    ours.with_peer,
+    strata_report.with_peer,
     events,
     recorded,
     peer.run(check.xenalyze, recorded.path),
@@ -137,7 +137,7 @@ check.expect("size: that it ended by that is told", "larger than it may be" in c
 for name in "old-name.raw", "pipe.raw", "old-memory.raw":
     recorded = check.attempt(f"{name}: a sound stream", stream.Stream, check.result(name))
     events, losses = check.strata.report(check.result(name))
-    check.attempt(f"{name}: every record", ours.with_stream, events, losses, recorded)
+    check.attempt(f"{name}: every record", strata_report.with_stream, events, losses, recorded)
     check.equal(f"{name}: exit status", check.text(name.replace(".raw", ".status")).strip(), "0")
     if name == "pipe.raw":
         check.equal(f"{name}: one CPU, one subclass", ({e.cpu for e in events}, {e.event >> 12 for e in recorded.records()}), ({0}, {0x21}))

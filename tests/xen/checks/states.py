@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import check  # noqa: E402
-import ours  # noqa: E402
+import strata_report  # noqa: E402
 import stream  # noqa: E402
 
 BEFORE = check.text("mask.before")
@@ -33,7 +33,7 @@ def recorded(name, status=0, complete=True):
         (source,) = json.load(file)["sources"]
     whole = check.attempt(f"{base}: a sound stream", stream.Stream, os.path.join(path, "xen/trace.raw"))
     events, losses = check.strata.report(path)
-    check.attempt(f"{base}: every record", ours.with_stream, events, losses, whole, source["clock"]["hz"])
+    check.attempt(f"{base}: every record", strata_report.with_stream, events, losses, whole, source["clock"]["hz"])
     check.equal(f"{base}: complete", source["complete"], complete)
     if complete:
         check.equal(f"{base}: lost", source["lost"], whole.lost())

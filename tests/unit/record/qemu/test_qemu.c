@@ -27,7 +27,7 @@ static char dir[64];
 static int make_dir(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof dir, "/tmp/strata-vmm-XXXXXX");
+    snprintf(dir, sizeof dir, "/tmp/strata-qemu-XXXXXX");
     return mkdtemp(dir) ? 0 : -1;
 }
 
@@ -413,7 +413,7 @@ static void monitor_tells_of_threads_and_end(void **state)
     /* One thread that runs two vCPUs is there with each. */
     assert_int_equal(monitor.n_threads, 2);
     assert_int_equal(monitor.threads[0].vcpu + monitor.threads[1].vcpu, 1);
-    assert_string_equal(monitor.threads[0].name, "test_vmm");
+    assert_string_equal(monitor.threads[0].name, "test_qemu");
     /* It has answered, and is asked nothing more where that is not wished for. */
     monitor.ends = monitor.wants_cpus = true;
     qemu_monitor_step(&monitor, 3, &sleep);

@@ -8,7 +8,7 @@ from agent import Agent
 from collect import Collect
 from host import Wire
 from machine import CPUS, at_once, expect, wait_until
-from old_host import marks
+from virtio_trace_host import marks
 from tracefs import EVENTS, TRACEFS, Tracefs
 
 GLOBS = [f"--event={event.replace('/', ':')}" for event in EVENTS]

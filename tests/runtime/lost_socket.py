@@ -1,7 +1,7 @@
 """A traced program whose socket is lost, as that of one which has closed all its descriptors: it cuts off who comes,
 and a second later has a new socket, by which it answers who it is.
 
-    remake.py FOLDER    the directory of the sockets; says its pid when it has one"""
+    lost_socket.py FOLDER    the directory of the sockets; says its pid when it has one"""
 
 import os
 import socket
