@@ -231,14 +231,14 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
         }
     }
     if (n_busy > 0) {
-        text_printf(&finder->text,
-                    "%u of %u CPUs of the %s are busy %.0f%% of the time or more: ", n_busy, n,
-                    layer, BUSY_MIN * 100);
         if (n_busy == 1)
-            text_printf(&finder->text, "CPU %s %.1f%%", get_key(result, busiest, "cpu"),
-                        most * 100);
+            text_printf(&finder->text, "CPU %s of the %s is busy %.1f%% of the time",
+                        get_key(result, busiest, "cpu"), layer, most * 100);
         else
-            text_printf(&finder->text, "at most CPU %s, %.1f%%", get_key(result, busiest, "cpu"),
+            text_printf(&finder->text,
+                        "%u of %u CPUs of the %s are busy %.0f%% of the time or more; CPU %s, the "
+                        "busiest, %.1f%%",
+                        n_busy, n, layer, BUSY_MIN * 100, get_key(result, busiest, "cpu"),
                         most * 100);
         snprintf(command, sizeof command, "sched --layer %s", layer);
         add(finder, result, busiest, "busy_share", most / 2, command);
@@ -298,11 +298,14 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         }
     }
     if (waits && !has_waiting_vcpus) {
-        put_task(result, waits, &finder->text);
-        text_printf(&finder->text, " waits for a CPU %.1f%% of the time", most * 100);
         if (n > 1)
-            text_printf(&finder->text, "; %u other tasks wait %.0f%% of the time or more", n - 1,
+            text_printf(&finder->text,
+                        "of %u tasks that wait for a CPU %.0f%% of the time or more, ", n,
                         SHARE_MIN * 100);
+        put_task(result, waits, &finder->text);
+        text_printf(&finder->text,
+                    n > 1 ? " waits most, %.1f%%" : " waits for a CPU %.1f%% of the time",
+                    most * 100);
         make_task_command(result, waits, "sched --who", command);
         add(finder, result, waits, "wait_share", most, command);
     }
