@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/analysis.h"
 
+#include <errno.h>
+#include <inttypes.h>
+
 unsigned analysis_default_order(const struct analysis *analysis)
 {
     return analysis->ops->is_ordered ? RESULT_IN_ORDER : 0;
@@ -11,5 +14,11 @@ int analysis_result(struct analysis *analysis, const struct coverage *coverage,
 {
     result_init(ret_result, analysis->ops->name, &analysis->settings.clock, coverage);
     analysis->ops->add_columns(analysis, ret_result);
+    if (coverage->n_backward > 0 &&
+        result_add_note(ret_result,
+                        "%" PRIu64 " events are earlier than one before them on their CPU: what is "
+                        "measured around them is wrong",
+                        coverage->n_backward) < 0)
+        return -ENOMEM;
     return ret_result->error ? ret_result->error : analysis->ops->add_rows(analysis, ret_result);
 }

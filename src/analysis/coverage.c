@@ -164,6 +164,11 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
         coverage->n_events++;
         if (unlikely(item->time == TIME_UNKNOWN))
             continue;
+        if (unlikely(item->time < cpu->last)) {
+            coverage->n_backward++;
+            coverage->first = MIN(coverage->first, item->time);
+            continue;
+        }
         source->n_seen += cpu->last == TIME_UNKNOWN && place > 0;
         cpu->last = item->time;
         if (unlikely(coverage->first == TIME_UNKNOWN))

@@ -14,6 +14,9 @@ struct source_coverage;
 
 struct coverage {
     uint64_t n_events;
+    /* Events that are earlier than one before them on their CPU: what is damaged, or a clock that ran backwards. All
+     * that is measured around them may be wrong. */
+    uint64_t n_backward;
     int64_t first,
         last; /* of events, in ticks of the trace's clock; TIME_UNKNOWN: there were none */
     struct losses losses;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* strata info: what is in a capture. */
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -62,7 +63,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++)
         if ((uint32_t)items[i].cpu < INFO_CPUS_MAX)
             info->cpus[items[i].cpu / 64] |= (uint64_t)1 << (items[i].cpu % 64);
-    return switch_check_add(&info->switches, items, n);
+    return coverage_put(&info->coverage, items, n) < 0
+               ? -ENOMEM
+               : switch_check_add(&info->switches, items, n);
 }
 
 /* ---- The timeline of a directory ---- */
@@ -162,6 +165,7 @@ static int describe(const struct info_options *options, struct trace *trace)
     int status = EXIT_FAILURE;
 
     tally_init(&info.tally, TALLY_BY_SOURCE_EVENT);
+    coverage_init(&info.coverage);
     tee_sink_init(&tee, sinks, ARRAY_SIZE(sinks));
     if (selection_init(&selection, &all) < 0) {
         cli_error("out of memory");
@@ -177,6 +181,7 @@ static int describe(const struct info_options *options, struct trace *trace)
     }
     tally_done(&info.tally);
     switch_check_done(&info.switches);
+    coverage_done(&info.coverage);
     selection_done(&selection);
     return status;
 }

@@ -324,7 +324,7 @@ static void set_causal(const struct causal_row *row, struct table *table)
 /* What is in doubt. */
 static void set_order(const struct info *info, struct table *table)
 {
-    uint64_t late = trace_late(info->trace);
+    uint64_t late = MAX(trace_late(info->trace), info->coverage.n_backward);
 
     table_u64(table, INFO_LATE, late);
     if (late)

@@ -3,6 +3,7 @@
 
 /* What `strata info` shows of one trace: a row of a table. */
 
+#include "analysis/coverage.h"
 #include "analysis/switch_check.h"
 #include "analysis/tally.h"
 #include "cmd/causal.h"
@@ -16,6 +17,7 @@ struct info {
     const struct origin *origin;
     struct sink seen; /* of what follows it, but for the tally */
     struct switch_check switches;
+    struct coverage coverage;
     uint64_t cpus[INFO_CPUS_MAX / 64]; /* seen, one bit each */
     struct tally tally;
     const struct causal_row *causal; /* NULL: nothing is known */

@@ -159,6 +159,22 @@ status=0
 [ $status -eq 1 ] && grep -q 'no scheduler events' err || fail "status $status: $(cat err)"
 [ ! -s out ] || fail "no switches, but output: $(cat out)"
 
+# A file whose pages are not in their order.
+case="times that run backwards"
+cp -r guest swapped
+python3 - swapped/cpu1.raw <<'END'
+import sys
+data = open(sys.argv[1], "rb").read()
+half = len(data) // 4096 // 2 * 4096
+open(sys.argv[1], "wb").write(data[half:] + data[:half])
+END
+"$strata" sched swapped >out 2>err
+grep -q '^[1-9][0-9]* events are earlier than one before them on their CPU' out || fail "$(cat out)"
+"$strata" latency syscall swapped 2>err | grep -q ' events in 70.3ms' || fail "the trace is as long as before"
+"$strata" info swapped | grep -q 'out of order *[1-9]' || fail "$("$strata" info swapped)"
+"$strata" info -f json guest >out
+"$strata" sched guest | grep -q 'earlier than' && fail "nothing runs backwards"
+
 case="selected CPUs and vCPUs"
 "$strata" sched --cpu 7 guest >out
 grep -q ' guest$' out && fail "$(cat out)"
