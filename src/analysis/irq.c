@@ -198,7 +198,7 @@ static int64_t get_self(struct irq *irq, const struct span *span)
     }
     cpu->spans[cpu->n].begin = span_begin(span);
     cpu->spans[cpu->n++].duration = duration;
-    return (int64_t)(duration - MIN(within, duration));
+    return (int64_t)MIN(duration - MIN(within, duration), (uint64_t)INT64_MAX);
 }
 
 static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)

@@ -11,6 +11,7 @@
 
 #include "base/macro.h"
 #include "base/text.h"
+#include "base/ticks.h"
 
 const char *result_kind_name(enum result_kind kind)
 {
@@ -263,7 +264,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 static int compare_slow(const void *a, const void *b)
 {
     const struct result_slow *x = a, *y = b;
-    int64_t v = x->end - x->begin, w = y->end - y->begin;
+    int64_t v = ticks_between(x->begin, x->end), w = ticks_between(y->begin, y->end);
 
     if (v != w)
         return v < w ? 1 : -1;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/ticks.h"
 
 int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every)
 {
@@ -178,7 +179,7 @@ static int count_period(struct rows *rows, struct row *row, int64_t begin, int64
     if (number >= row->n_periods && more_periods(row, (unsigned)number + 1) < 0)
         return -ENOMEM;
     rows->n_periods = MAX(rows->n_periods, (unsigned)number + 1);
-    row->periods[number].sum += duration;
+    row->periods[number].sum = ticks_sum(row->periods[number].sum, duration);
     return histogram_add(&row->periods[number].durations, duration < 0 ? 0 : (uint64_t)duration);
 }
 
@@ -202,7 +203,7 @@ int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duratio
 
 static int64_t slow_duration(const struct slow_span *span)
 {
-    return span->end - span->begin;
+    return ticks_between(span->begin, span->end);
 }
 
 void rows_keep_slow(struct rows *rows, const struct slow_span *span)

@@ -9,6 +9,7 @@
 #include "analysis/sched_row.h"
 #include "base/glob.h"
 #include "base/macro.h"
+#include "base/ticks.h"
 
 static struct sched *get_sched(struct analysis *analysis)
 {
@@ -123,7 +124,7 @@ static bool includes(const struct sched_numbers *numbers, int32_t number)
 
 static int64_t slow_duration(const struct result_slow *slow)
 {
-    return slow->end - slow->begin;
+    return ticks_between(slow->begin, slow->end);
 }
 
 static void swap_slow(struct sched *sched, unsigned a, unsigned b)
@@ -211,14 +212,14 @@ static int add_waker(struct sched *sched, struct sched_row *row,
         sched->first_waker = waker;
         sched->n_wakers++;
     }
-    waker->sum += interval->end - interval->begin;
-    return histogram_add(&waker->wakes, (uint64_t)(interval->end - interval->begin));
+    waker->sum = ticks_sum(waker->sum, ticks_between(interval->begin, interval->end));
+    return histogram_add(&waker->wakes, (uint64_t)interval->end - (uint64_t)interval->begin);
 }
 
 static int put_wait(struct sched *sched, struct sched_row *row,
                     const struct state_interval *interval)
 {
-    int64_t duration = interval->end - interval->begin;
+    int64_t duration = ticks_between(interval->begin, interval->end);
     int r = 0;
 
     if (!interval->begin_seen || !interval->end_seen || duration < sched->analysis.settings.longer)
@@ -231,12 +232,12 @@ static int put_wait(struct sched *sched, struct sched_row *row,
             *row->wakes = (struct histogram){0};
         }
         r = histogram_add(row->wakes, (uint64_t)duration);
-        row->wake_sum += duration;
+        row->wake_sum = ticks_sum(row->wake_sum, duration);
         if (r == 0 && sched->options.view == SCHED_WAKERS && sched_row_is_shown(sched, row))
             r = add_waker(sched, row, interval);
     } else if (interval->state == STATE_PREEMPTED) {
         row->preempt_n++;
-        row->preempt_sum += duration;
+        row->preempt_sum = ticks_sum(row->preempt_sum, duration);
         row->preempt_max = MAX(row->preempt_max, duration);
     }
     if (r == 0 && sched->options.view == SCHED_WHO && sched_row_is_shown(sched, row))
@@ -251,7 +252,8 @@ static int put_interval(void *arg, const struct state_interval *interval)
     struct sched *sched = arg;
     const struct sched_options *options = &sched->options;
     bool has_id = interval->of == STATE_OF_THREAD || interval->of == STATE_OF_VCPU;
-    int64_t duration = interval->end - interval->begin;
+    int64_t duration = ticks_between(interval->begin, interval->end);
+    struct sched_total *total;
     struct sched_row *row;
     int r;
 
@@ -282,18 +284,19 @@ static int put_interval(void *arg, const struct state_interval *interval)
     }
     if (!row->is_wanted || !includes(&options->cpus, interval->cpu))
         return 0;
-    row->in[interval->state].time += duration;
+    total = &row->in[interval->state];
+    total->time = ticks_sum(total->time, duration);
     if (interval->begin_seen && interval->end_seen) {
-        row->in[interval->state].n++;
-        row->in[interval->state].sum += duration;
+        total->n++;
+        total->sum = ticks_sum(total->sum, duration);
     }
     if (interval->state == STATE_RUNNING) {
         row->runs += interval->of != STATE_OF_CPU || row->last_by != interval->by;
         row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
         row->last_cpu = interval->cpu;
         if (interval->inside >= 0) {
-            row->inside += MIN(interval->inside, duration);
-            row->outside += duration - MIN(interval->inside, duration);
+            row->inside = ticks_sum(row->inside, MIN(interval->inside, duration));
+            row->outside = ticks_sum(row->outside, duration - MIN(interval->inside, duration));
         }
     }
     if (interval->of == STATE_OF_CPU && interval->state != STATE_INTERRUPT)

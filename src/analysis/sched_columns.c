@@ -4,6 +4,7 @@
 
 #include "analysis/sched_row.h"
 #include "base/macro.h"
+#include "base/ticks.h"
 
 /* The values that rows may have. */
 enum value {
@@ -210,19 +211,21 @@ static int64_t run_time(const struct sched_row *row)
 
 static int64_t wait_time(const struct sched_row *row)
 {
-    return row->in[STATE_RUNNABLE].time + row->in[STATE_WOKEN].time + row->in[STATE_PREEMPTED].time;
+    return ticks_sum(ticks_sum(row->in[STATE_RUNNABLE].time, row->in[STATE_WOKEN].time),
+                     row->in[STATE_PREEMPTED].time);
 }
 
 static int64_t sleep_time(const struct sched_row *row)
 {
-    return row->in[STATE_SLEEPING].time + row->in[STATE_UNINTERRUPTIBLE].time +
-           row->in[STATE_OFFLINE].time;
+    return ticks_sum(ticks_sum(row->in[STATE_SLEEPING].time, row->in[STATE_UNINTERRUPTIBLE].time),
+                     row->in[STATE_OFFLINE].time);
 }
 
 /* It could have run, and what its guest's CPU did is not known. */
 static int64_t stolen_unknown(const struct sched_measured *m)
 {
-    return wait_time(m->row) - m->parts[STEAL_STOLEN] - m->parts[STEAL_STOLEN_IDLE];
+    return ticks_between(ticks_sum(m->parts[STEAL_STOLEN], m->parts[STEAL_STOLEN_IDLE]),
+                         wait_time(m->row));
 }
 
 static double share_of(const struct sched_measured *m, enum value value)
@@ -237,10 +240,10 @@ static double share_of(const struct sched_measured *m, enum value value)
     case V_IDLE_SHARE: return (double)row->in[STATE_IDLE].time / m->duration;
     case V_INTERRUPT_SHARE: return (double)row->in[STATE_INTERRUPT].time / m->duration;
     case V_UNKNOWN_SHARE: {
-        int64_t known = run_time(row) + wait_time(row) + sleep_time(row) +
-                        row->in[STATE_IDLE].time + row->in[STATE_INTERRUPT].time;
+        double known = (double)run_time(row) + (double)wait_time(row) + (double)sleep_time(row) +
+                       (double)row->in[STATE_IDLE].time + (double)row->in[STATE_INTERRUPT].time;
 
-        return MAX(0.0, 1 - (double)known / m->duration);
+        return MAX(0.0, 1 - known / m->duration);
     }
     case V_CPU_SHARE: return (double)run_time(row) / m->cpu_time;
     case V_GUEST_SHARE:

@@ -10,6 +10,7 @@
 #include "analysis/sched_row.h"
 #include "base/macro.h"
 #include "base/text.h"
+#include "base/ticks.h"
 
 /* ---- keys ---- */
 
@@ -127,11 +128,11 @@ static int add_domains(struct sched *sched, struct result *result)
                 continue;
             n++;
             for (unsigned k = 0; k < STATES; k++)
-                sum.in[k].time += row->in[k].time;
+                sum.in[k].time = ticks_sum(sum.in[k].time, row->in[k].time);
             sum.runs += row->runs;
-            sum.wake_sum += row->wake_sum;
+            sum.wake_sum = ticks_sum(sum.wake_sum, row->wake_sum);
             sum.preempt_n += row->preempt_n;
-            sum.preempt_sum += row->preempt_sum;
+            sum.preempt_sum = ticks_sum(sum.preempt_sum, row->preempt_sum);
             sum.preempt_max = MAX(sum.preempt_max, row->preempt_max);
             if (row->wakes)
                 r = histogram_merge(&wakes, row->wakes);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
+#include "base/ticks.h"
 
 struct who_run {
     int64_t begin, end;
@@ -127,8 +128,8 @@ static int add(struct sched_who *who, void *victim, const struct origin *origin,
         pair->in_wait = 0;
         pair->n++;
     }
-    pair->sum += time;
-    pair->in_wait += time;
+    pair->sum = ticks_sum(pair->sum, time);
+    pair->in_wait = ticks_sum(pair->in_wait, time);
     pair->max = MAX(pair->max, pair->in_wait);
     return 0;
 }
@@ -138,13 +139,13 @@ static int look_back(struct sched_who *who, void *victim, const struct origin *o
                      int64_t begin, int64_t end)
 {
     const struct who_cpu *log = cpu >= 0 ? map_get(&who->cpus, cpu_key(origin, cpu)) : NULL;
-    int64_t rest = end - begin;
+    int64_t rest = ticks_between(begin, end);
     uint64_t i = log ? log->n : 0;
     uint64_t oldest = log && log->n > log->room ? log->n - log->room : 0;
 
     for (; i > oldest; i--) {
         const struct who_run *run = &log->runs[(i - 1) & (log->room - 1)];
-        int64_t time = MIN(run->end, end) - MAX(run->begin, begin);
+        int64_t time = ticks_between(MAX(run->begin, begin), MIN(run->end, end));
 
         if (run->end <= begin)
             break;

@@ -420,7 +420,7 @@ static void put_guest(struct state_source *source, const struct class_plan *plan
         if (plan->a.field >= 0)
             thread->vcpu = (int32_t)quick_read(&plan->a, item);
     } else if (thread->inside_since != TIME_UNKNOWN) {
-        thread->inside += item->time - thread->inside_since;
+        thread->inside = ticks_sum(thread->inside, ticks_between(thread->inside_since, item->time));
         thread->inside_since = TIME_UNKNOWN;
     }
 }

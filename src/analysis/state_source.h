@@ -7,6 +7,7 @@
 
 #include "analysis/states.h"
 #include "base/macro.h"
+#include "base/ticks.h"
 #include "event/value.h"
 
 /* A field that is a number, at a place that does not change. */

@@ -191,7 +191,8 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
         };
         if (thread->state == STATE_RUNNING && thread->enters) {
             if (thread->inside_since != TIME_UNKNOWN) {
-                thread->inside += time - thread->inside_since;
+                thread->inside =
+                    ticks_sum(thread->inside, ticks_between(thread->inside_since, time));
                 thread->inside_since = TIME_UNKNOWN;
             }
             interval.inside = thread->inside;

@@ -271,7 +271,7 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
     if (plan->role == PLAN_XEN_GUEST_BEGINS) {
         thread->inside_since = item->time;
     } else if (thread->inside_since != TIME_UNKNOWN) {
-        thread->inside += item->time - thread->inside_since;
+        thread->inside = ticks_sum(thread->inside, ticks_between(thread->inside_since, item->time));
         thread->inside_since = TIME_UNKNOWN;
     }
 }

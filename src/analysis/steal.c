@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
+#include "base/ticks.h"
 
 struct piece {
     int64_t begin, end;
@@ -60,17 +61,22 @@ static inline struct piece *piece_at(const struct side *side, uint64_t number)
     return &side->pieces[number % STEAL_HELD];
 }
 
+static void add_time(struct steal_vcpu *vcpu, enum steal_part part, int64_t time)
+{
+    vcpu->times[part] = ticks_sum(vcpu->times[part], time);
+}
+
 /* What the guest did while the thread could run counts; else the thread alone. */
 static void count(struct steal_vcpu *vcpu, const struct piece *thread)
 {
     if (thread->state == STATE_RUNNING) {
-        int64_t time = thread->end - thread->begin;
+        int64_t time = ticks_between(thread->begin, thread->end);
         int64_t outside = thread->inside < 0 ? 0 : time - MIN(thread->inside, time);
 
-        vcpu->times[STEAL_VMM] += outside;
-        vcpu->times[STEAL_GUEST] += time - outside;
+        add_time(vcpu, STEAL_VMM, outside);
+        add_time(vcpu, STEAL_GUEST, time - outside);
     } else if (thread->state == STATE_SLEEPING || thread->state == STATE_UNINTERRUPTIBLE) {
-        vcpu->times[STEAL_HALTED] += thread->end - thread->begin;
+        add_time(vcpu, STEAL_HALTED, ticks_between(thread->begin, thread->end));
     }
 }
 
@@ -94,16 +100,17 @@ static void join(struct steal_vcpu *vcpu, bool all)
             cpus->first++;
         for (uint64_t i = cpus->first; i < cpus->n; i++) {
             const struct piece *cpu = piece_at(cpus, i);
-            int64_t time = MIN(cpu->end, thread->end) - MAX(cpu->begin, thread->begin);
+            int64_t time =
+                ticks_between(MAX(cpu->begin, thread->begin), MIN(cpu->end, thread->end));
 
             if (cpu->begin >= thread->end)
                 break;
             if (time <= 0)
                 continue;
             if (cpu->state == STATE_IDLE)
-                vcpu->times[STEAL_STOLEN_IDLE] += time;
+                add_time(vcpu, STEAL_STOLEN_IDLE, time);
             else if (cpu->state == STATE_RUNNING || cpu->state == STATE_INTERRUPT)
-                vcpu->times[STEAL_STOLEN] += time;
+                add_time(vcpu, STEAL_STOLEN, time);
         }
         threads->first++;
     }

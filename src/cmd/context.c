@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ticks.h"
 #include "cmd/cmd.h"
 #include "cmd/print_result.h"
 #include "print/view.h"
@@ -106,7 +107,7 @@ static int print_span(const struct context_span *span, const struct clock *clock
     int status = EXIT_FAILURE;
 
     text_put_literal(out, "\nEvents around the span of ");
-    print_duration(clock, span->end - span->begin, out);
+    print_duration(clock, ticks_between(span->begin, span->end), out);
     text_put_literal(out, " at ");
     clock_put_time(clock, span->begin, out);
     text_printf(out, ", %s:\n", span->keys);

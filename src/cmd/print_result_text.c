@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/ticks.h"
 #include "cli/duration.h"
 #include "cmd/print_result.h"
 #include "cmd/walk.h"
@@ -169,9 +170,9 @@ static void put_slow(const struct result *result, const struct result_slow *slow
                            : NULL;
     char buf[32];
 
-    text_printf(
-        out, "%9s",
-        duration_text(buf, sizeof buf, &result->clock, (uint64_t)MAX(slow->end - slow->begin, 0)));
+    text_printf(out, "%9s",
+                duration_text(buf, sizeof buf, &result->clock,
+                              (uint64_t)MAX(ticks_between(slow->begin, slow->end), 0)));
     if (slow->error_ns > 0) {
         text_put_literal(out, " \xc2\xb1");
         print_duration(&ns, slow->error_ns, out);
@@ -189,7 +190,7 @@ static void put_slow(const struct result *result, const struct result_slow *slow
         const struct result_stage *stage = &slow->stages[i];
 
         text_put_literal(out, "    ");
-        print_duration(&result->clock, stage->end - stage->begin, out);
+        print_duration(&result->clock, ticks_between(stage->begin, stage->end), out);
         text_printf(out, " %s\n", stage->name);
         put_why(stage->why, "      ", out);
     }

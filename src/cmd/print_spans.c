@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/ticks.h"
 #include "cli/duration.h"
 #include "cmd/cmd.h"
 #include "cmd/print_result.h"
@@ -123,7 +124,8 @@ void print_span(struct span_printer *printer, const struct analysis_span *span)
 
     put_time(printer, COLUMN_BEGIN, span->begin);
     put_time(printer, COLUMN_END, span->end);
-    print_duration(&printer->clock, span->end - span->begin, table_cell(table, COLUMN_DURATION));
+    print_duration(&printer->clock, ticks_between(span->begin, span->end),
+                   table_cell(table, COLUMN_DURATION));
     if (table->format != TABLE_TEXT)
         table_u64(table, COLUMN_ERROR, span->error_ns);
     else if (span->error_ns > 0)
