@@ -11,58 +11,47 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "runtime/class_dump.h"
 #include "runtime/format.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
+#include "runtime/pages.h"
 #include "runtime/proc_file.h"
 #include "runtime/process_file.h"
 #include "runtime/program.h"
 #include "runtime/ring_drops.h"
 #include "runtime/ring_pool.h"
+#include "runtime/rings_parent.h"
 #include "runtime/scratch.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 #define PAGE 4096U
 
 #define PARENT_SIZE 512
-#define NAME_SIZE 96
-#define PATH_SIZE (PARENT_SIZE + NAME_SIZE + 32)
+#define PATH_SIZE (PARENT_SIZE + RINGS_NAME_SIZE + 32)
 
 /* The file has more space than is used, so that it seldom must be opened again: by then the program may
  * be another user, or have another root. */
 #define SLACK (64U << 10)
 
-/* Of the default place, which is everybody's, a quarter stays free. */
-#define FREE_PART 4
-/* … and there are not more processes than this, those that were killed included. */
-#define FOLDERS_MAX 256
-
-/* How many names are tried, and how often a directory is made that a recorder takes away as abandoned: one in another
- * pid namespace does not see that this process runs. */
-#define NAMES_MAX 1000
+/* How often a directory is made that a recorder takes away as abandoned: one in another pid namespace does not see that
+ * this process runs. */
 #define MAKE_DIR_MAX 100
 
 /* Wiped in a child, also in one whose fork ran none of our handlers. */
 struct place {
     uint32_t alive;
     bool pooled; /* there is no directory: the process file lies in the recorder's ring pool */
-    char path[PARENT_SIZE + NAME_SIZE];
-    char hidden[NAME_SIZE]; /* the directory's name until it has its process file */
+    char path[PARENT_SIZE + RINGS_NAME_SIZE];
+    char hidden[RINGS_NAME_SIZE]; /* the directory's name until it has its process file */
     struct process_file *file;
     atomic_ullong allocated; /* bytes of descriptions that there is space for */
 };
@@ -159,176 +148,7 @@ static void describe_process(struct process_file *file)
     memcpy(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic));
 }
 
-/* ---- Pages ---- */
-
-bool dir_take_pages(void *bytes, size_t size)
-{
-    int saved_errno = errno;
-    int r;
-
-    do
-        r = madvise(bytes, size, MADV_POPULATE_WRITE);
-    while (r < 0 && (errno == EINTR || errno == EAGAIN));
-    errno = saved_errno;
-    return r == 0;
-}
-
-/* Kernels before 5.14 cannot: there all pages are touched when the ring is made. */
-static bool can_take_pages(void)
-{
-    static atomic_int can; /* 0: not known yet, 1: yes, 2: no */
-    int now = atomic_load(&can);
-
-    if (now == 0) {
-        void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-        if (page == MAP_FAILED)
-            return false;
-        now = dir_take_pages(page, PAGE) ? 1 : 2;
-        munmap(page, PAGE);
-        atomic_store(&can, now);
-    }
-    return now == 1;
-}
-
-/* Takes the pages of SIZE bytes, by touching them where the kernel cannot be asked. */
-static bool take_pages_somehow(void *bytes, size_t size)
-{
-    if (can_take_pages())
-        return dir_take_pages(bytes, size);
-    for (size_t i = 0; i < size; i += PAGE)
-        ((volatile uint8_t *)bytes)[i] = 0;
-    return true;
-}
-
 /* ---- Making the directory ---- */
-
-/* Makes the file LENGTH bytes long, of which the first FIRST have space that is really there: in a full tmpfs a
- * write to a mapped page that could not be had ends the program by SIGBUS. */
-static int take_space(int fd, uint64_t length, uint64_t first)
-{
-    struct rlimit limit;
-
-    /* Beyond, the kernel would end the program by SIGXFSZ. */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && length > limit.rlim_cur)
-        return -EFBIG;
-    /* At once: a reader that maps the file before it has its whole length would take it for damaged. */
-    if (ftruncate(fd, (off_t)length) < 0)
-        return -errno;
-    do
-        if (fallocate(fd, 0, 0, (off_t)first) == 0)
-            return 0;
-    while (errno == EINTR);
-    return errno == EOPNOTSUPP ? 0 : -errno;
-}
-
-/* These have no place in the frames of what calls them: the stack of a handler may be small. */
-static _cold_ bool has_too_many(int parent)
-{
-    struct stat st;
-
-    /* The directories in a directory of a tmpfs each count as a link to it. */
-    return !setup.parent[0] && fstat(parent, &st) == 0 && st.st_nlink >= FOLDERS_MAX + 2;
-}
-
-static _cold_ int leaves_space(int fd, uint64_t length)
-{
-    struct statfs fs;
-    uint64_t left;
-
-    if (setup.parent[0] || fstatfs(fd, &fs) < 0 || fs.f_blocks == 0)
-        return 0;
-    left = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
-    return left < length || left - length < (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize / FREE_PART
-               ? -ENOSPC
-               : 0;
-}
-
-/* The parent directory, open; its path with a '/' behind it goes to LINE. */
-static _cold_ int open_parent(struct line *line)
-{
-    char *start = line->at;
-    struct stat st;
-    int fd;
-
-    if (setup.parent[0]) {
-        line_put(line, setup.parent, strlen(setup.parent));
-    } else {
-        line_put(line, RINGS_PARENT, strlen(RINGS_PARENT));
-        line_put_decimal(line, geteuid());
-        *line->at = '\0';
-        if (mkdir(start, 0700) < 0 && errno != EEXIST)
-            return -errno;
-    }
-    *line->at = '\0';
-    /* In a directory that anybody may write to, somebody may have been there before us. */
-    fd = open(start, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (setup.parent[0] ? 0 : O_NOFOLLOW));
-    if (fd < 0)
-        return -errno;
-    if (!setup.parent[0] &&
-        (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) != 0)) {
-        close(fd);
-        return -EPERM;
-    }
-    line_put(line, "/", 1);
-    return fd;
-}
-
-/* Puts the name of this process's directory behind BEFORE. N from 2 on: where a program that this process was before,
- * or a process of another pid namespace, has the name. */
-static void put_name(struct line *line, const char *before, unsigned n)
-{
-    line_put(line, before, strlen(before));
-    if (setup.parent[0])
-        line_put(line, RINGS_PREFIX, strlen(RINGS_PREFIX));
-    line_put_decimal(line, (uint64_t)getpid());
-    line_put(line, "-", 1);
-    line_put_decimal(line, proc_start_time());
-    if (n > 1) {
-        line_put(line, "-", 1);
-        line_put_decimal(line, n);
-    }
-    *line->at = '\0';
-}
-
-/* A directory that was not there, whose name, put into NAME, begins with a '.'. Returns it open. */
-static int make_hidden_dir(int parent, char name[NAME_SIZE])
-{
-    int fd, r;
-
-    for (unsigned i = 1;; i++) {
-        struct line line = {name, name + NAME_SIZE - 1, false};
-
-        put_name(&line, RINGS_HIDDEN, i);
-        if (mkdirat(parent, name, 0700) == 0)
-            break;
-        r = -errno;
-        if (r != -EEXIST || i > NAMES_MAX)
-            return r;
-    }
-    fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0)
-        return fd;
-    r = -errno;
-    unlinkat(parent, name, AT_REMOVEDIR);
-    return r;
-}
-
-/* Gives the directory the name under which it is looked for, which goes to LINE. Its process file is there, so that a
- * directory of that name always has one. -ENOENT: it was taken for one of a process that is dead. */
-static int show_dir(int parent, const char *hidden, struct line *line)
-{
-    char *name = line->at;
-
-    for (unsigned i = 1;; i++) {
-        line->at = name;
-        put_name(line, "", i);
-        if (renameat(parent, hidden, parent, name) == 0)
-            return 0;
-        if ((errno != EEXIST && errno != ENOTEMPTY) || i > NAMES_MAX)
-            return -errno;
-    }
-}
 
 static int map_process_file(int dir, struct place *at)
 {
@@ -342,7 +162,7 @@ static int map_process_file(int dir, struct place *at)
     if (fd < 0)
         return -errno;
     length = sizeof(struct process_file) + described + SLACK;
-    r = take_space(fd, length, length);
+    r = file_take_space(fd, length, length);
     if (r >= 0) {
         /* All that it may ever have is mapped now, and space taken for it when it is needed. */
         file = mmap(NULL, sizeof(struct process_file) + DESCRIPTIONS_MAX, PROT_READ | PROT_WRITE,
@@ -395,7 +215,7 @@ static int make_pooled_place(struct place **ret)
     (void)class_dump_all(&described);
     size =
         MIN(sizeof(struct process_file) + described + SLACK, POOL_SLOT_SIZE) & ~(size_t)(PAGE - 1);
-    if (!take_pages_somehow(at->file, size)) {
+    if (!pages_take_somehow(at->file, size)) {
         ring_pool_give_back(slot);
         munmap(at, sizeof(*at));
         return -ENOSPC;
@@ -417,14 +237,14 @@ static int make_pooled_place(struct place **ret)
 /* Makes the directory in PARENT, with the process file. Returns it open; LINE is at its path, behind the '/'. */
 static int make_dir(int parent, struct line *line, struct place *at)
 {
-    int dir = make_hidden_dir(parent, at->hidden), r;
+    int dir = rings_parent_make_hidden(setup.parent, parent, at->hidden), r;
 
     if (dir < 0)
         return dir;
     r = map_process_file(dir, at);
     if (r >= 0) {
         describe_process(at->file);
-        r = show_dir(parent, at->hidden, line);
+        r = rings_parent_show(setup.parent, parent, at->hidden, line);
     }
     if (r >= 0)
         return dir;
@@ -446,8 +266,11 @@ static int make_place(struct place **ret)
     if (!at)
         return -ENOMEM;
     line = (struct line){at->path, at->path + sizeof(at->path) - 1, false};
-    parent = open_parent(&line);
-    r = parent < 0 ? parent : has_too_many(parent) ? -EMLINK : leaves_space(parent, SLACK);
+    parent = rings_parent_open(setup.parent, &line);
+    r = parent < 0 ? parent
+        : rings_parent_is_full(setup.parent, parent)
+            ? -EMLINK
+            : rings_parent_leaves_space(setup.parent, parent, SLACK);
     if (r >= 0)
         for (unsigned i = 0; i == 0 || (dir == -ENOENT && i < MAKE_DIR_MAX); i++)
             r = dir = make_dir(parent, &line, at);
@@ -506,7 +329,7 @@ static int grow_pooled(struct place *at, uint64_t described)
 {
     uint64_t size = (sizeof(struct process_file) + described + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 
-    if (size > POOL_SLOT_SIZE || !take_pages_somehow(at->file, size))
+    if (size > POOL_SLOT_SIZE || !pages_take_somehow(at->file, size))
         return -ENOSPC;
     atomic_store(&at->allocated, size - sizeof(struct process_file));
     return 0;
@@ -526,8 +349,8 @@ static int grow(struct place *at, uint64_t described)
     scratch_give(path);
     if (r < 0)
         return r;
-    r = take_space(fd, sizeof(struct process_file) + described + SLACK,
-                   sizeof(struct process_file) + described + SLACK);
+    r = file_take_space(fd, sizeof(struct process_file) + described + SLACK,
+                        sizeof(struct process_file) + described + SLACK);
     close(fd);
     if (r >= 0)
         atomic_store(&at->allocated, described + SLACK);
@@ -663,9 +486,9 @@ static int make_named(uint64_t length, uint64_t first, uint32_t number)
     scratch_give(path);
     if (r < 0)
         return r;
-    r = leaves_space(fd, length);
+    r = rings_parent_leaves_space(setup.parent, fd, length);
     if (r >= 0)
-        r = take_space(fd, length, first);
+        r = file_take_space(fd, length, first);
     if (r < 0) {
         remove_file(at, RING_FILE_PREFIX, (int)number);
         close(fd);
@@ -686,7 +509,7 @@ static void *map_named(uint64_t length, uint64_t first, uint32_t number, int *re
     }
     bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    if (bytes != MAP_FAILED && take_pages_somehow(bytes, first))
+    if (bytes != MAP_FAILED && pages_take_somehow(bytes, first))
         return bytes;
     *ret_error = -ENOMEM;
     if (bytes != MAP_FAILED)
@@ -710,7 +533,7 @@ static void *map_pooled(uint64_t length, uint64_t first, uint32_t number)
     bytes = ring_pool_take(number, &slot);
     if (!bytes)
         return NULL;
-    if (!take_pages_somehow(bytes, first)) {
+    if (!pages_take_somehow(bytes, first)) {
         ring_pool_give_back(slot);
         return NULL;
     }
@@ -725,7 +548,7 @@ static void *map_anonymous(uint64_t length, uint64_t first)
 
     if (bytes == MAP_FAILED)
         return NULL;
-    if (!take_pages_somehow(bytes, first)) {
+    if (!pages_take_somehow(bytes, first)) {
         munmap(bytes, length);
         return NULL;
     }
@@ -737,7 +560,7 @@ void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool is_rea
 {
     void *bytes = NULL;
 
-    *ret_all = !can_take_pages();
+    *ret_all = !pages_can_take();
     if (*ret_all)
         first = length;
     if (!setup.unnamed && !setup.ended) {

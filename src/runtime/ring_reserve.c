@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "runtime/pages.h"
 #include "runtime/process_dir.h"
 #include "runtime/ring_owner.h"
 #include "runtime/ring_pool.h"
@@ -43,7 +44,7 @@ static _cold_ bool take_pages(const struct geometry *ring, struct ring_map *map,
 
     if (behind > ring->mask + 1) /* the owner of the mapping is ill */
         return false;
-    if (ready < behind && !dir_take_pages(ring->data + ready, behind - ready))
+    if (ready < behind && !pages_take(ring->data + ready, behind - ready))
         return false;
     __atomic_store_n(&map->ready, behind == ring->mask + 1 ? UINT64_MAX : behind, __ATOMIC_RELAXED);
     return true;
