@@ -22,15 +22,17 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     struct slice slice = {.kind = SLICE_BEGIN, .name = kind->name, .name_len = strlen(kind->name)};
     const struct span span = {.pid = item->pid, .cpu = item->cpu};
     struct open_slice *open;
+    uint64_t ids[PAIR_IDS];
     struct track *track;
 
-    if (!pair || tracks_lane(&slices->tracks, group, pair, kind->name, &track) < 0)
+    make_ids(&span, item->time, ids);
+    if (!pair || tracks_lane(&slices->tracks, group, pair, kind->name, ids, &track) < 0)
         return 0;
     open = track_open(&slices->tracks, track);
     if (!open)
         return 0;
     *open = (struct open_slice){.pair = pair, .flow = -1};
-    make_ids(&span, item->time, open->id);
+    memcpy(open->id, ids, sizeof open->id);
     track->last = MAX(track->last, export_ns(item, item->time));
     slice.track = track;
     slice.ns = track->last;
@@ -48,7 +50,7 @@ static void end(struct pair_spans *pair_spans, const struct span *span, const ch
     make_ids(span, span_begin(span), ids);
     if (!track || track->n_open != 1 || memcmp(track->open[0].id, ids, sizeof ids) != 0)
         return;
-    track->n_open = 0;
+    (void)track_close(track);
     if (!cut)
         track->last = MAX(track->last, export_ns(pair_spans->item, span_end(span)));
     slice.ns = track->last;

@@ -173,8 +173,7 @@ static void end_top(struct slices *slices, struct track *track, int64_t ns, cons
 {
     struct slice slice = {.kind = SLICE_END, .track = track, .item = item, .cut = cut};
 
-    track->n_open--;
-    flows_end(&slices->flows, track->open[track->n_open].flow,
+    flows_end(&slices->flows, track_close(track)->flow,
               item && !cut ? ns + item->error_ns : INT64_MIN);
     slice.ns = step(track, ns);
     put(slices, &slice);
@@ -239,11 +238,7 @@ static struct track *place_of(struct slices *slices, struct group *group, const 
             return NULL;
         track = tracks_thread(&slices->tracks, group, item);
         break;
-    case ON_LANES:
-        for (unsigned i = 0; i < plan->pair->n_lanes; i++)
-            if (find_open(plan->pair->lanes[i], plan->pair, ids) >= 0)
-                return plan->pair->lanes[i];
-        return NULL;
+    case ON_LANES: return lanes_find(&plan->pair->lanes, ids);
     }
     if (!track)
         *ret_error = -ENOMEM;
@@ -479,7 +474,7 @@ static int begin_slice(struct slices *slices, struct group *group, const struct 
     if (pair->off)
         return 0;
     if (plan->match.place == ON_LANES) {
-        r = tracks_lane(&slices->tracks, group, pair, plan->match.pair, &track);
+        r = tracks_lane(&slices->tracks, group, pair, plan->match.pair, ids, &track);
         if (r < 0)
             return r == -ENOBUFS ? 0 : r;
     }

@@ -333,37 +333,40 @@ struct pair *tracks_pair(struct tracks *tracks, struct group *group, const char 
     return pair;
 }
 
-int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, const char *name,
-                struct track **ret_track)
+static int add_lane(struct tracks *tracks, struct group *group, struct pair *pair, const char *name)
 {
     struct track like = {.kind = TRACK_LANE, NOWHERE};
     char lane[NAME_MAX_LEN];
     struct track *track;
 
-    for (unsigned i = 0; i < pair->n_lanes; i++)
-        if (pair->lanes[i]->n_open == 0) {
-            *ret_track = pair->lanes[i];
-            return 0;
-        }
-    if (pair->n_lanes == LANES_MAX)
-        return -ENOBUFS;
-    if (!pair->lanes) {
+    if (!pair->parent) {
         struct track parent = {.kind = TRACK_PARENT, .rank = RANK_LANES, NOWHERE};
 
-        pair->lanes = arena_alloc(&tracks->arena, LANES_MAX * sizeof(struct track *));
-        if (!pair->lanes)
-            return -ENOMEM;
         pair->parent = make(tracks, group, &parent, name);
         if (!pair->parent)
             return -ENOMEM;
     }
     like.parent = pair->parent;
-    like.rank = (int)pair->n_lanes;
-    snprintf(lane, sizeof lane, "%s %u", name, pair->n_lanes + 1);
+    like.rank = (int)pair->lanes.n;
+    snprintf(lane, sizeof lane, "%s %u", name, pair->lanes.n + 1);
     track = make(tracks, group, &like, lane);
-    if (!track)
-        return -ENOMEM;
-    pair->lanes[pair->n_lanes++] = track;
+    return track ? lanes_add(&pair->lanes, &tracks->arena, track) : -ENOMEM;
+}
+
+int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, const char *name,
+                const uint64_t ids[static PAIR_IDS], struct track **ret_track)
+{
+    struct track *track = lanes_take(&pair->lanes, ids);
+    int r;
+
+    if (!track) {
+        if (pair->lanes.n == TRACKS_MAX)
+            return -ENOBUFS;
+        r = add_lane(tracks, group, pair, name);
+        if (r < 0)
+            return r;
+        track = lanes_take(&pair->lanes, ids);
+    }
     *ret_track = track;
     return 0;
 }
@@ -382,6 +385,15 @@ struct open_slice *track_open(struct tracks *tracks, struct track *track)
         track->open_room = room;
     }
     return &track->open[track->n_open++];
+}
+
+const struct open_slice *track_close(struct track *track)
+{
+    const struct open_slice *open = &track->open[--track->n_open];
+
+    if (track->kind == TRACK_LANE)
+        lanes_release(&open->pair->lanes, (unsigned)track->rank);
+    return open;
 }
 
 void tracks_done(struct tracks *tracks)

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "event/item.h"
-#include "export/timeline/pairs.h"
+#include "export/timeline/lanes.h"
 
 enum track_kind {
     TRACK_GROUP,
@@ -36,7 +36,9 @@ struct open_slice {
     int flow; /* place among the flows, or -1 */
 };
 
-#define OPEN_MAX 32
+/* Slices within each other on a track: more than stacks have, and a bound where ends never come. The events of what
+ * begins within them are shown as events. */
+#define OPEN_MAX 512
 
 struct track {
     enum track_kind kind;
@@ -60,10 +62,8 @@ struct pair {
     bool end_seen;
     bool off; /* nothing ends it here: it is shown as events */
     struct track *parent;
-    struct track **lanes; /* ON_LANES */
-    unsigned n_lanes;
+    struct lanes lanes; /* ON_LANES */
 };
-#define LANES_MAX 256
 
 #define RECENT_VCPUS 64 /* a power of two */
 
@@ -131,11 +131,14 @@ struct track *tracks_single(struct tracks *tracks, struct group *group, enum tra
 struct track *tracks_counter(struct tracks *tracks, struct group *group,
                              const struct counter_rule *rule, bool has_id, uint64_t id);
 struct pair *tracks_pair(struct tracks *tracks, struct group *group, const char *name);
-/* A lane of PAIR with nothing open; it is made if there is none. -ENOBUFS: there are LANES_MAX; -ENOMEM. */
+/* A lane of PAIR with nothing open, for a slice with IDS, which track_open() then puts there; it is made if there is
+ * none. -ENOBUFS: there are TRACKS_MAX; -ENOMEM. */
 int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, const char *name,
-                struct track **ret_track);
+                const uint64_t ids[static PAIR_IDS], struct track **ret_track);
 
 /* Room for one more open slice on TRACK, which has fewer than OPEN_MAX. NULL when memory is out. */
 struct open_slice *track_open(struct tracks *tracks, struct track *track);
+/* Removes the innermost slice of TRACK, and returns it: it is valid until another is opened there. */
+const struct open_slice *track_close(struct track *track);
 
 void tracks_done(struct tracks *tracks);

@@ -426,24 +426,53 @@ static void test_no_ends(void **state)
               "B thread 7 6 read\n");
 }
 
-/* No more than there is room for. */
+static char put_one(struct world *w, const struct event_class *class, int64_t time, uint64_t sector)
+{
+    w->record.len = 0;
+    emit(w, class, time, 0, 7, WORDS(8, sector, 0, letters("W")));
+    return w->record.text[0];
+}
+
+/* What is beyond the room for it is shown as events. */
 static void test_depth(void **state)
 {
     struct world *w = *state;
     unsigned begins = 0;
+    unsigned ends = 0;
 
-    for (int i = 0; i < 2 * OPEN_MAX; i++) {
-        w->record.len = 0;
-        emit(w, w->begin, i, 0, 7, WORDS(0));
-        begins += w->record.text[0] == 'B';
-    }
+    for (int i = 0; i < 2 * OPEN_MAX; i++)
+        begins += put_one(w, w->begin, i, 0) == 'B';
     assert_int_equal(begins, OPEN_MAX);
-    for (int i = 0; i < 2 * LANES_MAX; i++) {
-        w->record.len = 0;
-        emit(w, w->issue, 1000 + i, 0, 7, WORDS(8, (uint64_t)i, 16, letters("W")));
-        begins += w->record.text[0] == 'B';
-    }
-    assert_int_equal(begins, OPEN_MAX + LANES_MAX);
+    for (int i = 0; i < 2 * OPEN_MAX; i++)
+        ends += put_one(w, w->end, 3000 + i, 0) == 'E';
+    assert_int_equal(ends, OPEN_MAX);
+}
+
+/* Requests that are open all at once, and of which most end in another order, are slices on lanes of their own. */
+static void test_100000_requests(void **state)
+{
+    enum { N = 100000 };
+    struct world *w = *state;
+    unsigned begins = 0;
+    unsigned ends = 0;
+
+    for (uint64_t i = 0; i < N; i++)
+        begins += put_one(w, w->issue, (int64_t)i, i) == 'B';
+    assert_int_equal(begins, TRACKS_MAX);
+    /* Lanes that are free again are used before others, the first one first. */
+    for (uint64_t i = 1; i <= 3; i++)
+        assert_int_equal(put_one(w, w->complete, N, 100 * i), 'E');
+    w->record.len = 0;
+    for (uint64_t i = 0; i < 4; i++)
+        emit(w, w->issue, N + 1, 0, 7, WORDS(8, N + i, 0, letters("W")));
+    expect(w, "B block 101 100001 block W\n"
+              "B block 201 100001 block W\n"
+              "B block 301 100001 block W\n"
+              "i CPU 0 events 100001\n");
+    for (uint64_t i = N + 4; i-- > 0;)
+        ends += put_one(w, w->complete, N + 2, i) == 'E';
+    assert_int_equal(ends, TRACKS_MAX);
+    assert_int_equal(put_one(w, w->issue, N + 3, 1), 'B');
 }
 
 /* An event whose fields are the same memory again and again is not written as it is, but as far as it goes. */
@@ -550,6 +579,7 @@ int main(void)
         TEST(test_threads),
         TEST(test_no_ends),
         TEST(test_depth),
+        TEST(test_100000_requests),
         TEST(test_too_long_for_a_packet),
         cmocka_unit_test(test_numbers_of_fields),
     };
