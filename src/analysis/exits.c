@@ -382,9 +382,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
         exits->rows.periods_begin = items[0].time;
     r = put_items(exits, items, n);
     if (r == -ERANGE)
-        return error_set(&sink->error, r, NULL,
-                         "the trace has more than %d periods; give a longer --every",
-                         ROW_PERIODS_MAX);
+        return analysis_period_error(sink);
     return r < 0 ? r : sink->error.code;
 }
 

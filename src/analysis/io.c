@@ -194,9 +194,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     if (r >= 0 && io->rows.slowest_max > 0)
         r = io_why_put(&io->why, items, n);
     if (r == -ERANGE)
-        return error_set(&sink->error, r, NULL,
-                         "the trace has more than %d periods; give a longer --every",
-                         ROW_PERIODS_MAX);
+        return analysis_period_error(sink);
     return r;
 }
 

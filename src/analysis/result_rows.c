@@ -193,10 +193,14 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
     if (r == 0)
         r = row_count(rows, row, span_begin(span), duration, span->error_ns);
     if (r == -ERANGE)
-        return error_set(&analysis->sink.error, r, NULL,
-                         "the trace has more than %d periods; give a longer --every",
-                         ROW_PERIODS_MAX);
+        return analysis_period_error(&analysis->sink);
     return r;
+}
+
+int analysis_period_error(struct sink *sink)
+{
+    return error_set(&sink->error, -ERANGE, NULL,
+                     "the trace has more than %d periods; give a longer --every", ROW_PERIODS_MAX);
 }
 
 /* The stages of a span with more than two steps. */
@@ -206,7 +210,7 @@ static unsigned make_stages(const struct slow_span *slow, struct result_stage *s
     int64_t begin = slow->begin;
     unsigned n = 0;
 
-    for (unsigned i = 1; rule->n_steps > 2 && i < rule->n_steps; i++) {
+    for (unsigned i = 1; rule && rule->n_steps > 2 && i < rule->n_steps; i++) {
         if (slow->at[i] == TIME_UNKNOWN)
             continue;
         stages[n++] =

@@ -43,6 +43,9 @@ int analysis_give_span(const struct analysis *analysis, const struct row *row,
 int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row *row,
                         const struct span *span);
 
+/* row_count() found a period beyond ROW_PERIODS_MAX: says so. -ERANGE. */
+int analysis_period_error(struct sink *sink);
+
 /* Adds the longest spans that ROWS kept; rows of RESULT are in the order of ROWS. 0, -ENOMEM. */
 int result_add_slow_spans(struct result *result, const struct rows *rows);
 

@@ -284,6 +284,8 @@ static int put_interval(void *arg, const struct state_interval *interval)
     }
     if (!row->is_wanted || !includes(&options->cpus, interval->cpu))
         return 0;
+    if (options->view == SCHED_STATES)
+        return sched_states_put(sched, row, interval);
     total = &row->in[interval->state];
     total->time = ticks_sum(total->time, duration);
     if (interval->begin_seen && interval->end_seen) {
@@ -330,12 +332,20 @@ bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
 
 static int put(struct sink *sink, const struct item *items, unsigned n)
 {
-    return states_put(get_sched(container_of(sink, struct analysis, sink))->states, items, n);
+    struct sched *sched = get_sched(container_of(sink, struct analysis, sink));
+    int r;
+
+    if (unlikely(sched->states_rows.periods_begin == TIME_UNKNOWN) && n > 0)
+        sched->states_rows.periods_begin = items[0].time;
+    r = states_put(sched->states, items, n);
+    return r == -ERANGE ? analysis_period_error(sink) : r;
 }
 
 static int finish(struct sink *sink)
 {
-    return states_finish(get_sched(container_of(sink, struct analysis, sink))->states);
+    int r = states_finish(get_sched(container_of(sink, struct analysis, sink))->states);
+
+    return r == -ERANGE ? analysis_period_error(sink) : r;
 }
 
 static int ignore(struct sink *sink, const struct item *items, unsigned n)
@@ -354,8 +364,8 @@ static bool has_events(const struct analysis *analysis)
 static const struct sink_ops sink_ops = {.put = put, .finish = finish};
 static const struct sink_ops shared_sink_ops = {.put = ignore};
 
-static void init(struct sched *sched, const struct analysis_settings *settings,
-                 const struct sched_options *options, const struct sink_ops *ops)
+static int init(struct sched *sched, const struct analysis_settings *settings,
+                const struct sched_options *options, const struct sink_ops *ops)
 {
     static const struct analysis_ops analysis_ops = {.name = "sched",
                                                      .add_columns = sched_add_columns,
@@ -367,17 +377,18 @@ static void init(struct sched *sched, const struct analysis_settings *settings,
         .analysis = {.sink.ops = ops, .ops = &analysis_ops, .settings = *settings},
         .options = *options,
     };
+    return sched_states_init(sched);
 }
 
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
                const struct sched_options *options)
 {
     static const struct states_ops states_ops = {put_interval};
+    int r = init(sched, settings, options, &sink_ops);
 
-    init(sched, settings, options, &sink_ops);
     states_init(&sched->own_states, &states_ops, sched);
     sched->states = &sched->own_states;
-    return 0;
+    return r;
 }
 
 static int put_shared_interval(void *arg, const struct state_interval *interval)
@@ -393,13 +404,13 @@ int sched_init_shared(struct sched *sched, const struct analysis_settings *setti
                       const struct sched_options *options, struct sched *first)
 {
     static const struct states_ops states_ops = {put_shared_interval};
+    int r = init(sched, settings, options, &shared_sink_ops);
 
-    init(sched, settings, options, &shared_sink_ops);
     sched->states = &first->own_states;
     sched->next_shared = first->next_shared;
     first->next_shared = sched;
     first->own_states.ops = &states_ops;
-    return 0;
+    return r;
 }
 
 void sched_done(struct sched *sched)
@@ -414,6 +425,7 @@ void sched_done(struct sched *sched)
     free(sched->slowest_rows);
     map_done(&sched->rows_by_key);
     map_done(&sched->wakers);
+    rows_done(&sched->states_rows);
     arena_done(&sched->arena);
     states_done(&sched->own_states);
     sched_who_done(&sched->who);

@@ -5,6 +5,7 @@
  * engine (analysis/states.h). An analysis; the verb sched shows it. */
 
 #include "analysis/analysis.h"
+#include "analysis/result_rows.h"
 #include "analysis/sched_who.h"
 #include "analysis/states.h"
 #include "analysis/steal.h"
@@ -25,6 +26,7 @@ enum sched_view {
     SCHED_WAKEUPS, /* from being woken to running */
     SCHED_WHO,     /* who ran on the CPUs that were waited for */
     SCHED_WAKERS,
+    SCHED_STATES, /* a row for each state that it was in */
 };
 
 /* Numbers that are looked at: N ranges; none: all. */
@@ -36,6 +38,7 @@ struct sched_numbers {
 struct sched_options {
     enum sched_by by;
     enum sched_view view;
+    bool no_pids;        /* SCHED_STATES by task: tasks of one name are one */
     bool xenalyze_names; /* by domain: times of the states that xenalyze has */
     struct sched_numbers pids, cpus, vcpus;
 };
@@ -49,6 +52,8 @@ struct sched {
     struct sched_options options;
     struct states *states; /* `own_states`, or those of another */
     struct states own_states;
+    struct rows states_rows; /* SCHED_STATES */
+    struct duration_columns states_columns;
     struct sched *next_shared; /* gets the same intervals; NULL: none */
     struct arena arena;
     struct map rows_by_key; /* by origin and id */

@@ -169,7 +169,8 @@ static const uint8_t *values_of(const struct sched_options *options)
     case SCHED_WAKEUPS: return wakeup_values;
     case SCHED_WHO: return who_values;
     case SCHED_WAKERS: return waker_values;
-    case SCHED_TIMES: break;
+    case SCHED_TIMES:
+    case SCHED_STATES: break;
     }
     switch (options->by) {
     case SCHED_BY_TASK: break;
@@ -182,7 +183,8 @@ static const uint8_t *values_of(const struct sched_options *options)
 
 void sched_add_columns(struct analysis *analysis, struct result *result)
 {
-    const struct sched_options *options = &container_of(analysis, struct sched, analysis)->options;
+    struct sched *sched = container_of(analysis, struct sched, analysis);
+    const struct sched_options *options = &sched->options;
 
     if (options->view == SCHED_WAKERS)
         result_add_key(result, "waker", "WAKER", false);
@@ -192,11 +194,17 @@ void sched_add_columns(struct analysis *analysis, struct result *result)
     case SCHED_BY_CPU: result_add_key(result, "cpu", "CPU", true); break;
     case SCHED_BY_DOMAIN: result_add_key(result, "domain", "DOMAIN", false); break;
     }
-    if (options->by == SCHED_BY_TASK)
+    if (options->by == SCHED_BY_TASK && !options->no_pids)
         result_add_key(result, "pid", "PID", true);
     if (options->view == SCHED_WHO)
         result_add_key(result, "by", "BY", false);
     result_add_key(result, "layer", "LAYER", false);
+    if (options->view == SCHED_STATES) {
+        result_add_key(result, "state", "STATE", false);
+        result_add_duration_columns(result, &analysis->settings.percentiles,
+                                    &sched->states_columns);
+        return;
+    }
     for (const uint8_t *value = values_of(options); *value != V_END; value++)
         result_add_column(result, columns[*value].name, columns[*value].title,
                           columns[*value].kind);

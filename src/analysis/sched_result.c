@@ -24,6 +24,25 @@ static void put_vcpu(const struct sched_row *row, struct text *text)
         text_put_i64(text, vcpu);
 }
 
+void sched_row_put_name(const struct sched *sched, const struct sched_row *row, struct text *text)
+{
+    bool is_vcpu = row->of == STATE_OF_VCPU;
+
+    switch (sched->options.by) {
+    case SCHED_BY_TASK:
+        if (is_vcpu)
+            put_vcpu(row, text);
+        else
+            text_put_str(text, sched_row_name(row));
+        break;
+    case SCHED_BY_VCPU: put_vcpu(row, text); break;
+    case SCHED_BY_CPU: text_put_i64(text, row->id); break;
+    case SCHED_BY_DOMAIN:
+        text_printf(text, "d%" PRId32, is_vcpu ? (int32_t)((uint32_t)row->id >> 16) : row->id);
+        break;
+    }
+}
+
 static int set_key_text(struct result *result, struct result_row *to, unsigned key,
                         struct text *text)
 {
@@ -41,19 +60,7 @@ static int set_keys(const struct sched *sched, struct result *result, struct res
 
     if (row->is_others)
         return result_set_key(result, to, first, "(others)");
-    switch (sched->options.by) {
-    case SCHED_BY_TASK:
-        if (is_vcpu)
-            put_vcpu(row, &text);
-        else
-            text_put_str(&text, sched_row_name(row));
-        break;
-    case SCHED_BY_VCPU: put_vcpu(row, &text); break;
-    case SCHED_BY_CPU: text_put_i64(&text, row->id); break;
-    case SCHED_BY_DOMAIN:
-        text_printf(&text, "d%" PRId32, is_vcpu ? (int32_t)((uint32_t)row->id >> 16) : row->id);
-        break;
-    }
+    sched_row_put_name(sched, row, &text);
     r = set_key_text(result, to, first, &text);
     if (r == 0 && sched->options.by == SCHED_BY_TASK && !is_vcpu) {
         char pid[16];
@@ -305,11 +312,12 @@ int sched_add_rows(struct analysis *analysis, struct result *result)
     switch (sched->options.view) {
     case SCHED_WHO: r = add_who(sched, result); break;
     case SCHED_WAKERS: r = add_wakers(sched, result); break;
+    case SCHED_STATES: r = sched_states_add_rows(sched, result); break;
     default: r = add_times(sched, result); break;
     }
     if (sched->options.by == SCHED_BY_VCPU)
         hide_empty(result);
-    if (r == 0)
+    if (r == 0 && sched->options.view != SCHED_STATES)
         r = add_slowest(sched, result);
     if (r == 0)
         r = sched_add_contradictions(sched, result);

@@ -38,6 +38,8 @@ struct sched_waker {
 struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
                                  const struct origin *origin, int32_t id);
 const char *sched_row_name(const struct sched_row *row);
+/* As its row is called by --by, without the pid. */
+void sched_row_put_name(const struct sched *sched, const struct sched_row *row, struct text *text);
 bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row);
 
 /* A row, with what its values are shares of. */
@@ -55,6 +57,15 @@ struct sched_measured {
 /* As of struct analysis_ops. */
 void sched_add_columns(struct analysis *analysis, struct result *result);
 void sched_set_values(struct result_row *to, const struct sched_measured *m);
+
+/* ---- sched_states.c ---- */
+/* 0, -ENOMEM. */
+int sched_states_init(struct sched *sched);
+/* Counts an interval of ROW. 0; -ERANGE: it would be in too late a period; another negative errno. */
+int sched_states_put(struct sched *sched, const struct sched_row *row,
+                     const struct state_interval *interval);
+/* 0, -ENOMEM. */
+int sched_states_add_rows(struct sched *sched, struct result *result);
 
 /* ---- sched_notes.c ---- */
 /* 0, -ENOMEM. */

@@ -12,6 +12,7 @@
 #include "analysis/io.h"
 #include "analysis/irq.h"
 #include "analysis/latency.h"
+#include "analysis/sched.h"
 #include "analysis/tally_result.h"
 #include "base/glob.h"
 #include "cli/output.h"
@@ -55,7 +56,7 @@ static const struct option_group groups[] = {
 const struct command diff_command = {
     .name = "diff",
     .summary = "show what changed from one trace to another",
-    .operands = "A B [stat|latency|io|irq|exits...]",
+    .operands = "A B [stat|latency|io|irq|exits|sched...]",
     .about = "Compares the analyses of two traces, row by row: how often, how long. Without an\n"
              "analysis, the counts of strata stat. Rates and sums are per second of covered\n"
              "time; the largest change comes first.\n\n"
@@ -164,6 +165,7 @@ union analyses {
     struct io io;
     struct irq irq;
     struct exits exits;
+    struct sched sched;
 };
 
 /* One trace with one analysis. */
@@ -177,7 +179,7 @@ struct side {
     bool has_analysis, has_result;
 };
 
-static const char *const verbs[] = {"stat", "latency", "io", "irq", "exits"};
+static const char *const verbs[] = {"stat", "latency", "io", "irq", "exits", "sched"};
 
 static int side_put(struct sink *sink, const struct item *items, unsigned n)
 {
@@ -191,6 +193,8 @@ static int init_analysis(struct side *side, const char *verb,
                          const struct analysis_settings *settings)
 {
     static const struct strings none = {0};
+    /* Threads of two recordings are the same ones by their names. */
+    static const struct sched_options sched_options = {.view = SCHED_STATES, .no_pids = true};
     const struct catalogue *catalogue = &side->trace->catalogue;
     struct error error = {0};
     int r;
@@ -203,6 +207,8 @@ static int init_analysis(struct side *side, const char *verb,
         return irq_init(&side->analyses.irq, settings, catalogue);
     if (strcmp(verb, "exits") == 0)
         return exits_init(&side->analyses.exits, settings, &(struct exits_settings){0}, catalogue);
+    if (strcmp(verb, "sched") == 0)
+        return sched_init(&side->analyses.sched, settings, &sched_options);
     r = pairs_read(&side->pairs, NULL, 0, &none, &none, &error);
     return r < 0 ? r
                  : latency_init(&side->analyses.latency, settings, side->pairs.rules.rules,
@@ -221,6 +227,8 @@ static void side_done(struct side *side, const char *verb)
         irq_done(&side->analyses.irq);
     else if (side->has_analysis && strcmp(verb, "exits") == 0)
         exits_done(&side->analyses.exits);
+    else if (side->has_analysis && strcmp(verb, "sched") == 0)
+        sched_done(&side->analyses.sched);
     else if (side->has_analysis)
         latency_done(&side->analyses.latency);
     pairs_done(&side->pairs);

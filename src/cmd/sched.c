@@ -12,7 +12,7 @@
 struct sched_command_options {
     struct analysis_options common;
     unsigned by; /* enum sched_by */
-    bool wakeups, who, wakers, xenalyze_names;
+    bool wakeups, who, wakers, states, xenalyze_names;
 };
 
 static const char *const by_names[] = {"task", "vcpu", "cpu", "domain", NULL};
@@ -25,6 +25,7 @@ static const struct option what_options[] = {
     {OPTION_FLAG, 0, "latency", NULL, "only from being woken to running", MEMBER(wakeups)},
     {OPTION_FLAG, 0, "who", NULL, "who ran on the CPU while another waited for it", MEMBER(who)},
     {OPTION_FLAG, 0, "wakers", NULL, "who woke whom", MEMBER(wakers)},
+    {OPTION_FLAG, 0, "states", NULL, "a row for each state: how often, how long", MEMBER(states)},
     {OPTION_FLAG, 0, "xenalyze-names", NULL, "of domains: times in the states that xenalyze has",
      MEMBER(xenalyze_names)},
     {OPTION_END},
@@ -34,7 +35,8 @@ static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(common.format),
      .choices = table_formats},
     {OPTION_STRING, 0, "sort", "COLUMN",
-     "order of the rows, largest first (the first share;\n--latency: max; --who, --wakers: sum)",
+     "order of the rows, largest first (the first share;\n--latency: max; --who, --wakers, "
+     "--states: sum)",
      MEMBER(common.sort)},
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(common.top)},
     {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest waits", MEMBER(common.slowest)},
@@ -42,6 +44,12 @@ static const struct option output_options[] = {
      "with --slowest: also print the events from SECONDS\n"
      "before each wait to SECONDS after it",
      MEMBER(common.context), NULL, duration_parse},
+    {OPTION_PARSED, 0, "every", "SECONDS", "states, each also over time, in periods of SECONDS",
+     MEMBER(common.every), NULL, duration_parse},
+    {OPTION_FLAG, 0, "folded", NULL, "print states as stacks for flamegraph.pl: KEY;KEY SUM",
+     MEMBER(common.folded)},
+    {OPTION_FLAG, 0, "events", NULL, "print each time in a state instead of rows",
+     MEMBER(common.events)},
     {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of the wake-ups of each row",
      MEMBER(common.histogram)},
     {OPTION_END},
@@ -98,8 +106,9 @@ static int measure(const struct sched_command_options *options, struct trace *tr
     int status = analysis_settings_init(&options->common, trace, &arena, &common);
 
     if (status == EXIT_SUCCESS) {
-        (void)sched_init(&sched, &common, settings);
-        status = analysis_run(&options->common, trace, &sched.analysis);
+        status = sched_init(&sched, &common, settings) < 0
+                     ? cli_no_memory()
+                     : analysis_run(&options->common, trace, &sched.analysis);
         if (status != EXIT_FAILURE && !sched.analysis.ops->has_events(&sched.analysis))
             status = analysis_report_missing(&sched.analysis);
         sched_done(&sched);
@@ -117,11 +126,14 @@ int cmd_sched(int argc, char **argv)
 
     if (options_parse(&sched_command, argc, argv, &options, &n, &status)) {
         struct select_options *select = &options.common.select;
+        bool states = options.states || options.common.folded || options.common.events ||
+                      options.common.every > 0;
 
         settings.by = (enum sched_by)options.by;
         settings.view = options.wakeups  ? SCHED_WAKEUPS
                         : options.who    ? SCHED_WHO
                         : options.wakers ? SCHED_WAKERS
+                        : states         ? SCHED_STATES
                                          : SCHED_TIMES;
         settings.xenalyze_names = options.xenalyze_names;
         settings.pids = take(&select->pids);
@@ -129,10 +141,10 @@ int cmd_sched(int argc, char **argv)
         settings.vcpus = take(&select->vcpus);
         if (!options.common.sort && settings.view != SCHED_TIMES)
             options.common.sort = settings.view == SCHED_WAKEUPS ? "max" : "sum";
-        if (options.wakeups + options.who + options.wakers > 1)
-            status =
-                cli_usage_error("sched", "only one of --latency, --who and --wakers is allowed");
-        else if (settings.view != SCHED_TIMES && options.by > SCHED_BY_VCPU)
+        if (options.wakeups + options.who + options.wakers + states > 1)
+            status = cli_usage_error("sched", "only one of --latency, --who, --wakers and --states "
+                                              "(--every, --folded, --events) is allowed");
+        else if (settings.view != SCHED_TIMES && !states && options.by > SCHED_BY_VCPU)
             status = cli_usage_error(
                 "sched", "--latency, --who and --wakers require --by=task or --by=vcpu");
         else if (options.xenalyze_names && options.by != SCHED_BY_DOMAIN)

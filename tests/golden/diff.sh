@@ -59,6 +59,12 @@ xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 "$strata" diff -f json --top 1 xen.raw xen.raw 2>err | grep -q '"p99_a_ticks":' || fail "$(cat err)"
 "$strata" diff --top 1 xen.raw xen.raw 2>err | sed -n 2p | grep -q '[0-9][mun]*s ' && fail "ticks as seconds"
 
+case="threads by their names"
+"$strata" diff -f json vm vm sched >out 2>err || fail "$(cat err)"
+grep -q '"state": *"running"' out || fail "$(head -5 out)"
+grep -q '"pid"' out && fail "rows by pid: $(grep -m1 pid out)"
+"$strata" diff --layer guest vm vm sched --fail 'sched.running.sum < 1%' >out 2>err && fail "no status"
+
 case="conditions"
 run() {
     status=0

@@ -152,6 +152,45 @@ grep -q '^ *0\.07 *27\.8[0-9] *48\.2[0-9] .* d0 ' out || fail "$(cat out)"
 "$strata" sched --pid 161 guest >out
 [ "$(grep -c ' guest$' out)" -eq 1 ] || fail "$(cat out)"
 
+# The states in detail have the sums that the table has, as rows, stacks, events and periods.
+case="states"
+"$strata" sched -f json guest >rows
+"$strata" sched --states -f json guest >states
+"$strata" sched --every 0.01 -f json guest >periods
+"$strata" sched --folded guest >folded
+"$strata" sched --events -f json guest >events
+python3 - rows states periods folded events <<'END' || fail "not what the table has"
+import collections, json, sys
+rows, states, periods = (json.load(open(name))["rows"] for name in sys.argv[1:4])
+def add(numbers, key, n, ns):
+    numbers[key] = tuple(map(sum, zip(numbers.get(key, (0, 0)), (n, ns))))
+by_state = {}  # a thread that calls another program has a row by each name
+for row in states:
+    add(by_state, (row["key"]["pid"], row["key"]["state"]), row["n"], row["sum"])
+assert {state for _, state in by_state} >= {"running", "woken", "preempted"}, by_state
+for row in rows:
+    pid = row["key"]["pid"]
+    assert by_state.get((pid, "running"), (0, 0)) == (row["run_n"], row["run_sum"]), row
+    assert by_state.get((pid, "woken"), (0, 0)) == (row["wake_n"], row.get("wake_sum") or 0), row
+folded, listed = collections.Counter(), {}
+for line in open(sys.argv[4]):
+    frames, ns = line.rsplit(" ", 1)
+    task, pid, layer, state = frames.rsplit(";", 3)
+    assert layer == "guest", line
+    folded[int(pid), state] += int(ns)
+assert folded == {key: ns for key, (n, ns) in by_state.items() if ns > 0}, folded
+for event in map(json.loads, open(sys.argv[5])):
+    add(listed, (event["key"]["pid"], event["key"]["state"]), 1, event["end_ns"] - event["begin_ns"])
+assert listed == by_state, listed
+for row in periods:
+    assert sum(period[1] for period in row["series"]) == row["n"], row
+END
+status=0
+"$strata" sched --states --who guest 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'only one of' err || fail "status $status: $(cat err)"
+"$strata" sched --states --by domain all.raw >out
+grep -q ' d0  *hypervisor  preempted$' out || fail "$(cat out)"
+
 # Without the switches of a source, its other events tell of no time in any state.
 case="no switches"
 status=0
