@@ -441,6 +441,8 @@ static int compare(struct run *run, const char *verb, struct text *out)
     if (status == EXIT_SUCCESS && (diff_init(&diff, &sides[0].result, &sides[1].result) < 0 ||
                                    put_diff(run->options, &diff, verb, out) < 0))
         status = cli_no_memory();
+    if (status == EXIT_SUCCESS && diff.n == 0)
+        cli_error("neither trace has what strata %s measures", verb);
     for (unsigned i = 0; status == EXIT_SUCCESS && i < run->options->fail.n; i++)
         if (check_condition(&run->conditions[i], run->options->fail.items[i], verb, &diff))
             run->is_failed = true;

@@ -81,3 +81,7 @@ grep -qx 'strata: latency.thread-pool.mean > +9%: +10.0%' err || fail "$(cat err
 [ "$(run nonesuch)" -eq 2 ] || fail "$(cat err)"
 "$strata" diff --layer guest vm vm io --fail 'io.read.total.p99 < 1%' >out 2>err && fail "no status"
 [ "$(grep -c 'io.read.total.p99' err)" -eq 1 ] || fail "$(cat err)"
+
+case="nothing to compare"
+"$strata" diff vm vm exits >out 2>err || fail "$(cat err)"
+grep -qx 'strata: neither trace has what strata exits measures' err || fail "$(cat err)"
