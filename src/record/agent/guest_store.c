@@ -388,7 +388,7 @@ int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest
     if (store->pairs < 0)
         return -errno;
     store->pairs_size += (uint64_t)n;
-    return write(store->pairs, line, (size_t)n) == n ? 0 : -EIO;
+    return write_all(store->pairs, line, (size_t)n);
 }
 
 uint64_t guest_store_size(const struct guest_store *store)

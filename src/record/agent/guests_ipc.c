@@ -188,27 +188,16 @@ static int pair(struct kernel_sink *sink, const struct guest_pair *pair, struct 
     char what[200];
     int r = guests_clock_pair(delivery->guest, pair, guest_boot_pair, what, sizeof what);
 
-    (void)error;
     warn(delivery->guests, delivery->guest, what);
-    return r;
+    return r < 0 ? error_set(error, r, NULL, "cannot write its pairs of clocks: %s", error_text(r))
+                 : r;
 }
 
 static int boot(struct kernel_sink *sink, struct error *error)
 {
-    struct guests *guests = delivery_of(sink)->guests;
-    struct guest *guest = delivery_of(sink)->guest;
-    int r;
+    const struct delivery *delivery = delivery_of(sink);
 
-    guest_boot_end(guest);
-    r = guest_store_next_boot(&guest->store, error);
-    if (r < 0)
-        return r;
-    r = guest_boot_begin(guest);
-    if (r >= 0)
-        r = guest_make_first_file(guest, error);
-    guests->written = false;
-    guest_report(guests, guest, "guest rebooted; continuing in a new trace");
-    return r;
+    return guest_reboot(delivery->guests, delivery->guest, error);
 }
 
 /* Pages do not come this way: the child writes them into files that it is given. */

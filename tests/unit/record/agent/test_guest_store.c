@@ -272,6 +272,24 @@ static void pairs_have_a_limit(void **state)
     assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n");
 }
 
+/* The kernel writes the part that fits: the error is that of the rest. */
+static void a_pair_that_does_not_fit_says_why(void **state)
+{
+    struct rlimit before, limit;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+
+    (void)state;
+    assert_int_equal(guest_store_pair(&store, 1, 2, 3), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 8;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(guest_store_pair(&store, 4, 5, 6), -EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, handler);
+    assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n4 ");
+}
+
 static void what_exists_is_not_replaced(void **state)
 {
     struct guest_store other;
@@ -377,6 +395,7 @@ int main(void)
         STORE_TEST(a_boot_has_a_directory_of_its_own),
         STORE_TEST(boots_have_a_limit),
         STORE_TEST(pairs_have_a_limit),
+        STORE_TEST(a_pair_that_does_not_fit_says_why),
         STORE_TEST(what_exists_is_not_replaced),
         STORE_TEST(an_empty_one_is_removed),
         STORE_TEST(without_a_directory_all_is_checked_and_nothing_kept),
