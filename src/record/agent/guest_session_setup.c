@@ -105,6 +105,23 @@ static int after_hello(struct guest_session *session, uint64_t now, struct error
     return guest_session_put(session, &out, PROTO_AUTH);
 }
 
+/* The agent's boot ID has changed. The sink begins another trace; nothing of the boot before continues in it. */
+static int handle_reboot(struct guest_session *session, struct error *error)
+{
+    int r = guest_session_flush_pair(session, error);
+
+    if (r >= 0)
+        r = kernel_sink_boot(session->sink, error);
+    if (r < 0)
+        return r;
+    session->has_session = false;
+    session->has_pages = false;
+    session->first = session->last = 0;
+    for (uint32_t i = 0; i < session->n_cpus; i++)
+        session->cpus[i].pages = session->cpus[i].bytes = 0;
+    return 0;
+}
+
 int guest_session_on_hello(struct guest_session *session, const struct proto_frame *frame,
                            uint64_t now, struct error *error)
 {
@@ -123,16 +140,9 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
                          hello.version);
     guest_session_copy_text(boot_id, sizeof boot_id, &hello.boot_id);
     if (session->has_pages && strcmp(boot_id, session->boot_id) != 0) {
-        r = guest_session_flush_pair(session, error);
-        if (r >= 0)
-            r = kernel_sink_boot(session->sink, error);
+        r = handle_reboot(session, error);
         if (r < 0)
             return r;
-        session->has_session = false;
-        session->has_pages = false;
-        session->first = session->last = 0;
-        for (uint32_t i = 0; i < session->n_cpus; i++)
-            session->cpus[i].pages = session->cpus[i].bytes = 0;
     }
     memcpy(session->boot_id, boot_id, sizeof boot_id);
     memcpy(session->agent_nonce, hello.nonce, sizeof session->agent_nonce);

@@ -20,6 +20,10 @@ void guest_end(struct guest *guest, int error, const char *what);
 /* Makes the file for the pages of CPU 0, so that a trace without events can be read. -errno with ERROR. */
 int guest_make_first_file(struct guest *guest, struct error *error);
 
+/* The guest has rebooted: ends the trace of its boot and begins that of the next (guest_reboot.c). -E2BIG: more boots than
+ * a trace has sources for; -errno. With ERROR. */
+int guest_reboot(struct guests *guests, struct guest *guest, struct error *error);
+
 /* Handles packets of the guest's child (guests_ipc.c). */
 void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now);
 /* Nothing can be sent to the child: it has exited. Its last packets, which may say why, are handled first. */
