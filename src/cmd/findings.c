@@ -159,6 +159,20 @@ static void find_losses(struct finder *finder)
     add(finder, NULL, NULL, NULL, 3, "stat --gaps 10");
 }
 
+static void find_backward_times(struct finder *finder)
+{
+    uint64_t n = finder->summary->coverage.n_backward;
+
+    if (n == 0)
+        return;
+    text_printf(&finder->text,
+                "%" PRIu64
+                " events are earlier than one before them on their CPU: what is measured "
+                "around them is wrong",
+                n);
+    add(finder, NULL, NULL, NULL, 2.5, "info");
+}
+
 static void find_contradictions(struct finder *finder)
 {
     const struct result *result = get_result(finder, SUMMARY_CPUS);
@@ -574,6 +588,7 @@ int findings_find(const struct summary *summary, struct findings *ret_findings)
 
     *ret_findings = (struct findings){0};
     find_losses(&finder);
+    find_backward_times(&finder);
     find_contradictions(&finder);
     find_waiting_tasks(&finder, find_waiting_vcpus(&finder));
     for (unsigned layer = 0; layer < LAYERS; layer++)

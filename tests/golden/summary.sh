@@ -107,6 +107,15 @@ finds 'durations between layers are known within'
 check layers
 finds 'CPU 1 of the guest is busy 100.0% of the time'
 check guest
+cp -r guest swapped
+python3 - swapped/cpu1.raw <<'END'
+import sys
+data = open(sys.argv[1], "rb").read()
+half = len(data) // 4096 // 2 * 4096
+open(sys.argv[1], "wb").write(data[half:] + data[:half])
+END
+check swapped
+finds 'events are earlier than one before them on their CPU'
 check qemu.log
 [ ! -s findings ] || fail "$(cat findings)"
 check --from +0.1 --until +1.5 kvm
