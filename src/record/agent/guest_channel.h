@@ -65,8 +65,9 @@ struct guest_progress {
     uint64_t stopped_ns;  /* from STOP to STOPPED, or 0 */
     uint64_t unshown;     /* bytes of pages for which the stream to the live view had no room */
     bool full;
-    bool ran;      /* it was traced on this connection, if only for a moment */
-    bool said_bye; /* all has come, and the agent has exited */
+    bool ran;          /* it was traced on this connection, if only for a moment */
+    bool said_bye;     /* all has come, and the agent has exited */
+    uint8_t unused[5]; /* 0, in the place of padding: two can be compared by their bytes */
 };
 
 /* Sends HEAD, its bytes at P, and N descriptors (0 to 2). -EAGAIN if SOCKET does not block and is full; -errno. */

@@ -46,6 +46,7 @@ struct child {
     struct live_stream live;
     unsigned measures;
     uint64_t progress_next;
+    struct guest_progress progress_sent;
     uint64_t progress_bytes; /* of the last progress … */
     enum guest_state progress_state;
     uint64_t wake_by; /* ns: when its last sleep was to end at the latest */
@@ -70,6 +71,7 @@ static void disconnect(struct child *child)
     child->write_closed = false;
 }
 
+/* Nothing, where nothing has changed. */
 static void send_progress(struct child *child, uint64_t now)
 {
     const struct guest_session *session = &child->session;
@@ -100,6 +102,9 @@ static void send_progress(struct child *child, uint64_t now)
                                                                    : PROGRESS_EVERY_BUSY);
     child->progress_bytes = progress.bytes;
     child->progress_state = session->state;
+    if (memcmp(&progress, &child->progress_sent, sizeof progress) == 0)
+        return;
+    child->progress_sent = progress;
     send_packet(
         child,
         &(struct guest_packet_head){.kind = PACKET_PROGRESS, .size = (uint32_t)sizeof progress},
