@@ -6,47 +6,13 @@
 #include <string.h>
 
 #include "analysis/condition.h"
-#include "analysis/span_match.h"
-#include "base/glob.h"
-#include "base/hash.h"
+#include "analysis/span_keys.h"
+#include "analysis/span_sources.h"
+#include "analysis/span_steps.h"
 #include "base/macro.h"
 #include "base/map.h"
-#include "event/value.h"
 
 #define EARLY_MAX 4096
-#define ENDED_THREADS_MAX (1u << 20)
-
-/* What the events of a class are by one rule. */
-struct step_use {
-    unsigned rule;
-    unsigned step;
-    uint32_t name;          /* what the keys begin with */
-    struct span_kind *kind; /* of what begins by it; of others, of ends without a begin */
-    const struct condition *condition; /* NULL: none */
-    int fields[SPAN_KEYS];
-};
-
-struct class_steps {
-    unsigned n;
-    bool ends_thread;
-    struct step_use uses[]; /* ends before begins: an event may be both */
-};
-
-/* How the keys of a rule are made. */
-struct rule_keys {
-    struct map names; /* by the letters of the '*': the name's number, and one */
-    bool has_star;    /* in every step */
-    bool crosses;     /* its ends are of different sources */
-};
-
-/* What was lost of a source, when: numbers of spans->sequence. */
-struct source_losses {
-    uint32_t number;
-    uint32_t all;     /* the last loss */
-    uint32_t any_cpu; /* the last one whose CPU is not known */
-    uint32_t *cpus;   /* the last one of each */
-    unsigned n_cpus;
-};
 
 struct open_span {
     uint32_t hash;
@@ -91,172 +57,6 @@ static inline struct open_span *get_open(const struct spans *spans, uint32_t n)
     return (struct open_span *)(void *)(spans->open + n * spans->open_size);
 }
 
-/* ---- classes ---- */
-
-static struct span_kind *get_kind(struct spans *spans, unsigned rule, const char *name)
-{
-    struct span_kind **more;
-    struct span_kind *kind;
-
-    for (unsigned i = 0; i < spans->n_kinds; i++)
-        if (spans->kinds[i]->rule_number == rule && strcmp(spans->kinds[i]->name, name) == 0)
-            return spans->kinds[i];
-    more = realloc(spans->kinds, (spans->n_kinds + 1) * sizeof(struct span_kind *));
-    if (!more)
-        return NULL;
-    spans->kinds = more;
-    kind = arena_alloc(&spans->arena, sizeof *kind);
-    if (!kind)
-        return NULL;
-    *kind = (struct span_kind){
-        .name = name, .rule = &spans->rules[rule], .number = spans->n_kinds, .rule_number = rule};
-    more[spans->n_kinds++] = kind;
-    return kind;
-}
-
-/* The number of what the keys of RULE begin with, where its '*' stands for STAR. 0: memory is out. */
-static uint32_t get_name(struct spans *spans, unsigned rule, const char *star, size_t len)
-{
-    struct rule_keys *keys = &spans->rule_keys[rule];
-    uintptr_t number;
-
-    if (!keys->has_star)
-        star = "", len = 0;
-    number = (uintptr_t)map_get_str(&keys->names, star, len);
-    if (number > 0)
-        return (uint32_t)number;
-    star = arena_strndup(&spans->arena, star, len);
-    number = spans->n_names + 1;
-    if (!star || map_put_str(&keys->names, star, len, (void *)number) < 0)
-        return 0;
-    return ++spans->n_names;
-}
-
-static int make_use(struct spans *spans, unsigned rule, unsigned step, const char *star, size_t len,
-                    const struct event_class *class, struct step_use *use)
-{
-    const struct span_rule *r = &spans->rules[rule];
-    const char *name = strchr(r->steps[step].event, '*')
-                           ? glob_fill_star(&spans->arena, r->name, star, len)
-                           : r->name;
-
-    *use = (struct step_use){.rule = rule, .step = step};
-    if (r->steps[step].condition) {
-        struct condition *condition;
-        int error =
-            condition_compile(r->steps[step].condition, class, &spans->arena, &condition, NULL);
-
-        if (error < 0)
-            return error;
-        use->condition = condition;
-    }
-    use->kind = name ? get_kind(spans, rule, name) : NULL;
-    use->name = get_name(spans, rule, star, len);
-    if (!use->kind || use->name == 0)
-        return -ENOMEM;
-    for (unsigned i = 0; i < r->n_keys; i++)
-        use->fields[i] = r->steps[step].keys[i].kind == SPAN_KEY_FIELD
-                             ? event_class_field(class, r->steps[step].keys[i].field)
-                             : -1;
-    spans->rule_keys[rule].crosses = span_rule_crosses(r, spans->catalogue);
-    return 0;
-}
-
-static _cold_ int look_at_class(struct spans *spans, const struct event_class *class)
-{
-    struct class_steps *steps = NULL;
-    unsigned n = 0;
-    int r;
-
-    if (class->index >= spans->n_classes) {
-        unsigned more = MAX(class->index + 1, spans->n_classes * 2);
-        struct class_steps **classes = realloc(spans->classes, more * sizeof *classes);
-
-        if (!classes)
-            return -ENOMEM;
-        memset(classes + spans->n_classes, 0, (more - spans->n_classes) * sizeof *classes);
-        spans->classes = classes;
-        spans->n_classes = more;
-    }
-    for (unsigned pass = 0; pass < 2; pass++) {
-        if (pass == 1) {
-            steps = arena_alloc(&spans->arena, sizeof *steps + n * sizeof steps->uses[0]);
-            if (!steps)
-                return -ENOMEM;
-        }
-        n = 0;
-        for (unsigned begins = 0; begins < 2; begins++) {
-            for (unsigned i = 0; i < spans->n_rules; i++) {
-                for (unsigned j = 0; j < spans->rules[i].n_steps; j++) {
-                    const char *star;
-                    size_t len;
-
-                    if ((j == 0) != (begins == 1) ||
-                        !span_step_matches(&spans->rules[i].steps[j], class, &star, &len))
-                        continue;
-                    r = pass == 1 ? make_use(spans, i, j, star, len, class, &steps->uses[n]) : 0;
-                    if (r == -ENOMEM)
-                        return r;
-                    /* -EINVAL: the class does not have the fields of the step's condition. */
-                    n += r == 0;
-                }
-            }
-        }
-    }
-    steps->n = n;
-    steps->ends_thread = spans->has_threads && strcmp(class->name, "sched_process_exit") == 0;
-    spans->classes[class->index] = steps;
-    return 0;
-}
-
-/* ---- sources ---- */
-
-static _cold_ struct source_losses *get_source_slow(struct spans *spans,
-                                                    const struct origin *origin)
-{
-    struct source_losses *source = map_get(&spans->sources, (uintptr_t)origin);
-
-    if (!source) {
-        source = arena_alloc(&spans->arena, sizeof *source);
-        if (!source || map_put(&spans->sources, (uintptr_t)origin, source) < 0)
-            return NULL;
-        source->number = ++spans->n_sources;
-    }
-    spans->recent_origin = origin;
-    spans->recent = source;
-    return source;
-}
-
-static inline struct source_losses *get_source(struct spans *spans, const struct origin *origin)
-{
-    return likely(origin == spans->recent_origin) ? spans->recent : get_source_slow(spans, origin);
-}
-
-static int put_loss(struct spans *spans, const struct item *item)
-{
-    struct source_losses *source = get_source(spans, item->origin);
-
-    if (!source)
-        return -ENOMEM;
-    source->all = ++spans->sequence;
-    if (item->cpu < 0 || item->cpu > 65535) {
-        source->any_cpu = spans->sequence;
-        return 0;
-    }
-    if ((unsigned)item->cpu >= source->n_cpus) {
-        unsigned n = (unsigned)item->cpu + 1;
-        uint32_t *cpus = realloc(source->cpus, n * sizeof *cpus);
-
-        if (!cpus)
-            return -ENOMEM;
-        memset(cpus + source->n_cpus, 0, (n - source->n_cpus) * sizeof *cpus);
-        source->cpus = cpus;
-        source->n_cpus = n;
-    }
-    source->cpus[item->cpu] = spans->sequence;
-    return 0;
-}
-
 /* P2: whether what would have ended SPAN may be among what SOURCE lost. */
 static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
                                   const struct source_losses *source)
@@ -271,11 +71,6 @@ static inline bool may_have_ended(const struct spans *spans, const struct open_s
            ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu] > span->sequence);
 }
 
-static inline uint64_t thread_key(uint32_t source, int32_t pid)
-{
-    return (uint64_t)source << 32 | (uint32_t)pid;
-}
-
 /* Whether the thread of SPAN ended since it began. */
 static bool is_gone(const struct spans *spans, const struct open_span *span)
 {
@@ -283,102 +78,6 @@ static bool is_gone(const struct spans *spans, const struct open_span *span)
         return false;
     return (uintptr_t)map_get(&spans->ended_threads, thread_key(span->source, span->pid)) >
            span->sequence;
-}
-
-static int end_thread(struct spans *spans, const struct item *item)
-{
-    struct source_losses *source = get_source(spans, item->origin);
-
-    if (!source)
-        return -ENOMEM;
-    if (spans->n_ended_threads == ENDED_THREADS_MAX) {
-        map_done(&spans->ended_threads);
-        spans->n_ended_threads = 0;
-    }
-    spans->n_ended_threads++;
-    spans->sequence++;
-    return map_put(&spans->ended_threads, thread_key(source->number, item->pid),
-                   (void *)(uintptr_t)spans->sequence);
-}
-
-/* ---- keys ---- */
-
-struct key {
-    uint32_t hash;
-    uint32_t name;
-    uint32_t source;
-    uint64_t place;
-    uint64_t keys[SPAN_KEYS];
-};
-
-/* False: ITEM has no such key, or is at no such place. */
-static inline bool make_key(const struct spans *spans, const struct step_use *use,
-                            const struct item *item, uint32_t source, struct key *key)
-{
-    const struct span_rule *rule = &spans->rules[use->rule];
-    uint64_t hash;
-
-    key->name = use->name;
-    key->source = spans->rule_keys[use->rule].crosses ? 0 : source;
-    key->place = 0;
-    switch (rule->place) {
-    case SPAN_ANYWHERE: break;
-    case SPAN_ON_CPU:
-        if (item->cpu == CPU_UNKNOWN)
-            return false;
-        key->place = (uint32_t)item->cpu;
-        break;
-    case SPAN_ON_THREAD:
-        if (item->pid == PID_UNKNOWN)
-            return false;
-        /* Each CPU has an idle thread, and all have the number 0. */
-        key->place = item->pid == 0 ? UINT64_C(1) << 32 | (uint32_t)item->cpu : (uint32_t)item->pid;
-        break;
-    case SPAN_ON_VCPU:
-        if (item->vcpu == VCPU_UNKNOWN)
-            return false;
-        key->place = (uint32_t)item->vcpu;
-        break;
-    }
-    hash = hash_mix(hash_mix(key->name, key->source), key->place);
-    for (unsigned i = 0; i < rule->n_keys; i++) {
-        const struct span_key *k = &rule->steps[use->step].keys[i];
-        struct value value;
-        uint64_t v = 0;
-
-        switch (k->kind) {
-        case SPAN_KEY_FIELD:
-            if (use->fields[i] < 0)
-                return false;
-            value = item_value(item, (unsigned)use->fields[i]);
-            if (!value.present)
-                return false;
-            v = item->class->fields[use->fields[i]].storage == STORE_SCALAR
-                    ? value.u
-                    : hash_bytes(value.s, value.len);
-            break;
-        case SPAN_KEY_TASK:
-            if (item->pid == PID_UNKNOWN)
-                return false;
-            v = (uint64_t)item->pid;
-            break;
-        case SPAN_KEY_CPU:
-            if (item->cpu == CPU_UNKNOWN)
-                return false;
-            v = (uint64_t)item->cpu;
-            break;
-        case SPAN_KEY_VCPU:
-            if (item->vcpu == VCPU_UNKNOWN)
-                return false;
-            v = (uint64_t)item->vcpu;
-            break;
-        }
-        v >>= k->shift;
-        key->keys[i] = k->mask != 0 ? v & k->mask : v;
-        hash = hash_mix(hash, key->keys[i]);
-    }
-    key->hash = (uint32_t)(hash ^ hash >> 32);
-    return true;
 }
 
 /* ---- open spans: a hash table of keys, each with a list; and lists by age ---- */
@@ -773,7 +472,7 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
             return r;
     }
     if (unlikely(steps->ends_thread) && item->pid != PID_UNKNOWN)
-        return end_thread(spans, item);
+        return span_sources_end_thread(spans, item);
     return 0;
 }
 
@@ -785,14 +484,14 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
         int r = 0;
 
         if (unlikely(item->kind != ITEM_EVENT)) {
-            r = put_loss(spans, item);
+            r = span_sources_put_loss(spans, item);
             if (r < 0)
                 return r;
             continue;
         }
         if (unlikely(item->class->index >= spans->n_classes ||
                      !spans->classes[item->class->index])) {
-            r = look_at_class(spans, item->class);
+            r = span_steps_find(spans, item->class);
             if (r < 0)
                 return r;
         }
@@ -808,7 +507,7 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
 uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item)
 {
     const struct source_losses *source = get_source(spans, item->origin);
-    struct step_use use = {.rule = rule, .name = get_name(spans, rule, "", 0)};
+    struct step_use use = {.rule = rule, .name = span_steps_name(spans, rule, "", 0)};
     struct open_span *open;
     struct key key;
     uint32_t n;

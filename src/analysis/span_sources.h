@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* When the sources of struct spans lost events, and when their threads ended. "When" is a number of spans->sequence,
+ * which each of these counts on: spans that began before have a lower one. */
+
+#include "analysis/spans.h"
+#include "base/macro.h"
+
+/* What was lost of a source, when: numbers of spans->sequence. */
+struct source_losses {
+    uint32_t number;
+    uint32_t all;     /* the last loss */
+    uint32_t any_cpu; /* the last one whose CPU is not known */
+    uint32_t *cpus;   /* the last one of each */
+    unsigned n_cpus;
+};
+
+struct source_losses *span_source_slow(struct spans *spans, const struct origin *origin);
+
+/* NULL: memory is out. */
+static inline struct source_losses *get_source(struct spans *spans, const struct origin *origin)
+{
+    return likely(origin == spans->recent_origin) ? spans->recent : span_source_slow(spans, origin);
+}
+
+/* The key of a thread in spans->ended_threads. */
+static inline uint64_t thread_key(uint32_t source, int32_t pid)
+{
+    return (uint64_t)source << 32 | (uint32_t)pid;
+}
+
+/* 0, -ENOMEM. */
+int span_sources_put_loss(struct spans *spans, const struct item *item);
+/* The thread of ITEM ends. 0, -ENOMEM. */
+int span_sources_end_thread(struct spans *spans, const struct item *item);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/span_steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/span_match.h"
+#include "base/glob.h"
+#include "base/macro.h"
+#include "base/map.h"
+
+static struct span_kind *get_kind(struct spans *spans, unsigned rule, const char *name)
+{
+    struct span_kind **more;
+    struct span_kind *kind;
+
+    for (unsigned i = 0; i < spans->n_kinds; i++)
+        if (spans->kinds[i]->rule_number == rule && strcmp(spans->kinds[i]->name, name) == 0)
+            return spans->kinds[i];
+    more = realloc(spans->kinds, (spans->n_kinds + 1) * sizeof(struct span_kind *));
+    if (!more)
+        return NULL;
+    spans->kinds = more;
+    kind = arena_alloc(&spans->arena, sizeof *kind);
+    if (!kind)
+        return NULL;
+    *kind = (struct span_kind){
+        .name = name, .rule = &spans->rules[rule], .number = spans->n_kinds, .rule_number = rule};
+    more[spans->n_kinds++] = kind;
+    return kind;
+}
+
+uint32_t span_steps_name(struct spans *spans, unsigned rule, const char *star, size_t len)
+{
+    struct rule_keys *keys = &spans->rule_keys[rule];
+    uintptr_t number;
+
+    if (!keys->has_star)
+        star = "", len = 0;
+    number = (uintptr_t)map_get_str(&keys->names, star, len);
+    if (number > 0)
+        return (uint32_t)number;
+    star = arena_strndup(&spans->arena, star, len);
+    number = spans->n_names + 1;
+    if (!star || map_put_str(&keys->names, star, len, (void *)number) < 0)
+        return 0;
+    return ++spans->n_names;
+}
+
+static int make_use(struct spans *spans, unsigned rule, unsigned step, const char *star, size_t len,
+                    const struct event_class *class, struct step_use *use)
+{
+    const struct span_rule *r = &spans->rules[rule];
+    const char *name = strchr(r->steps[step].event, '*')
+                           ? glob_fill_star(&spans->arena, r->name, star, len)
+                           : r->name;
+
+    *use = (struct step_use){.rule = rule, .step = step};
+    if (r->steps[step].condition) {
+        struct condition *condition;
+        int error =
+            condition_compile(r->steps[step].condition, class, &spans->arena, &condition, NULL);
+
+        if (error < 0)
+            return error;
+        use->condition = condition;
+    }
+    use->kind = name ? get_kind(spans, rule, name) : NULL;
+    use->name = span_steps_name(spans, rule, star, len);
+    if (!use->kind || use->name == 0)
+        return -ENOMEM;
+    for (unsigned i = 0; i < r->n_keys; i++)
+        use->fields[i] = r->steps[step].keys[i].kind == SPAN_KEY_FIELD
+                             ? event_class_field(class, r->steps[step].keys[i].field)
+                             : -1;
+    spans->rule_keys[rule].crosses = span_rule_crosses(r, spans->catalogue);
+    return 0;
+}
+
+_cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
+{
+    struct class_steps *steps = NULL;
+    unsigned n = 0;
+    int r;
+
+    if (class->index >= spans->n_classes) {
+        unsigned more = MAX(class->index + 1, spans->n_classes * 2);
+        struct class_steps **classes = realloc(spans->classes, more * sizeof *classes);
+
+        if (!classes)
+            return -ENOMEM;
+        memset(classes + spans->n_classes, 0, (more - spans->n_classes) * sizeof *classes);
+        spans->classes = classes;
+        spans->n_classes = more;
+    }
+    for (unsigned pass = 0; pass < 2; pass++) {
+        if (pass == 1) {
+            steps = arena_alloc(&spans->arena, sizeof *steps + n * sizeof steps->uses[0]);
+            if (!steps)
+                return -ENOMEM;
+        }
+        n = 0;
+        for (unsigned begins = 0; begins < 2; begins++) {
+            for (unsigned i = 0; i < spans->n_rules; i++) {
+                for (unsigned j = 0; j < spans->rules[i].n_steps; j++) {
+                    const char *star;
+                    size_t len;
+
+                    if ((j == 0) != (begins == 1) ||
+                        !span_step_matches(&spans->rules[i].steps[j], class, &star, &len))
+                        continue;
+                    r = pass == 1 ? make_use(spans, i, j, star, len, class, &steps->uses[n]) : 0;
+                    if (r == -ENOMEM)
+                        return r;
+                    /* -EINVAL: the class does not have the fields of the step's condition. */
+                    n += r == 0;
+                }
+            }
+        }
+    }
+    steps->n = n;
+    steps->ends_thread = spans->has_threads && strcmp(class->name, "sched_process_exit") == 0;
+    spans->classes[class->index] = steps;
+    return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the events of each class are in the rules of struct spans: looked up once for a class. */
+
+#include "analysis/condition.h"
+#include "analysis/spans.h"
+
+/* What the events of a class are by one rule. */
+struct step_use {
+    unsigned rule;
+    unsigned step;
+    uint32_t name;          /* what the keys begin with */
+    struct span_kind *kind; /* of what begins by it; of others, of ends without a begin */
+    const struct condition *condition; /* NULL: none */
+    int fields[SPAN_KEYS];
+};
+
+struct class_steps {
+    unsigned n;
+    bool ends_thread;
+    struct step_use uses[]; /* ends before begins: an event may be both */
+};
+
+/* How the keys of a rule are made. */
+struct rule_keys {
+    struct map names; /* by the letters of the '*': the name's number, and one */
+    bool has_star;    /* in every step */
+    bool crosses;     /* its ends are of different sources */
+};
+
+/* Finds out what CLASS is: spans->classes[class->index]. 0, -ENOMEM. */
+int span_steps_find(struct spans *spans, const struct event_class *class);
+/* The number of what the keys of RULE begin with, where its '*' stands for STAR. 0: memory is out. */
+uint32_t span_steps_name(struct spans *spans, unsigned rule, const char *star, size_t len);
