@@ -72,6 +72,8 @@ const struct option analysis_output_options[] = {
     {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",
      MEMBER(folded)},
     {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events)},
+    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
+     MEMBER(no_causal)},
     {OPTION_END},
 };
 
@@ -133,6 +135,7 @@ struct run_sink {
     struct sink sink;
     struct coverage coverage;
     struct analysis *analysis;
+    struct causal_report causal;
 };
 
 static int run_put(struct sink *sink, const struct item *items, unsigned n)
@@ -194,6 +197,7 @@ static int print(const struct analysis_options *options, const struct trace *tra
         .histogram = options->histogram,
         .folded = options->folded,
         .trace = trace,
+        .causal = &run->causal,
     };
     struct result result;
     int r = analysis_result(run->analysis, &run->coverage, &result);
@@ -260,7 +264,7 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
         status = EXIT_FAILURE;
     }
     if (status == EXIT_SUCCESS && context.n > 0)
-        status = context_print(&context, &options->open, walk->trace, walk->out);
+        status = context_print(&context, &options->open, &run->causal, walk->trace, walk->out);
     context_done(&context);
     return status;
 }
@@ -289,7 +293,9 @@ int analysis_run(const struct analysis_options *options, struct trace *trace,
         cli_no_memory();
         return EXIT_FAILURE;
     }
-    if (selection_init(&selection, &options->select) < 0) {
+    if (selection_init(&selection, &options->select) < 0 ||
+        (!options->no_causal &&
+         causal_tighten(&options->open, &options->select, trace, &run.causal) < 0)) {
         cli_no_memory();
     } else {
         status = walk_and_print(options, &walk, &run, (unsigned)column);
@@ -297,6 +303,7 @@ int analysis_run(const struct analysis_options *options, struct trace *trace,
     }
     selection_done(&selection);
     coverage_done(&run.coverage);
+    causal_report_done(&run.causal);
     text_done(&out);
     return status;
 }

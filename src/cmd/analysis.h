@@ -12,6 +12,7 @@
  * and calls walk_open(), analysis_settings_init(), the constructor of its analysis, and analysis_run(). */
 
 #include "analysis/analysis.h"
+#include "cmd/causal.h"
 #include "cmd/walk.h"
 
 struct analysis_options {
@@ -22,7 +23,7 @@ struct analysis_options {
     uint64_t every, context; /* ns; 0: not given */
     struct percentiles percentiles;
     unsigned format; /* enum table_format */
-    bool histogram, folded, events;
+    bool histogram, folded, events, no_causal;
 };
 
 extern const struct option analysis_output_options[];

@@ -57,8 +57,7 @@ static bool is_merged(const struct trace_input *input)
     return input->host && strncmp(input->host, "merge:", 6) == 0;
 }
 
-/* True if TRACE consists of sources of one trace directory with one guest's kernel, whose clock is not the host's. */
-static bool may_be_tightened(const struct trace *trace)
+bool causal_may_tighten(const struct trace *trace)
 {
     unsigned guests = 0, others = 0;
 
@@ -219,7 +218,7 @@ int causal_read(const struct open_options *options, char **paths, int n,
     error_clear(&error);
     if (trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &error) < 0)
         return 0;
-    if (may_be_tightened(trace))
+    if (causal_may_tighten(trace))
         r = read_trace(trace, select, &report);
     trace_free(trace);
     if (r < 0)
@@ -258,6 +257,38 @@ int causal_apply(const struct causal_report *report, struct trace *trace)
     return r;
 }
 
+/* An error of the recording. */
+static int print_violations(const struct causal_report *report, const struct trace *trace)
+{
+    for (unsigned i = 0; i < report->n; i++) {
+        _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+        if (report->rows[i].violations == 0)
+            continue;
+        causal_put_row(&text, &report->rows[i]);
+        if (text.error)
+            return -ENOMEM;
+        cli_error("%s: source '%s': the clock is not tightened: %.*s; --no-causal does not look",
+                  trace->inputs[0].path, report->rows[i].source, (int)text_len(&text), text.start);
+    }
+    return 0;
+}
+
+int causal_tighten(const struct open_options *options, const struct select_options *select,
+                   struct trace *trace, struct causal_report *ret_report)
+{
+    char *path = (char *)(uintptr_t)trace->inputs[0].path;
+    int r;
+
+    *ret_report = (struct causal_report){0};
+    if (!causal_may_tighten(trace))
+        return 0;
+    r = causal_read(options, &path, 1, select, ret_report);
+    if (r == 0)
+        r = print_violations(ret_report, trace);
+    return r == 0 ? causal_apply(ret_report, trace) : r;
+}
+
 uint64_t causal_round_up(int64_t ns)
 {
     uint64_t error = (uint64_t)ns;
@@ -287,4 +318,46 @@ void causal_put_row(struct text *text, const struct causal_row *row)
                 row->is_tightened ? "" : "no: ",
                 duration_text(a, sizeof a, &host_clock, causal_round_up(row->error_ns)), b,
                 row->pairs);
+}
+
+void causal_put_lines(struct text *text, const struct causal_report *report)
+{
+    char a[32], b[32];
+
+    for (unsigned i = 0; i < report->n; i++) {
+        const struct causal_row *row = &report->rows[i];
+
+        duration_text(a, sizeof a, &host_clock, causal_round_up(row->error_ns));
+        duration_text(b, sizeof b, &host_clock, causal_round_up(row->stated_ns));
+        if (row->is_tightened)
+            text_printf(text,
+                        "clock error of %s \xc2\xb1%s (stated \xc2\xb1%s), by %" PRIu64
+                        " causes and effects\n",
+                        row->source, a, b, row->pairs);
+    }
+}
+
+void causal_write_json(struct json_writer *w, const struct causal_report *report)
+{
+    if (report->n == 0)
+        return;
+    json_write_key(w, "clocks");
+    json_write_array(w);
+    for (unsigned i = 0; i < report->n; i++) {
+        const struct causal_row *row = &report->rows[i];
+
+        json_write_object(w);
+        json_write_key(w, "source");
+        json_write_str(w, row->source);
+        json_write_key(w, "pairs");
+        json_write_u64(w, row->pairs);
+        json_write_key(w, "error_ns");
+        json_write_i64(w, row->error_ns);
+        json_write_key(w, "stated_ns");
+        json_write_i64(w, row->stated_ns);
+        json_write_key(w, "violations");
+        json_write_u64(w, row->violations);
+        json_write_end(w);
+    }
+    json_write_end(w);
 }

@@ -34,11 +34,23 @@ void causal_report_done(struct causal_report *report);
 /* The row of a source; NULL: none. */
 const struct causal_row *causal_find(const struct causal_report *report, const char *source);
 
+/* True if TRACE may be tightened: it has the sources of one trace directory, and one guest's kernel. */
+bool causal_may_tighten(const struct trace *trace);
+/* Reads what TRACE was opened from, and gives TRACE, of which nothing was read, the tightened clocks. Prints violations.
+ * -ENOMEM. */
+int causal_tighten(const struct open_options *options, const struct select_options *select,
+                   struct trace *trace, struct causal_report *ret_report);
+
 /* TRACE, the same as was read, has the tightened clocks from now on. -ENOMEM. */
 int causal_apply(const struct causal_report *report, struct trace *trace);
 
 /* "within 29us (stated 174us), by 1234 causes and effects". */
 void causal_put_row(struct text *text, const struct causal_row *row);
+
+/* Lines below the table of an analysis; nothing if there are no rows. */
+void causal_put_lines(struct text *text, const struct causal_report *report);
+/* The member `"clocks":[…]`; nothing if there are no rows. */
+void causal_write_json(struct json_writer *w, const struct causal_report *report);
 
 /* With three digits at the most, as duration_text() has them, and never less than it is. */
 uint64_t causal_round_up(int64_t ns);

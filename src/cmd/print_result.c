@@ -379,7 +379,8 @@ void print_json_head(const struct result *result, struct json_writer *w)
 }
 
 /* One object, in which the table's rows come last. */
-static void begin_json(const struct result *result, struct json_writer *w)
+static void begin_json(const struct result *result, const struct print_options *options,
+                       struct json_writer *w)
 {
     const struct coverage *coverage = result->coverage;
 
@@ -395,6 +396,8 @@ static void begin_json(const struct result *result, struct json_writer *w)
     }
     json_write_end(w);
     write_contradictions(result, w);
+    if (options->causal)
+        causal_write_json(w, options->causal);
     losses_write_json(&coverage->losses, w);
     json_write_key(w, "slowest");
     json_write_array(w);
@@ -462,7 +465,7 @@ int print_result(const struct result *result, const struct print_options *option
     form.n = t.n;
     table_begin(&t.table, out, options->format, &form);
     if (options->format == TABLE_JSON)
-        begin_json(result, &t.table.json);
+        begin_json(result, options, &t.table.json);
     for (unsigned i = 0; i < result->n_rows && (options->top == 0 || i < options->top); i++)
         put_row(&t, result->rows[i]);
     if (options->format == TABLE_JSON)

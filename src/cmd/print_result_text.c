@@ -270,6 +270,8 @@ void print_result_footer(const struct result *result, const struct print_options
     if (negative > 0)
         text_printf(out, "%10" PRIu64 " spans are shorter than 0, by the error of the clocks\n",
                     negative);
+    if (options->causal)
+        causal_put_lines(out, options->causal);
     put_unpaired(result, out);
     put_contradictions(result, out);
     if (!options->is_part)

@@ -400,9 +400,10 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
 /* ---- JSON ---- */
 
 /* The object that the verb prints. */
-static int write_result(const struct result *result, struct json_writer *w)
+static int write_result(const struct result *result, const struct causal_report *causal,
+                        struct json_writer *w)
 {
-    const struct print_options options = {.format = TABLE_JSON};
+    const struct print_options options = {.format = TABLE_JSON, .causal = causal};
     struct text text = TEXT_IN_MEMORY;
     int r = print_result(result, &options, &text);
 
@@ -451,7 +452,8 @@ static void write_finding(const struct finding *finding, struct json_writer *w)
     json_write_end(w);
 }
 
-static int write_parts(const struct summary *summary, struct json_writer *w)
+static int write_parts(const struct summary *summary, const struct causal_report *causal,
+                       struct json_writer *w)
 {
     int r = 0;
 
@@ -469,7 +471,7 @@ static int write_parts(const struct summary *summary, struct json_writer *w)
             write_rates(summary, rates, w);
         }
         json_write_key(w, "result");
-        r = write_result(&summary->results[i], w);
+        r = write_result(&summary->results[i], causal, w);
         json_write_end(w);
     }
     json_write_end(w);
@@ -501,7 +503,8 @@ static int write_missing(const struct summary *summary, struct json_writer *w)
 }
 
 int print_summary_json(const struct summary *summary, const struct findings *findings,
-                       const struct trace *trace, struct text *out)
+                       const struct causal_report *causal, const struct trace *trace,
+                       struct text *out)
 {
     struct json_writer w = {.out = out};
     struct result whole;
@@ -524,7 +527,7 @@ int print_summary_json(const struct summary *summary, const struct findings *fin
         r = put_sources(summary, trace, 0, &w, out);
     json_write_key(&w, "results");
     if (r >= 0)
-        r = write_parts(summary, &w);
+        r = write_parts(summary, causal, &w);
     json_write_finish(&w);
     return r < 0 ? r : out->error == -ENOMEM ? -ENOMEM : 0;
 }

@@ -4,6 +4,7 @@
 /* Prints the summary of a trace: text for people, or JSON (strata-summary(1)). */
 
 #include "analysis/summary.h"
+#include "cmd/causal.h"
 #include "cmd/findings.h"
 #include "print/table.h"
 #include "trace/trace.h"
@@ -12,4 +13,5 @@
 int print_summary_text(const struct summary *summary, const struct findings *findings,
                        const struct trace *trace, uint64_t top, struct text *out);
 int print_summary_json(const struct summary *summary, const struct findings *findings,
-                       const struct trace *trace, struct text *out);
+                       const struct causal_report *causal, const struct trace *trace,
+                       struct text *out);

@@ -27,6 +27,8 @@ static const struct option output_options[] = {
      .choices = table_formats},
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table (5; 0: all)",
      MEMBER(common.top)},
+    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
+     offsetof(struct summary_options, common.no_causal)},
     {OPTION_END},
 };
 
@@ -46,7 +48,7 @@ const struct command summary_command = {
              "more; what was recorded, with losses and clock errors; where the time of CPUs,\n"
              "vCPUs and tasks went; VM exits, requests to disks, interrupts and latencies; and\n"
              "what the trace cannot answer, with how to record it.\n\n"
-             "The trace is read once.",
+             "The trace is read once; twice if clocks can be tightened.",
     .groups = groups,
     .examples = "  strata summary trace\n"
                 "  strata summary --from +10 --until +20 trace\n"
@@ -54,14 +56,14 @@ const struct command summary_command = {
 };
 
 static int print(const struct summary_options *options, const struct summary *summary,
-                 const struct trace *trace, struct text *out)
+                 const struct causal_report *causal, const struct trace *trace, struct text *out)
 {
     struct findings findings;
     int r = findings_find(summary, &findings);
 
     if (r >= 0)
         r = options->common.format == TABLE_JSON
-                ? print_summary_json(summary, &findings, trace, out)
+                ? print_summary_json(summary, &findings, causal, trace, out)
                 : print_summary_text(summary, &findings, trace, options->common.top, out);
     findings_done(&findings);
     return r;
@@ -69,7 +71,7 @@ static int print(const struct summary_options *options, const struct summary *su
 
 /* Reads the trace, and prints what came of it. An exit status. */
 static int walk_and_print(const struct summary_options *options, struct summary *summary,
-                          struct walk *walk)
+                          const struct causal_report *causal, struct walk *walk)
 {
     int status = walk_through(walk);
 
@@ -79,7 +81,8 @@ static int walk_and_print(const struct summary_options *options, struct summary 
     }
     if (summary->sink.error.code)
         return status;
-    if (summary_make_results(summary) < 0 || print(options, summary, walk->trace, walk->out) < 0)
+    if (summary_make_results(summary) < 0 ||
+        print(options, summary, causal, walk->trace, walk->out) < 0)
         return cli_no_memory();
     return status;
 }
@@ -94,15 +97,20 @@ static int summarise(const struct summary_options *options, struct trace *trace,
                         .out = &out,
                         .sink = &summary->sink,
                         .losses = &summary->coverage.losses};
+    struct causal_report causal = {0};
     int status = EXIT_FAILURE;
 
     if (output_open(&out, options->common.format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA,
                     OUT_SIZE) < 0)
         return cli_no_memory();
-    if (selection_init(&selection, &options->common.select) < 0)
+    if (selection_init(&selection, &options->common.select) < 0 ||
+        (!options->common.no_causal &&
+         causal_tighten(&options->common.open, &options->common.select, trace, &causal) < 0))
         cli_no_memory();
     else
-        status = walk_end(&walk, &options->common.open, walk_and_print(options, summary, &walk));
+        status = walk_end(&walk, &options->common.open,
+                          walk_and_print(options, summary, &causal, &walk));
+    causal_report_done(&causal);
     selection_done(&selection);
     text_done(&out);
     return status;

@@ -234,20 +234,67 @@ static void narrow_slopes(const struct knot *knots, unsigned n, double wander,
     slopes->most = MIN(slopes->most, (knots[n - 1].high - knots[0].low) / ns + wander);
 }
 
+/* Where times are put within the knots' bounds: on one straight line, which keeps the durations of the clock as they are;
+ * in the middle if no line through the middle of the narrowest knot is within all bounds. */
+struct course {
+    bool is_line;
+    const struct knot *through;
+    double slope;
+};
+
+static double middle_of(const struct knot *knot)
+{
+    return (knot->low + knot->high) / 2;
+}
+
+static struct course find_course(const struct knot *knots, unsigned n)
+{
+    const struct knot *through = &knots[0];
+    struct slopes slopes = {-INFINITY, INFINITY};
+
+    for (unsigned i = 1; i < n; i++)
+        if (knots[i].high - knots[i].low < through->high - through->low)
+            through = &knots[i];
+    for (unsigned i = 0; i < n; i++) {
+        double ns = (double)(knots[i].host_ns - through->host_ns);
+        double a = (knots[i].low - middle_of(through)) / ns;
+        double b = (knots[i].high - middle_of(through)) / ns;
+
+        if (ns == 0)
+            continue;
+        slopes.least = MAX(slopes.least, MIN(a, b));
+        slopes.most = MIN(slopes.most, MAX(a, b));
+    }
+    return (struct course){
+        .is_line = isfinite(slopes.least) && slopes.least <= slopes.most,
+        .through = through,
+        .slope = (slopes.least + slopes.most) / 2,
+    };
+}
+
+static double follow(const struct course *course, const struct knot *knot)
+{
+    return course->is_line ? middle_of(course->through) +
+                                 course->slope * (double)(knot->host_ns - course->through->host_ns)
+                           : middle_of(knot);
+}
+
 /* The knots as pairs of a map. Returns how many. */
 static unsigned make_pairs(const struct clock_map *map, const struct knot *knots, unsigned n,
                            struct clock_map_pair *pairs)
 {
     double rate = (double)map->rate_ns / (double)map->rate_ticks;
+    const struct course course = find_course(knots, n);
     unsigned kept = 0;
 
     for (unsigned i = 0; i < n; i++) {
+        double line = follow(&course, &knots[i]);
         double ticks = round(ticks_at(map, knots[i].host_ns));
-        double ns = ticks * rate + (knots[i].low + knots[i].high) / 2;
+        double ns = ticks * rate + line;
         struct clock_map_pair pair = {
             .ticks = map->pairs[0].ticks + (int64_t)ticks,
             .host_ns = map->pairs[0].host_ns + (int64_t)llround(ns),
-            .error_ns = (int64_t)ceil((knots[i].high - knots[i].low) / 2) + 2,
+            .error_ns = (int64_t)ceil(MAX(knots[i].high - line, line - knots[i].low)) + 2,
         };
 
         if (pair.ticks < 0 || pair.host_ns < 0 ||

@@ -55,3 +55,28 @@ for path in "wrong", "early":
     assert causal["error_ns"] == causal["stated_ns"], (path, causal)
     assert causal["worst_ns"] > 0 and causal["worst"], (path, causal)
 END
+
+# Analyses: narrower rows, and no tightening by a wrong clock.
+case="strata io"
+"$strata" io -f json vm >rows 2>err || fail "$(cat err)"
+"$strata" io -f json --no-causal vm >stated
+"$strata" io -f json wrong >rows-wrong 2>err || fail "$(cat err)"
+grep -q "^strata: wrong: source 'guest': the clock is not tightened: no: [0-9]* of " err || fail "$(cat err)"
+"$strata" io -f json --no-causal wrong >stated-wrong 2>err
+[ ! -s err ] || fail "$(cat err)"
+"$strata" io vm | grep -q '^clock error of guest ±[0-9]*us (stated ±3.79ms), by [0-9]* causes and effects$' || fail "text"
+python3 - <<'END' || fail "rows"
+import json
+rows, stated, wrong, stated_wrong = (json.load(open(name)) for name in ("rows", "stated", "rows-wrong", "stated-wrong"))
+clock, = rows["clocks"]
+assert clock["source"] == "guest" and clock["error_ns"] < clock["stated_ns"] / 5 and clock["violations"] == 0, clock
+assert wrong["clocks"][0]["violations"] > 0 and wrong["rows"] == stated_wrong["rows"]
+assert "clocks" not in stated
+def stage(result, name):
+    return next(row for row in result["rows"] if row["key"]["stage"] == name and row["key"]["kind"] == "read"
+                and row["key"]["layer"] == "guest")
+assert sum(row["negative"] for row in rows["rows"]) < sum(row["negative"] for row in stated["rows"]) / 2
+for name in "kick", "inject":
+    a, b = stage(rows, name), stage(stated, name)
+    assert a["n"] == b["n"] and a["error"] < b["error"] / 5, (a, b)
+END

@@ -5,17 +5,18 @@ many_files=yes
 
 xz -dc "$DATA/io/virtio-blk.tar.xz" | tar -x
 
+# The script has the times that strata report shows.
 case="as a script finds them"
 for layers in guest,vmm,host guest,vmm guest vmm host; do
     "$strata" report -f json --layer $layers \
         -e 'block_*,virtio_*,thread_pool_*,blk_co_*,irq_handler_*' vm >events 2>err
-    "$strata" io -f json --slowest 7 --layer $layers vm >found 2>err || fail "$layers: $(cat err)"
+    "$strata" io --no-causal -f json --slowest 7 --layer $layers vm >found 2>err || fail "$layers: $(cat err)"
     python3 "$here/io.py" events found >counts || fail "$layers"
 done
 # A stage whose event is missing is part of the next one.
 without='-virtio_queue_notify,-thread_pool_complete,-irq_*,-block_bio_queue'
 "$strata" report -f json --layer guest,vmm -e "$without" vm >events 2>err
-"$strata" io -f json --slowest 3 --layer guest,vmm -e "$without" vm >found
+"$strata" io --no-causal -f json --slowest 3 --layer guest,vmm -e "$without" vm >found
 python3 "$here/io.py" events found >counts || fail "without some events"
 "$strata" io --layer guest,vmm -e "$without" vm |
     grep -q 'not in the trace: block_bio_queue, virtio_queue_notify, thread_pool_complete, irq_handler_entry;' ||
@@ -25,56 +26,56 @@ case="as text"
 "$strata" io --layer guest,vmm --slowest 1 vm >actual
 cat >expected <<'END'
          N        N/s      SUM  SHARE%     MEAN      MIN      P50      P90      P99      MAX    ERROR      BYTES    PART  LAYER  DEVICE          KIND   STAGE
-       121        5.2   43.4ms    0.19    359us   83.1us    207us    713us   2.08ms   4.47ms        -     495616  100.00  guest  254,0           read   total
-       121        5.2   3.43ms    0.01   28.3us   8.84us   20.2us   38.4us    103us    738us        -          -    7.89  guest  254,0           read   queue
-       121        5.2   28.8ms    0.12    238us    166us    231us    274us    487us   1.56ms ~±1.51ms          -   66.34  guest  254,0           read   kick
+       121        5.2   43.5ms    0.19    359us   83.2us    207us    713us   2.08ms   4.47ms        -     495616  100.00  guest  254,0           read   total
+       121        5.2   3.43ms    0.01   28.4us   8.85us   20.2us   38.4us    103us    739us        -          -    7.89  guest  254,0           read   queue
+       121        5.2   7.42ms    0.03   61.3us   19.6us   39.4us   85.0us    299us   1.43ms ~±99.0us          -   17.07  guest  254,0           read   kick
        121        5.2    868us    0.00   7.17us   2.00us   5.95us   11.9us   23.8us   37.0us        -          -    2.00  guest  254,0           read   dispatch
-       121        5.2   2.09ms    0.01   17.3us   4.00us   11.9us   37.4us   65.0us   79.0us        -          -    4.81  guest  254,0           read   vmm
-       121        5.2   9.94ms    0.04   82.1us   13.0us   36.4us   93.2us    315us   4.10ms        -          -   22.88  guest  254,0           read   backend
+       121        5.2   2.09ms    0.01   17.3us   4.00us   11.9us   37.4us   65.0us   79.0us        -          -    4.80  guest  254,0           read   vmm
+       121        5.2   9.94ms    0.04   82.1us   13.0us   36.4us   93.2us    315us   4.10ms        -          -   22.86  guest  254,0           read   backend
        121        5.2    525us    0.00   4.34us   2.00us   4.00us   5.06us   19.2us   20.0us        -          -    1.21  guest  254,0           read   done
-       121        5.2  -3.38ms   -0.01  -27.9us   -185us      0ns    207us   1.36ms   1.67ms ~±1.51ms          -   -7.78  guest  254,0           read   inject
-       121        5.2   1.15ms    0.00   9.49us   3.48us   7.23us   13.7us   82.9us    123us        -          -    2.64  guest  254,0           read   guest
+       121        5.2   18.1ms    0.08    149us   24.3us   47.6us    356us   1.56ms   1.80ms ~±99.0us          -   41.53  guest  254,0           read   inject
+       121        5.2   1.15ms    0.00   9.50us   3.49us   7.23us   13.7us   82.9us    123us        -          -    2.64  guest  254,0           read   guest
          4        0.2    951us    0.00    238us    137us    150us    469us    469us    469us        -      12800  100.00  vmm    0x556c8f3788f0  read   total
          4        0.2   84.0us    0.00   21.0us   9.00us   19.2us   30.0us   30.0us   30.0us        -          -    8.83  vmm    0x556c8f3788f0  read   dispatch
          4        0.2    185us    0.00   46.2us   36.0us   38.4us   57.9us   57.9us   58.0us        -          -   19.45  vmm    0x556c8f3788f0  read   vmm
          4        0.2    659us    0.00    165us   54.0us    101us    395us    395us    395us        -          -   69.30  vmm    0x556c8f3788f0  read   backend
          4        0.2   23.0us    0.00   5.75us   5.00us   5.95us   5.95us   5.95us   6.00us        -          -    2.42  vmm    0x556c8f3788f0  read   done
-         2        0.1   12.0ms    0.05   5.98ms   1.58ms   1.59ms   10.4ms   10.4ms   10.4ms        -     491520  100.00  guest  254,0           write  total
-         2        0.1   10.1ms    0.04   5.07ms   1.02ms   1.02ms   9.04ms   9.04ms   9.12ms        -          -   84.76  guest  254,0           write  queue
-         2        0.1    770us    0.00    385us    298us    299us    471us    471us    471us ~±1.17ms          -    6.43  guest  254,0           write  kick
+         2        0.1   12.0ms    0.05   5.99ms   1.58ms   1.59ms   10.4ms   10.4ms   10.4ms        -     491520  100.00  guest  254,0           write  total
+         2        0.1   10.1ms    0.04   5.07ms   1.02ms   1.02ms   9.04ms   9.04ms   9.13ms        -          -   84.76  guest  254,0           write  queue
+         2        0.1    493us    0.00    246us    197us    199us    296us    296us    296us  ±89.6us          -    4.11  guest  254,0           write  kick
          2        0.1   68.0us    0.00   34.0us   32.0us   32.0us   36.0us   36.0us   36.0us        -          -    0.57  guest  254,0           write  dispatch
          2        0.1   87.0us    0.00   43.5us   19.0us   19.2us   68.0us   68.0us   68.0us        -          -    0.73  guest  254,0           write  vmm
          2        0.1    300us    0.00    150us    121us    122us    178us    178us    179us        -          -    2.51  guest  254,0           write  backend
          2        0.1   15.0us    0.00   7.50us   6.00us   6.00us   9.00us   9.00us   9.00us        -          -    0.13  guest  254,0           write  done
-         2        0.1    333us    0.00    166us   -120us      0ns    452us    452us    452us ~±1.17ms          -    2.78  guest  254,0           write  inject
-         2        0.1    250us    0.00    125us   29.4us   29.4us    219us    219us    221us        -          -    2.09  guest  254,0           write  guest
-         2        0.1   11.8ms    0.05   5.91ms   3.38ms   3.38ms   8.44ms   8.44ms   8.44ms        -          0  100.00  guest  254,0           flush  total
-         2        0.1   1.81ms    0.01    905us    344us    348us   1.46ms   1.46ms   1.47ms        -          -   15.33  guest  254,0           flush  queue
-         2        0.1   9.51ms    0.04   4.75ms   3.01ms   3.01ms   6.49ms   6.49ms   6.50ms        -          -   80.50  guest  254,0           flush  device
-         2        0.1    494us    0.00    247us   23.4us   23.4us    470us    470us    470us        -          -    4.18  guest  254,0           flush  guest
+         2        0.1    611us    0.00    306us   56.5us   56.8us    549us    549us    555us ~±89.6us          -    5.10  guest  254,0           write  inject
+         2        0.1    251us    0.00    125us   29.4us   29.4us    221us    221us    221us        -          -    2.09  guest  254,0           write  guest
+         2        0.1   11.8ms    0.05   5.91ms   3.38ms   3.38ms   8.45ms   8.45ms   8.45ms        -          0  100.00  guest  254,0           flush  total
+         2        0.1   1.81ms    0.01    906us    344us    348us   1.46ms   1.46ms   1.47ms        -          -   15.33  guest  254,0           flush  queue
+         2        0.1   9.52ms    0.04   4.76ms   3.01ms   3.01ms   6.49ms   6.49ms   6.51ms        -          -   80.50  guest  254,0           flush  device
+         2        0.1    494us    0.00    247us   23.4us   23.4us    471us    471us    471us        -          -    4.18  guest  254,0           flush  guest
       2848 events in 23.4s
-       102 spans are shorter than 0, by the error of the clocks
+clock error of guest ±324us (stated ±3.79ms), by 246 causes and effects
 
 The slowest, each with the time when it began:
-   10.4ms  29749.584315350  guest  254,0  write  total  CPU 1  dd-109
-    9.12ms queue
-    298us kick
+   10.4ms  29749.584408653  guest  254,0  write  total  CPU 1  dd-109
+    9.13ms queue
+    197us kick
     36.0us dispatch
     68.0us vmm
     179us backend
     9.00us done
-    452us inject
+    555us inject
     221us guest
-  strata report --from 29749.584315350 --until 29749.594700974 vm
+  strata report --from 29749.584408653 --until 29749.594803430 vm
 END
 diff expected actual || fail "text"
 
 case="why"
 "$strata" io --task dd --slowest 2 vm | sed -n '/^ *4.47ms  2/,/done/p' >actual
 cat >expected <<'END'
-   4.47ms  29749.643665959  guest  254,0  read  total  CPU 0  dd-114
-    21.8us queue
-    244us kick
+   4.47ms  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
+    21.9us queue
+    98.0us kick
     7.00us dispatch
       qemu-system-x86-5559 ran 7.0 us
     37.0us vmm
