@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/causal.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,7 @@ static int read_items(struct trace *trace, const struct select_options *select,
     const struct item *items;
     bool sought = false;
     int64_t from;
-    int n, r;
+    int n = 0, r;
 
     if (select) {
         times.from = select->from;
@@ -173,7 +174,7 @@ static int read_items(struct trace *trace, const struct select_options *select,
         }
     }
     selection_done(&selection);
-    return r;
+    return n == -ENOMEM ? n : r;
 }
 
 static int read_trace(struct trace *trace, const struct select_options *select,
@@ -208,7 +209,7 @@ int causal_read(const struct open_options *options, char **paths, int n,
     struct causal_report report = {0};
     struct trace *trace = NULL;
     struct error error;
-    int r = 0;
+    int r;
 
     *ret_report = report;
     for (int i = 0; i < n; i++)
@@ -216,8 +217,9 @@ int causal_read(const struct open_options *options, char **paths, int n,
             return 0;
     open_options_apply(options, &trace_options);
     error_clear(&error);
-    if (trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &error) < 0)
-        return 0;
+    r = trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &error);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
     if (causal_may_tighten(trace))
         r = read_trace(trace, select, &report);
     trace_free(trace);
