@@ -37,6 +37,7 @@ struct child {
     int channel;
     int in, out;       /* the connection; may be the same; -1: none */
     int read_error;    /* an errno that ended the connection, other than ECONNRESET */
+    int write_error;   /* that of the last write, other than EPIPE and ECONNRESET: -errno */
     bool write_closed; /* the agent reads nothing any more; what it had sent is still to be read */
     int *pages;        /* by CPU; -1: none yet */
     bool keeps;        /* … are there at all */
@@ -116,6 +117,7 @@ static void connect_to(struct child *child, const int *fds, unsigned n, uint64_t
     uint8_t nonce[PROTO_NONCE_SIZE];
 
     disconnect(child);
+    child->write_error = 0;
     child->in = fds[0];
     child->out = n > 1 ? fds[1] : fds[0];
     if (getrandom(nonce, sizeof nonce, 0) != sizeof nonce)
@@ -300,8 +302,10 @@ static void send_pending(struct child *child)
     n = write(child->out, p, size);
     if (n >= 0)
         guest_session_sent(&child->session, (size_t)n);
-    else
-        child->write_closed = errno != EAGAIN && errno != EINTR;
+    else if (errno != EAGAIN && errno != EINTR) {
+        child->write_closed = true;
+        child->write_error = errno == EPIPE || errno == ECONNRESET ? 0 : -errno;
+    }
 }
 
 /* Restarts the session, or disconnects, where R asks for that. */
@@ -450,7 +454,10 @@ static void run(int channel, const struct guest_child_options *options)
             guest_session_give_up(&child->session);
         send_rest(child);
     }
-    if (r >= 0 && child->session.started_at == 0)
+    if (r >= 0 && child->session.started_at == 0 && child->write_error < 0)
+        r = error_set(&error, child->write_error, NULL, "cannot write to the agent: %s",
+                      error_text(child->write_error));
+    else if (r >= 0 && child->session.started_at == 0)
         r = error_set(&error, -ECANCELED, NULL, "%s",
                       *child->session.boot_id ? "was stopped before its agent traced"
                                               : GUEST_NO_AGENT);
