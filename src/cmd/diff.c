@@ -31,6 +31,7 @@ struct diff_options {
     struct strings fail;
     unsigned format; /* enum table_format */
     uint64_t top;
+    const char *by;
 };
 
 #define MEMBER(m) offsetof(struct diff_options, m)
@@ -38,6 +39,10 @@ struct diff_options {
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),
      .choices = table_formats},
+    {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
+     "one row per value of a field of the event that begins\n"
+     "a span; or task, cpu, vcpu, layer",
+     MEMBER(by)},
     {OPTION_NUMBER, 0, "top", "N", "only the N rows that changed most", MEMBER(top)},
     {OPTION_STRINGS, 0, "fail", "CONDITION",
      "exit with status 4 if a row meets it, as in\n'latency.block.p99 > +20%'; repeatable",
@@ -398,6 +403,8 @@ static int put_diff(const struct diff_options *options, const struct diff *diff,
 /* ---- The verb ---- */
 
 struct run {
+    struct arena arena;
+    struct grouping grouping; /* --by */
     const struct diff_options *options;
     char **paths;
     int64_t every[2];
@@ -429,7 +436,8 @@ static int compare(struct run *run, const char *verb, struct text *out)
     int status = EXIT_SUCCESS;
 
     for (unsigned i = 0; i < 2 && status == EXIT_SUCCESS; i++) {
-        const struct analysis_settings settings = {.every = run->every[i]};
+        const struct analysis_settings settings = {.every = run->every[i],
+                                                   .grouping = run->grouping};
 
         status = read_side(&sides[i], run->options, run->paths[i], true, verb, &settings);
         if (status != EXIT_SUCCESS)
@@ -482,6 +490,33 @@ static int check_conditions(const struct run *run)
     return status;
 }
 
+/* The analyses that have rows by keys of events. */
+static bool has_by(const char *verb)
+{
+    return strcmp(verb, "latency") == 0 || strcmp(verb, "irq") == 0 || strcmp(verb, "exits") == 0;
+}
+
+static int parse_by(struct run *run, char **wanted, int n)
+{
+    struct error error = {0};
+    bool can = n > 0;
+    int r;
+
+    if (!run->options->by)
+        return EXIT_SUCCESS;
+    for (int i = 0; i < n; i++)
+        can = can && has_by(wanted[i]);
+    if (!can)
+        return cli_usage_error("diff", "--by requires the analyses latency, irq or exits");
+    r = grouping_parse(run->options->by, &run->arena, &run->grouping, &error);
+    if (r < 0) {
+        error_set(&error, r, NULL, "%s", error_text(r));
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
 static int run_all(struct run *run, char **wanted, int n)
 {
     struct text out;
@@ -494,8 +529,10 @@ static int run_all(struct run *run, char **wanted, int n)
             is_known = is_known || strcmp(verbs[j], wanted[i]) == 0;
         if (!is_known)
             status = cli_usage_error(
-                "diff", "unknown analysis '%s' (stat, latency, io, irq, exits)", wanted[i]);
+                "diff", "unknown analysis '%s' (stat, latency, io, irq, exits, sched)", wanted[i]);
     }
+    if (status == EXIT_SUCCESS)
+        status = parse_by(run, wanted, n);
     if (status != EXIT_SUCCESS)
         return status;
     if (output_open(&out, run->options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA,
@@ -533,6 +570,7 @@ int cmd_diff(int argc, char **argv)
         free(run.conditions[i].key);
     }
     free(run.conditions);
+    arena_done(&run.arena);
     strings_done(&options.fail);
     open_options_done(&options.open);
     select_options_done(&options.select);

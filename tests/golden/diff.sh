@@ -65,6 +65,13 @@ grep -q '"state": *"running"' out || fail "$(head -5 out)"
 grep -q '"pid"' out && fail "rows by pid: $(grep -m1 pid out)"
 "$strata" diff --layer guest vm vm sched --fail 'sched.running.sum < 1%' >out 2>err && fail "no status"
 
+case="by keys of events"
+"$strata" diff --layer guest --by cpu -f json vm vm irq >out 2>err || fail "$(cat err)"
+grep -q '"cpu": *"\?[01]"\?' out || fail "$(head -3 out)"
+status=0
+"$strata" diff --by cpu vm vm irq io 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'requires the analyses latency, irq or exits' err || fail "status $status: $(cat err)"
+
 case="conditions"
 run() {
     status=0
