@@ -270,6 +270,7 @@ void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t no
 {
     static struct guest_packet packet; /* this process has one thread */
     struct error error = {0};
+    char what[200];
 
     for (unsigned i = 0; i < PACKETS_AT_ONCE && !guest->ended; i++) {
         int r = guest_packet_receive(guest->channel, &packet, NULL, NULL);
@@ -282,8 +283,11 @@ void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t no
         }
         if (r > 0)
             r = on_packet(guests, guest, &packet, now, &error);
-        if (r < 0)
-            guest_end(guest, r, error.what[0] ? error.what : strerror(-r));
+        if (r < 0) {
+            error_set(&error, r, NULL, "%s", error_text(r));
+            error_print(&error, what, sizeof what);
+            guest_end(guest, r, what);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "proto/message.h"
 
@@ -234,9 +235,11 @@ static int write_config(const struct vmm_additions *additions, const char *seria
                     "name = \"%s\"\n",
                     additions->port, serial, PROTO_PORT);
     if (text.error)
-        r = error_set(error, -ENOMEM, NULL, "out of memory");
-    else if (write(fd, text.start, text_len(&text)) != (ssize_t)text_len(&text))
-        r = error_set(error, -EIO, additions->config, "cannot be written");
+        r = -ENOMEM;
+    else
+        r = write_all(fd, text.start, text_len(&text));
+    if (r < 0)
+        error_set(error, r, additions->config, "cannot be written: %s", error_text(r));
     text_done(&text);
     close(fd);
     return r;

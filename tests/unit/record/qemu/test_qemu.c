@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -166,6 +167,31 @@ static void config_has_monitors_and_port(void **state)
     assert_non_null(strstr(text, "driver = \"virtio-serial-device\""));
     assert_non_null(strstr(text, "name = \"org.strata.agent\""));
     free(line);
+    unlink(path);
+    arena_done(&arena);
+}
+
+static void a_config_that_does_not_fit_says_why(void **state)
+{
+    struct arena arena = {0};
+    struct rlimit before, small;
+    struct error error = {0};
+    char path[128], **argv_built;
+    unsigned n;
+    ARGUMENTS("-M", "microvm");
+    struct vmm_additions additions = {.config = in_dir("config", path), .monitor = "/run/monitor"};
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 8;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(qemu_arguments_build(&arguments, &additions, &arena, &argv_built, &n, &error),
+                     -EFBIG);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_string_equal(error.what, "cannot be written: File too large");
     unlink(path);
     arena_done(&arena);
 }
@@ -566,6 +592,7 @@ int main(void)
         cmocka_unit_test(serial_device_is_of_the_machine),
         cmocka_unit_test(command_line_is_added_to),
         cmocka_unit_test(config_has_monitors_and_port),
+        cmocka_unit_test(a_config_that_does_not_fit_says_why),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(qemu_is_known_by_its_words),
         cmocka_unit_test(log_is_idle),
