@@ -118,7 +118,7 @@ static bool is_machine(const char *operand)
     char path[64];
 
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", pid);
-    return pid && vmm_is_qemu(path) && process_foreach(NULL, has_free_rings, &pid) == 0;
+    return pid && vmm_is_qemu(path) && process_foreach(NULL, has_free_rings, &pid) <= 0;
 }
 
 int record_attached(const struct record_options *options, int n, char **operands)

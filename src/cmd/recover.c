@@ -326,7 +326,7 @@ static int run(const struct recover_options *options, char **operands, int n)
         r = find(operands[i], &found);
     if (r < 0) {
         if (r != -ENOENT)
-            cli_error("%s", strerror(-r));
+            cli_error("cannot list the rings of processes: %s", error_text(r));
         found_done(&found);
         return EXIT_FAILURE;
     }

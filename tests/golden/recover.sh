@@ -95,7 +95,14 @@ case=options
 rm -rf trace
 "$EMIT" -k -t '*,ctf=trace,rings=rings,mode=overwrite,ring=64k,subbuffer=8k' 3000 2 >emitted 2>errors ||
     true
+# Files among the directories are nothing of ours, neither there nor where rings are by default.
+: >rings/77-1234
+default=/dev/shm/strata-$(id -u)
+mkdir -p -m 700 "$default"
+: >"$default/record-file$$"
+"$strata" recover --list >told.default 2>&1 || fail "--list beside a file: $(cat told.default)"
 "$strata" recover --list rings >told
+rm "$default/record-file$$" rings/77-1234
 [ "$(wc -l <told)" -eq 2 ] && grep -q ' emit ' told || fail "--list: $(cat told)"
 "$strata" recover --keep-rings -o kept rings >told || fail "--keep-rings: $(cat told)"
 "$strata" recover -o again rings >told2 || fail "-o: $(cat told2)"

@@ -42,8 +42,7 @@ static bool parse_name(const char *name, uint32_t *ret_pid, uint64_t *ret_start)
     return true;
 }
 
-/* If that cannot be read, it may be there: opening it says what is wrong. */
-/* A file that cannot be opened for another reason than that it is not there counts: process_open() names the reason. */
+/* One that cannot be opened for another reason than that it is not there counts: process_open() names the reason. */
 static bool has_process_file(const char *path)
 {
     char magic[8] = "";
@@ -51,7 +50,7 @@ static bool has_process_file(const char *path)
     ssize_t n;
 
     if (fd < 0)
-        return errno != ENOENT;
+        return errno != ENOENT && errno != ENOTDIR;
     n = read(fd, magic, sizeof(magic));
     close(fd);
     return n < 0 ||
@@ -172,6 +171,8 @@ static int foreach_in(const char *parent, bool recordings,
                 r = -ENOMEM;
             else
                 r = foreach_in(path, false, function, userdata);
+            if (r == -ENOTDIR) /* a file of that name */
+                r = 0;
         }
         free(entries[i]);
     }
