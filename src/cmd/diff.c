@@ -66,7 +66,7 @@ const struct command diff_command = {
              "analysis, the counts of strata stat. Rates and sums are per second of covered\n"
              "time; the largest change comes first.\n\n"
              "A change is marked ! if the ranges of ten pieces of both traces do not meet, and\n"
-             "? if there is too little to tell.",
+             "? if there is too little to decide.",
     .groups = groups,
     .examples = "  strata diff before after\n"
                 "  strata diff before after io latency --fail 'io.read.p99 > +20%'",
@@ -395,8 +395,9 @@ static int put_diff(const struct diff_options *options, const struct diff *diff,
         json_write_finish(&table.json);
     r = table_end(&table);
     if (options->format == TABLE_TEXT)
-        text_put_literal(out, "!: sure; ?: too few to tell; +: only in B; -: only in A; ≥: events "
-                              "were lost\n");
+        text_put_literal(out,
+                         "!: sure; ?: too few to decide; +: only in B; -: only in A; ≥: events "
+                         "were lost\n");
     return r;
 }
 

@@ -45,7 +45,7 @@ const struct command exits_command = {
              "and, with scheduler events, what it did then: run, wait for a CPU, sleep. Reads\n"
              "the exits of KVM, Xen, and QEMU with KVM.\n\n"
              "--by detail adds what the guest asked for: the port, address, MSR, CPUID leaf or\n"
-             "hypercall, where the trace has the event that tells.\n\n"
+             "hypercall, if the trace has an event with it.\n\n"
              "Record with: strata record --host --for exits, or --xen --for exits.",
     .groups = groups,
     .examples = "  strata exits trace\n"

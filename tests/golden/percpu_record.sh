@@ -5,8 +5,8 @@ set -eu
 
 dir=$(mktemp -d)
 name=strata-test-$$
-toy=
-trap 'kill $toy 2>/dev/null || :; rm -rf "$dir" "/dev/shm/$name" "/dev/shm/$name-other"' EXIT
+toy= qemu=
+trap 'kill $toy $qemu 2>/dev/null || :; rm -rf "$dir" "/dev/shm/$name" "/dev/shm/$name-other"' EXIT
 strata=$STRATA_BIN/strata
 . "$(dirname "$0")/../lib/wait_for.sh"
 events=$(cd "$(dirname "$0")/../../examples/toy-hypervisor" && pwd)/events
@@ -345,11 +345,11 @@ assert_with_qemu ' runstate_set: '
 
 qemu-system-x86_64 -M none -nodefaults -display none -msg timestamp=on -qmp unix:socket,server=on,wait=off 2>errors &
 qemu=$!
-wait_for "$strata" ctl $qemu info >record.out
+wait_for '"$strata" ctl $qemu info >record.out 2>/dev/null'
 # shellcheck disable=SC2086 # nothing, or an option
 record $host --flight-recorder 8M --attach $qemu
 is_recorded() {
-    "$strata" ctl trace list runstate_set | grep -q '^on'
+    "$strata" ctl trace list runstate_set 2>/dev/null | grep -q '^on'
 }
 wait_for is_recorded
 "$strata" ctl trace on qmp_enter_human_monitor_command >record.ctl
@@ -361,6 +361,7 @@ wait $recorder || status=$?
 "$strata" ctl $qemu info >record.ctl || fail "QEMU has ended"
 kill $qemu
 wait $qemu || fail "QEMU: $(cat errors)"
+qemu=
 assert_with_qemu 'qmp_enter_human_monitor_command'
 kill $toy
 wait $toy || fail "the toy does not end well"
