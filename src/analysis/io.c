@@ -339,9 +339,6 @@ static int add_notes(const struct io *io, struct result *result)
     struct text missing = TEXT_IN_MEMORY;
     int r = 0;
 
-    if (!has_events(&io->analysis))
-        r = result_add_note(result, "no requests were seen; what this needs is recorded by: strata "
-                                    "record --for io");
     for (unsigned i = 0; i < IO_POINTS; i++)
         if (!(counts->points >> i & 1))
             text_printf(&missing, "%s%s", missing.start ? ", " : "",
@@ -386,6 +383,7 @@ int io_init(struct io *io, const struct analysis_settings *settings)
                                             .add_columns = add_columns,
                                             .add_rows = add_rows,
                                             .has_events = has_events,
+                                            .needs_events = true,
                                             .is_ordered = true};
     static const struct io_tracker_ops tracker_ops = {.request = put_request};
     int r;

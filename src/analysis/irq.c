@@ -339,10 +339,6 @@ static int add_rows(struct analysis *analysis, struct result *result)
         for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++)
             result->unpaired[fate] += kind->fates[fate];
     }
-    if (r == 0 && !has_events(analysis))
-        r = result_add_note(result,
-                            "the trace has no events of interrupts; record them: --guest or --host "
-                            "with -e 'irq:*,irq_vectors:*,timer:*'");
     return r;
 }
 
@@ -352,8 +348,11 @@ int irq_init(struct irq *irq, const struct analysis_settings *settings,
              const struct catalogue *catalogue)
 {
     static const struct sink_ops sink_ops = {.put = put, .finish = finish};
-    static const struct analysis_ops ops = {
-        .name = "irq", .add_columns = add_columns, .add_rows = add_rows, .has_events = has_events};
+    static const struct analysis_ops ops = {.name = "irq",
+                                            .add_columns = add_columns,
+                                            .add_rows = add_rows,
+                                            .has_events = has_events,
+                                            .needs_events = true};
     int r;
 
     *irq = (struct irq){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};

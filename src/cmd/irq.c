@@ -47,6 +47,8 @@ static int measure(const struct analysis_options *options, struct trace *trace)
             cli_no_memory();
         else
             status = analysis_run(options, trace, &irq.analysis);
+        if (status == EXIT_SUCCESS && !irq.analysis.ops->has_events(&irq.analysis))
+            status = analysis_report_missing(&irq.analysis);
         if (status == EXIT_SUCCESS &&
             grouping_check(&settings.grouping, &trace->catalogue, &error) < 0) {
             cli_print_error(&error);
