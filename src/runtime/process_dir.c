@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/class_dump.h"
@@ -28,6 +29,7 @@
 #include "runtime/ring_pool.h"
 #include "runtime/rings_parent.h"
 #include "runtime/scratch.h"
+#include "runtime/thread_number.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -45,6 +47,10 @@
 /* How often a directory is made that a recorder takes away as abandoned: one in another pid namespace does not see that
  * this process runs. */
 #define MAKE_DIR_MAX 100
+
+/* So long a thread waits for the one that makes the directory, which may be stopped in the middle. */
+#define MAKER_PAUSE_NS 100000L
+#define MAKER_PAUSES_MAX 10000
 
 /* Wiped in a child, also in one whose fork ran none of our handlers. */
 struct place {
@@ -75,6 +81,8 @@ static struct {
     uint32_t trace;
     uint8_t uuid[16];
 } planned;
+
+static _Atomic uint32_t maker; /* the number of the thread that makes the place; 0: none does */
 
 static struct place *get_place(void)
 {
@@ -257,7 +265,28 @@ static int make_dir(int parent, struct line *line, struct place *at)
     return r;
 }
 
-static int make_place(struct place **ret)
+/* The threads of a process make one place: two directories, of which one goes again, could both be recorded. True: this
+ * thread makes it, and is `maker`. False: it is there now, or is made by the thread that this is a handler of, or by one
+ * that stands still: then it is made beside that. */
+static bool become_maker(void)
+{
+    const struct timespec pause = {.tv_nsec = MAKER_PAUSE_NS};
+
+    for (unsigned i = 0; i < MAKER_PAUSES_MAX; i++) {
+        uint32_t none = 0;
+
+        if (atomic_compare_exchange_strong(&maker, &none, thread_number()))
+            return true;
+        if (none == thread_number())
+            return false;
+        nanosleep(&pause, NULL);
+        if (get_place())
+            return false;
+    }
+    return false;
+}
+
+static int make_named_place(struct place **ret)
 {
     struct place *at = new_place(), *before = atomic_load(&place);
     struct line line;
@@ -292,6 +321,19 @@ static int make_place(struct place **ret)
     if (parent >= 0)
         close(parent);
     return MIN(r, 0);
+}
+
+static int make_place(struct place **ret)
+{
+    bool is_maker = become_maker();
+    int r = 0;
+
+    *ret = get_place();
+    if (!*ret)
+        r = make_named_place(ret);
+    if (is_maker)
+        atomic_store(&maker, 0);
+    return r;
 }
 
 /* ---- What is in it ---- */
@@ -634,6 +676,7 @@ void process_dir_forget(void)
     if (at && at->alive && at->file->pid == (uint32_t)getpid())
         return;
     ring_pool_forget();
+    atomic_store(&maker, 0);
     atomic_store(&place, NULL);
     if (mapped)
         munmap(mapped, sizeof(struct process_file) + DESCRIPTIONS_MAX);

@@ -4,12 +4,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/process_dir.h"
@@ -21,11 +24,14 @@
 static char parent[] = "/dev/shm/strata-test-process-XXXXXX";
 static off_t sizes[16]; /* of the ring's file, after each call that may change it */
 static unsigned n_sizes;
+static bool is_many; /* threads: sizes are not noted */
 
 static void note_size(int fd)
 {
     struct stat st;
 
+    if (is_many)
+        return;
     assert_int_equal(fstat(fd, &st), 0);
     assert_true(n_sizes < sizeof(sizes) / sizeof(*sizes));
     sizes[n_sizes++] = st.st_size;
@@ -104,11 +110,72 @@ static void the_planned_uuid_is_in_the_process_file(void **state)
     process_dir_unmake_ring(0);
 }
 
+#define THREADS 6
+#define ROUNDS 100
+
+static pthread_barrier_t all_run;
+
+static void *map_ring(void *number)
+{
+    bool has_file, has_all;
+
+    pthread_barrier_wait(&all_run);
+    if (!dir_map_ring(LENGTH, FIRST, *(uint32_t *)number, true, &has_file, &has_all) || !has_file)
+        _exit(2);
+    return NULL;
+}
+
+/* In a child: the exit status says whether a recorder saw one directory. */
+static void begin_at_once(void)
+{
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    char events[4096] __attribute__((aligned(8)));
+    pthread_t threads[THREADS];
+    uint32_t numbers[THREADS];
+    unsigned shown = 0;
+    ssize_t n;
+
+    process_dir_forget();
+    is_many = true;
+    if (watch < 0 || inotify_add_watch(watch, parent, IN_MOVED_TO) < 0)
+        _exit(3);
+    pthread_barrier_init(&all_run, NULL, THREADS);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        pthread_create(&threads[i], NULL, map_ring, &numbers[i]);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    n = read(watch, events, sizeof events);
+    for (ssize_t at = 0; at < n; shown++)
+        at += (ssize_t)(sizeof(struct inotify_event) +
+                        ((const struct inotify_event *)(events + at))->len);
+    process_dir_end(THREADS, true);
+    _exit(shown == 1 ? 0 : 1);
+}
+
+/* A recorder that sees a second one records it, too, as a process without events. */
+static void threads_that_begin_at_once_have_one_directory(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        pid_t pid = fork();
+        int status;
+
+        assert_true(pid >= 0);
+        if (pid == 0)
+            begin_at_once();
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_planned_uuid_is_in_the_process_file),
         cmocka_unit_test(a_ring_has_its_whole_length_at_once),
+        cmocka_unit_test(threads_that_begin_at_once_have_one_directory),
     };
 
     return cmocka_run_group_tests(tests, make_parent, remove_parent);
