@@ -74,6 +74,10 @@
 #define PROCESS_WAKES 2U
 #define PROCESS_PATH_SIZE 4080
 
+/* The inode of the pid namespace that all others are below, and that sees all processes: a constant of Linux
+ * (PROC_PID_INIT_INO). */
+#define FIRST_PID_NAMESPACE 0xeffffffcU
+
 #define PROCESS_FILE_NAME "process"
 #define RING_FILE_PREFIX "ring-"
 #define RINGS_PARENT "/dev/shm/strata-" /* and the user id */

@@ -70,19 +70,31 @@ _cold_ int rings_parent_open(const char *named, struct line *line)
     return fd;
 }
 
-/* Puts the name of this process's directory behind BEFORE. N from 2 on: where a program that this process was before,
- * or a process of another pid namespace, has the name. */
+/* What tells processes of several pid namespaces apart that have the same number and began in the same tick. 0: it is the
+ * first namespace, or not known. */
+static uint64_t pid_namespace(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NAMESPACE ? st.st_ino : 0;
+}
+
+/* Puts the name of this process's directory behind BEFORE: no two processes have the same, because a recorder knows one by
+ * it. N from 2 on: where a program that this process was before has the name. */
 static void put_name(const char *named, struct line *line, const char *before, unsigned n)
 {
+    uint64_t number;
+
     line_put(line, before, strlen(before));
     if (named[0])
         line_put(line, RINGS_PREFIX, strlen(RINGS_PREFIX));
     line_put_decimal(line, (uint64_t)getpid());
     line_put(line, "-", 1);
     line_put_decimal(line, proc_start_time());
-    if (n > 1) {
+    number = pid_namespace() * (NAMES_MAX + 2) + (n > 1 ? n : 0);
+    if (number > 0) {
         line_put(line, "-", 1);
-        line_put_decimal(line, n);
+        line_put_decimal(line, number);
     }
     *line->at = '\0';
 }
@@ -112,11 +124,16 @@ int rings_parent_make_hidden(const char *named, int parent, char name[RINGS_NAME
 int rings_parent_show(const char *named, int parent, const char *hidden, struct line *line)
 {
     char *name = line->at;
+    int r;
 
     for (unsigned i = 1;; i++) {
         line->at = name;
         put_name(named, line, "", i);
-        if (renameat(parent, hidden, parent, name) == 0)
+        /* Not over a directory that is being removed, and is empty by now. */
+        r = renameat2(parent, hidden, parent, name, RENAME_NOREPLACE);
+        if (r < 0 && errno == EINVAL) /* such as NFS */
+            r = renameat(parent, hidden, parent, name);
+        if (r == 0)
             return 0;
         if ((errno != EEXIST && errno != ENOTEMPTY) || i > NAMES_MAX)
             return -errno;

@@ -5,6 +5,7 @@
 #include "record/rings/process.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,6 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/proc.h"
-
-/* The inode of the pid namespace that all others are below, and that sees all processes: a constant of Linux
- * (PROC_PID_INIT_INO). */
-#define FIRST_PID_NAMESPACE 0xeffffffcU
 
 /* A process that cannot read the boot's ID (without /proc, as after chroot()) is taken for one of this boot. */
 bool process_is_of_this_boot(const struct process *process)
@@ -98,8 +95,9 @@ static int is_seen_as(const struct process *process, long pid)
     if (inner_number(text) != process->pid)
         return 0;
     snprintf(path, sizeof path, "/proc/%ld/ns/pid", pid);
-    /* Another user's namespace cannot be read. */
-    if (stat(path, &st) == 0 && st.st_ino != process->pid_namespace)
+    /* Another user's namespace cannot be read. One that is exiting has none any more. */
+    if (stat(path, &st) == 0 ? st.st_ino != process->pid_namespace
+                             : errno != EACCES && errno != EPERM)
         return 0;
     return is_as_old(process, pid);
 }
