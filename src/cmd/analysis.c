@@ -49,31 +49,46 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
     return 0;
 }
 
+/* clang-format off */
+#define FORMAT_OPTION                                                                             \
+    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),       \
+     .choices = table_formats}
+#define BY_OPTION                                                                                 \
+    {OPTION_STRING, 'b', "by", "KEY[,KEY...]",                                                    \
+     "one row per value of a field of the event that begins\n"                                    \
+     "a span; or task, pid, cpu, vcpu, layer, source, event",                                     \
+     MEMBER(by)}
+#define OTHER_OPTIONS                                                                             \
+    {OPTION_STRING, 0, "sort", "COLUMN", "order of the rows, largest first (n); as sum, p99, max",\
+     MEMBER(sort)},                                                                               \
+    {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},                         \
+    {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest spans", MEMBER(slowest)},       \
+    {OPTION_PARSED, 0, "context", "SECONDS",                                                      \
+     "with --slowest: also print the events from SECONDS\n"                                       \
+     "before each span to SECONDS after it",                                                      \
+     MEMBER(context), NULL, duration_parse},                                                      \
+    {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of each row", MEMBER(histogram)},      \
+    {OPTION_PARSED, 0, "every", "SECONDS", "also show each row over time, in periods of SECONDS", \
+     MEMBER(every), NULL, duration_parse},                                                        \
+    {OPTION_PARSED, 0, "percentiles", "LIST", "percentiles to show (50,90,99)", MEMBER(percentiles),\
+     NULL, parse_percentiles},                                                                    \
+    {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",       \
+     MEMBER(folded)},                                                                             \
+    {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events)},          \
+    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",            \
+     MEMBER(no_causal)}
+/* clang-format on */
+
 const struct option analysis_output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json|csv", "output format (text)", MEMBER(format),
-     .choices = table_formats},
-    {OPTION_STRING, 'b', "by", "KEY[,KEY...]",
-     "one row per value of a field of the event that begins\n"
-     "a span; or task, pid, cpu, vcpu, layer, source, event",
-     MEMBER(by)},
-    {OPTION_STRING, 0, "sort", "COLUMN", "order of the rows, largest first (n); as sum, p99, max",
-     MEMBER(sort)},
-    {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},
-    {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest spans", MEMBER(slowest)},
-    {OPTION_PARSED, 0, "context", "SECONDS",
-     "with --slowest: also print the events from SECONDS\n"
-     "before each span to SECONDS after it",
-     MEMBER(context), NULL, duration_parse},
-    {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of each row", MEMBER(histogram)},
-    {OPTION_PARSED, 0, "every", "SECONDS", "also show each row over time, in periods of SECONDS",
-     MEMBER(every), NULL, duration_parse},
-    {OPTION_PARSED, 0, "percentiles", "LIST", "percentiles to show (50,90,99)", MEMBER(percentiles),
-     NULL, parse_percentiles},
-    {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",
-     MEMBER(folded)},
-    {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events)},
-    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
-     MEMBER(no_causal)},
+    FORMAT_OPTION,
+    BY_OPTION,
+    OTHER_OPTIONS,
+    {OPTION_END},
+};
+
+const struct option analysis_fixed_output_options[] = {
+    FORMAT_OPTION,
+    OTHER_OPTIONS,
     {OPTION_END},
 };
 

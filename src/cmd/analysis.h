@@ -27,6 +27,8 @@ struct analysis_options {
 };
 
 extern const struct option analysis_output_options[];
+/* Those of an analysis whose rows are always by the same keys: without --by. */
+extern const struct option analysis_fixed_output_options[];
 extern const struct option analysis_span_options[];
 
 void analysis_options_done(struct analysis_options *options);

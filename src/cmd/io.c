@@ -13,7 +13,7 @@ struct io_options {
 #define MEMBER(m) offsetof(struct io_options, m)
 
 static const struct option_group groups[] = {
-    {"Output", analysis_output_options, MEMBER(common)},
+    {"Output", analysis_fixed_output_options, MEMBER(common)},
     {"Which requests", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select)},
     {"Reading", open_option_table, MEMBER(common.open)},
@@ -43,11 +43,7 @@ static int measure(const struct io_options *options, struct trace *trace)
     struct io io;
     int status = analysis_settings_init(&options->common, trace, &arena, &settings);
 
-    if (status == EXIT_SUCCESS && settings.grouping.n > 0) {
-        cli_error(
-            "--by: strata io has a row for each layer, device, kind and stage, and no others");
-        status = EXIT_USAGE;
-    } else if (status == EXIT_SUCCESS && io_init(&io, &settings) < 0) {
+    if (status == EXIT_SUCCESS && io_init(&io, &settings) < 0) {
         cli_no_memory();
         io_done(&io);
         status = EXIT_FAILURE;

@@ -110,5 +110,6 @@ status=0
 grep -q 'no requests to disks are in this trace.*strata record --for io' err || fail "$(cat err)"
 status=0
 "$strata" io --by task vm >actual 2>err || status=$?
-[ $status -eq 2 ] || fail "--by ends with $status"
+[ $status -eq 2 ] && grep -q "unknown option '--by'" err || fail "--by ends with $status: $(cat err)"
+! "$strata" io --help | grep -e --by || fail "the help offers --by"
 
