@@ -249,12 +249,25 @@ int analysis_report_missing(const struct analysis *analysis)
     return EXIT_FAILURE;
 }
 
+/* Whether the trace has the fields that rows are by, which many readers know only after they have read it. */
+static int check_keys(const struct analysis *analysis, const struct trace *trace)
+{
+    struct error error = {0};
+
+    if (!has_something(analysis) ||
+        grouping_check(&analysis->settings.grouping, &trace->catalogue, &error) >= 0)
+        return EXIT_SUCCESS;
+    cli_print_error(&error);
+    return EXIT_FAILURE;
+}
+
 /* Reads the trace, and prints what came of it. An exit status. */
 static int walk_and_print(const struct analysis_options *options, struct walk *walk,
                           struct run_sink *run, unsigned sort_column)
 {
     struct span_printer printer;
     struct context context = {0};
+    bool is_known;
     int status;
     int r = 0;
 
@@ -270,9 +283,12 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
         cli_print_error(&run->sink.error);
         status = EXIT_FAILURE;
     }
+    is_known = status == EXIT_FAILURE || check_keys(run->analysis, walk->trace) == EXIT_SUCCESS;
+    if (!is_known)
+        status = EXIT_FAILURE;
     if (options->events)
         r = print_spans_end(&printer, &run->coverage);
-    else if (run->sink.error.code == 0 && has_something(run->analysis))
+    else if (is_known && run->sink.error.code == 0 && has_something(run->analysis))
         r = print(options, walk->trace, run, sort_column, &context, walk->out);
     if (r < 0) {
         cli_no_memory();

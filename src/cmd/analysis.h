@@ -40,7 +40,7 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
 /* Reports that the trace has no event that ANALYSIS is about, and how such are recorded. EXIT_FAILURE. */
 int analysis_report_missing(const struct analysis *analysis);
 
-/* Gives the selected items of TRACE to ANALYSIS, and prints its result; nothing if it needs events and there are none,
- * which the caller reports. An exit status; errors are printed. */
+/* Gives the selected items of TRACE to ANALYSIS, and prints its result; no rows if it has no field that they are by, and
+ * nothing if it needs events and there are none, which the caller reports. An exit status; errors are printed. */
 int analysis_run(const struct analysis_options *options, struct trace *trace,
                  struct analysis *analysis);

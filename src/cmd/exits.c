@@ -91,20 +91,6 @@ static int take_own_keys(struct exits_options *options, struct arena *arena)
     return 0;
 }
 
-/* Many readers know their events only after they have read them: so this comes last. An exit status. */
-static int check(const struct exits *exits, const struct trace *trace)
-{
-    struct error error = {0};
-
-    if (!exits->analysis.ops->has_events(&exits->analysis))
-        return analysis_report_missing(&exits->analysis);
-    if (grouping_check(&exits->analysis.settings.grouping, &trace->catalogue, &error) < 0) {
-        cli_print_error(&error);
-        return EXIT_FAILURE;
-    }
-    return EXIT_SUCCESS;
-}
-
 static int measure(struct exits_options *options, struct trace *trace)
 {
     struct arena arena = {0};
@@ -123,8 +109,8 @@ static int measure(struct exits_options *options, struct trace *trace)
             cli_no_memory();
         else
             status = analysis_run(&options->common, trace, &exits.analysis);
-        if (status != EXIT_FAILURE && check(&exits, trace) != EXIT_SUCCESS)
-            status = EXIT_FAILURE;
+        if (status != EXIT_FAILURE && !exits.analysis.ops->has_events(&exits.analysis))
+            status = analysis_report_missing(&exits.analysis);
     }
     exits_done(&exits);
     arena_done(&arena);

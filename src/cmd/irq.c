@@ -37,7 +37,6 @@ static int measure(const struct analysis_options *options, struct trace *trace)
 {
     struct analysis_settings settings;
     struct arena arena = {0};
-    struct error error = {0};
     struct irq irq;
     int status = analysis_settings_init(options, trace, &arena, &settings);
 
@@ -49,11 +48,6 @@ static int measure(const struct analysis_options *options, struct trace *trace)
             status = analysis_run(options, trace, &irq.analysis);
         if (status == EXIT_SUCCESS && !irq.analysis.ops->has_events(&irq.analysis))
             status = analysis_report_missing(&irq.analysis);
-        if (status == EXIT_SUCCESS &&
-            grouping_check(&settings.grouping, &trace->catalogue, &error) < 0) {
-            cli_print_error(&error);
-            status = EXIT_FAILURE;
-        }
         irq_done(&irq);
     }
     arena_done(&arena);

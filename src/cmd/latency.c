@@ -80,11 +80,6 @@ static int measure(const struct latency_options *options, struct trace *trace, s
         }
         if (status != EXIT_FAILURE) {
             r = pairs_check(pairs, &trace->catalogue, latency.spans.n_kinds > 0);
-            if (r == EXIT_SUCCESS &&
-                grouping_check(&settings.grouping, &trace->catalogue, &error) < 0) {
-                cli_print_error(&error);
-                r = EXIT_FAILURE;
-            }
             status = r != EXIT_SUCCESS ? r : status;
         }
         latency_done(&latency);

@@ -77,13 +77,13 @@ static int64_t ticks_of(const struct clock *clock, uint64_t ns)
 }
 
 /* The fields that rows are by are fields of events. Many readers know their events only when they have seen them. */
-static int check_keys(struct stat *stat, int status)
+static int check_keys(struct stat *stat)
 {
     struct error error = {0};
 
     if (stat->tally.by != TALLY_BY_KEYS ||
         grouping_check(&stat->tally.options.grouping, &stat->trace->catalogue, &error) >= 0)
-        return status;
+        return EXIT_SUCCESS;
     cli_print_error(&error);
     return EXIT_FAILURE;
 }
@@ -125,11 +125,12 @@ static int count(const struct stat_options *options, struct trace *trace)
         cli_error("out of memory");
     } else {
         status = walk_through(&walk);
-        if (stat_print(&stat) < 0) {
+        if (status != EXIT_FAILURE && check_keys(&stat) != EXIT_SUCCESS) {
+            status = EXIT_FAILURE;
+        } else if (stat_print(&stat) < 0) {
             cli_error("out of memory");
             status = EXIT_FAILURE;
         }
-        status = check_keys(&stat, status);
         status = walk_end(&walk, &options->open, status);
     }
     tally_done(&stat.tally);

@@ -171,6 +171,7 @@ grep -q 'no VM exits are in this trace (kvm_exit and kvm_entry; .*); record with
 status=0
 "$strata" exits --by no_such_field kvm >rows 2>err || status=$?
 [ $status -eq 1 ] && grep -q "no event of the trace has a field 'no_such_field'" err || fail "status $status: $(cat err)"
+[ ! -s rows ] || fail "a table of an unknown field: $(head -3 rows)"
 status=0
 "$strata" exits --by task,pid,cpu,vcpu,source kvm >rows 2>err || status=$?
 [ $status -eq 1 ] && grep -q 'rows have at most 4 keys' err || fail "status $status: $(cat err)"

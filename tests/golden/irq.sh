@@ -77,3 +77,8 @@ status=0
 grep -q 'no interrupts are in this trace.*strata record --for irq' err || fail "$(cat err)"
 ! "$strata" irq 2>err || fail "no trace"
 grep -q 'no trace file given' err || fail "$(cat err)"
+case="an unknown field"
+status=0
+"$strata" irq --by colour guest >rows 2>err || status=$?
+[ $status -eq 1 ] && [ ! -s rows ] || fail "exit status $status: $(head -3 rows)"
+grep -q "no event of the trace has a field 'colour'" err || fail "$(cat err)"

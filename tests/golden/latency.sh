@@ -201,6 +201,7 @@ refused "only fields are allowed here" --pair 'a(b){thread.id == 1} -> c(b)' gue
 refused "the '}' of a condition is missing" --pair 'a(b){c == "}" -> c(b)' guest
 refused "--pair: column 5: ',' or ')' should stand here; 'a(b -> c'" --pair 'a(b -> c' guest
 refused "no event of the trace has a field 'colour'" --by colour syscall guest
+[ ! -s out ] || fail "a table of an unknown field: $(head -3 out)"
 refused "block: the trace has no event 'block_rq_issue'" block guest
 refused "invalid --sort 'p98'; the columns are n, rate, sum," --sort p98 syscall guest
 refused "invalid --sort 'p98'; the columns are n, rate, sum," --sort p98 --events syscall guest

@@ -94,6 +94,7 @@ END
 case="errors"
 ! "$strata" stat --by vecc guest >actual 2>err || fail "no such field, and no error"
 grep -q "no event of the trace has a field 'vecc'" err || fail "$(cat err)"
+[ ! -s actual ] || fail "a table of an unknown field: $(head -3 actual)"
 ! "$strata" stat --by a,b,c,d,e guest >actual 2>err || fail "five keys"
 ! "$strata" stat --every x guest >actual 2>err || fail "--every x"
 "$strata" stat --every 0.0000001 -e 'softirq_*' guest >actual 2>err
