@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/macro.h"
 #include "base/text.h"
@@ -60,6 +61,27 @@ int result_find_column(const struct result *result, const char *name)
         if (strcmp(result->columns[i].name, name) == 0)
             return (int)i;
     return -1;
+}
+
+int result_match_column(const struct result *result, const char *text)
+{
+    int column = result_find_column(result, text);
+
+    for (unsigned i = 0; i < result->n_columns && column < 0; i++)
+        if (strcasecmp(result->columns[i].name, text) == 0)
+            column = (int)i;
+    if (column >= 0)
+        return column;
+    for (unsigned i = 0; i < result->n_columns; i++) {
+        const char *title = result->columns[i].title;
+
+        if (!title || strcasecmp(title, text) != 0)
+            continue;
+        if (column >= 0)
+            return -1;
+        column = (int)i;
+    }
+    return column;
 }
 
 struct result_row *result_add_row(struct result *result)

@@ -140,6 +140,8 @@ unsigned result_add_column(struct result *result, const char *name, const char *
                            enum result_kind kind);
 /* The number of a column, or -1. */
 int result_find_column(const struct result *result, const char *name);
+/* The same of a column as a user writes it: its name, or the title that only it has, in either case. */
+int result_match_column(const struct result *result, const char *text);
 
 /* A row whose keys are all "-" and whose values are unknown. NULL when memory is out. */
 struct result_row *result_add_row(struct result *result);

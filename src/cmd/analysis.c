@@ -194,7 +194,7 @@ static int find_sort_column(const struct analysis_options *options, struct analy
     result_init(&result, analysis->ops->name, &analysis->settings.clock, coverage);
     analysis->ops->add_columns(analysis, &result);
     if (options->sort) {
-        column = result_find_column(&result, options->sort);
+        column = result_match_column(&result, options->sort);
         if (column < 0)
             report_unknown_column(&result, options->sort);
     }

@@ -203,6 +203,10 @@ refused "--pair: column 5: ',' or ')' should stand here; 'a(b -> c'" --pair 'a(b
 refused "no event of the trace has a field 'colour'" --by colour syscall guest
 [ ! -s out ] || fail "a table of an unknown field: $(head -3 out)"
 refused "block: the trace has no event 'block_rq_issue'" block guest
+for sort in P99=p99 N/s=rate n/S=rate SHARE%=share; do
+    "$strata" latency syscall softirq --sort "${sort%=*}" guest >titled 2>err || fail "--sort ${sort%=*}: $(cat err)"
+    "$strata" latency syscall softirq --sort "${sort#*=}" guest 2>err | cmp - titled || fail "--sort $sort: another order"
+done
 refused "invalid --sort 'p98'; the columns are n, rate, sum," --sort p98 syscall guest
 refused "invalid --sort 'p98'; the columns are n, rate, sum," --sort p98 --events syscall guest
 refused "has more than 10000 periods" --every 0.000001 syscall guest

@@ -27,6 +27,33 @@ static void put_loss(struct coverage *coverage, const struct origin *origin, int
     assert_int_equal(coverage_put(coverage, &item, 1), 0);
 }
 
+/* A user writes a column as it is printed. */
+static void column_as_printed(void **state)
+{
+    struct coverage coverage;
+    struct result result;
+
+    (void)state;
+    coverage_init(&coverage);
+    result_init(&result, "test", &ns, &coverage);
+    result_add_column(&result, "rate", "N/s", RESULT_RATE);
+    result_add_column(&result, "p99", "P99", RESULT_DURATION);
+    result_add_column(&result, "delay_p99", "P99", RESULT_DURATION);
+    result_add_column(&result, "delay_max", "MAX", RESULT_DURATION);
+    result_add_column(&result, "wake_max", "MAX", RESULT_DURATION);
+    result_add_column(&result, "max_at", NULL, RESULT_TIME);
+    assert_int_equal(result_match_column(&result, "rate"), 0);
+    assert_int_equal(result_match_column(&result, "N/s"), 0);
+    assert_int_equal(result_match_column(&result, "n/S"), 0);
+    assert_int_equal(result_match_column(&result, "P99"), 1); /* a name before titles */
+    assert_int_equal(result_match_column(&result, "Delay_P99"), 2);
+    assert_int_equal(result_match_column(&result, "MAX"), -1); /* of two columns */
+    assert_int_equal(result_match_column(&result, "MAX_AT"), 5);
+    assert_int_equal(result_match_column(&result, ""), -1);
+    result_done(&result);
+    coverage_done(&coverage);
+}
+
 /* A loss of one of two CPUs takes half of its time; of an unknown CPU, all of it. */
 static void covered_time(void **state)
 {
@@ -157,9 +184,9 @@ static void copied_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(covered_time),  cmocka_unit_test(loss_without_start),
-        cmocka_unit_test(many_losses),   cmocka_unit_test(sorted_rows),
-        cmocka_unit_test(copied_stages),
+        cmocka_unit_test(column_as_printed),  cmocka_unit_test(covered_time),
+        cmocka_unit_test(loss_without_start), cmocka_unit_test(many_losses),
+        cmocka_unit_test(sorted_rows),        cmocka_unit_test(copied_stages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
