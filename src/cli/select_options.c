@@ -16,6 +16,36 @@ static int parse_limit(void *member, const char *value, struct error *error)
     return 0;
 }
 
+/* A time after the start of the trace can be compared with one of its clock only when the start is known: not here. */
+static int check_order(const struct select_options *options, struct error *error)
+{
+    const struct time_limit *from = &options->from, *to = &options->to;
+
+    if (from->given && to->given && from->relative == to->relative &&
+        (from->whole > to->whole || (from->whole == to->whole && from->ns > to->ns)))
+        return error_set(error, -EINVAL, NULL, "leaves no time: --from is after --until");
+    return 0;
+}
+
+static int parse_from(void *member, const char *value, struct error *error)
+{
+    int r = select_parse_time(member, value, error);
+
+    return r < 0
+               ? r
+               : check_order(container_of((struct time_limit *)member, struct select_options, from),
+                             error);
+}
+
+static int parse_until(void *member, const char *value, struct error *error)
+{
+    int r = select_parse_time(member, value, error);
+
+    return r < 0 ? r
+                 : check_order(container_of((struct time_limit *)member, struct select_options, to),
+                               error);
+}
+
 #define MEMBER(m) offsetof(struct select_options, m)
 
 #define EVENTS_OPTION                                                  \
@@ -31,12 +61,12 @@ static int parse_limit(void *member, const char *value, struct error *error)
         OPTION_PARSED, 0, "from", "TIME",                          \
             "only from TIME on: seconds as printed, or +SECONDS\n" \
             "after the start; ticks if the clock rate is unknown", \
-            MEMBER(from), .parse = select_parse_time               \
+            MEMBER(from), .parse = parse_from                      \
     }
 #define UNTIL_OPTION                                                                    \
     {                                                                                   \
         OPTION_PARSED, 0, "until", "TIME", "only up to and including TIME", MEMBER(to), \
-            .parse = select_parse_time                                                  \
+            .parse = parse_until                                                        \
     }
 #define LIMIT_OPTION                                                                \
     {                                                                               \

@@ -82,6 +82,12 @@ status=0
 says 2 "strata report: unknown option '--to'" report --to +8 trace.simpletrace
 "$strata" stat --until +8 trace.simpletrace >until 2>err || fail "$(cat err)"
 
+# A time that ends before it begins, in either order of the options.
+says 2 "strata report: --until '8' leaves no time: --from is after --until" report --from 8.5 --until 8 trace.simpletrace
+says 2 "strata irq: --from '+2.000000001' leaves no time: --from is after --until" irq --until +2 --from +2.000000001 xen.raw
+"$strata" report --from +6.5 --until +6.5 trace.simpletrace >out 2>err || fail "$(cat err)"
+"$strata" report --from -1 --until +8 trace.simpletrace >out 2>err || fail "$(cat err)"
+
 # What nothing matches.
 first=$("$strata" report trace.simpletrace | sed -n '1s/ .*//p')
 last=$("$strata" report trace.simpletrace | sed -n '$s/ .*//p')
