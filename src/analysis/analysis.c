@@ -2,7 +2,6 @@
 #include "analysis/analysis.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 unsigned analysis_default_order(const struct analysis *analysis)
 {
@@ -12,13 +11,13 @@ unsigned analysis_default_order(const struct analysis *analysis)
 int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                     struct result *ret_result)
 {
+    char buf[160];
+
     result_init(ret_result, analysis->ops->name, &analysis->settings.clock, coverage);
     analysis->ops->add_columns(analysis, ret_result);
     if (coverage->n_backward > 0 &&
-        result_add_note(ret_result,
-                        "%" PRIu64 " events are earlier than one before them on their CPU: what is "
-                        "measured around them is wrong",
-                        coverage->n_backward) < 0)
+        result_add_note(ret_result, "%s",
+                        coverage_backward_text(buf, sizeof buf, coverage->n_backward)) < 0)
         return -ENOMEM;
     return ret_result->error ? ret_result->error : analysis->ops->add_rows(analysis, ret_result);
 }

@@ -2,6 +2,8 @@
 #include "analysis/coverage.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,4 +218,14 @@ bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t un
                 return true;
     }
     return false;
+}
+
+const char *coverage_backward_text(char *buf, size_t size, uint64_t n)
+{
+    snprintf(buf, size,
+             "%" PRIu64 " %s earlier than one before %s on %s CPU: what is measured around %s is "
+             "wrong",
+             n, n == 1 ? "event is" : "events are", n == 1 ? "it" : "them",
+             n == 1 ? "its" : "their", n == 1 ? "it" : "them");
+    return buf;
 }

@@ -36,5 +36,7 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
 int64_t coverage_duration(const struct coverage *coverage);
 /* The part of it that is covered by the events of ORIGIN; NULL: by the source that covers least. In ticks. */
 int64_t coverage_covered(const struct coverage *coverage, const struct origin *origin);
+/* What a result says of events that are earlier than one before them. N: of them, 1 or more. BUF. */
+const char *coverage_backward_text(char *buf, size_t size, uint64_t n);
 /* True if a source lost events between FROM and UNTIL, maybe. */
 bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until);

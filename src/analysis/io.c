@@ -350,14 +350,18 @@ static int add_notes(const struct io *io, struct result *result)
                             (int)text_len(&missing), missing.start);
     if (r >= 0 && counts->ambiguous > 0)
         r = result_add_note(result,
-                            "%" PRIu64 " requests may be those of several of the other layer, and "
-                            "are not joined",
+                            counts->ambiguous == 1
+                                ? "%" PRIu64 " request may be that of several of the other layer, "
+                                  "and is not joined"
+                                : "%" PRIu64 " requests may be those of several of the other "
+                                  "layer, and are not joined",
                             counts->ambiguous);
     if (r >= 0 && counts->opaque > 0)
         r = result_add_note(result,
-                            "%" PRIu64 " submissions to the thread pool may belong to several "
-                            "requests, and are not joined; blk_co_preadv and blk_co_pwritev tell",
-                            counts->opaque);
+                            "%" PRIu64 " submission%s to the thread pool may belong to several "
+                            "requests, and %s not joined; blk_co_preadv and blk_co_pwritev tell",
+                            counts->opaque, counts->opaque == 1 ? "" : "s",
+                            counts->opaque == 1 ? "is" : "are");
     text_done(&missing);
     return r;
 }

@@ -53,9 +53,9 @@ int sched_add_contradictions(const struct sched *sched, struct result *result)
                ? 0
                : result_add_note(result,
                                  "%" PRIu64
-                                 " times a thread ran after it slept and was not woken in "
+                                 " time%s a thread ran after it slept and was not woken in "
                                  "the trace: its sleep and its wait are unknown",
-                                 missing_wakes);
+                                 missing_wakes, missing_wakes == 1 ? "" : "s");
 }
 
 /* What a kernel's source lacks, and how it is recorded. */

@@ -162,14 +162,11 @@ static void find_losses(struct finder *finder)
 static void find_backward_times(struct finder *finder)
 {
     uint64_t n = finder->summary->coverage.n_backward;
+    char buf[160];
 
     if (n == 0)
         return;
-    text_printf(&finder->text,
-                "%" PRIu64
-                " events are earlier than one before them on their CPU: what is measured "
-                "around them is wrong",
-                n);
+    text_put_str(&finder->text, coverage_backward_text(buf, sizeof buf, n));
     add(finder, NULL, NULL, NULL, 2.5, "info");
 }
 
@@ -181,9 +178,10 @@ static void find_contradictions(struct finder *finder)
     if ((double)found->n < CONTRADICTED_MIN * (double)found->n_checked || found->n == 0)
         return;
     text_printf(&finder->text,
-                "%" PRIu64 " of %" PRIu64 " switches do not follow from the ones before: what ran "
-                "between them is unknown",
-                found->n, found->n_checked);
+                "%" PRIu64 " of %" PRIu64 " switches %s: what ran between them is unknown",
+                found->n, found->n_checked,
+                found->n == 1 ? "does not follow from the one before"
+                              : "do not follow from the ones before");
     add(finder, NULL, NULL, NULL, 2, "sched --by cpu");
 }
 

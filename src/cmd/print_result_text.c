@@ -90,7 +90,8 @@ static void put_events(const struct result *result, struct text *out)
 {
     const struct coverage *coverage = result->coverage;
 
-    text_printf(out, "%10" PRIu64 " events", coverage->n_events);
+    text_printf(out, "%10" PRIu64 " event%s", coverage->n_events,
+                coverage->n_events == 1 ? "" : "s");
     if (coverage->first != TIME_UNKNOWN) {
         text_put_literal(out, " in ");
         print_duration(&result->clock, coverage_duration(coverage), out);
@@ -102,21 +103,29 @@ static void put_events(const struct result *result, struct text *out)
 
 static void put_unpaired(const struct result *result, struct text *out)
 {
-    static const char *const texts[SPAN_FATES] = {
-        [SPAN_NO_BEGIN] = "ends whose begin is not in the trace",
-        [SPAN_OPEN] = "spans were open at the end of the trace",
-        [SPAN_LOST] = "spans may have ended where events were lost",
-        [SPAN_AGAIN] = "spans began again before they ended",
-        [SPAN_GONE] = "spans were open when their thread ended",
-        [SPAN_CONTRADICTED] = "spans contradict other events",
-        [SPAN_UNKEYED] = "events do not have the keys of their span",
-        [SPAN_GIVEN_UP] = "spans were given up: too many were open",
+    static const struct {
+        const char *one, *many;
+    } texts[SPAN_FATES] = {
+        [SPAN_NO_BEGIN] = {"end whose begin is not in the trace",
+                           "ends whose begin is not in the trace"},
+        [SPAN_OPEN] = {"span was open at the end of the trace",
+                       "spans were open at the end of the trace"},
+        [SPAN_LOST] = {"span may have ended where events were lost",
+                       "spans may have ended where events were lost"},
+        [SPAN_AGAIN] = {"span began again before it ended", "spans began again before they ended"},
+        [SPAN_GONE] = {"span was open when its thread ended",
+                       "spans were open when their thread ended"},
+        [SPAN_CONTRADICTED] = {"span contradicts other events", "spans contradict other events"},
+        [SPAN_UNKEYED] = {"event does not have the keys of its span",
+                          "events do not have the keys of their span"},
+        [SPAN_GIVEN_UP] = {"span was given up: too many were open",
+                           "spans were given up: too many were open"},
     };
 
     for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++)
         if (result->unpaired[fate] > 0)
             text_printf(out, "%10" PRIu64 " %s: not counted\n", result->unpaired[fate],
-                        texts[fate]);
+                        result->unpaired[fate] == 1 ? texts[fate].one : texts[fate].many);
 }
 
 void print_losses(const struct result *result, struct text *out)
@@ -148,8 +157,9 @@ static void put_contradictions(const struct result *result, struct text *out)
 
     if (contradictions->n == 0)
         return;
-    text_printf(out, "%10" PRIu64 " switches do not follow from the ones before",
-                contradictions->n);
+    text_printf(out, "%10" PRIu64 " %s", contradictions->n,
+                contradictions->n == 1 ? "switch does not follow from the one before"
+                                       : "switches do not follow from the ones before");
     for (unsigned i = 0; i < contradictions->n_cpus; i++)
         text_printf(out, "%sCPU %d: %" PRIu64, i == 0 ? " (" : ", ", contradictions->by_cpu[i].cpu,
                     contradictions->by_cpu[i].n);
@@ -268,8 +278,8 @@ void print_result_footer(const struct result *result, const struct print_options
     if (!options->is_part)
         put_events(result, out);
     if (negative > 0)
-        text_printf(out, "%10" PRIu64 " spans are shorter than 0, by the error of the clocks\n",
-                    negative);
+        text_printf(out, "%10" PRIu64 " %s shorter than 0, by the error of the clocks\n", negative,
+                    negative == 1 ? "span is" : "spans are");
     if (options->causal)
         causal_put_lines(out, options->causal);
     put_unpaired(result, out);

@@ -305,7 +305,8 @@ static int put_part(const struct summary *summary, unsigned part, const struct t
     if (print_result(result, &options, out) < 0)
         return -ENOMEM;
     if (n > 0 && result->n_rows > n)
-        text_printf(out, "%10" PRIu64 " more rows\n", result->n_rows - n);
+        text_printf(out, "%10" PRIu64 " more row%s\n", result->n_rows - n,
+                    result->n_rows - n == 1 ? "" : "s");
     for (unsigned i = 0; i < result->n_notes && !is_first; i++)
         if (!was_noted(summary, part, result->notes[i]))
             text_printf(out, "%s\n", result->notes[i]);
@@ -367,7 +368,8 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
     int r;
 
     put_findings(findings, trace, out);
-    text_printf(out, "\nThe trace: %" PRIu64 " events", coverage->n_events);
+    text_printf(out, "\nThe trace: %" PRIu64 " event%s", coverage->n_events,
+                coverage->n_events == 1 ? "" : "s");
     if (coverage->first != TIME_UNKNOWN) {
         text_put_literal(out, " in ");
         print_duration(&result->clock, coverage_duration(coverage), out);
@@ -381,7 +383,8 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
     text_put_char(out, '\n');
     r = put_sources(summary, trace, top, NULL, out);
     if (top > 0 && summary->n_sources > top)
-        text_printf(out, "%10" PRIu64 " more sources\n", summary->n_sources - top);
+        text_printf(out, "%10" PRIu64 " more source%s\n", summary->n_sources - top,
+                    summary->n_sources - top == 1 ? "" : "s");
     if (coverage_duration(coverage) > 0) {
         text_put_literal(out, "Each character over time is ");
         print_duration(

@@ -392,15 +392,16 @@ static void put_summary(const struct stat *stat)
     const struct tally *tally = &stat->tally;
     char buf[32];
 
-    text_printf(stat->out, "%12" PRIu64 " events", tally->count);
+    text_printf(stat->out, "%12" PRIu64 " event%s", tally->count, tally->count == 1 ? "" : "s");
     if (tally->first != TIME_UNKNOWN)
         text_printf(stat->out, " in %s%s",
                     duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
                     stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
     text_put_char(stat->out, '\n');
     if (tally->n_without_keys)
-        text_printf(stat->out, "%12" PRIu64 " events have no such field and are not counted\n",
-                    tally->n_without_keys);
+        text_printf(stat->out, "%12" PRIu64 " %s no such field and %s not counted\n",
+                    tally->n_without_keys, tally->n_without_keys == 1 ? "event has" : "events have",
+                    tally->n_without_keys == 1 ? "is" : "are");
     put_losses(stat);
 }
 
