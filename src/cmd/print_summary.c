@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/needs.h"
@@ -253,6 +254,34 @@ static int put_sources(const struct summary *summary, const struct trace *trace,
 
 /* ---- what is missing ---- */
 
+/* Whether the text has a table for PART: one of tasks that are all vCPUs of Xen would be that of vCPUs. */
+static bool is_shown(const struct summary *summary, unsigned part)
+{
+    const struct result *result = &summary->results[part];
+    bool has_threads = part != SUMMARY_TASKS;
+
+    for (unsigned i = 0; i < result->n_rows && !has_threads; i++)
+        has_threads = result->rows[i]->has_number != 0;
+    return result->n_rows > 0 && has_threads;
+}
+
+/* Whether what stands out, or the text of a part before PART, says the same as the note. */
+static bool was_shown(const struct summary *summary, const struct findings *findings, unsigned part,
+                      const char *note)
+{
+    for (unsigned i = 0; i < findings->n; i++)
+        if (strcmp(findings->items[i].text, note) == 0)
+            return true;
+    for (unsigned i = 0; i < part; i++) {
+        const struct result *result = &summary->results[i];
+
+        for (unsigned j = 0; is_shown(summary, i) && j < result->n_notes; j++)
+            if (strcmp(result->notes[j], note) == 0)
+                return true;
+    }
+    return false;
+}
+
 /* Whether the results of the parts up to PART, without it, have the note, too. */
 static bool was_noted(const struct summary *summary, unsigned part, const char *note)
 {
@@ -266,25 +295,16 @@ static bool was_noted(const struct summary *summary, unsigned part, const char *
     return false;
 }
 
-/* Whether the text has a table for PART: one of tasks that are all vCPUs of Xen would be that of vCPUs. */
-static bool is_shown(const struct summary *summary, unsigned part)
-{
-    const struct result *result = &summary->results[part];
-    bool has_threads = part != SUMMARY_TASKS;
-
-    for (unsigned i = 0; i < result->n_rows && !has_threads; i++)
-        has_threads = result->rows[i]->has_number != 0;
-    return result->n_rows > 0 && has_threads;
-}
-
 /* ---- text ---- */
 
 /* The results of sched are of the same states: what was not counted is the same, and is below the first. */
-static int put_part(const struct summary *summary, unsigned part, const struct trace *trace,
-                    uint64_t top, struct text *out)
+static int put_part(const struct summary *summary, const struct findings *findings, unsigned part,
+                    const struct trace *trace, uint64_t top, struct text *out)
 {
     const struct rates *rates = summary_rates(summary, (enum summary_part)part);
     const struct result *result = &summary->results[part];
+    _cleanup_free_ const char **notes = calloc(result->n_notes + 1, sizeof *notes);
+    struct result shown = *result; /* with the notes that were not shown */
     bool is_first =
         part == SUMMARY_CPUS || part > SUMMARY_TASKS || !is_shown(summary, SUMMARY_CPUS);
     uint64_t n = top * (part == SUMMARY_IO ? IO_ROWS_SCALE : 1);
@@ -302,14 +322,20 @@ static int put_part(const struct summary *summary, unsigned part, const struct t
         put_rates(summary, rates, out);
         text_put_char(out, '\n');
     }
-    if (print_result(result, &options, out) < 0)
+    if (!notes)
+        return -ENOMEM;
+    shown.notes = notes;
+    shown.n_notes = 0;
+    for (unsigned i = 0; i < result->n_notes; i++)
+        if (!was_shown(summary, findings, part, result->notes[i]))
+            notes[shown.n_notes++] = result->notes[i];
+    if (print_result(&shown, &options, out) < 0)
         return -ENOMEM;
     if (n > 0 && result->n_rows > n)
         text_printf(out, "%10" PRIu64 " more row%s\n", result->n_rows - n,
                     result->n_rows - n == 1 ? "" : "s");
-    for (unsigned i = 0; i < result->n_notes && !is_first; i++)
-        if (!was_noted(summary, part, result->notes[i]))
-            text_printf(out, "%s\n", result->notes[i]);
+    for (unsigned i = 0; i < shown.n_notes && !is_first; i++)
+        text_printf(out, "%s\n", shown.notes[i]);
     return 0;
 }
 
@@ -394,7 +420,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
     }
     for (unsigned i = 0; i < SUMMARY_PARTS && r >= 0; i++)
         if (is_shown(summary, i))
-            r = put_part(summary, i, trace, top, out);
+            r = put_part(summary, findings, i, trace, top, out);
     if (r >= 0)
         put_missing(summary, out);
     return r < 0 ? r : out->error == -ENOMEM ? -ENOMEM : 0;

@@ -116,6 +116,8 @@ open(sys.argv[1], "wb").write(data[half:] + data[:half])
 END
 check swapped
 finds 'events are earlier than one before them on their CPU'
+"$strata" summary swapped >text 2>err || fail "$(cat err)"
+[ "$(grep -c 'earlier than one before them on their CPU' text)" -eq 1 ] || fail "$(cat text)"
 check qemu.log
 [ ! -s findings ] || fail "$(cat findings)"
 check --from +0.1 --until +1.5 kvm
