@@ -106,6 +106,9 @@ static _cold_ struct row *add_row(struct exits *exits, const struct exit_class *
         row->has_value = like->has_value;
         return row;
     }
+    if (class->tracer == EXITS_OF_XEN && class->reason >= 0 &&
+        !item->class->fields[class->reason].names)
+        exits->is_unnamed = true;
     row->values[KEY_REASON] = (int64_t)reason->number;
     row->has_value = 1u << KEY_REASON;
     for (unsigned i = 0; i < grouping->n; i++)
@@ -428,6 +431,9 @@ static int add_notes(const struct exits *exits, struct result *result)
     if (unkeyed > 0)
         r = result_add_note(result, "which vCPU leaves its guest is known from events of class "
                                     "sched; record them, too");
+    if (r == 0 && exits->is_unnamed)
+        r = result_add_note(result, "reasons are numbers, as the CPU vendor is not known; state it "
+                                    "with --cpu-vendor=amd or --cpu-vendor=intel");
     if (r == 0 && exits->n_exits[EXITS_OF_QEMU] > 0 && exits->n_exits[EXITS_OF_KVM] == 0)
         r = result_add_note(result, "QEMU sees only the exits that KVM leaves to it; to see all, "
                                     "record the host's kernel: strata record --host --for exits");

@@ -39,6 +39,7 @@ struct exits {
     unsigned n_states;
     struct map state_sources;       /* by origin: those that have scheduler events */
     uint64_t n_exits[EXIT_TRACERS]; /* that began */
+    bool is_unnamed;                /* reasons of Xen are numbers, as the CPU vendor is not known */
     struct duration_columns columns;
     unsigned state_columns[EXIT_STATES];
 };

@@ -19,6 +19,15 @@ for trace in xen-4.17-all xen-4.22-all; do
     diff theirs ours >&2 || fail "$trace: not as xenalyze (<) has it"
 done
 
+case="an unknown CPU vendor"
+note='^reasons are numbers, as the CPU vendor is not known; state it with --cpu-vendor=amd or --cpu-vendor=intel$'
+"$strata" exits xen-4.17-all >rows 2>err || fail "$(cat err)"
+[ "$(grep -c "$note" rows)" -eq 1 ] || fail "$(cat rows)"
+for trace in "--cpu-vendor=amd xen-4.17-all" kvm; do
+    "$strata" exits $trace >rows 2>err || fail "$(cat err)"
+    ! grep "$note" rows || fail "$trace: the vendor is known"
+done
+
 case="as perf"
 "$strata" exits -f json kvm >rows 2>err || fail "$(cat err)"
 jq -r '.rows[] | select(.n > 0) | [.key.reason, .n] | join(" ")' rows | LC_ALL=C sort >ours
