@@ -368,3 +368,9 @@ tells '^guest  by ' --trace-events qemu=real/trace-events real/qemu.log real/gue
     -s 'guest:print~bell < qemu:virtio_console_flush_buf'
 grep -q realtime_ns other/trace.json
 ! grep -q monotonic_ns other/trace.json || fail 'the moments are of another clock'
+
+# A host's trace.dat, which does not say that it is one.
+case="layer"
+"$strata" info -f json "$DATA/ftrace/made/v7.dat" | grep -q '"layer": *"guest"' || fail "another layer"
+"$strata" merge --layer host=host -o layered host="$DATA/ftrace/made/v7.dat" >told 2>err || fail "$(cat err)"
+"$strata" info -f json layered | grep -q '"layer": *"host"' || fail "$("$strata" info layered)"
