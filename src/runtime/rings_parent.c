@@ -136,6 +136,10 @@ int rings_parent_show(const char *named, int parent, const char *hidden, struct 
         if (r == 0)
             return 0;
         if ((errno != EEXIST && errno != ENOTEMPTY) || i > NAMES_MAX)
-            return -errno;
+            break;
     }
+    r = -errno;
+    line->at = name; /* for the caller's next try */
+    *name = '\0';
+    return r;
 }

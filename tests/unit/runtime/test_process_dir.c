@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -52,6 +53,18 @@ int fallocate(int fd, int mode, off_t offset, off_t len)
 
     note_size(fd);
     return r;
+}
+
+static bool is_taken_away; /* the directory is, once, before it has its name */
+
+int renameat2(int oldfd, const char *old, int newfd, const char *new, unsigned flags)
+{
+    if (is_taken_away) {
+        is_taken_away = false;
+        errno = ENOENT;
+        return -1;
+    }
+    return (int)syscall(SYS_renameat2, oldfd, old, newfd, new, flags);
 }
 
 static int make_parent(void **state)
@@ -170,12 +183,44 @@ static void threads_that_begin_at_once_have_one_directory(void **state)
     }
 }
 
+/* In a child: the exit status says whether the ring is in the directory that a recorder sees. */
+static void begin_twice(void)
+{
+    bool has_file, has_all;
+    char path[256];
+
+    process_dir_forget();
+    is_many = is_taken_away = true;
+    if (!dir_map_ring(LENGTH, FIRST, 0, true, &has_file, &has_all) || !has_file)
+        _exit(2);
+    snprintf(path, sizeof path, "%s/" RING_FILE_PREFIX "0", dir_path());
+    if (access(path, F_OK) < 0 || is_taken_away)
+        _exit(1);
+    process_dir_end(1, true);
+    _exit(0);
+}
+
+/* By a recorder that does not see the pid namespace of the process. */
+static void a_directory_that_is_taken_away_is_made_again(void **state)
+{
+    pid_t pid = fork();
+    int status;
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        begin_twice();
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_planned_uuid_is_in_the_process_file),
         cmocka_unit_test(a_ring_has_its_whole_length_at_once),
         cmocka_unit_test(threads_that_begin_at_once_have_one_directory),
+        cmocka_unit_test(a_directory_that_is_taken_away_is_made_again),
     };
 
     return cmocka_run_group_tests(tests, make_parent, remove_parent);
