@@ -76,7 +76,7 @@ bool class_dump_class(struct trace_class *class)
         return false;
     class->described = true;
     put_description(described.bytes + used, class, size);
-    /* Release: who sees the size sees the bytes, and where they are. */
+    /* Release: a reader that sees the size also sees the bytes and their address. */
     atomic_store_explicit(&described.size, used + size, memory_order_release);
     return true;
 }

@@ -16,7 +16,7 @@
 
 #define NS_PER_S 1000000000LL
 
-/* Two pairs tell a rate when they are this far apart: an error of 100 ns is then 10 ppm. */
+/* Two pairs give a rate when they are this far apart: an error of 100 ns is then 10 ppm. */
 #define RATE_NS_MIN (10 * 1000 * 1000LL)
 
 uint64_t trace_clock_ns(clockid_t id)

@@ -24,7 +24,7 @@
 #define CLIENTS_MAX 16
 #define BACKLOG 128
 
-/* Milliseconds. Who has begun a request, or does not take its reply, must go on within this. */
+/* Milliseconds. A client that has begun a request, or does not read its reply, must continue within this. */
 #define TIMEOUT 10000
 /* A child that is forked to execute something else needs no socket, and leaves none if it is quick. */
 #define CHILD_DELAY 100
@@ -107,8 +107,8 @@ static void remove_name(void)
     control.name[0] = '\0';
 }
 
-/* Under the name .PID, mode 0600; it gets its own name when it listens, so that who is refused by a
- * socket of that name knows that nobody will come. By way of /proc a path of any length will do. */
+/* Under the name .PID, mode 0600; it is renamed to PID once it listens, so that a connection that PID
+ * refuses means that nothing will listen there again. By way of /proc a path may have any length. */
 static int bind_hidden(int fd, int dir, const char *hidden)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -261,7 +261,7 @@ static void answer(struct client *client)
     if (!end) {
         if (client->len < CONTROL_LINE_MAX)
             return;
-        /* What comes behind cannot be told from the rest of this. */
+        /* The next request cannot be told apart from the rest of this one. */
         (void)send(client->socket.fd, "error long 24\nthe request is too long\n", 38,
                    MSG_NOSIGNAL | MSG_DONTWAIT);
         client_close(client);
@@ -327,7 +327,7 @@ static void tell(struct client *client)
 
 /* ---- The thread ---- */
 
-/* Waits for something to do. Returns 0, or negative: the listener has to be made anew. */
+/* One iteration: waits for clients and serves them. 0 on success; negative: the listener must be created again. */
 static int serve(void)
 {
     struct pollfd polls[1 + CLIENTS_MAX];
@@ -434,7 +434,7 @@ static void *control_main(void *child)
             wait = RETRY;
             r = serve();
             if (is_shortage(r)) {
-                nap(RETRY / 10); /* who waits to be accepted waits on */
+                nap(RETRY / 10); /* clients stay in the backlog meanwhile */
             } else if (r < 0) {
                 pthread_mutex_lock(&control.lock);
                 close_socket();

@@ -35,8 +35,8 @@ static int open_made(const char *path)
     return open_ours(path, true);
 }
 
-/* The directory `strata` in RUNTIME, which is the user's or does not count: after su it may be that of
- * another one, who would be locked out by what we make there. */
+/* The directory `strata` in RUNTIME, which is the user's or does not count: after su it may be another
+ * user's, whom a directory that we create there would lock out. */
 static int open_below(const char *runtime)
 {
     char path[PATH_MAX];

@@ -375,7 +375,7 @@ static int answer_line(const char *line, size_t len, char **ret, size_t *ret_len
     out = open_memstream(&text, &text_len);
     if (!out)
         return -ENOMEM;
-    /* What the library would say to the program's user is for who asked. */
+    /* Messages of the library go into the reply, not to the program's user. */
     message_divert(put_message, out);
     error = answer(out, copy, len);
     message_divert(NULL, NULL);

@@ -70,7 +70,7 @@ static void put_start(FILE *f, const struct ctf_metadata *m)
     fputs("    procname = ", f);
     put_quoted(f, m->program);
     fprintf(f, ";\n    vpid = %ld;\n", (long)m->pid);
-    /* Which moment of CLOCK_MONOTONIC a moment of the clock was, for those who put several traces on
+    /* A reading of the clock and the CLOCK_MONOTONIC of the same moment, for merging several traces on
      * one timeline. */
     fprintf(f, "    clock_ticks = %" PRIu64 ";\n", m->start.ticks);
     fprintf(f, "    clock_monotonic = %" PRId64 ";\n", m->start.monotonic);

@@ -106,8 +106,8 @@ static void add_dropped(struct run *run, uint64_t time, uint32_t tid, uint64_t n
     run->batch[run->n++] = (struct record){.time = time, .tid = tid, .dropped = n};
 }
 
-/* The packet's records are all gathered: tells of those that were dropped until its end, and hands on
- * what still lies in the packet before it is released. */
+/* All records of the packet are gathered: reports those that were dropped until its end, and passes on
+ * the rest of the packet before it is released. */
 static void end_packet(struct run *run, struct cursor *cursor)
 {
     const struct ring_packet_header *header = &cursor->packet.header;

@@ -10,8 +10,8 @@
 #include "runtime/ring_cursor.h"
 #include "strata/trace.h"
 
-/* What lies in the rings, as text: the newest events of copies of them, so that nobody who emits or
- * writes out notices. */
+/* What lies in the rings, as text: the newest events of copies of them, so that emitting threads
+ * and the writer are not disturbed. */
 
 struct shown {
     uint64_t ticks;
@@ -98,7 +98,7 @@ static int add(struct newest *newest, const struct cursor *cursor)
     return 0;
 }
 
-/* Under the pass lock, as records are told by the writer's plans. */
+/* Requires the pass lock, because the writer's record layouts decode the records. */
 static int read_ring(struct newest *newest, const struct ring_copy *copy)
 {
     struct cursor cursor = {0};

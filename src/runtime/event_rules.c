@@ -255,7 +255,7 @@ static void set_state(struct strata_event *event, uint8_t state)
         trace_message("event '%s' stays off: no memory for its description", event->name);
         return;
     }
-    /* Release: who sees that there is a condition sees its program (runtime/filter.c). */
+    /* Release: a thread that sees a condition's state also sees its program (runtime/filter.c). */
     __atomic_store_n(event->state, state, __ATOMIC_RELEASE);
     if (!before == !state)
         return;
@@ -306,7 +306,7 @@ static bool rule_switch(struct rule *rule, struct trace_class *class)
 
     rule_apply(rule, class);
     taken = rule->refused.n == before.n;
-    if (!class->n_attached) /* nobody asks what an event would not take that is not there */
+    if (!class->n_attached) /* a refusal by an event that is not loaded is not reported */
         rule->refused = before;
     class_switch(class);
     return taken && class->n_attached && class->compiled_in;

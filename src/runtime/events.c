@@ -70,7 +70,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* Whether records of EVENT can be told by CLASS. */
+/* True if CLASS describes the records of EVENT. */
 static bool class_describes(const struct trace_class *class, const struct strata_event *event)
 {
     if (class->n_fields != event->n_fields || strcmp(class->name, event->name) != 0 ||
@@ -149,7 +149,7 @@ int registry_add_class(struct trace_class *class)
     *end = class;
     class->id = id;
     chunk[id % CHUNK] = class;
-    /* Whoever sees the count sees the class. */
+    /* Release: a thread that sees the count also sees the class. */
     atomic_store_explicit(&registry.n_classes, id, memory_order_release);
     return 0;
 }

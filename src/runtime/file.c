@@ -34,7 +34,7 @@ const char *file_error_text(int error)
     }
 }
 
-/* ---- Whom to trust ---- */
+/* ---- Which owners are trusted ---- */
 
 static bool is_trusted_owner(const struct stat *st)
 {

@@ -8,7 +8,7 @@
  *   - the last component of a path is never a symbolic link, and other components only if the link is
  *     root's or ours;
  *   - each directory of a path is root's or ours, and no other user can write to it; a directory with the
- *     sticky bit, as /tmp, is accepted, because nobody can replace our files in it [-EPERM];
+ *     sticky bit, as /tmp, is accepted, because other users cannot replace our files in it [-EPERM];
  *   - an existing file is ours, has one name, and is of a type that can be written to [-EPERM].
  *
  * "Ours" refers to the effective user. A group with the same number, or 0, counts as well:

@@ -17,7 +17,7 @@
  * stands for the second bit.
  *
  *  1. A program never changes once a class points to it, and is never freed: a thread may stand in the
- *     middle of one for as long as it likes, also in a signal handler, and nobody has to wait for it or
+ *     middle of one for as long as it likes, also in a signal handler, and no thread has to wait for it or
  *     count it. Programs of the same bytes are one, so switching to and fro between conditions, or one
  *     condition for thousands of events with the same arguments, takes no memory; and all of them
  *     together may have KEPT_MAX bytes, behind which new conditions are refused.

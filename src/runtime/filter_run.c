@@ -44,7 +44,7 @@ static bool match_string(const char *pattern, uint64_t string)
     return text ? match(pattern, text, STRATA_STRING_MAX) : match(pattern, "", 0);
 }
 
-/* The kernel is asked each time, as nobody tells when a thread gets another name. */
+/* Asks the kernel each time: a change of a thread's name is not notified. */
 static _cold_ bool match_thread(const char *pattern)
 {
     int saved_errno = errno;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Programs are made in this process only, from a text. They are checked all the same, by code that
- * knows nothing of the compiler: what runs in somebody's signal handler shall not rest on the compiler
- * having no fault. It costs a microsecond a program, and lets the fuzzer run any bytes that pass.
+ * knows nothing of the compiler: what runs in a program's signal handler must not depend on the compiler
+ * being correct. It costs a microsecond a program, and lets the fuzzer run any bytes that pass.
  *
  * As jumps only lead forward, one look at each instruction in order knows the stack's height there: it
  * is the same by all ways that lead to it, or the program is refused. */

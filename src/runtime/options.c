@@ -113,7 +113,7 @@ static int enable(struct reading *reading, char *pattern, const char *where)
     r = condition ? event_rules_set_filter(pattern, condition, where, reading->early)
                   : strata_event_set_state(pattern, on);
     switch (r) {
-    case -EBADMSG: return -EINVAL; /* told, as is an event that does not take its condition */
+    case -EBADMSG: return -EINVAL; /* reported, like an event that refuses its condition */
     case -EOPNOTSUPP: return 0;
     case -ENOENT:
         if (reading->early)
@@ -210,8 +210,8 @@ static bool has_rings(void)
 
 static const char *const sink_names[SINKS] = {"ctf", "simple", "log", "syslog", "ftrace"};
 
-/* A path that cannot be written now is tried again, and the program goes on; so it is told of, and is
- * no error. */
+/* A path that cannot be written now is retried while the program runs, so it is reported, not
+ * returned as an error. */
 static int sink_on(enum sink_number number, const char *path, bool early)
 {
     /* The lines of the backends of the same names go there too, from the first one on. */
@@ -219,7 +219,7 @@ static int sink_on(enum sink_number number, const char *path, bool early)
     int r = 0;
 
     if (writer_sink_is_paused(number) && !writer_sink_is_on(number))
-        (void)writer_sink_resume(number); /* who names a place wants to have it written */
+        (void)writer_sink_resume(number); /* a path for the sink also resumes it */
     r = writer_sink_on(number, path, lines_too || (!early && has_rings()));
 
     if (r == -ENOMEM)
@@ -286,7 +286,7 @@ static int set_file(struct reading *reading, const char *path)
     return reading->early ? 0 : place_file(false);
 }
 
-/* When events are switched and nobody said where to. */
+/* For events that are enabled without a sink. */
 static void choose_default(void)
 {
     int sink = said.backends & 1U << STRATA_BACKEND_SIMPLE ? SINK_SIMPLE : SINK_CTF;
@@ -376,7 +376,7 @@ static int set_rings_dir(const char *path)
     return r;
 }
 
-/* Who writes the rings out: the library's thread, or nobody but who comes from outside. */
+/* Selects what drains the rings: the library's thread, or only a collector outside of the process. */
 static int set_writer(const char *value)
 {
     if (strcmp(value, "none") != 0 && strcmp(value, "thread") != 0) {
@@ -600,7 +600,7 @@ static void RUNS_FIRST read_environment(void)
 
         pthread_mutex_lock(&said.lock);
         if (one && *one)
-            (void)parse(&reading, one); /* it has told what is wrong */
+            (void)parse(&reading, one); /* it has reported the error */
         pthread_mutex_unlock(&said.lock);
         options = *end ? end + 1 : end;
     }
@@ -664,8 +664,8 @@ void options_at_end(void)
     on = any_is_on();
     event_rules_end();
     registry_unlock();
-    /* No trace was asked for, or no event was on, and nothing was traced: do not make a file of a name that nobody
-     * gave. */
+    /* No trace was asked for, or no event was on, and nothing was traced: do not create a file under a default
+     * name. */
     if ((!said.asked || !on) && said.by_default >= 0 && ring_count() == 0)
         writer_sink_off((enum sink_number)said.by_default);
     pthread_mutex_unlock(&said.lock);

@@ -11,7 +11,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* How long a sink waits for a reader that does not read when somebody waits for the sink. */
+/* How long a sink waits for a reader that does not read while a thread waits for the sink. */
 #define READER_TIMEOUT SECOND
 
 static struct {

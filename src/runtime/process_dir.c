@@ -70,7 +70,7 @@ static struct {
     bool unnamed;
     bool ended;
     atomic_bool writes;
-    atomic_int error; /* why a ring has no name, not told yet */
+    atomic_int error; /* why a ring has no name; not reported yet */
     bool told;
 } setup = {.writes = true};
 
@@ -151,7 +151,7 @@ static void describe_process(struct process_file *file)
         memcpy(file->planned_uuid, planned.uuid, sizeof(file->planned_uuid));
     }
     strncpy(file->name, program_name(), sizeof(file->name) - 1);
-    /* Last: who finds the file knows by the magic that the rest is there. */
+    /* Last: the magic states that the rest of the file is complete. */
     atomic_signal_fence(memory_order_seq_cst);
     memcpy(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic));
 }
@@ -663,7 +663,7 @@ void process_dir_end(unsigned n_rings, bool remove)
         return;
     for (unsigned i = 0; i < n_rings; i++)
         process_dir_unmake_ring(i);
-    /* Last, as without it nobody could tell what the rings hold. */
+    /* Last: without it no reader can decode the rings. */
     remove_file(at, PROCESS_FILE_NAME, -1);
     (void)rmdir(at->path);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What a traced process leaves behind when it is killed: a directory, of mode 0700, in a tmpfs,
+/* What remains of a traced process that was killed: a directory, of mode 0700, in a tmpfs,
  *
  *     /dev/shm/strata-UID/PID-START        (rings=PARENT: PARENT/strata-PID-START)
  *
- * START being when the process began, in clock ticks since boot, as pids come again; and behind it
- * "-N" where the name is taken: the process executed another program since, whose rings are left, or a process of
+ * START being when the process began, in clock ticks since boot, because pids are reused; followed by
+ * "-N" where the name exists: the process executed another program since, whose rings are left, or a process of
  * another pid namespace has the same number. The directory is made as ".PID-START", and renamed when it has its process
- * file. In it lie
+ * file. It contains
  *
  *     ring-N     the rings (runtime/ring.h)
  *     process    this file: whose they are, and what their records mean

@@ -62,8 +62,8 @@ static void group_attach(struct strata_group *group)
         free(classes);
 }
 
-/* Gives CLASS strings and fields of its own. When there is no memory the description is emptied: the
- * records can then not be told, which is a loss, but never a crash. */
+/* Gives CLASS strings and fields of its own. Without memory the description is emptied:
+ * the class's records then cannot be decoded and count as lost. */
 static void class_keep(struct trace_class *class)
 {
     size_t size = strlen(class->name) + 1 + (class->format ? strlen(class->format) + 1 : 0) +

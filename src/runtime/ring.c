@@ -236,7 +236,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     ring->n_classes = n_classes;
     ring->line = (struct strata_ring_commit *)&map->committed;
 
-    /* Last: who finds the file knows by the magic that the rest is there. */
+    /* Last: the magic states that the rest of the header is complete. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(map->magic, RING_MAGIC, sizeof(map->magic));
     __atomic_fetch_add(&at->bytes, size, __ATOMIC_RELAXED);
@@ -252,8 +252,8 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
 /* ---- Changing hands ---- */
 
 /* Closes the packet that is open, if one is, so that the ring stands at the begin of a sub-buffer. A
- * record that is still open (its thread ended in the middle) is given up and counted. For the owner
- * outside of begin and end, or for who has taken the ring over from a dead one. */
+ * record that is still open (its thread ended in the middle) is given up and counted. Called by
+ * the owner outside of begin and end, or by the thread that claimed the ring of a dead owner. */
 static void ring_settle(struct strata_ring *ring)
 {
     struct strata_ring_commit *line = ring->line;
@@ -421,7 +421,7 @@ static void leave(void *p)
     struct strata_ring *ring = p;
     struct home *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
 
-    /* From here on a handler's event, or one of a destructor behind us, takes a ring anew. */
+    /* After this, an event of a signal handler or of a later destructor claims another ring. */
     if (strata_ring_self == ring)
         strata_ring_self = &ring_none;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -2,8 +2,8 @@
 #pragma once
 
 /* The ring of a thread, as it lies in memory: what the emit path writes (strata/ring.h, inlined into
- * generated code; runtime/ring_reserve.c), and what a consumer reads - the program's writer thread, a
- * collector outside of it, or whoever looks at the mapping after the program was killed.
+ * generated code; runtime/ring_reserve.c), and what a consumer reads: the program's writer thread, a
+ * collector outside of it, or `strata recover` after the program was killed.
  *
  * A ring is one shared mapping of a file in the process's directory (runtime/process_file.h), or, where
  * there can be none, memory that only the process and its children have. All is in native byte order, as the CTF stream is.
@@ -30,7 +30,7 @@
  *        128      8  committed     the owner writes these for every event
  *        136      8  time
  *        144      4  which extents are in use, a bit each
- *        152      8  nested_time: the time of the last record that a handler put behind an open one
+ *        152      8  nested_time: the time of the last record that a handler put after an open one
  *
  *        192    128  8 extents, each: from, to (8 bytes each)
  *
@@ -77,7 +77,7 @@
  *                packet and the record with the same compare-and-exchange
  *             if not compare_and_exchange(head, p, end of the record)    [one instruction, not locked]
  *                goto again                  // a handler emitted since: its time is before ours now
- *             if committed == p: time = t    // nobody's open record lies before ours: we are outermost
+ *             if committed == p: time = t    // no open record precedes ours: we are outermost
  *             write arguments, then the header word
  *             if committed == p
  *                 committed = end            [release]
@@ -90,7 +90,7 @@
  * ## What holds at every instant (between any two instructions of the owner)
  *
  *  1. Records lie in the order of their time stamps: the stamp is taken before the space, and the space
- *     is only given if no one took any since.
+ *     is only given if no other record took any since.
  *  2. All that lies in [oldest or consumed, committed) is complete: records, closed packets with their
  *     headers, and the header of the packet that is open but for its end, size and counts.
  *  3. What a handler committed while the record that it interrupted was still open lies behind
@@ -109,7 +109,7 @@
  *  9. What was counted in `discarded` and not yet in a packet's events_discarded was dropped after that
  *     packet began.
  * 10. Every byte of the data below `ready` has its page: no packet is opened beyond. The owner raises it, before
- *     it takes space for a packet; nobody else looks at it.
+ *     it takes space for a packet; no other thread reads it.
  *
  * A process that is killed stops between two instructions and its stores reach the mapping in program
  * order, so what holds at every instant is what recovery finds. A live consumer runs on another

@@ -7,16 +7,16 @@
 
 #include "runtime/macro.h"
 
-/* The copy's data lies behind this. */
+/* Offset of the data in the copy. */
 #define DATA_OFFSET 4096
 _Static_assert(sizeof(struct ring_map) <= DATA_OFFSET, "the copy's header");
 
-/* How often it is tried anew when the owner was faster. It must go around the whole ring while one
+/* How often the copy is retried when the owner was faster. It must go around the whole ring while one
  * sub-buffer is copied, so we were not running; the next try is made when we are. */
 #define TRIES 100
 
-/* The owner may be writing there; who calls looks afterwards whether it was. So this is a race, and
- * meant to be one. */
+/* The owner may be writing there; the caller checks that after the copy. The race is
+ * intended. */
 __attribute__((no_sanitize("thread"))) static void copy_words(uint8_t *to, const uint8_t *from,
                                                               size_t size)
 {
@@ -82,7 +82,7 @@ int ring_copy_take(struct ring_copy *ret, struct ring_map *map, size_t length)
     if (copy == MAP_FAILED)
         return -ENOMEM;
     for (unsigned i = 0; i < TRIES && from == committed; i++) {
-        /* Acquire: what lies before it is complete [2]. */
+        /* Acquire: all records before it are complete [2]. */
         committed = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
         /* Not before the stamp of any record that is committed: the reading of all clocks is not done
          * before what stands before it. */

@@ -192,7 +192,7 @@ static struct part open_part(const struct ring_reader *reader, uint64_t position
     return part;
 }
 
-/* The first extent behind POSITION, as far as it lies there. Its table may be in any order. */
+/* The first extent after POSITION, cut to begin there at the earliest. Its table may be in any order. */
 static bool next_extent(const struct ring_reader *reader, uint64_t position, uint64_t committed,
                         struct ring_extent *ret)
 {
@@ -261,7 +261,7 @@ static bool find_part(const struct ring_reader *reader, enum ring_reading how, s
     used = __atomic_load_n(&map->extents_used, __ATOMIC_ACQUIRE);
     again = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
 
-    /* It never goes back, but in a ring that is written by who should not. */
+    /* It decreases only if another writer than the owner changes the ring. */
     if (MAX(committed, again) >= next_packet) {
         *ret = closed_part(reader, reader->position);
         return true;
@@ -308,7 +308,7 @@ static struct ring_packet_header make_header(const struct ring_reader *reader,
 
     copy(&header, at(reader, start), sizeof(header));
     if (header.magic != CTF_MAGIC || header.packet_seq_num != start / reader->subbuffer_size) {
-        /* Its thread was killed before it wrote the header, and a handler had gone on behind. */
+        /* Its thread was killed before it wrote the header, and a handler had emitted after it. */
         header = (struct ring_packet_header){
             .magic = CTF_MAGIC,
             .pid = map->pid,
@@ -409,8 +409,8 @@ void ring_reader_release(struct ring_reader *reader, const struct ring_packet *p
         .time = packet->header.timestamp_end,
         .lost = reader->lost,
     };
-    /* Release: what we read, we have read when the owner sees that it may write there; and who comes
-     * after us sees the release that belongs to it. */
+    /* Release: our reads are complete when the owner sees that it may write there, and the next consumer
+     * sees the release record of this position. */
     __atomic_store_n(&map->consumed, packet->end, __ATOMIC_RELEASE);
 }
 

@@ -273,8 +273,8 @@ void strata_ring_publish(const struct strata_slot *slot)
         committed = __atomic_load_n(&line->committed, __ATOMIC_RELAXED);
         if (committed >= head)
             break;
-        /* Release, each: who reads this time sees that extents are in use, and who sees that none are
-         * sees this position [6]. */
+        /* Release, each: a reader that sees this time also sees that extents are in use, and a reader
+         * that sees none in use also sees this position [6]. */
         __atomic_store_n(&line->time, line->nested_time, __ATOMIC_RELEASE);
         __atomic_store_n(&line->committed, head, __ATOMIC_RELEASE);
     }

@@ -13,7 +13,7 @@
 #include "runtime/proc_file.h"
 #include "runtime/process_file.h"
 
-/* Of the default place, which is everybody's, a quarter stays free. */
+/* A quarter of the default file system, which all users share, stays free. */
 #define FREE_PART 4
 /* … and there are not more processes than this, those that were killed included. */
 #define FOLDERS_MAX 256
@@ -58,7 +58,7 @@ _cold_ int rings_parent_open(const char *named, struct line *line)
             return -errno;
     }
     *line->at = '\0';
-    /* In a directory that anybody may write to, somebody may have been there before us. */
+    /* In a directory that all users may write to, another user may have created it before us. */
     fd = open(start, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (named[0] ? 0 : O_NOFOLLOW));
     if (fd < 0)
         return -errno;

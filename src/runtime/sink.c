@@ -18,7 +18,7 @@ char *sink_plan_path(const struct sink *sink)
     struct stat st;
 
     /* The parent's file is the parent's. A name with the process's number in it is another already, and
-     * a device (/dev/null, a terminal) is for everybody: nobody wants regular files beside it. */
+     * a device (/dev/null, a terminal) is shared: regular files beside it would be no use. */
     if (!path || !pass_is_child() || strstr(said, "%p") ||
         (stat(path, &st) >= 0 && S_ISCHR(st.st_mode)))
         return path;

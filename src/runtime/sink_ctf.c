@@ -20,7 +20,7 @@
 
 /* The native trace: a directory with
  *
- *   metadata    what all is, in TSDL; put in place whole, and anew when classes come
+ *   metadata    what all is, in TSDL; replaced as a whole when classes are added
  *   stream-N    the packets of ring N, as they lay in memory; the last N, 4096, is of no ring: its packets
  *               have no events, but report those whose threads got no ring
  *
@@ -107,8 +107,7 @@ static bool is_ours(const char *name)
            strncmp(name, "stream-", 7) == 0;
 }
 
-/* A trace that was here before goes; anything else in the directory is somebody's, and then it is not
- * used. */
+/* Removes an earlier trace from the directory. A directory that holds any other file is refused. */
 static int make_empty(int directory)
 {
     DIR *dir;

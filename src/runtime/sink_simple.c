@@ -37,7 +37,7 @@ struct simple {
     uint8_t *at;
     uint8_t *end;
     uint8_t *note;         /* of events that this sink lost, in the buffer; NULL: there is none */
-    uint64_t told;         /* what `told` will be when the buffer is written */
+    uint64_t told;         /* the sink's `told` after the buffer is written */
     uint64_t mapped[1024]; /* a bit for each class id: the file has its name */
     uint8_t buffer[BUFFER_SIZE];
 };

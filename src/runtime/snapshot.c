@@ -225,7 +225,7 @@ static int put_in_place(struct making *making, const char *dir)
             r = rename(making->beside, making->path) < 0 ? -errno : 0;
         if (r == -ENOTEMPTY || r == -ENOTDIR)
             r = -EEXIST;
-        /* Somebody else took the number meanwhile. */
+        /* Another process used the number meanwhile. */
     } while (r == -EEXIST && has_number(dir) && (r = find_place(dir, making->path)) >= 0);
     return r;
 }

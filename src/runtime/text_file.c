@@ -57,7 +57,7 @@ static void put(struct text_file *file, const struct descriptor *descriptor)
     atomic_store_explicit(&file->inode, descriptor->inode, memory_order_release);
     atomic_store_explicit(&file->kind, (int)descriptor->kind, memory_order_release);
     atomic_store_explicit(&file->shared, descriptor->shared, memory_order_release);
-    /* Release: who sees the number sees whose it is. */
+    /* Release: a thread that sees the descriptor's number also sees its device, inode and kind. */
     atomic_store_explicit(&file->fd, descriptor->fd, memory_order_release);
 }
 

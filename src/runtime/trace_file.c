@@ -9,7 +9,7 @@
 /* The trace file as a user of a monitor knows it, `trace-file on|off|set PATH`: one of the two sinks that
  * write files of records. */
 
-/* The lock of the options is held throughout, as nobody else is to choose a sink meanwhile. */
+/* Held throughout: the lock of the options, so that no other thread chooses a sink meanwhile. */
 static int file_sink(enum sink_number *ret)
 {
     int sink = options_file_sink();

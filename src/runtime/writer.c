@@ -37,7 +37,7 @@
 #define POLL_INTERVAL (2 * MILLISECOND)
 #define SLEEP_OFF (20 * MILLISECOND)
 
-/* What lies in an open packet is shown to packet sinks as often as this. */
+/* Interval at which packet sinks get the contents of open packets. */
 #define FLUSH_PACKETS (100 * MILLISECOND)
 
 #define RETRY_OPEN SECOND
@@ -46,7 +46,7 @@
 #define LAST_PASSES 100
 #define LAST_PASS_US 1000
 
-/* How long who only wants to know waits for a pass. */
+/* How long a query of a sink's state waits for the pass lock. */
 #define STATE_TIMEOUT (100 * MILLISECOND)
 
 static struct {
@@ -408,7 +408,7 @@ int writer_sink_state(enum sink_number number, struct sink_state *ret)
 {
     const struct sink *sink = &writer.sinks[number];
 
-    /* A sink that hangs, as a pipe that nobody reads, has the lock for as long. */
+    /* A sink that blocks, on a pipe without a reader for example, holds the lock. */
     if (pass_lock_within(STATE_TIMEOUT) != 0)
         return -EBUSY;
     *ret = (struct sink_state){
@@ -538,7 +538,7 @@ int writer_flush(void)
 /* ---- The end, and children ---- */
 
 /* All events are off, but threads of the program may have begun one: those are waited for, a moment, as a signal
- * handler that interrupts one may have called exit(). Then what handlers emitted lies after the open record. */
+ * handler that interrupts one may have called exit(). Then the events of handlers follow the open record. */
 static void write_rest(void)
 {
     pass_finish_times();
