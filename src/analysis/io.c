@@ -357,11 +357,11 @@ static int add_notes(const struct io *io, struct result *result)
                                   "layer, and are not joined",
                             counts->ambiguous);
     if (r >= 0 && counts->opaque > 0)
-        r = result_add_note(result,
-                            "%" PRIu64 " submission%s to the thread pool may belong to several "
-                            "requests, and %s not joined; blk_co_preadv and blk_co_pwritev tell",
-                            counts->opaque, counts->opaque == 1 ? "" : "s",
-                            counts->opaque == 1 ? "is" : "are");
+        r = result_add_note(
+            result,
+            "%" PRIu64 " submission%s to the thread pool may belong to several "
+            "requests, and %s not joined; record blk_co_preadv and blk_co_pwritev, too",
+            counts->opaque, counts->opaque == 1 ? "" : "s", counts->opaque == 1 ? "is" : "are");
     text_done(&missing);
     return r;
 }

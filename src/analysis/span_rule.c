@@ -311,7 +311,7 @@ int span_rule_parse(const char *text, const char *where, struct arena *arena,
         if (r < 0)
             return r;
         if (rule.n_steps > 0 && n_keys != rule.n_keys)
-            return fail(&parser, at, "all steps have as many keys");
+            return fail(&parser, at, "all steps must have the same number of keys");
         rule.n_keys = n_keys;
         rule.n_steps++;
         if (!take(&parser, "->"))

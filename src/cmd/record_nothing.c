@@ -75,7 +75,8 @@ static void put_reason(const struct no_rings *report, const struct strings *patt
                  "'strata gen --backend=ring'",
                  report->n_events, report->program);
     else if (report->lost > 0)
-        snprintf(buf, size, "%" PRIu64 " events of '%s' were lost, as it could make no rings",
+        snprintf(buf, size,
+                 "%" PRIu64 " events of '%s' were lost because it could not create rings",
                  report->lost, report->program);
     else if (report->n_no_memory > 0)
         snprintf(buf, size, "'%s' had no memory to describe %u of its events, so they stayed off",

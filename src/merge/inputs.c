@@ -130,7 +130,7 @@ static int add_operand(struct merge *merge, const char *operand)
     }
     if (strcmp(path, "-") == 0)
         return error_set(&merge->error, -EINVAL, NULL,
-                         "standard input cannot be merged, as it is read more than once; save it "
+                         "cannot merge standard input, which is read more than once; save it "
                          "in a file");
     if (manifest_probe(path))
         return add_recorded(merge, path, name);

@@ -646,7 +646,7 @@ void process_dir_complain(void)
     trace_message(
         "cannot create rings in %s: %s; %s (use rings=DIR for another directory)",
         setup.parent[0] ? setup.parent : "/dev/shm",
-        error == -EMLINK ? "too many processes have left theirs, which 'strata recover' shows"
+        error == -EMLINK ? "it holds the rings of too many ended processes; see 'strata recover'"
                          : strerror(-error),
         atomic_load(&setup.writes) ? "what is in them will be lost if the program is killed"
                                    : "events are lost");

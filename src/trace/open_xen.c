@@ -88,12 +88,13 @@ static int get_host(const struct open_ctx *ctx, struct xentrace_options *xen, st
     if (vendor)
         xen->cpu = xen_cpu_parse(vendor);
     if (options->cpu_vendor && xen->cpu == XEN_CPU_UNKNOWN)
-        return error_set(error, -EINVAL, NULL, "'%s' is not a vendor of processors, like amd",
+        return error_set(error, -EINVAL, NULL, "invalid CPU vendor '%s' (examples: amd, intel)",
                          vendor);
     if (options->xen_version) {
         xen->version = xen_version_parse(options->xen_version, strlen(options->xen_version));
         if (xen->version == 0)
-            return error_set(error, -EINVAL, NULL, "'%s' is not a version of Xen, like 4.17",
+            return error_set(error, -EINVAL, NULL,
+                             "invalid Xen version '%s' (examples: 4.17, 4.22)",
                              options->xen_version);
     } else if (host && host->version) {
         xen->version = xen_version_parse(host->version, strlen(host->version));

@@ -324,7 +324,7 @@ status=0
 # ---- What is wrong ----
 
 refused 2 'no trace file given'
-refused 1 'cannot be merged' - guest
+refused 1 'cannot merge standard input' - guest
 refused 1 'its clock (local) cannot be related to that of vm' vm.log guest
 refused 1 "no event 'nothing' in guest" vm.log guest -s 'guest:nothing = vm:marker'
 refused 1 "no event 'marker' matches 'x'" --trace-events trace-events vm.log guest -s 'guest:sys_enter = vm:marker~x'

@@ -67,14 +67,14 @@ timeout 100 python3 terminal.py $answers "$strata" record -o session -e $answers
 case='a script that says nothing'
 script start.sh "exec qemu-system-x86_64 $none \"\$@\""
 record 1 -o nope -- ./start.sh
-says './start.sh: is a script that starts QEMU by itself'
-says '--qemu=qemu-system-x86_64,'
+says './start.sh: is a script that starts QEMU, '
+says 'add --qemu=qemu-system-x86_64 if'
 [ ! -e nope ] || fail "a directory is left"
 
 case='another user'
 if command -v sudo >/dev/null; then
     record 1 -o nope -- sudo qemu-system-x86_64 $none
-    says 'put strata behind it: sudo'
+    says 'run strata as that user: sudo'
     [ ! -e nope ] || fail "a directory is left"
 fi
 
@@ -119,8 +119,8 @@ script alone.sh "echo '{\"execute\":\"qmp_capabilities\"}{\"execute\":\"quit\"}'
 began=$(date +%s)
 record 1 -o alone --qemu qemu-system-x86_64 -- ./alone.sh
 [ $(($(date +%s) - began)) -lt 50 ] || fail "QEMU was waited for when nothing was left that could start it"
-says 'no QEMU with the options that recording needs was started by ./alone.sh'
-"$strata" info alone 2>&1 | grep -q 'no QEMU with the options' || fail "info: $("$strata" info alone 2>&1)"
+says './alone.sh started no QEMU with the options that recording needs'
+"$strata" info alone 2>&1 | grep -q 'started no QEMU with the options' || fail "info: $("$strata" info alone 2>&1)"
 
 case='a script with a log of its own'
 script own.sh "exec qemu-system-x86_64 $none \"\$@\" -D own.log"
@@ -134,7 +134,7 @@ says "$work/own.log, and not recorded: ./own.sh has an option -D or -trace of it
 case='what cannot be'
 record 127 -o nope -- nice no-such-qemu
 record 1 -o nope --qemu qemu-system-nope -- ./start.sh
-says 'qemu-system-nope: there is no such program'
+says 'qemu-system-nope: no such program in $PATH'
 record 2 -o nope --qemu qemu-system-x86_64 --xen
 says "--qemu requires '-- COMMAND'"
 record 1 -o nope -- true

@@ -200,7 +200,7 @@ nothing_left
 
 case='no place for a port'
 record 1 -o nope --guest -- $none
-says 'no place for a virtio-serial device'
+says 'no bus for the virtio-serial device'
 [ ! -e nope ] || fail "a directory is left"
 
 case='no agent'
@@ -295,7 +295,7 @@ status=0
     "$strata" record -o full -t 2 -e '*' -- "$qemu" -M pc -nodefaults -display none -m 32
 ) >out 2>err || status=$?
 [ $status -eq 1 ] || fail "exit status $status"
-says 'lines behind that are lost'
+says 'further lines are lost'
 tells full 'are lost'
 "$strata" report full 2>report.err | tail -n 1 >last || fail "report: $(cat report.err)"
 grep -q LOST last || fail "its last item: $(cat last)"

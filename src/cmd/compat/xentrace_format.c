@@ -114,7 +114,7 @@ static int reach_cpu(struct formatter *f)
 
     if (f->cpu >= CPUS_MAX)
         return error_set(&f->error, -EBADMSG, "standard input",
-                         "a window of records is of cpu %" PRIu32 ", which no machine has", f->cpu);
+                         "invalid cpu %" PRIu32 " in a cpu_change record", f->cpu);
     bigger = realloc(f->last_tsc, n * sizeof *bigger);
     if (!bigger)
         return error_set(&f->error, -ENOMEM, "", "out of memory");

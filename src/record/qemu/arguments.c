@@ -254,13 +254,15 @@ int qemu_arguments_build(const struct qemu_arguments *arguments,
     int r = 0;
 
     if (arguments->daemonize)
-        return error_set(error, -EINVAL, NULL,
-                         "-daemonize puts QEMU where it cannot be watched any more: leave it out, "
-                         "and put '&' behind the whole command");
+        return error_set(
+            error, -EINVAL, NULL,
+            "cannot record QEMU with -daemonize; remove the option, and run the whole command "
+            "with '&'");
     if (additions->port && !serial)
-        return error_set(error, -EINVAL, NULL,
-                         "this machine type has no place for a virtio-serial device, by which "
-                         "the guest would be reached: record it without --guest");
+        return error_set(
+            error, -EINVAL, NULL,
+            "this machine type has no bus for the virtio-serial device that --guest requires; "
+            "record without --guest");
     build.argv = arena_alloc(arena, build.room * sizeof *build.argv);
     if (!build.argv)
         return error_set(error, -ENOMEM, NULL, "out of memory");

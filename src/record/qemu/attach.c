@@ -113,8 +113,8 @@ static void note_restored(struct qemu_recorder *self, int r, const struct error 
     const struct qemu_restore *changes = &self->changes;
 
     if (r < 0 && !child_has_ended(&self->child))
-        recorder_problem(&self->recorder, "QEMU is not as it was: %s%s%s", error->what,
-                         changes->log ? "; its log goes nowhere (HMP: logfile FILE)" : "",
+        recorder_problem(&self->recorder, "cannot restore QEMU's settings: %s%s%s", error->what,
+                         changes->log ? "; its log is not written (HMP: logfile FILE)" : "",
                          changes->states ? "; events that were switched on are on" : "");
     if (changes->kept)
         recorder_problem(&self->recorder,

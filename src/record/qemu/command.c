@@ -113,10 +113,9 @@ static int refuse_script(const char *script, const char *qemu, struct error *err
 
     return error_set(
         error, -EINVAL, script,
-        "is a script that starts QEMU by itself, which needs some more options to be recorded: "
-        "give "
-        "--qemu=%s, if the script hands what it is given on to QEMU (\"$@\"); else have it say "
-        "'strata record -- %s …'",
+        "is a script that starts QEMU, which needs further options to be recorded; add --qemu=%s "
+        "if the script passes its arguments to QEMU (\"$@\"), or write 'strata record -- %s …' "
+        "in the script",
         known ? qemu : "PROGRAM", known ? qemu : "qemu-system-…");
 }
 

@@ -60,7 +60,7 @@ int qemu_find_program(const char *command, const char *path, char **ret_program,
         free(file);
         path += len + (path[len] == ':');
     }
-    return error_set(error, -ENOENT, command, "there is no such program in $PATH");
+    return error_set(error, -ENOENT, command, "no such program in $PATH");
 }
 
 /* What QEMU's emulators say to -version, and nothing else does. */

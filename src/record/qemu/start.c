@@ -130,7 +130,7 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
     if (backend == VMM_BACKEND_RING && self->settings.running)
         return error_set(error, -EBUSY, NULL,
                          "this QEMU links libstrata, and writes its trace by itself: 'strata ctl "
-                         "%ld' switches its events, and tells where they go",
+                         "%ld' switches its events and shows its outputs",
                          (long)self->settings.running->pid);
     if (backend == VMM_BACKEND_RING) {
         r = open_rings(self, error);

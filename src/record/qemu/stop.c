@@ -212,7 +212,7 @@ static void note_silence(struct qemu_recorder *self)
         const struct guest *guest = &self->guests.guests[i];
 
         if (guest_is_silent(guest))
-            recorder_problem(&self->recorder, "there is nothing of the %s: %s", guest->config.name,
+            recorder_problem(&self->recorder, "recorded nothing of the %s: %s", guest->config.name,
                              guest->what);
     }
 }
@@ -226,56 +226,57 @@ void qemu_note_problems(struct qemu_recorder *self)
     char end[64];
 
     if (!self->child.ended && !self->child.foreign)
-        recorder_problem(&self->recorder, "%s was killed, as it did not end", name);
+        recorder_problem(&self->recorder, "killed %s: it did not end in time", name);
     else if (self->child.status != 0)
         recorder_problem(&self->recorder, "%s %s %s, %.1f seconds after it was started", name,
                          WIFSIGNALED(self->child.status) ? "was" : "ended with",
                          child_end_text(&self->child, end, sizeof end), seconds);
     if (self->settings.wrapped && !self->has_come)
-        recorder_problem(&self->recorder,
-                         "no QEMU with the options that recording needs was started by %s: "
-                         "does it hand what it is given on to QEMU (\"$@\")?",
-                         name);
+        recorder_problem(
+            &self->recorder,
+            "%s started no QEMU with the options that recording needs; the script must pass "
+            "its arguments to QEMU (\"$@\")",
+            name);
     if (self->settings.probe->backend == VMM_BACKEND_NONE)
-        recorder_problem(&self->recorder, "this QEMU was built without a trace backend that can be "
-                                          "recorded (log, simple)");
-    if (!self->settings.probe->declarations && !self->reads_rings && self->settings.n_events > 0)
-        recorder_problem(&self->recorder, "QEMU's declarations of its events (trace-events-all) "
-                                          "were not found beside it: give them by --trace-events");
-    if (log->error < 0)
         recorder_problem(&self->recorder,
-                         "the log of QEMU was cut off after %llu bytes: %s; the %llu lines "
-                         "behind that are lost",
-                         (unsigned long long)log->bytes,
-                         log->error == -EFBIG ? "--max-size, or a limit for files, allows no more"
-                                              : strerror(-log->error),
-                         (unsigned long long)log->lost_lines);
+                         "this QEMU has no trace backend that can be recorded; build it "
+                         "with --enable-trace-backends=log");
+    if (!self->settings.probe->declarations && !self->reads_rings && self->settings.n_events > 0)
+        recorder_problem(&self->recorder, "found no trace-events-all of this QEMU; name it with "
+                                          "--trace-events");
+    if (log->error < 0)
+        recorder_problem(
+            &self->recorder, "QEMU's log ends after %llu bytes: %s; %llu further lines are lost",
+            (unsigned long long)log->bytes,
+            log->error == -EFBIG ? "--max-size or the limit of a file's size is reached"
+                                 : strerror(-log->error),
+            (unsigned long long)log->lost_lines);
     for (unsigned i = 0; self->reads_rings && i < self->programs.n; i++)
         if (self->programs.items[i]->taken.full)
             recorder_problem(&self->recorder,
-                             "the trace of process %lu was cut off: --max-size allows no more; "
-                             "the %llu events after that are lost",
+                             "the trace of process %lu ends: --max-size is reached; %llu further "
+                             "events are lost",
                              (unsigned long)self->programs.items[i]->pid,
                              (unsigned long long)self->programs.items[i]->taken.unwritten);
     if (log->stamps && log->stamps_late == 0)
-        recorder_problem(
-            &self->recorder,
-            "QEMU's log has no times, as it was started without -msg timestamp=on: its lines "
-            "have those at which they were taken, within 2 ms, and no threads");
+        recorder_problem(&self->recorder, "QEMU's log has no times and no threads; each line has "
+                                          "the time at which the recorder read it, within 2 ms; "
+                                          "start QEMU with -msg timestamp=on");
     if (log->stamps && log->stamps_late > 0)
         recorder_problem(
             &self->recorder,
-            "QEMU's log has no times, as it was started without -msg timestamp=on: its lines "
-            "have those at which they were taken, within 2 ms, but %llu lines, which were taken "
-            "late, within %.1f ms, and no threads",
+            "QEMU's log has no times and no threads; each line has the time at which the recorder "
+            "read it, within 2 ms; %llu lines were read late, within %.1f ms; start QEMU with "
+            "-msg timestamp=on",
             (unsigned long long)log->stamps_late, (double)log->stamp_worst / 1e6);
     if (self->clock.stepped)
-        recorder_problem(&self->recorder,
-                         "the real time, by which QEMU stamps its log, was set by %.3f seconds "
-                         "meanwhile: times within a second of that may be wrong by as much",
-                         (double)self->clock.stepped / (double)NSEC_PER_SEC);
+        recorder_problem(
+            &self->recorder,
+            "CLOCK_REALTIME, the clock of QEMU's log, was set by %.3f seconds during the "
+            "recording; times within a second of that may be wrong by as much",
+            (double)self->clock.stepped / (double)NSEC_PER_SEC);
     if (self->clock.error < 0)
-        recorder_problem(&self->recorder, "the clock's pairs could not all be written: %s",
+        recorder_problem(&self->recorder, "cannot write all samples of QEMU's clock: %s",
                          strerror(-self->clock.error));
     note_silence(self);
 }

@@ -300,8 +300,9 @@ static int scan(struct native_stream *stream, uint64_t size, uint64_t sequence, 
             memcmp(header.uuid, stream->native->uuid, sizeof(header.uuid)) != 0 ||
             header.packet_size % 64 != 0 || header.packet_size / 8 < sizeof(header))
             return error_at(error, -EBADMSG, path, at,
-                            "here should be a packet of the trace, and is none; it stays as it is. "
-                            "Use -o to recover into another directory");
+                            "not a packet of the trace; the file is not changed. Use -o to recover "
+                            "into another "
+                            "directory");
         if (header.packet_size / 8 > size - at || header.packet_seq_num >= sequence)
             break;
         stream->discarded = header.events_discarded;

@@ -96,18 +96,17 @@ static int map_cpu(struct xen_buffers *xen, unsigned cpu, unsigned long *frames,
     at = xen->library.foreign_map(xen->library.foreign, DOMAIN_XEN, PROT_READ | PROT_WRITE, pages,
                                   frames, errors);
     if (!at)
-        return error_set(error, -errno, "", "the trace buffer of CPU %u cannot be mapped: %s", cpu,
+        return error_set(error, -errno, "", "cannot map the trace buffer of CPU %u: %s", cpu,
                          strerror(errno));
     for (unsigned i = 0; i < pages; i++)
         if (errors[i]) {
             xen->library.foreign_unmap(xen->library.foreign, at, pages);
-            return error_set(error, -EFAULT, "", "the trace buffer of CPU %u cannot be mapped",
-                             cpu);
+            return error_set(error, -EFAULT, "", "cannot map the trace buffer of CPU %u", cpu);
         }
     r = strata_percpu_view_init(view, at, (size_t)pages * PAGE);
     if (r < 0) {
         xen->library.foreign_unmap(xen->library.foreign, at, pages);
-        return error_set(error, r, "", "Xen's trace buffers have %u pages, which cannot be", pages);
+        return error_set(error, r, "", "invalid size of Xen's trace buffers: %u pages", pages);
     }
     xen->buffers.views[cpu] = view;
     return 0;

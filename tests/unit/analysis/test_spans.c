@@ -257,7 +257,7 @@ static void test_bad_rules(void **state)
         {"", "column 1: an event should stand here; ''"},
         {"a", "column 2: '->' and the event that ends it should stand here; 'a'"},
         {"a ->", "column 5: an event should stand here; 'a ->'"},
-        {"a(x) -> b", "column 8: all steps have as many keys; 'a(x) -> b'"},
+        {"a(x) -> b", "column 8: all steps must have the same number of keys; 'a(x) -> b'"},
         {"a(x -> b", "column 5: ',' or ')' should stand here; 'a(x -> b'"},
         {"a -> b by", "column 8: '->', 'by', 'again=' or 'unique' should stand here; 'a -> b by'"},
         {"a -> b by x", "column 11: 'by' requires cpu, thread or vcpu; 'a -> b by x'"},

@@ -529,10 +529,12 @@ static void script_that_starts_qemu_is_told(void **state)
     static const struct {
         const char *text, *says; /* NULL: nothing */
     } scripts[] = {
-        {"#!/bin/sh\nexec qemu-system-x86_64 -m 1 \"$@\"\n", "--qemu=qemu-system-x86_64,"},
-        {"#!/bin/sh\nQEMU=\"/opt/q/qemu-system-arm\"\n", "--qemu=/opt/q/qemu-system-arm,"},
-        {"#!/bin/sh\nqemu-system-$ARCH -m 1\n", "--qemu=PROGRAM,"},
-        {"#!/bin/sh\n\"${DIR}/qemu-system-arm\" -m 1\n", "--qemu=PROGRAM,"},
+        {"#!/bin/sh\nexec qemu-system-x86_64 -m 1 \"$@\"\n",
+         "add --qemu=qemu-system-x86_64 if the script"},
+        {"#!/bin/sh\nQEMU=\"/opt/q/qemu-system-arm\"\n",
+         "add --qemu=/opt/q/qemu-system-arm if the script"},
+        {"#!/bin/sh\nqemu-system-$ARCH -m 1\n", "add --qemu=PROGRAM if the script"},
+        {"#!/bin/sh\n\"${DIR}/qemu-system-arm\" -m 1\n", "add --qemu=PROGRAM if the script"},
         {"#!/bin/sh\n # qemu-system-arm\n", NULL},
         {"#!/bin/sh\necho\n", NULL},
         {"qemu-system-arm", NULL},
