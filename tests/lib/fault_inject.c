@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -43,7 +44,32 @@ static struct fault_state *state;
 static atomic_long live_blocks;
 static _Thread_local bool inside;
 static _Thread_local bool is_last; /* the program ends after this call */
-static void *program_base;
+static char *program_base;
+
+/* The module that an address lies in. */
+struct module {
+    char *base;
+    const char *path; /* may be empty for the program itself */
+};
+
+static bool find_module(void *address, struct module *ret)
+{
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35: dladdr() compares all symbols of the module, each time */
+    struct dl_find_object found;
+
+    if (_dl_find_object(address, &found) != 0)
+        return false;
+    *ret = (struct module){found.dlfo_map_start, found.dlfo_link_map->l_name};
+    return true;
+#else
+    Dl_info info;
+
+    if (!dladdr(address, &info) || !info.dli_fbase)
+        return false;
+    *ret = (struct module){info.dli_fbase, info.dli_fname};
+    return true;
+#endif
+}
 
 struct fault_state *fault_state(void)
 {
@@ -62,13 +88,12 @@ static __attribute__((constructor)) void open_state(void)
     const char *path = getenv("FAULT_STATE");
     const char *only = getenv("FAULT_PROGRAM");
     void *frames[2];
-    Dl_info info;
+    struct module program;
     int fd;
 
     backtrace(frames, 2); /* loads what it needs */
-    program_base = (void *)getauxval(AT_PHDR);
-    if (dladdr(program_base, &info))
-        program_base = info.dli_fbase;
+    if (find_module((void *)getauxval(AT_PHDR), &program))
+        program_base = program.base;
     if (!path) {
         state = fault_state();
         return;
@@ -95,12 +120,12 @@ static uint64_t hash_add(uint64_t hash, uint64_t number)
     return (hash ^ number) * 1099511628211U;
 }
 
-/* Whether it is of the program itself, or of one of the libraries that are tested. */
-static bool is_ours(const Dl_info *info)
+/* Whether it is the program itself, or one of the libraries that are tested. */
+static bool is_ours(const struct module *module)
 {
-    const char *name = strrchr(info->dli_fname, '/');
+    const char *name = strrchr(module->path, '/');
 
-    return info->dli_fbase == program_base || (name && strncmp(name, "/libstrata", 10) == 0);
+    return module->base == program_base || (name && strncmp(name, "/libstrata", 10) == 0);
 }
 
 /* A point is a call together with those that it was made from: its stack. A site is the innermost part of a stack that
@@ -114,17 +139,17 @@ static void find_point(unsigned kind, struct fault_point *ret)
 
     point.site = point.hash;
     for (int i = 3; i < n; i++) {
+        struct module module;
         uint64_t offset;
-        Dl_info info;
 
         /* Where code lies is another place in each run. */
-        if (!dladdr(frames[i], &info) || !info.dli_fbase)
+        if (!find_module(frames[i], &module))
             continue;
-        offset = (uint64_t)((char *)frames[i] - (char *)info.dli_fbase);
+        offset = (uint64_t)((char *)frames[i] - module.base);
         point.hash = hash_add(point.hash, offset);
-        if (n_site < FAULT_SITE_FRAMES && is_ours(&info)) {
+        if (n_site < FAULT_SITE_FRAMES && is_ours(&module)) {
             if (n_site == 0)
-                point.in_library = info.dli_fbase != program_base;
+                point.in_library = module.base != program_base;
             point.site = hash_add(point.site, offset);
             n_site++;
         }

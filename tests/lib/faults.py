@@ -150,20 +150,33 @@ class Case:
 
 
 @functools.cache
+def symbolizer(module):
+    """An addr2line that reads addresses of MODULE, for as long as this program runs; None where it is not installed.
+    It takes a tenth of a second to read what MODULE says of its lines, and then none."""
+    if not shutil.which("addr2line"):
+        return None
+    return subprocess.Popen(["addr2line", "-fse", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True, bufsize=1)
+
+
+@functools.cache
 def source_line(frame):
     """The function and line of FRAME, where addr2line is installed to tell."""
     module, offset = frame.rsplit("+", 1)
-    if not shutil.which("addr2line"):
+    process = symbolizer(module)
+    if not process:
         return frame
-    # The call is before the address that it returns to.
-    told = subprocess.run(["addr2line", "-fse", module, hex(int(offset, 16) - 1)], capture_output=True, text=True,
-                          check=False).stdout.split("\n")
-    return " ".join(told[:2]) if told[0] != "??" else f"{os.path.basename(module)}{offset}"
+    try:
+        # The call is before the address that it returns to.
+        process.stdin.write(f"{int(offset, 16) - 1:#x}\n")
+        function, place = (process.stdout.readline().rstrip("\n") for _ in range(2))
+    except BrokenPipeError:  # it cannot read the module
+        function, place = "", ""
+    return f"{function} {place}" if function not in ("", "??") else f"{os.path.basename(module)}+{offset}"
 
 
 def source_lines(stack, depth=8):
-    """The functions and lines of STACK, innermost first. This takes a tenth of a second per frame: only ask for it
-    when something is wrong."""
+    """The functions and lines of STACK, innermost first."""
     return [source_line(frame) for frame in stack[:depth]]
 
 
