@@ -31,7 +31,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     open = track_open(&slices->tracks, track);
     if (!open)
         return 0;
-    *open = (struct open_slice){.pair = pair, .flow = -1};
+    *open = (struct open_slice){.pair = pair};
     memcpy(open->id, ids, sizeof open->id);
     track->last = MAX(track->last, export_ns(item, item->time));
     slice.track = track;

@@ -32,7 +32,7 @@ struct pair_rule {
     bool by_name; /* a rule of names alone: holds where there are classes of both names */
     bool nests;   /* within itself */
     bool alone;   /* there is one on a track at a time, whatever its ids */
-    /* Fields that tell the same of what another layer does for it (export/timeline/flows.h); NULL: none. */
+    /* Fields that tell the same of what another layer does for it (analysis/joins.h); NULL: none. */
     const char *flow[PAIR_IDS];
     const char
         *flow_kind; /* a field whose text tells writes (W) from reads (R); or itself "W", "R" */

@@ -63,6 +63,7 @@ int slices_init(struct slices *slices, const struct export_options *options,
 void slices_done(struct slices *slices)
 {
     pair_spans_done(&slices->pair_spans);
+    joins_done(&slices->flows);
     states_done(&slices->states);
     tracks_done(&slices->tracks);
     text_done(&slices->name);
@@ -173,7 +174,7 @@ static void end_top(struct slices *slices, struct track *track, int64_t ns, cons
 {
     struct slice slice = {.kind = SLICE_END, .track = track, .item = item, .cut = cut};
 
-    flows_end(&slices->flows, track_close(track)->flow,
+    joins_end(&slices->flows, track_close(track)->flow,
               item && !cut ? ns + item->error_ns : INT64_MIN);
     slice.ns = step(track, ns);
     put(slices, &slice);
@@ -331,21 +332,21 @@ static char flow_kind(const struct plan *plan, const struct item *item)
     return memchr(kind, 'R', len) ? 'R' : 0;
 }
 
-/* Enters a request among the flows. Returns its place or -1. */
+/* Enters a request among the flows: *RET_FLOW. 0, -ENOMEM. */
 static int begin_flow(struct slices *slices, const struct plan *plan, const struct item *item,
-                      int64_t ns, struct slice *slice)
+                      int64_t ns, struct slice *slice, uint32_t *ret_flow)
 {
-    uint64_t words[FLOW_WORDS];
+    uint64_t words[JOIN_WORDS];
 
     if (!slices->has_flows || !plan->match.rule->flow[0])
-        return -1;
+        return 0;
     words[0] = number_of(item, plan->match.flow[0]);
     words[1] = number_of(item, plan->match.flow[1]);
     words[2] = (uint64_t)flow_kind(plan, item);
     /* A flush has no length, and so nothing to be known by. */
     if (words[1] == 0 || words[2] == 0)
-        return -1;
-    return flows_begin(&slices->flows, item->origin->layer, words, ns - item->error_ns,
+        return 0;
+    return joins_begin(&slices->flows, item->origin->layer, words, ns - item->error_ns, ret_flow,
                        &slice->flow, &slice->flow_joins);
 }
 
@@ -360,7 +361,8 @@ static int open_slice(struct slices *slices, struct track *track, const struct p
         return -ENOMEM;
     *open = (struct open_slice){.rule = plan->match.rule, .pair = plan->pair};
     memcpy(open->id, ids, sizeof open->id);
-    open->flow = begin_flow(slices, plan, item, ns, &slice);
+    if (begin_flow(slices, plan, item, ns, &slice, &open->flow) < 0)
+        return -ENOMEM;
     make_name(slices, plan, item, &slice);
     slice.ns = step(track, ns);
     put(slices, &slice);
@@ -409,7 +411,7 @@ static int open_found(struct slices *slices, struct group *group, struct track *
     open = track_open(&slices->tracks, track);
     if (!open)
         return -ENOMEM;
-    *open = (struct open_slice){.pair = tracks_pair(&slices->tracks, group, "running"), .flow = -1};
+    *open = (struct open_slice){.pair = tracks_pair(&slices->tracks, group, "running")};
     if (!open->pair)
         return -ENOMEM;
     name->next = name->start;
@@ -651,28 +653,16 @@ static int put_loss(struct slices *slices, const struct item *item)
     return 0;
 }
 
-/* The same, with the spans of the user's rules. */
-static int put_with_pairs(struct slices *slices, const struct item *items, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++) {
-        int r = items[i].kind == ITEM_EVENT ? put_event(slices, &items[i])
-                                            : put_loss(slices, &items[i]);
-
-        if (r == 0)
-            r = pair_spans_put(&slices->pair_spans, &items[i]);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 int slices_put(struct slices *slices, const struct item *items, unsigned n)
 {
-    if (slices->options->n_rules > 0)
-        return put_with_pairs(slices, items, n);
+    bool has_rules = slices->options->n_rules > 0;
+
     for (unsigned i = 0; i < n; i++) {
         int r = likely(items[i].kind == ITEM_EVENT) ? put_event(slices, &items[i])
                                                     : put_loss(slices, &items[i]);
+
+        if (unlikely(has_rules) && r == 0)
+            r = pair_spans_put(&slices->pair_spans, &items[i]);
         if (r < 0)
             return r;
     }

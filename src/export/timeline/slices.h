@@ -13,10 +13,10 @@
  *
  * Within a track slices nest, and do not step back in time. */
 
+#include "analysis/joins.h"
 #include "analysis/states.h"
 #include "base/text.h"
 #include "export/export.h"
-#include "export/timeline/flows.h"
 #include "export/timeline/pair_spans.h"
 #include "export/timeline/tracks.h"
 
@@ -55,7 +55,7 @@ struct slices {
     const struct slices_ops *ops;
     const struct export_options *options;
     struct tracks tracks;
-    struct flows flows;
+    struct joins flows;
     bool has_flows;     /* there are layers that may have some in common */
     struct plan *plans; /* by class->index */
     unsigned n_plans;

@@ -33,7 +33,7 @@ struct open_slice {
     const struct pair_rule *rule;
     struct pair *pair;
     uint64_t id[PAIR_IDS];
-    int flow; /* place among the flows, or -1 */
+    uint32_t flow; /* number among the flows; 0: none */
 };
 
 /* Slices within each other on a track: more than stacks have, and a bound where ends never come. The events of what

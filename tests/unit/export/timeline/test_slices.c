@@ -280,6 +280,40 @@ static void test_flows_within_errors(void **state)
               "B virtio_blk 1 303 write ->6\n");
 }
 
+/* However many are under way, each has its partner; and those that ended without one are not kept. */
+static void test_many_flows(void **state)
+{
+    enum { N = 20000 };
+    struct world *w = *state;
+    uint64_t writes = letters("WS");
+    char expected[64];
+
+    for (uint64_t i = 0; i < N; i++) {
+        w->record.len = 0;
+        emit(w, w->issue, 1, 0, 5, WORDS(8, i, 16, writes));
+    }
+    for (uint64_t i = N; i-- > 0;) {
+        w->record.len = 0;
+        emit(w, w->write, 2, CPU_UNKNOWN, 9, WORDS(1, i, i, 16));
+        snprintf(expected, sizeof expected, "B virtio_blk %d 2 write <-%d\n", (int)(N - i),
+                 (int)i + 1);
+        expect(w, expected);
+    }
+    assert_int_equal(w->record.slices.flows.n, 2 * N);
+    for (uint64_t i = 0; i < N; i++) {
+        w->record.len = 0;
+        emit(w, w->complete, 3, 0, 5, WORDS(8, i, 16, writes));
+        emit(w, w->done, 3, CPU_UNKNOWN, 9, WORDS(1, i));
+    }
+    assert_int_equal(w->record.slices.flows.n, 0);
+    for (uint64_t i = 0; i < N; i++) {
+        w->record.len = 0;
+        emit(w, w->issue, 4 + (int64_t)i, 0, 5, WORDS(8, i, 16, writes));
+        emit(w, w->complete, 4 + (int64_t)i, 0, 5, WORDS(8, i, 16, writes));
+    }
+    assert_in_range(w->record.slices.flows.n, 1, 2);
+}
+
 /* A CPU whose switches do not follow from one another ran something unknown in between, and was not idle. */
 static void test_broken_switches(void **state)
 {
@@ -573,6 +607,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_flows),
         TEST(test_flows_within_errors),
+        TEST(test_many_flows),
         TEST(test_losses),
         TEST(test_broken_switches),
         TEST(test_missing_switch),
