@@ -15,7 +15,7 @@
 #include "record/agent/guest_boot.h"
 #include "record/agent/guest_channel.h"
 #include "record/agent/guests_clock.h"
-#include "record/agent/guests_inside.h"
+#include "record/agent/guests_internal.h"
 #include "record/agent/guests_manifest.h"
 
 /* The collector with the packets of a confined process that a guest has taken over. The first byte selects whether

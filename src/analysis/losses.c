@@ -2,13 +2,7 @@
 #include "analysis/losses.h"
 
 #include "base/macro.h"
-
-/* A file may claim any number. */
-static void add_saturated(uint64_t *sum, uint64_t v)
-{
-    if (__builtin_add_overflow(*sum, v, sum))
-        *sum = UINT64_MAX;
-}
+#include "base/saturate.h"
 
 void losses_add(struct losses *losses, const struct item *loss)
 {
@@ -21,9 +15,9 @@ void losses_add(struct losses *losses, const struct item *loss)
         losses->uncounted++;
         return;
     }
-    add_saturated(&losses->events, loss->lost);
+    losses->events = add_saturated(losses->events, loss->lost);
     if (loss->cpu >= 0 && loss->cpu < LOSSES_CPUS) {
-        add_saturated(&losses->by_cpu[loss->cpu], loss->lost);
+        losses->by_cpu[loss->cpu] = add_saturated(losses->by_cpu[loss->cpu], loss->lost);
         losses->n_cpus = MAX(losses->n_cpus, loss->cpu + 1);
     }
 }

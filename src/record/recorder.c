@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/recorder_inside.h"
+#include "record/recorder_internal.h"
 
 /* ---- What it waits for ---- */
 

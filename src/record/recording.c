@@ -11,7 +11,7 @@
 #include "base/clock_ns.h"
 #include "base/text.h"
 #include "record/directory.h"
-#include "record/recorder_inside.h"
+#include "record/recorder_internal.h"
 #include "tracedir/reserve.h"
 
 /* The manifest is not written more often, whatever changes. */

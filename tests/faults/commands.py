@@ -25,7 +25,7 @@ READING = ("open", "read")
 FOREIGN = ("/libsqlite3.so",)
 FOREIGN_WORDS = "|SQLite: "
 # Functions below which a failure is not reported yet: where the kernel's symbols cannot be read, numbers are shown.
-NOT_REPORTED = ("kernel_events_symbol", "dat_texts_put_kallsyms", "tree_kallsyms")
+NOT_REPORTED = ("kernel_events_symbol", "dat_put_kallsyms", "tree_kallsyms")
 
 
 def xen_windows(data, most):

@@ -35,7 +35,7 @@
 #include "event/value.h"
 #include "export/ctf/tsdl.h"
 #include "export/export.h"
-#include "export/words.h"
+#include "export/put_binary.h"
 
 #define MAGIC UINT32_C(0xc1fc1fc1)
 #define PACKET_ENOUGH ((size_t)64 * 1024)

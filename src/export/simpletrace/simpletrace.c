@@ -24,7 +24,7 @@
 #include "event/program.h"
 #include "export/export.h"
 #include "export/names.h"
-#include "export/words.h"
+#include "export/put_binary.h"
 
 #define HEADER_ID UINT64_C(0xffffffffffffffff)
 #define HEADER_MAGIC UINT64_C(0xf2b177cb0aa429b4)

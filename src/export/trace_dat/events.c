@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "event/kernel.h"
-#include "export/words.h"
+#include "export/put_binary.h"
 
 static const char ftrace[] = "ftrace";
 

@@ -58,10 +58,11 @@ struct dat_export {
 /* Writes the file. An errno. */
 int dat_file_write(struct dat_export *dat);
 
-/* Appends the texts about the kernels to dat->out: symbols, constant strings, threads' names. */
-void dat_texts_put_kallsyms(struct dat_export *dat);
-void dat_texts_put_strings(struct dat_export *dat);
-void dat_texts_put_names(struct dat_export *dat);
+/* Append a section about the kernels to dat->out: symbols, constant strings, threads' names
+ * (kallsyms_printk_cmdlines.c). */
+void dat_put_kallsyms(struct dat_export *dat);
+void dat_put_printk_formats(struct dat_export *dat);
+void dat_put_cmdlines(struct dat_export *dat);
 
 /* Numbers in the file's order, and a text with its length in front. */
 void dat_put_u16(struct dat_export *dat, uint16_t v);

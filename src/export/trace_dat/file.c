@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "export/put_binary.h"
 #include "export/trace_dat/export.h"
 #include "export/trace_dat/ring_page.h"
-#include "export/words.h"
 
 /* Pieces of 256 KB cost the kernel three times as much. */
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -214,9 +214,9 @@ static void put_header(struct dat_export *dat, uint32_t page_size, uint32_t n_ro
     dat_put_u32(dat, page_size);
     put_headers(dat, page_size);
     dat_events_put_formats(&dat->events, &dat->out);
-    dat_texts_put_kallsyms(dat);
-    dat_texts_put_strings(dat);
-    dat_texts_put_names(dat);
+    dat_put_kallsyms(dat);
+    dat_put_printk_formats(dat);
+    dat_put_cmdlines(dat);
     dat_put_u32(dat, n_rows);
     put_options(dat, n_rows);
     put_tables(dat, n_rows);

@@ -5,7 +5,7 @@
  * what it has of the boot before, and sends PACKET_BOOT. The recorder then ends the trace of that boot and begins another
  * source: a directory (guest_store.c), a list of problems and pairs of clocks (guest_boot.c), and the first file of pages. */
 #include "record/agent/guest_boot.h"
-#include "record/agent/guests_inside.h"
+#include "record/agent/guests_internal.h"
 
 int guest_reboot(struct guests *guests, struct guest *guest, struct error *error)
 {

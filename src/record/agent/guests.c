@@ -11,7 +11,7 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/agent/guest_boot.h"
-#include "record/agent/guests_inside.h"
+#include "record/agent/guests_internal.h"
 
 /* For a guest without a connection to come back, after all were stopped. */
 #define STOP_TIMEOUT (5 * SECOND)

@@ -11,7 +11,7 @@
 #include "base/macro.h"
 #include "record/agent/guest_boot.h"
 #include "record/agent/guests_clock.h"
-#include "record/agent/guests_inside.h"
+#include "record/agent/guests_internal.h"
 
 /* Packets of one guest that are handled before those of other guests: each may need a file to be made. */
 #define PACKETS_AT_ONCE 16u

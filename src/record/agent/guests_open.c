@@ -7,7 +7,7 @@
 #include "base/macro.h"
 #include "record/agent/guest_boot.h"
 #include "record/agent/guests_clock.h"
-#include "record/agent/guests_inside.h"
+#include "record/agent/guests_internal.h"
 
 /* Descriptors of one guest, and others of this process. */
 #define OPEN_PER_GUEST 7u

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
-#include "record/agent/guests_inside.h"
+#include "record/agent/guests_internal.h"
 
 #define RETRY_MAX SECOND
 #define CONNECT_TIMEOUT (10 * SECOND)

@@ -3,7 +3,7 @@
 
 /* A recording of a QEMU that runs already: what is changed in it for that, by its monitor, and put back at the end. */
 
-#include "record/qemu/inside.h"
+#include "record/qemu/internal.h"
 
 /* Begins to change it, when all that it is to write to is there. -errno with ERROR. */
 int qemu_attach(struct qemu_recorder *self, struct error *error);

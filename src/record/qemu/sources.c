@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "record/agent/guests_manifest.h"
-#include "record/qemu/inside.h"
+#include "record/qemu/internal.h"
 #include "tracedir/host.h"
 
 /* How it ended, and why as far as it told. */

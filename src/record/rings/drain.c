@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/saturate.h"
+
 /* Of the rings of one process: more would take the address space from those of others. */
 #define MAPPED_MAX (UINT64_C(1) << 40)
 /* A flight recorder's sub-buffer is copied. */
@@ -35,8 +37,8 @@ struct ring_drain {
 
 uint64_t drain_stats_lost(const struct drain_stats *stats)
 {
-    return add_counts(add_counts(stats->discarded, stats->no_ring),
-                      add_counts(stats->unwritten, stats->undecoded));
+    return add_saturated(add_saturated(stats->discarded, stats->no_ring),
+                         add_saturated(stats->unwritten, stats->undecoded));
 }
 
 /* ---- Rings ---- */
@@ -356,7 +358,7 @@ struct drain_stats ring_drain_taken(const struct ring_drain *taker, double *ret_
     taken.no_ring = __atomic_load_n(&taker->process->file->no_ring, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < RINGS_MAX; i++)
         if (taker->rings[i]) {
-            taken.discarded = add_counts(taken.discarded, ring_discarded(taker->rings[i]->map));
+            taken.discarded = add_saturated(taken.discarded, ring_discarded(taker->rings[i]->map));
             taken.undecoded += taker->rings[i]->undecoded;
             taken.unwritten += taker->rings[i]->reader.lost - taker->rings[i]->undecoded;
         }

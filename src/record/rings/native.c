@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/saturate.h"
 #include "runtime/pieces.h"
 #include "runtime/uuid.h"
 
@@ -436,7 +437,7 @@ int native_put_no_ring(struct native *native, uint64_t lost, bool add, uint64_t 
     if (r < 0)
         return r;
     packet.header.packet_seq_num = stream.length / sizeof(struct ring_packet_header);
-    packet.header.events_discarded = add ? add_counts(lost, stream.discarded) : lost;
+    packet.header.events_discarded = add ? add_saturated(lost, stream.discarded) : lost;
     if (packet.header.events_discarded > stream.discarded)
         r = native_stream_write(&stream, &packet, 0);
     native_stream_done(&stream);

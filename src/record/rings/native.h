@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "record/rings/classes.h"
-#include "record/rings/count.h"
 #include "runtime/ctf_metadata.h"
 
 struct native {

@@ -7,6 +7,7 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "base/saturate.h"
 #include "record/recording.h"
 
 /* Between SIGTERM and SIGKILL, and between SIGKILL and giving up. */
@@ -200,7 +201,7 @@ static void stats(const struct recorder *recorder, struct recorder_stats *ret)
         const struct drain_stats *taken = &programs->items[i]->taken;
 
         ret->events += taken->events;
-        ret->lost = add_counts(ret->lost, drain_stats_lost(taken));
+        ret->lost = add_saturated(ret->lost, drain_stats_lost(taken));
     }
 }
 

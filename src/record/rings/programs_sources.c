@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/saturate.h"
 #include "tracedir/host.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -161,7 +162,7 @@ static int put_source(const struct programs *programs, const struct program *pro
         .began = program->began,
         .ended = program->finished,
         .lost_known = program->ended,
-        .lost = add_counts(drain_stats_lost(&program->taken), orphans),
+        .lost = add_saturated(drain_stats_lost(&program->taken), orphans),
         .complete = complete && program->ended && program->error == 0,
     };
     return put_problems(program, program == programs->items[0] ? programs : NULL, orphans,

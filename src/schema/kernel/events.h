@@ -12,15 +12,15 @@
  * All texts come from the traced kernel and are hostile until parsed.
  *
  * How a format becomes the text of an event:
- *   format.c           parses a format file: name, number, fields
- *   print_token.c      reads the tokens of its print format
- *   print_parse.c      parses the print format into a tree (print_tree.h)
- *   text.c             compiles the tree into a program (text_code.h): a literal and a conversion per operation
- *   expr.c, piece.c    compile and run the numbers and the strings in it
- *   text_run.c, net.c  run the program over the bytes of an event
- *   names.c            finds the fields that the text shows by a name, such as S for a prev_state of 1
- *   symbols.c          names of functions, constant strings and tasks that the kernel lists
- *   tasks.c            learns names of tasks from events */
+ *   format.c              parses a format file: name, number, fields
+ *   print_token.c         reads the tokens of its print format
+ *   print_parse.c         parses the print format into a tree (print_tree.h)
+ *   text.c                compiles the tree into a program (text_code.h): a literal and a conversion per operation
+ *   expr.c, string_arg.c  compile and run the numbers and the strings in it
+ *   text_run.c, net.c     run the program over the bytes of an event
+ *   names.c               finds the fields that the text shows by a name, such as S for a prev_state of 1
+ *   symbols.c             names of functions, constant strings and tasks that the kernel lists
+ *   tasks.c               learns names of tasks from events */
 
 #include "base/error.h"
 #include "base/macro.h"

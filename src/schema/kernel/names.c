@@ -3,9 +3,9 @@
 
 #include "event/program.h"
 #include "schema/kernel/events.h"
-#include "schema/kernel/piece.h"
+#include "schema/kernel/string_arg.h"
 
-/* What an expression or a piece looks at. */
+/* The fields that an expression or a string argument reads. */
 struct looked_at {
     const struct kernel_expr *field; /* NULL: at nothing but constants */
     bool other;                      /* at more than one field, or at what is no field */
@@ -34,35 +34,36 @@ static void look_at_expr(const struct kernel_expr *expr, struct looked_at *at)
 }
 
 /* Whether PIECE shows names: something else than nothing, whatever the field holds. */
-static bool shows_names(const struct kernel_piece *piece, struct looked_at *at)
+static bool shows_names(const struct kernel_string_arg *string_arg, struct looked_at *at)
 {
-    switch ((enum kernel_piece_kind)piece->kind) {
-    case PIECE_LITERAL: return piece->len > 0;
-    case PIECE_FLAGS:
-    case PIECE_NAMED: look_at_expr(piece->a, at); return true;
-    case PIECE_CHOICE:
-        look_at_expr(piece->a, at);
-        return shows_names(piece->yes, at) && shows_names(piece->no, at);
+    switch ((enum kernel_string_arg_kind)string_arg->kind) {
+    case STRING_ARG_LITERAL: return string_arg->len > 0;
+    case STRING_ARG_FLAGS:
+    case STRING_ARG_NAMED: look_at_expr(string_arg->a, at); return true;
+    case STRING_ARG_CHOICE:
+        look_at_expr(string_arg->a, at);
+        return shows_names(string_arg->yes, at) && shows_names(string_arg->no, at);
     default: return false;
     }
 }
 
 /* Whether the value that PIECE shows of an event has a name. */
-static bool has_name(const struct kernel_piece *piece, const struct kernel_run *run)
+static bool has_name(const struct kernel_string_arg *string_arg, const struct kernel_run *run)
 {
     uint64_t v;
 
-    switch ((enum kernel_piece_kind)piece->kind) {
-    case PIECE_LITERAL: return true;
-    case PIECE_CHOICE:
-        return has_name(kernel_expr_eval(piece->a, run) ? piece->yes : piece->no, run);
+    switch ((enum kernel_string_arg_kind)string_arg->kind) {
+    case STRING_ARG_LITERAL: return true;
+    case STRING_ARG_CHOICE:
+        return has_name(kernel_expr_eval(string_arg->a, run) ? string_arg->yes : string_arg->no,
+                        run);
     default: break;
     }
-    v = kernel_expr_eval(piece->a, run);
-    for (uint32_t i = 0; i < piece->n_names; i++) {
-        int64_t name = piece->names[i].v;
+    v = kernel_expr_eval(string_arg->a, run);
+    for (uint32_t i = 0; i < string_arg->n_names; i++) {
+        int64_t name = string_arg->names[i].v;
 
-        if (piece->kind == PIECE_NAMED
+        if (string_arg->kind == STRING_ARG_NAMED
                 ? (uint64_t)name == v
                 : (v == 0 && name < 0) || (name > 0 && (v & (uint64_t)name) == (uint64_t)name))
             return true;
@@ -74,13 +75,13 @@ static bool put_name(const struct item *item, unsigned field, struct text *text)
 {
     static const struct spec plain;
     const struct kernel_text *code = item->class->reader_data;
-    const struct kernel_piece *piece = code->names[field];
+    const struct kernel_string_arg *string_arg = code->names[field];
     struct kernel_run run = {.data = item->payload, .size = item->size, .swap = code->swap};
 
-    if (!piece || !has_name(piece, &run))
+    if (!string_arg || !has_name(string_arg, &run))
         return false;
-    kernel_piece_put(piece, &plain, false, &run, code->events,
-                     kernel_events_facts(code->events)->big_endian, text);
+    kernel_string_arg_put(string_arg, &plain, false, &run, code->events,
+                          kernel_events_facts(code->events)->big_endian, text);
     return true;
 }
 
@@ -99,14 +100,14 @@ static int field_of(const struct event_class *class, const struct looked_at *at)
 
 int kernel_names_find(struct arena *arena, struct kernel_text *text, struct event_class *class)
 {
-    const struct kernel_piece **names = NULL;
+    const struct kernel_string_arg **names = NULL;
 
     for (uint32_t i = 0; i < text->n_ops; i++) {
         const struct kernel_op *op = &text->ops[i];
         struct looked_at at = {0};
         int field;
 
-        if (op->kind != KOP_PIECE || !shows_names(op->piece, &at))
+        if (op->kind != KOP_STRING || !shows_names(op->string_arg, &at))
             continue;
         field = field_of(class, &at);
         if (field < 0)
@@ -119,7 +120,7 @@ int kernel_names_find(struct arena *arena, struct kernel_text *text, struct even
         }
         /* The first one; what follows says more of the same. */
         if (!names[field])
-            names[field] = op->piece;
+            names[field] = op->string_arg;
     }
     text->names = names;
     class->put_name = names ? put_name : NULL;

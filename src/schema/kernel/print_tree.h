@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A print format as a tree: built by schema/kernel/print_parse.c, compiled by expr.c, piece.c and
+/* A print format as a tree: built by schema/kernel/print_parse.c, compiled by expr.c, string_arg.c and
  * text.c. Trees live in the parser's arena. */
 
 #include <stddef.h>

@@ -6,8 +6,8 @@
 #include "base/number.h"
 #include "schema/kernel/events.h"
 #include "schema/kernel/format.h"
-#include "schema/kernel/piece.h"
 #include "schema/kernel/print_parse.h"
+#include "schema/kernel/string_arg.h"
 
 /* One conversion is no longer than this ("%-*.*llx" and the letters after a %p). */
 #define CONVERSION_MAX 31
@@ -151,15 +151,15 @@ static int add_number(struct compiler *c, const struct spec *spec, struct argume
 static int add_string(struct compiler *c, const struct spec *spec, struct argument arg,
                       const struct kernel_expr *star)
 {
-    struct kernel_op op = {.kind = KOP_PIECE, .star = star, .spec = *spec};
+    struct kernel_op op = {.kind = KOP_STRING, .star = star, .spec = *spec};
 
     if (arg.node) {
-        op.piece = kernel_piece_compile(&c->base, arg.node);
+        op.string_arg = kernel_string_arg_compile(&c->base, arg.node);
     } else {
-        const struct kernel_piece piece = {.kind = PIECE_SLOT, .offset = arg.slot};
-        op.piece = arena_memdup(c->base.arena, &piece, sizeof piece);
+        const struct kernel_string_arg string_arg = {.kind = STRING_ARG_SLOT, .offset = arg.slot};
+        op.string_arg = arena_memdup(c->base.arena, &string_arg, sizeof string_arg);
     }
-    if (!op.piece)
+    if (!op.string_arg)
         return -ENOMEM;
     return add_op(c, op);
 }

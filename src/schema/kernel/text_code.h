@@ -19,7 +19,7 @@ enum kernel_op_kind {
     KOP_SYMBOL,        /* %ps: a name */
     KOP_SYMBOL_OFFSET, /* %pS: name+0xoffset */
     KOP_POINTER,       /* %p */
-    KOP_PIECE,         /* %s */
+    KOP_STRING,        /* %s */
     KOP_MAC,
     KOP_IPV4,
     KOP_IPV6,
@@ -36,31 +36,31 @@ struct kernel_name {
     uint32_t len;
 };
 
-enum kernel_piece_kind {
-    PIECE_NOTHING,
-    PIECE_LITERAL,
-    PIECE_ADDRESS, /* a number of `size` bytes that points to one of the kernel's strings */
-    PIECE_ARRAY,   /* a string in `size` bytes at `offset`; size 0: up to the event's end */
-    PIECE_DYNAMIC, /* a string that the word of `dynamic` points to */
-    PIECE_FLAGS,   /* names of the bits of a */
-    PIECE_NAMED,   /* the name of a */
-    PIECE_HEX,     /* a bytes as "0a 0b" */
-    PIECE_NUMBERS, /* a numbers of b bytes each, as "1 2" */
-    PIECE_BITMASK,
-    PIECE_CPUMASK,
-    PIECE_CHOICE, /* a ? yes : no */
-    PIECE_SLOT,
+enum kernel_string_arg_kind {
+    STRING_ARG_NOTHING,
+    STRING_ARG_LITERAL,
+    STRING_ARG_ADDRESS, /* a number of `size` bytes that points to one of the kernel's strings */
+    STRING_ARG_ARRAY,   /* a string in `size` bytes at `offset`; size 0: up to the event's end */
+    STRING_ARG_DYNAMIC, /* a string that the word of `dynamic` points to */
+    STRING_ARG_FLAGS,   /* names of the bits of a */
+    STRING_ARG_NAMED,   /* the name of a */
+    STRING_ARG_HEX,     /* a bytes as "0a 0b" */
+    STRING_ARG_NUMBERS, /* a numbers of b bytes each, as "1 2" */
+    STRING_ARG_BITMASK,
+    STRING_ARG_CPUMASK,
+    STRING_ARG_CHOICE, /* a ? yes : no */
+    STRING_ARG_SLOT,
 };
 
 /* What a "%s" shows. */
-struct kernel_piece {
+struct kernel_string_arg {
     uint8_t kind;
-    bool is_dynamic; /* of PIECE_HEX and PIECE_NUMBERS: by `dynamic`, not at `offset` */
-    uint32_t offset; /* of PIECE_SLOT: its number */
+    bool is_dynamic; /* of STRING_ARG_HEX and STRING_ARG_NUMBERS: by `dynamic`, not at `offset` */
+    uint32_t offset; /* of STRING_ARG_SLOT: its number */
     uint32_t size;
     struct kernel_dynamic dynamic;
     const struct kernel_expr *a, *b;
-    const struct kernel_piece *yes, *no;
+    const struct kernel_string_arg *yes, *no;
     const char *s; /* the literal, or what stands between two names or bytes */
     uint32_t len;
     uint32_t n_names;
@@ -85,7 +85,7 @@ struct kernel_op {
     const char *literal;
     const struct kernel_expr *value;
     const struct kernel_expr *star; /* a width or precision from the arguments, or NULL */
-    const struct kernel_piece *piece;
+    const struct kernel_string_arg *string_arg;
     struct kernel_dynamic dynamic;
     struct spec spec;
     uint32_t field_flags; /* KOP_RAW: enum kernel_field_flag */
@@ -118,7 +118,7 @@ struct kernel_text {
     bool is_stack;        /* item_value() of fields 0 and 1: how many addresses, and these */
     uint8_t ip_size, format_size;
     uint32_t ip_offset, format_offset, buf_offset;
-    const struct kernel_piece *
+    const struct kernel_string_arg *
         *names; /* by field: what shows it by a name, or NULL; NULL: none is */
     unsigned n_slots;
     struct kernel_slot_layout slots[KERNEL_SLOTS_MAX];

@@ -6,7 +6,7 @@
 #include "schema/kernel/events.h"
 #include "schema/kernel/format.h"
 #include "schema/kernel/net.h"
-#include "schema/kernel/piece.h"
+#include "schema/kernel/string_arg.h"
 #include "schema/kernel/text.h"
 
 #define FAMILY_IPV4 2
@@ -213,9 +213,9 @@ static void put_special(const struct kernel_text *code, const struct kernel_op *
         text_put_literal(text, "0x");
         text_put_hex(text, v);
         break;
-    case KOP_PIECE:
-        kernel_piece_put(op->piece, spec, op->last, run, code->events,
-                         kernel_events_facts(code->events)->big_endian, text);
+    case KOP_STRING:
+        kernel_string_arg_put(op->string_arg, spec, op->last, run, code->events,
+                              kernel_events_facts(code->events)->big_endian, text);
         break;
     case KOP_MAC:
         kernel_put_mac(bytes_at(run, op->offset, 6), op->separator, op->reverse, text);

@@ -16,7 +16,7 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
-#include "record/agent/guests_inside.h"
+#include "record/agent/guests_internal.h"
 #include "record/agent/guests_manifest.h"
 
 /* Two guests, of which one's confined process is taken over by what its guest sent: a process of the test's stands in its

@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/proc.h"
+#include "base/saturate.h"
 #include "record/rings/programs.h"
 #include "runtime/ring.h"
 
@@ -115,7 +116,7 @@ static unsigned record(char *problems, size_t size, uint64_t *ret_lost)
     *problems = '\0';
     *ret_lost = 0;
     for (unsigned i = 0; i < n; i++) {
-        *ret_lost = add_counts(*ret_lost, back.sources[i].lost);
+        *ret_lost = add_saturated(*ret_lost, back.sources[i].lost);
         for (unsigned j = 0; j < back.sources[i].n_problems; j++)
             snprintf(problems + strlen(problems), size - strlen(problems), "%s\n",
                      back.sources[i].problems[j]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "schema/kernel/piece.h"
+#include "schema/kernel/string_arg.h"
 
 #include <ctype.h>
 
@@ -66,7 +66,7 @@ static int64_t value_of_name(const struct print_node *node)
 }
 
 static void compile_names(struct kernel_compiler *c, const struct print_name *list,
-                          struct kernel_piece *piece)
+                          struct kernel_string_arg *string_arg)
 {
     struct kernel_name *names;
     uint32_t n = 0;
@@ -78,8 +78,8 @@ static void compile_names(struct kernel_compiler *c, const struct print_name *li
         c->out_of_memory = true;
         return;
     }
-    piece->names = names;
-    piece->n_names = n;
+    string_arg->names = names;
+    string_arg->n_names = n;
     for (; list; list = list->next, names++) {
         const struct print_node *name = list->name;
 
@@ -91,98 +91,98 @@ static void compile_names(struct kernel_compiler *c, const struct print_name *li
 }
 
 /* Where the bytes lie that __print_hex() and __print_array() show; false: nowhere. */
-static bool compile_place(const struct print_node *node, struct kernel_piece *piece)
+static bool compile_place(const struct print_node *node, struct kernel_string_arg *string_arg)
 {
     if (node->kind == PRINT_DYNAMIC_ARRAY) {
-        piece->is_dynamic = true;
-        piece->dynamic = kernel_dynamic_of(node->field);
+        string_arg->is_dynamic = true;
+        string_arg->dynamic = kernel_dynamic_of(node->field);
         return true;
     }
     if (node->kind != PRINT_FIELD)
         return false;
-    piece->offset = node->field->offset;
+    string_arg->offset = node->field->offset;
     return true;
 }
 
 static void compile_field(const struct kernel_compiler *c, const struct kernel_field *field,
-                          struct kernel_piece *piece)
+                          struct kernel_string_arg *string_arg)
 {
-    piece->kind = PIECE_ARRAY;
+    string_arg->kind = STRING_ARG_ARRAY;
     if (!(field->flags & FIELD_IS_ARRAY) && field->size == c->long_size)
-        piece->kind = PIECE_ADDRESS;
-    piece->offset = field->offset;
-    piece->size = field->size;
+        string_arg->kind = STRING_ARG_ADDRESS;
+    string_arg->offset = field->offset;
+    string_arg->size = field->size;
 }
 
 static bool compile_choice(struct kernel_compiler *c, const struct print_node *node,
-                           struct kernel_piece *piece)
+                           struct kernel_string_arg *string_arg)
 {
-    piece->kind = PIECE_CHOICE;
-    piece->yes = kernel_piece_compile(c, node->b);
-    piece->no = kernel_piece_compile(c, node->c);
-    return piece->yes && piece->no;
+    string_arg->kind = STRING_ARG_CHOICE;
+    string_arg->yes = kernel_string_arg_compile(c, node->b);
+    string_arg->no = kernel_string_arg_compile(c, node->c);
+    return string_arg->yes && string_arg->no;
 }
 
-const struct kernel_piece *kernel_piece_compile(struct kernel_compiler *c,
-                                                const struct print_node *node)
+const struct kernel_string_arg *kernel_string_arg_compile(struct kernel_compiler *c,
+                                                          const struct print_node *node)
 {
-    struct kernel_piece piece = {.kind = PIECE_NOTHING};
+    struct kernel_string_arg string_arg = {.kind = STRING_ARG_NOTHING};
 
     switch ((enum print_kind)node->kind) {
     case PRINT_ATOM:
-        piece.kind = PIECE_LITERAL;
-        piece.s = keep(c, node->text, &piece.len);
+        string_arg.kind = STRING_ARG_LITERAL;
+        string_arg.s = keep(c, node->text, &string_arg.len);
         break;
-    case PRINT_FIELD: compile_field(c, node->field, &piece); break;
+    case PRINT_FIELD: compile_field(c, node->field, &string_arg); break;
     case PRINT_FLAGS:
-        piece.kind = PIECE_FLAGS;
-        piece.a = kernel_expr_compile(c, node->a);
-        piece.s = keep(c, node->text, &piece.len);
-        compile_names(c, node->names, &piece);
+        string_arg.kind = STRING_ARG_FLAGS;
+        string_arg.a = kernel_expr_compile(c, node->a);
+        string_arg.s = keep(c, node->text, &string_arg.len);
+        compile_names(c, node->names, &string_arg);
         break;
     case PRINT_SYMBOLIC:
-        piece.kind = PIECE_NAMED;
-        piece.a = kernel_expr_compile(c, node->a);
-        compile_names(c, node->names, &piece);
+        string_arg.kind = STRING_ARG_NAMED;
+        string_arg.a = kernel_expr_compile(c, node->a);
+        compile_names(c, node->names, &string_arg);
         break;
     case PRINT_HEX:
     case PRINT_HEX_STRING:
-        if (!compile_place(node->a, &piece))
+        if (!compile_place(node->a, &string_arg))
             break;
-        piece.kind = PIECE_HEX;
-        piece.a = kernel_expr_compile(c, node->b);
-        piece.s = " ";
-        piece.len = node->kind == PRINT_HEX ? 1 : 0;
+        string_arg.kind = STRING_ARG_HEX;
+        string_arg.a = kernel_expr_compile(c, node->b);
+        string_arg.s = " ";
+        string_arg.len = node->kind == PRINT_HEX ? 1 : 0;
         break;
     case PRINT_ARRAY:
-        if (!compile_place(node->a, &piece))
+        if (!compile_place(node->a, &string_arg))
             break;
-        piece.kind = PIECE_NUMBERS;
-        piece.a = kernel_expr_compile(c, node->b);
-        piece.b = kernel_expr_compile(c, node->c);
+        string_arg.kind = STRING_ARG_NUMBERS;
+        string_arg.a = kernel_expr_compile(c, node->b);
+        string_arg.b = kernel_expr_compile(c, node->c);
         break;
     case PRINT_STRING:
     case PRINT_BITMASK:
     case PRINT_CPUMASK:
-        piece.kind = node->kind == PRINT_STRING    ? PIECE_DYNAMIC
-                     : node->kind == PRINT_BITMASK ? PIECE_BITMASK
-                                                   : PIECE_CPUMASK;
-        piece.dynamic = kernel_dynamic_of(node->field);
+        string_arg.kind = node->kind == PRINT_STRING    ? STRING_ARG_DYNAMIC
+                          : node->kind == PRINT_BITMASK ? STRING_ARG_BITMASK
+                                                        : STRING_ARG_CPUMASK;
+        string_arg.dynamic = kernel_dynamic_of(node->field);
         break;
     case PRINT_OPERATION:
         if (node->op != OPERATOR_CONDITION)
             break;
-        piece.a = kernel_expr_compile(c, node->a);
-        if (piece.a->kind == EXPR_CONST)
-            return kernel_piece_compile(c, piece.a->value ? node->b : node->c);
-        if (!compile_choice(c, node, &piece))
+        string_arg.a = kernel_expr_compile(c, node->a);
+        if (string_arg.a->kind == EXPR_CONST)
+            return kernel_string_arg_compile(c, string_arg.a->value ? node->b : node->c);
+        if (!compile_choice(c, node, &string_arg))
             return NULL;
         break;
     default: break;
     }
     if (c->out_of_memory)
         return NULL;
-    return arena_memdup(c->arena, &piece, sizeof piece);
+    return arena_memdup(c->arena, &string_arg, sizeof string_arg);
 }
 
 static bool is_plain(const struct spec *spec)
@@ -218,13 +218,13 @@ static void put_name(const struct spec *spec, const struct kernel_name *name, st
         spec_put_string(spec, name->s, name->len, text);
 }
 
-static void put_flags(const struct kernel_piece *piece, const struct spec *spec, uint64_t v,
-                      struct text *text)
+static void put_flags(const struct kernel_string_arg *string_arg, const struct spec *spec,
+                      uint64_t v, struct text *text)
 {
     bool first = true;
 
-    for (uint32_t i = 0; i < piece->n_names; i++) {
-        const struct kernel_name *name = &piece->names[i];
+    for (uint32_t i = 0; i < string_arg->n_names; i++) {
+        const struct kernel_name *name = &string_arg->names[i];
 
         if (v == 0 && name->v < 0) {
             put_name(spec, name, text);
@@ -232,7 +232,7 @@ static void put_flags(const struct kernel_piece *piece, const struct spec *spec,
         }
         if (name->v > 0 && (v & (uint64_t)name->v) == (uint64_t)name->v) {
             if (!first)
-                text_put(text, piece->s, piece->len);
+                text_put(text, string_arg->s, string_arg->len);
             put_name(spec, name, text);
             first = false;
             v &= ~(uint64_t)name->v;
@@ -240,17 +240,17 @@ static void put_flags(const struct kernel_piece *piece, const struct spec *spec,
     }
     if (v) {
         if (!first)
-            text_put(text, piece->s, piece->len);
+            text_put(text, string_arg->s, string_arg->len);
         put_rest(v, text);
     }
 }
 
-static void put_named(const struct kernel_piece *piece, const struct spec *spec, uint64_t v,
-                      struct text *text)
+static void put_named(const struct kernel_string_arg *string_arg, const struct spec *spec,
+                      uint64_t v, struct text *text)
 {
-    for (uint32_t i = 0; i < piece->n_names; i++) {
-        if ((uint64_t)piece->names[i].v == v) {
-            put_name(spec, &piece->names[i], text);
+    for (uint32_t i = 0; i < string_arg->n_names; i++) {
+        if ((uint64_t)string_arg->names[i].v == v) {
+            put_name(spec, &string_arg->names[i], text);
             return;
         }
     }
@@ -258,25 +258,25 @@ static void put_named(const struct kernel_piece *piece, const struct spec *spec,
 }
 
 /* Where a dump begins, and how many bytes of the event there are from there on. */
-static const uint8_t *find_place(const struct kernel_piece *piece, const struct kernel_run *run,
-                                 size_t *ret_left)
+static const uint8_t *find_place(const struct kernel_string_arg *string_arg,
+                                 const struct kernel_run *run, size_t *ret_left)
 {
-    uint32_t offset = piece->offset, len;
+    uint32_t offset = string_arg->offset, len;
 
-    if (piece->is_dynamic)
-        kernel_dynamic_find(&piece->dynamic, run, &offset, &len);
+    if (string_arg->is_dynamic)
+        kernel_dynamic_find(&string_arg->dynamic, run, &offset, &len);
     if (offset > run->size)
         offset = run->size;
     *ret_left = run->size - offset;
     return run->data + offset;
 }
 
-static void put_hex_dump(const struct kernel_piece *piece, const struct kernel_run *run,
+static void put_hex_dump(const struct kernel_string_arg *string_arg, const struct kernel_run *run,
                          struct text *text)
 {
-    uint32_t wanted = (uint32_t)kernel_expr_eval(piece->a, run);
+    uint32_t wanted = (uint32_t)kernel_expr_eval(string_arg->a, run);
     size_t left;
-    const uint8_t *p = find_place(piece, run, &left);
+    const uint8_t *p = find_place(string_arg, run, &left);
 
     /* The count is an int where it is used; a negative one is none. */
     if (wanted > INT32_MAX)
@@ -285,19 +285,19 @@ static void put_hex_dump(const struct kernel_piece *piece, const struct kernel_r
     for (size_t i = 0; i < left; i++) {
         char *out = text_room(text, 2 + NUMBER_MAX);
 
-        if (i && piece->len)
+        if (i && string_arg->len)
             *out++ = ' ';
         text->next = number_hex_byte(out, p[i]);
     }
 }
 
-static void put_numbers(const struct kernel_piece *piece, const struct kernel_run *run,
+static void put_numbers(const struct kernel_string_arg *string_arg, const struct kernel_run *run,
                         struct text *text)
 {
-    uint32_t count = (uint32_t)kernel_expr_eval(piece->a, run);
-    uint32_t size = (uint32_t)kernel_expr_eval(piece->b, run);
+    uint32_t count = (uint32_t)kernel_expr_eval(string_arg->a, run);
+    uint32_t size = (uint32_t)kernel_expr_eval(string_arg->b, run);
     size_t left;
-    const uint8_t *p = find_place(piece, run, &left);
+    const uint8_t *p = find_place(string_arg, run, &left);
     bool bad = size != 1 && size != 2 && size != 4 && size != 8;
     uint32_t step = bad ? 1 : size;
 
@@ -366,10 +366,10 @@ static void put_cpumask(const uint8_t *p, uint32_t len, bool big_endian, struct 
     }
 }
 
-static void put_address(const struct kernel_piece *piece, const struct kernel_run *run,
+static void put_address(const struct kernel_string_arg *string_arg, const struct kernel_run *run,
                         struct kernel_events *events, struct text *text)
 {
-    uint64_t address = kernel_load(run, piece->offset, piece->size);
+    uint64_t address = kernel_load(run, string_arg->offset, string_arg->size);
     size_t len;
     const char *s = kernel_events_printk(events, address, &len);
 
@@ -380,15 +380,15 @@ static void put_address(const struct kernel_piece *piece, const struct kernel_ru
 }
 
 /* Masks have a width now and then; only then is a buffer of their own needed. */
-static void put_mask(const struct kernel_piece *piece, const struct spec *spec,
+static void put_mask(const struct kernel_string_arg *string_arg, const struct spec *spec,
                      const struct kernel_run *run, bool big_endian, struct text *text)
 {
     struct text own = TEXT_IN_MEMORY;
     struct text *out = is_plain(spec) ? text : &own;
     uint32_t offset, len;
 
-    kernel_dynamic_find(&piece->dynamic, run, &offset, &len);
-    if (piece->kind == PIECE_BITMASK)
+    kernel_dynamic_find(&string_arg->dynamic, run, &offset, &len);
+    if (string_arg->kind == STRING_ARG_BITMASK)
         put_bitmask(run->data + offset, len, big_endian, out);
     else
         put_cpumask(run->data + offset, len, big_endian, out);
@@ -398,46 +398,51 @@ static void put_mask(const struct kernel_piece *piece, const struct spec *spec,
     }
 }
 
-void kernel_piece_put(const struct kernel_piece *piece, const struct spec *spec, bool last,
-                      const struct kernel_run *run, struct kernel_events *events, bool big_endian,
-                      struct text *text)
+void kernel_string_arg_put(const struct kernel_string_arg *string_arg, const struct spec *spec,
+                           bool last, const struct kernel_run *run, struct kernel_events *events,
+                           bool big_endian, struct text *text)
 {
     const struct kernel_slot *slot;
     uint32_t offset, len;
     const char *s;
 
-    switch ((enum kernel_piece_kind)piece->kind) {
-    case PIECE_NOTHING: return;
-    case PIECE_LITERAL: put_string(spec, piece->s, piece->len, last, text); return;
-    case PIECE_ADDRESS: put_address(piece, run, events, text); return;
-    case PIECE_ARRAY:
-        if (piece->offset > run->size)
+    switch ((enum kernel_string_arg_kind)string_arg->kind) {
+    case STRING_ARG_NOTHING: return;
+    case STRING_ARG_LITERAL: put_string(spec, string_arg->s, string_arg->len, last, text); return;
+    case STRING_ARG_ADDRESS: put_address(string_arg, run, events, text); return;
+    case STRING_ARG_ARRAY:
+        if (string_arg->offset > run->size)
             return;
-        len = run->size - piece->offset;
-        if (piece->size)
-            len = MIN(len, piece->size);
-        s = (const char *)run->data + piece->offset;
+        len = run->size - string_arg->offset;
+        if (string_arg->size)
+            len = MIN(len, string_arg->size);
+        s = (const char *)run->data + string_arg->offset;
         put_string(spec, s, strnlen(s, len), last, text);
         return;
-    case PIECE_DYNAMIC:
-        kernel_dynamic_find(&piece->dynamic, run, &offset, &len);
+    case STRING_ARG_DYNAMIC:
+        kernel_dynamic_find(&string_arg->dynamic, run, &offset, &len);
         if (len == 0)
             return;
         s = (const char *)run->data + offset;
         put_string(spec, s, strnlen(s, len), last, text);
         return;
-    case PIECE_FLAGS: put_flags(piece, spec, kernel_expr_eval(piece->a, run), text); return;
-    case PIECE_NAMED: put_named(piece, spec, kernel_expr_eval(piece->a, run), text); return;
-    case PIECE_HEX: put_hex_dump(piece, run, text); return;
-    case PIECE_NUMBERS: put_numbers(piece, run, text); return;
-    case PIECE_BITMASK:
-    case PIECE_CPUMASK: put_mask(piece, spec, run, big_endian, text); return;
-    case PIECE_CHOICE:
-        kernel_piece_put(kernel_expr_eval(piece->a, run) ? piece->yes : piece->no, spec, last, run,
-                         events, big_endian, text);
+    case STRING_ARG_FLAGS:
+        put_flags(string_arg, spec, kernel_expr_eval(string_arg->a, run), text);
         return;
-    case PIECE_SLOT:
-        slot = &run->slots[piece->offset];
+    case STRING_ARG_NAMED:
+        put_named(string_arg, spec, kernel_expr_eval(string_arg->a, run), text);
+        return;
+    case STRING_ARG_HEX: put_hex_dump(string_arg, run, text); return;
+    case STRING_ARG_NUMBERS: put_numbers(string_arg, run, text); return;
+    case STRING_ARG_BITMASK:
+    case STRING_ARG_CPUMASK: put_mask(string_arg, spec, run, big_endian, text); return;
+    case STRING_ARG_CHOICE:
+        kernel_string_arg_put(kernel_expr_eval(string_arg->a, run) ? string_arg->yes
+                                                                   : string_arg->no,
+                              spec, last, run, events, big_endian, text);
+        return;
+    case STRING_ARG_SLOT:
+        slot = &run->slots[string_arg->offset];
         if (slot->s)
             put_string(spec, slot->s, slot->len, last, text);
         else

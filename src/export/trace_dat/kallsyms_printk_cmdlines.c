@@ -16,7 +16,7 @@ static bool same_symbols(const struct origin *a, const struct origin *b)
 }
 
 /* There is room for one kernel's symbols: with several kernels none are right. */
-void dat_texts_put_kallsyms(struct dat_export *dat)
+void dat_put_kallsyms(struct dat_export *dat)
 {
     const struct origin *found = NULL;
     _cleanup_free_ char *text = NULL;
@@ -69,7 +69,7 @@ static void put_string(void *arg, uint64_t address, const char *s, size_t len)
     strings->end = &known->next;
 }
 
-void dat_texts_put_strings(struct dat_export *dat)
+void dat_put_printk_formats(struct dat_export *dat)
 {
     struct text text = TEXT_IN_MEMORY;
     struct strings strings = {0};
@@ -147,7 +147,7 @@ static void put_line(struct text *text, const struct thread *threads, size_t n)
         text->next = text->start + before;
 }
 
-void dat_texts_put_names(struct dat_export *dat)
+void dat_put_cmdlines(struct dat_export *dat)
 {
     struct thread *threads = calloc(dat->threads.used + 1, sizeof *threads);
     struct text text = TEXT_IN_MEMORY;
