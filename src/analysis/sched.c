@@ -241,7 +241,7 @@ static int put_wait(struct sched *sched, struct sched_row *row,
         row->preempt_max = MAX(row->preempt_max, duration);
     }
     if (r == 0 && sched->options.view == SCHED_WHO && sched_row_is_shown(sched, row))
-        r = sched_who_waited(&sched->who, row, interval);
+        r = sched_who_waited(&sched->who, &row->who, interval);
     if (r == 0 && (interval->state == STATE_WOKEN || sched->options.view != SCHED_WAKEUPS))
         r = keep_slow(sched, row, interval);
     return r;
@@ -415,9 +415,11 @@ int sched_init_shared(struct sched *sched, const struct analysis_settings *setti
 
 void sched_done(struct sched *sched)
 {
-    for (unsigned i = 0; i < sched->n_rows; i++)
+    for (unsigned i = 0; i < sched->n_rows; i++) {
         if (sched->rows[i]->wakes)
             histogram_done(sched->rows[i]->wakes);
+        who_victim_done(&sched->rows[i]->who);
+    }
     for (struct sched_waker *waker = sched->first_waker; waker; waker = waker->next)
         histogram_done(&waker->wakes);
     free(sched->rows);

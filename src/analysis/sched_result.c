@@ -212,8 +212,10 @@ static int add_who(struct sched *sched, struct result *result)
     static const char *const names[] = {"<idle>", "<interrupt>", "<unknown>", "<others>"};
 
     for (unsigned i = 0; i < sched->who.n; i++) {
-        const struct who_pair *pair = sched->who.list[i];
-        const struct sched_row *row = pair->victim;
+        struct who_victim *victim = sched->who.list[i].victim;
+        const struct who_pair *pair = &victim->pairs[sched->who.list[i].pair];
+        const struct sched_row *row =
+            victim != &sched->who.others ? container_of(victim, struct sched_row, who) : NULL;
         struct result_row *to;
         int r = 0;
 

@@ -12,10 +12,12 @@ struct who_run {
     int32_t by;
 };
 
+/* Its runs do not overlap and are in the order of time. */
 struct who_cpu {
-    uint64_t n; /* number N is at N % WHO_RUNS */
+    uint64_t n; /* number N is at N % ROOM */
     struct who_run *runs;
-    unsigned room; /* a power of two */
+    unsigned room;   /* a power of two */
+    uint64_t cursor; /* the first run that begins after the last wait that was looked at */
 };
 
 static uint64_t cpu_key(const struct origin *origin, int32_t cpu)
@@ -33,12 +35,17 @@ void sched_who_done(struct sched_who *who)
         free(((struct who_cpu *)value)->runs);
         free(value);
     }
-    for (unsigned i = 0; i < who->n; i++)
-        free(who->list[i]);
     free(who->list);
+    who_victim_done(&who->others);
     map_done(&who->cpus);
-    map_done(&who->pairs);
     *who = (struct sched_who){0};
+}
+
+void who_victim_done(struct who_victim *victim)
+{
+    free(victim->pairs);
+    free(victim->slots);
+    *victim = (struct who_victim){0};
 }
 
 static struct who_cpu *add_cpu(struct sched_who *who, uint64_t key)
@@ -87,41 +94,85 @@ int sched_who_ran(struct sched_who *who, const struct state_interval *interval)
     return 0;
 }
 
-static struct who_pair *get_pair(struct sched_who *who, void *victim, const struct origin *origin,
-                                 int32_t by)
+/* ---- pairs ---- */
+
+/* The slot of BY: that of its pair, or a free one. */
+static inline uint32_t *find_slot(const struct who_victim *victim, int32_t by)
 {
-    uint64_t key = (uint64_t)(uintptr_t)victim * UINT64_C(0x9e3779b97f4a7c15) + (uint32_t)by;
-    struct who_pair *pair = map_get(&who->pairs, key);
+    uint32_t i = (uint32_t)((uint32_t)by * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 
-    if (likely(pair != NULL))
-        return pair;
-    if (who->n >= WHO_PAIRS_MAX && by != WHO_OTHERS)
-        return get_pair(who, NULL, origin, WHO_OTHERS);
-    if (who->n == who->room) {
-        unsigned room = who->room ? 2 * who->room : 64;
-        struct who_pair **list = realloc(who->list, room * sizeof *list);
+    for (;; i++) {
+        uint32_t *slot = &victim->slots[i & (victim->n_slots - 1)];
 
-        if (!list)
-            return NULL;
-        who->list = list;
-        who->room = room;
+        if (*slot == 0 || victim->pairs[*slot - 1].by == by)
+            return slot;
     }
-    pair = calloc(1, sizeof *pair);
-    if (!pair || map_put(&who->pairs, key, pair) < 0) {
-        free(pair);
-        return NULL;
-    }
-    *pair = (struct who_pair){.victim = victim, .origin = origin, .by = by};
-    who->list[who->n++] = pair;
-    return pair;
 }
 
-static int add(struct sched_who *who, void *victim, const struct origin *origin, int32_t by,
-               int64_t time)
+static int make_slots(struct who_victim *victim)
 {
-    struct who_pair *pair = get_pair(who, victim, origin, by);
+    uint32_t n = victim->n_slots ? 2 * victim->n_slots : 16;
+    uint32_t *slots = calloc(n, sizeof *slots);
 
-    if (!pair)
+    if (!slots)
+        return -ENOMEM;
+    free(victim->slots);
+    victim->slots = slots;
+    victim->n_slots = n;
+    for (uint32_t i = 0; i < victim->n; i++)
+        *find_slot(victim, victim->pairs[i].by) = i + 1;
+    return 0;
+}
+
+static int make_pair_room(struct who_victim *victim)
+{
+    uint32_t room = victim->room ? 2 * victim->room : 8;
+    struct who_pair *pairs = realloc(victim->pairs, room * sizeof *pairs);
+
+    if (!pairs)
+        return -ENOMEM;
+    victim->pairs = pairs;
+    victim->room = room;
+    return 0;
+}
+
+static int make_list_room(struct sched_who *who)
+{
+    unsigned room = who->room ? 2 * who->room : 64;
+    struct who_entry *list = realloc(who->list, room * sizeof *list);
+
+    if (!list)
+        return -ENOMEM;
+    who->list = list;
+    who->room = room;
+    return 0;
+}
+
+static _cold_ struct who_pair *add_pair(struct sched_who *who, struct who_victim *victim,
+                                        int32_t by)
+{
+    if (who->n >= WHO_PAIRS_MAX) {
+        victim = &who->others;
+        by = WHO_OTHERS;
+        if (victim->n > 0)
+            return &victim->pairs[0];
+    }
+    if ((who->n == who->room && make_list_room(who) < 0) ||
+        (victim->n == victim->room && make_pair_room(victim) < 0) ||
+        (2 * victim->n >= victim->n_slots && make_slots(victim) < 0))
+        return NULL;
+    *find_slot(victim, by) = victim->n + 1;
+    who->list[who->n++] = (struct who_entry){.victim = victim, .pair = victim->n};
+    victim->pairs[victim->n] = (struct who_pair){.by = by};
+    return &victim->pairs[victim->n++];
+}
+
+static inline int add(struct sched_who *who, struct who_victim *victim, int32_t by, int64_t time)
+{
+    uint32_t slot = likely(victim->n_slots > 0) ? *find_slot(victim, by) : 0;
+    struct who_pair *pair = likely(slot > 0) ? &victim->pairs[slot - 1] : add_pair(who, victim, by);
+
+    if (unlikely(!pair))
         return -ENOMEM;
     if (pair->wait != who->n_waits) {
         pair->wait = who->n_waits;
@@ -134,17 +185,36 @@ static int add(struct sched_who *who, void *victim, const struct origin *origin,
     return 0;
 }
 
-/* VICTIM waited for CPU. */
-static int look_back(struct sched_who *who, void *victim, const struct origin *origin, int32_t cpu,
-                     int64_t begin, int64_t end)
+/* ---- waits ---- */
+
+static inline const struct who_run *run_at(const struct who_cpu *cpu, uint64_t number)
 {
-    const struct who_cpu *log = cpu >= 0 ? map_get(&who->cpus, cpu_key(origin, cpu)) : NULL;
+    return &cpu->runs[number & (cpu->room - 1)];
+}
+
+/* Moves the cursor of CPU to the first run that does not begin before END. Waits end one after the other, and thousands
+ * of runs before the newest one (states.h, T3). */
+static uint64_t seek(struct who_cpu *cpu, uint64_t oldest, int64_t end)
+{
+    uint64_t i = MAX(cpu->cursor, oldest);
+
+    while (i < cpu->n && run_at(cpu, i)->begin < end)
+        i++;
+    while (i > oldest && run_at(cpu, i - 1)->begin >= end)
+        i--;
+    return cpu->cursor = i;
+}
+
+/* VICTIM waited for CPU. */
+static int look_back(struct sched_who *who, struct who_victim *victim, const struct origin *origin,
+                     int32_t cpu, int64_t begin, int64_t end)
+{
+    struct who_cpu *log = cpu >= 0 ? map_get(&who->cpus, cpu_key(origin, cpu)) : NULL;
     int64_t rest = ticks_between(begin, end);
-    uint64_t i = log ? log->n : 0;
     uint64_t oldest = log && log->n > log->room ? log->n - log->room : 0;
 
-    for (; i > oldest; i--) {
-        const struct who_run *run = &log->runs[(i - 1) & (log->room - 1)];
+    for (uint64_t i = log ? seek(log, oldest, end) : 0; i > oldest; i--) {
+        const struct who_run *run = run_at(log, i - 1);
         int64_t time = ticks_between(MAX(run->begin, begin), MIN(run->end, end));
 
         if (run->end <= begin)
@@ -152,13 +222,14 @@ static int look_back(struct sched_who *who, void *victim, const struct origin *o
         if (time <= 0)
             continue;
         rest -= time;
-        if (add(who, victim, origin, run->by, time) < 0)
+        if (add(who, victim, run->by, time) < 0)
             return -ENOMEM;
     }
-    return rest > 0 ? add(who, victim, origin, WHO_UNKNOWN, rest) : 0;
+    return rest > 0 ? add(who, victim, WHO_UNKNOWN, rest) : 0;
 }
 
-int sched_who_waited(struct sched_who *who, void *victim, const struct state_interval *interval)
+int sched_who_waited(struct sched_who *who, struct who_victim *victim,
+                     const struct state_interval *interval)
 {
     int64_t begin = interval->begin;
     int r = 0;

@@ -17,29 +17,44 @@ enum {
     WHO_OTHERS = -4,  /* there are too many pairs */
 };
 
-/* VICTIM waited while BY ran. */
+/* A victim waited while BY ran. */
 struct who_pair {
-    void *victim;
-    const struct origin *origin;
-    int32_t by;
     uint64_t n; /* of waits */
     int64_t sum, max;
     int64_t in_wait; /* of the wait that is looked at */
     uint64_t wait;   /* its number */
+    int32_t by;
+};
+
+/* What waits, in the caller's memory. Zeroed: it did not wait yet. Its pairs are in one piece of memory, as a wait
+ * concerns most of them. */
+struct who_victim {
+    struct who_pair *pairs;
+    uint32_t n, room;
+    uint32_t *slots;  /* a hash table by `by`: the number of the pair, from 1 on; 0: free */
+    uint32_t n_slots; /* a power of two, or 0 */
+};
+
+/* Number PAIR of VICTIM. */
+struct who_entry {
+    struct who_victim *victim;
+    uint32_t pair;
 };
 
 struct who_cpu;
 
 struct sched_who {
-    struct map cpus; /* by origin and CPU */
-    struct map pairs;
-    struct who_pair **list;
+    struct map cpus;        /* by origin and CPU */
+    struct who_entry *list; /* all pairs, as they came */
     unsigned n, room;
+    struct who_victim others; /* has one pair, WHO_OTHERS, once there are too many */
     uint64_t n_waits;
 };
 
 void sched_who_done(struct sched_who *who);
+void who_victim_done(struct who_victim *victim);
 /* What a CPU did. 0, -ENOMEM. */
 int sched_who_ran(struct sched_who *who, const struct state_interval *interval);
-/* VICTIM waited. 0, -ENOMEM. */
-int sched_who_waited(struct sched_who *who, void *victim, const struct state_interval *interval);
+/* VICTIM, which outlives the pairs, waited. 0, -ENOMEM. */
+int sched_who_waited(struct sched_who *who, struct who_victim *victim,
+                     const struct state_interval *interval);

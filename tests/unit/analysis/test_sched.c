@@ -49,11 +49,13 @@ static void ran(struct sched_who *who, int32_t cpu, enum state state, int64_t be
 static void expect(const struct sched_who *who, int32_t by, uint64_t n, int64_t sum, int64_t max)
 {
     for (unsigned i = 0; i < who->n; i++) {
-        if (who->list[i]->by != by)
+        const struct who_pair *pair = &who->list[i].victim->pairs[who->list[i].pair];
+
+        if (pair->by != by)
             continue;
-        assert_int_equal(who->list[i]->n, n);
-        assert_int_equal(who->list[i]->sum, sum);
-        assert_int_equal(who->list[i]->max, max);
+        assert_int_equal(pair->n, n);
+        assert_int_equal(pair->sum, sum);
+        assert_int_equal(pair->max, max);
         return;
     }
     assert_int_equal(n, 0);
@@ -63,7 +65,7 @@ static void test_who(void **state)
 {
     struct sched_who who = {0};
     struct state_interval wait = of_thread(STATE_WOKEN, 100, 200);
-    int victim;
+    struct who_victim victim = {0};
 
     (void)state;
     ran(&who, 0, STATE_RUNNING, 50, 110, 3);
@@ -90,6 +92,7 @@ static void test_who(void **state)
     wait.moved_from = STATE_MOVED_OFTEN;
     assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
     expect(&who, WHO_UNKNOWN, 2, 100, 90);
+    who_victim_done(&victim);
     sched_who_done(&who);
 }
 
@@ -99,7 +102,7 @@ static void test_who_long_ago(void **state)
     struct sched_who who = {0};
     int64_t n = 3 * WHO_RUNS;
     struct state_interval wait = of_thread(STATE_WOKEN, 0, n);
-    int victim;
+    struct who_victim victim = {0};
 
     (void)state;
     for (int64_t i = 0; i < n; i++)
@@ -107,6 +110,58 @@ static void test_who_long_ago(void **state)
     assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
     expect(&who, 0, 1, WHO_RUNS / 2, WHO_RUNS / 2);
     expect(&who, WHO_UNKNOWN, 1, n - WHO_RUNS, n - WHO_RUNS);
+    who_victim_done(&victim);
+    sched_who_done(&who);
+}
+
+/* Waits that end before others that were looked at, and runs after them. */
+static void test_who_in_any_order(void **state)
+{
+    struct sched_who who = {0};
+    struct who_victim victim = {0};
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        ran(&who, 0, STATE_RUNNING, 10 * i, 10 * i + 8, i);
+    for (int i = 0; i < 1000; i++) {
+        /* Ends between two runs, at the end of one, and within one. */
+        int64_t begin = 10 * (i * 367 % 990), end = begin + 10 + i % 11;
+        struct state_interval wait = of_thread(STATE_WOKEN, begin, end);
+        int64_t sum = 0;
+
+        assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
+        for (unsigned j = 0; j < who.n; j++) {
+            const struct who_pair *pair = &victim.pairs[who.list[j].pair];
+
+            if (pair->wait != who.n_waits)
+                continue;
+            if (pair->by >= 0)
+                assert_int_equal(pair->in_wait,
+                                 MIN(10 * pair->by + 8, end) - MAX(10 * pair->by, begin));
+            sum += pair->in_wait;
+        }
+        assert_int_equal(sum, end - begin);
+    }
+    who_victim_done(&victim);
+    sched_who_done(&who);
+}
+
+static void test_who_too_many(void **state)
+{
+    struct sched_who who = {0};
+    struct who_victim victims[5] = {0};
+    struct state_interval wait = of_thread(STATE_WOKEN, 0, WHO_RUNS);
+
+    (void)state;
+    for (int i = 0; i < WHO_RUNS; i++)
+        ran(&who, 0, STATE_RUNNING, i, i + 1, i << 16);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(sched_who_waited(&who, &victims[i], &wait), 0);
+    assert_int_equal(who.n, WHO_PAIRS_MAX + 1);
+    expect(&who, 5 << 16, 1, 1, 1);
+    expect(&who, WHO_OTHERS, 1, WHO_RUNS, WHO_RUNS);
+    for (unsigned i = 0; i < 5; i++)
+        who_victim_done(&victims[i]);
     sched_who_done(&who);
 }
 
@@ -177,10 +232,9 @@ static void test_steal_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who),
-        cmocka_unit_test(test_who_long_ago),
-        cmocka_unit_test(test_steal),
-        cmocka_unit_test(test_steal_bounds),
+        cmocka_unit_test(test_who),          cmocka_unit_test(test_who_in_any_order),
+        cmocka_unit_test(test_who_too_many), cmocka_unit_test(test_who_long_ago),
+        cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_bounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
