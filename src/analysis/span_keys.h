@@ -20,7 +20,8 @@ struct key {
 static inline bool make_key(const struct spans *spans, const struct step_use *use,
                             const struct item *item, uint32_t source, struct key *key)
 {
-    const struct span_rule *rule = &spans->rules[use->rule];
+    const struct span_rule *rule = spans->rules[use->rule];
+    unsigned n_found_by = spans->rule_keys[use->rule].n_found_by;
     uint64_t hash;
 
     key->name = use->name;
@@ -80,7 +81,8 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
         }
         v >>= k->shift;
         key->keys[i] = k->mask != 0 ? v & k->mask : v;
-        hash = hash_mix(hash, key->keys[i]);
+        if (i < n_found_by)
+            hash = hash_mix(hash, key->keys[i]);
     }
     key->hash = (uint32_t)(hash ^ hash >> 32);
     return true;

@@ -238,7 +238,7 @@ static int parse_choice(struct parser *parser, const char *const *names, const c
 static int parse_options(struct parser *parser, struct span_rule *rule)
 {
     static const char *const places[] = {"", "cpu", "thread", "vcpu", NULL};
-    static const char *const agains[] = {"cut", "first", "nest", "queue", NULL};
+    static const char *const agains[] = {"cut", "first", "nest", "queue", "replace", NULL};
 
     for (;;) {
         unsigned choice;
@@ -251,7 +251,8 @@ static int parse_options(struct parser *parser, struct span_rule *rule)
             r = parse_choice(parser, places, "'by' requires cpu, thread or vcpu", &choice);
             rule->place = r < 0 ? 0 : choice;
         } else if (take(parser, "again=")) {
-            r = parse_choice(parser, agains, "'again' requires cut, first, nest or queue", &choice);
+            r = parse_choice(parser, agains, "'again' requires cut, first, nest, queue or replace",
+                             &choice);
             rule->again = r < 0 ? 0 : choice;
         } else if (take(parser, "unique")) {
             rule->unique = true;

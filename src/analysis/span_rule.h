@@ -4,7 +4,7 @@
 /* What makes a span: an event that begins it, one that ends it, maybe others between them, and what they have in
  * common. Rules are built in (span_rules.c) or written by users (strata-analysis(7)):
  *
- *     [NAME:] STEP -> STEP [-> STEP…] [by cpu|thread|vcpu] [again=cut|first|nest|queue] [unique]
+ *     [NAME:] STEP -> STEP [-> STEP…] [by cpu|thread|vcpu] [again=cut|first|nest|queue|replace] [unique]
  *     STEP  = [LAYER:][GROUP:]EVENT[(KEY,…)][{CONDITION}][?]
  *     KEY   = FIELD | FIELD&MASK | FIELD>>BITS | task | cpu | vcpu | field:FIELD
  *
@@ -59,6 +59,8 @@ enum span_again {
     SPAN_AGAIN_FIRST, /* nothing: the open one goes on */
     SPAN_AGAIN_NEST,  /* another one, which ends before it */
     SPAN_AGAIN_QUEUE, /* another one, which ends after it */
+    /* The open one at its place has no end, whatever its keys: one is open at a place at a time. */
+    SPAN_AGAIN_REPLACE,
 };
 
 struct span_rule {

@@ -26,7 +26,7 @@ static struct span_kind *get_kind(struct spans *spans, unsigned rule, const char
     if (!kind)
         return NULL;
     *kind = (struct span_kind){
-        .name = name, .rule = &spans->rules[rule], .number = spans->n_kinds, .rule_number = rule};
+        .name = name, .rule = spans->rules[rule], .number = spans->n_kinds, .rule_number = rule};
     more[spans->n_kinds++] = kind;
     return kind;
 }
@@ -36,7 +36,7 @@ uint32_t span_steps_name(struct spans *spans, unsigned rule, const char *star, s
     struct rule_keys *keys = &spans->rule_keys[rule];
     uintptr_t number;
 
-    if (!keys->has_star)
+    if (!keys->has_star || spans->rules[rule]->again == SPAN_AGAIN_REPLACE)
         star = "", len = 0;
     number = (uintptr_t)map_get_str(&keys->names, star, len);
     if (number > 0)
@@ -51,7 +51,7 @@ uint32_t span_steps_name(struct spans *spans, unsigned rule, const char *star, s
 static int make_use(struct spans *spans, unsigned rule, unsigned step, const char *star, size_t len,
                     const struct event_class *class, struct step_use *use)
 {
-    const struct span_rule *r = &spans->rules[rule];
+    const struct span_rule *r = spans->rules[rule];
     const char *name = strchr(r->steps[step].event, '*')
                            ? glob_fill_star(&spans->arena, r->name, star, len)
                            : r->name;
@@ -103,12 +103,12 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
         n = 0;
         for (unsigned begins = 0; begins < 2; begins++) {
             for (unsigned i = 0; i < spans->n_rules; i++) {
-                for (unsigned j = 0; j < spans->rules[i].n_steps; j++) {
+                for (unsigned j = 0; j < spans->rules[i]->n_steps; j++) {
                     const char *star;
                     size_t len;
 
                     if ((j == 0) != (begins == 1) ||
-                        !span_step_matches(&spans->rules[i].steps[j], class, &star, &len))
+                        !span_step_matches(&spans->rules[i]->steps[j], class, &star, &len))
                         continue;
                     r = pass == 1 ? make_use(spans, i, j, star, len, class, &steps->uses[n]) : 0;
                     if (r == -ENOMEM)
@@ -123,4 +123,16 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
     steps->ends_thread = spans->has_threads && strcmp(class->name, "sched_process_exit") == 0;
     spans->classes[class->index] = steps;
     return 0;
+}
+
+void span_steps_forget(struct spans *spans, const struct span_rule *rule)
+{
+    for (unsigned i = 0; i < spans->n_classes && i < spans->catalogue->n_classes; i++) {
+        const char *star;
+        size_t len;
+
+        for (unsigned j = 0; spans->classes[i] && j < rule->n_steps; j++)
+            if (span_step_matches(&rule->steps[j], spans->catalogue->classes[i], &star, &len))
+                spans->classes[i] = NULL;
+    }
 }

@@ -24,12 +24,15 @@ struct class_steps {
 
 /* How the keys of a rule are made. */
 struct rule_keys {
-    struct map names; /* by the letters of the '*': the name's number, and one */
-    bool has_star;    /* in every step */
-    bool crosses;     /* its ends are of different sources */
+    struct map names;    /* by the letters of the '*': the name's number, and one */
+    bool has_star;       /* in every step */
+    bool crosses;        /* its ends are of different sources */
+    unsigned n_found_by; /* keys by which open spans are found: the first ones */
 };
 
 /* Finds out what CLASS is: spans->classes[class->index]. 0, -ENOMEM. */
 int span_steps_find(struct spans *spans, const struct event_class *class);
+/* RULE is new: classes that it is about are to be looked at again. */
+void span_steps_forget(struct spans *spans, const struct span_rule *rule);
 /* The number of what the keys of RULE begin with, where its '*' stands for STAR. 0: memory is out. */
 uint32_t span_steps_name(struct spans *spans, unsigned rule, const char *star, size_t len);

@@ -61,7 +61,7 @@ static inline struct open_span *get_open(const struct spans *spans, uint32_t n)
 static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
                                   const struct source_losses *source)
 {
-    const struct span_rule *rule = &spans->rules[span->rule];
+    const struct span_rule *rule = spans->rules[span->rule];
 
     if (likely(source->all <= span->sequence) || rule->unique)
         return false;
@@ -74,7 +74,7 @@ static inline bool may_have_ended(const struct spans *spans, const struct open_s
 /* Whether the thread of SPAN ended since it began. */
 static bool is_gone(const struct spans *spans, const struct open_span *span)
 {
-    if (likely(spans->n_ended_threads == 0) || spans->rules[span->rule].place != SPAN_ON_THREAD)
+    if (likely(spans->n_ended_threads == 0) || spans->rules[span->rule]->place != SPAN_ON_THREAD)
         return false;
     return (uintptr_t)map_get(&spans->ended_threads, thread_key(span->source, span->pid)) >
            span->sequence;
@@ -193,7 +193,7 @@ static _cold_ int grow(struct spans *spans)
 static uint32_t put_in(struct spans *spans, const struct key *key, const struct step_use *use,
                        const struct item *item, bool early, bool in_front)
 {
-    const struct span_rule *rule = &spans->rules[use->rule];
+    const struct span_rule *rule = spans->rules[use->rule];
     struct span_ages *ages = early ? &spans->early : &spans->begun;
     struct open_span *span;
     uint32_t *place;
@@ -205,7 +205,7 @@ static uint32_t put_in(struct spans *spans, const struct key *key, const struct 
         give_up(spans, ages->oldest, SPAN_GIVEN_UP);
     if (unlikely(spans->free == 0) && grow(spans) < 0)
         return 0;
-    place = find(spans, key, rule->n_keys);
+    place = find(spans, key, spans->rule_keys[use->rule].n_found_by);
     n = spans->free;
     span = get_open(spans, n);
     spans->free = span->chain;
@@ -295,7 +295,7 @@ static void give_up(struct spans *spans, uint32_t n, enum span_fate fate)
     struct open_span *span = get_open(spans, n);
     struct key key = {
         .hash = span->hash, .name = span->name, .source = span->source, .place = span->place};
-    unsigned n_keys = spans->rules[span->rule].n_keys;
+    unsigned n_keys = spans->rule_keys[span->rule].n_found_by;
 
     for (unsigned i = 0; i < n_keys; i++)
         key.keys[i] = span->keys[i];
@@ -317,6 +317,19 @@ static enum span_fate fate_of(struct spans *spans, const struct open_span *span,
 static uint32_t add_errors(uint32_t a, uint32_t b)
 {
     return a + b < a ? UINT32_MAX : a + b;
+}
+
+/* Whether OPEN, which was found for KEY, has all of it: of a rule of which one is open at a place at a time, it may be
+ * another. */
+static inline bool is_same(const struct span_rule *rule, const struct open_span *open,
+                           const struct step_use *use, const struct key *key)
+{
+    if (likely(rule->again != SPAN_AGAIN_REPLACE))
+        return true;
+    for (unsigned i = 0; i < rule->n_keys; i++)
+        if (open->keys[i] != key->keys[i])
+            return false;
+    return open->kind == use->kind;
 }
 
 /* P4: the end at *PLACE came before its begin, ITEM. */
@@ -346,19 +359,21 @@ static int complete_early(struct spans *spans, uint32_t *place, const struct ste
 static int begin(struct spans *spans, const struct step_use *use, const struct item *item,
                  const struct key *key, const struct source_losses *source)
 {
-    const struct span_rule *rule = &spans->rules[use->rule];
+    const struct span_rule *rule = spans->rules[use->rule];
     uint64_t tag = 0;
     uint32_t n;
 
     if (likely(spans->n_buckets > 0)) {
-        uint32_t *place = find(spans, key, rule->n_keys);
+        unsigned n_keys = spans->rule_keys[use->rule].n_found_by;
+        uint32_t *place = find(spans, key, n_keys);
         struct open_span *open;
 
-        for (; unlikely(*place != 0); place = find_from(spans, place, key, rule->n_keys)) {
+        for (; unlikely(*place != 0); place = find_from(spans, place, key, n_keys)) {
             open = get_open(spans, *place);
             if (open->early) {
-                if ((uint64_t)item->time - (uint64_t)open->at[rule->n_steps - 1] <=
-                    add_errors(open->error_ns, item->error_ns))
+                if (is_same(rule, open, use, key) &&
+                    (uint64_t)item->time - (uint64_t)open->at[rule->n_steps - 1] <=
+                        add_errors(open->error_ns, item->error_ns))
                     return complete_early(spans, place, use, item);
                 end_without_end(spans, open, SPAN_NO_BEGIN);
                 take_out(spans, place, *place);
@@ -398,7 +413,7 @@ static inline bool may_follow(const struct span_rule *rule, unsigned seen, unsig
 static int end(struct spans *spans, const struct step_use *use, const struct item *item,
                const struct key *key, const struct source_losses *source)
 {
-    const struct span_rule *rule = &spans->rules[use->rule];
+    const struct span_rule *rule = spans->rules[use->rule];
     bool is_last = use->step == rule->n_steps - 1;
     struct open_span *open;
     struct span span;
@@ -406,7 +421,7 @@ static int end(struct spans *spans, const struct step_use *use, const struct ite
     uint32_t n = 0;
 
     if (likely(spans->n_buckets > 0)) {
-        place = find(spans, key, rule->n_keys);
+        place = find(spans, key, spans->rule_keys[use->rule].n_found_by);
         n = *place;
     }
     /* The first of a list is the one to end next, by `again`; of a chain of steps, the first that got so far. */
@@ -415,7 +430,7 @@ static int end(struct spans *spans, const struct step_use *use, const struct ite
 
         open = get_open(spans, n);
         next = open->same_next;
-        if (open->early) {
+        if (open->early || !is_same(rule, open, use, key)) {
             n = 0;
             break;
         }
@@ -523,27 +538,45 @@ uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *
 
 /* ---- life ---- */
 
+int spans_add_rule(struct spans *spans, const struct span_rule *rule)
+{
+    struct rule_keys *rule_keys =
+        realloc(spans->rule_keys, (spans->n_rules + 1) * sizeof *rule_keys);
+    const struct span_rule **rules;
+    struct rule_keys *keys;
+
+    if (!rule_keys)
+        return -ENOMEM;
+    spans->rule_keys = rule_keys;
+    rules = realloc(spans->rules, (spans->n_rules + 1) * sizeof *rules);
+    if (!rules)
+        return -ENOMEM;
+    spans->rules = rules;
+    keys = &rule_keys[spans->n_rules];
+    *keys = (struct rule_keys){.has_star = true};
+    keys->n_found_by = rule->again == SPAN_AGAIN_REPLACE ? 0 : rule->n_keys;
+    for (unsigned i = 0; i < rule->n_steps; i++)
+        keys->has_star = keys->has_star && strchr(rule->steps[i].event, '*');
+    spans->has_threads = spans->has_threads || rule->place == SPAN_ON_THREAD;
+    if (!spans->open)
+        spans->open_size =
+            MAX(spans->open_size, sizeof(struct open_span) + rule->n_steps * sizeof(int64_t));
+    rules[spans->n_rules++] = rule;
+    span_steps_forget(spans, rule);
+    return (int)spans->n_rules - 1;
+}
+
 int spans_init(struct spans *spans, const struct catalogue *catalogue,
                const struct span_rule *rules, unsigned n_rules, const struct spans_ops *ops,
                void *arg)
 {
-    unsigned n_steps = 2;
-
-    *spans = (struct spans){
-        .catalogue = catalogue, .ops = ops, .arg = arg, .rules = rules, .n_rules = n_rules};
-    spans->rule_keys = calloc(MAX(n_rules, 1u), sizeof *spans->rule_keys);
-    if (!spans->rule_keys)
-        return -ENOMEM;
-    for (unsigned i = 0; i < n_rules; i++) {
-        struct rule_keys *keys = &spans->rule_keys[i];
-
-        keys->has_star = true;
-        for (unsigned j = 0; j < rules[i].n_steps; j++)
-            keys->has_star = keys->has_star && strchr(rules[i].steps[j].event, '*');
-        n_steps = MAX(n_steps, rules[i].n_steps);
-        spans->has_threads = spans->has_threads || rules[i].place == SPAN_ON_THREAD;
-    }
-    spans->open_size = sizeof(struct open_span) + n_steps * sizeof(int64_t);
+    *spans = (struct spans){.catalogue = catalogue,
+                            .ops = ops,
+                            .arg = arg,
+                            .open_size = sizeof(struct open_span) + 2 * sizeof(int64_t)};
+    for (unsigned i = 0; i < n_rules; i++)
+        if (spans_add_rule(spans, &rules[i]) < 0)
+            return -ENOMEM;
     return 0;
 }
 
@@ -568,9 +601,10 @@ void spans_done(struct spans *spans)
         free(((struct source_losses *)value)->cpus);
     map_done(&spans->sources);
     map_done(&spans->ended_threads);
-    for (unsigned i = 0; i < spans->n_rules && spans->rule_keys; i++)
+    for (unsigned i = 0; i < spans->n_rules; i++)
         map_done(&spans->rule_keys[i].names);
     free(spans->rule_keys);
+    free(spans->rules);
     free(spans->classes);
     free(spans->kinds);
     free(spans->open);

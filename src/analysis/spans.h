@@ -72,7 +72,7 @@ static inline int64_t span_end(const struct span *span)
 }
 
 struct spans_ops {
-    /* ITEM begins a span of KIND. What it returns is the span's `tag`. NULL: 0. */
+    /* ITEM begins a span of KIND, after it ended what it ends. What it returns is the span's `tag`. NULL: 0. */
     uint64_t (*begin)(void *arg, const struct span_kind *kind, const struct item *item);
     /* It is complete; ITEM completed it: its end, or where that came before its begin, that. 0, or a negative errno that spans_put() returns. */
     int (*complete)(void *arg, const struct span *span, const struct item *item);
@@ -95,7 +95,7 @@ struct spans {
     const struct catalogue *catalogue;
     const struct spans_ops *ops;
     void *arg;
-    const struct span_rule *rules;
+    const struct span_rule **rules;
     unsigned n_rules;
     struct arena arena;
     struct span_kind **kinds;
@@ -125,6 +125,9 @@ struct spans {
 int spans_init(struct spans *spans, const struct catalogue *catalogue,
                const struct span_rule *rules, unsigned n_rules, const struct spans_ops *ops,
                void *arg);
+/* One rule more, of two steps, for the items from now on; RULE outlives SPANS. Not while ops are called. Returns its
+ * number, or -ENOMEM. */
+int spans_add_rule(struct spans *spans, const struct span_rule *rule);
 /* Items in the order of time. 0, -ENOMEM, or what complete() returned. */
 int spans_put(struct spans *spans, const struct item *items, unsigned n);
 /* At the end of the trace: what is open has no end. */

@@ -68,8 +68,8 @@ for row in told["rows"]:
     assert math.isclose(row["share"], row["sum"] / told["covered_ns"], rel_tol=1e-4), row
     assert set(told["columns"]) | {"key"} == set(row), row
 assert told["unit"] == "ns" and len(told["kinds"]) == len(told["columns"]), told["kinds"]
-assert told["lost"]["events"] == 90735 and told["unpaired"]["lost"] == 16 and \
-    told["unpaired"]["open"] == 4, told["unpaired"]
+assert told["lost"]["events"] == 90735 and told["unpaired"]["lost"] == 12 and \
+    told["unpaired"]["again"] == 4 and told["unpaired"]["open"] == 4, told["unpaired"]
 END
 
 case="by keys"

@@ -262,7 +262,7 @@ static void test_bad_rules(void **state)
         {"a -> b by", "column 8: '->', 'by', 'again=' or 'unique' should stand here; 'a -> b by'"},
         {"a -> b by x", "column 11: 'by' requires cpu, thread or vcpu; 'a -> b by x'"},
         {"a -> b again=x",
-         "column 14: 'again' requires cut, first, nest or queue; 'a -> b again=x'"},
+         "column 14: 'again' requires cut, first, nest, queue or replace; 'a -> b again=x'"},
         {"x:y:a -> b",
          "column 1: the layers are vmm, hypervisor, guest, host and program; 'x:y:a -> b'"},
         {"a*b* -> b", "column 1: an event has one '*' at most; 'a*b* -> b'"},
@@ -400,6 +400,7 @@ static void test_again(void **state)
         {"a_begin -> a_end again=first", "1-3"},
         {"a_begin -> a_end again=nest", "2-3, 1-4"},
         {"a_begin -> a_end again=queue", "1-3, 2-4"},
+        {"a_begin -> a_end again=replace", "1 again, 2-3"},
     };
     struct world *w = *state;
 
@@ -413,8 +414,8 @@ static void test_again(void **state)
         put(w, w->end, 4, 0, 7, 1);
         spans_finish(&w->spans);
         expect(w, ways[i].expected);
-        assert_int_equal(fate(w, SPAN_NO_BEGIN), i < 2);
-        assert_int_equal(fate(w, SPAN_AGAIN), i < 2);
+        assert_int_equal(fate(w, SPAN_NO_BEGIN), i < 2 || i == 4);
+        assert_int_equal(fate(w, SPAN_AGAIN), i < 2 || i == 4);
         spans_done(&w->spans);
     }
     start(w);
@@ -562,14 +563,14 @@ static int by_begin(const void *a, const void *b)
 
 static void test_model(void **state)
 {
-    static const char *const agains[] = {"cut", "first", "nest", "queue"};
+    static const char *const agains[] = {"cut", "first", "nest", "queue", "replace"};
     struct world *w = *state;
     struct done *done = calloc(DONE_MAX, sizeof *done);
 
-    for (unsigned round = 0; round < 64; round++) {
-        unsigned again = round % 4;
-        bool on_cpu = round / 4 % 2;
-        unsigned n_ids = 1u << round % 11;
+    for (unsigned round = 0; round < 80; round++) {
+        unsigned again = round % 5;
+        bool on_cpu = round / 5 % 2;
+        unsigned n_ids = 1u << round % (again == 4 ? 3 : 11);
         unsigned n_model = 0;
         unsigned n_done = 0;
         uint64_t no_begin = 0, ignored = 0;
@@ -599,8 +600,8 @@ static void test_model(void **state)
                 bool is_ignored = false;
 
                 put(w, w->begin, t, cpu, 7, id);
-                for (unsigned i = 0; i < n_model && again < 2;) {
-                    if (model[i].id != id || (on_cpu && model[i].cpu != cpu)) {
+                for (unsigned i = 0; i < n_model && (again < 2 || again == 4);) {
+                    if ((model[i].id != id && again != 4) || (on_cpu && model[i].cpu != cpu)) {
                         i++;
                     } else if (again == 1 && !model[i].lost) {
                         is_ignored = true;
