@@ -20,13 +20,13 @@ static const char *const by_names[] = {"task", "vcpu", "cpu", "domain", NULL};
 #define MEMBER(m) offsetof(struct sched_command_options, m)
 
 static const struct option what_options[] = {
-    {OPTION_CHOICE, 'b', "by", "task|vcpu|cpu|domain", "what has a row each (task)", MEMBER(by),
+    {OPTION_CHOICE, 'b', "by", "task|vcpu|cpu|domain", "what each row is about (task)", MEMBER(by),
      .choices = by_names},
     {OPTION_FLAG, 0, "latency", NULL, "only from being woken to running", MEMBER(wakeups)},
     {OPTION_FLAG, 0, "who", NULL, "who ran on the CPU while another waited for it", MEMBER(who)},
     {OPTION_FLAG, 0, "wakers", NULL, "who woke whom", MEMBER(wakers)},
     {OPTION_FLAG, 0, "states", NULL, "a row for each state: how often, how long", MEMBER(states)},
-    {OPTION_FLAG, 0, "xenalyze-names", NULL, "of domains: times in the states that xenalyze has",
+    {OPTION_FLAG, 0, "xenalyze-names", NULL, "with --by=domain: the states of xenalyze",
      MEMBER(xenalyze_names)},
     {OPTION_END},
 };
