@@ -2,7 +2,8 @@
 /* Merges several sources by time.
  *
  * Each input holds a run that it lent. A tournament ("loser") tree finds the input with the earliest
- * head: one comparison per level for each item. Items are copied (one cache line) into the run that the
+ * head: one comparison per level. An input that wins twice probably goes on: its items are compared with
+ * the earliest head of the others alone, as long as they go before it. Items are copied (one cache line) into the run that the
  * merge lends; payloads stay where they are. A run ends when any input's own run is used up, because
  * requesting its next run would end the life of what it lent (S2). */
 #include "timeline/merge.h"
@@ -58,6 +59,17 @@ static void replay(struct merge *m, unsigned winner)
     m->losers[0] = winner;
 }
 
+/* The input whose head goes before all others' but the winner's. */
+static unsigned second(const struct merge *m)
+{
+    unsigned best = m->losers[(m->leaves + m->losers[0]) / 2];
+
+    for (unsigned node = (m->leaves + m->losers[0]) / 4; node > 0; node /= 2)
+        if (before(m, m->losers[node], best))
+            best = m->losers[node];
+    return best;
+}
+
 static unsigned play_all(struct merge *m, unsigned node)
 {
     unsigned a;
@@ -106,9 +118,31 @@ static int start(struct merge *m)
     return 0;
 }
 
+/* Copies items of the winner, which has won twice, up to the first one that another input's head goes before. Returns
+ * the new number of items in the run. */
+static int copy_winner(struct merge *m, int n)
+{
+    unsigned winner = m->losers[0];
+    unsigned other = second(m);
+    struct branch *branch = &m->branches[winner];
+    const struct item *next = branch->next;
+    const struct item *end = branch->end;
+    bool is_last = m->branches[other].next == m->branches[other].end;
+    /* Of items at the same time, those of the earlier input go first. */
+    int64_t time = is_last ? INT64_MAX : m->branches[other].next->time;
+    bool wins_ties = is_last || winner < other;
+
+    end = MIN(end, next + (RUN - n));
+    while (next < end && (next->time < time || (next->time == time && wins_ties)))
+        m->run[n++] = *next++;
+    branch->next = next;
+    return n;
+}
+
 static int merge_next(struct source *source, const struct item **ret_items)
 {
     struct merge *m = container_of(source, struct merge, source);
+    unsigned last = m->n;
     int n = 0;
 
     if (m->refill < m->n) {
@@ -125,7 +159,11 @@ static int merge_next(struct source *source, const struct item **ret_items)
 
         if (branch->next == branch->end)
             break;
-        m->run[n++] = *branch->next++;
+        if (winner == last)
+            n = copy_winner(m, n);
+        else
+            m->run[n++] = *branch->next++;
+        last = winner;
         if (branch->next == branch->end) {
             m->refill = winner;
             break;
