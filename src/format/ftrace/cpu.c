@@ -221,10 +221,10 @@ static void next_page(struct ftrace_cpu *cpu)
     cpu->in_page = true;
 }
 
-/* Turns records of the present page into items, as many as fit. */
-static _hot_ void walk_page(struct ftrace_cpu *cpu)
+/* Turns records of the present page into items, as many as fit. LAYOUT has the byte order. */
+static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu *cpu,
+                                                               const struct ftrace_layout *layout)
 {
-    const struct ftrace_layout *layout = &cpu->capture->layout;
     struct kernel_events *events = cpu->capture->events;
     const struct kernel_common common = *kernel_events_common(events);
     struct ftrace_page page = cpu->page;
@@ -291,6 +291,18 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
     } else {
         page_damaged(cpu, page.next, "a record does not fit into its page");
     }
+}
+
+static _hot_ void walk_page(struct ftrace_cpu *cpu)
+{
+    /* Almost all: a copy of the code without the questions. */
+    static const struct ftrace_layout native = {.swap = false, .big_endian = false};
+    const struct ftrace_layout *layout = &cpu->capture->layout;
+
+    if (likely(!layout->swap && !layout->big_endian))
+        walk_records(cpu, &native);
+    else
+        walk_records(cpu, layout);
 }
 
 /* Whether page NUMBER from the next one on begins before TIME. 1, 0, or a negative errno: it cannot be said. */

@@ -205,33 +205,38 @@ static void learn_task(struct kernel_events *events, int32_t pid, const char tex
 }
 
 /* Most events say what another has said: the name is compared as it stands there. */
-static bool is_seen(const struct kernel_events *events, const struct kernel_task_pair *pair,
-                    const uint8_t *payload, size_t size)
+static inline bool is_seen(const struct kernel_events *events, const struct kernel_task_pair *pair,
+                           const uint8_t *payload)
 {
-    const struct seen_task *seen;
+    const uint8_t *name = payload + pair->name_offset;
+    uint32_t pid = load_u32(payload + pair->pid_offset);
+    const struct seen_task *seen = &events->seen[pid % SEEN_TASKS];
+
+    _Static_assert(sizeof seen->name == 16, "compared as two words");
+    return pid == 0 || ((uint32_t)seen->pid == pid && load_u64(seen->name) == load_u64(name) &&
+                        load_u64(seen->name + 8) == load_u64(name + 8));
+}
+
+static _cold_ void learn_pair(struct kernel_events *events, const struct kernel_task_pair *pair,
+                              const uint8_t *payload, size_t size)
+{
+    char name[KERNEL_TASK_NAME];
     int32_t pid;
 
-    if (pair->name_size != sizeof seen->name || pair->pid_offset > size ||
-        size - pair->pid_offset < sizeof pid || pair->name_offset > size ||
-        size - pair->name_offset < sizeof seen->name)
-        return false;
-    pid = (int32_t)load_u32_swap(payload + pair->pid_offset, pair->swap);
-    seen = &events->seen[(uint32_t)pid % SEEN_TASKS];
-    return pid == 0 || (seen->pid == pid &&
-                        memcmp(seen->name, payload + pair->name_offset, sizeof seen->name) == 0);
+    if (kernel_task_pair_read(pair, payload, size, &pid, name))
+        learn_task(events, pid, name);
 }
 
 void kernel_events_learn_tasks(struct kernel_events *events, const struct event_class *class,
                                const uint8_t *payload, size_t size)
 {
     const struct kernel_task_pairs *pairs = class->task_data;
-    char name[KERNEL_TASK_NAME];
-    int32_t pid;
+    const struct kernel_task_pair *end = pairs->list + pairs->n;
+    bool quick = pairs->quick_size > 0 && size >= pairs->quick_size;
 
-    for (unsigned i = 0; i < pairs->n; i++)
-        if (!is_seen(events, &pairs->list[i], payload, size) &&
-            kernel_task_pair_read(&pairs->list[i], payload, size, &pid, name))
-            learn_task(events, pid, name);
+    for (const struct kernel_task_pair *pair = pairs->list; pair < end; pair++)
+        if (unlikely(!quick || !is_seen(events, pair, payload)))
+            learn_pair(events, pair, payload, size);
 }
 
 static const char *find_task(const struct kernel_events *events, int32_t pid)

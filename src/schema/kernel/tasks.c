@@ -48,6 +48,22 @@ static bool make_pair(const struct field *pid, const struct field *name,
     return true;
 }
 
+/* The end of the last of PAIRS, if all names have the size of the kernel's. */
+static uint32_t quick_size(const struct kernel_task_pairs *pairs)
+{
+    uint32_t size = 0;
+
+    for (unsigned i = 0; i < pairs->n; i++) {
+        const struct kernel_task_pair *pair = &pairs->list[i];
+
+        if (pair->name_size != KERNEL_TASK_NAME || pair->swap)
+            return 0;
+        size = MAX(size, MAX(pair->pid_offset + (uint32_t)sizeof(int32_t),
+                             pair->name_offset + KERNEL_TASK_NAME));
+    }
+    return size;
+}
+
 int kernel_task_pairs_find(struct arena *arena, const struct event_class *class,
                            const struct kernel_task_pairs **ret_pairs)
 {
@@ -61,6 +77,7 @@ int kernel_task_pairs_find(struct arena *arena, const struct event_class *class,
     *ret_pairs = NULL;
     if (pairs.n == 0)
         return 0;
+    pairs.quick_size = quick_size(&pairs);
     copy = arena_alloc(arena, sizeof *copy);
     if (!copy)
         return -ENOMEM;

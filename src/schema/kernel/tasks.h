@@ -22,6 +22,9 @@ struct kernel_task_pair {
 
 struct kernel_task_pairs {
     unsigned n;
+    /* The least payload that has each pid and name at a place that does not change; 0: names may have another size,
+     * or the byte order is another. */
+    uint32_t quick_size;
     struct kernel_task_pair list[2];
 };
 
