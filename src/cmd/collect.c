@@ -60,9 +60,9 @@ const struct command collect_command = {
     .summary = "record the kernels of guests",
     .operands = "",
     .about = "Records events of guest kernels into DIR until SIGINT or SIGTERM. strata-agent\n"
-             "must run in each guest. A lost connection is made again. --live prints events as\n"
-             "they come; DIR is then optional. strata record --guest does the same, together\n"
-             "with whatever else is recorded.",
+             "must run in each guest. If a connection is lost, strata connects again. --live\n"
+             "prints events as they come; DIR is then optional. strata record --guest does the\n"
+             "same, and can record other sources at the same time.",
     .groups = groups,
     .examples = "  strata collect --print-qemu --port=/run/vm/web.agent\n"
                 "  strata collect -o trace -e 'sched:*' -t 10 --port=web=/run/vm/web.agent",

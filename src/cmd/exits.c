@@ -41,11 +41,11 @@ const struct command exits_command = {
     .name = "exits",
     .summary = "show why vCPUs leave their guest, and for how long",
     .operands = "PATH...",
-    .about = "Counts VM exits by reason, with the time until the vCPU enters its guest again\n"
-             "and, with scheduler events, what it did then: run, wait for a CPU, sleep. Reads\n"
-             "the exits of KVM, Xen, and QEMU with KVM.\n\n"
-             "--by detail adds what the guest asked for: the port, address, MSR, CPUID leaf or\n"
-             "hypercall, if the trace has an event with it.\n\n"
+    .about = "Counts VM exits by reason, and measures the time until the vCPU enters its guest\n"
+             "again. Scheduler events split this time: run, wait for a CPU, sleep. Reads the\n"
+             "exits of KVM, Xen, and QEMU with KVM.\n\n"
+             "--by detail adds what the guest accessed or called: port, address, MSR, CPUID\n"
+             "leaf or hypercall, if the trace has an event with it.\n\n"
              "Record with: strata record --host --for exits, or --xen --for exits.",
     .groups = groups,
     .examples = "  strata exits trace\n"

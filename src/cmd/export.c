@@ -53,7 +53,7 @@ static const struct option output_options[] = {
      "perfetto, chrome: also show the spans of RULE, as in\n"
      "strata latency",
      MEMBER(pairs)},
-    {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one a line",
+    {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(files)},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
      "in CSV, write ' before a text that a spreadsheet would\n"

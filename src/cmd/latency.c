@@ -26,7 +26,7 @@ static const struct option what_options[] = {
     {OPTION_STRINGS, 'p', "pair", "RULE",
      "events that begin and end a span:\n'block_rq_issue(sector) -> block_rq_complete(sector)'",
      MEMBER(pairs)},
-    {OPTION_STRINGS, 0, "pairs", "FILE", "file of such rules, one a line", MEMBER(files)},
+    {OPTION_STRINGS, 0, "pairs", "FILE", "file of such rules, one per line", MEMBER(files)},
     {OPTION_FLAG, 0, "list", NULL, "list the built-in rules (with PATH: those that apply)",
      MEMBER(list)},
     {OPTION_END},
@@ -50,7 +50,7 @@ const struct command latency_command = {
              "NAME is a built-in rule, such as block or softirq; without one, and without\n"
              "--pair, all that apply to the trace are used.\n\n"
              "Shows number, rate, sum, mean, percentiles (within 1.6 %) and maximum. Spans\n"
-             "that have no begin or no end, or may have lost it, are counted apart.",
+             "without begin or end, and those that may have lost it, are counted separately.",
     .groups = groups,
     .examples = "  strata latency trace\n"
                 "  strata latency block --by rwbs --slowest 5 trace\n"

@@ -79,10 +79,10 @@ const struct command sched_command = {
     .summary = "show where the time of threads, vCPUs and CPUs went",
     .operands = "PATH...",
     .about = "Shows how long threads, vCPUs, CPUs or Xen's domains ran, waited for a CPU and\n"
-             "slept, and how long it took from being woken to running, from the scheduler\n"
+             "slept, and how long it took from being woken to running. Reads the scheduler\n"
              "events of kernels and of Xen. For a vCPU whose host and guest are both in the\n"
-             "trace: how long it was stolen.\n\n"
-             "What lost or missing events leave open is unknown (?%), and never guessed.",
+             "trace, it shows how much time was stolen.\n\n"
+             "Time for which events were lost or are missing is unknown (?%), never guessed.",
     .groups = groups,
     .examples = "  strata sched trace\n"
                 "  strata sched --by vcpu trace\n"

@@ -40,9 +40,8 @@ const struct command stat_command = {
     .operands = "PATH...",
     .about = "Counts the events of one or more traces by class, CPU, task, layer, vCPU or the\n"
              "values of a field, the most frequent first. Shows count, rate, share, and the\n"
-             "intervals, the time from one event of a row to the next: 50, 90 and 99 %\n"
-             "percentiles (within 1.6 %), the maximum, and when that began. How long things\n"
-             "take, strata latency measures.\n\n"
+             "intervals from one event of a row to the next: percentiles (within 1.6 %), the\n"
+             "maximum, and when that began. 'strata latency' measures how long things take.\n\n"
              "The format of PATH is detected; - is standard input.",
     .groups = groups,
     .examples = "  strata stat trace\n"

@@ -44,10 +44,10 @@ const struct command summary_command = {
     .name = "summary",
     .summary = "show what stands out in a trace, by all analyses at once",
     .operands = "PATH...",
-    .about = "The first page about a trace: what stands out, each with the command that says\n"
-             "more; what was recorded, with losses and clock errors; where the time of CPUs,\n"
-             "vCPUs and tasks went; VM exits, requests to disks, interrupts and latencies; and\n"
-             "what the trace cannot answer, with how to record it.\n\n"
+    .about = "Prints an overview of a trace: what stands out, with the commands that show the\n"
+             "details; what was recorded, with losses and clock errors; where the time of\n"
+             "CPUs, vCPUs and tasks went; VM exits, requests to disks, interrupts and\n"
+             "latencies; and the analyses that lack events, with how to record them.\n\n"
              "The trace is read once; twice if clocks can be tightened.",
     .groups = groups,
     .examples = "  strata summary trace\n"
