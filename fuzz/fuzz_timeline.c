@@ -29,6 +29,12 @@ static const struct field fields[] = {
     SCALAR("sector", FIELD_UINT, 2, 1),
     SCALAR("nr_sector", FIELD_UINT, 3, 1),
     SCALAR("nsectors", FIELD_UINT, 3, 1),
+    SCALAR("dev", FIELD_UINT, 1, 1),
+    SCALAR("vdev", FIELD_POINTER, 1, 1),
+    SCALAR("req", FIELD_POINTER, 2, 1),
+    SCALAR("irq", FIELD_INT, 2, 1),
+    SCALAR("id", FIELD_INT, 2, 1),
+    SCALAR("__syscall_nr", FIELD_INT, 2, 1),
     SCALAR("state", FIELD_INT, 0, 8),
     SCALAR("cpu_id", FIELD_UINT, 3, 1),
     SCALAR("pointer \"", FIELD_POINTER, 0, 8),
@@ -67,6 +73,8 @@ static const struct {
     {"sched", "sched_process_exit", LAYER_GUEST, 1},
     {"syscalls", "sys_enter_read", LAYER_GUEST, 1},
     {"syscalls", "sys_exit_read", LAYER_GUEST, 1},
+    {"raw_syscalls", "sys_enter", LAYER_GUEST, 1},
+    {"raw_syscalls", "sys_exit", LAYER_GUEST, 1},
     {"block", "block_rq_issue", LAYER_GUEST, 1},
     {"block", "block_rq_complete", LAYER_GUEST, 1},
     {"irq", "irq_handler_entry", LAYER_GUEST, 1},
@@ -77,6 +85,7 @@ static const struct {
     {NULL, "virtio_blk_rw_complete", LAYER_VMM, 1},
     {NULL, "job_begin", LAYER_VMM, 1},
     {NULL, "job_end", LAYER_VMM, 1},
+    {NULL, "job_start", LAYER_VMM, 1},
     {NULL, "vmentry", LAYER_HYPERVISOR, 1},
     {NULL, "vmexit", LAYER_HYPERVISOR, 1},
     {NULL, "note", LAYER_PROGRAM, 5},
@@ -204,7 +213,10 @@ static void check_perfetto(const struct text *out, size_t n_items)
             abort();
         if (event->type == 1) {
             open[event->track_uuid]++;
-            n++;
+            for (size_t k = 0; k < event->n_debug_annotations; k++)
+                if (is_own(event->debug_annotations[k], 1) || /* "strata.begin" */
+                    is_own(event->debug_annotations[k], 10))  /* "cause" */
+                    n++;
         } else if (event->type == 2) {
             if (open[event->track_uuid]-- == 0)
                 abort();
@@ -231,6 +243,11 @@ static void check_chrome(const struct text *out)
     json_decref(trace);
 }
 
+/* What a user may give. */
+static const char rules[] = "note: program:note -> program:note by cpu\n"
+                            "disk: guest:block_rq_issue(sector) -> vmm:*(sector) again=queue\n"
+                            "job: vmm:job_begin -> vmm:job_end by thread again=first\n";
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct catalogue catalogue = {0};
@@ -238,11 +255,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct text out = TEXT_IN_MEMORY;
     struct export_options options = {
         .out = &out, .catalogue = &catalogue, .origin_number = number_of, .errors = true};
+    struct span_rule_list list = {0};
+    struct arena arena = {0};
     struct sink *sink;
     size_t n;
 
     if (size > 4000)
         return 0;
+    if (span_rules_read(rules, sizeof rules - 1, "rules", &arena, &list, NULL) < 0)
+        abort();
+    /* By the first byte, which is of no other use than to choose a class. */
+    if (size > 0 && data[0] & 1) {
+        options.rules = list.rules;
+        options.n_rules = list.n;
+    }
     make_classes(&catalogue, classes);
     if (export_perfetto_open(&options, &sink, NULL) < 0)
         abort();
@@ -257,5 +283,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_chrome(&out);
     text_done(&out);
     catalogue_done(&catalogue);
+    span_rule_list_done(&list);
+    arena_done(&arena);
     return 0;
 }

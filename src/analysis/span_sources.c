@@ -29,7 +29,7 @@ int span_sources_put_loss(struct spans *spans, const struct item *item)
     if (!source)
         return -ENOMEM;
     source->all = ++spans->sequence;
-    if (item->cpu < 0 || item->cpu > 65535) {
+    if (!span_loss_has_cpu(item)) {
         source->any_cpu = spans->sequence;
         return 0;
     }

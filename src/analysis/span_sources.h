@@ -30,6 +30,12 @@ static inline uint64_t thread_key(uint32_t source, int32_t pid)
     return (uint64_t)source << 32 | (uint32_t)pid;
 }
 
+/* Whether it is known of which CPU the events of LOSS are. */
+static inline bool span_loss_has_cpu(const struct item *loss)
+{
+    return loss->cpu >= 0 && loss->cpu <= 65535;
+}
+
 /* 0, -ENOMEM. */
 int span_sources_put_loss(struct spans *spans, const struct item *item);
 /* The thread of ITEM ends. 0, -ENOMEM. */

@@ -71,6 +71,16 @@ static inline bool may_have_ended(const struct spans *spans, const struct open_s
            ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu] > span->sequence);
 }
 
+bool spans_may_be_lost(const struct spans *spans, unsigned rule, const struct origin *origin,
+                       int32_t cpu, const struct item *loss)
+{
+    const struct span_rule *r = spans->rules[rule];
+
+    if (loss->origin != origin || r->unique || spans->rule_keys[rule].crosses)
+        return false;
+    return r->place != SPAN_ON_CPU || cpu < 0 || !span_loss_has_cpu(loss) || cpu == loss->cpu;
+}
+
 /* Whether the thread of SPAN ended since it began. */
 static bool is_gone(const struct spans *spans, const struct open_span *span)
 {

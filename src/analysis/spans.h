@@ -130,6 +130,10 @@ int spans_init(struct spans *spans, const struct catalogue *catalogue,
 int spans_add_rule(struct spans *spans, const struct span_rule *rule);
 /* Items in the order of time. 0, -ENOMEM, or what complete() returned. */
 int spans_put(struct spans *spans, const struct item *items, unsigned n);
+/* Whether LOSS may have taken the end of a span of rule number RULE that began at ORIGIN and CPU (P2). A span across
+ * sources: false, as its end may be of any. */
+bool spans_may_be_lost(const struct spans *spans, unsigned rule, const struct origin *origin,
+                       int32_t cpu, const struct item *loss);
 /* At the end of the trace: what is open has no end. */
 void spans_finish(struct spans *spans);
 void spans_done(struct spans *spans);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Events as they are drawn: marks on tracks. What a pair of events encloses is a slice, of which they are
- * begin and end (export/timeline/pairs.h); all others are instants. Every event is in just one mark, with its fields.
+/* Events as they are drawn: marks on tracks. A span from one event to another (analysis/spans.h) is a slice, of which
+ * they are begin and end; all others are instants. Every event is in just one mark, with its fields.
  *
  * Nothing is made up. A slice whose end is not in the trace is cut, and says why: where events were lost, as
  * its end may have been among them; where the same begins once more; where something around it ends. Slices
@@ -14,10 +14,10 @@
  * Within a track slices nest, and do not step back in time. */
 
 #include "analysis/joins.h"
+#include "analysis/spans.h"
 #include "analysis/states.h"
 #include "base/text.h"
 #include "export/export.h"
-#include "export/timeline/pair_spans.h"
 #include "export/timeline/tracks.h"
 
 enum slice_kind {
@@ -49,23 +49,33 @@ struct slices_ops {
     void (*slice)(struct slices *slices, const struct slice *slice);
 };
 
-struct plan;
+struct slice_class;
+struct styled_rule;
 
 struct slices {
     const struct slices_ops *ops;
     const struct export_options *options;
     struct tracks tracks;
     struct joins flows;
-    bool has_flows;     /* there are layers that may have some in common */
-    struct plan *plans; /* by class->index */
-    unsigned n_plans;
+    bool has_flows;              /* there are layers that may have some in common */
+    struct slice_class *classes; /* by class->index */
+    unsigned n_classes;
     struct text name;
-    struct pair_spans pair_spans; /* of options->rules, if there are any */
-    int64_t last_ns;              /* of the last item that has a time */
-    struct states states;         /* what CPUs run */
-    bool in_loss;                 /* what is unknown then is drawn as lost */
-    /* Whose CPU does not run what it should, by the item that is put; NULL: none. */
-    struct track *contradicted;
+    struct states states;      /* what CPUs run */
+    struct spans spans;        /* of options->rules, then of `rules` */
+    struct styled_rule *rules; /* newest first */
+    unsigned n_rules_by_name;
+    struct drawn_span *free_spans;
+    bool has_found; /* there was a CPU that was found to run what no switch told */
+    bool in_loss;   /* what is unknown then is drawn as lost */
+    /* Of the item that is put: */
+    int64_t ns; /* of the last one, where it has none */
+    struct group *group;
+    const struct slice_class *class;
+    struct track *contradicted; /* whose CPU does not run what it should; NULL: none */
+    struct track *ending;       /* whose innermost slice it ends; NULL: none */
+    bool drawn;                 /* a slice has it */
+    int error;
 };
 
 /* SLICES stays where it is. 0, -ENOMEM; in either case slices_done() follows. */

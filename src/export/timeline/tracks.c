@@ -8,6 +8,8 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "event/catalogue.h"
+#include "export/timeline/counters.h"
 
 #define CPU_KINDS 4
 /* More are one that is not known: the number is a damaged one. */
@@ -354,9 +356,9 @@ static int add_lane(struct tracks *tracks, struct group *group, struct pair *pai
 }
 
 int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, const char *name,
-                const uint64_t ids[static PAIR_IDS], struct track **ret_track)
+                struct track **ret_track)
 {
-    struct track *track = lanes_take(&pair->lanes, ids);
+    struct track *track = lanes_take(&pair->lanes);
     int r;
 
     if (!track) {
@@ -365,7 +367,7 @@ int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, c
         r = add_lane(tracks, group, pair, name);
         if (r < 0)
             return r;
-        track = lanes_take(&pair->lanes, ids);
+        track = lanes_take(&pair->lanes);
     }
     *ret_track = track;
     return 0;

@@ -25,15 +25,16 @@ enum track_kind {
     TRACK_COUNTER,
 };
 
+struct counter_rule;
+struct drawn_span;
 struct group;
 struct pair;
 
 /* A slice that has begun. */
 struct open_slice {
-    const struct pair_rule *rule;
     struct pair *pair;
-    uint64_t id[PAIR_IDS];
-    uint32_t flow; /* number among the flows; 0: none */
+    struct drawn_span *span; /* NULL: it is none, but what a CPU was found to run */
+    uint32_t flow;           /* number among the flows; 0: none */
 };
 
 /* Slices within each other on a track: more than stacks have, and a bound where ends never come. The events of what
@@ -131,10 +132,10 @@ struct track *tracks_single(struct tracks *tracks, struct group *group, enum tra
 struct track *tracks_counter(struct tracks *tracks, struct group *group,
                              const struct counter_rule *rule, bool has_id, uint64_t id);
 struct pair *tracks_pair(struct tracks *tracks, struct group *group, const char *name);
-/* A lane of PAIR with nothing open, for a slice with IDS, which track_open() then puts there; it is made if there is
- * none. -ENOBUFS: there are TRACKS_MAX; -ENOMEM. */
+/* A lane of PAIR with nothing open, for a slice that track_open() then puts there; it is made if there is none.
+ * -ENOBUFS: there are TRACKS_MAX; -ENOMEM. */
 int tracks_lane(struct tracks *tracks, struct group *group, struct pair *pair, const char *name,
-                const uint64_t ids[static PAIR_IDS], struct track **ret_track);
+                struct track **ret_track);
 
 /* Room for one more open slice on TRACK, which has fewer than OPEN_MAX. NULL when memory is out. */
 struct open_slice *track_open(struct tracks *tracks, struct track *track);

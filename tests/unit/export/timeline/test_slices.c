@@ -86,13 +86,20 @@ static const struct field switch_fields[] = {
 /* Of a tracer that does not say what ran before. */
 #define SWITCH_FIELDS_ALONE 2
 static const struct field number_fields[] = {NUMBER("state", 0), NUMBER("cpu_id", 1)};
+static const struct field vector_fields[] = {NUMBER("vector", 0)};
+static const struct field syscall_fields[] = {NUMBER("__syscall_nr", 0)};
+static const struct field raw_fields[] = {NUMBER("id", 0)};
+static const struct field walk_fields[] = {
+    {.name = "what", .c_type = "void *", .type = FIELD_POINTER, .size = 8},
+};
 
 struct world {
     struct catalogue catalogue;
     struct record record;
-    struct origin *guest, *vmm;
+    struct origin *guest, *vmm, *xen;
     struct event_class *issue, *complete, *write, *done, *begin, *end, *next, *irq, *irq_end;
-    struct event_class *full, *enter, *leave, *gone, *frequency;
+    struct event_class *full, *enter, *leave, *raw_enter, *raw_leave, *gone, *frequency;
+    struct event_class *walk, *walk_done, *walk_end, *vmexit, *vmentry;
     struct export_options options;
     struct error error;
 };
@@ -121,10 +128,13 @@ static int setup(void **state)
     struct origin guest = {
         .layer = LAYER_GUEST, .format = "made", .path = "g", .clock = {"monotonic", NANOSECONDS}};
     struct origin vmm = guest;
+    struct origin xen = guest;
 
     vmm.layer = LAYER_VMM;
     w->guest = catalogue_add_origin(&w->catalogue, &guest);
+    xen.layer = LAYER_HYPERVISOR;
     w->vmm = catalogue_add_origin(&w->catalogue, &vmm);
+    w->xen = catalogue_add_origin(&w->catalogue, &xen);
 #define ADD(member, origin, group, name, fields) \
     w->member = add(w, w->origin, group, name, fields, ARRAY_SIZE(fields))
     ADD(issue, guest, "block", "block_rq_issue", request_fields);
@@ -135,10 +145,17 @@ static int setup(void **state)
     ADD(end, guest, "x", "job_end", number_fields);
     ADD(full, guest, "sched", "sched_switch", switch_fields);
     w->next = add(w, w->guest, "sched", "sched_switch", switch_fields, SWITCH_FIELDS_ALONE);
-    ADD(irq, guest, "irq_vectors", "timer_entry", number_fields);
-    ADD(irq_end, guest, "irq_vectors", "timer_exit", number_fields);
-    ADD(enter, guest, "syscalls", "sys_enter_read", number_fields);
-    ADD(leave, guest, "syscalls", "sys_exit_read", number_fields);
+    ADD(irq, guest, "irq_vectors", "timer_entry", vector_fields);
+    ADD(irq_end, guest, "irq_vectors", "timer_exit", vector_fields);
+    ADD(enter, guest, "syscalls", "sys_enter_read", syscall_fields);
+    ADD(raw_enter, guest, "raw_syscalls", "sys_enter", raw_fields);
+    ADD(raw_leave, guest, "raw_syscalls", "sys_exit", raw_fields);
+    ADD(walk, vmm, NULL, "walk_start", walk_fields);
+    ADD(walk_done, vmm, NULL, "walk_done", walk_fields);
+    ADD(walk_end, vmm, NULL, "walk_end", walk_fields);
+    ADD(vmexit, xen, NULL, "vmexit", number_fields);
+    ADD(vmentry, xen, NULL, "vmentry", number_fields);
+    ADD(leave, guest, "syscalls", "sys_exit_read", syscall_fields);
     ADD(gone, guest, "sched", "sched_process_exit", number_fields);
     ADD(frequency, guest, "power", "cpu_frequency", number_fields);
     w->options = (struct export_options){
@@ -443,6 +460,78 @@ static void test_threads(void **state)
               "C frequency of CPU 1 40\n");
 }
 
+/* System calls that two tracers tell of: both are called in the same order at both ends. */
+static void test_two_tracers(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->raw_enter, 1, 0, 7, WORDS(0));
+    emit(w, w->enter, 2, 0, 7, WORDS(0));
+    emit(w, w->raw_leave, 3, 0, 7, WORDS(0));
+    emit(w, w->leave, 4, 0, 7, WORDS(0));
+    /* One without an end, as rt_sigreturn; and what one of them did not see the begin of. */
+    emit(w, w->raw_enter, 5, 0, 7, WORDS(15));
+    emit(w, w->raw_enter, 6, 0, 7, WORDS(1));
+    emit(w, w->raw_leave, 7, 0, 7, WORDS(1));
+    emit(w, w->enter, 8, 0, 7, WORDS(0));
+    emit(w, w->raw_leave, 9, 0, 7, WORDS(0));
+    emit(w, w->leave, 10, 0, 7, WORDS(0));
+    expect(w, "B thread 7 1 syscall 0\n"
+              "B thread 7 2 read\n"
+              "E thread 7 3\n"
+              "E thread 7 4\n"
+              "B thread 7 5 syscall 15\n"
+              "E thread 7 5 (no end was seen)\n"
+              "B thread 7 6 syscall 1\n"
+              "E thread 7 7\n"
+              "B thread 7 8 read\n"
+              "i thread 7 9\n"
+              "E thread 7 10\n");
+}
+
+/* What names alone tell: each of the ends that there are ends what has the same address, wherever. */
+static void test_names(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->walk, 1, CPU_UNKNOWN, 7, WORDS(0xa));
+    emit(w, w->walk, 2, CPU_UNKNOWN, 7, WORDS(0xb));
+    emit(w, w->walk_done, 3, CPU_UNKNOWN, 8, WORDS(0xa));
+    emit(w, w->walk_end, 4, CPU_UNKNOWN, 8, WORDS(0xb));
+    emit(w, w->walk_done, 5, CPU_UNKNOWN, 8, WORDS(0xb));
+    expect(w, "B walk 1 1 walk\n"
+              "B walk 2 2 walk\n"
+              "E walk 1 3\n"
+              "E walk 2 4\n"
+              "i thread 8 5\n");
+}
+
+/* A vCPU that leaves its guest twice entered it in between: nothing tells how long it was where. */
+static void test_missing_entry(void **state)
+{
+    struct world *w = *state;
+    struct item item = {.origin = w->xen,
+                        .payload = (const uint8_t *)WORDS(0),
+                        .size = 32,
+                        .cpu = 0,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = 3};
+    const struct event_class *classes[] = {w->vmentry, w->vmexit, w->vmexit, w->vmentry};
+
+    for (unsigned i = 0; i < ARRAY_SIZE(classes); i++) {
+        item.class = classes[i];
+        item.time = i;
+        assert_int_equal(slices_put(&w->record.slices, &item, 1), 0);
+    }
+    expect(w, "B vCPU 3 0 guest\n"
+              "E vCPU 3 1\n"
+              "B vCPU 3 1 hypervisor: \n"
+              "E vCPU 3 1 (no end was seen)\n"
+              "B vCPU 3 2 hypervisor: \n"
+              "E vCPU 3 3\n"
+              "B vCPU 3 3 guest\n");
+}
+
 /* Where no end is ever seen, only the first begin is taken for one. */
 static void test_no_ends(void **state)
 {
@@ -612,6 +701,9 @@ int main(void)
         TEST(test_broken_switches),
         TEST(test_missing_switch),
         TEST(test_threads),
+        TEST(test_two_tracers),
+        TEST(test_names),
+        TEST(test_missing_entry),
         TEST(test_no_ends),
         TEST(test_depth),
         TEST(test_100000_requests),

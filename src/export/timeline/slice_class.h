@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the events of a class are on a timeline: looked up once for a class. */
+
+#include "event/value.h"
+#include "export/timeline/counters.h"
+#include "export/timeline/slices.h"
+#include "export/timeline/span_styles.h"
+
+#define KERNEL_LAYER(layer) ((layer) == LAYER_GUEST || (layer) == LAYER_HOST)
+
+/* A name of slices, taken apart: text, and the value of a field behind it. */
+struct name_piece {
+    const char *text;
+    size_t len;
+    int field; /* -1: none */
+};
+
+#define NAME_PIECES 4
+#define NO_RULE (-1)
+
+/* Fields are numbers of the class's fields, -1: none. */
+struct slice_class {
+    bool made;
+    bool ends_thread;
+    bool on_thread; /* where it is an instant */
+    bool is_switch; /* says what runs on its CPU from now on */
+    bool
+        partner_missing; /* it would begin or end spans by its name, if there were the other class */
+    int task, comm;      /* tell a thread's name */
+    unsigned n_classes;  /* that there were when it was made */
+    int begins; /* rule of the spans that it begins and is drawn as the begin of, or NO_RULE */
+    const struct span_style *style; /* of these */
+    struct pair *pair;              /* the same */
+    const char *title;
+    struct name_piece name[NAME_PIECES];
+    unsigned n_name;
+    int flow[STYLE_FLOW_FIELDS];
+    int flow_kind;
+    char flow_letter;  /* W, R; 0: FLOW_KIND tells */
+    struct pair *ends; /* what it may end; NULL: nothing */
+    const struct counter_rule *counter;
+    int counter_value, counter_id;
+};
+
+/* Adds the rules of all styles to slices->spans. 0, -ENOMEM. */
+int slice_classes_init(struct slices *slices);
+/* Finds out what CLASS is. 0, -ENOMEM. */
+int slice_class_make(struct slices *slices, struct group *group, const struct event_class *class);
+
+/* NULL when memory is out. */
+static inline struct slice_class *slice_class_get(struct slices *slices, struct group *group,
+                                                  const struct event_class *class)
+{
+    struct slice_class *found =
+        class->index < slices->n_classes ? &slices->classes[class->index] : NULL;
+
+    if (likely(
+            found && found->made &&
+            (!found->partner_missing || found->n_classes == slices->options->catalogue->n_classes)))
+        return found;
+    return slice_class_make(slices, group, class) < 0 ? NULL : &slices->classes[class->index];
+}
+
+/* A number of ITEM; 0: it has none. */
+static inline uint64_t slice_number(const struct item *item, int field)
+{
+    struct value value;
+
+    if (field < 0)
+        return 0;
+    value = item_value(item, (unsigned)field);
+    return value.present && item->class->fields[field].storage == STORE_SCALAR ? value.u : 0;
+}
+
+/* The name of the slice that ITEM begins. */
+void slice_class_put_name(struct slices *slices, const struct slice_class *class,
+                          const struct item *item, struct slice *slice);
+/* Whether the request that ITEM begins writes ('W'), reads ('R') or does neither (0). */
+char slice_class_flow_kind(const struct slice_class *class, const struct item *item);

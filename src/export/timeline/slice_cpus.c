@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/timeline/slice_cpus.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* What a CPU ran is not known, as a switch is missing. */
+static int put_unknown(void *arg, const struct state_interval *interval)
+{
+    static const char name[] = "unknown";
+    struct slices *slices = arg;
+    struct slice slice = {.kind = SLICE_BEGIN, .name = name, .name_len = sizeof name - 1};
+    const struct clock *clock = &interval->origin->clock;
+    struct group *group;
+    struct track *track;
+
+    if (interval->of != STATE_OF_CPU || interval->state != STATE_UNKNOWN || slices->in_loss)
+        return 0;
+    group = tracks_group(&slices->tracks, interval->origin);
+    track = group ? tracks_cpu(&slices->tracks, group, interval->id, TRACK_CPU) : NULL;
+    if (!track)
+        return -ENOMEM;
+    slice_cut(slices, track, 0, clock_to_ns(clock, interval->begin),
+              "the switch to what ran next is not in the trace");
+    slice.track = track;
+    slice.ns = slice_step(track, clock_to_ns(clock, interval->begin));
+    slices->ops->slice(slices, &slice);
+    slice = (struct slice){.kind = SLICE_END,
+                           .track = track,
+                           .ns = slice_step(track, clock_to_ns(clock, interval->end))};
+    slices->ops->slice(slices, &slice);
+    slices->contradicted = track;
+    return 0;
+}
+
+/* ITEM tells what runs on TRACK, although no switch does. */
+static int open_found(struct slices *slices, struct track *track, const struct item *item)
+{
+    struct slice slice = {.kind = SLICE_BEGIN, .track = track};
+    const char *task = item_task_name(item);
+    struct text *name = &slices->name;
+    struct open_slice *open;
+
+    if (item->pid <= 0)
+        return 0;
+    open = track_open(&slices->tracks, track);
+    if (!open)
+        return -ENOMEM;
+    *open = (struct open_slice){0};
+    slices->has_found = true;
+    name->next = name->start;
+    if (task && *task)
+        utf8_put(name, task, strlen(task));
+    else
+        text_put_i64(name, item->pid);
+    if (name->error)
+        return -ENOMEM;
+    slice.name = name->start;
+    slice.name_len = text_len(name);
+    slice.ns = slice_step(track, slices->ns);
+    slices->ops->slice(slices, &slice);
+    return 0;
+}
+
+void slice_cpus_init(struct slices *slices)
+{
+    static const struct states_ops ops = {put_unknown};
+
+    states_init(&slices->states, &ops, slices);
+}
+
+int slice_cpus_put(struct slices *slices, const struct item *item)
+{
+    const struct slice_class *class = slices->class;
+    struct track *track;
+
+    slices->contradicted = NULL;
+    if (unlikely(states_put(&slices->states, item, 1) < 0))
+        return -ENOMEM;
+    if (unlikely(slices->contradicted && slices->contradicted->cpu == item->cpu &&
+                 KERNEL_LAYER(item->origin->layer) && !class->is_switch))
+        return open_found(slices, slices->contradicted, item);
+    if (likely(!slices->has_found) || !class->is_switch || item->cpu == CPU_UNKNOWN)
+        return 0;
+    track = tracks_cpu(&slices->tracks, slices->group, item->cpu, TRACK_CPU);
+    if (!track)
+        return -ENOMEM;
+    if (track->n_open > 0 && !track->open[track->n_open - 1].span)
+        slices->ending = track;
+    return 0;
+}
+
+int slice_cpus_put_loss(struct slices *slices, const struct item *loss)
+{
+    int r;
+
+    slices->in_loss = true;
+    r = states_put(&slices->states, loss, 1);
+    slices->in_loss = false;
+    return r;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* CPUs whose switches do not follow from one another (T2 in analysis/states.h): a slice `unknown` since a CPU was last
+ * seen to run what its switches say, and then what it is found to run. */
+
+#include "export/timeline/slice_spans.h"
+
+void slice_cpus_init(struct slices *slices);
+/* ITEM, an event of slices->class, may tell that a CPU does not run what it should, or end what one was found to run.
+ * 0, -ENOMEM. */
+int slice_cpus_put(struct slices *slices, const struct item *item);
+/* The same of a loss: what is unknown then is drawn as lost. */
+int slice_cpus_put_loss(struct slices *slices, const struct item *loss);

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/timeline/slice_spans.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char ends_around[] = "what is around it ends";
+
+static void put(struct slices *slices, const struct slice *slice)
+{
+    slices->ops->slice(slices, slice);
+}
+
+/* ---- slices that are open ---- */
+
+/* Ends the innermost slice. */
+static void end_top(struct slices *slices, struct track *track, int64_t ns, const struct item *item,
+                    const char *cut)
+{
+    struct slice slice = {.kind = SLICE_END, .track = track, .item = item, .cut = cut};
+    const struct open_slice *open = track_close(track);
+
+    if (open->span)
+        open->span->track = NULL;
+    joins_end(&slices->flows, open->flow, item && !cut ? ns + item->error_ns : INT64_MIN);
+    slice.ns = slice_step(track, ns);
+    put(slices, &slice);
+}
+
+void slice_cut(struct slices *slices, struct track *track, unsigned n, int64_t ns, const char *why)
+{
+    while (track->n_open > n)
+        end_top(slices, track, ns, NULL, why);
+}
+
+/* The place of SPAN's slice among those on its track. */
+static unsigned find_place(const struct drawn_span *span)
+{
+    unsigned i = span->track->n_open - 1;
+
+    while (i > 0 && span->track->open[i].span != span)
+        i--;
+    return i;
+}
+
+/* Ends the slice that the item that is put ends, with ITEM or, where that begins another, without. */
+static void put_end(struct slices *slices, const struct item *item)
+{
+    struct track *track = slices->ending;
+
+    slices->ending = NULL;
+    end_top(slices, track, slices->ns, item, NULL);
+}
+
+/* Enters a request among the flows: *RET_FLOW. 0, -ENOMEM. */
+static int begin_flow(struct slices *slices, const struct item *item, struct slice *slice,
+                      uint32_t *ret_flow)
+{
+    const struct slice_class *class = slices->class;
+    uint64_t words[JOIN_WORDS];
+
+    if (!slices->has_flows || !class->style->flow[0])
+        return 0;
+    words[0] = slice_number(item, class->flow[0]);
+    words[1] = slice_number(item, class->flow[1]);
+    words[2] = (uint64_t)slice_class_flow_kind(class, item);
+    /* A flush has no length, and so nothing to be known by. */
+    if (words[1] == 0 || words[2] == 0)
+        return 0;
+    return joins_begin(&slices->flows, item->origin->layer, words, slices->ns - item->error_ns,
+                       ret_flow, &slice->flow, &slice->flow_joins);
+}
+
+/* ---- spans ---- */
+
+static struct drawn_span *new_span(struct slices *slices, const struct span_kind *kind,
+                                   const struct item *item, struct track *track)
+{
+    struct drawn_span *span = slices->free_spans;
+
+    if (span)
+        slices->free_spans = span->next_free;
+    else
+        span = arena_alloc(&slices->tracks.arena, sizeof *span);
+    if (span)
+        *span = (struct drawn_span){
+            .track = track, .origin = item->origin, .cpu = item->cpu, .rule = kind->rule_number};
+    return span;
+}
+
+static void free_span(struct slices *slices, struct drawn_span *span)
+{
+    span->next_free = slices->free_spans;
+    slices->free_spans = span;
+}
+
+/* Where a slice of KIND that ITEM begins is drawn. 0, with NULL in *RET: nowhere; -ENOMEM. */
+static int find_track(struct slices *slices, enum style_place place, struct pair *pair,
+                      const char *title, const struct item *item, struct track **ret)
+{
+    struct tracks *tracks = &slices->tracks;
+    int r;
+
+    *ret = NULL;
+    switch (place) {
+    case ON_CPU: *ret = tracks_cpu(tracks, slices->group, item->cpu, TRACK_CPU); break;
+    case ON_INTERRUPTS:
+        *ret = tracks_cpu(tracks, slices->group, item->cpu, TRACK_CPU_INTERRUPTS);
+        break;
+    case ON_VCPU: *ret = tracks_vcpu(tracks, slices->group, item, TRACK_VCPU); break;
+    case ON_THREAD: *ret = tracks_thread(tracks, slices->group, item); break;
+    case ON_LANES:
+        r = tracks_lane(tracks, slices->group, pair, title, ret);
+        return r == -ENOBUFS ? 0 : r;
+    }
+    if (!*ret)
+        return -ENOMEM;
+    if ((*ret)->n_open == OPEN_MAX)
+        *ret = NULL;
+    return 0;
+}
+
+/* Draws the begin of a span on TRACK, with ITEM's fields if a style says how it looks. NULL when memory is out. */
+static struct drawn_span *open_slice(struct slices *slices, const struct span_kind *kind,
+                                     const struct item *item, struct track *track,
+                                     struct pair *pair, bool has_style)
+{
+    struct slice slice = {.kind = SLICE_BEGIN, .track = track};
+    struct drawn_span *span = new_span(slices, kind, item, track);
+    struct open_slice *open = span ? track_open(&slices->tracks, track) : NULL;
+
+    if (!open)
+        return NULL;
+    *open = (struct open_slice){.pair = pair, .span = span};
+    if (!has_style) {
+        slice.name = kind->name;
+        slice.name_len = strlen(kind->name);
+    } else if (begin_flow(slices, item, &slice, &open->flow) < 0) {
+        return NULL;
+    } else {
+        slice_class_put_name(slices, slices->class, item, &slice);
+        slice.item = item;
+        slices->drawn = true;
+    }
+    slice.ns = slice_step(track, slices->ns);
+    put(slices, &slice);
+    return span;
+}
+
+static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
+{
+    struct slices *slices = arg;
+    const struct slice_class *class = slices->class;
+    bool has_style = kind->rule_number >= slices->options->n_rules;
+    enum style_place place = ON_LANES;
+    const char *title = kind->name;
+    struct drawn_span *span;
+    struct track *track;
+    struct pair *pair;
+    int r;
+
+    if (has_style) {
+        if (class->begins != (int)kind->rule_number || class->pair->off)
+            return 0;
+        place = class->style->place;
+        title = class->title;
+        pair = class->pair;
+    } else {
+        pair = tracks_pair(&slices->tracks, slices->group, title);
+    }
+    r = pair ? find_track(slices, place, pair, title, item, &track) : -ENOMEM;
+    if (r == 0 && !track)
+        return 0;
+    if (r == 0 && has_style && slices->ending)
+        put_end(slices, NULL);
+    span = r == 0 ? open_slice(slices, kind, item, track, pair, has_style) : NULL;
+    if (!span)
+        slices->error = -ENOMEM;
+    return (uintptr_t)span;
+}
+
+/* Two tracers of system calls are called in the same order at both ends, so that their slices would cross: each end is
+ * drawn as that of what began last. */
+static void exchange_with_top(struct slices *slices, struct track *track, unsigned i)
+{
+    struct open_slice *mine = &track->open[i];
+    struct open_slice *top = &track->open[track->n_open - 1];
+    struct drawn_span *span = mine->span;
+
+    if (i != track->n_open - 2 || mine->pair != top->pair || !top->span ||
+        slices->spans.rules[span->rule]->again != SPAN_AGAIN_REPLACE)
+        return;
+    mine->span = top->span;
+    top->span = span;
+}
+
+static int complete(void *arg, const struct span *span, const struct item *item)
+{
+    struct drawn_span *drawn = (struct drawn_span *)(uintptr_t)span->tag;
+    struct slices *slices = arg;
+    struct track *track;
+
+    if (!drawn)
+        return 0;
+    track = drawn->track;
+    if (track && drawn->rule < slices->options->n_rules) {
+        end_top(slices, track, export_ns(item, span_end(span)), NULL, NULL);
+    } else if (track) {
+        exchange_with_top(slices, track, find_place(drawn));
+        slice_cut(slices, track, find_place(drawn) + 1, slices->ns, ends_around);
+        if (slices->ending)
+            put_end(slices, NULL);
+        track->open[track->n_open - 1].span = NULL;
+        slices->ending = track;
+    }
+    free_span(slices, drawn);
+    return 0;
+}
+
+static void incomplete(void *arg, const struct span *span, enum span_fate fate)
+{
+    static const char *const texts[SPAN_FATES] = {
+        [SPAN_LOST] = "events were lost",
+        [SPAN_GONE] = "the thread ends",
+    };
+    struct drawn_span *drawn = (struct drawn_span *)(uintptr_t)span->tag;
+    struct slices *slices = arg;
+    struct track *track;
+
+    if (!drawn)
+        return;
+    track = drawn->track;
+    if (track) {
+        unsigned place = find_place(drawn);
+        struct pair *pair = track->open[place].pair;
+
+        slice_cut(slices, track, place, track->last, texts[fate] ? texts[fate] : "no end was seen");
+        /* Of none yet, perhaps. */
+        if (fate == SPAN_AGAIN && drawn->rule >= slices->options->n_rules)
+            pair->off = !pair->end_seen;
+    }
+    free_span(slices, drawn);
+}
+
+int slice_spans_init(struct slices *slices)
+{
+    static const struct spans_ops ops = {
+        .begin = begin, .complete = complete, .incomplete = incomplete};
+    int r = spans_init(&slices->spans, slices->options->catalogue, slices->options->rules,
+                       slices->options->n_rules, &ops, slices);
+
+    return r < 0 ? r : slice_classes_init(slices);
+}
+
+int slice_spans_put(struct slices *slices, const struct item *item)
+{
+    const struct slice_class *class = slices->class;
+    int r;
+
+    slices->drawn = false;
+    if (class->ends) {
+        class->ends->end_seen = true;
+        class->ends->off = false;
+    }
+    r = spans_put(&slices->spans, item, 1);
+    if (unlikely(r < 0 || slices->error < 0))
+        return r < 0 ? r : slices->error;
+    if (slices->ending) {
+        put_end(slices, slices->drawn ? NULL : item);
+        slices->drawn = true;
+    }
+    return slices->drawn;
+}
+
+/* Whether LOSS may have taken what ends OPEN, of TRACK: a thread may have gone to any CPU. */
+static bool may_have_ended(const struct slices *slices, const struct track *track,
+                           const struct open_slice *open, const struct item *loss)
+{
+    const struct drawn_span *span = open->span;
+
+    if (!span)
+        return loss->cpu == CPU_UNKNOWN || track->cpu == loss->cpu;
+    return spans_may_be_lost(&slices->spans, span->rule, span->origin, span->cpu, loss);
+}
+
+int slice_spans_put_loss(struct slices *slices, struct group *group, const struct item *loss,
+                         int64_t ns)
+{
+    for (struct track *track = group->tracks; track; track = track->next)
+        for (unsigned i = 0; i < track->n_open; i++)
+            if (may_have_ended(slices, track, &track->open[i], loss))
+                slice_cut(slices, track, i, ns, "events were lost");
+    return spans_put(&slices->spans, loss, 1);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Slices that are open on tracks, and how the spans that analysis/spans.h finds become them.
+ *
+ * A span is drawn from its begin on. Its slice ends with it, or before it: where events were lost, its thread ended, or
+ * something around it ended, the slice is cut at once, and what the span becomes later is of no matter. An event is the
+ * begin of a slice, or else the end of one, whose fields then go along with it. */
+
+#include "export/timeline/slice_class.h"
+
+struct drawn_span {
+    struct track *track; /* NULL: its slice was cut */
+    const struct origin *origin;
+    int32_t cpu;
+    unsigned rule;
+    struct drawn_span *next_free;
+};
+
+/* The spans of slices->options->rules and of all styles. 0, -ENOMEM. */
+int slice_spans_init(struct slices *slices);
+/* slices->group and slices->class are ITEM's. True: a slice that begins or ends has ITEM; negative errno. */
+int slice_spans_put(struct slices *slices, const struct item *item);
+/* LOSS, of events of GROUP since NS, may have taken the ends of slices. 0, -ENOMEM. */
+int slice_spans_put_loss(struct slices *slices, struct group *group, const struct item *loss,
+                         int64_t ns);
+
+/* When something begins or ends on TRACK: not before what did so last. */
+static inline int64_t slice_step(struct track *track, int64_t ns)
+{
+    track->last = MAX(track->last, ns);
+    return track->last;
+}
+
+/* Cuts what is open on TRACK, down to N. */
+void slice_cut(struct slices *slices, struct track *track, unsigned n, int64_t ns, const char *why);

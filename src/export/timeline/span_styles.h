@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* How spans are drawn: on which track, and by which name. What they are is said by rules (analysis/span_rule.h), those
+ * that strata latency has built in, and some that timelines alone have. */
+
+#include "analysis/span_rule.h"
+
+/* Where a span is drawn. */
+enum style_place {
+    ON_THREAD,     /* the event's thread */
+    ON_CPU,        /* its CPU: what runs there */
+    ON_INTERRUPTS, /* its CPU, in interrupts: they nest in each other, not in what they interrupt */
+    ON_VCPU,
+    ON_LANES, /* a track for each of those that are open at a time, as they end in any order */
+};
+
+#define STYLE_FLOW_FIELDS 2
+
+/* In texts, a '*' stands for what the rule's '*' does. */
+struct span_style {
+    const char *begin; /* of the built-in rule: the event that its first step names */
+    const char *rule;  /* of a rule that is not built in; NULL: it is */
+    const char *title; /* what such spans are called together */
+    const char *name;  /* of a slice; {FIELD} stands for the value of a field of the begin */
+    enum style_place place;
+    /* Fields of the begin that are the same of what another layer does for it (analysis/joins.h); NULL: none. */
+    const char *flow[STYLE_FLOW_FIELDS];
+    /* A field of the begin whose text has a W for a write and an R for a read; "*": its '*' is write or read. */
+    const char *flow_kind;
+};
+
+/* Of spans by names of events, "*" of "*_begin" (analysis/span_names.h), and of those with addresses. */
+extern const struct span_style span_style_by_name, span_style_by_address;
+
+/* The rule of style NUMBER, from 0: 0, with strings in ARENA; -ENOENT: there are no more; -ENOMEM. */
+int span_style_rule(unsigned number, struct arena *arena, struct span_rule *ret_rule,
+                    const struct span_style **ret_style);
