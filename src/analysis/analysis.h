@@ -58,7 +58,6 @@ struct analysis_ops {
     /* After the last item: whether there was an event that the analysis is about. */
     bool (*has_events)(const struct analysis *analysis);
     bool is_ordered; /* add_rows() adds rows in the order in which they are shown without --sort */
-    bool needs_events; /* the verb fails, and prints nothing, without such events */
 };
 
 struct analysis {

@@ -484,8 +484,7 @@ int exits_init(struct exits *exits, const struct analysis_settings *settings,
     static const struct analysis_ops ops = {.name = "exits",
                                             .add_columns = add_columns,
                                             .add_rows = add_rows,
-                                            .has_events = has_events,
-                                            .needs_events = true};
+                                            .has_events = has_events};
     int r;
 
     *exits = (struct exits){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings},

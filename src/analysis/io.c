@@ -387,7 +387,6 @@ int io_init(struct io *io, const struct analysis_settings *settings)
                                             .add_columns = add_columns,
                                             .add_rows = add_rows,
                                             .has_events = has_events,
-                                            .needs_events = true,
                                             .is_ordered = true};
     static const struct io_tracker_ops tracker_ops = {.request = put_request};
     int r;

@@ -348,11 +348,8 @@ int irq_init(struct irq *irq, const struct analysis_settings *settings,
              const struct catalogue *catalogue)
 {
     static const struct sink_ops sink_ops = {.put = put, .finish = finish};
-    static const struct analysis_ops ops = {.name = "irq",
-                                            .add_columns = add_columns,
-                                            .add_rows = add_rows,
-                                            .has_events = has_events,
-                                            .needs_events = true};
+    static const struct analysis_ops ops = {
+        .name = "irq", .add_columns = add_columns, .add_rows = add_rows, .has_events = has_events};
     int r;
 
     *irq = (struct irq){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};

@@ -134,8 +134,7 @@ int latency_init(struct latency *latency, const struct analysis_settings *settin
     static const struct analysis_ops ops = {.name = "latency",
                                             .add_columns = add_columns,
                                             .add_rows = add_rows,
-                                            .has_events = has_events,
-                                            .needs_events = true};
+                                            .has_events = has_events};
     int r;
 
     *latency =

@@ -233,12 +233,8 @@ static int put_span(void *arg, const struct analysis_span *span)
     return 0;
 }
 
-static bool has_something(const struct analysis *analysis)
-{
-    return !analysis->ops->needs_events || analysis->ops->has_events(analysis);
-}
-
-int analysis_report_missing(const struct analysis *analysis)
+/* Reports that the trace has no event that ANALYSIS is about, and how such are recorded. EXIT_FAILURE. */
+static int report_missing(const struct analysis *analysis)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
 
@@ -254,7 +250,7 @@ static int check_keys(const struct analysis *analysis, const struct trace *trace
 {
     struct error error = {0};
 
-    if (!has_something(analysis) ||
+    if (!analysis->ops->has_events(analysis) ||
         grouping_check(&analysis->settings.grouping, &trace->catalogue, &error) >= 0)
         return EXIT_SUCCESS;
     cli_print_error(&error);
@@ -288,7 +284,7 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
         status = EXIT_FAILURE;
     if (options->events)
         r = print_spans_end(&printer, &run->coverage);
-    else if (is_known && run->sink.error.code == 0 && has_something(run->analysis))
+    else if (is_known && run->sink.error.code == 0 && run->analysis->ops->has_events(run->analysis))
         r = print(options, walk->trace, run, sort_column, &context, walk->out);
     if (r < 0) {
         cli_no_memory();
@@ -300,8 +296,8 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
     return status;
 }
 
-int analysis_run(const struct analysis_options *options, struct trace *trace,
-                 struct analysis *analysis)
+int analysis_print(const struct analysis_options *options, struct trace *trace,
+                   struct analysis *analysis)
 {
     static const struct sink_ops sink_ops = {.put = run_put, .finish = run_finish};
     struct run_sink run = {.sink.ops = &sink_ops, .analysis = analysis};
@@ -337,4 +333,13 @@ int analysis_run(const struct analysis_options *options, struct trace *trace,
     causal_report_done(&run.causal);
     text_done(&out);
     return status;
+}
+
+int analysis_run(const struct analysis_options *options, struct trace *trace,
+                 struct analysis *analysis)
+{
+    int status = analysis_print(options, trace, analysis);
+
+    return status != EXIT_FAILURE && !analysis->ops->has_events(analysis) ? report_missing(analysis)
+                                                                          : status;
 }

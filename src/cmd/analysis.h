@@ -37,10 +37,10 @@ void analysis_options_done(struct analysis_options *options);
 int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,
                            struct arena *arena, struct analysis_settings *ret_settings);
 
-/* Reports that the trace has no event that ANALYSIS is about, and how such are recorded. EXIT_FAILURE. */
-int analysis_report_missing(const struct analysis *analysis);
-
 /* Gives the selected items of TRACE to ANALYSIS, and prints its result; no rows if it has no field that they are by, and
- * nothing if it needs events and there are none, which the caller reports. An exit status; errors are printed. */
+ * nothing if there are no events that it is about, which the caller reports. An exit status; errors are printed. */
+int analysis_print(const struct analysis_options *options, struct trace *trace,
+                   struct analysis *analysis);
+/* The same; reports such events as missing, with how they are recorded (analysis/needs.h). */
 int analysis_run(const struct analysis_options *options, struct trace *trace,
                  struct analysis *analysis);

@@ -49,8 +49,6 @@ static int measure(const struct io_options *options, struct trace *trace)
         status = EXIT_FAILURE;
     } else if (status == EXIT_SUCCESS) {
         status = analysis_run(&options->common, trace, &io.analysis);
-        if (status != EXIT_FAILURE && !io.analysis.ops->has_events(&io.analysis))
-            status = analysis_report_missing(&io.analysis);
         io_done(&io);
     }
     arena_done(&arena);

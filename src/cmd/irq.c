@@ -46,8 +46,6 @@ static int measure(const struct analysis_options *options, struct trace *trace)
             cli_no_memory();
         else
             status = analysis_run(options, trace, &irq.analysis);
-        if (status == EXIT_SUCCESS && !irq.analysis.ops->has_events(&irq.analysis))
-            status = analysis_report_missing(&irq.analysis);
         irq_done(&irq);
     }
     arena_done(&arena);

@@ -76,7 +76,7 @@ static int measure(const struct latency_options *options, struct trace *trace, s
             cli_no_memory();
         } else {
             latency.keeps_empty = !pairs->uses_all;
-            status = analysis_run(&options->common, trace, &latency.analysis);
+            status = analysis_print(&options->common, trace, &latency.analysis);
         }
         if (status != EXIT_FAILURE) {
             r = pairs_check(pairs, &trace->catalogue, latency.spans.n_kinds > 0);

@@ -111,8 +111,6 @@ static int measure(const struct sched_command_options *options, struct trace *tr
         status = sched_init(&sched, &common, settings) < 0
                      ? cli_no_memory()
                      : analysis_run(&options->common, trace, &sched.analysis);
-        if (status != EXIT_FAILURE && !sched.analysis.ops->has_events(&sched.analysis))
-            status = analysis_report_missing(&sched.analysis);
         sched_done(&sched);
     }
     arena_done(&arena);
