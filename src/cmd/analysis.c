@@ -150,7 +150,7 @@ struct run_sink {
     struct sink sink;
     struct coverage coverage;
     struct analysis *analysis;
-    struct causal_report causal;
+    unsigned sort_column;
 };
 
 static int run_put(struct sink *sink, const struct item *items, unsigned n)
@@ -203,8 +203,8 @@ static int find_sort_column(const struct analysis_options *options, struct analy
 }
 
 static int print(const struct analysis_options *options, const struct trace *trace,
-                 const struct run_sink *run, unsigned sort_column, struct context *context,
-                 struct text *out)
+                 const struct run_sink *run, const struct causal_report *causal,
+                 struct context *context, struct text *out)
 {
     const struct print_options print_options = {
         .format = (enum table_format)options->format,
@@ -212,13 +212,14 @@ static int print(const struct analysis_options *options, const struct trace *tra
         .histogram = options->histogram,
         .folded = options->folded,
         .trace = trace,
-        .causal = &run->causal,
+        .causal = causal,
     };
     struct result result;
     int r = analysis_result(run->analysis, &run->coverage, &result);
 
     if (r == 0) {
-        result_sort(&result, options->sort ? sort_column : analysis_default_order(run->analysis));
+        result_sort(&result,
+                    options->sort ? run->sort_column : analysis_default_order(run->analysis));
         r = print_result(&result, &print_options, out);
     }
     if (r == 0 && options->context > 0)
@@ -257,10 +258,10 @@ static int check_keys(const struct analysis *analysis, const struct trace *trace
     return EXIT_FAILURE;
 }
 
-/* Reads the trace, and prints what came of it. An exit status. */
-static int walk_and_print(const struct analysis_options *options, struct walk *walk,
-                          struct run_sink *run, unsigned sort_column)
+static int walk_and_print(const struct analysis_options *options,
+                          const struct causal_report *causal, struct walk *walk)
 {
+    struct run_sink *run = container_of(walk->sink, struct run_sink, sink);
     struct span_printer printer;
     struct context context = {0};
     bool is_known;
@@ -285,14 +286,38 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
     if (options->events)
         r = print_spans_end(&printer, &run->coverage);
     else if (is_known && run->sink.error.code == 0 && run->analysis->ops->has_events(run->analysis))
-        r = print(options, walk->trace, run, sort_column, &context, walk->out);
+        r = print(options, walk->trace, run, causal, &context, walk->out);
     if (r < 0) {
         cli_no_memory();
         status = EXIT_FAILURE;
     }
     if (status == EXIT_SUCCESS && context.n > 0)
-        status = context_print(&context, &options->open, &run->causal, walk->trace, walk->out);
+        status = context_print(&context, &options->open, causal, walk->trace, walk->out);
     context_done(&context);
+    return status;
+}
+
+int analysis_walk(const struct analysis_options *options, struct trace *trace, struct sink *sink,
+                  const struct losses *losses, analysis_walk_fn *read)
+{
+    struct selection selection = {0};
+    struct causal_report causal = {0};
+    struct text out;
+    struct walk walk = {
+        .trace = trace, .selection = &selection, .out = &out, .sink = sink, .losses = losses};
+    int status;
+
+    if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) < 0)
+        return cli_no_memory();
+    if (selection_init(&selection, &options->select) < 0 ||
+        (!options->no_causal &&
+         causal_tighten(&options->open, &options->select, trace, &causal) < 0))
+        status = cli_no_memory();
+    else
+        status = walk_end(&walk, &options->open, read(options, &causal, &walk));
+    causal_report_done(&causal);
+    selection_done(&selection);
+    text_done(&out);
     return status;
 }
 
@@ -301,37 +326,16 @@ int analysis_print(const struct analysis_options *options, struct trace *trace,
 {
     static const struct sink_ops sink_ops = {.put = run_put, .finish = run_finish};
     struct run_sink run = {.sink.ops = &sink_ops, .analysis = analysis};
-    struct selection selection = {0};
-    struct text out;
-    struct walk walk = {.trace = trace,
-                        .selection = &selection,
-                        .out = &out,
-                        .sink = &run.sink,
-                        .losses = &run.coverage.losses};
     int status = EXIT_FAILURE;
     int column;
 
     coverage_init(&run.coverage);
     column = find_sort_column(options, analysis, &run.coverage);
-    if (column < 0)
-        return EXIT_FAILURE;
-    if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
-        0) {
-        cli_no_memory();
-        return EXIT_FAILURE;
+    if (column >= 0) {
+        run.sort_column = (unsigned)column;
+        status = analysis_walk(options, trace, &run.sink, &run.coverage.losses, walk_and_print);
     }
-    if (selection_init(&selection, &options->select) < 0 ||
-        (!options->no_causal &&
-         causal_tighten(&options->open, &options->select, trace, &run.causal) < 0)) {
-        cli_no_memory();
-    } else {
-        status = walk_and_print(options, &walk, &run, (unsigned)column);
-        status = walk_end(&walk, &options->open, status);
-    }
-    selection_done(&selection);
     coverage_done(&run.coverage);
-    causal_report_done(&run.causal);
-    text_done(&out);
     return status;
 }
 

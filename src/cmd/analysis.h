@@ -37,6 +37,16 @@ void analysis_options_done(struct analysis_options *options);
 int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,
                            struct arena *arena, struct analysis_settings *ret_settings);
 
+/* Reads WALK and prints to its output what came of it. CAUSAL: how the clocks were tightened. An exit status; errors are
+ * printed. */
+typedef int analysis_walk_fn(const struct analysis_options *options,
+                             const struct causal_report *causal, struct walk *walk);
+
+/* Calls READ for the selected items of TRACE, whose clocks are tightened if OPTIONS allow it. LOSSES are those
+ * that SINK received. An exit status; errors are printed. */
+int analysis_walk(const struct analysis_options *options, struct trace *trace, struct sink *sink,
+                  const struct losses *losses, analysis_walk_fn *read);
+
 /* Gives the selected items of TRACE to ANALYSIS, and prints its result; no rows if it has no field that they are by, and
  * nothing if there are no events that it is about, which the caller reports. An exit status; errors are printed. */
 int analysis_print(const struct analysis_options *options, struct trace *trace,

@@ -13,29 +13,23 @@
 #include "cmd/pairs.h"
 #include "cmd/print_summary.h"
 
-#define OUT_SIZE ((size_t)64 * 1024)
 #define TOP_DEFAULT 5
 
-struct summary_options {
-    struct analysis_options common;
-};
-
-#define MEMBER(m) offsetof(struct summary_options, m)
+#define MEMBER(m) offsetof(struct analysis_options, m)
 
 static const struct option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json", "output format (text)", MEMBER(common.format),
+    {OPTION_CHOICE, 'f', "format", "text|json", "output format (text)", MEMBER(format),
      .choices = table_formats},
-    {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table (5; 0: all)",
-     MEMBER(common.top)},
+    {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table (5; 0: all)", MEMBER(top)},
     {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
-     offsetof(struct summary_options, common.no_causal)},
+     MEMBER(no_causal)},
     {OPTION_END},
 };
 
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
-    {"Selection", select_whole_option_table, MEMBER(common.select)},
-    {"Reading", open_option_table, MEMBER(common.open)},
+    {"Selection", select_whole_option_table, MEMBER(select)},
+    {"Reading", open_option_table, MEMBER(open)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -55,24 +49,24 @@ const struct command summary_command = {
                 "  strata summary -f json trace | jq -r '.findings[].text'",
 };
 
-static int print(const struct summary_options *options, const struct summary *summary,
+static int print(const struct analysis_options *options, const struct summary *summary,
                  const struct causal_report *causal, const struct trace *trace, struct text *out)
 {
     struct findings findings;
     int r = findings_find(summary, &findings);
 
     if (r >= 0)
-        r = options->common.format == TABLE_JSON
+        r = options->format == TABLE_JSON
                 ? print_summary_json(summary, &findings, causal, trace, out)
-                : print_summary_text(summary, &findings, trace, options->common.top, out);
+                : print_summary_text(summary, &findings, trace, options->top, out);
     findings_done(&findings);
     return r;
 }
 
-/* Reads the trace, and prints what came of it. An exit status. */
-static int walk_and_print(const struct summary_options *options, struct summary *summary,
+static int walk_and_print(const struct analysis_options *options,
                           const struct causal_report *causal, struct walk *walk)
 {
+    struct summary *summary = container_of(walk->sink, struct summary, sink);
     int status = walk_through(walk);
 
     if (summary->sink.error.code == 0 && sink_finish(&summary->sink) < 0) {
@@ -87,85 +81,67 @@ static int walk_and_print(const struct summary_options *options, struct summary 
     return status;
 }
 
-static int summarise(const struct summary_options *options, struct trace *trace,
-                     struct summary *summary)
+/* An exit status. */
+static int summarise(const struct analysis_options *options, struct trace *trace,
+                     const struct pairs *pairs, const struct analysis_settings *settings)
 {
-    struct selection selection = {0};
-    struct text out;
-    struct walk walk = {.trace = trace,
-                        .selection = &selection,
-                        .out = &out,
-                        .sink = &summary->sink,
-                        .losses = &summary->coverage.losses};
-    struct causal_report causal = {0};
-    int status = EXIT_FAILURE;
+    struct summary *summary = calloc(1, sizeof *summary);
+    int status;
 
-    if (output_open(&out, options->common.format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA,
-                    OUT_SIZE) < 0)
+    if (!summary)
         return cli_no_memory();
-    if (selection_init(&selection, &options->common.select) < 0 ||
-        (!options->common.no_causal &&
-         causal_tighten(&options->common.open, &options->common.select, trace, &causal) < 0))
-        cli_no_memory();
+    if (summary_init(summary, settings, pairs->rules.rules, pairs->rules.n, &trace->catalogue) < 0)
+        status = cli_no_memory();
     else
-        status = walk_end(&walk, &options->common.open,
-                          walk_and_print(options, summary, &causal, &walk));
-    causal_report_done(&causal);
-    selection_done(&selection);
-    text_done(&out);
+        status = analysis_walk(options, trace, &summary->sink, &summary->coverage.losses,
+                               walk_and_print);
+    summary_done(summary);
+    free(summary);
     return status;
 }
 
 /* An exit status. */
-static int run(const struct summary_options *options, struct trace *trace)
+static int run(const struct analysis_options *options, struct trace *trace)
 {
     static const struct strings none = {0};
     struct analysis_settings settings;
     struct pairs pairs = {0};
     struct error error = {0};
-    struct summary *summary = calloc(1, sizeof *summary);
     int status = EXIT_FAILURE;
     int r = pairs_init(&pairs, &error);
 
     if (r >= 0)
         r = pairs_read(&pairs, NULL, 0, &none, &none, &error);
-    if (!summary || r < 0) {
-        error_set(&error, r < 0 ? r : -ENOMEM, NULL, "%s", error_text(r < 0 ? r : -ENOMEM));
+    if (r < 0) {
+        error_set(&error, r, NULL, "%s", error_text(r));
         cli_print_error(&error);
-    } else if (analysis_settings_init(&options->common, trace, &pairs.arena, &settings) ==
-               EXIT_SUCCESS) {
-        if (summary_init(summary, &settings, pairs.rules.rules, pairs.rules.n, &trace->catalogue) <
-            0)
-            cli_no_memory();
-        else
-            status = summarise(options, trace, summary);
-        summary_done(summary);
+    } else if (analysis_settings_init(options, trace, &pairs.arena, &settings) == EXIT_SUCCESS) {
+        status = summarise(options, trace, &pairs, &settings);
     }
-    free(summary);
     pairs_done(&pairs);
     return status;
 }
 
 int cmd_summary(int argc, char **argv)
 {
-    struct summary_options options = {.common.top = TOP_DEFAULT};
+    struct analysis_options options = {.top = TOP_DEFAULT};
     int status = EXIT_FAILURE;
     int n;
 
     if (options_parse(&summary_command, argc, argv, &options, &n, &status)) {
-        if (options.common.format == TABLE_CSV) {
+        if (options.format == TABLE_CSV) {
             status = cli_usage_error("summary", "a summary is several tables; -f csv of the other "
                                                 "analyses prints one");
         } else if (n == 0) {
             status = cli_usage_error("summary", "no trace file given");
         } else {
-            struct trace *trace = walk_open(&options.common.open, argv + 1, n);
+            struct trace *trace = walk_open(&options.open, argv + 1, n);
 
             if (trace)
                 status = run(&options, trace);
             trace_free(trace);
         }
     }
-    analysis_options_done(&options.common);
+    analysis_options_done(&options);
     return status;
 }
