@@ -34,6 +34,13 @@ void cli_print_error(const struct error *error)
     cli_error("%s", text);
 }
 
+int cli_print_failure(struct error *error, int err)
+{
+    error_set(error, err, NULL, "%s", error_text(err));
+    cli_print_error(error);
+    return EXIT_FAILURE;
+}
+
 int cli_no_memory(void)
 {
     cli_error("out of memory");

@@ -16,6 +16,8 @@ void cli_message(const char *format, ...) _printf_(1, 2);
 /* Prints "strata: TEXT" to standard error with output_line(); the second prints an error. */
 void cli_error(const char *format, ...) _printf_(1, 2);
 void cli_print_error(const struct error *error);
+/* Prints ERROR, or the text of the negative errno ERR if ERROR is empty; returns EXIT_FAILURE. */
+int cli_print_failure(struct error *error, int err);
 /* Prints that memory is out; returns EXIT_FAILURE. */
 int cli_no_memory(void);
 /* Prints the error of writing to standard output; ends by SIGPIPE without a message if the reader has

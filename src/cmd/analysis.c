@@ -133,12 +133,8 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
         return EXIT_USAGE;
     }
     r = options->by ? grouping_parse(options->by, arena, &settings.grouping, &error) : 0;
-
-    if (r < 0) {
-        error_set(&error, r, NULL, "%s", error_text(r));
-        cli_print_error(&error);
-        return EXIT_FAILURE;
-    }
+    if (r < 0)
+        return cli_print_failure(&error, r);
     settings.longer = ns_to_ticks(&settings.clock, options->longer);
     settings.every = ns_to_ticks(&settings.clock, options->every);
     *ret_settings = settings;

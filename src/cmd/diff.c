@@ -510,12 +510,7 @@ static int parse_by(struct run *run, char **wanted, int n)
     if (!can)
         return cli_usage_error("diff", "--by requires the analyses latency, irq or exits");
     r = grouping_parse(run->options->by, &run->arena, &run->grouping, &error);
-    if (r < 0) {
-        error_set(&error, r, NULL, "%s", error_text(r));
-        cli_print_error(&error);
-        return EXIT_FAILURE;
-    }
-    return EXIT_SUCCESS;
+    return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
 }
 
 static int run_all(struct run *run, char **wanted, int n)

@@ -269,8 +269,7 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     if (options->pairs.n > 0 || options->files.n > 0)
         r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
     if (r < 0) {
-        error_set(&error, r, NULL, "%s", error_text(r));
-        cli_print_error(&error);
+        (void)cli_print_failure(&error, r);
     } else if (atomic_output_open(format->target, options->output, format->is_export, &stopped,
                                   &output, &error) < 0) {
         cli_print_error(&error);

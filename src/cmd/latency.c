@@ -67,8 +67,7 @@ static int measure(const struct latency_options *options, struct trace *trace, s
     int r = pairs_read(pairs, names, n, &options->pairs, &options->files, &error);
 
     if (r < 0) {
-        error_set(&error, r, NULL, "%s", error_text(r));
-        cli_print_error(&error);
+        (void)cli_print_failure(&error, r);
     } else if (analysis_settings_init(&options->common, trace, &pairs->arena, &settings) ==
                EXIT_SUCCESS) {
         if (latency_init(&latency, &settings, pairs->rules.rules, pairs->rules.n,
@@ -174,8 +173,7 @@ int cmd_latency(int argc, char **argv)
 
         r = pairs_init(&pairs, &error);
         if (r < 0) {
-            error_set(&error, r, NULL, "%s", error_text(r));
-            cli_print_error(&error);
+            (void)cli_print_failure(&error, r);
             n = 0;
         }
         while (n_names < n && pairs_has_name(&pairs, operands[n_names]))

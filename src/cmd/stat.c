@@ -61,10 +61,8 @@ static int parse_by(const char *by, struct arena *arena, struct tally_options *o
         }
     options->by = TALLY_BY_KEYS;
     r = grouping_parse(by, arena, &options->grouping, &error);
-    if (r < 0) {
-        error_set(&error, r, NULL, "%s", error_text(r));
-        cli_print_error(&error);
-    }
+    if (r < 0)
+        (void)cli_print_failure(&error, r);
     return r;
 }
 

@@ -112,12 +112,10 @@ static int run(const struct analysis_options *options, struct trace *trace)
 
     if (r >= 0)
         r = pairs_read(&pairs, NULL, 0, &none, &none, &error);
-    if (r < 0) {
-        error_set(&error, r, NULL, "%s", error_text(r));
-        cli_print_error(&error);
-    } else if (analysis_settings_init(options, trace, &pairs.arena, &settings) == EXIT_SUCCESS) {
+    if (r < 0)
+        (void)cli_print_failure(&error, r);
+    else if (analysis_settings_init(options, trace, &pairs.arena, &settings) == EXIT_SUCCESS)
         status = summarise(options, trace, &pairs, &settings);
-    }
     pairs_done(&pairs);
     return status;
 }
