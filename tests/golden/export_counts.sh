@@ -1,0 +1,38 @@
+#!/bin/sh
+# The slices of strata export --to perfetto and --to chrome are the spans that strata latency, irq and exits count.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+
+# No rules of the user's.
+XDG_CONFIG_HOME=$PWD/config
+export XDG_CONFIG_HOME
+schema=$here/../../src/export/timeline
+
+. "$here/../lib/kernel_capture.sh"
+kernel_capture local local
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen-4.17
+xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >xen-4.22
+xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
+mv trace kvm
+xz -dc "$DATA/io/virtio-blk.tar.xz" | tar -x
+
+# compare FILTER TRACE [OPTION...]: what was compared is as the filter says.
+compare() {
+    filter=$1
+    shift
+    case="$*"
+    "$strata" export --to chrome -o trace.json "$@" 2>err || fail "$(cat err)"
+    "$strata" export --to perfetto -o trace.perfetto "$@" 2>err || fail "$(cat err)"
+    protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <trace.perfetto >decoded 2>err ||
+        fail "$(cat err)"
+    python3 "$here/export_counts.py" "$strata" trace.json decoded "$@" >seen || fail "they differ"
+    jq -e "$filter" seen >out || fail "not $filter: $(cat seen)"
+}
+
+compare '.rules > 5000 and .irq > 50' local
+compare '.rules > 3000' local --cpu 0
+compare '.rules > 1000 and .exits > 1000' xen-4.17 --cpu-vendor amd -e vmexit,vmentry
+compare '.rules > 1000 and .exits > 1000' xen-4.22 --cpu-vendor amd -e vmexit,vmentry
+compare '.exits > 100' xen-4.17 --cpu-vendor amd -e vmexit,vmentry --cpu 0
+compare '.guest > 1000' kvm
+compare '.rules > 500 and .irq > 100' vm
