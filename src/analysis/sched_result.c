@@ -69,6 +69,8 @@ static int set_keys(const struct sched *sched, struct result *result, struct res
         r = result_set_key(result, to, first + 1, pid);
         result_set_key_number(to, first + 1, row->id);
     }
+    if (sched->options.by == SCHED_BY_CPU)
+        result_set_key_number(to, first, row->id);
     if (r == 0)
         r = result_set_key(result, to, result->n_keys - 1, layer_name(row->origin->layer));
     return r;

@@ -62,6 +62,10 @@ static _cold_ struct row *add_state_row(struct sched *sched, const struct sched_
         added->values[1] = row->id;
         added->has_value = 1u << 1;
     }
+    if (sched->options.by == SCHED_BY_CPU) {
+        added->values[0] = row->id;
+        added->has_value = 1u << 0;
+    }
     return added;
 }
 

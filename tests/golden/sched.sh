@@ -142,6 +142,7 @@ assert total == {pid: time for pid, time in waited.items() if time}, (total, wai
 for row in cpus:
     shares = [row[name + "_share"] for name in ("busy", "interrupt", "idle", "unknown")]
     assert abs(sum(shares) - 1) < 1e-4 and min(shares) >= 0, row
+assert sorted(row["key"]["cpu"] for row in cpus) == [0, 1], cpus
 END
 
 case="text"
@@ -184,6 +185,18 @@ for event in map(json.loads, open(sys.argv[5])):
 assert listed == by_state, listed
 for row in periods:
     assert sum(period[1] for period in row["series"]) == row["n"], row
+END
+# The states of each CPU: a CPU is part of a row's key, and of an event's.
+"$strata" sched --states --by cpu -f json guest >states
+"$strata" sched --events --by cpu -f json guest >events
+python3 - states events <<'END' || fail "the rows of CPUs differ from their events"
+import collections, json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+listed = collections.Counter()
+for event in map(json.loads, open(sys.argv[2])):
+    listed[event["key"]["cpu"], event["key"]["state"]] += 1
+assert {(row["key"]["cpu"], row["key"]["state"]): row["n"] for row in rows} == listed, (rows, listed)
+assert {cpu for cpu, _ in listed} == {0, 1}, listed
 END
 status=0
 "$strata" sched --states --who guest 2>err || status=$?
