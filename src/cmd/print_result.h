@@ -33,6 +33,8 @@ void print_result_footer(const struct result *result, const struct print_options
 #define SPARKLINE_MAX 48
 void print_sparkline(const struct result *result, const struct result_row *row, bool of_p99,
                      struct text *out);
+/* "12 events in 1.50s", the number in WIDTH characters, no newline. */
+void print_events(const struct result *result, int width, struct text *out);
 /* What was lost, and how much of the time is unknown, no newline; nothing was lost: nothing. */
 void print_losses(const struct result *result, struct text *out);
 /* " PATH" for each of TRACE, as it was given. */

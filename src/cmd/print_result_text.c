@@ -86,11 +86,11 @@ static uint64_t count_negative(const struct result *result)
     return n;
 }
 
-static void put_events(const struct result *result, struct text *out)
+void print_events(const struct result *result, int width, struct text *out)
 {
     const struct coverage *coverage = result->coverage;
 
-    text_printf(out, "%10" PRIu64 " event%s", coverage->n_events,
+    text_printf(out, "%*" PRIu64 " event%s", width, coverage->n_events,
                 coverage->n_events == 1 ? "" : "s");
     if (coverage->first != TIME_UNKNOWN) {
         text_put_literal(out, " in ");
@@ -98,7 +98,6 @@ static void put_events(const struct result *result, struct text *out)
         if (result->clock.hz == 0)
             text_put_literal(out, " ticks (the clock's rate is not known)");
     }
-    text_put_char(out, '\n');
 }
 
 static void put_unpaired(const struct result *result, struct text *out)
@@ -275,8 +274,10 @@ void print_result_footer(const struct result *result, const struct print_options
     uint64_t negative = count_negative(result);
     uint64_t n = options->top == 0 ? result->n_rows : MIN(options->top, (uint64_t)result->n_rows);
 
-    if (!options->is_part)
-        put_events(result, out);
+    if (!options->is_part) {
+        print_events(result, 10, out);
+        text_put_char(out, '\n');
+    }
     if (negative > 0)
         text_printf(out, "%10" PRIu64 " %s shorter than 0, by the error of the clocks\n", negative,
                     negative == 1 ? "span is" : "spans are");

@@ -265,6 +265,14 @@ static bool is_shown(const struct summary *summary, unsigned part)
     return result->n_rows > 0 && has_threads;
 }
 
+static bool has_note(const struct result *result, const char *note)
+{
+    for (unsigned i = 0; i < result->n_notes; i++)
+        if (strcmp(result->notes[i], note) == 0)
+            return true;
+    return false;
+}
+
 /* Whether what stands out, or the text of a part before PART, says the same as the note. */
 static bool was_shown(const struct summary *summary, const struct findings *findings, unsigned part,
                       const char *note)
@@ -272,26 +280,18 @@ static bool was_shown(const struct summary *summary, const struct findings *find
     for (unsigned i = 0; i < findings->n; i++)
         if (strcmp(findings->items[i].text, note) == 0)
             return true;
-    for (unsigned i = 0; i < part; i++) {
-        const struct result *result = &summary->results[i];
-
-        for (unsigned j = 0; is_shown(summary, i) && j < result->n_notes; j++)
-            if (strcmp(result->notes[j], note) == 0)
-                return true;
-    }
+    for (unsigned i = 0; i < part; i++)
+        if (is_shown(summary, i) && has_note(&summary->results[i], note))
+            return true;
     return false;
 }
 
 /* Whether the results of the parts up to PART, without it, have the note, too. */
 static bool was_noted(const struct summary *summary, unsigned part, const char *note)
 {
-    for (unsigned i = 0; i < part; i++) {
-        const struct result *result = &summary->results[i];
-
-        for (unsigned j = 0; j < result->n_notes; j++)
-            if (strcmp(result->notes[j], note) == 0)
-                return true;
-    }
+    for (unsigned i = 0; i < part; i++)
+        if (has_note(&summary->results[i], note))
+            return true;
     return false;
 }
 
@@ -354,34 +354,47 @@ static void put_findings(const struct findings *findings, const struct trace *tr
     }
 }
 
+/* Begins a line of what is missing; the first one has the title before it. */
+static void begin_missing(const char *command, bool *is_first, struct text *out)
+{
+    if (*is_first)
+        text_put_literal(out, "\nWhat this trace cannot answer:\n");
+    *is_first = false;
+    text_printf(out, "- %s: ", command);
+}
+
+/* Whether PART is reported as an analysis whose events are missing. */
+static bool is_missing(const struct summary *summary, unsigned part)
+{
+    return parts[part].analysis && !summary_has(summary, (enum summary_part)part);
+}
+
+/* Whether the notes of PART say why it has no table. Those of a part that is shown are below its table. */
+static bool explains_missing(const struct summary *summary, unsigned part)
+{
+    return part != SUMMARY_DOMAINS && summary_has(summary, SUMMARY_CPUS) &&
+           !is_shown(summary, part) && !is_missing(summary, part);
+}
+
 static void put_missing(const struct summary *summary, struct text *out)
 {
-    bool any = false;
+    bool is_first = true;
 
     for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
-        if (!parts[i].analysis || summary_has(summary, (enum summary_part)i))
+        if (!is_missing(summary, i))
             continue;
-        if (!any)
-            text_put_literal(out, "\nWhat this trace cannot answer:\n");
-        any = true;
-        text_printf(out, "- %s: ", parts[i].analysis);
+        begin_missing(parts[i].analysis, &is_first, out);
         needs_put_missing(parts[i].analysis, out);
         text_put_char(out, '\n');
     }
     for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
         const struct result *result = &summary->results[i];
 
-        /* Those of a part that is shown are below its table. */
-        for (unsigned j = 0; j < result->n_notes; j++) {
-            if (is_shown(summary, i) || was_noted(summary, i, result->notes[j]) ||
-                (parts[i].analysis && !summary_has(summary, (enum summary_part)i)))
+        for (unsigned j = 0; explains_missing(summary, i) && j < result->n_notes; j++) {
+            if (was_noted(summary, i, result->notes[j]))
                 continue;
-            if (i == SUMMARY_DOMAINS || !summary_has(summary, SUMMARY_CPUS))
-                continue;
-            if (!any)
-                text_put_literal(out, "\nWhat this trace cannot answer:\n");
-            any = true;
-            text_printf(out, "- %s: %s\n", parts[i].command, result->notes[j]);
+            begin_missing(parts[i].command, &is_first, out);
+            text_printf(out, "%s\n", result->notes[j]);
         }
     }
 }
@@ -394,13 +407,9 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
     int r;
 
     put_findings(findings, trace, out);
-    text_printf(out, "\nThe trace: %" PRIu64 " event%s", coverage->n_events,
-                coverage->n_events == 1 ? "" : "s");
+    text_put_literal(out, "\nThe trace: ");
+    print_events(result, 0, out);
     if (coverage->first != TIME_UNKNOWN) {
-        text_put_literal(out, " in ");
-        print_duration(&result->clock, coverage_duration(coverage), out);
-        if (result->clock.hz == 0)
-            text_put_literal(out, " ticks (the clock's rate is not known)");
         text_put_literal(out, ", from ");
         clock_put_time(&result->clock, coverage->first, out);
         text_put_literal(out, " to ");
@@ -514,7 +523,7 @@ static int write_missing(const struct summary *summary, struct json_writer *w)
 
     json_write_array(w);
     for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
-        if (!parts[i].analysis || summary_has(summary, (enum summary_part)i))
+        if (!is_missing(summary, i))
             continue;
         text.next = text.start;
         needs_put_missing(parts[i].analysis, &text);
