@@ -118,11 +118,21 @@ static void put_total(struct table *table, const char *name, const char *digits)
             put_number(table, totals[i].column, digits);
 }
 
+/* Ends the row of the totals before the first other row, and at the end of the answer. */
+static void end_totals(struct table *table, bool *is_ended)
+{
+    if (*is_ended)
+        return;
+    table_str(table, KIND, "program");
+    table_end_row(table);
+    *is_ended = true;
+}
+
 /* Totals come first, then events, then rings (strata-control(7)). */
 static int put_data(struct text *out, enum table_format format, char *answer)
 {
     struct table table;
-    bool has_totals = false;
+    bool totals_ended = false;
     char *line;
 
     table_begin(&table, out, format, &data_form);
@@ -134,20 +144,13 @@ static int put_data(struct text *out, enum table_format format, char *answer)
             put_total(&table, word, line);
             continue;
         }
-        if (!has_totals) {
-            table_str(&table, KIND, "program");
-            table_end_row(&table);
-            has_totals = true;
-        }
+        end_totals(&table, &totals_ended);
         if (is_event)
             put_event(&table, line);
         else
             put_ring(&table, line);
     }
-    if (!has_totals) {
-        table_str(&table, KIND, "program");
-        table_end_row(&table);
-    }
+    end_totals(&table, &totals_ended);
     return table_end(&table);
 }
 
