@@ -181,70 +181,128 @@ struct side {
     union analyses analyses;
     struct coverage coverage;
     struct result result;
-    bool has_analysis, has_result;
+    const struct verb *verb; /* NULL: no analysis */
+    bool has_result;
 };
 
-static const char *const verbs[] = {"stat", "latency", "io", "irq", "exits", "sched"};
+struct verb {
+    const char *name;
+    int (*init)(struct side *side, const struct analysis_settings *settings);
+    void (*done)(struct side *side);
+    bool has_by; /* has rows by keys of events */
+};
 
 static int side_put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct side *side = container_of(sink, struct side, sink);
     int r = coverage_put(&side->coverage, items, n);
 
-    return r >= 0 && side->has_analysis ? sink_put(&side->analyses.analysis.sink, items, n) : r;
+    return r >= 0 && side->verb ? sink_put(&side->analyses.analysis.sink, items, n) : r;
 }
 
-static int init_analysis(struct side *side, const char *verb,
-                         const struct analysis_settings *settings)
+static int init_stat(struct side *side, const struct analysis_settings *settings)
+{
+    return tally_result_init(&side->analyses.stat, settings);
+}
+
+static void done_stat(struct side *side)
+{
+    tally_result_done(&side->analyses.stat);
+}
+
+static int init_latency(struct side *side, const struct analysis_settings *settings)
 {
     static const struct strings none = {0};
-    /* Threads of two recordings are the same ones by their names. */
-    static const struct sched_options sched_options = {.view = SCHED_STATES, .no_pids = true};
-    const struct catalogue *catalogue = &side->trace->catalogue;
     struct error error = {0};
-    int r;
+    int r = pairs_read(&side->pairs, NULL, 0, &none, &none, &error);
 
-    if (strcmp(verb, "stat") == 0)
-        return tally_result_init(&side->analyses.stat, settings);
-    if (strcmp(verb, "io") == 0)
-        return io_init(&side->analyses.io, settings);
-    if (strcmp(verb, "irq") == 0)
-        return irq_init(&side->analyses.irq, settings, catalogue);
-    if (strcmp(verb, "exits") == 0)
-        return exits_init(&side->analyses.exits, settings, &(struct exits_settings){0}, catalogue);
-    if (strcmp(verb, "sched") == 0)
-        return sched_init(&side->analyses.sched, settings, &sched_options);
-    r = pairs_read(&side->pairs, NULL, 0, &none, &none, &error);
     return r < 0 ? r
                  : latency_init(&side->analyses.latency, settings, side->pairs.rules.rules,
-                                side->pairs.rules.n, catalogue);
+                                side->pairs.rules.n, &side->trace->catalogue);
 }
 
-static void side_done(struct side *side, const char *verb)
+static void done_latency(struct side *side)
+{
+    latency_done(&side->analyses.latency);
+}
+
+static int init_io(struct side *side, const struct analysis_settings *settings)
+{
+    return io_init(&side->analyses.io, settings);
+}
+
+static void done_io(struct side *side)
+{
+    io_done(&side->analyses.io);
+}
+
+static int init_irq(struct side *side, const struct analysis_settings *settings)
+{
+    return irq_init(&side->analyses.irq, settings, &side->trace->catalogue);
+}
+
+static void done_irq(struct side *side)
+{
+    irq_done(&side->analyses.irq);
+}
+
+static int init_exits(struct side *side, const struct analysis_settings *settings)
+{
+    return exits_init(&side->analyses.exits, settings, &(struct exits_settings){0},
+                      &side->trace->catalogue);
+}
+
+static void done_exits(struct side *side)
+{
+    exits_done(&side->analyses.exits);
+}
+
+static int init_sched(struct side *side, const struct analysis_settings *settings)
+{
+    /* Threads of two recordings are the same ones by their names. */
+    static const struct sched_options options = {.view = SCHED_STATES, .no_pids = true};
+
+    return sched_init(&side->analyses.sched, settings, &options);
+}
+
+static void done_sched(struct side *side)
+{
+    sched_done(&side->analyses.sched);
+}
+
+static const struct verb verbs[] = {
+    {"stat", init_stat, done_stat},
+    {"latency", init_latency, done_latency, .has_by = true},
+    {"io", init_io, done_io},
+    {"irq", init_irq, done_irq, .has_by = true},
+    {"exits", init_exits, done_exits, .has_by = true},
+    {"sched", init_sched, done_sched},
+};
+
+/* NULL: there is none called NAME. */
+static const struct verb *find_verb(const char *name)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(verbs); i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
+
+static void side_done(struct side *side)
 {
     if (side->has_result)
         result_done(&side->result);
-    if (side->has_analysis && strcmp(verb, "stat") == 0)
-        tally_result_done(&side->analyses.stat);
-    else if (side->has_analysis && strcmp(verb, "io") == 0)
-        io_done(&side->analyses.io);
-    else if (side->has_analysis && strcmp(verb, "irq") == 0)
-        irq_done(&side->analyses.irq);
-    else if (side->has_analysis && strcmp(verb, "exits") == 0)
-        exits_done(&side->analyses.exits);
-    else if (side->has_analysis && strcmp(verb, "sched") == 0)
-        sched_done(&side->analyses.sched);
-    else if (side->has_analysis)
-        latency_done(&side->analyses.latency);
+    if (side->verb)
+        side->verb->done(side);
     pairs_done(&side->pairs);
     coverage_done(&side->coverage);
     trace_free(side->trace);
     *side = (struct side){0};
 }
 
-/* Reads PATH from its start. An exit status. */
+/* Reads PATH from its start. VERB: NULL: without an analysis. An exit status. */
 static int read_side(struct side *side, const struct diff_options *options, char *path, bool again,
-                     const char *verb, const struct analysis_settings *settings)
+                     const struct verb *verb, const struct analysis_settings *settings)
 {
     static const struct sink_ops sink_ops = {.put = side_put};
     struct selection selection = {0};
@@ -267,8 +325,8 @@ static int read_side(struct side *side, const struct diff_options *options, char
         struct analysis_settings copy = *settings;
 
         copy.clock = side->trace->inputs[0].origin->clock;
-        side->has_analysis = true;
-        if (init_analysis(side, verb, &copy) < 0)
+        side->verb = verb;
+        if (verb->init(side, &copy) < 0)
             return cli_no_memory();
         sink_begin(&side->analyses.analysis.sink);
     }
@@ -423,14 +481,14 @@ static int measure(struct run *run)
         /* So that the last event is in the last piece. */
         if (status == EXIT_SUCCESS && side.coverage.first != TIME_UNKNOWN)
             run->every[i] = coverage_duration(&side.coverage) / DIFF_PIECES + 1;
-        side_done(&side, "");
+        side_done(&side);
         if (status != EXIT_SUCCESS)
             return status;
     }
     return EXIT_SUCCESS;
 }
 
-static int compare(struct run *run, const char *verb, struct text *out)
+static int compare(struct run *run, const struct verb *verb, struct text *out)
 {
     struct side sides[2] = {0};
     struct diff diff = {0};
@@ -448,16 +506,16 @@ static int compare(struct run *run, const char *verb, struct text *out)
             status = cli_no_memory();
     }
     if (status == EXIT_SUCCESS && (diff_init(&diff, &sides[0].result, &sides[1].result) < 0 ||
-                                   put_diff(run->options, &diff, verb, out) < 0))
+                                   put_diff(run->options, &diff, verb->name, out) < 0))
         status = cli_no_memory();
     if (status == EXIT_SUCCESS && diff.n == 0)
-        cli_error("neither trace has what strata %s measures", verb);
+        cli_error("neither trace has what strata %s measures", verb->name);
     for (unsigned i = 0; status == EXIT_SUCCESS && i < run->options->fail.n; i++)
-        if (check_condition(&run->conditions[i], run->options->fail.items[i], verb, &diff))
+        if (check_condition(&run->conditions[i], run->options->fail.items[i], verb->name, &diff))
             run->is_failed = true;
     diff_done(&diff);
-    side_done(&sides[0], verb);
-    side_done(&sides[1], verb);
+    side_done(&sides[0]);
+    side_done(&sides[1]);
     return status;
 }
 
@@ -491,12 +549,7 @@ static int check_conditions(const struct run *run)
     return status;
 }
 
-/* The analyses that have rows by keys of events. */
-static bool has_by(const char *verb)
-{
-    return strcmp(verb, "latency") == 0 || strcmp(verb, "irq") == 0 || strcmp(verb, "exits") == 0;
-}
-
+/* WANTED are names of analyses. */
 static int parse_by(struct run *run, char **wanted, int n)
 {
     struct error error = {0};
@@ -506,7 +559,7 @@ static int parse_by(struct run *run, char **wanted, int n)
     if (!run->options->by)
         return EXIT_SUCCESS;
     for (int i = 0; i < n; i++)
-        can = can && has_by(wanted[i]);
+        can = can && find_verb(wanted[i])->has_by;
     if (!can)
         return cli_usage_error("diff", "--by requires the analyses latency, irq or exits");
     r = grouping_parse(run->options->by, &run->arena, &run->grouping, &error);
@@ -518,15 +571,10 @@ static int run_all(struct run *run, char **wanted, int n)
     struct text out;
     int status = parse_conditions(run);
 
-    for (int i = 0; i < n && status == EXIT_SUCCESS; i++) {
-        bool is_known = false;
-
-        for (unsigned j = 0; j < ARRAY_SIZE(verbs); j++)
-            is_known = is_known || strcmp(verbs[j], wanted[i]) == 0;
-        if (!is_known)
+    for (int i = 0; i < n && status == EXIT_SUCCESS; i++)
+        if (!find_verb(wanted[i]))
             status = cli_usage_error(
                 "diff", "unknown analysis '%s' (stat, latency, io, irq, exits, sched)", wanted[i]);
-    }
     if (status == EXIT_SUCCESS)
         status = parse_by(run, wanted, n);
     if (status != EXIT_SUCCESS)
@@ -536,9 +584,9 @@ static int run_all(struct run *run, char **wanted, int n)
         return cli_no_memory();
     status = measure(run);
     if (n == 0 && status == EXIT_SUCCESS)
-        status = compare(run, "stat", &out);
+        status = compare(run, find_verb("stat"), &out);
     for (int i = 0; i < n && status == EXIT_SUCCESS; i++)
-        status = compare(run, wanted[i], &out);
+        status = compare(run, find_verb(wanted[i]), &out);
     if (text_flush(&out) < 0) {
         cli_output_error(out.error);
         status = EXIT_FAILURE;
