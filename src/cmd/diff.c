@@ -8,18 +8,11 @@
 #include <string.h>
 
 #include "analysis/diff.h"
-#include "analysis/exits.h"
-#include "analysis/io.h"
-#include "analysis/irq.h"
-#include "analysis/latency.h"
-#include "analysis/sched.h"
-#include "analysis/tally_result.h"
-#include "base/glob.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/pairs.h"
+#include "cmd/diff_condition.h"
+#include "cmd/diff_side.h"
 #include "cmd/print_result.h"
-#include "cmd/walk.h"
 #include "print/table.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -71,275 +64,6 @@ const struct command diff_command = {
     .examples = "  strata diff before after\n"
                 "  strata diff before after io latency --fail 'io.read.p99 > +20%'",
 };
-
-/* ---- Conditions ---- */
-
-struct condition {
-    char *analysis, *key; /* the key is a pattern */
-    enum diff_metric metric;
-    bool is_below;
-    double limit; /* 0.2: 20 % */
-    bool has_row;
-};
-
-/* "ANALYSIS.KEY.METRIC > +20%" */
-static int parse_condition(const char *text, struct condition *ret)
-{
-    char metric[16], sign, percent;
-    const char *dot = strchr(text, '.');
-    const char *space = strpbrk(text, " <>");
-    const char *last = space;
-
-    while (last && last > text && *last != '.')
-        last--;
-    if (!dot || !space || last <= dot || space - last - 1 <= 0 ||
-        (size_t)(space - last) > sizeof metric ||
-        sscanf(space, " %c %lf %c", &sign, &ret->limit, &percent) != 3 || percent != '%' ||
-        (sign != '<' && sign != '>'))
-        return -EINVAL;
-    snprintf(metric, sizeof metric, "%.*s", (int)(space - last - 1), last + 1);
-    if (diff_metric_find(metric) < 0)
-        return -EINVAL;
-    ret->metric = (enum diff_metric)diff_metric_find(metric);
-    ret->limit /= 100;
-    ret->is_below = sign == '<';
-    ret->analysis = strndup(text, (size_t)(dot - text));
-    ret->key = strndup(dot + 1, (size_t)(last - dot - 1));
-    return ret->analysis && ret->key ? 0 : -ENOMEM;
-}
-
-static bool has_key(const struct diff_row *row, unsigned n_keys, const char *pattern)
-{
-    for (unsigned i = 0; i < n_keys; i++)
-        if (glob_match(pattern, row->keys[i]))
-            return true;
-    return false;
-}
-
-/* PATTERN is that of a key, or of several, with dots between them: "read.total". */
-static bool has_keys(const struct diff_row *row, unsigned n_keys, const char *pattern)
-{
-    char part[256];
-
-    if (has_key(row, n_keys, pattern))
-        return true;
-    for (const char *p = pattern;; p++) {
-        size_t len = strcspn(p, ".");
-
-        if (len >= sizeof part)
-            return false;
-        memcpy(part, p, len);
-        part[len] = '\0';
-        if (!has_key(row, n_keys, part))
-            return false;
-        p += len;
-        if (!*p)
-            return true;
-    }
-}
-
-/* Prints what meets CONDITION. Whether something does. */
-static bool check_condition(struct condition *condition, const char *text, const char *analysis,
-                            const struct diff *diff)
-{
-    bool is_met = false;
-
-    if (strcmp(condition->analysis, analysis) != 0)
-        return false;
-    for (unsigned i = 0; i < diff->n; i++) {
-        const struct diff_row *row = &diff->rows[i];
-        double change = diff_change(row, condition->metric);
-
-        if (!has_keys(row, diff->results[0]->n_keys, condition->key) || isnan(change))
-            continue;
-        condition->has_row = true;
-        if (condition->is_below ? change >= condition->limit : change <= condition->limit)
-            continue;
-        is_met = true;
-        cli_error("%s: %+.1f%%", text, change * 100);
-    }
-    return is_met;
-}
-
-/* ---- Analyses of a trace ---- */
-
-union analyses {
-    struct analysis analysis; /* first in all */
-    struct tally_result stat;
-    struct latency latency;
-    struct io io;
-    struct irq irq;
-    struct exits exits;
-    struct sched sched;
-};
-
-/* One trace with one analysis. */
-struct side {
-    struct sink sink;
-    struct trace *trace;
-    struct pairs pairs;
-    union analyses analyses;
-    struct coverage coverage;
-    struct result result;
-    const struct verb *verb; /* NULL: no analysis */
-    bool has_result;
-};
-
-struct verb {
-    const char *name;
-    int (*init)(struct side *side, const struct analysis_settings *settings);
-    void (*done)(struct side *side);
-    bool has_by; /* has rows by keys of events */
-};
-
-static int side_put(struct sink *sink, const struct item *items, unsigned n)
-{
-    struct side *side = container_of(sink, struct side, sink);
-    int r = coverage_put(&side->coverage, items, n);
-
-    return r >= 0 && side->verb ? sink_put(&side->analyses.analysis.sink, items, n) : r;
-}
-
-static int init_stat(struct side *side, const struct analysis_settings *settings)
-{
-    return tally_result_init(&side->analyses.stat, settings);
-}
-
-static void done_stat(struct side *side)
-{
-    tally_result_done(&side->analyses.stat);
-}
-
-static int init_latency(struct side *side, const struct analysis_settings *settings)
-{
-    static const struct strings none = {0};
-    struct error error = {0};
-    int r = pairs_read(&side->pairs, NULL, 0, &none, &none, &error);
-
-    return r < 0 ? r
-                 : latency_init(&side->analyses.latency, settings, side->pairs.rules.rules,
-                                side->pairs.rules.n, &side->trace->catalogue);
-}
-
-static void done_latency(struct side *side)
-{
-    latency_done(&side->analyses.latency);
-}
-
-static int init_io(struct side *side, const struct analysis_settings *settings)
-{
-    return io_init(&side->analyses.io, settings);
-}
-
-static void done_io(struct side *side)
-{
-    io_done(&side->analyses.io);
-}
-
-static int init_irq(struct side *side, const struct analysis_settings *settings)
-{
-    return irq_init(&side->analyses.irq, settings, &side->trace->catalogue);
-}
-
-static void done_irq(struct side *side)
-{
-    irq_done(&side->analyses.irq);
-}
-
-static int init_exits(struct side *side, const struct analysis_settings *settings)
-{
-    return exits_init(&side->analyses.exits, settings, &(struct exits_settings){0},
-                      &side->trace->catalogue);
-}
-
-static void done_exits(struct side *side)
-{
-    exits_done(&side->analyses.exits);
-}
-
-static int init_sched(struct side *side, const struct analysis_settings *settings)
-{
-    /* Threads of two recordings are the same ones by their names. */
-    static const struct sched_options options = {.view = SCHED_STATES, .no_pids = true};
-
-    return sched_init(&side->analyses.sched, settings, &options);
-}
-
-static void done_sched(struct side *side)
-{
-    sched_done(&side->analyses.sched);
-}
-
-static const struct verb verbs[] = {
-    {"stat", init_stat, done_stat},
-    {"latency", init_latency, done_latency, .has_by = true},
-    {"io", init_io, done_io},
-    {"irq", init_irq, done_irq, .has_by = true},
-    {"exits", init_exits, done_exits, .has_by = true},
-    {"sched", init_sched, done_sched},
-};
-
-/* NULL: there is none called NAME. */
-static const struct verb *find_verb(const char *name)
-{
-    for (unsigned i = 0; i < ARRAY_SIZE(verbs); i++)
-        if (strcmp(verbs[i].name, name) == 0)
-            return &verbs[i];
-    return NULL;
-}
-
-static void side_done(struct side *side)
-{
-    if (side->has_result)
-        result_done(&side->result);
-    if (side->verb)
-        side->verb->done(side);
-    pairs_done(&side->pairs);
-    coverage_done(&side->coverage);
-    trace_free(side->trace);
-    *side = (struct side){0};
-}
-
-/* Reads PATH from its start. VERB: NULL: without an analysis. An exit status. */
-static int read_side(struct side *side, const struct diff_options *options, char *path, bool again,
-                     const struct verb *verb, const struct analysis_settings *settings)
-{
-    static const struct sink_ops sink_ops = {.put = side_put};
-    struct selection selection = {0};
-    struct text out = TEXT_IN_MEMORY;
-    struct walk walk = {.selection = &selection,
-                        .out = &out,
-                        .again = again,
-                        .sink = &side->sink,
-                        .losses = &side->coverage.losses};
-    int status = EXIT_FAILURE;
-
-    *side = (struct side){.sink.ops = &sink_ops};
-    coverage_init(&side->coverage);
-    side->trace =
-        again ? walk_open_again(&options->open, &path, 1) : walk_open(&options->open, &path, 1);
-    if (!side->trace)
-        return EXIT_FAILURE;
-    walk.trace = side->trace;
-    if (verb) {
-        struct analysis_settings copy = *settings;
-
-        copy.clock = side->trace->inputs[0].origin->clock;
-        side->verb = verb;
-        if (verb->init(side, &copy) < 0)
-            return cli_no_memory();
-        sink_begin(&side->analyses.analysis.sink);
-    }
-    if (selection_init(&selection, &options->select) < 0)
-        cli_no_memory();
-    else
-        status = walk_through(&walk);
-    if (verb && sink_finish(&side->analyses.analysis.sink) < 0)
-        status = EXIT_FAILURE;
-    selection_done(&selection);
-    text_done(&out);
-    return status;
-}
 
 /* ---- Output ---- */
 
@@ -467,7 +191,7 @@ struct run {
     const struct diff_options *options;
     char **paths;
     int64_t every[2];
-    struct condition *conditions;
+    struct diff_condition *conditions;
     bool is_failed;
 };
 
@@ -475,22 +199,23 @@ struct run {
 static int measure(struct run *run)
 {
     for (unsigned i = 0; i < 2; i++) {
-        struct side side;
-        int status = read_side(&side, run->options, run->paths[i], false, NULL, NULL);
+        struct diff_side side;
+        int status = diff_side_read(&side, &run->options->open, &run->options->select,
+                                    run->paths[i], false, NULL, NULL);
 
         /* So that the last event is in the last piece. */
         if (status == EXIT_SUCCESS && side.coverage.first != TIME_UNKNOWN)
             run->every[i] = coverage_duration(&side.coverage) / DIFF_PIECES + 1;
-        side_done(&side);
+        diff_side_done(&side);
         if (status != EXIT_SUCCESS)
             return status;
     }
     return EXIT_SUCCESS;
 }
 
-static int compare(struct run *run, const struct verb *verb, struct text *out)
+static int compare(struct run *run, const struct diff_verb *verb, struct text *out)
 {
-    struct side sides[2] = {0};
+    struct diff_side sides[2] = {0};
     struct diff diff = {0};
     int status = EXIT_SUCCESS;
 
@@ -498,7 +223,8 @@ static int compare(struct run *run, const struct verb *verb, struct text *out)
         const struct analysis_settings settings = {.every = run->every[i],
                                                    .grouping = run->grouping};
 
-        status = read_side(&sides[i], run->options, run->paths[i], true, verb, &settings);
+        status = diff_side_read(&sides[i], &run->options->open, &run->options->select,
+                                run->paths[i], true, verb, &settings);
         if (status != EXIT_SUCCESS)
             break;
         sides[i].has_result = true;
@@ -511,11 +237,12 @@ static int compare(struct run *run, const struct verb *verb, struct text *out)
     if (status == EXIT_SUCCESS && diff.n == 0)
         cli_error("neither trace has what strata %s measures", verb->name);
     for (unsigned i = 0; status == EXIT_SUCCESS && i < run->options->fail.n; i++)
-        if (check_condition(&run->conditions[i], run->options->fail.items[i], verb->name, &diff))
+        if (diff_condition_check(&run->conditions[i], run->options->fail.items[i], verb->name,
+                                 &diff))
             run->is_failed = true;
     diff_done(&diff);
-    side_done(&sides[0]);
-    side_done(&sides[1]);
+    diff_side_done(&sides[0]);
+    diff_side_done(&sides[1]);
     return status;
 }
 
@@ -527,7 +254,7 @@ static int parse_conditions(struct run *run)
     if (!run->conditions)
         return cli_no_memory();
     for (unsigned i = 0; i < fail->n; i++)
-        if (parse_condition(fail->items[i], &run->conditions[i]) < 0)
+        if (diff_condition_parse(fail->items[i], &run->conditions[i]) < 0)
             return cli_usage_error("diff",
                                    "invalid --fail '%s' (example: 'latency.block.p99 > +20%%'; "
                                    "metrics: rate, sum, mean, p50, p99, max)",
@@ -559,7 +286,7 @@ static int parse_by(struct run *run, char **wanted, int n)
     if (!run->options->by)
         return EXIT_SUCCESS;
     for (int i = 0; i < n; i++)
-        can = can && find_verb(wanted[i])->has_by;
+        can = can && diff_verb_find(wanted[i])->has_by;
     if (!can)
         return cli_usage_error("diff", "--by requires the analyses latency, irq or exits");
     r = grouping_parse(run->options->by, &run->arena, &run->grouping, &error);
@@ -572,7 +299,7 @@ static int run_all(struct run *run, char **wanted, int n)
     int status = parse_conditions(run);
 
     for (int i = 0; i < n && status == EXIT_SUCCESS; i++)
-        if (!find_verb(wanted[i]))
+        if (!diff_verb_find(wanted[i]))
             status = cli_usage_error(
                 "diff", "unknown analysis '%s' (stat, latency, io, irq, exits, sched)", wanted[i]);
     if (status == EXIT_SUCCESS)
@@ -584,9 +311,9 @@ static int run_all(struct run *run, char **wanted, int n)
         return cli_no_memory();
     status = measure(run);
     if (n == 0 && status == EXIT_SUCCESS)
-        status = compare(run, find_verb("stat"), &out);
+        status = compare(run, diff_verb_find("stat"), &out);
     for (int i = 0; i < n && status == EXIT_SUCCESS; i++)
-        status = compare(run, find_verb(wanted[i]), &out);
+        status = compare(run, diff_verb_find(wanted[i]), &out);
     if (text_flush(&out) < 0) {
         cli_output_error(out.error);
         status = EXIT_FAILURE;
@@ -609,10 +336,8 @@ int cmd_diff(int argc, char **argv)
         else
             status = run_all(&run, argv + 3, n - 2);
     }
-    for (unsigned i = 0; run.conditions && i < options.fail.n; i++) {
-        free(run.conditions[i].analysis);
-        free(run.conditions[i].key);
-    }
+    for (unsigned i = 0; run.conditions && i < options.fail.n; i++)
+        diff_condition_done(&run.conditions[i]);
     free(run.conditions);
     arena_done(&run.arena);
     strings_done(&options.fail);

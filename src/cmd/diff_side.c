@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/diff_side.h"
+
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+static int side_put(struct sink *sink, const struct item *items, unsigned n)
+{
+    struct diff_side *side = container_of(sink, struct diff_side, sink);
+    int r = coverage_put(&side->coverage, items, n);
+
+    return r >= 0 && side->verb ? sink_put(&side->analyses.analysis.sink, items, n) : r;
+}
+
+static int init_stat(struct diff_side *side, const struct analysis_settings *settings)
+{
+    return tally_result_init(&side->analyses.stat, settings);
+}
+
+static void done_stat(struct diff_side *side)
+{
+    tally_result_done(&side->analyses.stat);
+}
+
+static int init_latency(struct diff_side *side, const struct analysis_settings *settings)
+{
+    static const struct strings none = {0};
+    struct error error = {0};
+    int r = pairs_read(&side->pairs, NULL, 0, &none, &none, &error);
+
+    return r < 0 ? r
+                 : latency_init(&side->analyses.latency, settings, side->pairs.rules.rules,
+                                side->pairs.rules.n, &side->trace->catalogue);
+}
+
+static void done_latency(struct diff_side *side)
+{
+    latency_done(&side->analyses.latency);
+}
+
+static int init_io(struct diff_side *side, const struct analysis_settings *settings)
+{
+    return io_init(&side->analyses.io, settings);
+}
+
+static void done_io(struct diff_side *side)
+{
+    io_done(&side->analyses.io);
+}
+
+static int init_irq(struct diff_side *side, const struct analysis_settings *settings)
+{
+    return irq_init(&side->analyses.irq, settings, &side->trace->catalogue);
+}
+
+static void done_irq(struct diff_side *side)
+{
+    irq_done(&side->analyses.irq);
+}
+
+static int init_exits(struct diff_side *side, const struct analysis_settings *settings)
+{
+    return exits_init(&side->analyses.exits, settings, &(struct exits_settings){0},
+                      &side->trace->catalogue);
+}
+
+static void done_exits(struct diff_side *side)
+{
+    exits_done(&side->analyses.exits);
+}
+
+static int init_sched(struct diff_side *side, const struct analysis_settings *settings)
+{
+    /* Threads of two recordings are the same ones by their names. */
+    static const struct sched_options options = {.view = SCHED_STATES, .no_pids = true};
+
+    return sched_init(&side->analyses.sched, settings, &options);
+}
+
+static void done_sched(struct diff_side *side)
+{
+    sched_done(&side->analyses.sched);
+}
+
+static const struct diff_verb verbs[] = {
+    {"stat", init_stat, done_stat},
+    {"latency", init_latency, done_latency, .has_by = true},
+    {"io", init_io, done_io},
+    {"irq", init_irq, done_irq, .has_by = true},
+    {"exits", init_exits, done_exits, .has_by = true},
+    {"sched", init_sched, done_sched},
+};
+
+const struct diff_verb *diff_verb_find(const char *name)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(verbs); i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return &verbs[i];
+    return NULL;
+}
+
+void diff_side_done(struct diff_side *side)
+{
+    if (side->has_result)
+        result_done(&side->result);
+    if (side->verb)
+        side->verb->done(side);
+    pairs_done(&side->pairs);
+    coverage_done(&side->coverage);
+    trace_free(side->trace);
+    *side = (struct diff_side){0};
+}
+
+int diff_side_read(struct diff_side *side, const struct open_options *open,
+                   const struct select_options *select, char *path, bool again,
+                   const struct diff_verb *verb, const struct analysis_settings *settings)
+{
+    static const struct sink_ops sink_ops = {.put = side_put};
+    struct selection selection = {0};
+    struct text out = TEXT_IN_MEMORY;
+    struct walk walk = {.selection = &selection,
+                        .out = &out,
+                        .again = again,
+                        .sink = &side->sink,
+                        .losses = &side->coverage.losses};
+    int status = EXIT_FAILURE;
+
+    *side = (struct diff_side){.sink.ops = &sink_ops};
+    coverage_init(&side->coverage);
+    side->trace = again ? walk_open_again(open, &path, 1) : walk_open(open, &path, 1);
+    if (!side->trace)
+        return EXIT_FAILURE;
+    walk.trace = side->trace;
+    if (verb) {
+        struct analysis_settings copy = *settings;
+
+        copy.clock = side->trace->inputs[0].origin->clock;
+        side->verb = verb;
+        if (verb->init(side, &copy) < 0)
+            return cli_no_memory();
+        sink_begin(&side->analyses.analysis.sink);
+    }
+    if (selection_init(&selection, select) < 0)
+        cli_no_memory();
+    else
+        status = walk_through(&walk);
+    if (verb && sink_finish(&side->analyses.analysis.sink) < 0)
+        status = EXIT_FAILURE;
+    selection_done(&selection);
+    text_done(&out);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* One of the traces that `strata diff` compares, read with one analysis. */
+
+#include "analysis/exits.h"
+#include "analysis/io.h"
+#include "analysis/irq.h"
+#include "analysis/latency.h"
+#include "analysis/sched.h"
+#include "analysis/tally_result.h"
+#include "cmd/pairs.h"
+#include "cmd/walk.h"
+
+union diff_analyses {
+    struct analysis analysis; /* first in all */
+    struct tally_result stat;
+    struct latency latency;
+    struct io io;
+    struct irq irq;
+    struct exits exits;
+    struct sched sched;
+};
+
+/* One trace with one analysis. */
+struct diff_side {
+    struct sink sink;
+    struct trace *trace;
+    struct pairs pairs;
+    union diff_analyses analyses;
+    struct coverage coverage;
+    struct result result;
+    const struct diff_verb *verb; /* NULL: no analysis */
+    bool has_result;
+};
+
+struct diff_verb {
+    const char *name;
+    int (*init)(struct diff_side *side, const struct analysis_settings *settings);
+    void (*done)(struct diff_side *side);
+    bool has_by; /* has rows by keys of events */
+};
+
+/* NULL: there is none called NAME. */
+const struct diff_verb *diff_verb_find(const char *name);
+
+/* Reads PATH from its start into SIDE, which diff_side_done() frees, also after a failure. AGAIN: it was read before. VERB:
+ * NULL: without an analysis. An exit status; errors are printed. */
+int diff_side_read(struct diff_side *side, const struct open_options *open,
+                   const struct select_options *select, char *path, bool again,
+                   const struct diff_verb *verb, const struct analysis_settings *settings);
+void diff_side_done(struct diff_side *side);
