@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/macro.h"
+#include "base/ticks.h"
 #include "event/value.h"
 
 #define SLOTS 16384u
@@ -113,7 +115,7 @@ static void use_pair(struct causal *causal, const struct point *cause, const str
 {
     struct causal_clock *a = &causal->clocks[cause->source];
     struct causal_clock *b = &causal->clocks[effect->source];
-    int64_t late = cause->time - effect->time;
+    int64_t late = ticks_between(effect->time, cause->time);
 
     if (cause->source == effect->source || cause->error >= UINT32_MAX ||
         effect->error >= UINT32_MAX)
@@ -147,12 +149,9 @@ static void evaluate(struct causal *causal, struct causal_slot *slot)
                  "block_rq_complete before its virtio_blk_req_complete");
 }
 
-static uint32_t hash(uint64_t a, uint64_t b)
+static unsigned place(uint64_t a, uint64_t b, unsigned n)
 {
-    uint64_t h = (a ^ a >> 29) * UINT64_C(0x9e3779b97f4a7c15) + b;
-
-    h = (h ^ h >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
-    return (uint32_t)(h >> 32);
+    return (unsigned)(hash_mix(hash_mix(0, a), b) % n);
 }
 
 static bool is_same(const struct key *a, const struct key *b)
@@ -165,8 +164,8 @@ static void put_point(struct causal *causal, const struct item *item, const stru
                       unsigned point)
 {
     struct causal_slot *slot =
-        &causal->slots[hash(key->sector, key->sectors << 1 | key->writes) % SLOTS];
-    bool is_over = !slot->is_used || item->time - slot->last > CAUSAL_WINDOW_NS ||
+        &causal->slots[place(key->sector, key->sectors << 1 | key->writes, SLOTS)];
+    bool is_over = !slot->is_used || ticks_between(slot->last, item->time) > CAUSAL_WINDOW_NS ||
                    slot->generation != causal->generation;
 
     if (is_over || !is_same(&slot->key, key)) {
@@ -209,7 +208,7 @@ static void put_block(struct causal *causal, const struct item *item,
 
 static struct causal_request *find_request(struct causal *causal, uint64_t device, uint64_t request)
 {
-    return &causal->requests[hash(device, request) % REQUESTS];
+    return &causal->requests[place(device, request, REQUESTS)];
 }
 
 static void put_handled(struct causal *causal, const struct item *item,
@@ -457,7 +456,7 @@ static void put_loss(struct causal *causal, const struct item *item)
 {
     causal->generation++;
     if (item->time != TIME_UNKNOWN)
-        causal->quiet_until = item->time + CAUSAL_WINDOW_NS;
+        causal->quiet_until = ticks_sum(item->time, CAUSAL_WINDOW_NS);
     memset(causal->requests, 0, REQUESTS * sizeof *causal->requests);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* strata diff: what changed from one trace to another. */
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
