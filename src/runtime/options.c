@@ -526,8 +526,10 @@ static int parse(struct reading *reading, const char *options)
     bool first = true;
     int r = 0;
 
-    if (!copy)
+    if (!copy) {
+        trace_message("out of memory: the trace options '%s' have no effect", options);
         return -ENOMEM;
+    }
     while (rest && r >= 0) {
         char *piece = next_piece(&rest);
         char *value = piece + strcspn(piece, "=:"); /* a ':' has a condition behind it */
@@ -541,6 +543,8 @@ static int parse(struct reading *reading, const char *options)
             r = enable(reading, piece, "");
         else
             r = set_one(reading, piece, value);
+        if (r == -ENOMEM)
+            trace_message("out of memory: the trace options from '%s' on have no effect", piece);
         first = false;
     }
     return r;

@@ -4,11 +4,13 @@
  * registry (runtime/events.h), the rules, the options and the control socket hear of it from here, and none of
  * them knows this file. */
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "runtime/control.h"
 #include "runtime/event_rules.h"
 #include "runtime/events.h"
+#include "runtime/message.h"
 #include "runtime/options.h"
 #include "runtime/process_dir.h"
 
@@ -21,9 +23,10 @@ static void class_attach(struct trace_class *class, struct strata_event *event)
 }
 
 /* The classes of a group's events. Those that are new are allocated in one piece, as thousands of
- * events are registered while a program starts. */
-static void group_attach(struct strata_group *group)
+ * events are registered while a program starts. Returns how many events there is no memory for. */
+static uint32_t group_attach(struct strata_group *group)
 {
+    uint32_t n_refused = 0;
     struct trace_class *classes =
         registry_reserve(group->n_events) < 0 ? NULL : calloc(group->n_events, sizeof(*classes));
     struct trace_class *fresh = classes;
@@ -51,7 +54,7 @@ static void group_attach(struct strata_group *group)
         /* What switches itself on is described before: no record comes that nothing could decode. */
         if (!class || (event->own_state && !process_dir_describe(class))) {
             event->id = 0;
-            registry_refuse(1);
+            n_refused++;
             continue;
         }
         class_attach(class, event);
@@ -60,6 +63,8 @@ static void group_attach(struct strata_group *group)
     }
     if (fresh == classes)
         free(classes);
+    registry_refuse(n_refused);
+    return n_refused;
 }
 
 /* Gives CLASS strings and fields of its own. Without memory the description is emptied:
@@ -107,15 +112,20 @@ static void class_keep(struct trace_class *class)
 
 void strata_group_register(struct strata_group *group)
 {
+    uint32_t n_refused;
+
     if (group->abi != STRATA_TRACE_ABI) {
         registry_refuse(group->n_events);
         return;
     }
     registry_lock();
     registry_add_group(group);
-    group_attach(group);
+    n_refused = group_attach(group);
     event_rules_report();
     registry_unlock();
+    if (n_refused)
+        trace_message("%" PRIu32 " of the %" PRIu32 " events of %s cannot be traced: out of memory",
+                      n_refused, group->n_events, group->name);
     options_group_came(group);
     control_start(&control_requests);
 }

@@ -580,4 +580,5 @@ def main():
         globals()["check_" + what](os.path.realpath(where), *more)
 
 
-main()
+if __name__ == "__main__":
+    main()
