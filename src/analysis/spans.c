@@ -529,6 +529,20 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
     return 0;
 }
 
+int spans_concern(struct spans *spans, const struct event_class *class)
+{
+    const struct class_steps *steps;
+
+    if (class->index >= spans->n_classes || !spans->classes[class->index]) {
+        int r = span_steps_find(spans, class);
+
+        if (r < 0)
+            return r;
+    }
+    steps = spans->classes[class->index];
+    return steps->n > 0 || steps->ends_thread;
+}
+
 uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item)
 {
     const struct source_losses *source = get_source(spans, item->origin);

@@ -218,6 +218,18 @@ _cold_ int slice_class_make(struct slices *slices, struct group *group,
         plan.on_thread = true;
     }
     slices->classes[class->index] = plan;
+    return slice_class_look_again(slices, class);
+}
+
+int slice_class_look_again(struct slices *slices, const struct event_class *class)
+{
+    struct slice_class *plan = &slices->classes[class->index];
+    int r = spans_concern(&slices->spans, class);
+
+    if (r < 0)
+        return r;
+    plan->in_spans = r > 0;
+    plan->n_rules = slices->spans.n_rules;
     return 0;
 }
 

@@ -26,10 +26,12 @@ struct slice_class {
     bool ends_thread;
     bool on_thread; /* where it is an instant */
     bool is_switch; /* says what runs on its CPU from now on */
-    bool
-        partner_missing; /* it would begin or end spans by its name, if there were the other class */
-    int task, comm;      /* tell a thread's name */
-    unsigned n_classes;  /* that there were when it was made */
+    bool in_spans;  /* it is something by the first `n_rules` rules of slices->spans */
+    /* It would begin or end spans by its name, if there were the other class. */
+    bool partner_missing;
+    int task, comm;     /* tell a thread's name */
+    unsigned n_classes; /* that there were when it was made */
+    unsigned n_rules;
     int begins; /* rule of the spans that it begins and is drawn as the begin of, or NO_RULE */
     const struct span_style *style; /* of these */
     struct pair *pair;              /* the same */
@@ -46,6 +48,8 @@ struct slice_class {
 
 /* Adds the rules of all styles to slices->spans. 0, -ENOMEM. */
 int slice_classes_init(struct slices *slices);
+/* Finds out whether CLASS is something by the rules that there are by now. 0, -ENOMEM. */
+int slice_class_look_again(struct slices *slices, const struct event_class *class);
 /* Finds out what CLASS is. 0, -ENOMEM. */
 int slice_class_make(struct slices *slices, struct group *group, const struct event_class *class);
 

@@ -257,6 +257,13 @@ int slice_spans_put(struct slices *slices, const struct item *item)
     const struct slice_class *class = slices->class;
     int r;
 
+    if (unlikely(class->n_rules != slices->spans.n_rules)) {
+        r = slice_class_look_again(slices, item->class);
+        if (r < 0)
+            return r;
+    }
+    if (!class->in_spans && !slices->ending)
+        return 0;
     slices->drawn = false;
     if (class->ends) {
         class->ends->end_seen = true;

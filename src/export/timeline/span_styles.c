@@ -18,29 +18,29 @@ static const struct span_style styles[] = {
     {NULL, "running: hypervisor:switch_infnext{dom != 32767} -> hypervisor:switch_infnext by cpu",
      "running", "d{dom}v{unit}", ON_CPU},
     {NULL, "guest: hypervisor:vmentry -> hypervisor:vmexit by vcpu", "mode", "guest", ON_VCPU},
-    {"vmexit", NULL, "mode", "hypervisor: {reason}", ON_VCPU},
+    {"exit: hypervisor:", NULL, "mode", "hypervisor: {reason}", ON_VCPU},
     {NULL, "guest: kvm:kvm_entry -> kvm:kvm_exit by thread", "kvm", "in the guest", ON_THREAD},
 
     /* Interrupts, and what runs in them. */
-    {"irq_handler_entry", NULL, "irq", "irq {name}", ON_INTERRUPTS},
-    {"softirq_entry", NULL, "softirq", "softirq {vec}", ON_INTERRUPTS},
-    {"tasklet_entry", NULL, "tasklet", "tasklet", ON_INTERRUPTS},
-    {"*_entry", NULL, "*", "*", ON_INTERRUPTS},
-    {"hrtimer_expire_entry", NULL, "hrtimer", "hrtimer", ON_INTERRUPTS},
-    {"timer_expire_entry", NULL, "timer", "timer", ON_INTERRUPTS},
+    {"irq:", NULL, "irq", "irq {name}", ON_INTERRUPTS},
+    {"softirq:", NULL, "softirq", "softirq {vec}", ON_INTERRUPTS},
+    {"tasklet:", NULL, "tasklet", "tasklet", ON_INTERRUPTS},
+    {"vector:", NULL, "*", "*", ON_INTERRUPTS},
+    {"hrtimer:", NULL, "hrtimer", "hrtimer", ON_INTERRUPTS},
+    {"timer:", NULL, "timer", "timer", ON_INTERRUPTS},
 
     /* What a thread does. */
-    {"sys_enter_*", NULL, "syscall", "*", ON_THREAD},
-    {"sys_enter", NULL, "syscall", "syscall {id}", ON_THREAD},
-    {"workqueue_execute_start", NULL, "work", "work", ON_THREAD},
-    {"qmp_enter_*", NULL, "qmp *", "qmp *", ON_THREAD},
+    {"syscall-*:", NULL, "syscall", "*", ON_THREAD},
+    {"syscall:", NULL, "syscall", "syscall {id}", ON_THREAD},
+    {"workqueue:", NULL, "work", "work", ON_THREAD},
+    {"qmp:", NULL, "qmp *", "qmp *", ON_THREAD},
 
     /* Requests: several at a time. */
-    {"block_rq_issue", NULL, "block", "block {rwbs}", ON_LANES, {"sector", "nr_sector"}, "rwbs"},
-    {"virtio_blk_handle_*", NULL, "virtio_blk", "*", ON_LANES, {"sector", "nsectors"}, "*"},
-    {"dma_blk_io", NULL, "dma_blk", "dma_blk", ON_LANES},
-    {"thread_pool_submit", NULL, "thread_pool", "thread_pool", ON_LANES},
-    {"nvme_submit_command", NULL, "nvme_command", "nvme_command", ON_LANES},
+    {"block:", NULL, "block", "block {rwbs}", ON_LANES, {"sector", "nr_sector"}, "rwbs"},
+    {"virtio-blk:", NULL, "virtio_blk", "*", ON_LANES, {"sector", "nsectors"}, "*"},
+    {"dma-blk:", NULL, "dma_blk", "dma_blk", ON_LANES},
+    {"thread-pool:", NULL, "thread_pool", "thread_pool", ON_LANES},
+    {"nvme:", NULL, "nvme_command", "nvme_command", ON_LANES},
 };
 /* clang-format on */
 
@@ -51,8 +51,6 @@ int span_style_rule(unsigned number, struct arena *arena, struct span_rule *ret_
                     const struct span_style **ret_style)
 {
     const struct span_style *style;
-    struct span_rule rule;
-    int r;
 
     if (number >= ARRAY_SIZE(styles))
         return -ENOENT;
@@ -60,14 +58,8 @@ int span_style_rule(unsigned number, struct arena *arena, struct span_rule *ret_
     *ret_style = style;
     if (style->rule)
         return span_rule_parse(style->rule, NULL, arena, ret_rule, NULL);
-    for (const struct span_builtin *builtin = span_builtins; builtin->rule; builtin++) {
-        r = span_rule_parse(builtin->rule, NULL, arena, &rule, NULL);
-        if (r < 0)
-            return r;
-        if (strcmp(rule.steps[0].event, style->begin) == 0) {
-            *ret_rule = rule;
-            return 0;
-        }
-    }
+    for (const struct span_builtin *builtin = span_builtins; builtin->rule; builtin++)
+        if (strncmp(builtin->rule, style->builtin, strlen(style->builtin)) == 0)
+            return span_rule_parse(builtin->rule, NULL, arena, ret_rule, NULL);
     return -ENOENT;
 }

@@ -19,10 +19,10 @@ enum style_place {
 
 /* In texts, a '*' stands for what the rule's '*' does. */
 struct span_style {
-    const char *begin; /* of the built-in rule: the event that its first step names */
-    const char *rule;  /* of a rule that is not built in; NULL: it is */
-    const char *title; /* what such spans are called together */
-    const char *name;  /* of a slice; {FIELD} stands for the value of a field of the begin */
+    const char *builtin; /* of span_builtins: what its text begins with */
+    const char *rule;    /* one that is not built in; NULL: it is */
+    const char *title;   /* what such spans are called together */
+    const char *name;    /* of a slice; {FIELD} stands for the value of a field of the begin */
     enum style_place place;
     /* Fields of the begin that are the same of what another layer does for it (analysis/joins.h); NULL: none. */
     const char *flow[STYLE_FLOW_FIELDS];
