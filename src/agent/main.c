@@ -265,8 +265,8 @@ static int start_server(const struct options *options, const struct tracefs *tra
         return r;
     if (endpoint.is_network && !options->key)
         return error_set(error, -EACCES, address,
-                         "anybody who can reach this address could trace this kernel; give a key "
-                         "with --key=FILE");
+                         "any program that can reach this address could trace this kernel; give a "
+                         "key with --key=FILE");
     r = endpoint_open(&endpoint, error);
     if (r < 0)
         return r;

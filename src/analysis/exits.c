@@ -435,8 +435,9 @@ static int add_notes(const struct exits *exits, struct result *result)
         r = result_add_note(result, "reasons are numbers, as the CPU vendor is not known; state it "
                                     "with --cpu-vendor=amd or --cpu-vendor=intel");
     if (r == 0 && exits->n_exits[EXITS_OF_QEMU] > 0 && exits->n_exits[EXITS_OF_KVM] == 0)
-        r = result_add_note(result, "QEMU sees only the exits that KVM leaves to it; to see all, "
-                                    "record the host's kernel: strata record --host --for exits");
+        r = result_add_note(result,
+                            "QEMU sees only the exits that KVM passes on to it; to see all, record "
+                            "the host's kernel: strata record --host --for exits");
     return r;
 }
 

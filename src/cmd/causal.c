@@ -270,7 +270,7 @@ static int print_violations(const struct causal_report *report, const struct tra
         causal_put_row(&text, &report->rows[i]);
         if (text.error)
             return -ENOMEM;
-        cli_error("%s: source '%s': the clock is not tightened: %.*s; --no-causal does not look",
+        cli_error("%s: source '%s': the clock is not tightened: %.*s; --no-causal skips this check",
                   trace->inputs[0].path, report->rows[i].source, (int)text_len(&text), text.start);
     }
     return 0;

@@ -34,7 +34,7 @@ void drain_stats_tell_unwritten(const struct drain_stats *taken)
 {
     if (taken->unwritten)
         cli_message("  %" PRIu64 " events were lost: %s%s%s", taken->unwritten,
-                    taken->full ? "--max-size allows no more" : "they could not be written",
+                    taken->full ? "--max-size is reached" : "they could not be written",
                     taken->error < 0 && !taken->full ? ": " : "",
                     taken->error < 0 && !taken->full ? strerror(-taken->error) : "");
 }

@@ -193,7 +193,7 @@ int client_open(const char *runtime, pid_t pid, struct client **ret, struct erro
                          "started with STRATA_CONTROL=off",
                          (long)pid);
     if (r == -ETIMEDOUT || r == -EAGAIN)
-        return error_set(error, -ETIMEDOUT, NULL, "process %ld does not answer; is it stopped?",
+        return error_set(error, -ETIMEDOUT, NULL, "process %ld does not answer; it may be stopped",
                          (long)pid);
     return error_set(error, r, NULL, "process %ld: its control socket: %s", (long)pid,
                      strerror(-r));
@@ -320,10 +320,12 @@ int client_ask(struct client *client, const char *request, char **ret, struct er
     if (r >= 0 || r == -EPIPE)
         r = read_reply(client, &ok, ret);
     if (r == -EPROTO)
-        return error_set(error, r, NULL, "process %ld does not speak our protocol on its socket",
-                         (long)client->pid);
+        return error_set(
+            error, r, NULL,
+            "process %ld does not speak the protocol of strata-control(7) on its socket",
+            (long)client->pid);
     if (r == -ECONNRESET || r == -EPIPE)
-        return error_set(error, r, NULL, "process %ld has ended, or cut the connection",
+        return error_set(error, r, NULL, "process %ld has ended, or closed the connection",
                          (long)client->pid);
     if (r < 0)
         return error_set(error, r, NULL, "process %ld: %s", (long)client->pid, strerror(-r));

@@ -129,7 +129,7 @@ static int read_any(struct qmp *qmp, int flags, json_t **ret, struct error *erro
     if (!json_is_object(object)) {
         json_decref(object);
         return error_set(error, -EPROTO, qmp->path,
-                         "does not speak QMP; is it the socket of another protocol?");
+                         "does not speak QMP; it may be the socket of another protocol");
     }
     *ret = object;
     return 0;
@@ -225,7 +225,7 @@ int qmp_greet(struct qmp *qmp, struct error *error)
     if (r < 0)
         return r;
     if (!json_object_get(greeting, "QMP"))
-        return error_set(error, -EPROTO, qmp->path, "does not greet as a QMP socket does");
+        return error_set(error, -EPROTO, qmp->path, "not a QMP socket: no greeting");
     note_version(qmp, greeting);
     r = qmp_execute(qmp, "qmp_capabilities", NULL, &result, error);
     return r == -EREMOTE ? -EPROTO : r;

@@ -106,8 +106,8 @@ static int enable(struct reading *reading, char *pattern, const char *where)
     said.asked = true;
     pattern += !on;
     if (condition && !on) {
-        trace_message("%s'-%s: %s': what is switched off has no condition", where, pattern,
-                      condition);
+        trace_message("%s'-%s: %s': a pattern that switches off cannot have a condition", where,
+                      pattern, condition);
         return -EINVAL;
     }
     r = condition ? event_rules_set_filter(pattern, condition, where, reading->early)
@@ -380,7 +380,7 @@ static int set_rings_dir(const char *path)
 static int set_writer(const char *value)
 {
     if (strcmp(value, "none") != 0 && strcmp(value, "thread") != 0) {
-        trace_message("writer=%s: is neither thread nor none", value);
+        trace_message("writer=%s: invalid value (thread, none)", value);
         return -EINVAL;
     }
     writer_allow(*value == 't');
@@ -390,7 +390,7 @@ static int set_writer(const char *value)
 static int set_mode(const char *value)
 {
     if (strcmp(value, "overwrite") != 0 && strcmp(value, "discard") != 0) {
-        trace_message("mode=%s: is neither discard nor overwrite", value);
+        trace_message("mode=%s: invalid value (discard, overwrite)", value);
         return -EINVAL;
     }
     said.rings.overwrite = *value == 'o';
@@ -419,7 +419,7 @@ static int set_snapshot_signal(const char *value)
 static int set_control(const char *value)
 {
     if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
-        trace_message("control=%s: is neither on nor off", value);
+        trace_message("control=%s: invalid value (on, off)", value);
         return -EINVAL;
     }
     control_switch(strcmp(value, "on") == 0);
@@ -431,7 +431,7 @@ static int set_control(const char *value)
 static int set_timestamps(const char *value)
 {
     if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0) {
-        trace_message("timestamps=%s: is neither on nor off", value);
+        trace_message("timestamps=%s: invalid value (on, off)", value);
         return -EINVAL;
     }
     log_set_stamps(strcmp(value, "on") == 0);

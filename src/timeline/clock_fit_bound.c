@@ -128,8 +128,8 @@ static int contradict(const struct clock_fit_work *work, size_t i, double by, st
                          "drift by %.0f ppm, and no two clocks do; they do not belong together",
                          by / 1000, drift_ppm);
     return error_set(error, -EINVAL, NULL,
-                     "the marks contradict each other by %.1f us (near %lld ticks): some were "
-                     "not in the order that is claimed of them, or do not belong together",
+                     "the marks contradict each other by %.1f us (near %lld ticks): some were not "
+                     "in the stated order, or do not belong together",
                      by / 1000, (long long)work->marks[i].ticks);
 }
 

@@ -344,8 +344,7 @@ static void get_all(struct reader *reader, const json_t *json, struct manifest *
     }
     if (!json_is_integer(version) || json_integer_value(version) != 1) {
         reader->code = error_set(reader->error, -EINVAL, reader->name,
-                                 "its \"version\" is not 1, the only one known here: a newer "
-                                 "strata wrote it");
+                                 "its \"version\" is not 1; a newer strata wrote it");
         return;
     }
     list = get_list(reader, json, "sources", &n);

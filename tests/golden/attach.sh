@@ -50,7 +50,7 @@ status=0
 wait $collector || status=$?
 [ $status -eq 1 ] || fail "status $status: $(cat told told.errors)"
 events=$(sed -n 's/.*: \([0-9]*\) events written to.*/\1/p' told)
-lost=$(sed -n 's/^  \([0-9]*\) events were lost: --max-size allows no more$/\1/p' told.errors)
+lost=$(sed -n 's/^  \([0-9]*\) events were lost: --max-size is reached$/\1/p' told.errors)
 [ "$((events + ${lost:-0}))" -eq 60000 ] && [ "$lost" -gt 0 ] || fail "$(cat told told.errors)"
 rm -rf rings/* trace
 

@@ -256,7 +256,7 @@ beats wrong-type v 0 >got
 seq 0 299 | cmp - got
 grep -q '"complete": false' wrong-type/out/trace.json
 [ "$(du -sk flood/out | cut -f 1)" -lt 25000 ] || fail "flood: $(du -sk flood/out)"
-grep -q -e '--max-size allows no more' flood/told
+grep -q -e '--max-size is reached' flood/told
 
 ends keyed 0
 beats keyed v 1 | cmp - 1

@@ -156,7 +156,7 @@ diff - rows >&2 <<'END' || fail "not these exits"
 n,sum_ns,reason,cpu_index
 END
 "$strata" exits --trace-events trace-events qemu.log >rows 2>err
-grep -q 'QEMU sees only the exits that KVM leaves to it.*strata record --host --for exits' rows || fail "$(cat rows)"
+grep -q 'QEMU sees only the exits that KVM passes on to it.*strata record --host --for exits' rows || fail "$(cat rows)"
 "$strata" exits --no-idle --trace-events trace-events -f csv qemu.log | cut -d, -f1,3,18- | tr -d '\r' >rows
 ! grep -q HLT rows && grep -q IO rows || fail "$(cat rows)"
 

@@ -184,7 +184,7 @@ t='tracetool --format=h --backends=log'
     wrong 1 '^Error: option -f not recognized' tracetool -f h
     wrong 1 '^Error: option --format requires argument' tracetool --format
     wrong 1 '^Error: option --help must not have an argument' tracetool --help=yes
-    wrong 1 '^Error: option --b is the beginning of several' tracetool --b=log
+    wrong 1 '^Error: option --b is ambiguous' tracetool --b=log
     wrong 1 'nofile: .*No such file' $t --group=g nofile out
     wrong 1 'link: is an input as well' $t --group=g trace-events ./link
     wrong 1 "^Error: unknown target 'kvm'" $t --group=g --target=kvm trace-events out

@@ -215,11 +215,11 @@ wrong() {
 wrong "/dev/shm/$name: no such file" "$name"
 wrong 'not a trace buffer file' /dev/null
 : >empty
-wrong 'is empty: its program has not made the buffers yet' ./empty
+wrong 'is empty: its program has not created the buffers yet' ./empty
 head -c 100 /dev/zero >short
 wrong 'it has 100 bytes' ./short
 head -c 200000 /dev/zero >zero
-wrong 'its program has not made the buffers in it yet' ./zero
+wrong 'its program has not created the buffers yet' ./zero
 # damaged OFFSET BYTES MESSAGE
 damaged() {
     cp whole damaged

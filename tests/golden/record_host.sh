@@ -116,8 +116,8 @@ status=0
 "$strata" record --strict -o full --max-size 64K --host='sched:*,timer:*' -- \
     sh -c 'i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i + 1)); done' >out 2>told || status=$?
 [ $status -eq 3 ] || fail "exit status $status: $(cat told)"
-grep -q '^  host  *--max-size allows no more: ' told || fail "$(cat told)"
-"$strata" info full 2>/dev/null | grep -q -e '--max-size allows no more' || fail "$("$strata" info full)"
+grep -q '^  host  *--max-size is reached: ' told || fail "$(cat told)"
+"$strata" info full 2>/dev/null | grep -q -e '--max-size is reached' || fail "$("$strata" info full)"
 
 # However it ends, the instance is gone.
 for signal in TERM KILL; do

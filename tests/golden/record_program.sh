@@ -94,7 +94,7 @@ case=max-size
 expect 1 "$strata" record -o small --max-size 64K -- "$EMIT" 30000 2
 mv out emitted
 [ "$(cat small/program/stream-* | wc -c)" -le 66000 ] || fail "$(ls -l small/program)"
-grep -q -- '--max-size allows no more' told || fail "$(cat told)"
+grep -q -- '--max-size is reached' told || fail "$(cat told)"
 events=$(sed -n 's/^.*: \([0-9]*\) events written.*/\1/p' told)
 lost=$(sed -n 's/^  \([0-9]*\) events were lost:.*/\1/p' told | awk '{n += $1} END {print n}')
 [ "$events" -gt 100 ] && [ $((events + lost)) -eq 60000 ] || fail "$(cat told)"

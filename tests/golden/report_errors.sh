@@ -39,7 +39,7 @@ done
 head -c 1000002 boot >cut
 run 1 report cut
 says "strata: cut: offset "
-says "the file ends inside of a record"
+says "the file ends within a record"
 lines=$(wc -l <out)
 [ "$lines" -gt 1000 ] && sed "${lines}q" boot.all | cmp out -
 for verb in info stat; do

@@ -59,9 +59,9 @@ Error at bad:3: the file does not end with a newline
       |           ^" bad trace
 
 printf 'something else, much longer than a header' >other
-refused "strata: other: offset 0: not a simpletrace file: its header is not there" "$events" other
+refused "strata: other: offset 0: not a simpletrace file: the header is missing" "$events" other
 : >empty
-refused "strata: empty: offset 0: not a simpletrace file: its header is not there" "$events" empty
+refused "strata: empty: offset 0: not a simpletrace file: the header is missing" "$events" empty
 { head -c 16 trace; printf '\007\0\0\0\0\0\0\0'; } >version
 refused "strata: version: offset 16: unknown simpletrace version 7 (known: 0, 2, 3, 4)" \
     "$events" version
@@ -85,6 +85,6 @@ for cut in 24 25 32 $((size - 1)) $((size - 41)) 1000 2000; do
         [ "$status" = 0 ]
     else
         [ "$status" = 1 ]
-        grep -q '^strata: cut: offset [0-9]*: the file ends inside of a record' err
+        grep -q '^strata: cut: offset [0-9]*: the file ends within a record' err
     fi
 done

@@ -132,7 +132,7 @@ says 2 'blk_read: len = 3' <<'END'
 program: condition 'len = 3', column 5: '=' assigns in C: write '=='
 END
 says 2 'enable=-blk_read: len' <<'END'
-program: '-blk_read: len': what is switched off has no condition
+program: '-blk_read: len': a pattern that switches off cannot have a condition
 END
 says 2 ': len' <<'END'
 program: no event or pattern is given

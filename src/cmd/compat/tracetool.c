@@ -114,7 +114,7 @@ static const struct long_option *find_option(const char *word, size_t len)
     if (!found)
         wrong("option --%.*s not recognized", (int)MIN(len, (size_t)60), word);
     else if (several)
-        wrong("option --%.*s is the beginning of several: which?", (int)MIN(len, (size_t)60), word);
+        wrong("option --%.*s is ambiguous", (int)MIN(len, (size_t)60), word);
     return several ? NULL : found;
 }
 

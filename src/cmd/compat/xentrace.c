@@ -345,8 +345,8 @@ int cmd_xentrace(int argc, char **argv)
         if (r == 0)
             status = EXIT_SUCCESS;
         else if (r > 0 && !s.file && isatty(STDOUT_FILENO))
-            cli_error("xentrace: records are not for a terminal: name a file, or redirect standard "
-                      "output");
+            cli_error("xentrace: cannot write records to a terminal; name a file, or redirect "
+                      "standard output");
         else if (r > 0)
             status = record(&s);
     }

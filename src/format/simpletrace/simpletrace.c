@@ -334,7 +334,7 @@ static int cut_short(struct simpletrace *s)
         return 1;
     }
     return fail(s, error_at(&s->source.error, -EBADMSG, s->in.path, input_offset(&s->in),
-                            "the file ends inside of a record, of which it has %zu bytes", left));
+                            "the file ends within a record, after %zu of its bytes", left));
 }
 
 /* Only with an input of less than SIMPLETRACE_INPUT_SIZE. */
@@ -480,7 +480,7 @@ static int read_header(struct simpletrace *s, struct error *error)
         return r;
     if (r == 0 || !simpletrace_probe(input_at(&s->in), SIMPLETRACE_HEAD_SIZE))
         return error_at(error, -EBADMSG, s->in.path, input_offset(&s->in),
-                        "not a simpletrace file: its header is not there");
+                        "not a simpletrace file: the header is missing");
     head = input_at(&s->in);
     s->swap = load_u64(head + 8) != HEADER_MAGIC;
     version = load_u64_swap(head + 16, s->swap);
@@ -495,7 +495,7 @@ static int read_header(struct simpletrace *s, struct error *error)
             return r;
         if (r == 0)
             return error_at(error, -EBADMSG, s->in.path, input_offset(&s->in),
-                            "the file ends inside of its header");
+                            "the file ends within its header");
         input_skip(&s->in, V0_RECORD_SIZE - SIMPLETRACE_HEAD_SIZE);
     }
     return 0;

@@ -134,8 +134,7 @@ static int fill_chunk(struct dat_feed *f, struct error *error)
         return r;
     if (sizes[0] > f->chunk_max || sizes[1] > f->chunk_max || sizes[0] == 0 || sizes[1] == 0)
         return error_at(error, -EBADMSG, f->feed.path, f->buf_offset,
-                        "a chunk of %u bytes that unpacks to %u: that cannot be", sizes[0],
-                        sizes[1]);
+                        "invalid chunk: %u bytes that unpack to %u", sizes[0], sizes[1]);
     if (f->file->in.size - MIN(f->next, f->file->in.size) < sizes[0])
         return cut_short(f, f->next, error);
     r = grow(f, &f->packed, &f->packed_capacity, sizes[0]);

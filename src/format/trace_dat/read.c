@@ -255,7 +255,7 @@ static int read_buffer_cpus(struct dat_reader *r, const uint8_t *p, const uint8_
         uint32_t cpu = load_u32_swap(p, swap);
 
         if (cpu >= DAT_CPUS_MAX)
-            return dat_error(r, "a buffer's option names a CPU that cannot be");
+            return dat_error(r, "a buffer's option names an invalid CPU");
         buffer->cpus[i] = (struct dat_cpu){.cpu = (int)cpu,
                                            .offset = load_u64_swap(p + 4, swap),
                                            .size = load_u64_swap(p + 12, swap)};

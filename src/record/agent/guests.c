@@ -79,11 +79,11 @@ bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_
 {
     if (progress->full && progress->gaps > 0)
         snprintf(buf, size,
-                 "--max-size allows no more: %" PRIu64
-                 " pages that had come, and all later events, are not in the trace",
+                 "--max-size is reached: %" PRIu64
+                 " pages that had arrived, and all later events, are not in the trace",
                  progress->gaps);
     else if (progress->full)
-        snprintf(buf, size, "--max-size allows no more: later events are not in the trace");
+        snprintf(buf, size, "--max-size is reached: later events are not in the trace");
     else
         snprintf(buf, size, "%" PRIu64 " page%s lost on the way from the agent", progress->gaps,
                  progress->gaps == 1 ? " was" : "s were");

@@ -285,7 +285,7 @@ static int map_file(struct percpu_buffers *percpu, struct error *error)
     percpu->fd = open(percpu->path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (percpu->fd < 0 && errno == ENOENT)
         return error_set(error, -ENOENT, percpu->path,
-                         "no such file; is the program running, and does it trace into this file?");
+                         "no such file; start the program that traces into this file");
     if (percpu->fd < 0 || fstat(percpu->fd, &st) < 0)
         return error_set(error, -errno, percpu->path, "cannot be opened: %s", strerror(errno));
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > SIZE_MAX)
@@ -299,7 +299,7 @@ static int map_file(struct percpu_buffers *percpu, struct error *error)
                                strerror(errno));
     if (st.st_size == 0)
         return error_set(error, -EAGAIN, percpu->path,
-                         "is empty: its program has not made the buffers yet");
+                         "is empty: its program has not created the buffers yet");
     if (st.st_size < STRATA_PERCPU_PAGE)
         return error_set(error, -EINVAL, percpu->path,
                          "not a trace buffer file, or not yet: it has %lld bytes",
@@ -316,7 +316,7 @@ static int check_area(struct percpu_buffers *percpu, struct error *error)
 
     if (r == -EINVAL && *(const volatile uint32_t *)percpu->map.bytes == 0)
         return error_set(error, -EAGAIN, percpu->path,
-                         "its program has not made the buffers in it yet");
+                         "its program has not created the buffers yet");
     if (r == -EINVAL)
         return error_set(error, r, percpu->path,
                          "not a trace buffer file, or its program has not initialised it yet");
@@ -348,8 +348,7 @@ static int make_views(struct percpu_buffers *percpu, struct error *error)
         if (r == -ENODEV)
             continue;
         if (r < 0)
-            return error_set(error, r, percpu->path, "is damaged: the pages of CPU %u cannot be",
-                             cpu);
+            return error_set(error, r, percpu->path, "is damaged: invalid pages of CPU %u", cpu);
         percpu->buffers.views[cpu] = &percpu->all_views[cpu];
     }
     return 0;

@@ -68,7 +68,7 @@ static void put_pair(struct buffers_recorder *self, const struct manifest_moment
         self->has_pairs = true;
         return;
     }
-    recorder_problem(&self->recorder, "how the clocks relate was not written to the end: %s",
+    recorder_problem(&self->recorder, "cannot write all samples of the clocks: %s",
                      strerror(errno));
     close(self->pairs_fd);
     self->pairs_fd = -1;
@@ -335,7 +335,7 @@ static int look(struct buffers_recorder *self, uint64_t now, struct error *error
 static void report_limit(struct buffers_recorder *self)
 {
     if (self->progress == BUFFER_DRAIN_MAX_SIZE)
-        recorder_report(&self->recorder, "stopped: %s would be larger than it may be",
+        recorder_report(&self->recorder, "stopped: %s has reached its size limit",
                         self->output.path);
     if (self->progress == BUFFER_DRAIN_MIN_FREE)
         recorder_disk_is_full(&self->recorder, self->output.path);

@@ -35,7 +35,7 @@ static int failed(const struct stream *output, int err, struct error *error)
 {
     if (err == -ENOSPC || err == -EDQUOT)
         return error_set(error, err, output->path,
-                         "the disk is full: what was written until now is whole");
+                         "the disk is full; the file ends with a whole window");
     if (err == -EPIPE)
         return error_set(error, err, output->path, "the reader of the records has ended");
     if (err == -ETIMEDOUT)

@@ -97,7 +97,7 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
         return r;
     r = child_adopt(pid, &self->child);
     if (r < 0)
-        return error_set(error, r, NULL, "process %ld cannot be watched; has it ended?", (long)pid);
+        return error_set(error, r, NULL, "cannot watch process %ld; it may have ended", (long)pid);
     self->changes.pid = pid;
     qemu_monitor_watch(pid, &self->monitor);
     r = give_files(self, error);

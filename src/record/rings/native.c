@@ -255,7 +255,7 @@ int native_complete(const char *path, const uint8_t uuid[16], struct native **re
         return r;
     r = read_metadata(native, error);
     if (r >= 0 && memcmp(native->uuid, uuid, 16) != 0)
-        r = error_set(error, -ESTALE, path, "holds another trace by now");
+        r = error_set(error, -ESTALE, path, "holds another trace now");
     if (r < 0) {
         native_free(native);
         return r;

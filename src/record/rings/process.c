@@ -30,8 +30,8 @@ static int check(struct process *process, const char *path, struct error *error)
     if (process->map.length < sizeof(*file) ||
         memcmp(file->magic, PROCESS_FILE_MAGIC, sizeof(file->magic)) != 0)
         return error_set(error, -EBADMSG, path,
-                         "is not what a traced process leaves (or it was killed before it had "
-                         "its first event)");
+                         "not the directory of a traced process, or the process was killed before "
+                         "its first event");
     if (file->version != PROCESS_FILE_VERSION)
         return error_set(error, -ENOTSUP, path,
                          "is of version %u of libstrata's rings; this strata knows version %u",
@@ -51,7 +51,7 @@ static int check(struct process *process, const char *path, struct error *error)
     if (process->clock_kind > CLOCK_KIND_CNTVCT)
         return error_set(error, -EBADMSG, path, "names an unknown clock");
     if (process->clock_pair.monotonic < 0 || process->clock_pair.monotonic > MONOTONIC_MAX)
-        return error_set(error, -EBADMSG, path, "its clocks cannot have been read like this");
+        return error_set(error, -EBADMSG, path, "invalid readings of its clocks");
     return 0;
 }
 
@@ -122,7 +122,7 @@ static int open_slot(struct process *process, const char *path, struct error *er
         return error_set(error, r == -ENOENT ? -ESTALE : r, path, "%s", strerror(-r));
     if (!pool_get(process->pool, slot, &entry) || entry.pid != pid || entry.start != start ||
         entry.number != POOL_PROCESS)
-        return error_set(error, -ESTALE, path, "the process is gone");
+        return error_set(error, -ESTALE, path, "the process has ended");
     process->slot = (int)slot;
     process->pid = pid;
     process->start = start;
@@ -265,7 +265,7 @@ int process_lock(struct process *process, struct error *error)
     if (errno == EAGAIN)
         errno = EWOULDBLOCK;
     return error_set(error, -EBUSY, process->path,
-                     errno == EWOULDBLOCK ? "another strata is taking from these rings"
+                     errno == EWOULDBLOCK ? "another strata is reading these rings"
                                           : "cannot be locked: %s",
                      strerror(errno));
 }

@@ -133,10 +133,10 @@ long process_find(const struct process *process, struct error *error)
                st.st_ino != process->pid_namespace;
     r = is_other ? find_here(process) : process_has_its_number(process);
     if (is_other && r == 0 && st.st_ino != FIRST_PID_NAMESPACE)
-        return error_set(error, -EXDEV, process->path,
-                         "is of another pid namespace: whether process %u lives cannot be seen "
-                         "from here",
-                         process->pid);
+        return error_set(
+            error, -EXDEV, process->path,
+            "belongs to another PID namespace; cannot find out whether process %u is running",
+            process->pid);
     if (r < 0)
         return error_set(error, (int)r, process->path,
                          "whether process %u is running cannot be seen: %s", process->pid,

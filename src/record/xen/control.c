@@ -101,7 +101,7 @@ static int find_version(struct xen_control *control, struct error *error)
     if (r == -EACCES)
         control->version = 0;
     else if (r < 0)
-        return error_set(error, r, "", "Xen refuses to be asked about itself: %s", strerror(-r));
+        return error_set(error, r, "", "Xen refuses to describe itself: %s", strerror(-r));
     return 0;
 }
 

@@ -56,10 +56,9 @@ int xen_state_open(struct xen_state *ret, const char *path, struct error *error)
         r = errno == EWOULDBLOCK ? -EBUSY : -errno;
         xen_state_close(&state);
         if (r == -EBUSY)
-            return error_set(
-                error, r, "",
-                "another strata is recording from Xen, and only one at a time can: its "
-                "trace and masks are left as they are");
+            return error_set(error, r, "",
+                             "another strata is recording from Xen, and only one can at a time; "
+                             "its trace and masks were not changed");
         return error_set(error, r, path, "cannot be locked: %s", strerror(-r));
     }
     read_state(&state);

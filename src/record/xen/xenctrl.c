@@ -48,7 +48,7 @@ int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct error *er
     }
     if (!xenctrl.xch) {
         dlclose(xenctrl.handle);
-        return error_set(error, -EIO, "", "%s does not get through to Xen", file);
+        return error_set(error, -EIO, "", "%s cannot reach Xen", file);
     }
     *ret = xenctrl;
     return 0;

@@ -66,7 +66,7 @@ static void test_other_protocol(void **state)
     } cases[] = {
         {"220 mail\r\n", "does not speak QMP", -EPROTO},
         {"[1]\n", "does not speak QMP", -EPROTO},
-        {"{\"return\": {}}\n", "does not greet", -EPROTO},
+        {"{\"return\": {}}\n", "no greeting", -EPROTO},
         {"{\"QMP\"", "was closed", -ECONNRESET},
     };
 

@@ -344,12 +344,12 @@ static void test_wrong_files(void **state)
     close_reader(&r);
     made.len = 23;
     assert_int_equal(open_made(&r, false, false), -EBADMSG);
-    assert_told(&r.error, "made: offset 0: not a simpletrace file: its header is not there");
+    assert_told(&r.error, "made: offset 0: not a simpletrace file: the header is missing");
     close_reader(&r);
     header(0);
     u64(0);
     assert_int_equal(open_made(&r, false, false), -EBADMSG);
-    assert_told(&r.error, "made: offset 24: the file ends inside of its header");
+    assert_told(&r.error, "made: offset 24: the file ends within its header");
     close_reader(&r);
 }
 
@@ -416,10 +416,9 @@ static void test_damage(void **state)
     made.len = 87;
     u64(1);
     event(1, 11, 8, 0);
-    assert_damage("made: offset 87: the file ends inside of a record, of which it has 32 bytes",
-                  32);
+    assert_damage("made: offset 87: the file ends within a record, after 32 of its bytes", 32);
     made.len = 88;
-    assert_damage("made: offset 87: the file ends inside of a record, of which it has 1 bytes", 1);
+    assert_damage("made: offset 87: the file ends within a record, after 1 of its bytes", 1);
 }
 
 /* Garbage between records of which one is not at a multiple of anything. */
