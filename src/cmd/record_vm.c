@@ -16,6 +16,7 @@
 #include "cmd/record_run.h"
 #include "control/qmp.h"
 #include "control/socket_process.h"
+#include "record/agent/guest_recorder.h"
 #include "record/qemu/arguments.h"
 #include "record/qemu/recorder.h"
 
@@ -95,7 +96,9 @@ static int choose_events(const struct record_options *options, const struct qemu
 struct vm {
     struct qemu_recorder_settings settings;
     struct qemu_probe probe;
-    struct record_kernel guest;
+    struct record_kernel kernel; /* the guest's */
+    struct recorder *machine,
+        *guest; /* as they were added; guest NULL: its kernel is not recorded */
     struct strings events;
     struct termios terminal;
     bool has_terminal;
@@ -103,7 +106,7 @@ struct vm {
 
 static void vm_done(struct vm *vm)
 {
-    record_kernel_done(&vm->guest);
+    record_kernel_done(&vm->kernel);
     strings_done(&vm->events);
     qemu_probe_done(&vm->probe);
     qmp_free(vm->settings.connection);
@@ -130,6 +133,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 {
     const struct vm *vm = item->userdata;
     const struct recorder *recorder = item->recorder;
+    const struct guest *guest = vm->guest ? guest_recorder_guest(vm->guest) : NULL;
     struct qemu_summary summary;
     bool is_whole;
 
@@ -140,12 +144,12 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     is_whole = summary.lost == 0;
     cli_message("strata: %.1f seconds were recorded into %s", summary.seconds, run->dir);
     print_vmm(&vm->probe, &summary);
-    if (summary.guest)
-        is_whole &= record_kernel_tell(run->dir, summary.guest);
+    if (guest)
+        is_whole &= record_kernel_tell(run->dir, guest);
     for (unsigned i = 0; i < recorder->n_problems; i++)
         cli_message("  %s", recorder->problems[i]);
-    if (summary.guest)
-        record_kernel_tell_problems(summary.guest);
+    if (guest)
+        record_kernel_tell_problems(guest);
     if (summary.is_cut_off || (vm->settings.wrapped && !summary.has_come))
         return EXIT_FAILURE;
     return run->options->strict && !is_whole ? EXIT_LOSSES : EXIT_SUCCESS;
@@ -160,14 +164,13 @@ static int choose_guest(const struct record_options *options, struct vm *vm)
 
     if (options->guest)
         r = record_kernel_choose((char *)(uintptr_t)options->guest, &options->needs.guest, false,
-                                 &vm->guest, &error);
+                                 &vm->kernel, &error);
     if (r == -EINVAL)
         return cli_usage_error("record", "--guest '%s' %s", options->guest, error.what);
     if (r < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    vm->settings.guest = options->guest ? &vm->guest.trace : NULL;
     return EXIT_SUCCESS;
 }
 
@@ -195,14 +198,41 @@ static int choose(const struct record_options *options, struct vm *vm)
     return status;
 }
 
-static int add_qemu(struct record_run *run, struct vm *vm)
+/* sum_up() has its counts beside those of QEMU. */
+static int sum_up_guest(const struct record_run *run, const struct record_item *item)
 {
-    struct record_item item = {.sum_up = sum_up, .userdata = vm};
+    (void)run;
+    (void)item;
+    return EXIT_SUCCESS;
+}
 
-    if (qemu_recorder_new(&vm->settings, &item.recorder) < 0)
+/* QEMU, which has the guest's recorder started when there is a port for it. */
+static int add_machine(struct record_run *run, struct vm *vm)
+{
+    struct guest_recorder_settings settings = {
+        .config = {.name = "guest", .trace = &vm->kernel.trace},
+        .is_optional = true,
+        .is_led = true,
+    };
+    struct record_item item = {.sum_up = sum_up, .userdata = vm}, guest = {.sum_up = sum_up_guest};
+
+    if (run->options->guest && guest_recorder_new(&settings, &guest.recorder) < 0)
         return cli_no_memory();
+    vm->settings.guest = guest.recorder;
+    if (qemu_recorder_new(&vm->settings, &item.recorder) < 0) {
+        if (guest.recorder)
+            guest.recorder->ops->free(guest.recorder);
+        return cli_no_memory();
+    }
     vm->settings.connection = NULL; /* the recorder has it */
-    return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
+    vm->machine = item.recorder;
+    vm->guest = guest.recorder;
+    if (!record_run_add(run, &item)) {
+        if (guest.recorder)
+            guest.recorder->ops->free(guest.recorder);
+        return EXIT_FAILURE;
+    }
+    return !guest.recorder || record_run_add(run, &guest) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* The settings have the command. */
@@ -230,11 +260,11 @@ static int record_machine(const struct record_options *options, struct vm *vm)
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)
-        status = add_qemu(&run, vm); /* last: what QEMU does first is seen by the others */
+        status = add_machine(&run, vm); /* last: what QEMU does first is seen by the others */
     if (status == EXIT_SUCCESS) {
         status = record_run(&run, record_output(options, name, sizeof name));
         if (recording_has_begun(run.recording)) {
-            qemu_recorder_sum_up(run.items[run.n - 1].recorder, &summary);
+            qemu_recorder_sum_up(vm->machine, &summary);
             cli_message("  strata report %s", run.dir);
             status = child_exit_status(summary.child) ? child_exit_status(summary.child) : status;
         }

@@ -6,8 +6,8 @@
  * A recorder is one implementation of `struct recorder_ops`; a recording (record/recording.h) runs any number of them in
  * one thread and one loop. The contract:
  *
- *  R1  The recording calls start() once, in the order in which recorders were added, and nothing but free() before.
- *      Where start() fails, the recorder has released and removed what it had made; free() alone follows.
+ *  R1  The recording calls start() once, in the order in which recorders were added, and nothing but free() before. A
+ *      recorder may have another one that was added after it started sooner (recording_start()). Where start() fails, the recorder has released and removed what it had made; free() alone follows.
  *  R2  From then on poll() says what the recorder waits for: descriptors, and the time at which step() is due although
  *      none of them is ready. It is asked before each sleep. A recorder with nothing due names no time: nothing polls by
  *      timers.
@@ -134,6 +134,8 @@ struct recorder {
 
 /* The manifest is to be written again, before long. */
 void recorder_changed(struct recorder *recorder);
+/* step() is due now: another recorder, which it depends on, has changed. */
+void recorder_wake(struct recorder *recorder);
 /* Something that readers of the trace should know, a sentence: it goes into the manifest. */
 void recorder_problem(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
 /* Something that the user should know now, a sentence. */

@@ -158,6 +158,11 @@ void recorder_changed(struct recorder *recorder)
     recorder->recording->has_changed = true;
 }
 
+void recorder_wake(struct recorder *recorder)
+{
+    recorder->is_asked = true;
+}
+
 /* ---- A recorder's end ---- */
 
 static void fail(struct recorder *recorder, int err, const struct error *error)
@@ -472,17 +477,28 @@ static int await(struct recording *recording, struct recorder *recorder)
     return r;
 }
 
-static int start(struct recording *recording, unsigned n, struct error *error)
+int recording_start(struct recorder *recorder, struct error *error)
 {
-    struct recorder *recorder = recording->recorders[n];
     int r;
 
     recorder->state = RECORDER_RUNNING; /* its sources may be asked for */
+    recorder->due_at = UINT64_MAX;      /* until poll() was called */
     r = recorder->ops->start(recorder, error);
-    if (r < 0) {
-        recorder->state = RECORDER_NEW;
-        return error_set(error, r, NULL, "%s cannot be recorded: %s", recorder->name, strerror(-r));
-    }
+    if (r >= 0)
+        return 0;
+    recorder->state = RECORDER_NEW;
+    return error_set(error, r, NULL, "%s cannot be recorded: %s", recorder->name, strerror(-r));
+}
+
+static int start(struct recording *recording, struct recorder *recorder, struct error *error)
+{
+    int r;
+
+    if (recorder->state != RECORDER_NEW) /* another recorder had it started */
+        return 0;
+    r = recording_start(recorder, error);
+    if (r < 0)
+        return r;
     recording->starting = recorder;
     if (recorder->ops->is_ready)
         r = await(recording, recorder);
@@ -524,7 +540,7 @@ int recording_run(struct recording *recording, struct error *error)
     if (recording->dir.path)
         reserve_keep(recording->dir.path, &recording->spare);
     for (unsigned i = 0; i < recording->n && r >= 0; i++)
-        r = start(recording, i, error);
+        r = start(recording, recording->recorders[i], error);
     if (r >= 0)
         r = recording_note(recording, error);
     if (r < 0) {

@@ -60,6 +60,8 @@ const struct recording_settings *recording_settings(const struct recording *reco
  * with ERROR. */
 int recording_register(struct recording *recording, struct error *error);
 const struct registry_entry *recording_registry_entry(const struct recording *recording);
+/* Starts RECORDER, which was added after the caller and has not started yet, now. -errno with ERROR. */
+int recording_start(struct recorder *recorder, struct error *error);
 /* Writes the manifest now: before something starts that is not to run unless its trace can be opened. -errno with ERROR. */
 int recording_note(struct recording *recording, struct error *error);
 /* CLOCK_MONOTONIC, ns, when --time is up; UINT64_MAX: never. */

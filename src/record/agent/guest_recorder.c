@@ -21,7 +21,9 @@ struct guest_recorder {
     struct host_agent agent;
     uint64_t stop_by; /* of this machine's; 0: it is not stopped */
     bool is_hurried;
-    struct pollfd *fds; /* room for what poll() asks for */
+    struct recorder *machine; /* of a guest that is led; NULL: it has not joined */
+    bool was_away;            /* as the machine was last woken for */
+    struct pollfd *fds;       /* room for what poll() asks for */
     unsigned n_fds;
 };
 
@@ -61,7 +63,8 @@ static uint64_t max_size(const struct guest_recorder *self)
 {
     uint64_t given = recording_settings(self->recorder.recording)->max_size;
 
-    return given || self->settings.agent || recording_dir(self->recorder.recording) < 0
+    return given || self->settings.agent || self->settings.is_led ||
+                   recording_dir(self->recorder.recording) < 0
                ? given
                : GUEST_MAX_SIZE_DEFAULT;
 }
@@ -73,6 +76,8 @@ static int start(struct recorder *recorder, struct error *error)
     struct error why = {0};
     int r;
 
+    if (self->settings.is_led && !self->machine)
+        return 0;
     self->config = self->settings.config;
     if (self->settings.agent) {
         self->config.name = "host";
@@ -86,7 +91,7 @@ static int start(struct recorder *recorder, struct error *error)
     r = guests_join(recording_dir(recording), max_size(self), &self->config, 1, &self->guests,
                     error);
     /* Messages of this machine's agent come by its standard error instead. */
-    if (r >= 0 && !self->settings.agent) {
+    if (r >= 0 && !self->settings.agent && !self->settings.is_led) {
         self->guests.report = report;
         self->guests.userdata = recorder;
     }
@@ -108,6 +113,10 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
     unsigned n = guests_poll_size(&self->guests);
     uint64_t until;
 
+    if (self->guests.n == 0) {
+        recorder_wait_until(wait, 0);
+        return;
+    }
     if (n > self->n_fds) {
         struct pollfd *bigger = realloc(self->fds, n * sizeof *bigger);
 
@@ -134,14 +143,29 @@ static void note_change(struct guest_recorder *self)
     recorder_changed(&self->recorder);
 }
 
+/* The machine may have waited for it. */
+static void wake_machine(struct guest_recorder *self)
+{
+    bool is_away = guest_recorder_is_away(&self->recorder);
+
+    if (self->machine &&
+        ((is_away && !self->was_away) || guest_recorder_has_ended(&self->recorder)))
+        recorder_wake(self->machine);
+    self->was_away = is_away;
+}
+
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
                 struct error *error)
 {
     struct guest_recorder *self = self_of(recorder);
-    const struct guest *guest = &self->guests.guests[0];
-    int r = guests_serve(&self->guests, fds, now);
+    const struct guest *guest = guest_recorder_guest(recorder);
+    int r;
 
-    (void)n;
+    if (!guest)
+        return 0;
+    /* The machine's recorder may have ended it after the poll, or joined it. */
+    r = n == 0 || guest->ended ? !guest->ended : guests_serve(&self->guests, fds, now);
+    wake_machine(self);
     if (self->settings.agent && !guest->was_running && guest->ended && guest->error < 0) {
         struct error why = {.code = guest->error};
 
@@ -158,6 +182,8 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
 {
     struct guest_recorder *self = self_of(recorder);
 
+    if (self->settings.is_led) /* the machine's recorder is asked, too */
+        return UINT64_MAX;
     guests_stop(&self->guests);
     if (!self->settings.agent) {
         self->is_hurried = stop->urgency >= RECORDER_HURRY;
@@ -175,6 +201,7 @@ static int finish(struct recorder *recorder, struct error *error)
 
     (void)error;
     guests_end(&self->guests);
+    wake_machine(self);
     read_stderr(self);
     if (self->settings.is_optional)
         guests_remove_silent(&self->guests);
@@ -252,4 +279,42 @@ const struct guest *guest_recorder_guest(const struct recorder *recorder)
     const struct guest_recorder *self = const_self_of(recorder);
 
     return self->guests.n > 0 ? &self->guests.guests[0] : NULL;
+}
+
+int guest_recorder_join(struct recorder *recorder, struct recorder *machine, const char *port,
+                        struct error *error)
+{
+    struct guest_recorder *self = self_of(recorder);
+    struct guest_endpoint *endpoint = &self->settings.config.endpoint;
+    int r = guest_endpoint_parse(ENDPOINT_PORT, port, endpoint, error);
+
+    if (r < 0)
+        return r;
+    endpoint->text = port;
+    self->machine = machine;
+    self->was_away = true; /* until it is connected */
+    return recording_start(recorder, error);
+}
+
+void guest_recorder_stop(struct recorder *recorder)
+{
+    guests_stop(&self_of(recorder)->guests);
+}
+
+void guest_recorder_end(struct recorder *recorder, const char *traced, const char *silent)
+{
+    guests_end_because(&self_of(recorder)->guests, traced, silent);
+    recorder_wake(recorder);
+}
+
+bool guest_recorder_is_away(const struct recorder *recorder)
+{
+    return !guests_are_connected(&const_self_of(recorder)->guests);
+}
+
+bool guest_recorder_has_ended(const struct recorder *recorder)
+{
+    const struct guest *guest = guest_recorder_guest(recorder);
+
+    return !guest || guest->ended;
 }

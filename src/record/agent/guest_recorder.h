@@ -23,6 +23,9 @@ struct guest_recorder_settings {
     const char *agent;
     pid_t pid_filter; /* … only threads of that process and of its children; 0: all */
     bool is_optional; /* a guest from which nothing came is not in the trace */
+    /* A guest of a machine that is recorded, too: the machine's recorder starts, stops and ends it, by the functions below.
+     * It is quiet, as the machine has the terminal, and has no limit but the recording's. */
+    bool is_led;
     bool leads;
 };
 
@@ -30,3 +33,19 @@ struct guest_recorder_settings {
 int guest_recorder_new(const struct guest_recorder_settings *settings, struct recorder **ret);
 /* The guest, with its counts; NULL: it was not started. */
 const struct guest *guest_recorder_guest(const struct recorder *recorder);
+
+/* ---- For the recorder of the guest's machine, where it is led ---- */
+
+/* Starts it, now, in a process of one thread: its agent is at PORT (borrowed). MACHINE, which was added before, is woken when
+ * it has ended or lost its connection. Without this call it records nothing. -errno with ERROR. */
+int guest_recorder_join(struct recorder *recorder, struct recorder *machine, const char *port,
+                        struct error *error);
+/* Stops the tracing. What the agent still has is read. */
+void guest_recorder_stop(struct recorder *recorder);
+/* Ends it, if it has not ended. All that is known of it is final. TRACED: why, where the agent has not sent the rest;
+ * SILENT: … or nothing at all. */
+void guest_recorder_end(struct recorder *recorder, const char *traced, const char *silent);
+/* Whether nothing more will come for now: it has ended, or there is no connection. */
+bool guest_recorder_is_away(const struct recorder *recorder);
+/* Whether it has ended. */
+bool guest_recorder_has_ended(const struct recorder *recorder);

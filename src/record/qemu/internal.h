@@ -46,10 +46,7 @@ struct qemu_recorder {
     const char *port, *added; /* the socket of the guest's port; … which is to be added, or NULL */
     const char *log_to;       /* where it is to log … */
     const char *simple_to;    /* … or to write simpletrace */
-    struct guests guests;     /* the guest's kernel; n 0: none */
-    unsigned n_guest_fds;     /* of the last poll() */
-    bool guest_is_over;
-    const char *control; /* the name of the socket for others */
+    const char *control;      /* the name of the socket for others */
     struct manifest_moment began, ended;
     struct child child;     /* what was started, or attached to … */
     struct child qemu;      /* … where that is not QEMU itself; pid 0: it is, or has not come */
@@ -86,7 +83,7 @@ static inline const struct qemu_recorder *qemu_const_self(const struct recorder 
 /* ---- The start (start.c) ---- */
 
 int qemu_start(struct recorder *recorder, struct error *error);
-/* Connects to the guest's agent, where that is recorded, by its port. */
+/* Has the recorder of the guest's kernel started, where there is one, if the guest has a port for the agent. */
 int qemu_join_guest(struct qemu_recorder *self, struct error *error);
 /* What the recorder has made in its recording's directory. */
 void qemu_remove_files(struct qemu_recorder *self);
@@ -107,7 +104,7 @@ uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now);
 /* What readers of the trace should know, at the end. */
 void qemu_note_problems(struct qemu_recorder *self);
 
-/* ---- What it writes, and the guest (recorder.c) ---- */
+/* ---- What it writes (recorder.c) ---- */
 
 /* Reads what there is. Returns when the next call is due. */
 uint64_t qemu_read(struct qemu_recorder *self, uint64_t now);

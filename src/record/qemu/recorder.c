@@ -10,6 +10,7 @@
 
 #include "base/clock_ns.h"
 #include "base/copy.h"
+#include "record/agent/guest_recorder.h"
 #include "record/qemu/attach.h"
 #include "record/rings/program_recorder.h"
 #include "tracedir/host.h"
@@ -71,11 +72,9 @@ uint64_t qemu_read(struct qemu_recorder *self, uint64_t now)
     qemu_monitor_step(&self->monitor, now, &sleep);
     next = MIN(next, now + sleep);
     qemu_meet(self);
-    if (self->monitor.changed || self->programs.changed ||
-        (self->guests.n > 0 && !self->guests.written))
+    if (self->monitor.changed || self->programs.changed)
         recorder_changed(&self->recorder);
     self->monitor.changed = self->programs.changed = false;
-    self->guests.written = true;
     return next;
 }
 
@@ -86,27 +85,11 @@ static bool is_ready(const struct recorder *recorder)
     return qemu_is_attached(qemu_const_self(recorder));
 }
 
-static void poll_guest(struct qemu_recorder *self, struct recorder_wait *wait)
-{
-    struct pollfd fds[4];
-    uint64_t until;
-
-    self->n_guest_fds = 0;
-    if (self->guests.n == 0 || self->guest_is_over)
-        return;
-    self->n_guest_fds = guests_poll(&self->guests, fds, clock_ns(CLOCK_MONOTONIC), &until);
-    for (unsigned i = 0; i < self->n_guest_fds; i++)
-        recorder_wait_fd(wait, fds[i].fd, fds[i].events);
-    recorder_wait_until(wait, until);
-}
-
-/* Of the guest first: they are handed on. */
 static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 {
     struct qemu_recorder *self = qemu_self(recorder);
     bool has_ended = self->child.ended;
 
-    poll_guest(self, wait);
     recorder_wait_fd(wait, has_ended ? -1 : self->child.end, POLLIN);
     recorder_wait_fd(wait, self->qemu.ended ? -1 : self->qemu.end, POLLIN);
     if (self->reads_rings)
@@ -127,10 +110,11 @@ static int advance(struct qemu_recorder *self, bool child_has_ended, uint64_t no
         ((child_has_ended && qemu_has_ended(self)) || qemu_pursue_end(self, now))) {
         self->phase = QEMU_SENDS_REST;
         self->rest_by = now + REST_TIMEOUT_NS;
-        guests_stop(&self->guests);
+        if (self->settings.guest)
+            guest_recorder_stop(self->settings.guest);
     }
-    if (self->phase == QEMU_SENDS_REST &&
-        (self->guest_is_over || !guests_are_connected(&self->guests) || now >= self->rest_by)) {
+    if (self->phase == QEMU_SENDS_REST && (!self->settings.guest || now >= self->rest_by ||
+                                           guest_recorder_is_away(self->settings.guest))) {
         if (self->settings.running)
             qemu_restore(self); /* when the guest's port is no longer needed */
         else
@@ -147,10 +131,9 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     bool ended = child_has_ended(&self->child);
     int r;
 
+    (void)fds;
     (void)n;
     (void)child_has_ended(&self->qemu);
-    if (self->n_guest_fds > 0)
-        self->guest_is_over = guests_serve(&self->guests, fds, now) == 0;
     self->step_at = qemu_read(self, now);
     r = advance(self, ended, now, error);
     if (r < 0)
@@ -231,16 +214,17 @@ static int finish(struct recorder *recorder, struct error *error)
         if (self->programs.n > 0)
             (void)unlinkat(dir, VMM_LOG, 0);
     }
-    guests_end_because(&self->guests,
-                       self->child.ended
-                           ? "the virtual machine ended before the guest's agent had sent the rest"
-                           : "the guest's agent did not send the rest in time",
-                       GUEST_NO_AGENT);
+    if (self->settings.guest)
+        guest_recorder_end(
+            self->settings.guest,
+            self->child.ended
+                ? "the virtual machine ended before the guest's agent had sent the rest"
+                : "the guest's agent did not send the rest in time",
+            GUEST_NO_AGENT);
     if (fstatat(dir, VMM_SIMPLE, &st, AT_SYMLINK_NOFOLLOW) == 0)
         self->simple_size = (uint64_t)st.st_size;
     copy_simple(self);
     qemu_note_problems(self);
-    guests_remove_silent(&self->guests);
     return 0;
 }
 
@@ -255,8 +239,6 @@ static void free_recorder(struct recorder *recorder)
 
     child_done(&self->child);
     child_done(&self->qemu);
-    if (self->guests.n > 0)
-        guests_close(&self->guests);
     if (self->reads_rings)
         programs_close(&self->programs);
     qemu_monitor_done(&self->monitor);
@@ -343,8 +325,6 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .has_come = self->has_come,
         .child = &self->child,
     };
-    if (self->guests.n > 0)
-        ret->guest = &self->guests.guests[0];
     for (unsigned i = 0; i < self->programs.n; i++) {
         const struct drain_stats *stats = &self->programs.items[i]->taken;
 

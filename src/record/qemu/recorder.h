@@ -7,14 +7,15 @@
  *     DIR/program/           the native trace of one that links libstrata (record/rings/programs.h)
  *     DIR/vmm/clock-pairs    how the times of the log relate to the host's clock
  *     DIR/vmm/trace-events   the declarations of QEMU's events
- *     DIR/guest-guest/       the guest's kernel (record/agent/guests.h)
+ *
+ * The guest's kernel is recorded by a recorder of its own (record/agent/guest_recorder.h), which this one starts as soon as
+ * the guest has a port for the agent, stops, and ends with QEMU.
  *
  * It leads its recording, and ends with QEMU. A QEMU that it has started gets SIGTERM when the recorder is stopped, after
  * the guest has sent the rest; at once when it is stopped again; then SIGKILL. A signal that the terminal has sent to both
  * is QEMU's, the first time. In a QEMU that ran already, what was changed is put back, and QEMU goes on. */
 
 #include "base/child.h"
-#include "record/agent/guests.h"
 #include "record/qemu/probe.h"
 #include "record/qemu/running.h"
 #include "record/recorder.h"
@@ -34,9 +35,10 @@ struct qemu_recorder_settings {
     const struct qemu_probe *probe;
     const char *const *events; /* patterns of QEMU's */
     unsigned n_events;
-    const struct trace_config *guest; /* of the guest's kernel; NULL: is not recorded */
-    unsigned passes;                  /* PRINTABLE_...: what of QEMU's log reaches the terminal */
-    const char *trace;                /* $STRATA_TRACE or NULL */
+    struct recorder *
+        guest; /* of its kernel: a guest recorder that is led, added after; NULL: is not recorded */
+    unsigned passes;   /* PRINTABLE_...: what of QEMU's log reaches the terminal */
+    const char *trace; /* $STRATA_TRACE or NULL */
 };
 
 /* What came of it, when it has finished. */
@@ -49,7 +51,6 @@ struct qemu_summary {
     bool is_cut_off;           /* the trace of QEMU itself ends before QEMU did */
     bool has_come;             /* QEMU has answered */
     const struct child *child; /* what was started */
-    const struct guest *guest; /* NULL: is not recorded */
 };
 
 /* -ENOMEM: the connection of SETTINGS stays the caller's. */

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/agent/guests_manifest.h"
 #include "record/qemu/internal.h"
 #include "tracedir/host.h"
 
@@ -126,26 +125,20 @@ int qemu_sources(const struct recorder *recorder, struct arena *arena, struct re
 {
     const struct qemu_recorder *self = qemu_const_self(recorder);
     bool final = recorder->state == RECORDER_FINISHED;
-    struct recorder_sources rings = {0}, kernel = {0};
+    struct recorder_sources rings = {0};
     struct manifest_source *items;
     struct entry *entry = arena_alloc(arena, sizeof *entry);
     int r = entry ? 0 : -ENOMEM;
 
-    if (r >= 0) {
+    if (r >= 0)
         put_vmm(self, final, entry);
-        r = guests_put_sources(&self->guests, final, false, arena, &kernel.items, &kernel.n);
-    }
     if (r >= 0 && self->reads_rings)
         r = put_rings(self, final, &entry->vmm, arena, &rings);
-    items = r < 0 ? NULL : arena_alloc(arena, (kernel.n + rings.n + 1) * sizeof *items);
+    items = r < 0 ? NULL : rings.n > 0 ? rings.items : arena_alloc(arena, sizeof *items);
     if (!items)
         return -ENOMEM;
-    *ret = (struct recorder_sources){.items = items, .about = rings.about};
     if (rings.n == 0)
-        put_source(self, final, &entry->vmm, &items[ret->n++]);
-    for (unsigned i = 0; i < rings.n; i++)
-        items[ret->n++] = rings.items[i];
-    for (unsigned i = 0; i < kernel.n; i++)
-        items[ret->n++] = kernel.items[i];
+        put_source(self, final, &entry->vmm, &items[0]);
+    *ret = (struct recorder_sources){items, MAX(rings.n, 1u), rings.about};
     return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/copy.h"
 #include "base/fd.h"
+#include "record/agent/guest_recorder.h"
 #include "record/qemu/attach.h"
 #include "tracedir/host.h"
 
@@ -198,17 +199,9 @@ static const char *name_in_runtime(struct qemu_recorder *self, const char *name)
 
 int qemu_join_guest(struct qemu_recorder *self, struct error *error)
 {
-    struct recording *recording = self->recorder.recording;
-    struct guest_config config = {.name = "guest", .trace = self->settings.guest};
-    int r;
-
     if (!self->settings.guest || !self->port)
         return 0;
-    r = guest_endpoint_parse(ENDPOINT_PORT, self->port, &config.endpoint, error);
-    config.endpoint.text = self->port;
-    return r < 0 ? r
-                 : guests_join(recording_dir(recording), recording_settings(recording)->max_size,
-                               &config, 1, &self->guests, error);
+    return guest_recorder_join(self->settings.guest, &self->recorder, self->port, error);
 }
 
 /* QEMU, and the connection to its monitor; the guest when nothing but running QEMU is left to be done. */
@@ -328,8 +321,6 @@ void qemu_remove_files(struct qemu_recorder *self)
     for (size_t i = 0; i < ARRAY_SIZE(files); i++)
         (void)unlinkat(dir, files[i], 0);
     (void)unlinkat(dir, VMM_DIR, AT_REMOVEDIR);
-    for (unsigned i = 0; i < self->guests.n; i++)
-        guest_store_remove(&self->guests.guests[i].store);
 }
 
 int qemu_start(struct recorder *recorder, struct error *error)
@@ -342,7 +333,6 @@ int qemu_start(struct recorder *recorder, struct error *error)
     if (self->settings.running)
         qemu_leave(self);
     child_done(&self->child);
-    guests_end(&self->guests);
     qemu_remove_files(self);
     return r;
 }

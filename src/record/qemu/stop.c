@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "record/agent/guest_recorder.h"
 #include "record/qemu/attach.h"
 
 /* When all is to end, how long the guest has to send the rest, on a machine that does much else. */
@@ -103,14 +104,15 @@ static bool shares_terminal(const struct qemu_recorder *self)
 
 static void begin_stop(struct qemu_recorder *self, uint64_t now)
 {
-    bool waits = self->guests.n > 0 && self->guests.guests[0].was_running;
+    const struct guest *guest =
+        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
 
     self->is_stopping = true;
     self->monitor.ends = true;
-    self->stop_by = waits ? now + GUEST_TIMEOUT_NS : now;
+    self->stop_by = guest && guest->was_running ? now + GUEST_TIMEOUT_NS : now;
     self->start_by = now + START_TIMEOUT_NS;
-    if (self->guests.n > 0)
-        guests_stop(&self->guests);
+    if (guest)
+        guest_recorder_stop(self->settings.guest);
 }
 
 /* More urgently than before. */
@@ -148,6 +150,11 @@ uint64_t qemu_stop(struct recorder *recorder, const struct recorder_stop *stop, 
     return is_signal ? UINT64_MAX : now + END_TIMEOUT_NS;
 }
 
+static bool is_guest_over(const struct qemu_recorder *self)
+{
+    return self->settings.guest && guest_recorder_has_ended(self->settings.guest);
+}
+
 /* Whether it is to be told to end now: once. */
 static bool is_to_end(const struct qemu_recorder *self, uint64_t now)
 {
@@ -157,7 +164,7 @@ static bool is_to_end(const struct qemu_recorder *self, uint64_t now)
 
     if (!self->is_stopping || self->stop_by == UINT64_MAX)
         return false;
-    return (self->guest_is_over || now >= self->stop_by) && (!starts || now >= self->start_by);
+    return (is_guest_over(self) || now >= self->stop_by) && (!starts || now >= self->start_by);
 }
 
 /* QEMU itself, and nothing that was started to start it. */
@@ -208,13 +215,12 @@ uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now)
 /* Of what nothing came, the trace has no source that could tell. */
 static void note_silence(struct qemu_recorder *self)
 {
-    for (unsigned i = 0; i < self->guests.n; i++) {
-        const struct guest *guest = &self->guests.guests[i];
+    const struct guest *guest =
+        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
 
-        if (guest_is_silent(guest))
-            recorder_problem(&self->recorder, "recorded nothing of the %s: %s", guest->config.name,
-                             guest->what);
-    }
+    if (guest && guest_is_silent(guest))
+        recorder_problem(&self->recorder, "recorded nothing of the %s: %s", guest->config.name,
+                         guest->what);
 }
 
 void qemu_note_problems(struct qemu_recorder *self)
