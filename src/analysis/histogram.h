@@ -54,6 +54,16 @@ static inline int histogram_add(struct histogram *histogram, uint64_t v)
     return 0;
 }
 
+/* V is going to be added: loads its count into the cache. */
+static inline void histogram_prefetch(const struct histogram *histogram, uint64_t v)
+{
+    unsigned bucket = histogram_bucket(v);
+    const uint64_t *doubling = histogram->doublings[bucket >> HISTOGRAM_SUB_BITS];
+
+    if (likely(doubling != NULL))
+        __builtin_prefetch(&doubling[bucket & ((1u << HISTOGRAM_SUB_BITS) - 1)], 1);
+}
+
 /* Adds the values of OTHER. 0, -ENOMEM. */
 int histogram_merge(struct histogram *histogram, const struct histogram *other);
 

@@ -9,10 +9,8 @@
 
 #define WORKER "worker" /* as QEMU calls the threads of its pool */
 
-static int keep(void *arg, const struct state_interval *interval)
+static int keep(struct io_why *why, const struct state_interval *interval)
 {
-    struct io_why *why = arg;
-
     if (interval->origin->layer != LAYER_HOST ||
         (interval->of != STATE_OF_THREAD && interval->of != STATE_OF_CPU))
         return 0;
@@ -35,17 +33,27 @@ static int keep(void *arg, const struct state_interval *interval)
                                             .id = interval->id,
                                             .cpu = interval->cpu,
                                             .by = interval->by,
-                                            .of = (uint8_t)interval->of,
-                                            .state = (uint8_t)interval->state};
+                                            .of = interval->of,
+                                            .state = interval->state};
     return 0;
+}
+
+static int put_states(void *arg, const struct state_interval *intervals, unsigned n)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r == 0; i++)
+        r = keep(arg, &intervals[i]);
+    return r;
 }
 
 int io_why_init(struct io_why *why)
 {
-    static const struct states_ops ops = {.interval = keep};
+    static const struct states_ops ops = {.put = put_states};
 
     *why = (struct io_why){0};
     states_init(&why->states, &ops, why);
+    why->states.wanted = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_CPU);
     return 0;
 }
 

@@ -11,6 +11,8 @@
 #include "base/macro.h"
 #include "base/ticks.h"
 
+#define PREFETCHED 8 /* intervals ahead */
+
 static struct sched *get_sched(struct analysis *analysis)
 {
     return container_of(analysis, struct sched, analysis);
@@ -216,16 +218,15 @@ static int add_waker(struct sched *sched, struct sched_row *row,
     return histogram_add(&waker->wakes, (uint64_t)interval->end - (uint64_t)interval->begin);
 }
 
+/* Of a wait that begins and ends in the trace, and is long enough. */
 static int put_wait(struct sched *sched, struct sched_row *row,
-                    const struct state_interval *interval)
+                    const struct state_interval *interval, int64_t duration)
 {
-    int64_t duration = ticks_between(interval->begin, interval->end);
+    enum sched_view view = sched->options.view;
     int r = 0;
 
-    if (!interval->begin_seen || !interval->end_seen || duration < sched->analysis.settings.longer)
-        return 0;
     if (interval->state == STATE_WOKEN) {
-        if (!row->wakes) {
+        if (unlikely(!row->wakes)) {
             row->wakes = arena_alloc(&sched->arena, sizeof *row->wakes);
             if (!row->wakes)
                 return -ENOMEM;
@@ -233,48 +234,75 @@ static int put_wait(struct sched *sched, struct sched_row *row,
         }
         r = histogram_add(row->wakes, (uint64_t)duration);
         row->wake_sum = ticks_sum(row->wake_sum, duration);
-        if (r == 0 && sched->options.view == SCHED_WAKERS && sched_row_is_shown(sched, row))
+        if (view == SCHED_WAKERS && r == 0 && sched_row_is_shown(sched, row))
             r = add_waker(sched, row, interval);
-    } else if (interval->state == STATE_PREEMPTED) {
+    } else {
         row->preempt_n++;
         row->preempt_sum = ticks_sum(row->preempt_sum, duration);
         row->preempt_max = MAX(row->preempt_max, duration);
     }
-    if (r == 0 && sched->options.view == SCHED_WHO && sched_row_is_shown(sched, row))
+    if (view == SCHED_WHO && r == 0 && sched_row_is_shown(sched, row))
         r = sched_who_waited(&sched->who, &row->who, interval);
-    if (r == 0 && (interval->state == STATE_WOKEN || sched->options.view != SCHED_WAKEUPS))
+    if (sched->analysis.settings.slowest > 0 && r == 0 &&
+        (interval->state == STATE_WOKEN || view != SCHED_WAKEUPS))
         r = keep_slow(sched, row, interval);
     return r;
 }
 
-static int put_interval(void *arg, const struct state_interval *interval)
+static void put_run(struct sched_row *row, const struct state_interval *interval, int64_t duration)
 {
-    struct sched *sched = arg;
+    row->runs += interval->of != STATE_OF_CPU || row->last_by != interval->by;
+    row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
+    row->last_cpu = interval->cpu;
+    if (unlikely(interval->inside >= 0)) {
+        row->inside = ticks_sum(row->inside, MIN(interval->inside, duration));
+        row->outside = ticks_sum(row->outside, duration - MIN(interval->inside, duration));
+    }
+}
+
+/* What is made of intervals besides rows. */
+static int put_beside(struct sched *sched, const struct state_interval *interval)
+{
     const struct sched_options *options = &sched->options;
-    bool has_id = interval->of == STATE_OF_THREAD || interval->of == STATE_OF_VCPU;
+    int r = 0;
+
+    if (interval->of == STATE_OF_CPU && options->view == SCHED_WHO)
+        r = sched_who_ran(&sched->who, interval);
+    if (r == 0 && options->by == SCHED_BY_VCPU &&
+        ((interval->of == STATE_OF_THREAD && interval->origin->layer == LAYER_HOST) ||
+         (interval->of == STATE_OF_CPU && interval->origin->layer == LAYER_GUEST)))
+        r = steal_put(&sched->steal, interval);
+    return r;
+}
+
+/* What has rows, as STATES_OF(). */
+static unsigned rows_of(const struct sched_options *options)
+{
+    const unsigned ids = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_VCPU);
+
+    return options->by == SCHED_BY_CPU      ? STATES_OF(STATE_OF_CPU)
+           : options->by == SCHED_BY_DOMAIN ? ids | STATES_OF(STATE_OF_DOMAIN)
+                                            : ids;
+}
+
+static inline int put_interval(struct sched *sched, const struct state_interval *interval)
+{
+    const struct sched_options *options = &sched->options;
     int64_t duration = ticks_between(interval->begin, interval->end);
+    bool is_complete = interval->begin_seen && interval->end_seen;
     struct sched_total *total;
     struct sched_row *row;
-    int r;
 
-    if (interval->of == STATE_OF_CPU && options->view == SCHED_WHO) {
-        r = sched_who_ran(&sched->who, interval);
+    if (unlikely(sched->has_beside)) {
+        int r = put_beside(sched, interval);
+
         if (r < 0)
             return r;
     }
-    if (options->by == SCHED_BY_VCPU &&
-        ((interval->of == STATE_OF_THREAD && interval->origin->layer == LAYER_HOST) ||
-         (interval->of == STATE_OF_CPU && interval->origin->layer == LAYER_GUEST))) {
-        r = steal_put(&sched->steal, interval);
-        if (r < 0)
-            return r;
-    }
-    if (!(has_id ? options->by != SCHED_BY_CPU : true) ||
-        (interval->of == STATE_OF_CPU && options->by != SCHED_BY_CPU) ||
-        (interval->of == STATE_OF_DOMAIN && options->by != SCHED_BY_DOMAIN))
+    if (unlikely(!(sched->rows_of & STATES_OF(interval->of))))
         return 0;
-    row = get_row(sched, interval->of, interval->origin, interval->id);
-    if (!row)
+    row = get_row(sched, (enum state_of)interval->of, interval->origin, interval->id);
+    if (unlikely(!row))
         return -ENOMEM;
     if (interval->of == STATE_OF_THREAD) {
         if (interval->vcpu != VCPU_UNKNOWN)
@@ -284,28 +312,50 @@ static int put_interval(void *arg, const struct state_interval *interval)
     }
     if (!row->is_wanted || !includes(&options->cpus, interval->cpu))
         return 0;
-    if (options->view == SCHED_STATES)
+    if (unlikely(options->view == SCHED_STATES))
         return sched_states_put(sched, row, interval);
     total = &row->in[interval->state];
     total->time = ticks_sum(total->time, duration);
-    if (interval->begin_seen && interval->end_seen) {
+    if (likely(is_complete)) {
         total->n++;
         total->sum = ticks_sum(total->sum, duration);
     }
-    if (interval->state == STATE_RUNNING) {
-        row->runs += interval->of != STATE_OF_CPU || row->last_by != interval->by;
-        row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
-        row->last_cpu = interval->cpu;
-        if (interval->inside >= 0) {
-            row->inside = ticks_sum(row->inside, MIN(interval->inside, duration));
-            row->outside = ticks_sum(row->outside, duration - MIN(interval->inside, duration));
-        }
-    }
-    if (interval->of == STATE_OF_CPU && interval->state != STATE_INTERRUPT)
+    if (interval->state == STATE_RUNNING)
+        put_run(row, interval, duration);
+    else if ((interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED) &&
+             is_complete && duration >= sched->analysis.settings.longer)
+        return put_wait(sched, row, interval, duration);
+    if (unlikely(interval->of == STATE_OF_CPU) && interval->state != STATE_INTERRUPT)
         row->last_by = interval->state == STATE_RUNNING ? interval->by : INT32_MIN;
-    return has_id && state_waits(interval->state) && interval->state != STATE_RUNNABLE
-               ? put_wait(sched, row, interval)
-               : 0;
+    return 0;
+}
+
+/* Rows and their histograms are more than a CPU's caches hold next to the items that are read. */
+static inline void prefetch(const struct sched *sched, const struct state_interval *interval)
+{
+    const struct sched_row *row = sched->recent[(unsigned)interval->id % SCHED_RECENT];
+
+    if (unlikely(!row))
+        return;
+    __builtin_prefetch(&row->in[interval->state], 1);
+    if (interval->state == STATE_WOKEN && row->wakes)
+        histogram_prefetch(row->wakes, (uint64_t)interval->end - (uint64_t)interval->begin);
+}
+
+static int put_intervals(void *arg, const struct state_interval *intervals, unsigned n)
+{
+    struct sched *sched = arg;
+
+    for (unsigned i = 0; i < n; i++) {
+        int r;
+
+        if (i + PREFETCHED < n)
+            prefetch(sched, &intervals[i + PREFETCHED]);
+        r = put_interval(sched, &intervals[i]);
+        if (unlikely(r < 0))
+            return r;
+    }
+    return 0;
 }
 
 /* Whether ROW is one that is asked for. */
@@ -375,40 +425,51 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
     *sched = (struct sched){
         .analysis = {.sink.ops = ops, .ops = &analysis_ops, .settings = *settings},
         .options = *options,
+        .rows_of = rows_of(options),
+        .has_beside = options->view == SCHED_WHO || options->by == SCHED_BY_VCPU,
     };
     return sched_states_init(sched);
+}
+
+/* Waits of threads and vCPUs are always counted. */
+static unsigned wanted_intervals(const struct sched *sched)
+{
+    return sched->rows_of | STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_VCPU) |
+           (sched->has_beside ? STATES_OF(STATE_OF_CPU) : 0);
 }
 
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
                const struct sched_options *options)
 {
-    static const struct states_ops states_ops = {put_interval};
+    static const struct states_ops states_ops = {put_intervals};
     int r = init(sched, settings, options, &sink_ops);
 
     states_init(&sched->own_states, &states_ops, sched);
+    sched->own_states.wanted = wanted_intervals(sched);
     sched->states = &sched->own_states;
     return r;
 }
 
-static int put_shared_interval(void *arg, const struct state_interval *interval)
+static int put_shared_intervals(void *arg, const struct state_interval *intervals, unsigned n)
 {
     int r = 0;
 
     for (struct sched *sched = arg; sched && r >= 0; sched = sched->next_shared)
-        r = put_interval(sched, interval);
+        r = put_intervals(sched, intervals, n);
     return r;
 }
 
 int sched_init_shared(struct sched *sched, const struct analysis_settings *settings,
                       const struct sched_options *options, struct sched *first)
 {
-    static const struct states_ops states_ops = {put_shared_interval};
+    static const struct states_ops states_ops = {put_shared_intervals};
     int r = init(sched, settings, options, &shared_sink_ops);
 
     sched->states = &first->own_states;
     sched->next_shared = first->next_shared;
     first->next_shared = sched;
     first->own_states.ops = &states_ops;
+    first->own_states.wanted |= wanted_intervals(sched);
     return r;
 }
 

@@ -50,6 +50,8 @@ struct sched_waker;
 struct sched {
     struct analysis analysis; /* first */
     struct sched_options options;
+    unsigned rows_of;      /* STATES_OF() */
+    bool has_beside;       /* something but rows is made of intervals */
     struct states *states; /* `own_states`, or those of another */
     struct states own_states;
     struct rows states_rows; /* SCHED_STATES */

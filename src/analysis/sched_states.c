@@ -72,8 +72,7 @@ static _cold_ struct row *add_state_row(struct sched *sched, const struct sched_
 static struct row *get_state_row(struct sched *sched, const struct sched_row *row,
                                  const struct state_interval *interval)
 {
-    uint64_t numbers[ROW_KEYS] = {(uintptr_t)row->origin + row->of, 0, 0,
-                                  (uint64_t)interval->state};
+    uint64_t numbers[ROW_KEYS] = {(uintptr_t)row->origin + row->of, 0, 0, interval->state};
     struct row *found;
 
     switch (sched->options.by) {

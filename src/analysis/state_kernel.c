@@ -35,7 +35,7 @@ static _cold_ void learn_name(struct state_source *source, struct state_thread *
         }
         source->n_names++;
     }
-    thread->name = name ? name : "";
+    thread->now.name = name ? name : "";
     memset(thread->raw_name, 0, sizeof thread->raw_name);
     memcpy(thread->raw_name, raw, size);
 }
@@ -57,11 +57,16 @@ static inline void set_name(struct state_source *source, struct state_thread *th
 {
     const char *raw = (const char *)item->payload + offset;
 
-    if (unlikely(size == 0 && string >= 0))
+    if (likely(size == STATE_NAME_SIZE && item->size >= offset + size)) {
+        /* Without a call: each switch has two. */
+        if (unlikely(memcmp(thread->raw_name, raw, STATE_NAME_SIZE) != 0))
+            learn_name(source, thread, raw, size);
+    } else if (size == 0 && string >= 0) {
         set_name_of_string(source, thread, item, string);
-    else if (size > 0 && item->size >= offset + size &&
-             unlikely(memcmp(thread->raw_name, raw, size) != 0))
+    } else if (size > 0 && item->size >= offset + size &&
+               memcmp(thread->raw_name, raw, size) != 0) {
         learn_name(source, thread, raw, size);
+    }
 }
 
 /* The thread that CPU is known to run, if it is one that is known to run there. */
@@ -70,7 +75,8 @@ static struct state_thread *find_current(const struct state_source *source,
 {
     struct state_thread *thread = state_thread_find(source, cpu->runs);
 
-    return thread && thread->state == STATE_RUNNING && thread->cpu == cpu_number(source, cpu)
+    return thread && thread->now.state == STATE_RUNNING &&
+                   thread->now.cpu == cpu_number(source, cpu)
                ? thread
                : NULL;
 }
@@ -112,16 +118,16 @@ static void run(struct state_cpu *cpu, int32_t id, int64_t time, bool seen)
 static void run_thread(struct state_source *source, struct state_thread *thread, int32_t cpu,
                        int64_t time, bool seen, enum state_why why)
 {
-    if (unlikely(thread->state == STATE_RUNNING)) {
-        struct state_cpu *other = state_cpu_get(source, thread->cpu);
+    if (unlikely(thread->now.state == STATE_RUNNING)) {
+        struct state_cpu *other = state_cpu_get(source, thread->now.cpu);
 
-        if (other && other->known && other->runs == thread->id)
+        if (other && other->known && other->runs == thread->now.id)
             state_cpu_contradicted(source, other, time);
         else
             state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_IS_CONTRADICTED);
     }
     state_thread_set(source, thread, STATE_RUNNING, time, seen, why);
-    thread->cpu = cpu;
+    thread->now.cpu = cpu;
     thread->woken_early = false;
 }
 
@@ -149,7 +155,7 @@ static _cold_ void stamp_slow(struct state_source *source, struct state_cpu *cpu
         if (cpu->switching && item->pid == cpu->left) {
             const struct state_thread *thread = state_thread_find(source, item->pid);
 
-            if (!thread || thread->state != STATE_WOKEN)
+            if (!thread || thread->now.state != STATE_WOKEN)
                 return;
         }
         if (cpu->switched) {
@@ -202,7 +208,7 @@ static void leave(struct state_source *source, const struct class_plan *plan,
     prev_state = quick_read(&plan->c, item);
     set_name(source, thread, item, plan->a_name, plan->room[0], plan->string[0]);
     if (source->origin->layer == LAYER_HOST && item->vcpu != VCPU_UNKNOWN)
-        thread->vcpu = item->vcpu;
+        thread->now.vcpu = item->vcpu;
     if (unlikely((prev_state & PREV_DEAD) ||
                  (thread->exiting && state_of_prev(prev_state) != STATE_PREEMPTED))) {
         state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_ENDS);
@@ -222,10 +228,10 @@ static void enter(struct state_source *source, const struct class_plan *plan,
         return;
     state_thread_check(source, thread, time);
     if (source->events & STATE_EVENT_WAKE &&
-        (thread->state == STATE_SLEEPING || thread->state == STATE_UNINTERRUPTIBLE)) {
+        (thread->now.state == STATE_SLEEPING || thread->now.state == STATE_UNINTERRUPTIBLE)) {
         if (thread->woken_early) {
             /* It was woken while it went to sleep. */
-            thread->state = STATE_WOKEN;
+            thread->now.state = STATE_WOKEN;
         } else {
             source->counts.missing_wakes++;
             why = STATE_IS_CONTRADICTED;
@@ -289,7 +295,7 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     if (!thread)
         return;
     state_thread_check(source, thread, item->time);
-    switch (thread->state) {
+    switch (thread->now.state) {
     case STATE_RUNNING:
         source->counts.early_wakes += !is_second;
         if (!is_second) {
@@ -302,17 +308,17 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     case STATE_PREEMPTED:
         source->counts.early_wakes += !is_second;
         /* That of sched_waking is where it slept. */
-        if (is_second && thread->state == STATE_WOKEN && thread->moved_from == CPU_UNKNOWN &&
-            target >= 0)
-            thread->cpu = target;
+        if (is_second && thread->now.state == STATE_WOKEN &&
+            thread->now.moved_from == CPU_UNKNOWN && target >= 0)
+            thread->now.cpu = target;
         return;
     default: break;
     }
     source->counts.wakes++;
     state_thread_set(source, thread, STATE_WOKEN, item->time,
-                     !(is_second && thread->state == STATE_UNKNOWN), STATE_ENDS);
+                     !(is_second && thread->now.state == STATE_UNKNOWN), STATE_ENDS);
     if (target >= 0)
-        thread->cpu = target;
+        thread->now.cpu = target;
     thread->waker = waker_of(source, item);
 }
 
@@ -328,7 +334,7 @@ static void put_new(struct state_source *source, const struct class_plan *plan,
     if (thread) {
         /* Another one of that number, whose end is not in the trace. */
         struct state_cpu *cpu =
-            thread->state == STATE_RUNNING ? state_cpu_get(source, thread->cpu) : NULL;
+            thread->now.state == STATE_RUNNING ? state_cpu_get(source, thread->now.cpu) : NULL;
 
         if (cpu && cpu->known && cpu->runs == id)
             state_cpu_contradicted(source, cpu, item->time);
@@ -341,7 +347,7 @@ static void put_new(struct state_source *source, const struct class_plan *plan,
         return;
     state_thread_set(source, thread, STATE_WOKEN, item->time, true, STATE_ENDS);
     if (plan->b.field >= 0)
-        thread->cpu = (int32_t)quick_read(&plan->b, item);
+        thread->now.cpu = (int32_t)quick_read(&plan->b, item);
     thread->waker = waker_of(source, item);
 }
 
@@ -352,13 +358,14 @@ static void put_migrate(struct state_source *source, const struct class_plan *pl
     int32_t to = plan->b.field >= 0 ? (int32_t)quick_read(&plan->b, item) : CPU_UNKNOWN;
 
     source->events |= STATE_EVENT_MIGRATE;
-    if (!thread || thread->state == STATE_RUNNING || thread->cpu == to)
+    if (!thread || thread->now.state == STATE_RUNNING || thread->now.cpu == to)
         return;
-    if (state_waits((enum state)thread->state)) {
-        thread->moved_from = thread->moved_from == CPU_UNKNOWN ? thread->cpu : STATE_MOVED_OFTEN;
-        thread->moved_at = item->time;
+    if (state_waits((enum state)thread->now.state)) {
+        thread->now.moved_from =
+            thread->now.moved_from == CPU_UNKNOWN ? thread->now.cpu : STATE_MOVED_OFTEN;
+        thread->now.moved_at = item->time;
     }
-    thread->cpu = to;
+    thread->now.cpu = to;
 }
 
 /* ---- others ---- */
@@ -379,7 +386,7 @@ static void put_exec(struct state_source *source, const struct class_plan *plan,
         state_thread_forget(source, thread);
     }
     thread = state_thread_find(source, id);
-    if (thread && thread->state != STATE_RUNNING) {
+    if (thread && thread->now.state != STATE_RUNNING) {
         state_thread_set(source, thread, STATE_UNKNOWN, item->time, false, STATE_IS_GONE);
         state_thread_forget(source, thread);
     }
@@ -413,12 +420,12 @@ static void put_guest(struct state_source *source, const struct class_plan *plan
     source->events |= STATE_EVENT_GUEST;
     if (thread)
         thread->enters = true;
-    if (!thread || thread->state != STATE_RUNNING)
+    if (!thread || thread->now.state != STATE_RUNNING)
         return;
     if (plan->role == PLAN_GUEST_BEGINS) {
         thread->inside_since = item->time;
         if (plan->a.field >= 0)
-            thread->vcpu = (int32_t)quick_read(&plan->a, item);
+            thread->now.vcpu = (int32_t)quick_read(&plan->a, item);
     } else if (thread->inside_since != TIME_UNKNOWN) {
         thread->inside = ticks_sum(thread->inside, ticks_between(thread->inside_since, item->time));
         thread->inside_since = TIME_UNKNOWN;

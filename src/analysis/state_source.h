@@ -67,21 +67,19 @@ struct state_cpu {
 
 /* A thread of a kernel, or a vCPU of Xen. */
 struct state_thread {
+    /* What it is in, as it is handed over but for the end; `by` and `inside` are added then. */
+    struct state_interval now;
     uint32_t next; /* in the bucket, or of the free ones */
-    int32_t id;
-    uint8_t state;
-    bool used, begin_seen, exiting;
+    bool used, exiting;
     bool enters;      /* there are events that tell when it is inside of a guest */
     bool woken_early; /* while it ran */
-    int32_t cpu, moved_from, waker, vcpu;
-    uint32_t loss; /* state_source.loss when it came into STATE */
+    int32_t waker;
+    uint32_t loss; /* state_source.loss when it came into its state */
     /* How its domain counts it, if that has not lost since. */
     bool counted;
     uint8_t counted_as;
     uint32_t counted_loss;
-    int64_t since, moved_at;
-    int64_t inside, inside_since; /* TIME_UNKNOWN: it is not inside */
-    const char *name;
+    int64_t inside, inside_since;   /* TIME_UNKNOWN: it is not inside */
     char raw_name[STATE_NAME_SIZE]; /* as the events have it */
 };
 
@@ -115,13 +113,17 @@ struct state_source {
     struct arena arena; /* of names */
     struct state_domain *domains;
     unsigned n_domains;
-    /* Intervals of threads that losses may still take: number N at N % STATES_HELD. */
+    /* Intervals of threads that losses may still take: number N at N % HELD_ROOM. Several at a time are handed over,
+     * as each concerns other memory, which the CPU loads for some at once. */
     struct state_interval *held;
     uint64_t held_begin, held_end;
+    uint32_t held_place;           /* of number `held_end` */
     uint64_t lost_begin, lost_end; /* of these, taken already */
 };
 
 #define STATE_CPUS_MAX 65536
+#define HANDED_OVER 256 /* intervals at a time */
+#define HELD_ROOM (STATES_HELD + HANDED_OVER)
 #define STATE_DOMAINS_MAX 1024
 
 static inline int64_t quick_read(const struct quick_field *field, const struct item *item)
@@ -156,8 +158,26 @@ struct quick_field state_number_field(const struct event_class *class, const cha
                                       const char *other);
 /* NULL when memory is out; for CPUs that are not known, too. */
 struct state_cpu *state_cpu_get(struct state_source *source, int32_t cpu);
-/* Hands INTERVAL over, or holds it back. */
+/* Hands over INTERVAL, of a CPU or a domain. */
 void state_give(struct state_source *source, struct state_interval *interval);
+/* The slow half of state_hold(): hands over the oldest. 0, -ENOMEM: the error is set. */
+int state_make_room(struct state_source *source);
+/* Room for an interval of a thread or a vCPU, to be filled in. NULL: memory is out, and the error is set. */
+static inline struct state_interval *state_hold(struct state_source *source)
+{
+    uint32_t place = source->held_place;
+
+    if (unlikely(!source->held || source->held_end - source->held_begin == HELD_ROOM) &&
+        state_make_room(source) < 0)
+        return NULL;
+    source->held_place = place + 1 < HELD_ROOM ? place + 1 : 0;
+    source->held_end++;
+    return &source->held[place];
+}
+static inline bool state_is_wanted(const struct state_source *source, enum state_of of)
+{
+    return source->states->wanted & STATES_OF(of);
+}
 /* The CPU's state ends at END, with or without an event that ends it. */
 void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t end, bool seen);
 /* It is unknown from FROM to UNTIL. */
@@ -166,16 +186,48 @@ void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu,
 
 /* ---- state_threads.c ---- */
 
-struct state_thread *state_thread_find(const struct state_source *source, int32_t id);
+static inline uint32_t state_thread_bucket(const struct state_source *source, int32_t id)
+{
+    return (uint32_t)((uint32_t)id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (source->n_buckets - 1);
+}
+
+/* NULL: it is not known. */
+static inline struct state_thread *state_thread_find(const struct state_source *source, int32_t id)
+{
+    if (unlikely(source->n_buckets == 0))
+        return NULL;
+    for (uint32_t i = source->buckets[state_thread_bucket(source, id)]; i > 0;
+         i = source->threads[i].next)
+        if (likely(source->threads[i].now.id == id))
+            return &source->threads[i];
+    return NULL;
+}
+
+/* Adds one that is not known. NULL: memory is out, and the error is set. */
+struct state_thread *state_thread_add(struct state_source *source, int32_t id, int64_t time);
 /* Finds or adds it, in STATE_UNKNOWN. NULL: memory is out, and the error is set. */
-struct state_thread *state_thread_get(struct state_source *source, int32_t id, int64_t time);
+static inline struct state_thread *state_thread_get(struct state_source *source, int32_t id,
+                                                    int64_t time)
+{
+    struct state_thread *thread = state_thread_find(source, id);
+
+    return likely(thread != NULL) ? thread : state_thread_add(source, id, time);
+}
+
 void state_thread_forget(struct state_source *source, struct state_thread *thread);
 /* Its state ends at END, and STATE begins; counts a wait that is not complete by why. */
 enum state_why { STATE_ENDS, STATE_IS_OPEN, STATE_IS_LOST, STATE_IS_CONTRADICTED, STATE_IS_GONE };
 void state_thread_set(struct state_source *source, struct state_thread *thread, enum state state,
                       int64_t time, bool begin_seen, enum state_why why);
 /* If something was lost since, and it does not run, its state is unknown. */
-void state_thread_check(struct state_source *source, struct state_thread *thread, int64_t time);
+static inline void state_thread_check(struct state_source *source, struct state_thread *thread,
+                                      int64_t time)
+{
+    if (likely(thread->loss == source->loss) || thread->now.state == STATE_RUNNING)
+        return;
+    state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_IS_LOST);
+    thread->loss = source->loss;
+}
 
 /* ---- state_kernel.c, state_xen.c ---- */
 

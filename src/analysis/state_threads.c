@@ -10,25 +10,10 @@
 
 #define BUCKETS_MIN 256
 
-static inline uint32_t bucket_of(const struct state_source *source, int32_t id)
-{
-    return (uint32_t)((uint32_t)id * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (source->n_buckets - 1);
-}
-
-struct state_thread *state_thread_find(const struct state_source *source, int32_t id)
-{
-    if (unlikely(source->n_buckets == 0))
-        return NULL;
-    for (uint32_t i = source->buckets[bucket_of(source, id)]; i > 0; i = source->threads[i].next)
-        if (likely(source->threads[i].id == id))
-            return &source->threads[i];
-    return NULL;
-}
-
 void state_thread_forget(struct state_source *source, struct state_thread *thread)
 {
     uint32_t number = (uint32_t)(thread - source->threads);
-    uint32_t *at = &source->buckets[bucket_of(source, thread->id)];
+    uint32_t *at = &source->buckets[state_thread_bucket(source, thread->now.id)];
 
     while (*at != number)
         at = &source->threads[*at].next;
@@ -49,7 +34,7 @@ static void give_one_up(struct state_source *source, int64_t time)
         thread = &source->threads[source->hand];
         if (!thread->used)
             return;
-        if (thread->state == STATE_RUNNING && i < source->n_threads)
+        if (thread->now.state == STATE_RUNNING && i < source->n_threads)
             continue;
         state_thread_check(source, thread, time);
         state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_IS_OPEN);
@@ -81,7 +66,7 @@ static int make_room(struct state_source *source)
     source->buckets = buckets;
     source->n_buckets = room;
     for (uint32_t i = 1; i < source->n_threads; i++) {
-        uint32_t *bucket = &buckets[bucket_of(source, threads[i].id)];
+        uint32_t *bucket = &buckets[state_thread_bucket(source, threads[i].now.id)];
 
         if (!threads[i].used)
             continue;
@@ -91,7 +76,7 @@ static int make_room(struct state_source *source)
     return 0;
 }
 
-static _cold_ struct state_thread *add_thread(struct state_source *source, int32_t id, int64_t time)
+_cold_ struct state_thread *state_thread_add(struct state_source *source, int32_t id, int64_t time)
 {
     struct state_thread *thread;
     uint32_t number;
@@ -117,38 +102,35 @@ static _cold_ struct state_thread *add_thread(struct state_source *source, int32
         number = source->n_threads++;
     }
     thread = &source->threads[number];
-    bucket = &source->buckets[bucket_of(source, id)];
+    bucket = &source->buckets[state_thread_bucket(source, id)];
     *thread = (struct state_thread){
+        .now = {.begin = time,
+                .origin = source->origin,
+                .name = "",
+                .inside = -1,
+                .id = id,
+                .cpu = CPU_UNKNOWN,
+                .moved_from = CPU_UNKNOWN,
+                .by = PID_UNKNOWN,
+                .vcpu = VCPU_UNKNOWN,
+                .of = source->is_xen ? STATE_OF_VCPU : STATE_OF_THREAD},
         .next = *bucket,
-        .id = id,
         .used = true,
-        .cpu = CPU_UNKNOWN,
-        .moved_from = CPU_UNKNOWN,
         .waker = PID_UNKNOWN,
-        .vcpu = VCPU_UNKNOWN,
         .loss = source->loss,
-        .since = time,
         .inside_since = TIME_UNKNOWN,
-        .name = "",
     };
     *bucket = number;
     return thread;
 }
 
-struct state_thread *state_thread_get(struct state_source *source, int32_t id, int64_t time)
-{
-    struct state_thread *thread = state_thread_find(source, id);
-
-    return likely(thread != NULL) ? thread : add_thread(source, id, time);
-}
-
 static void count_wait(struct state_counts *counts, const struct state_thread *thread,
                        enum state_why why)
 {
-    if (!state_waits((enum state)thread->state))
+    if (!state_waits((enum state)thread->now.state))
         return;
     switch (why) {
-    case STATE_ENDS: counts->no_begin += !thread->begin_seen; break;
+    case STATE_ENDS: counts->no_begin += !thread->now.begin_seen; break;
     case STATE_IS_OPEN: counts->open++; break;
     case STATE_IS_LOST: counts->lost++; break;
     case STATE_IS_CONTRADICTED: counts->contradicted++; break;
@@ -156,64 +138,59 @@ static void count_wait(struct state_counts *counts, const struct state_thread *t
     }
 }
 
+/* What it was in ends at TIME. */
+static void hold_interval(struct state_source *source, struct state_thread *thread, int64_t time,
+                          enum state_why why)
+{
+    struct state_interval *interval;
+
+    if (unlikely(why != STATE_ENDS || !thread->now.begin_seen))
+        count_wait(&source->counts, thread, why);
+    interval = state_hold(source);
+    if (unlikely(!interval))
+        return;
+    *interval = thread->now;
+    interval->end = time;
+    interval->end_seen = why == STATE_ENDS;
+    if (interval->state == STATE_WOKEN) {
+        interval->by = thread->waker;
+    } else if (interval->state == STATE_RUNNING) {
+        if (unlikely(thread->enters)) {
+            if (thread->inside_since != TIME_UNKNOWN)
+                thread->inside =
+                    ticks_sum(thread->inside, ticks_between(thread->inside_since, time));
+            interval->inside = thread->inside;
+        }
+        /* It did so up to its last proof, which TIME is. */
+        return;
+    }
+    if (unlikely(why == STATE_IS_LOST || why == STATE_IS_CONTRADICTED || why == STATE_IS_GONE)) {
+        interval->state = STATE_UNKNOWN;
+        interval->begin_seen = false;
+    }
+}
+
 void state_thread_set(struct state_source *source, struct state_thread *thread, enum state state,
                       int64_t time, bool begin_seen, enum state_why why)
 {
-    struct state_interval interval;
-    bool is_unknown;
+    struct state_interval *now = &thread->now;
 
-    if (thread->state == STATE_UNKNOWN) {
+    if (now->state == STATE_UNKNOWN) {
         /* Nothing was known: there is no interval. */
         if (state == STATE_UNKNOWN)
             return;
-    } else if (time > thread->since || (time == thread->since && thread->begin_seen)) {
-        is_unknown = why == STATE_IS_LOST || why == STATE_IS_CONTRADICTED || why == STATE_IS_GONE;
-        /* What ran did so up to its last proof, which TIME is. */
-        if (thread->state == STATE_RUNNING)
-            is_unknown = false;
-        if (why != STATE_ENDS || !thread->begin_seen)
-            count_wait(&source->counts, thread, why);
-        interval = (struct state_interval){
-            .of = source->is_xen ? STATE_OF_VCPU : STATE_OF_THREAD,
-            .state = is_unknown ? STATE_UNKNOWN : (enum state)thread->state,
-            .id = thread->id,
-            .begin_seen = thread->begin_seen && !is_unknown,
-            .end_seen = why == STATE_ENDS,
-            .begin = thread->since,
-            .end = time,
-            .cpu = thread->cpu,
-            .moved_from = thread->moved_from,
-            .moved_at = thread->moved_at,
-            .by = thread->state == STATE_WOKEN ? thread->waker : PID_UNKNOWN,
-            .inside = -1,
-            .vcpu = thread->vcpu,
-            .name = thread->name,
-        };
-        if (thread->state == STATE_RUNNING && thread->enters) {
-            if (thread->inside_since != TIME_UNKNOWN) {
-                thread->inside =
-                    ticks_sum(thread->inside, ticks_between(thread->inside_since, time));
-                thread->inside_since = TIME_UNKNOWN;
-            }
-            interval.inside = thread->inside;
-        }
-        state_give(source, &interval);
+    } else if ((time > now->begin || (time == now->begin && now->begin_seen)) &&
+               state_is_wanted(source, (enum state_of)now->of)) {
+        hold_interval(source, thread, time, why);
     }
-    if (source->is_xen)
+    if (state_is_wanted(source, STATE_OF_DOMAIN) && source->is_xen)
         state_xen_changed(source, thread, state, time);
-    thread->state = (uint8_t)state;
-    thread->since = time;
-    thread->begin_seen = begin_seen;
+    now->state = (uint8_t)state;
+    now->begin = time;
+    now->begin_seen = begin_seen;
+    now->moved_from = CPU_UNKNOWN;
+    now->inside = -1;
     thread->loss = source->loss;
-    thread->moved_from = CPU_UNKNOWN;
     thread->inside = 0;
     thread->inside_since = TIME_UNKNOWN;
-}
-
-void state_thread_check(struct state_source *source, struct state_thread *thread, int64_t time)
-{
-    if (likely(thread->loss == source->loss) || thread->state == STATE_RUNNING)
-        return;
-    state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_IS_LOST);
-    thread->loss = source->loss;
 }

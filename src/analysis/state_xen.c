@@ -76,7 +76,7 @@ static void end_domain(struct state_source *source, const struct state_domain *d
 {
     struct state_interval interval = {
         .of = STATE_OF_DOMAIN,
-        .state = (enum state)domain->state,
+        .state = domain->state,
         .id = domain->id,
         .begin_seen = domain->begin_seen,
         .end_seen = seen,
@@ -89,7 +89,8 @@ static void end_domain(struct state_source *source, const struct state_domain *d
         .vcpu = VCPU_UNKNOWN,
     };
 
-    if (domain->state != STATE_UNKNOWN && time > domain->since)
+    if (domain->state != STATE_UNKNOWN && time > domain->since &&
+        state_is_wanted(source, STATE_OF_DOMAIN))
         state_give(source, &interval);
 }
 
@@ -116,7 +117,8 @@ static struct state_domain *get_domain(struct state_source *source, int32_t id, 
 void state_xen_changed(struct state_source *source, struct state_thread *thread, enum state state,
                        int64_t time)
 {
-    struct state_domain *domain = get_domain(source, (int32_t)((uint32_t)thread->id >> 16), time);
+    struct state_domain *domain =
+        get_domain(source, (int32_t)((uint32_t)thread->now.id >> 16), time);
     enum state now;
 
     if (!domain)
@@ -224,7 +226,8 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
     if (is_new && source->loss == 0) {
         /* So it was from the start. */
         state_thread_set(source, thread, (enum state)plan->from, source->first, false, STATE_ENDS);
-    } else if (thread->state != STATE_UNKNOWN && !follows((enum state)thread->state, plan->from)) {
+    } else if (thread->now.state != STATE_UNKNOWN &&
+               !follows((enum state)thread->now.state, plan->from)) {
         struct state_cpu *cpu = state_cpu_get(source, item->cpu);
 
         source->counts.contradictions++;
@@ -232,7 +235,7 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
             cpu->contradictions++;
         state_thread_set(source, thread, STATE_UNKNOWN, item->time, false, STATE_IS_CONTRADICTED);
     }
-    if (plan->from == plan->to && thread->state != STATE_UNKNOWN)
+    if (plan->from == plan->to && thread->now.state != STATE_UNKNOWN)
         return;
     if (to == STATE_RUNNABLE && plan->from == STATE_RUNNING)
         to = STATE_PREEMPTED;
@@ -240,7 +243,7 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
         to = STATE_WOKEN;
     state_thread_set(source, thread, to, item->time, plan->from != plan->to, STATE_ENDS);
     if (to == STATE_RUNNING)
-        thread->cpu = item->cpu;
+        thread->now.cpu = item->cpu;
     thread->waker = item->vcpu;
 }
 
@@ -266,7 +269,7 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
     thread = state_thread_find(source, item->vcpu);
     if (thread)
         thread->enters = true;
-    if (!thread || thread->state != STATE_RUNNING)
+    if (!thread || thread->now.state != STATE_RUNNING)
         return;
     if (plan->role == PLAN_XEN_GUEST_BEGINS) {
         thread->inside_since = item->time;

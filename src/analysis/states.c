@@ -244,9 +244,13 @@ static int32_t cpu_number(const struct state_source *source, const struct state_
 
 void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t end, bool seen)
 {
-    struct state_interval interval = {
+    struct state_interval interval;
+
+    if (end <= cpu->since || cpu->state == STATE_UNKNOWN || !state_is_wanted(source, STATE_OF_CPU))
+        return;
+    interval = (struct state_interval){
         .of = STATE_OF_CPU,
-        .state = (enum state)cpu->state,
+        .state = cpu->state,
         .id = cpu_number(source, cpu),
         .begin_seen = cpu->since_seen,
         .end_seen = seen,
@@ -259,8 +263,7 @@ void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t e
         .vcpu = VCPU_UNKNOWN,
     };
 
-    if (end > cpu->since && cpu->state != STATE_UNKNOWN)
-        state_give(source, &interval);
+    state_give(source, &interval);
 }
 
 void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu, int64_t from,
@@ -279,15 +282,15 @@ void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu,
         .vcpu = VCPU_UNKNOWN,
     };
 
-    if (until > from)
+    if (until > from && state_is_wanted(source, STATE_OF_CPU))
         state_give(source, &interval);
 }
 
 /* ---- intervals ---- */
 
-static void hand_over(struct states *states, const struct state_interval *interval)
+static void hand_over(struct states *states, const struct state_interval *intervals, unsigned n)
 {
-    int r = states->ops->interval(states->arg, interval);
+    int r = states->ops->put(states->arg, intervals, n);
 
     if (unlikely(r < 0))
         states->error = r;
@@ -296,20 +299,33 @@ static void hand_over(struct states *states, const struct state_interval *interv
 void state_give(struct state_source *source, struct state_interval *interval)
 {
     interval->origin = source->origin;
-    if (interval->of != STATE_OF_THREAD && interval->of != STATE_OF_VCPU) {
-        hand_over(source->states, interval);
-        return;
+    hand_over(source->states, interval, 1);
+}
+
+static void hand_over_held(struct state_source *source, uint64_t n)
+{
+    while (n > 0) {
+        uint64_t place = source->held_begin % HELD_ROOM;
+        uint64_t piece = MIN(n, HELD_ROOM - place);
+
+        source->held_begin += piece;
+        n -= piece;
+        hand_over(source->states, &source->held[place], (unsigned)piece);
     }
-    if (unlikely(!source->held)) {
-        source->held = malloc(STATES_HELD * sizeof *source->held);
+}
+
+_cold_ int state_make_room(struct state_source *source)
+{
+    if (!source->held) {
+        source->held = aligned_alloc(64, HELD_ROOM * sizeof *source->held);
         if (!source->held) {
             source->states->error = -ENOMEM;
-            return;
+            return -ENOMEM;
         }
+        return 0;
     }
-    if (source->held_end - source->held_begin == STATES_HELD)
-        hand_over(source->states, &source->held[source->held_begin++ % STATES_HELD]);
-    source->held[source->held_end++ % STATES_HELD] = *interval;
+    hand_over_held(source, HANDED_OVER);
+    return 0;
 }
 
 /* T3: takes what ended after SINCE, but for what ran. Each interval is taken, or looked at, once. */
@@ -324,7 +340,7 @@ static void take_held(struct state_source *source, int64_t since)
             i = source->lost_begin;
             continue;
         }
-        interval = &source->held[(i - 1) % STATES_HELD];
+        interval = &source->held[(i - 1) % HELD_ROOM];
         /* Those that an event ended are in the order of time; of others, the end may be long ago. */
         if (interval->end <= since && interval->end_seen)
             break;
@@ -428,13 +444,12 @@ static void finish_source(struct state_source *source)
     }
     if (source->is_xen)
         state_xen_finish(source);
-    while (source->held_begin < source->held_end)
-        hand_over(source->states, &source->held[source->held_begin++ % STATES_HELD]);
+    hand_over_held(source, source->held_end - source->held_begin);
 }
 
 void states_init(struct states *states, const struct states_ops *ops, void *arg)
 {
-    *states = (struct states){.ops = ops, .arg = arg};
+    *states = (struct states){.ops = ops, .arg = arg, .wanted = STATES_OF_ALL};
 }
 
 int states_finish(struct states *states)

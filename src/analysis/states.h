@@ -15,7 +15,7 @@
  *      not woken, in a trace that has wake-ups.
  *  T3  A loss makes unknown what its CPU did, from the last event before it on; and what all threads of its source did
  *      that were not on a CPU at that time. Losses are delivered at their end: intervals of threads are held back
- *      until STATES_HELD others of their source have followed, so that a loss still takes those that end in it.
+ *      until at least STATES_HELD others of their source have followed, so that a loss still takes those that end in it.
  *  T4  An interval is complete (begin_seen and end_seen) only where events in the trace begin and end it.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
@@ -73,33 +73,41 @@ enum state_of {
     STATE_OF_VCPU, /* of Xen, but the idle ones */
     STATE_OF_DOMAIN,
 };
+/* Sets of them. */
+#define STATES_OF(of) (1u << (of))
+#define STATES_OF_ALL (STATES_OF(STATE_OF_DOMAIN + 1) - 1)
 
-/* Lent to states_ops. Times are ticks of the trace's clock. */
+/* Lent to states_ops: one cache line. Times are ticks of the trace's clock. */
 struct state_interval {
-    enum state_of of;
-    enum state state;
-    const struct origin *origin;
-    int32_t id; /* the thread's number, the CPU, the vCPU as in items, the domain */
-    bool begin_seen, end_seen;
     int64_t begin, end;
+    const struct origin *origin;
+    const char
+        *name; /* of a thread, as its switches have it, until states_done(); "": they do not */
+    union {
+        /* Of a thread or vCPU that ran: ticks inside of the guest; -1: no event tells. */
+        int64_t inside;
+        /* Of what waits, where `moved_from` is a CPU. */
+        int64_t moved_at;
+    };
+    int32_t id; /* the thread's number, the CPU, the vCPU as in items, the domain */
     /* Of a thread and a vCPU: the CPU it runs on, or waits for, or left; CPU_UNKNOWN. */
     int32_t cpu;
     /* Of what waits: the CPU that it waited for up to `moved_at`; CPU_UNKNOWN: it did not move, STATE_MOVED_OFTEN. */
     int32_t moved_from;
-    int64_t moved_at;
     /* Of one that was woken: by which thread, STATE_BY_INTERRUPT or PID_UNKNOWN; of a CPU that runs: what runs on
      * it. */
     int32_t by;
-    /* Of a thread or vCPU that ran: ticks inside of the guest; -1: no event tells. */
-    int64_t inside;
-    int32_t vcpu; /* of a thread: that it runs; VCPU_UNKNOWN */
-    const char
-        *name; /* of a thread, as its switches have it, until states_done(); "": they do not */
+    int32_t vcpu;      /* of a thread: that it runs; VCPU_UNKNOWN */
+    uint8_t of, state; /* enum state_of, enum state */
+    bool begin_seen, end_seen;
 };
 
+_Static_assert(sizeof(struct state_interval) <= 64, "an interval is one cache line");
+
 struct states_ops {
-    /* 0, or a negative errno that states_put() returns. */
-    int (*interval)(void *arg, const struct state_interval *interval);
+    /* N intervals, one after the other: as many of threads or vCPUs of one source, or one of something else. 0, or a
+     * negative errno that states_put() returns. */
+    int (*put)(void *arg, const struct state_interval *intervals, unsigned n);
 };
 
 /* What was found of a source. */
@@ -127,9 +135,13 @@ struct states {
     struct map by_origin;
     const struct origin *recent_origin;
     struct state_source *recent;
+    unsigned
+        wanted; /* STATES_OF(): the intervals that are made. What else is told of waits requires those of
+                      * threads and vCPUs */
     int error;
 };
 
+/* All intervals are wanted; see `wanted`. */
 void states_init(struct states *states, const struct states_ops *ops, void *arg);
 /* Items in the order of time. 0, -ENOMEM, or what interval() returned. */
 int states_put(struct states *states, const struct item *items, unsigned n);

@@ -143,7 +143,7 @@ int steal_put(struct steal *steal, const struct state_interval *interval)
         .begin = interval->begin,
         .end = interval->end,
         .inside = interval->inside,
-        .state = (uint8_t)interval->state,
+        .state = interval->state,
     };
     int32_t number = is_thread ? interval->vcpu : interval->id;
     struct steal_vcpu *vcpu;

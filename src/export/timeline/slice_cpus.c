@@ -7,10 +7,9 @@
 #include "base/utf8.h"
 
 /* What a CPU ran is not known, as a switch is missing. */
-static int put_unknown(void *arg, const struct state_interval *interval)
+static int put_unknown(struct slices *slices, const struct state_interval *interval)
 {
     static const char name[] = "unknown";
-    struct slices *slices = arg;
     struct slice slice = {.kind = SLICE_BEGIN, .name = name, .name_len = sizeof name - 1};
     const struct clock *clock = &interval->origin->clock;
     struct group *group;
@@ -33,6 +32,15 @@ static int put_unknown(void *arg, const struct state_interval *interval)
     slices->ops->slice(slices, &slice);
     slices->contradicted = track;
     return 0;
+}
+
+static int put_states(void *arg, const struct state_interval *intervals, unsigned n)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r == 0; i++)
+        r = put_unknown(arg, &intervals[i]);
+    return r;
 }
 
 /* ITEM tells what runs on TRACK, although no switch does. */
@@ -66,9 +74,10 @@ static int open_found(struct slices *slices, struct track *track, const struct i
 
 void slice_cpus_init(struct slices *slices)
 {
-    static const struct states_ops ops = {put_unknown};
+    static const struct states_ops ops = {put_states};
 
     states_init(&slices->states, &ops, slices);
+    slices->states.wanted = STATES_OF(STATE_OF_CPU);
 }
 
 int slice_cpus_put(struct slices *slices, const struct item *item)

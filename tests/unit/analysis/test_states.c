@@ -63,13 +63,15 @@ static struct event_class *add(struct world *world, struct origin *origin, const
     return added;
 }
 
-static int record(void *arg, const struct state_interval *interval)
+static int record(void *arg, const struct state_interval *intervals, unsigned n)
 {
     struct world *w = arg;
 
-    assert_true(w->n < RECORDED_MAX);
-    assert_true(interval->end >= interval->begin);
-    w->intervals[w->n++] = *interval;
+    for (unsigned i = 0; i < n; i++) {
+        assert_true(w->n < RECORDED_MAX);
+        assert_true(intervals[i].end >= intervals[i].begin);
+        w->intervals[w->n++] = intervals[i];
+    }
     return 0;
 }
 
