@@ -29,8 +29,7 @@
 #include "base/utf8.h"
 #include "event/program.h"
 #include "event/value.h"
-#include "export/timeline/interned.h"
-#include "export/timeline/perfetto_packets.h"
+#include "export/timeline/perfetto_fields.h"
 #include "export/timeline/perfetto_wire.h"
 #include "export/timeline/slices.h"
 
@@ -42,32 +41,8 @@ enum {
     TYPE_COUNTER = 4,
 };
 
-/* Tag, length, tag and number of the name, tag of the value. */
-#define HEAD_MAX 10
-/* A field that is a number or the head of one that is more. */
-#define FIELD_MAX (2 + HEAD_MAX + 2 * VARINT_MAX)
 /* What is there beside the fields. */
 #define EVENT_MAX 384
-/* Bytes that one byte of text or raw memory may become: a message for an element of one byte that is negative,
- * whose number alone takes ten. */
-#define GROWTH 16
-
-/* A field: what stands before its value in an annotation. */
-struct field_plan {
-    uint8_t head[HEAD_MAX - 1];
-    uint8_t head_len;
-    unsigned called; /* number of "strata.name.FIELD", where values have names */
-};
-
-struct class_plan {
-    struct field_plan *fields; /* NULL: not made yet */
-    unsigned name;             /* numbers of its strings */
-    unsigned category;
-    unsigned name_value; /* as the value of an annotation */
-    bool scalars;        /* has no field that is text or an array */
-    bool named;          /* has a field whose values have names */
-};
-
 /* Names of slices beyond these are written as they are: what threads call themselves is without end. */
 #define SLICE_NAMES_MAX 65536
 
@@ -107,17 +82,12 @@ struct perfetto {
     struct slices slices;
     struct text *out;
     struct text scratch; /* what is longer than OUT has room for at once */
-    struct text clean;
-    struct text named; /* annotations: what values are called */
-    struct interned names[PERFETTO_NAMES];
-    struct class_plan *classes; /* by class->index */
-    unsigned n_classes;
+    struct perfetto_strings strings;
+    struct perfetto_fields fields;
     unsigned own[N_OWN];
     unsigned lost_name;
     struct task tasks[TASKS];
-    struct arena arena;
     bool started;
-    int error;
 };
 
 static struct perfetto *perfetto_of(struct slices *slices)
@@ -125,222 +95,7 @@ static struct perfetto *perfetto_of(struct slices *slices)
     return container_of(slices, struct perfetto, slices);
 }
 
-/* The number of a name, 0: it has none. */
-static unsigned number_of(struct perfetto *perfetto, enum perfetto_names names, const char *s,
-                          size_t len, unsigned max)
-{
-    bool is_new = false;
-    int number = interned_get(&perfetto->names[names], s, len, max, &is_new);
-
-    if (unlikely(is_new)) {
-        int r = perfetto_put_name(perfetto->out, names, (unsigned)number, s, len);
-
-        if (r < 0)
-            number = r;
-    }
-    if (unlikely(number < 0)) {
-        perfetto->error = number;
-        return 0;
-    }
-    return (unsigned)number;
-}
-
-/* The same of a text that may not be UTF-8. */
-static unsigned number_of_text(struct perfetto *perfetto, enum perfetto_names names, const char *s)
-{
-    struct text *clean = &perfetto->clean;
-
-    clean->next = clean->start;
-    utf8_put(clean, s, strnlen(s, INTERNED_LEN_MAX / 3));
-    return number_of(perfetto, names, clean->start ? clean->start : "", text_len(clean), UINT_MAX);
-}
-
-/* ---- classes ---- */
-
-static unsigned value_tag(const struct field *field)
-{
-    switch (field->type) {
-    case FIELD_UINT:
-    case FIELD_CHAR: return WIRE_TAG(ANNOTATION_UINT, WIRE_VARINT);
-    case FIELD_INT: return WIRE_TAG(ANNOTATION_INT, WIRE_VARINT);
-    case FIELD_BOOL: return WIRE_TAG(ANNOTATION_BOOL, WIRE_VARINT);
-    case FIELD_POINTER: return WIRE_TAG(ANNOTATION_POINTER, WIRE_VARINT);
-    case FIELD_FLOAT: return WIRE_TAG(ANNOTATION_DOUBLE, WIRE_FIXED64);
-    case FIELD_BYTES:
-        if (field_is_array(field))
-            return WIRE_TAG(ANNOTATION_ARRAY, WIRE_BYTES);
-        break;
-    default: break;
-    }
-    return WIRE_TAG(ANNOTATION_STRING, WIRE_BYTES);
-}
-
-static bool is_scalar(const struct field *field)
-{
-    return field->type != FIELD_STRING && field->type != FIELD_BYTES;
-}
-
-/* The number of the annotation that tells what a field's value is called. */
-static unsigned called_number(struct perfetto *perfetto, const char *field)
-{
-    struct text *named = &perfetto->named;
-
-    named->next = named->start;
-    text_put_literal(named, SLICE_OWN "name.");
-    text_put_str(named, field);
-    text_put_char(named, '\0');
-    return named->error ? 0 : number_of_text(perfetto, PERFETTO_ANNOTATION_NAMES, named->start);
-}
-
-static _cold_ struct class_plan *make_class(struct perfetto *perfetto,
-                                            const struct event_class *class)
-{
-    const char *category =
-        class->group && *class->group ? class->group : layer_name(class->origin->layer);
-    struct class_plan plan = {.scalars = true};
-
-    if (class->index >= perfetto->n_classes) {
-        unsigned n = MAX(class->index + 1, perfetto->n_classes * 2);
-        struct class_plan *bigger = realloc(perfetto->classes, n * sizeof *bigger);
-
-        if (!bigger)
-            return NULL;
-        memset(bigger + perfetto->n_classes, 0, (n - perfetto->n_classes) * sizeof *bigger);
-        perfetto->classes = bigger;
-        perfetto->n_classes = n;
-    }
-    plan.fields = arena_alloc(&perfetto->arena, (class->n_fields + 1) * sizeof *plan.fields);
-    if (!plan.fields)
-        return NULL;
-    plan.name = number_of_text(perfetto, PERFETTO_EVENT_NAMES, class->name);
-    plan.category = number_of_text(perfetto, PERFETTO_CATEGORIES, category);
-    plan.name_value = number_of_text(perfetto, PERFETTO_STRINGS, class->name);
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        struct field_plan *field = &plan.fields[i];
-        unsigned number =
-            number_of_text(perfetto, PERFETTO_ANNOTATION_NAMES, class->fields[i].name);
-        char *p = wire_number((char *)field->head, ANNOTATION_NAME_IID, number);
-
-        p = wire_varint(p, value_tag(&class->fields[i]));
-        field->head_len = (uint8_t)(p - (char *)field->head);
-        plan.scalars = plan.scalars && is_scalar(&class->fields[i]);
-        if (class_may_name(class, i) && is_scalar(&class->fields[i])) {
-            plan.named = true;
-            field->called = called_number(perfetto, class->fields[i].name);
-        }
-    }
-    perfetto->classes[class->index] = plan;
-    return perfetto->error ? NULL : &perfetto->classes[class->index];
-}
-
-static inline const struct class_plan *get_class(struct perfetto *perfetto,
-                                                 const struct event_class *class)
-{
-    if (likely(class->index < perfetto->n_classes && perfetto->classes[class->index].fields))
-        return &perfetto->classes[class->index];
-    return make_class(perfetto, class);
-}
-
 /* ---- annotations ---- */
-
-/* An annotation whose value is a varint V behind HEAD. */
-static inline char *put_scalar(char *p, const struct field_plan *plan, uint64_t v)
-{
-    *p++ = (char)WIRE_TAG(EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES);
-    *p++ = (char)(plan->head_len + wire_varint_size(v));
-    memcpy(p, plan->head, sizeof plan->head);
-    return wire_varint(p + plan->head_len, v);
-}
-
-/* The head of an annotation whose value is LEN bytes. */
-static char *put_bytes_head(char *p, const struct field_plan *plan, size_t len)
-{
-    *p++ = (char)WIRE_TAG(EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES);
-    p = wire_varint(p, plan->head_len + wire_varint_size(len) + len);
-    memcpy(p, plan->head, plan->head_len);
-    return wire_varint(p + plan->head_len, len);
-}
-
-static inline bool is_ascii(const char *s, size_t len)
-{
-    uint64_t all = 0;
-
-    for (; len >= 8; s += 8, len -= 8)
-        all |= load_u64(s);
-    for (; len > 0; s++, len--)
-        all |= (uint8_t)*s;
-    return (all & UINT64_C(0x8080808080808080)) == 0;
-}
-
-static char *put_string(struct perfetto *perfetto, char *p, const struct field_plan *plan,
-                        const char *s, size_t len)
-{
-    if (unlikely(!is_ascii(s, len))) {
-        perfetto->clean.next = perfetto->clean.start;
-        utf8_put(&perfetto->clean, s, len);
-        if (!perfetto->clean.error) {
-            s = perfetto->clean.start;
-            len = text_len(&perfetto->clean);
-        } else {
-            perfetto->error = perfetto->clean.error;
-            len = 0;
-        }
-    }
-    p = put_bytes_head(p, plan, len);
-    memcpy(p, s, len);
-    return p + len;
-}
-
-/* Plain bytes, as hexadecimal digits. */
-static char *put_hex(char *p, const struct field_plan *plan, const struct value *value)
-{
-    p = put_bytes_head(p, plan, 2 * (size_t)value->len);
-    for (uint32_t i = 0; i < value->len; i++)
-        p = number_hex_byte(p, (uint8_t)value->s[i]);
-    return p;
-}
-
-/* Elements, each a message with a number: the head names the array, then there is one of these for each. */
-static char *put_array(char *p, const struct field_plan *plan, const struct field *field,
-                       const struct value *value)
-{
-    unsigned size = field->element;
-    char *start;
-    unsigned tag_len = wire_varint_size(WIRE_TAG(ANNOTATION_ARRAY, WIRE_BYTES));
-
-    start = p = wire_open(p, EVENT_DEBUG_ANNOTATIONS);
-    memcpy(p, plan->head, plan->head_len - tag_len);
-    p += plan->head_len - tag_len;
-    for (uint32_t at = 0; value->len - at >= size; at += size) {
-        uint64_t v = load_uint(value->s + at, size, field->swap);
-
-        if (field->element_signed)
-            v = (uint64_t)sign_extend(v, size);
-        p = wire_tag(p, ANNOTATION_ARRAY, WIRE_BYTES);
-        *p++ = (char)(1 + wire_varint_size(v));
-        p = wire_number(p, field->element_signed ? ANNOTATION_INT : ANNOTATION_UINT, v);
-    }
-    wire_close(start, p);
-    return p;
-}
-
-static char *put_field(struct perfetto *perfetto, char *p, const struct field_plan *plan,
-                       const struct field *field, const struct value *value)
-{
-    switch (field->type) {
-    case FIELD_STRING: return put_string(perfetto, p, plan, value->s, value->len);
-    case FIELD_BYTES:
-        return field_is_array(field) ? put_array(p, plan, field, value) : put_hex(p, plan, value);
-    case FIELD_FLOAT:
-        *p++ = (char)WIRE_TAG(EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES);
-        *p++ = (char)(plan->head_len + 8);
-        memcpy(p, plan->head, plan->head_len);
-        store_le64(p + plan->head_len, value->u);
-        return p + plan->head_len + 8;
-    case FIELD_BOOL: return put_scalar(p, plan, value->u != 0);
-    default: return put_scalar(p, plan, value->u);
-    }
-}
 
 /* One of our own whose value is the number V, or a string's number. */
 static char *put_own(const struct perfetto *perfetto, char *p, enum own own, unsigned value,
@@ -355,38 +110,6 @@ static char *put_own(const struct perfetto *perfetto, char *p, enum own own, uns
     return p;
 }
 
-/* Makes the annotations of what values are called. */
-static void name_values(struct perfetto *perfetto, const struct class_plan *plan,
-                        const struct item *item, const struct value *values)
-{
-    struct text *named = &perfetto->named;
-    struct text *name = &perfetto->clean;
-
-    named->next = named->start;
-    for (unsigned i = 0; i < item->class->n_fields; i++) {
-        size_t len;
-        char *p;
-
-        if (!plan->fields[i].called)
-            continue;
-        name->next = name->start;
-        if (!item_put_name(item, i, &values[i], name))
-            continue;
-        len = text_len(name);
-        for (char *c = name->start; c < name->next; c++)
-            if ((uint8_t)*c >= 0x80) /* from declarations: not worth more */
-                *c = '?';
-        p = text_room(named, 64);
-        p = wire_varint(wire_tag(p, EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES),
-                        2 + wire_varint_size(plan->fields[i].called) + wire_varint_size(len) + len);
-        p = wire_number(p, ANNOTATION_NAME_IID, plan->fields[i].called);
-        named->next = wire_varint(wire_tag(p, ANNOTATION_STRING, WIRE_BYTES), len);
-        text_put(named, name->start, len);
-    }
-    if (named->error || name->error)
-        perfetto->error = -ENOMEM;
-}
-
 static unsigned task_number(struct perfetto *perfetto, const struct item *item)
 {
     struct task *task = &perfetto->tasks[(uint32_t)item->pid % TASKS];
@@ -399,7 +122,8 @@ static unsigned task_number(struct perfetto *perfetto, const struct item *item)
         *task = (struct task){.origin = origin,
                               .name = name,
                               .pid = item->pid,
-                              .number = number_of_text(perfetto, PERFETTO_STRINGS, name)};
+                              .number =
+                                  perfetto_text_number(&perfetto->strings, PERFETTO_STRINGS, name)};
     return task->number;
 }
 
@@ -410,12 +134,13 @@ static unsigned vcpu_number(struct perfetto *perfetto, const struct item *item)
 
     item->origin->put_vcpu(item->origin, item->vcpu, &name);
     text_put_char(&name, '\0');
-    number = name.error ? 0 : number_of_text(perfetto, PERFETTO_STRINGS, name.start);
+    number =
+        name.error ? 0 : perfetto_text_number(&perfetto->strings, PERFETTO_STRINGS, name.start);
     text_done(&name);
     return number;
 }
 
-/* Numbers of what MARK tells beside its fields, which are looked up before the packet is begun, as new ones are
+/* Numbers of what SLICE tells beside its fields, which are looked up before the packet is begun, as new ones are
  * packets of their own. */
 struct beside {
     unsigned name; /* of the slice */
@@ -429,10 +154,10 @@ static void look_up(struct perfetto *perfetto, const struct slice *slice, struct
     struct beside beside = {0};
 
     if (slice->kind == SLICE_BEGIN)
-        beside.name = number_of(perfetto, PERFETTO_EVENT_NAMES, slice->name, slice->name_len,
-                                SLICE_NAMES_MAX);
+        beside.name = perfetto_number(&perfetto->strings, PERFETTO_EVENT_NAMES, slice->name,
+                                      slice->name_len, SLICE_NAMES_MAX);
     if (unlikely(slice->cut != NULL))
-        beside.cut = number_of_text(perfetto, PERFETTO_STRINGS, slice->cut);
+        beside.cut = perfetto_text_number(&perfetto->strings, PERFETTO_STRINGS, slice->cut);
     if (slice->item && slice->item->kind == ITEM_EVENT) {
         if (slice_tells_pid(slice))
             beside.task = task_number(perfetto, slice->item);
@@ -505,22 +230,13 @@ static inline char *begin_event(char *p, int64_t ns, unsigned type, const struct
     return wire_number(p, EVENT_TRACK_UUID, track->number);
 }
 
-/* How many bytes MARK may need at most, with VALUES. */
+/* How many bytes SLICE may need at most, with VALUES. */
 static size_t bound(const struct slice *slice, const struct class_plan *plan,
                     const struct value *values)
 {
     size_t size = EVENT_MAX + slice->name_len;
-    const struct event_class *class;
 
-    if (!plan)
-        return size;
-    class = slice->item->class;
-    size += class->n_fields * (size_t)FIELD_MAX;
-    if (!plan->scalars)
-        for (unsigned i = 0; i < class->n_fields; i++)
-            if (!is_scalar(&class->fields[i]))
-                size += GROWTH * (size_t)values[i].len;
-    return size;
+    return plan ? size + perfetto_fields_size(plan, slice->item->class, values) : size;
 }
 
 static char *put_event(struct perfetto *perfetto, char *p, const struct slice *slice,
@@ -550,15 +266,7 @@ static char *put_event(struct perfetto *perfetto, char *p, const struct slice *s
         p = wire_fixed64(p, slice->flow_joins ? EVENT_TERMINATING_FLOW_IDS : EVENT_FLOW_IDS,
                          slice->flow);
     if (plan) {
-        const struct event_class *class = slice->item->class;
-
-        for (unsigned i = 0; i < class->n_fields; i++)
-            if (likely(values[i].present))
-                p = put_field(perfetto, p, &plan->fields[i], &class->fields[i], &values[i]);
-        if (unlikely(plan->named)) {
-            memcpy(p, perfetto->named.start, text_len(&perfetto->named));
-            p += text_len(&perfetto->named);
-        }
+        p = perfetto_fields_put(&perfetto->fields, p, plan, slice->item->class, values);
     } else if (slice->item) {
         p = put_loss(perfetto, p, slice->item);
     }
@@ -584,16 +292,7 @@ static void put_counter(struct perfetto *perfetto, const struct slice *slice)
     perfetto->out->next = p;
 }
 
-/* For an event that no packet could hold: in a damaged or hostile capture, fields may be the same memory again and
- * again. */
-static _cold_ void leave_out_texts(const struct event_class *class, struct value *values)
-{
-    for (unsigned i = 0; i < class->n_fields; i++)
-        if (!is_scalar(&class->fields[i]))
-            values[i] = (struct value){.s = ""};
-}
-
-static void perfetto_mark(struct slices *slices, const struct slice *slice)
+static void perfetto_slice(struct slices *slices, const struct slice *slice)
 {
     struct perfetto *perfetto = perfetto_of(slices);
     const struct class_plan *plan = NULL;
@@ -608,9 +307,9 @@ static void perfetto_mark(struct slices *slices, const struct slice *slice)
         return;
     }
     if (slice->item && slice->item->kind == ITEM_EVENT) {
-        plan = get_class(perfetto, slice->item->class);
+        plan = perfetto_class(&perfetto->fields, slice->item->class);
         if (unlikely(!plan)) {
-            perfetto->error = -ENOMEM;
+            perfetto->strings.error = -ENOMEM;
             return;
         }
         item_values(slice->item, values);
@@ -618,13 +317,14 @@ static void perfetto_mark(struct slices *slices, const struct slice *slice)
     look_up(perfetto, slice, &beside);
     size = bound(slice, plan, values);
     if (unlikely(plan && size > WIRE_LENGTH_MAX)) {
-        leave_out_texts(slice->item->class, values);
-        beside.cut = number_of_text(perfetto, PERFETTO_STRINGS, "its text is too long");
+        perfetto_fields_leave_out_texts(slice->item->class, values);
+        beside.cut =
+            perfetto_text_number(&perfetto->strings, PERFETTO_STRINGS, "its text is too long");
         size = bound(slice, plan, values);
     }
     if (unlikely(plan && plan->named)) {
-        name_values(perfetto, plan, slice->item, values);
-        size += text_len(&perfetto->named);
+        perfetto_fields_name(&perfetto->fields, plan, slice->item, values);
+        size += text_len(&perfetto->fields.named);
     }
     if (unlikely(size > TEXT_ROOM_MAX)) {
         to = &perfetto->scratch;
@@ -633,7 +333,7 @@ static void perfetto_mark(struct slices *slices, const struct slice *slice)
     p = text_room(to, size);
     /* Without memory there is less room than that. */
     if (unlikely(to != perfetto->out && to->error)) {
-        perfetto->error = to->error;
+        perfetto->strings.error = to->error;
         return;
     }
     to->next = put_event(perfetto, p, slice, plan, values, &beside);
@@ -656,10 +356,11 @@ static int start(struct perfetto *perfetto, const struct clock *clock, int64_t n
     if (r < 0)
         return r;
     for (unsigned i = 0; i < N_OWN; i++)
-        perfetto->own[i] = number_of_text(perfetto, PERFETTO_ANNOTATION_NAMES, own_names[i]);
-    perfetto->lost_name = number_of_text(perfetto, PERFETTO_EVENT_NAMES, "lost");
+        perfetto->own[i] =
+            perfetto_text_number(&perfetto->strings, PERFETTO_ANNOTATION_NAMES, own_names[i]);
+    perfetto->lost_name = perfetto_text_number(&perfetto->strings, PERFETTO_EVENT_NAMES, "lost");
     perfetto->started = true;
-    return perfetto->error;
+    return perfetto->strings.error;
 }
 
 static int perfetto_put(struct sink *sink, const struct item *items, unsigned n)
@@ -675,7 +376,7 @@ static int perfetto_put(struct sink *sink, const struct item *items, unsigned n)
     if (r >= 0)
         r = slices_put(&perfetto->slices, items, n);
     if (r >= 0)
-        r = perfetto->error;
+        r = perfetto->strings.error;
     return r < 0 ? export_no_memory(&sink->error) : 0;
 }
 
@@ -695,13 +396,9 @@ static void perfetto_free(struct sink *sink)
     struct perfetto *perfetto = container_of(sink, struct perfetto, sink);
 
     slices_done(&perfetto->slices);
-    for (unsigned i = 0; i < PERFETTO_NAMES; i++)
-        interned_done(&perfetto->names[i]);
+    perfetto_fields_done(&perfetto->fields);
+    perfetto_strings_done(&perfetto->strings);
     text_done(&perfetto->scratch);
-    text_done(&perfetto->clean);
-    text_done(&perfetto->named);
-    arena_done(&perfetto->arena);
-    free(perfetto->classes);
     free(perfetto);
 }
 
@@ -710,7 +407,7 @@ int export_perfetto_open(const struct export_options *options, struct sink **ret
 {
     static const struct sink_ops ops = {
         .put = perfetto_put, .finish = perfetto_finish, .free = perfetto_free};
-    static const struct slices_ops slices_ops = {.track = perfetto_track, .slice = perfetto_mark};
+    static const struct slices_ops slices_ops = {.track = perfetto_track, .slice = perfetto_slice};
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
 
     if (!perfetto)
@@ -718,8 +415,9 @@ int export_perfetto_open(const struct export_options *options, struct sink **ret
     perfetto->sink.ops = &ops;
     perfetto->out = options->out;
     perfetto->scratch = TEXT_IN_MEMORY;
-    perfetto->clean = TEXT_IN_MEMORY;
-    perfetto->named = TEXT_IN_MEMORY;
+    perfetto->strings = (struct perfetto_strings){.out = options->out, .clean = TEXT_IN_MEMORY};
+    perfetto->fields =
+        (struct perfetto_fields){.strings = &perfetto->strings, .named = TEXT_IN_MEMORY};
     if (slices_init(&perfetto->slices, options, &slices_ops) < 0) {
         sink_free(&perfetto->sink);
         return export_no_memory(error);
