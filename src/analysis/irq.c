@@ -19,8 +19,9 @@ enum measure {
 };
 
 struct irq_rule {
-    const char *kind; /* of the row */
-    const char *rule;
+    const char *kind;    /* of the row */
+    const char *builtin; /* of span_builtins: what its text begins with */
+    const char *rule;    /* one that is not built in; NULL: it is */
     const char
         *name; /* a field of the handler's begin: the name of the row; NULL: what '*' stands for */
     const char *
@@ -30,26 +31,22 @@ struct irq_rule {
 
 /* clang-format off */
 static const struct irq_rule irq_rules[] = {
-    {"irq", "irq: irq:irq_handler_entry(irq) -> irq:irq_handler_exit(irq) by cpu", "name", "irq", MEASURE_RUN},
-    {"softirq", "softirq: irq:softirq_entry(vec) -> irq:softirq_exit(vec) by cpu", "vec", "vec", MEASURE_RUN},
-    {"tasklet", "tasklet: irq:tasklet_entry -> irq:tasklet_exit by cpu", "func", NULL, MEASURE_RUN},
-    {"vector", "*: irq_vectors:*_entry(vector) -> irq_vectors:*_exit(vector) by cpu", NULL, "vector", MEASURE_RUN},
-    {"hrtimer", "hrtimer: timer:hrtimer_expire_entry(hrtimer) -> timer:hrtimer_expire_exit(hrtimer) by cpu",
-     "function", NULL, MEASURE_RUN},
-    {"timer", "timer: timer:timer_expire_entry(timer) -> timer:timer_expire_exit(timer) by cpu",
-     "function", NULL, MEASURE_RUN},
-    {"softirq", "softirq: irq:softirq_raise(vec) -> irq:softirq_entry(vec) by cpu again=first", "vec", "vec",
-     MEASURE_DELAY},
-    {"hrtimer", "hrtimer: timer:hrtimer_start(hrtimer) -> timer:hrtimer_expire_entry(hrtimer)", "function", NULL,
-     MEASURE_LATENESS},
+    {"irq", "irq:", NULL, "name", "irq", MEASURE_RUN},
+    {"softirq", "softirq:", NULL, "vec", "vec", MEASURE_RUN},
+    {"tasklet", "tasklet:", NULL, "func", NULL, MEASURE_RUN},
+    {"vector", "vector:", NULL, NULL, "vector", MEASURE_RUN},
+    {"hrtimer", "hrtimer:", NULL, "function", NULL, MEASURE_RUN},
+    {"timer", "timer:", NULL, "function", NULL, MEASURE_RUN},
+    {"softirq", "softirq-raise:", NULL, "vec", "vec", MEASURE_DELAY},
+    {"hrtimer", "hrtimer-start:", NULL, "function", NULL, MEASURE_LATENESS},
     /* The field "cpu" of a send is where the handler runs; without a callback, it is to reschedule. */
-    {"vector", "reschedule: ipi:ipi_send_cpu(field:cpu){callback == 0} -> irq_vectors:reschedule_entry(cpu)",
+    {"vector", NULL, "reschedule: ipi:ipi_send_cpu(field:cpu){callback == 0} -> irq_vectors:reschedule_entry(cpu)",
      NULL, "vector", MEASURE_DELAY},
-    {"vector", "call_function_single: ipi:ipi_send_cpu(field:cpu){callback != 0} -> "
+    {"vector", NULL, "call_function_single: ipi:ipi_send_cpu(field:cpu){callback != 0} -> "
      "irq_vectors:call_function_single_entry(cpu)", NULL, "vector", MEASURE_DELAY},
-    {"vector", "*: host:kvm:kvm_inj_virq(vector,vcpu) -> guest:irq_vectors:*_entry(vector,vcpu) again=first", NULL,
+    {"vector", NULL, "*: host:kvm:kvm_inj_virq(vector,vcpu) -> guest:irq_vectors:*_entry(vector,vcpu) again=first", NULL,
      "vector", MEASURE_DELAY},
-    {"vector", "*: hypervisor:inj_virq(vector,vcpu) -> guest:irq_vectors:*_entry(vector,vcpu) again=first", NULL,
+    {"vector", NULL, "*: hypervisor:inj_virq(vector,vcpu) -> guest:irq_vectors:*_entry(vector,vcpu) again=first", NULL,
      "vector", MEASURE_DELAY},
 };
 /* clang-format on */
@@ -356,9 +353,15 @@ int irq_init(struct irq *irq, const struct analysis_settings *settings,
     for (unsigned i = 0; i < ARRAY_SIZE(irq_rules); i++) {
         struct span_rule rule;
 
-        r = span_rule_parse(irq_rules[i].rule, NULL, &irq->arena, &rule, NULL);
-        if (r == 0)
-            r = span_rule_list_add(&irq->rules, &rule);
+        r = span_rule_parse(irq_rules[i].builtin ? span_builtin_find(irq_rules[i].builtin)
+                                                 : irq_rules[i].rule,
+                            NULL, &irq->arena, &rule, NULL);
+        if (r < 0)
+            return r;
+        /* Each by its own name, not as "vector". */
+        if (irq_rules[i].builtin && !irq_rules[i].name)
+            rule.name = "*";
+        r = span_rule_list_add(&irq->rules, &rule);
         if (r < 0)
             return r;
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/span_rule.h"
 
+#include <string.h>
+
 /* clang-format off */
 const struct span_builtin span_builtins[] = {
     {"irq: irq:irq_handler_entry(irq) -> irq:irq_handler_exit(irq) by cpu", "handlers of interrupts"},
@@ -36,3 +38,11 @@ const struct span_builtin span_builtins[] = {
     {0},
 };
 /* clang-format on */
+
+const char *span_builtin_find(const char *start)
+{
+    for (const struct span_builtin *builtin = span_builtins; builtin->rule; builtin++)
+        if (strncmp(builtin->rule, start, strlen(start)) == 0)
+            return builtin->rule;
+    return NULL;
+}

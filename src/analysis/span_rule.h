@@ -98,3 +98,5 @@ struct span_builtin {
 
 /* The last one has no rule. */
 extern const struct span_builtin span_builtins[];
+/* The text of the first one that begins with START, as "irq:"; NULL: there is none. */
+const char *span_builtin_find(const char *start);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/timeline/span_styles.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "base/macro.h"
 #include "event/xen_vcpu.h"
+#include <errno.h>
 
 _Static_assert(XEN_IDLE_DOMAIN == 32767, "a rule below has the number");
 
@@ -51,15 +49,12 @@ int span_style_rule(unsigned number, struct arena *arena, struct span_rule *ret_
                     const struct span_style **ret_style)
 {
     const struct span_style *style;
+    const char *text;
 
     if (number >= ARRAY_SIZE(styles))
         return -ENOENT;
     style = &styles[number];
+    text = style->rule ? style->rule : span_builtin_find(style->builtin);
     *ret_style = style;
-    if (style->rule)
-        return span_rule_parse(style->rule, NULL, arena, ret_rule, NULL);
-    for (const struct span_builtin *builtin = span_builtins; builtin->rule; builtin++)
-        if (strncmp(builtin->rule, style->builtin, strlen(style->builtin)) == 0)
-            return span_rule_parse(builtin->rule, NULL, arena, ret_rule, NULL);
-    return -ENOENT;
+    return span_rule_parse(text, NULL, arena, ret_rule, NULL);
 }
