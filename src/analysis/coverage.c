@@ -144,7 +144,7 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
 {
     for (unsigned i = 0; i < n; i++) {
         const struct item *item = &items[i];
-        unsigned place = item->cpu >= 0 && item->cpu < CPUS_MAX ? (unsigned)item->cpu + 1 : 0;
+        unsigned place = (unsigned)item->cpu < CPUS_MAX ? (unsigned)item->cpu + 1 : 0;
         struct source_coverage *source = coverage->recent;
         struct cpu_coverage *cpu;
 
@@ -171,10 +171,12 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
             coverage->first = MIN(coverage->first, item->time);
             continue;
         }
-        source->n_seen += cpu->last == TIME_UNKNOWN && place > 0;
+        if (unlikely(cpu->last == TIME_UNKNOWN)) {
+            source->n_seen += place > 0;
+            if (coverage->first == TIME_UNKNOWN)
+                coverage->first = item->time;
+        }
         cpu->last = item->time;
-        if (unlikely(coverage->first == TIME_UNKNOWN))
-            coverage->first = item->time;
         coverage->last = item->time;
     }
     return 0;
