@@ -4,11 +4,7 @@
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
-for trace in 4.17-all 4.22-all; do
-    xz -dc "$DATA/xen/xen-$trace.raw.xz" >xen-$trace
-done
-xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
-mv trace kvm
+. "$here/../lib/exit_captures.sh"
 
 case="as xenalyze"
 for trace in xen-4.17-all xen-4.22-all; do

@@ -214,12 +214,7 @@ status=0
 # A file whose pages are not in their order.
 case="times that run backwards"
 cp -r guest swapped
-python3 - swapped/cpu1.raw <<'END'
-import sys
-data = open(sys.argv[1], "rb").read()
-half = len(data) // 4096 // 2 * 4096
-open(sys.argv[1], "wb").write(data[half:] + data[:half])
-END
+swap_halves swapped/cpu1.raw
 "$strata" sched swapped >out 2>err
 grep -q '^[1-9][0-9]* events are earlier than one before them on their CPU' out || fail "$(cat out)"
 "$strata" latency syscall swapped 2>err | grep -q ' events in 70.3ms' || fail "the trace is as long as before"

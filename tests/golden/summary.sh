@@ -7,14 +7,7 @@ many_files=yes
 . "$here/../lib/three_layers.sh"
 mv trace layers
 
-for trace in 4.17-all 4.22-all; do
-    xz -dc "$DATA/xen/xen-$trace.raw.xz" >xen-$trace
-done
-xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
-mv trace kvm
-xz -dc "$DATA/kvm/perf.ctf.tar.xz" | tar -x
-xz -dc "$DATA/io/virtio-blk.tar.xz" | tar -x
-kernel_capture local guest
+. "$here/../lib/analysis_captures.sh"
 xz -dc "$DATA/qemu/stock-qemu.log.xz" >qemu.log
 
 cat >check.py <<'END'
@@ -108,12 +101,7 @@ check layers
 finds 'CPU 1 of the guest is busy 100.0% of the time'
 check guest
 cp -r guest swapped
-python3 - swapped/cpu1.raw <<'END'
-import sys
-data = open(sys.argv[1], "rb").read()
-half = len(data) // 4096 // 2 * 4096
-open(sys.argv[1], "wb").write(data[half:] + data[:half])
-END
+swap_halves swapped/cpu1.raw
 check swapped
 finds 'events are earlier than one before them on their CPU'
 "$strata" summary swapped >text 2>err || fail "$(cat err)"

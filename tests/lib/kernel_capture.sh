@@ -1,4 +1,4 @@
-# Sourced: kernel_capture CLOCK FOLDER makes FOLDER, with the capture of a guest's kernel whose clock was CLOCK (local,
+# Sourced. kernel_capture CLOCK FOLDER makes FOLDER, with the capture of a guest's kernel whose clock was CLOCK (local,
 # tsc): its pages, and the copy of its tracefs.
 # shellcheck shell=sh
 kernel_capture() {
@@ -7,4 +7,13 @@ kernel_capture() {
     for cpu in 0 1; do
         xz -dc "$DATA/ftrace/guest-$1-clock/cpu$cpu.raw.xz" >"$2/cpu$cpu.raw"
     done
+}
+# swap_halves FILE: its pages are no longer in the order of time.
+swap_halves() {
+    python3 - "$1" <<'END_OF_SCRIPT'
+import sys
+data = open(sys.argv[1], "rb").read()
+half = len(data) // 4096 // 2 * 4096
+open(sys.argv[1], "wb").write(data[half:] + data[:half])
+END_OF_SCRIPT
 }
