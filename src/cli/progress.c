@@ -7,7 +7,6 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 
-#define SECOND 1000000000u
 #define CALLS_BETWEEN_LOOKS 16
 
 void progress_start(struct progress *progress, bool on)
@@ -15,7 +14,7 @@ void progress_start(struct progress *progress, bool on)
     *progress = (struct progress){.on = on};
     if (on) {
         progress->start = clock_ns(CLOCK_MONOTONIC);
-        progress->next = progress->start + SECOND;
+        progress->next = progress->start + NSEC_PER_SEC;
     }
 }
 
@@ -29,13 +28,13 @@ bool progress_is_due(struct progress *progress)
     t = clock_ns(CLOCK_MONOTONIC);
     if (t < progress->next)
         return false;
-    progress->next = t + SECOND / 5;
+    progress->next = t + NSEC_PER_SEC / 5;
     return true;
 }
 
 void progress_show(struct progress *progress, uint64_t done, uint64_t total)
 {
-    double seconds = (double)(clock_ns(CLOCK_MONOTONIC) - progress->start) / SECOND;
+    double seconds = (double)(clock_ns(CLOCK_MONOTONIC) - progress->start) / NSEC_PER_SEC;
     double rate = (double)done / seconds;
     char a[16];
     char b[16];

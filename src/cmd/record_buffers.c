@@ -19,7 +19,7 @@
 #include "schema/xen/user_events.h"
 
 /* How long to wait for a program to make its buffers, and between two looks for them; ns. */
-#define BUFFER_WAIT (10 * UINT64_C(1000000000))
+#define BUFFER_WAIT (10 * NSEC_PER_SEC)
 #define BUFFER_PAUSE UINT64_C(20000000)
 
 #define MEMBER(m) offsetof(struct record_buffers_options, m)

@@ -150,7 +150,7 @@ static int open_in(int dir, uid_t owner, pid_t pid, struct client **ret)
         if ((r != -ECONNREFUSED && r != -ECONNRESET && r != -EPIPE &&
              (r != -ENOENT || !was_there)) ||
             !is_alive(pid) || is_of_another(dir, name, pid) ||
-            clock_ns(CLOCK_MONOTONIC) - began >= patience * 1000000000)
+            clock_ns(CLOCK_MONOTONIC) - began >= patience * NSEC_PER_SEC)
             return r;
         nanosleep(&pause, NULL);
     }

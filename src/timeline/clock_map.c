@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock_ns.h"
 #include "base/macro.h"
 #include "base/wide.h"
 #include "timeline/clock_map_make.h"
-
-#define SECOND INT64_C(1000000000)
 
 /* What times in a piece may be too small by: the start of the piece and the time in it are rounded down,
  * and so is its rate. */
@@ -123,7 +122,7 @@ static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_ma
                            uint64_t hz)
 {
     wide ns = (wide)b->host_ns - a->host_ns;
-    wide nominal = narrow(((wide)b->ticks - a->ticks) * SECOND / narrow((wide)hz));
+    wide nominal = narrow(((wide)b->ticks - a->ticks) * NSEC_PER_SEC / narrow((wide)hz));
     wide off = distance(ns, nominal);
 
     return off > (wide)a->error_ns + b->error_ns + ppm(MAX(ns, nominal), CLOCK_MAP_DRIFT_PPM)
@@ -290,9 +289,9 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
         if (find_rate(clock_map, hz) < 0 || trim(clock_map, hz) < 0)
             return error_set(error, -ENOMEM, name, "out of memory");
         clock_map->hz =
-            (uint64_t)narrow((wide)clock_map->rate_ticks * SECOND / (wide)clock_map->rate_ns);
+            (uint64_t)narrow((wide)clock_map->rate_ticks * NSEC_PER_SEC / (wide)clock_map->rate_ns);
     } else {
-        clock_map->rate_ns = SECOND;
+        clock_map->rate_ns = NSEC_PER_SEC;
         clock_map->rate_ticks = narrow(hz);
         clock_map->rate_ppm = clock_map->wander_ppm ? CLOCK_MAP_DRIFT_PPM : 0;
     }

@@ -16,15 +16,14 @@
 #include "base/macro.h"
 #include "record/agent/live_stream.h"
 
-#define SECOND UINT64_C(1000000000)
 /* The collector is sent a change of state at once, other progress in intervals: a quiet guest does not wake it often. */
-#define PROGRESS_EVERY (SECOND / 2)
-#define PROGRESS_EVERY_BUSY (SECOND / 5)
+#define PROGRESS_EVERY (NSEC_PER_SEC / 2)
+#define PROGRESS_EVERY_BUSY (NSEC_PER_SEC / 5)
 #define BUSY_BYTES (UINT64_C(1) << 20)
 /* For an agent that does not read to receive the last message. */
-#define BYE_TIMEOUT SECOND
+#define BYE_TIMEOUT NSEC_PER_SEC
 /* If this process wakes so much later than it meant to, it was stopped or the machine is overloaded. */
-#define DELAY_MIN SECOND
+#define DELAY_MIN NSEC_PER_SEC
 /* For the live view to read the rest, as long as it reads nothing. */
 #define SHOW_TIMEOUT_MS 2000
 
@@ -339,8 +338,9 @@ static int wait_and_step(struct child *child, uint64_t next, struct error *error
 {
     size_t pending = 0;
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    uint64_t sleep = MIN(MAX(MIN(next, child->progress_next), now) - now, SECOND);
-    struct timespec time = {.tv_sec = (time_t)(sleep / SECOND), .tv_nsec = (long)(sleep % SECOND)};
+    uint64_t sleep = MIN(MAX(MIN(next, child->progress_next), now) - now, NSEC_PER_SEC);
+    struct timespec time = {.tv_sec = (time_t)(sleep / NSEC_PER_SEC),
+                            .tv_nsec = (long)(sleep % NSEC_PER_SEC)};
     struct pollfd fds[4] = {
         {child->channel, POLLIN, 0},
         {child->in, POLLIN, 0},

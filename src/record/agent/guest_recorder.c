@@ -11,7 +11,7 @@
 #include "record/recording.h"
 
 /* For this machine's agent to send the rest after it was stopped. Guests have limits of their own (record/agent/reconnect.c). */
-#define HOST_STOP_TIMEOUT_NS UINT64_C(10000000000)
+#define HOST_STOP_TIMEOUT_NS (10 * NSEC_PER_SEC)
 
 struct guest_recorder {
     struct recorder recorder;

@@ -7,9 +7,9 @@
 #include "record/agent/guest_session_send.h"
 
 /* The longest that an agent is believed to be busy without a word. */
-#define KEEPALIVE_TIMEOUT (10 * SECOND)
-#define BYE_MAX (2 * SECOND)
-#define STOP_MAX (60 * SECOND)
+#define KEEPALIVE_TIMEOUT (10 * NSEC_PER_SEC)
+#define BYE_MAX (2 * NSEC_PER_SEC)
+#define STOP_MAX (60 * NSEC_PER_SEC)
 
 #define PINGS_AFTER 16
 #define DAMAGES_MAX 16u
@@ -342,10 +342,10 @@ static int too_late(struct guest_session *session, struct error *error)
     case GUEST_SETUP:
         return error_set(error, -ETIMEDOUT, NULL,
                          "the agent did not set up the tracing in %u seconds",
-                         (unsigned)(SETUP_MAX / SECOND));
+                         (unsigned)(SETUP_MAX / NSEC_PER_SEC));
     case GUEST_STOPPING:
         return error_set(error, -ETIMEDOUT, NULL, "the agent did not send the rest in %u seconds",
-                         (unsigned)((session->deadline - session->stop_sent) / SECOND));
+                         (unsigned)((session->deadline - session->stop_sent) / NSEC_PER_SEC));
     case GUEST_BYE: session->state = GUEST_OVER; return 0;
     default: return -ECONNRESET;
     }

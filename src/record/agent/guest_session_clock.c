@@ -3,16 +3,16 @@
 #include "record/agent/guest_session_send.h"
 
 /* How long those before and behind the trace may take. */
-#define PINGS_TIME (SECOND / 2)
-#define PING_EVERY (50 * MS)
-#define PING_LOST (2 * SECOND)
+#define PINGS_TIME (NSEC_PER_SEC / 2)
+#define PING_EVERY (50 * NSEC_PER_MSEC)
+#define PING_LOST (2 * NSEC_PER_SEC)
 /* Of the exchanges in so much time the fastest is kept. */
-#define PAIR_EVERY SECOND
+#define PAIR_EVERY NSEC_PER_SEC
 /* They go on, close behind each other, until one is this fast, up to a number. The first finds the guest's CPU
  * asleep, and waking it is what takes longest; those right behind it find it awake. On a busy machine few are fast,
  * and each takes a guest under emulation most of a millisecond. */
 #define PAIR_GOOD 90000 /* ns that it may be wrong by */
-#define PING_SOON (MS / 5)
+#define PING_SOON (NSEC_PER_MSEC / 5)
 #define PINGS_MOST 8
 #define PINGS_MOST_AT_REST 48 /* before and behind */
 
@@ -21,7 +21,7 @@ void guest_session_ping(struct guest_session *session, uint64_t now)
     bool sets_up = session->state == GUEST_SETUP;
     struct proto_out out;
 
-    session->ping_next = now + (sets_up ? SECOND : PING_EVERY);
+    session->ping_next = now + (sets_up ? NSEC_PER_SEC : PING_EVERY);
     if ((!session->relatable && !sets_up) || !guest_session_has_room(session))
         return;
     if (session->ping_out && now - session->ping_sent < PING_LOST)

@@ -3,15 +3,13 @@
 
 /* Functions shared by the files that implement record/agent/guest_session.h. Inside of this layer. */
 
+#include "base/clock_ns.h"
 #include "record/agent/guest_session.h"
 
-#define MS UINT64_C(1000000)
-#define SECOND (1000 * MS)
-
 /* For the agent to answer a request … */
-#define ANSWER_MAX (10 * SECOND)
+#define ANSWER_MAX (10 * NSEC_PER_SEC)
 /* … and to set up the tracing. */
-#define SETUP_MAX (120 * SECOND)
+#define SETUP_MAX (120 * NSEC_PER_SEC)
 
 /* Begins a frame, in the buffer from which it is sent … */
 struct proto_out guest_session_begin(struct guest_session *session);

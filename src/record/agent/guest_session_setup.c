@@ -8,7 +8,7 @@
 #include "record/agent/guest_session_send.h"
 
 /* HELLO is sent again, for an agent that is started later, after intervals that double four times. */
-#define HELLO_EVERY (SECOND / 2)
+#define HELLO_EVERY (NSEC_PER_SEC / 2)
 #define HELLO_DOUBLED 4
 
 #define PINGS_BEFORE 16
@@ -75,7 +75,7 @@ static int set_up(struct guest_session *session, uint64_t now, struct error *err
     session->page_size = 0;
     guest_session_wait_for(session, GUEST_SETUP, now, SETUP_MAX);
     session->ping_out = false;
-    session->ping_next = now + SECOND;
+    session->ping_next = now + NSEC_PER_SEC;
     r = guest_session_put(session, &out, PROTO_SETUP);
     return r < 0 ? error_set(error, r, NULL, "too many events and filters") : 0;
 }

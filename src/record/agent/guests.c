@@ -14,16 +14,16 @@
 #include "record/agent/guests_internal.h"
 
 /* For a guest without a connection to come back, after all were stopped. */
-#define STOP_TIMEOUT (5 * SECOND)
+#define STOP_TIMEOUT (5 * NSEC_PER_SEC)
 /* If this process wakes so much later than it meant to, it was stopped or the machine is overloaded. The agents are given
  * that time as well. */
-#define DELAY_MIN SECOND
+#define DELAY_MIN NSEC_PER_SEC
 /* For the live view to read the rest of a virtio-trace guest, as long as it reads nothing. */
 #define SHOW_TIMEOUT_MS 500
 /* How often what is queued for the live view is sent, of a virtio-trace guest. */
-#define FLUSH_INTERVAL (SECOND / 20)
+#define FLUSH_INTERVAL (NSEC_PER_SEC / 20)
 /* From then on one more message about a guest may be printed. */
-#define MESSAGE_INTERVAL (10 * SECOND)
+#define MESSAGE_INTERVAL (10 * NSEC_PER_SEC)
 /* What a child may write beyond its limit before it is killed: its files are looked at twice a second. */
 #define SIZE_SLACK (UINT64_C(64) << 20)
 
@@ -132,7 +132,7 @@ static void check_sizes(struct guests *guests, uint64_t now)
 {
     if (now < guests->sizes_next || guests->max_size == 0)
         return;
-    guests->sizes_next = now + SECOND / 2;
+    guests->sizes_next = now + NSEC_PER_SEC / 2;
     for (unsigned i = 0; i < guests->n; i++)
         if (!guests->guests[i].ended &&
             guest_store_size(&guests->guests[i].store) > guests->max_size + SIZE_SLACK)

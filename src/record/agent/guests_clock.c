@@ -6,7 +6,6 @@
 
 #include "base/macro.h"
 
-#define SECOND INT64_C(1000000000)
 /* How much reading KVM's files and clocks may add to the error of an exchange. */
 #define READ_ERROR_NS 5000
 

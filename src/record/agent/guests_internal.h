@@ -3,11 +3,11 @@
 
 /* Functions shared by the files that implement record/agent/guests.h. Inside of this layer. */
 
+#include "base/clock_ns.h"
 #include "record/agent/guests.h"
 
-#define SECOND UINT64_C(1000000000)
 /* From a lost connection, or one that cannot be made, to the next try. Later tries take longer. */
-#define RETRY_FIRST (SECOND / 20)
+#define RETRY_FIRST (NSEC_PER_SEC / 20)
 
 /* Messages about one guest that are printed without a pause. */
 #define GUEST_MESSAGES_MAX 64u

@@ -15,7 +15,7 @@
 #include "base/macro.h"
 
 /* An agent exits within a second after its connection is closed. */
-#define EXIT_TIMEOUT_NS UINT64_C(5000000000)
+#define EXIT_TIMEOUT_NS (5 * NSEC_PER_SEC)
 
 #define CONNECTION 3 /* the descriptor, for --fd */
 

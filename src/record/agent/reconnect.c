@@ -7,10 +7,10 @@
 #include "base/macro.h"
 #include "record/agent/guests_internal.h"
 
-#define RETRY_MAX SECOND
-#define CONNECT_TIMEOUT (10 * SECOND)
+#define RETRY_MAX NSEC_PER_SEC
+#define CONNECT_TIMEOUT (10 * NSEC_PER_SEC)
 /* After all were stopped, for a guest whose child reports that it goes on. The child itself gives up earlier. */
-#define STOP_MAX (90 * SECOND)
+#define STOP_MAX (90 * NSEC_PER_SEC)
 
 static int give_connection(struct guest *guest, const int *fds, unsigned n)
 {

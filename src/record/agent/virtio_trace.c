@@ -8,18 +8,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/macro.h"
 #include "proto/message.h"
 #include "record/agent/endpoint.h"
 #include "tracedir/tracefs_copy.h"
 
-#define MS UINT64_C(1000000)
 #define BUF_SIZE ((size_t)256 * 1024)
 /* An agent that was stopped, and from which nothing came for so long, has sent all. */
-#define QUIET_TIMEOUT (500 * MS)
+#define QUIET_TIMEOUT (500 * NSEC_PER_MSEC)
 /* … and however much comes, it is not read for longer. */
-#define DRAIN_MAX (30000 * MS)
+#define DRAIN_MAX (30 * NSEC_PER_SEC)
 #define CONTROL "agent-ctl-path"
 
 static bool is_end(const char *dir, const char *name)

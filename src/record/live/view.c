@@ -16,10 +16,9 @@
 #include "record/agent/guest_channel.h"
 #include "timeline/clock_map.h"
 
-#define MS UINT64_C(1000000)
 /* How long an event waits for those of other CPUs: the agent reads pages from the kernel at least every 100 ms. */
-#define DELAY (250 * MS)
-#define RATE_TIMEOUT (2000 * MS)
+#define DELAY (250 * NSEC_PER_MSEC)
+#define RATE_TIMEOUT (2 * NSEC_PER_SEC)
 /* Bytes of pages that are held of all kernels. With more, events are printed before more is read. */
 #define HELD_MAX ((size_t)32 << 20)
 #define PACKETS_AT_ONCE 64
@@ -377,7 +376,7 @@ static bool wait_for(struct live_view *view, uint64_t next, struct pollfd *fds)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint64_t sleep = next > now ? next - now : 0;
-    struct timespec time = {(time_t)(sleep / (1000 * MS)), (long)(sleep % (1000 * MS))};
+    struct timespec time = {(time_t)(sleep / NSEC_PER_SEC), (long)(sleep % NSEC_PER_SEC)};
     bool is_full = held(view) > HELD_MAX;
     bool any = false;
 

@@ -6,6 +6,7 @@
 
 #include <sys/uio.h>
 
+#include "base/clock_ns.h"
 #include "base/error.h"
 
 struct stream {
@@ -28,7 +29,7 @@ enum {
 };
 
 /* How long a reader may be stuck, when the end has come. */
-#define STREAM_TIMEOUT_NS UINT64_C(2000000000)
+#define STREAM_TIMEOUT_NS (2 * NSEC_PER_SEC)
 
 /* Writes to FD from its current offset. */
 int stream_init(struct stream *ret, int fd, const char *path, struct error *error);

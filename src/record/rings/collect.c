@@ -11,14 +11,12 @@
 #include "record/rings/recover.h"
 #include "record/rings/rings_dir.h"
 
-#define MILLISECOND UINT64_C(1000000)
-
 /* As long as it takes to fill a quarter of the ring that fills fastest, within these. */
-#define SLEEP_MIN (MILLISECOND / 5)
-#define POLL_INTERVAL (2 * MILLISECOND)
+#define SLEEP_MIN (NSEC_PER_MSEC / 5)
+#define POLL_INTERVAL (2 * NSEC_PER_MSEC)
 /* What lies in open packets is written as often as this. */
-#define FLUSH (100 * MILLISECOND)
-#define SWEEP_INTERVAL (1000 * MILLISECOND)
+#define FLUSH (100 * NSEC_PER_MSEC)
+#define SWEEP_INTERVAL NSEC_PER_SEC
 
 /* ---- Taking over ---- */
 

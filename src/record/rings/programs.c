@@ -13,18 +13,16 @@
 #include "base/futex_fd.h"
 #include "tracedir/host.h"
 
-#define MILLISECOND UINT64_C(1000000)
-#define SECOND (1000 * MILLISECOND)
 /* A process makes its directory, and a moment later is what has to be in it. */
-#define LOOK_FOR SECOND
-#define LOOK_EVERY (MILLISECOND / 2)
+#define LOOK_FOR NSEC_PER_SEC
+#define LOOK_EVERY (NSEC_PER_MSEC / 2)
 /* … and where nobody tells of new directories. */
-#define LOOK_BLINDLY (2 * MILLISECOND)
-#define SAMPLE_EVERY (250 * MILLISECOND)
+#define LOOK_BLINDLY (2 * NSEC_PER_MSEC)
+#define SAMPLE_EVERY (250 * NSEC_PER_MSEC)
 /* While processes wake us. */
-#define IDLE_SLEEP (300 * MILLISECOND)
+#define IDLE_SLEEP (300 * NSEC_PER_MSEC)
 /* After the pool said that we were woken, and we were not: another user's process may have written there. */
-#define DISTRUST (10 * SECOND)
+#define DISTRUST (10 * NSEC_PER_SEC)
 #define PROGRAMS_MAX 960u /* sources of one directory, with room for others' */
 
 int programs_open(const char *dir, struct programs *ret_programs, struct error *error)
@@ -232,8 +230,8 @@ static int add(const char *path, void *userdata)
     }
     program->collector.native->max_size = programs->max_size;
     program->collecting = true;
-    program->refine_after = SECOND;
-    program->refine_at = clock_ns(CLOCK_MONOTONIC) + SECOND;
+    program->refine_after = NSEC_PER_SEC;
+    program->refine_at = clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC;
     note_clock(program);
     return 0;
 }

@@ -2,6 +2,7 @@
 
 /* What the manifest says of recorded programs: their sources, how wrong their clocks may be, and what is missing. */
 
+#include "base/clock_ns.h"
 #include "record/rings/programs.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include "base/saturate.h"
 #include "tracedir/host.h"
 
-#define SECOND UINT64_C(1000000000)
 #define CLOCK_NS_MAX ((__int128)INT64_MAX / 8)
 
 /* ---- Clocks ---- */
@@ -20,7 +20,7 @@
 static int64_t on_line(const struct program *program, uint64_t ticks)
 {
     __int128 since = (__int128)ticks - (__int128)program->start.ticks;
-    __int128 ns = program->start.monotonic + since * SECOND / (__int128)program->hz;
+    __int128 ns = program->start.monotonic + since * NSEC_PER_SEC / (__int128)program->hz;
 
     /* A process may say that it began at any tick. */
     return (int64_t)MAX(MIN(ns, CLOCK_NS_MAX), -CLOCK_NS_MAX);
@@ -154,7 +154,7 @@ static int put_source(const struct programs *programs, const struct program *pro
         .layer = "vmm",
         .path = program->name,
         .clock = {.name = "monotonic",
-                  .hz = SECOND,
+                  .hz = NSEC_PER_SEC,
                   .host = true,
                   .error_ns = program->counts ? clock_error(programs, program) : 0},
         .host = host_here(),
