@@ -18,8 +18,8 @@
  *
  * A monitor controls only tracing: `quit` ends the session, never the program. It raises no SIGPIPE and
  * prints nothing. Security: a peer can make the program write to any file that the program may write
- * to. A UNIX socket is created with mode 0600; a TCP port is open to everybody who can reach its
- * address.
+ * to. A UNIX socket is created with mode 0600; any program that can reach its address can connect to a TCP
+ * port.
  *
  * Threads: one thread at a time may use a monitor. After strata_monitor_start() the monitor's own
  * thread uses it, and only strata_monitor_free() may be called. Different monitors are independent.

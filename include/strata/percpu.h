@@ -8,30 +8,30 @@
  *
  *     TRACE_2D(MY_EVENT, domain, vcpu);
  *
- * puts a record into the buffer of the CPU that it runs on, if tracing is on and the masks let the event
- * pass. A program that uses this header
+ * puts a record into the buffer of the calling CPU, if tracing is on and the masks let the event pass. A
+ * program that uses this header
  *
- *  - gives one piece of memory, of strata_percpu_size() bytes, to strata_percpu_init(): pages of a kernel,
- *    or a file that others map. All that consumers see lies in there;
- *  - gives each CPU a struct strata_percpu_cpu, in memory that consumers do not see, to
+ *  - passes one piece of memory, of strata_percpu_size() bytes, to strata_percpu_init(): pages of a kernel,
+ *    or a file that consumers map. It holds everything that consumers see;
+ *  - passes a struct strata_percpu_cpu for each CPU, in memory that consumers cannot see, to
  *    strata_percpu_cpu_init();
- *  - says how a CPU finds its own: it defines strata_percpu_self(), or, before this header and with what
- *    strata/percpu_area.h declares, the macro STRATA_PERCPU_SELF();
- *  - tells where the switches are: strata_percpu_control = what strata_percpu_init() made;
- *  - links libstrata-percpu.a (pkg-config: strata-percpu), which needs no libc and calls nothing but the
- *    hooks that it was given.
+ *  - defines how a CPU finds its own structure: the function strata_percpu_self(), or, after
+ *    strata/percpu_area.h and before this header, the macro STRATA_PERCPU_SELF();
+ *  - sets strata_percpu_control to the result of strata_percpu_init();
+ *  - links libstrata-percpu.a (pkg-config: strata-percpu), which needs no libc and calls only the hooks
+ *    that the program passes.
  *
- * CPUs: each writes into its own buffer only, and stays the same from the begin to the end of an emission
- * (in a kernel, preemption is off). Interrupts, also those that cannot be masked, may come at any instant
- * of an emission and emit themselves, to any depth, if they return before what they interrupted goes on.
- * In a program, signal handlers are interrupts and threads are CPUs.
- * Nothing here waits, takes a lock, or uses a locked instruction, but that a crossing of the high-water
- * mark counts in a word that all CPUs share.
+ * CPUs: each writes into its own buffer only. An emission begins and ends on the same CPU (in a kernel,
+ * preemption is off). Interrupts, also non-maskable ones, may occur at any point of an emission and may
+ * emit records, to any depth, if they return before the interrupted code continues. In a program, signal
+ * handlers are interrupts and threads are CPUs.
+ * Nothing here waits, takes a lock, or uses a locked instruction, with one exception: a CPU that crosses
+ * the high-water mark adds to a word that all CPUs share.
  *
- * Errors: as in strata/percpu_view.h. Emitting cannot fail: what finds no room is counted, and a record
- * LOST_RECORDS says so as soon as there is room again.
+ * Errors: as in strata/percpu_view.h. Emitting cannot fail: a record without room is counted, and a record
+ * LOST_RECORDS reports the count when there is room again.
  *
- * Needs gcc or clang and 64-bit atomic accesses. The protocol, and why it is right: src/percpu/buffer.h. */
+ * Needs gcc or clang and 64-bit atomic accesses. src/percpu/buffer.h has the protocol, and why it is correct. */
 
 #include "strata/percpu_area.h"
 
@@ -57,7 +57,7 @@ extern "C" {
 #endif
 
 #ifndef STRATA_PERCPU_SELF
-/* The calling CPU's. Never NULL. */
+/* The structure of the calling CPU. Never NULL. */
 struct strata_percpu_cpu *strata_percpu_self(void);
 #define STRATA_PERCPU_SELF() strata_percpu_self()
 #endif
@@ -85,7 +85,7 @@ STRATA_PERCPU_INLINE uint64_t strata_percpu_cycles(void)
 #endif
 }
 
-/* What the program said, in functions of their own: no name of ours gets between. */
+/* What the program defined, in separate functions: no name of this header hides a name of the program. */
 STRATA_PERCPU_INLINE struct strata_percpu_cpu *strata_percpu_this(void)
 {
     return STRATA_PERCPU_SELF();
@@ -101,12 +101,12 @@ STRATA_PERCPU_INLINE uint64_t strata_percpu_stamp(void)
     return STRATA_PERCPU_CYCLES();
 }
 
-/* Records are words at multiples of 4, in memory that is of no type. */
+/* Records are words at multiples of 4, in memory without a type. */
 typedef uint32_t __attribute__((may_alias)) strata_percpu_word;
 typedef uint64_t __attribute__((may_alias, aligned(4))) strata_percpu_word2;
 
-/* Compare and exchange that is one step for the CPU itself and its interrupts; no other CPU writes there,
- * so on x86 it needs no lock. It orders nothing between CPUs, but the compiler. */
+/* Compare and exchange that is atomic for the CPU itself and its interrupts. No other CPU writes there, so
+ * on x86 it needs no lock. It is a barrier for the compiler, but not between CPUs. */
 STRATA_PERCPU_INLINE bool strata_percpu_exchange(uint64_t *at, uint64_t expected, uint64_t desired)
 {
 #if defined(__x86_64__) && !defined(STRATA_PERCPU_TSAN)
@@ -126,13 +126,13 @@ STRATA_PERCPU_INLINE bool strata_percpu_exchange(uint64_t *at, uint64_t expected
 #endif
 }
 
-/* Whether tracing is on at all: all that an event costs that is off. */
+/* True if tracing is on. This test is the whole cost of an event that is off. */
 STRATA_PERCPU_INLINE bool strata_percpu_on(void)
 {
     return __atomic_load_n(&strata_percpu_switches()->masks.enabled, __ATOMIC_RELAXED);
 }
 
-/* Whether the masks let an event pass on a CPU. */
+/* True if the masks let an event pass on a CPU. */
 STRATA_PERCPU_INLINE bool strata_percpu_wanted(const struct strata_percpu_control *control,
                                                uint32_t number, uint32_t event)
 {
@@ -156,7 +156,7 @@ STRATA_PERCPU_INLINE bool strata_percpu_wanted(const struct strata_percpu_contro
              1);
 }
 
-/* Where a position is in terms of cons and prod. */
+/* Converts a position to a value of cons and prod. */
 STRATA_PERCPU_INLINE uint32_t strata_percpu_prod(uint64_t position, uint32_t size)
 {
     return (uint32_t)position + (size & (0U - (uint32_t)(position >> 32 & 1)));
@@ -167,10 +167,11 @@ STRATA_PERCPU_INLINE uint32_t strata_percpu_header(uint32_t event, bool cycles, 
     return (event & 0x0fffffffU) | words << 28 | (uint32_t)cycles << 31;
 }
 
-/* All that is not ordinary: the ring's end, no room, lost records to tell, the consumer has read, the
- * high-water mark, an interrupt that comes while another record is open. WORDS: as many as HEADER says. */
+/* The cases that the inlined code leaves out: the ring's end, no room, lost records to report, progress of
+ * the consumer, the high-water mark, an interrupt while another record is open. WORDS: as many as HEADER
+ * says. */
 void strata_percpu_emit_slow(struct strata_percpu_cpu *cpu, uint32_t header, const uint32_t *words);
-/* Interrupts put records behind the one that was just published. */
+/* Publishes records that interrupts put after the one that was just published. */
 void strata_percpu_publish(struct strata_percpu_cpu *cpu);
 
 /* A record of an event that passes the masks. What it costs (bench/percpu): reading the counter, in whose shadow
@@ -187,14 +188,14 @@ STRATA_PERCPU_INLINE void strata_percpu_record(struct strata_percpu_cpu *cpu, ui
     uint64_t from, end, time;
 
     /* The stamp is taken after `reserve` was read and before it is moved. An interrupt that emits in
-     * between moves it, and the exchange fails; so who comes first in the buffer has the earlier time. */
+     * between moves it, and the exchange fails; so the record that is first in the buffer has the earlier time. */
     from = __atomic_load_n(&cpu->reserve, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     time = cycles ? strata_percpu_stamp() : 0;
     end = from + 4 + (cycles ? 8 : 0) + 4 * n;
     buffer = cpu->buffer;
 
-    /* Without a buffer the limit is 0, and nothing else is looked at. */
+    /* Without a buffer the limit is 0, and nothing else is read. */
     if (strata_percpu_unlikely(end >= __atomic_load_n(&cpu->limit, __ATOMIC_RELAXED)) ||
         strata_percpu_unlikely(__atomic_load_n(&buffer[0], __ATOMIC_RELAXED) != cpu->cons_seen) ||
         strata_percpu_unlikely(__atomic_load_n(&cpu->committed, __ATOMIC_RELAXED) != from) ||
@@ -226,16 +227,16 @@ STRATA_PERCPU_INLINE void strata_percpu_record(struct strata_percpu_cpu *cpu, ui
     if (n > 6)
         at[6] = w6;
 
-    /* Release: who sees the new prod sees the record. On x86 a plain store. */
+    /* Release: a consumer that sees the new prod also sees the record. On x86 a plain store. */
     __atomic_store_n(&buffer[1], strata_percpu_prod(end, cpu->size), __ATOMIC_RELEASE);
-    /* Behind it: an interrupt that comes between the two must take itself for nested, or its prod would be
-     * there before ours. */
+    /* After it: an interrupt between the two stores must count as nested, or its prod would be stored
+     * before ours. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     __atomic_store_n(&cpu->committed, end, __ATOMIC_RELAXED);
 
-    /* An interrupt that came while `committed` was less took its record for nested, and left publishing
-     * it to us; one that comes from here on publishes by itself. So this is read after that store, in the
-     * order of the program; that is enough, as both are of one CPU. */
+    /* An interrupt that occurred while `committed` was less left the publishing of its record to us; a
+     * later one publishes its own. So this is read after that store, in program order, which is enough on
+     * one CPU. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (strata_percpu_unlikely(__atomic_load_n(&cpu->reserve, __ATOMIC_RELAXED) != end))
         strata_percpu_publish(cpu);
@@ -252,11 +253,11 @@ STRATA_PERCPU_INLINE void strata_percpu_emit(uint32_t event, bool cycles, unsign
         strata_percpu_record(cpu, event, cycles, n, w0, w1, w2, w3, w4, w5, w6);
 }
 
-/* Counts a record as lost that cannot be one. */
+/* Counts a record that is too long as lost. */
 void strata_percpu_lose(struct strata_percpu_cpu *cpu);
 
-/* The same for a payload of any length: BYTES bytes of EXTRA, filled up with zeros to whole words; more
- * than 28 are counted as a lost record. */
+/* The same for a payload of any length: BYTES bytes of EXTRA, padded with zeros to whole words. More than
+ * 28 bytes count as a lost record. */
 static inline void strata_percpu_emit_bytes(uint32_t event, bool cycles, size_t bytes,
                                             const void *extra)
 {
@@ -278,8 +279,8 @@ static inline void strata_percpu_emit_bytes(uint32_t event, bool cycles, size_t 
 
 /* ---- The macros ----
  *
- * The arguments are evaluated when tracing is on, and else not. A 64-bit argument takes two words, and its
- * macro evaluates it twice: TRACE_3D(event, TRACE_PARAM64(address), flags). */
+ * The arguments are evaluated only while tracing is on. A 64-bit argument takes two words, and its macro
+ * evaluates it twice: TRACE_3D(event, TRACE_PARAM64(address), flags). */
 
 #define STRATA_PERCPU_TRACE_0(c, e) STRATA_PERCPU_EMIT(c, e, 0, 0, 0, 0, 0, 0, 0, 0)
 #define STRATA_PERCPU_TRACE_1(c, e, a) STRATA_PERCPU_EMIT(c, e, 1, a, 0, 0, 0, 0, 0, 0)
@@ -299,7 +300,7 @@ static inline void strata_percpu_emit_bytes(uint32_t event, bool cycles, size_t 
                                (uint32_t)(f), (uint32_t)(g), (uint32_t)(h), (uint32_t)(i));      \
     } while (0)
 
-/* By how many arguments there are behind the event. */
+/* Selects the macro by the number of arguments after the event. */
 #define STRATA_PERCPU_PICK(e, a, b, d, f, g, h, i, name, ...) name
 #define STRATA_PERCPU_TRACE_N(c, ...)                                                          \
     STRATA_PERCPU_PICK(__VA_ARGS__, STRATA_PERCPU_TRACE_7, STRATA_PERCPU_TRACE_6,              \

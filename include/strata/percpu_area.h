@@ -2,10 +2,10 @@
 #ifndef STRATA_PERCPU_AREA_H
 #define STRATA_PERCPU_AREA_H
 
-/* The memory in which a hypervisor, a kernel or a program has its per-CPU trace buffers (strata/percpu.h
- * writes into them), from both sides: making it, and finding the buffers in it.
+/* The memory with the per-CPU trace buffers of a hypervisor, a kernel or a program (strata/percpu.h writes
+ * into them), from both sides: creating it, and finding the buffers in it.
  *
- * Freestanding; errors, and what is believed of others, as in strata/percpu_view.h.
+ * Freestanding. Errors and trust are as in strata/percpu_view.h.
  *
  * ## The area
  *
@@ -24,17 +24,17 @@
  *         48      4  process that made the area; 0: none
  *         64     64  name, ended by a NUL
  *
- *        128      4  enabled: 1 when tracing is on      \
- *        132      4  event mask                          \ whoever controls tracing writes these, at
- *        136      4  1 when the map of single events counts / any time; all values are well
- *        140      4  high-water mark, bytes; 0: none    /
+ *        128      4  enabled: 1 when tracing is on          \
+ *        132      4  event mask                              \ the program and consumers may write these
+ *        136      4  1 when the map of single events counts  / at any time; all values are valid
+ *        140      4  high-water mark, bytes; 0: none        /
  *
  *        192      4  notify: how many times a CPU crossed the mark; the CPUs write it, and a consumer may
  *                    wait for it to change (a futex)
  *
- *        256      4  1 when what follows was noted by a consumer before it changed anything: should it be
- *                    killed, the next one puts back what is here
- *        260     16  enabled, event mask, single events, mark as it found them
+ *        256      4  1 when a consumer has saved the values below before it changed any: if it is killed,
+ *                    the next consumer restores them
+ *        260     16  enabled, event mask, single events, mark as the consumer found them
  *       1024    512  CPUs that trace, a bit each
  *       1536    512  the same as the consumer found it
  *
@@ -45,12 +45,12 @@
  *
  * each beginning at a multiple of 4096. The state of a CPU:
  *
- *          0      8  lost: bits 0-51 how many records were lost and not yet told by a LOST_RECORDS;
+ *          0      8  lost: bits 0-51 number of lost records that no LOST_RECORDS has reported yet;
  *                    bits 52-63 change each time one is written
  *          8      8  cycles of the first of them
- *         16      8  how many were told by LOST_RECORDS since the area was made
+ *         16      8  number of lost records that LOST_RECORDS has reported since the area was created
  *         24      8  how many times this CPU crossed the mark
- *         32      8  a consumer's copy of `lost`: it knows of those, and they need not be told
+ *         32      8  a consumer's copy of `lost`: these are known to it and need not be reported
  *
  * ## Masks
  *
@@ -77,7 +77,7 @@ extern "C" {
 #define STRATA_TRC_PV 0x0020f000U
 #define STRATA_TRC_SHADOW 0x0040f000U
 #define STRATA_TRC_HW 0x0080f000U
-/* The class for events of one's own: STRATA_TRC_GUEST | number, up to 0xfff. */
+/* The class for the program's own events: STRATA_TRC_GUEST | number, up to 0xfff. */
 #define STRATA_TRC_GUEST 0x0800f000U
 #define STRATA_TRC_ALL 0x0ffff000U
 
@@ -149,30 +149,30 @@ struct strata_percpu_options {
     const uint32_t *online; /* a bit per CPU that gets a buffer; NULL: all of them */
 };
 
-/* How many bytes the area takes; 0: there can be none such. */
+/* Size of the area in bytes; 0: invalid options. */
 size_t strata_percpu_size(const struct strata_percpu_options *options);
 
-/* Makes MEMORY, BYTES bytes at a page's begin that are all zero, an area: off, all events and CPUs in the
- * masks, the high-water mark at half of a buffer, as in Xen. Others who have it mapped know it for one
- * from the moment that it is complete. -EINVAL: options or memory that cannot be. */
+/* Makes MEMORY an area: BYTES bytes, all zero, aligned to a page. Tracing is off, the masks have all events
+ * and CPUs, and the high-water mark is at half of a buffer, as in Xen. A consumer that has the memory
+ * mapped recognises the area once it is complete. -EINVAL: invalid options or memory. */
 int strata_percpu_init(void *memory, size_t bytes, const struct strata_percpu_options *options,
                        struct strata_percpu_control **ret);
 
 /* ---- A CPU ---- */
 
-/* What a CPU needs to emit, its own in every way: nobody else may write here, and consumers must not be
- * able to. One that is all zero has no buffer: what it emits is lost without trace. */
+/* The state of a CPU that emits. Only that CPU writes here; consumers must not be able to. If it is all
+ * zero, the CPU has no buffer, and its records are lost without being counted. */
 struct __attribute__((aligned(64))) strata_percpu_cpu {
-    /* Positions: bits 0-31 bytes from the begin of the data, 32-63 how often that was left behind. */
-    uint64_t reserve;   /* up to where space was given away */
-    uint64_t committed; /* up to where records are complete and published */
-    uint64_t limit;     /* records that end before it, and before the ring's end, are ordinary */
-    uint32_t cons_seen; /* with which limit was worked out */
+    /* Positions: bits 0-31 bytes from the begin of the data, 32-63 number of rounds. */
+    uint64_t reserve;   /* space before it is in use */
+    uint64_t committed; /* records before it are complete and published */
+    uint64_t limit;     /* the inlined code handles records that end before it */
+    uint32_t cons_seen; /* the cons from which limit was computed */
     uint32_t size;      /* X */
     uint32_t *buffer;   /* cons, prod, data */
     uint32_t number;
-    uint32_t current; /* what runs on it: domain | vcpu << 16, as LOST_RECORDS tells */
-    /* what follows is of src/percpu alone */
+    uint32_t current; /* what runs on it: domain | vcpu << 16, for LOST_RECORDS */
+    /* The rest belongs to src/percpu. */
     struct strata_percpu_control *control;
     struct strata_percpu_state *state;
     uint64_t crossed; /* odd while above the high-water mark */
@@ -181,21 +181,22 @@ struct __attribute__((aligned(64))) strata_percpu_cpu {
 };
 
 struct strata_percpu_hooks {
-    /* Reads the counter that stamps records; must be what STRATA_PERCPU_CYCLES() does. NULL: the CPU's
-     * own. */
+    /* Reads the counter that stamps records; must do the same as STRATA_PERCPU_CYCLES(). NULL: the CPU's
+     * own counter. */
     uint64_t (*cycles)(void);
-    /* The CPU, at the end of an emission, has brought what is unread in its buffer to the high-water mark:
-     * to wake a consumer. Once per crossing, after `notify` of the area went up; may emit. NULL: none. */
+    /* Wakes a consumer. The CPU calls it at the end of an emission with which the unread part of its buffer
+     * reached the high-water mark: once per crossing, after it has increased `notify` of the area. It may
+     * emit. NULL: none. */
     void (*notify)(struct strata_percpu_cpu *cpu);
 };
 
-/* Gives CPU the buffer of number NUMBER, once per area. Where that is, it takes from the area: to be done
- * before consumers that nobody trusts can write there. HOOKS may be NULL. -EINVAL: no such CPU; -ENODEV:
- * it is offline; -EBUSY: its buffer is in use. */
+/* Gives CPU the buffer of number NUMBER, once per area. It reads the buffer's place from the area, so call
+ * it before untrusted consumers can write there. HOOKS may be NULL. -EINVAL: no such CPU; -ENODEV: it is
+ * offline; -EBUSY: its buffer is in use. */
 int strata_percpu_cpu_init(struct strata_percpu_cpu *cpu, struct strata_percpu_control *control,
                            uint32_t number, const struct strata_percpu_hooks *hooks);
 
-/* What runs on the CPU now. By the CPU itself. */
+/* Sets what runs on the CPU now. Called by that CPU. */
 static inline void strata_percpu_set_current(struct strata_percpu_cpu *cpu, uint16_t domain,
                                              uint16_t vcpu)
 {
@@ -204,7 +205,7 @@ static inline void strata_percpu_set_current(struct strata_percpu_cpu *cpu, uint
 
 /* ---- Switches ---- */
 
-/* The switches that the macros look at. All off until it is set. */
+/* The area whose switches the macros read. Until it is set, all events are off. */
 extern struct strata_percpu_control *strata_percpu_control;
 
 /* An event's bit in the map of single events. */
@@ -215,15 +216,15 @@ static inline uint32_t strata_percpu_single(uint32_t event)
     return (class_bit ? (uint32_t)__builtin_ctz(class_bit) << 16 : 0) | (event & 0xffff);
 }
 
-/* Switches a single event off, or on again. Any CPU, any process that has the area mapped. */
+/* Switches a single event off, or on again. Any CPU may call it, and any process that has the area mapped. */
 void strata_percpu_set_single(struct strata_percpu_control *control, uint32_t event, bool off);
 
 /* ---- The consumer's side of an area ---- */
 
-/* What a consumer keeps of an area; it owns nothing. */
+/* A consumer's view of an area; it owns nothing. */
 struct strata_percpu_area {
     struct strata_percpu_control *control;
-    /* As the area said when it was checked; it is not asked again, as who writes there may be ill. */
+    /* Copied when the area was checked, and not read from it again: its writers are not trusted. */
     uint32_t n_cpus, pages;
     size_t size;
     struct strata_percpu_info info;
@@ -231,9 +232,8 @@ struct strata_percpu_area {
     uint32_t *singles;
 };
 
-/* MEMORY are BYTES bytes, at a page's begin, mapped for reading and writing. They are checked: what is
- * said of sizes and places is believed as far as it stays inside. -EINVAL: no area (yet); -EBADMSG: a
- * damaged one; -ENOTSUP: another version. */
+/* Checks MEMORY: BYTES bytes, aligned to a page, mapped for reading and writing. All sizes and offsets in it
+ * must stay inside. -EINVAL: not an area, or not yet; -EBADMSG: a damaged one; -ENOTSUP: another version. */
 int strata_percpu_area_init(struct strata_percpu_area *ret, void *memory, size_t bytes);
 
 /* The view of a CPU's buffer. -EINVAL: no such CPU; -ENODEV: it is offline; -EBADMSG: its list of pages
@@ -241,12 +241,12 @@ int strata_percpu_area_init(struct strata_percpu_area *ret, void *memory, size_t
 int strata_percpu_area_view(const struct strata_percpu_area *area, unsigned cpu,
                             struct strata_percpu_view *ret);
 
-/* How many records were lost that no LOST_RECORDS told of yet, and cycles of the first of them. With
- * all that was read, this makes the account complete once the CPU is at rest. */
+/* The number of lost records that no LOST_RECORDS has reported yet, and the cycles of the first of them.
+ * Once the CPU emits no more, this and the records read account for all records. */
 uint64_t strata_percpu_area_lost(const struct strata_percpu_area *area, unsigned cpu,
                                  uint64_t *ret_first);
 
-/* The same, and the consumer takes them over: LOST_RECORDS will not tell of them again. */
+/* The same; the consumer now reports them, and LOST_RECORDS will not. */
 uint64_t strata_percpu_area_take_lost(const struct strata_percpu_area *area, unsigned cpu,
                                       uint64_t *ret_first);
 

@@ -6,37 +6,37 @@
  * of any program that traces with strata/percpu.h.
  *
  * Freestanding: needs no libc. Functions return 0 or more, or a negative error; the errors have the
- * numbers of Linux's errno. Outputs are untouched when a function fails. What is in the buffers is not
- * believed before it is checked; what is inside of records, the consumer checks.
+ * numbers of Linux's errno. Outputs are untouched when a function fails. The functions check the content
+ * of the buffers before they use it. The consumer checks the content of records.
  *
- * Threads: one consumer at a time per buffer, beside the CPU that writes it. Signals: all functions are
+ * Threads: one consumer at a time per buffer, besides the CPU that writes it. Signals: all functions are
  * safe in signal handlers, under the same rule.
  *
  * ## The buffer of a CPU (Xen calls it struct t_buf), N pages of 4096 bytes
  *
  *     offset  bytes
- *          0      4  cons   up to where it was read; the consumer writes it
- *          4      4  prod   up to where there are records; the CPU writes it
+ *          0      4  cons   end of what was read; the consumer writes it
+ *          4      4  prod   end of the records; the CPU writes it
  *          8      X  data   X = N * 4096 - 8: not a power of two
  *
- * cons and prod run modulo 2X: position P lies at data + P % X. So cons == prod is an empty buffer, and
- * prod == cons + X (modulo 2X) a full one. Both are multiples of 4. Records lie one after the other; they
- * may cross from page to page, but not the end of the data, where a record WRAP_BUFFER fills what is too
- * short for the next one.
+ * cons and prod count modulo 2X: position P is at data + P % X. So cons == prod is an empty buffer, and
+ * prod == cons + X (modulo 2X) a full one. Both are multiples of 4. Records follow each other; they may
+ * cross the end of a page, but not the end of the data. There a record WRAP_BUFFER fills the space that is
+ * too short for the next record.
  *
  * ## A record (struct t_rec)
  *
  *     offset  bytes
- *          0      4  header: bits 0-27 event, 28-30 E, how many extra words, 31 C, whether cycles follow
+ *          0      4  header: bits 0-27 event, 28-30 E: number of extra words, 31 C: 1 if cycles follow
  *          4    8*C  cycles of the CPU's time stamp counter, low word first
  *      4+8*C    4*E  extra words: the payload
  *
- * Of an event, bits 16-27 are its class (one bit), 12-15 its subclasses, 0-11 its number.
+ * In an event, bits 16-27 are its class (one bit), 12-15 its subclasses, 0-11 its number.
  *
  *     0x1f001  LOST_RECORDS  with cycles; {count, domain:16 | vcpu:16, cycles of the first lost one: 64}:
- *                            the CPU had no room for so many records before this one
- *     0x1f002  WRAP_BUFFER   a filler; its extra words mean nothing. With cycles where more than 7 extra
- *                            words have to be filled
+ *                            the CPU had no room for `count` records before this one
+ *     0x1f002  WRAP_BUFFER   a filler; its extra words have no meaning. It has cycles if it must fill more
+ *                            than 7 extra words
  *
  * ## Where the buffers are (struct t_info)
  *
@@ -46,7 +46,7 @@
  *                    this structure; 0: the CPU is offline and has no buffer
  *          …         the lists: 4 bytes per page, its machine frame number
  *
- * How many CPUs there are, it does not say. All is in the byte order of the machine.
+ * It does not state the number of CPUs. All numbers are in the byte order of the machine.
  *
  * Source: the layouts in Xen's public header xen/include/public/trace.h, and what Xen 4.17 and 4.22 were
  * seen to write. */
@@ -80,32 +80,32 @@ struct strata_percpu_view {
     uint32_t cons, prod;
 };
 
-/* Bytes that lie in one piece. */
+/* A contiguous run of bytes. */
 struct strata_percpu_window {
     const uint8_t *data;
     size_t size;
 };
 
-/* MEMORY are BYTES bytes, mapped for reading and writing, that hold one buffer and stay while the view is
- * used. -EINVAL: not aligned to 4, or of a size that no buffer can have. */
+/* MEMORY: BYTES bytes with one buffer, mapped for reading and writing as long as the view is used. -EINVAL:
+ * not aligned to 4, or an invalid size. */
 int strata_percpu_view_init(struct strata_percpu_view *ret, void *memory, size_t bytes);
 
-/* What there is to read, in order: returns 0, 1 or 2, of how many windows it set RET (the others become
- * empty). They stay readable until released. Records are whole within each window.
- * -EBADMSG: cons and prod cannot be what is said above; the view stays as it was. */
+/* Finds what can be read, in order, and returns the number of windows that it set in RET: 0, 1 or 2. The
+ * others become empty. Windows stay readable until released. Records are whole within each window.
+ * -EBADMSG: invalid cons and prod; the view is unchanged. */
 int strata_percpu_view_windows(struct strata_percpu_view *view, struct strata_percpu_window ret[2]);
 
-/* Gives the first BYTES bytes of the last windows back to the CPU to be written over; all of them, or
+/* Returns the first BYTES bytes of the last windows to the CPU, which may overwrite them; all of them, or
  * whole records. May be called several times for the same windows. -EINVAL: more bytes than the windows
- * had left, or no multiple of 4. -ESTALE: cons is not where this view left it: there is another
- * consumer, or the CPU has begun afresh. */
+ * have left, or not a multiple of 4. -ESTALE: cons is not where this view left it: there is another
+ * consumer, or the CPU has started its buffer again. */
 int strata_percpu_view_release(struct strata_percpu_view *view, size_t bytes);
 
-/* Drops all that is there now. Returns how many bytes that were; -EBADMSG as above. */
+/* Drops all that can be read now. Returns the number of bytes; -EBADMSG as above. */
 int64_t strata_percpu_view_skip(struct strata_percpu_view *view);
 
-/* The same, whatever cons is: for a buffer whose last consumer left it in disorder. -EBADMSG: prod is
- * damaged, which only the CPU could mend. */
+/* The same for any value of cons: for a buffer that its last consumer left inconsistent. -EBADMSG: prod is
+ * damaged, which only the CPU could repair. */
 int strata_percpu_view_reset(struct strata_percpu_view *view);
 
 /* ---- t_info ---- */

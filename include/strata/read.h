@@ -65,7 +65,7 @@ STRATA_API int strata_reader_add(struct strata_reader *reader, const char *path)
 /* Adds a file that declares events, for traces that do not: a trace-events file of QEMU, an event table or
  * a formats file of Xen. Default: the trace-events-all that QEMU installs. */
 STRATA_API int strata_reader_add_events(struct strata_reader *reader, const char *path);
-/* Of recorded directories, reads only the source of this name. */
+/* Reads only the source of this name from trace directories. */
 STRATA_API int strata_reader_set_source(struct strata_reader *reader, const char *name);
 /* Continues after damaged input where the format permits it, and returns what was skipped as a loss.
  * Default: false, damage ends the reading with an error after everything that comes before it. */
@@ -78,12 +78,11 @@ STRATA_API int strata_reader_set_cpu_hz(struct strata_reader *reader, uint64_t h
 STRATA_API int strata_reader_set_xen_version(struct strata_reader *reader, const char *version);
 /* "amd" or "intel": the processor that Xen ran on, which decides the names of VM exits. */
 STRATA_API int strata_reader_set_cpu_vendor(struct strata_reader *reader, const char *vendor);
-/* A copy of a tracefs directory, for raw ftrace pages that are stored apart from theirs. */
+/* A copy of a tracefs directory, for raw ftrace pages that are stored elsewhere. */
 STRATA_API int strata_reader_set_tracefs(struct strata_reader *reader, const char *path);
 /* A copy of /proc/kallsyms, for raw ftrace pages whose tracefs copy has none. */
 STRATA_API int strata_reader_set_kallsyms(struct strata_reader *reader, const char *path);
-/* Takes event numbers of simpletrace files for positions in the declarations, whatever names the trace
- * gives. */
+/* Uses event numbers of simpletrace files as positions in the declarations, whatever names the trace has. */
 STRATA_API int strata_reader_set_no_header(struct strata_reader *reader, bool no_header);
 /* A directory for temporary files: input from a pipe is copied there if its format must be read twice.
  * Default: /var/tmp, else /tmp. */

@@ -130,7 +130,7 @@ enum strata_backend {
     STRATA_BACKEND_RING = 1,
     STRATA_BACKEND_SIMPLE = 2,
     /* In addition to one of these: the program switches its events itself (`own_state`), so that
-     * records may come without a call of this library. */
+     * records may be written without a call of this library. */
     STRATA_BACKEND_OWN_STATES = 3,
 };
 STRATA_API void strata_backend_register(enum strata_backend backend);
