@@ -25,14 +25,16 @@ COMMANDS = {
     "result": ["latency", "latency --every=0.2 --slowest=3", "latency --percentiles=50,99.9 --by=cpu,task",
                "exits", "exits --by=detail,vcpu --slowest=2", "exits --handled --no-idle", "sched", "sched --by=cpu",
                "sched --by=vcpu --slowest=3", "sched --by=domain", "sched --by=domain --xenalyze-names",
-               "sched --latency", "sched --who", "sched --wakers", "io", "io --slowest=4 --every=0.5", "irq",
+               "sched --latency", "sched --who", "sched --wakers", "sched --states",
+               "sched --states --by=cpu --slowest=2", "sched --states --by=domain", "sched --every=0.5 --by=vcpu",
+               "io", "io --slowest=4 --every=0.5", "irq",
                "irq --by=cpu,layer --slowest=3", "irq --every=0.1"],
-    "span": ["latency --events", "exits --events", "io --events", "irq --events"],
+    "span": ["latency --events", "exits --events", "io --events", "irq --events", "sched --events --limit=2000"],
     "summary": ["summary", "summary --limit=2000"],
     "stat": ["stat", "stat --by=cpu", "stat --by=task", "stat --by=layer", "stat --by=vcpu", "stat --by=source-event",
              "stat --by=event,cpu", "stat --every=0.5 --gaps=3"],
 }
-DIFFS = ("stat", "latency", "exits", "io", "irq")
+DIFFS = ("stat", "latency", "exits", "io", "irq", "sched")
 KINDS = {"count": "integer", "duration": "integer", "time": "integer", "error": "integer", "rate": "number",
          "share": "number", "text": "string"}
 
