@@ -320,9 +320,10 @@ static bool has_value(const struct sched_measured *m, enum value value)
 {
     switch (value) {
     case V_GUEST_SHARE:
+    case V_GUEST: return m->parts;
+    /* Without entries and exits, the VMM's time is in the guest's. */
     case V_VMM_SHARE:
-    case V_GUEST:
-    case V_VMM: return m->parts;
+    case V_VMM: return m->parts && m->row->inside + m->row->outside > 0;
     case V_STOLEN_SHARE:
     case V_STOLEN_IDLE_SHARE:
     case V_HALTED_SHARE:

@@ -195,9 +195,11 @@ static bool find_waiting_vcpus(struct finder *finder)
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
-        bool is_stolen = !isnan(get(result, row, "stolen_share"));
+        double waits = get_or_0(result, row, "wait_share");
+        bool is_stolen = !isnan(get(result, row, "stolen_share")) &&
+                         2 * get_or_0(result, row, "stolen_unknown_share") <= waits;
         const char *column = is_stolen ? "stolen_share" : "wait_share";
-        double share = get_or_0(result, row, column);
+        double share = is_stolen ? get_or_0(result, row, column) : waits;
         double preempted = get_or_0(result, row, "preempt_n");
 
         if (share < SHARE_MIN)
