@@ -8,14 +8,18 @@ LOSSES is tests/runtime/losses.c, TOY examples/toy-hypervisor. A recording that 
 126 where the program could not be started. One that ends with status 0 has all events. Nothing stays in the runtime
 directory, in the kernel, or in buffers."""
 
+import contextlib
 import fnmatch
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 
 from sweep import KINDS, SiteSweep, main
+import collect_agent
 
 NAMES = ("alloc", "map", "write", "full", "short-write", "make", "open", "read", "thread")
 EVENTS = 1500  # that the program emits
@@ -29,7 +33,7 @@ class Sweep(SiteSweep):
     def __init__(self, options, directory):
         super().__init__(options, directory, NAMES)
         self.program, self.toy = options.losses, options.toy
-        self.toy_process = None
+        self.toy_process = self.agent = None
         self.abandoned_before = set()
 
     def strata_run(self, arguments, env=None):
@@ -51,6 +55,9 @@ class Sweep(SiteSweep):
         if case == "host":
             self.abandoned_before = self.abandoned()
             return ["record", "-o", "out", "--host=sched:sched_process_exec,sched:sched_process_exit", *program]
+        if case == "guest":
+            self.start_agent()
+            return ["record", "-o", "out", "--guest=v=agent", "--guest-event=toy:*", *program]
         if case == "percpu":
             self.start_toy()
             return ["record", "-o", "out", "--percpu", BUFFER]
@@ -58,6 +65,29 @@ class Sweep(SiteSweep):
         env = dict(os.environ, STRATA_TRACE=f"*,rings={self.directory}/rings,writer=none")
         subprocess.run(program[1:-1] + ["-e", "kill", "counts"], cwd=self.directory, env=env, check=False)
         return ["recover", "-o", "out", os.path.join(self.directory, "rings", os.listdir(self.directory + "/rings")[0])]
+
+    # ---- The agent of a guest, which sends pages as long as somebody takes them ----
+
+    def start_agent(self):
+        path = os.path.join(self.directory, "agent")
+        if os.path.exists(path):
+            os.remove(path)
+        self.agent = collect_agent.Agent(path, "good", None)
+
+        def serve():
+            with contextlib.suppress(OSError):  # the listener is closed
+                collect_agent.run(self.agent)
+
+        self.agent_thread = threading.Thread(target=serve)
+        self.agent_thread.start()
+
+    def end_agent(self):
+        if self.agent:
+            # It may wait for a connection.
+            self.agent.listener.shutdown(socket.SHUT_RDWR)
+            self.agent_thread.join()
+            self.agent.listener.close()
+        self.agent = None
 
     # ---- The program with per-CPU buffers, which waits for its recorder ----
 
@@ -93,13 +123,17 @@ class Sweep(SiteSweep):
 
     # ---- What came of it ----
 
-    def events(self):
-        """How many events the trace directory has, or why it cannot be read."""
+    def events(self, said):
+        """How many events of the program the trace directory has, or what is wrong; SAID when it was recorded."""
         if not os.path.exists(os.path.join(self.directory, "out")):
             return "no trace directory"
         shown = self.strata_run(["report", "out"])
-        if shown.returncode != 0 and "complete" not in shown.stderr:
+        # Of a guest that could not be recorded there may be nothing to show.
+        if shown.returncode != 0 and not re.search("complete|the source 'v' cannot be shown", shown.stderr):
             return f"cannot be read: {shown.stderr}"
+        beats = re.search(r"^v: .* (\d+) events written", said, re.M)
+        if beats and int(beats[1]) != shown.stdout.count(" beat: "):
+            return f"{shown.stdout.count(' beat: ')} of {beats[1]} events of the guest: {shown.stderr}"
         return shown.stdout.count("losses_event")
 
     def recovered(self, rings):
@@ -114,7 +148,7 @@ class Sweep(SiteSweep):
     def judge_success(self, case, done):
         if case == "percpu":
             return "" if self.strata_run(["report", "out"]).returncode == 0 else "the trace cannot be read"
-        events = self.events()
+        events = self.events(done.stdout)
         lost = sum(int(n) for n in re.findall(r"(\d+)(?: events)? (?:were |are )?lost", done.stderr))
         kept = self.recovered(re.findall(r"its rings stay in (\S+)", done.stderr))
         if not isinstance(events, int) or events + lost + kept < EVENTS:
@@ -141,7 +175,7 @@ class Sweep(SiteSweep):
         # 126: the program could not be started.
         if done.returncode not in (1, 126):
             return f"exit status {done.returncode}: {done.stderr}"
-        if case == "host":
+        if case in ("guest", "host"):
             wanted += "|the process that parses its data exited unexpectedly"
         # The C library has no memory for a thread.
         if self.is_below(["allocate_stack"]):
@@ -161,12 +195,13 @@ class Sweep(SiteSweep):
         finally:
             self.injector.state.armed = 0
             restored = self.end_toy()
+            self.end_agent()
         if not restored:
             return f"tracing stays on in the buffers: {done.stderr}"
         return self.judge(case, name, done)
 
     def all(self):
-        for case in ("record", "record-limit", "recover", "percpu"):
+        for case in ("record", "record-limit", "recover", "percpu", "guest"):
             self.case(case)
         if os.geteuid() == 0 and os.path.isdir(INSTANCES):
             self.case("host")

@@ -360,4 +360,5 @@ def run(agent):
             agent.stream.close()
 
 
-main()
+if __name__ == "__main__":
+    main()
