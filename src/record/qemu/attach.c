@@ -11,62 +11,63 @@
 #include "base/clock_ns.h"
 #include "proto/message.h"
 
-/* Of a talk that the recording can no longer wait for. */
-#define TALK_TIMEOUT_NS (20 * NSEC_PER_SEC)
+/* For a thread of QMP commands at the end of the recording. */
+#define QMP_THREAD_TIMEOUT_NS (20 * NSEC_PER_SEC)
 
-static struct qemu_recorder *self_of(struct qemu_talk *talk)
+static struct qemu_recorder *self_of(struct qmp_thread *thread)
 {
-    return container_of(talk, struct qemu_recorder, talk);
+    return container_of(thread, struct qemu_recorder, qmp_thread);
 }
 
-/* ---- Talks, in a thread: until they have ended, what they use is theirs ---- */
+/* ---- QMP commands, in a thread: until it has ended, it owns what it uses ---- */
 
-static int add_port(struct qemu_talk *talk, struct qmp *qmp, struct error *error)
+static int add_port(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 {
-    struct qemu_recorder *self = self_of(talk);
+    struct qemu_recorder *self = self_of(thread);
 
     (void)error;
-    if (qemu_restore_port(&self->changes, qmp, PROTO_PORT, self->added, &talk->refused) < 0)
+    if (qemu_restore_port(&self->changes, qmp, PROTO_PORT, self->added, &thread->refused) < 0)
         self->port = NULL;
     return 0;
 }
 
-static int switch_events(struct qemu_talk *talk, struct qmp *qmp, struct error *error)
+static int switch_events(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 {
-    struct qemu_recorder *self = self_of(talk);
+    struct qemu_recorder *self = self_of(thread);
     const struct qemu_recorder_settings *settings = &self->settings;
     int r = 0;
 
     if (self->log_to)
         r = qemu_restore_log(&self->changes, qmp, self->log_to, qemu_running_log(settings->running),
-                             &talk->refused);
+                             &thread->refused);
     else if (self->simple_to)
-        r = qemu_restore_simple(&self->changes, qmp, self->simple_to, &talk->refused);
+        r = qemu_restore_simple(&self->changes, qmp, self->simple_to, &thread->refused);
     if (r < 0 || (!self->log_to && !self->simple_to))
         return 0;
     return qemu_restore_events(&self->changes, qmp, settings->events, settings->n_events, error);
 }
 
-static int undo(struct qemu_talk *talk, struct qmp *qmp, struct error *error)
+static int undo(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 {
-    return qemu_restore_undo(&self_of(talk)->changes, qmp, error);
+    return qemu_restore_undo(&self_of(thread)->changes, qmp, error);
 }
 
 /* ---- Their order ---- */
 
-static int start_talk(struct qemu_recorder *self, enum qemu_phase phase, struct error *error)
+static int start_thread(struct qemu_recorder *self, enum qemu_phase phase, struct error *error)
 {
-    static int (*const talks[])(struct qemu_talk * talk, struct qmp * qmp, struct error * error) = {
+    static int (*const runs[])(struct qmp_thread * thread, struct qmp * qmp,
+                               struct error * error) = {
         [QEMU_ADDS_PORT] = add_port,
         [QEMU_SWITCHES_EVENTS] = switch_events,
         [QEMU_RESTORES] = undo,
     };
 
     self->phase = phase;
-    self->talk.talk = talks[phase];
-    self->talk.socket = self->settings.qmp;
-    self->talk.qmp = TAKE_PTR(self->settings.connection);
-    return qemu_talk_start(&self->talk, error);
+    self->qmp_thread.run = runs[phase];
+    self->qmp_thread.socket = self->settings.qmp;
+    self->qmp_thread.qmp = TAKE_PTR(self->settings.connection);
+    return qmp_thread_start(&self->qmp_thread, error);
 }
 
 /* What QEMU writes to at PATH it has to reach: where it is another user's, the recording's directory for such
@@ -102,10 +103,10 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
     qemu_monitor_watch(pid, &self->monitor);
     r = give_files(self, error);
     if (r >= 0 && self->added)
-        return start_talk(self, QEMU_ADDS_PORT, error);
+        return start_thread(self, QEMU_ADDS_PORT, error);
     if (r >= 0)
         r = qemu_join_guest(self, error);
-    return r < 0 ? r : start_talk(self, QEMU_SWITCHES_EVENTS, error);
+    return r < 0 ? r : start_thread(self, QEMU_SWITCHES_EVENTS, error);
 }
 
 static void note_restored(struct qemu_recorder *self, int r, const struct error *error)
@@ -133,30 +134,31 @@ void qemu_restore(struct qemu_recorder *self)
         self->phase = QEMU_IS_OVER;
         return;
     }
-    r = start_talk(self, QEMU_RESTORES, &error);
+    r = start_thread(self, QEMU_RESTORES, &error);
     if (r >= 0)
         return;
     note_restored(self, r, &error);
     self->phase = QEMU_IS_OVER;
 }
 
-static int finish_talk(struct qemu_recorder *self, struct error *error)
+static int finish_thread(struct qemu_recorder *self, struct error *error)
 {
-    struct qemu_talk *talk = &self->talk;
-    int r = qemu_talk_finish(talk, error);
+    struct qmp_thread *thread = &self->qmp_thread;
+    int r = qmp_thread_finish(thread, error);
 
-    if (talk->refused.code && self->phase == QEMU_ADDS_PORT)
+    if (thread->refused.code && self->phase == QEMU_ADDS_PORT)
         recorder_problem(
             &self->recorder,
             "the guest's kernel is not recorded: QEMU cannot add a port for its agent while it "
             "runs: %s; start it with the options that 'strata collect --print-qemu' shows",
-            talk->refused.what);
-    else if (talk->refused.code)
-        recorder_problem(&self->recorder, "QEMU's events are not recorded: %s", talk->refused.what);
-    if (talk->cpus)
-        qemu_monitor_note(&self->monitor, talk->version, talk->cpus);
-    json_decref(talk->cpus);
-    talk->cpus = NULL;
+            thread->refused.what);
+    else if (thread->refused.code)
+        recorder_problem(&self->recorder, "QEMU's events are not recorded: %s",
+                         thread->refused.what);
+    if (thread->cpus)
+        qemu_monitor_note(&self->monitor, thread->version, thread->cpus);
+    json_decref(thread->cpus);
+    thread->cpus = NULL;
     return r;
 }
 
@@ -167,20 +169,20 @@ int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *err
     uint64_t at;
     int r;
 
-    if (!qemu_talk_is_on(&self->talk))
+    if (!qmp_thread_is_on(&self->qmp_thread))
         return 0;
-    if (qemu_talk_waits(&self->talk, now, &at))
+    if (qmp_thread_waits(&self->qmp_thread, now, &at))
         recorder_report(&self->recorder,
                         "%s: QEMU's monitor does not answer: %s; waiting up to %d seconds",
                         self->settings.qmp, qmp_silence_text(self->settings.qmp, text, sizeof text),
                         QMP_TIMEOUT_S);
     self->step_at = MIN(self->step_at, at);
     /* The rest comes surely. */
-    if (qemu_talk_is_greeted(&self->talk))
+    if (qmp_thread_is_greeted(&self->qmp_thread))
         self->recorder.waits = false;
-    if (!qemu_talk_has_ended(&self->talk))
+    if (!qmp_thread_has_ended(&self->qmp_thread))
         return 0;
-    r = finish_talk(self, &why);
+    r = finish_thread(self, &why);
     if (self->phase == QEMU_RESTORES) {
         note_restored(self, r, &why);
         self->phase = QEMU_IS_OVER;
@@ -190,7 +192,7 @@ int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *err
         r = qemu_join_guest(self, &why);
         /* Last: from then on the log has to be read in time. */
         if (r >= 0)
-            r = start_talk(self, QEMU_SWITCHES_EVENTS, &why);
+            r = start_thread(self, QEMU_SWITCHES_EVENTS, &why);
     } else if (r >= 0) {
         self->phase = QEMU_RUNS;
     }
@@ -204,13 +206,13 @@ bool qemu_is_attached(const struct qemu_recorder *self)
     return !self->settings.running || self->phase >= QEMU_RUNS;
 }
 
-/* For the talk's end, while QEMU's log is read, which QEMU may wait for. */
-static void wait_for_talk(struct qemu_recorder *self)
+/* Waits for the thread's end, and reads QEMU's log meanwhile, because QEMU may block on it. */
+static void wait_for_thread(struct qemu_recorder *self)
 {
-    uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + TALK_TIMEOUT_NS;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), until = now + QMP_THREAD_TIMEOUT_NS;
 
-    while (!qemu_talk_has_ended(&self->talk) && now < until) {
-        struct pollfd fds[] = {{self->talk.news, POLLIN, 0}, {self->log.fifo, POLLIN, 0}};
+    while (!qmp_thread_has_ended(&self->qmp_thread) && now < until) {
+        struct pollfd fds[] = {{self->qmp_thread.event_fd, POLLIN, 0}, {self->log.fifo, POLLIN, 0}};
         uint64_t next = MIN(qemu_read(self, now), until);
         uint64_t ms = next > now ? (next - now) / 1000000 + 1 : 0;
 
@@ -225,17 +227,17 @@ void qemu_leave(struct qemu_recorder *self)
     bool restores = self->phase == QEMU_RESTORES;
     int r = 0;
 
-    if (qemu_talk_is_on(&self->talk)) {
+    if (qmp_thread_is_on(&self->qmp_thread)) {
         if (restores)
-            wait_for_talk(self);
-        r = finish_talk(self, &error);
+            wait_for_thread(self);
+        r = finish_thread(self, &error);
     }
     if (!restores && qemu_restore_is_due(&self->changes) && !child_has_ended(&self->child)) {
         error_clear(&error);
-        r = start_talk(self, QEMU_RESTORES, &error);
+        r = start_thread(self, QEMU_RESTORES, &error);
         if (r >= 0) {
-            wait_for_talk(self);
-            r = finish_talk(self, &error);
+            wait_for_thread(self);
+            r = finish_thread(self, &error);
         }
         restores = true;
     }

@@ -9,11 +9,11 @@
 int qemu_attach(struct qemu_recorder *self, struct error *error);
 /* Begins to put back what was changed. */
 void qemu_restore(struct qemu_recorder *self);
-/* The next phase, where the talk of this one has ended. -errno with ERROR: nothing can be done with its monitor. */
+/* The next phase, if the QMP commands of this one have ended. -errno with ERROR: nothing can be done with its monitor. */
 int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *error);
 /* Whether it is attached to, or was. */
 bool qemu_is_attached(const struct qemu_recorder *self);
-/* Where the recording ends before its time: ends the talk, and puts back what was changed. */
+/* If the recording ends early: ends the QMP commands, and restores what was changed. */
 void qemu_leave(struct qemu_recorder *self);
 
 /* The file that QEMU's log goes to, to be written on; -1: that cannot be. */

@@ -8,9 +8,9 @@
 #include "record/qemu/clock.h"
 #include "record/qemu/log.h"
 #include "record/qemu/monitor.h"
+#include "record/qemu/qmp_thread.h"
 #include "record/qemu/recorder.h"
 #include "record/qemu/restore.h"
-#include "record/qemu/talk.h"
 #include "record/recording.h"
 #include "record/rings/programs.h"
 
@@ -41,8 +41,8 @@ struct qemu_recorder {
     char *variable; /* … and what its environment has to say */
     bool reads_rings;
     struct qemu_monitor monitor;
-    struct qemu_restore changes; /* of a QEMU that ran already */
-    struct qemu_talk talk;       /* with its monitor */
+    struct qemu_restore changes;  /* of a QEMU that ran already */
+    struct qmp_thread qmp_thread; /* controls QEMU by its monitor */
     const char *port, *added; /* the socket of the guest's port; … which is to be added, or NULL */
     const char *log_to;       /* where it is to log … */
     const char *simple_to;    /* … or to write simpletrace */

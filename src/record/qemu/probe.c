@@ -263,8 +263,8 @@ static void quit(struct probing *probing)
 }
 
 /* By QMP on its standard input and output. */
-static int talk(struct probing *probing, const char *accelerator, const char *runtime,
-                struct qemu_probe *probe, struct error *error)
+static int query_machine(struct probing *probing, const char *accelerator, const char *runtime,
+                         struct qemu_probe *probe, struct error *error)
 {
     char machine[sizeof "none,accel=" + VMM_ACCELERATOR_SIZE];
     const char *argv[] = {
@@ -358,10 +358,10 @@ int qemu_probe(const char *program, const char *accelerator, const char *runtime
     probing.errors = memfd_create("errors", MFD_CLOEXEC);
     if (probing.errors < 0)
         return error_set(error, -errno, NULL, "cannot make a file in memory: %s", strerror(errno));
-    r = talk(&probing, accelerator, runtime, &probe, error);
+    r = query_machine(&probing, accelerator, runtime, &probe, error);
     /* One that cannot emulate, started by a command that does not show how. */
     if (r == -ENOEXEC && !*accelerator && ftruncate(probing.errors, 0) == 0 &&
-        talk(&probing, OTHER_ACCELERATORS, runtime, &probe, NULL) >= 0) {
+        query_machine(&probing, OTHER_ACCELERATORS, runtime, &probe, NULL) >= 0) {
         error_clear(error);
         r = 0;
     }

@@ -96,7 +96,7 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
         programs_poll(&self->programs, wait);
     recorder_wait_fd(wait, qemu_monitor_fd(&self->monitor), POLLIN);
     recorder_wait_fd(wait, self->log.is_idle ? self->log.fifo : -1, POLLIN);
-    recorder_wait_fd(wait, self->talk.news, POLLIN);
+    recorder_wait_fd(wait, self->qmp_thread.event_fd, POLLIN);
     recorder_wait_until(wait, self->step_at);
 }
 
@@ -293,7 +293,7 @@ int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct reco
     self->clock.file = -1;
     self->child.end = self->qemu.end = -1;
     self->monitor.listener = -1;
-    self->talk = QEMU_TALK_NONE;
+    self->qmp_thread = QMP_THREAD_NONE;
     self->claim = self->line = -1;
     self->again_at = self->remind_at = UINT64_MAX;
     *ret = &self->recorder;

@@ -29,7 +29,7 @@ struct qemu_running {
 /* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with ERROR. */
 int qemu_running_open(pid_t pid, struct qemu_running *ret, struct error *error);
 void qemu_running_done(struct qemu_running *running);
-/* The socket to talk to it by, in RUNNING. -ENOTCONN with ERROR: it has none that we could use. */
+/* The socket of its monitor, in RUNNING. -ENOTCONN with ERROR: it has none that the recorder could use. */
 int qemu_running_monitor(const struct qemu_running *running, const char **ret_socket,
                          struct error *error);
 /* Those of this user, of root all, whose file has qemu or kvm in its name, in the order of their numbers. What FOUND

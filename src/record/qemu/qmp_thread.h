@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A thread that runs QMP commands of a running QEMU. It is a thread because QEMU writes its log while it answers, and
+ * blocks when the recorder does not read the log. The connection lasts no longer than the commands, because a monitor
+ * serves one client at a time. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "control/qmp.h"
+
+struct qmp_thread {
+    /* Runs the commands, in the thread. -errno with ERROR. */
+    int (*run)(struct qmp_thread *self, struct qmp *qmp, struct error *error);
+    const char *socket; /* borrowed */
+    struct qmp *qmp;    /* NULL, or an open connection to `socket`; the thread then owns it */
+    /* The rest is private, but results may be read after the end. */
+    int event_fd; /* readable when QEMU has greeted, and when the thread has ended; -1: no thread */
+    pthread_t thread;
+    atomic_bool is_connected,
+        is_cancelled; /* by qmp_thread_finish(), before the commands were done */
+    atomic_bool is_greeted, has_ended;
+    uint64_t began_at;
+    bool is_reported; /* the user knows that QEMU serves another client */
+    int r;
+    struct error error;
+    struct error refused; /* set by `run`: what QEMU refused */
+    json_t *cpus;         /* of query-cpus-fast */
+    char version[128];    /* "QEMU 7.2.22" */
+};
+
+#define QMP_THREAD_NONE ((struct qmp_thread){.event_fd = -1})
+
+/* Starts the thread, with `run`, `socket` and `qmp` of SELF. It connects if `qmp` is NULL. -errno with ERROR. */
+int qmp_thread_start(struct qmp_thread *self, struct error *error);
+static inline bool qmp_thread_is_on(const struct qmp_thread *self)
+{
+    return self->event_fd >= 0;
+}
+/* True if QEMU serves this connection. */
+static inline bool qmp_thread_is_greeted(const struct qmp_thread *self)
+{
+    return atomic_load(&self->is_greeted);
+}
+/* True if the thread has ended. Clears `event_fd`. */
+bool qmp_thread_has_ended(struct qmp_thread *self);
+/* True, once, if QEMU has not greeted for so long that it must be serving another client: report that. *RET_AT: when to call
+ * this again; UINT64_MAX: never. */
+bool qmp_thread_waits(struct qmp_thread *self, uint64_t now, uint64_t *ret_at);
+/* Ends the thread, by closing the connection if necessary. Returns the result of `run`, with ERROR. The caller releases
+ * `cpus`; the other results stay valid until the next start. */
+int qmp_thread_finish(struct qmp_thread *self, struct error *error);
