@@ -206,10 +206,11 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     if (track && drawn->rule < slices->options->n_rules) {
         end_top(slices, track, export_ns(item, span_end(span)), NULL, NULL);
     } else if (track) {
-        exchange_with_top(slices, track, find_place(drawn));
-        slice_cut(slices, track, find_place(drawn) + 1, slices->ns, ends_around);
+        /* It ends another one, too. */
         if (slices->ending)
             put_end(slices, NULL);
+        exchange_with_top(slices, track, find_place(drawn));
+        slice_cut(slices, track, find_place(drawn) + 1, slices->ns, ends_around);
         track->open[track->n_open - 1].span = NULL;
         slices->ending = track;
     }
@@ -233,6 +234,10 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
     if (track) {
         unsigned place = find_place(drawn);
         struct pair *pair = track->open[place].pair;
+
+        /* What ends by this event is not cut with it. */
+        if (slices->ending == track)
+            put_end(slices, NULL);
 
         slice_cut(slices, track, place, track->last, texts[fate] ? texts[fate] : "no end was seen");
         /* Of none yet, perhaps. */

@@ -100,6 +100,7 @@ struct world {
     struct event_class *issue, *complete, *write, *done, *begin, *end, *next, *irq, *irq_end;
     struct event_class *full, *enter, *leave, *raw_enter, *raw_leave, *gone, *frequency;
     struct event_class *walk, *walk_done, *walk_end, *vmexit, *vmentry;
+    struct event_class *work, *work_begin, *work_end;
     struct export_options options;
     struct error error;
 };
@@ -153,6 +154,9 @@ static int setup(void **state)
     ADD(walk, vmm, NULL, "walk_start", walk_fields);
     ADD(walk_done, vmm, NULL, "walk_done", walk_fields);
     ADD(walk_end, vmm, NULL, "walk_end", walk_fields);
+    ADD(work, vmm, NULL, "work_start", number_fields);
+    ADD(work_begin, vmm, NULL, "work_begin", number_fields);
+    ADD(work_end, vmm, NULL, "work_end", number_fields);
     ADD(vmexit, xen, NULL, "vmexit", number_fields);
     ADD(vmentry, xen, NULL, "vmentry", number_fields);
     ADD(leave, guest, "syscalls", "sys_exit_read", syscall_fields);
@@ -506,6 +510,29 @@ static void test_names(void **state)
               "i thread 8 5\n");
 }
 
+/* An event that ends two slices is in one of them. */
+static void test_two_ends(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->work_begin, 1, CPU_UNKNOWN, 7, WORDS(0));
+    emit(w, w->work, 2, CPU_UNKNOWN, 7, WORDS(0));
+    emit(w, w->work_end, 3, CPU_UNKNOWN, 7, WORDS(0));
+    emit(w, w->work, 4, CPU_UNKNOWN, 7, WORDS(0));
+    emit(w, w->work_begin, 5, CPU_UNKNOWN, 7, WORDS(0));
+    emit(w, w->work_end, 6, CPU_UNKNOWN, 7, WORDS(0));
+    emit(w, w->work_end, 7, CPU_UNKNOWN, 7, WORDS(0));
+    expect(w, "B thread 7 1 work\n"
+              "B thread 7 2 work\n"
+              "E thread 7 3 (what is around it ends)\n"
+              "E thread 7 3\n"
+              "B thread 7 4 work\n"
+              "B thread 7 5 work\n"
+              "E thread 7 6\n"
+              "E thread 7 6\n"
+              "i thread 7 7\n");
+}
+
 /* A vCPU that leaves its guest twice entered it in between: nothing tells how long it was where. */
 static void test_missing_entry(void **state)
 {
@@ -703,6 +730,7 @@ int main(void)
         TEST(test_threads),
         TEST(test_two_tracers),
         TEST(test_names),
+        TEST(test_two_ends),
         TEST(test_missing_entry),
         TEST(test_no_ends),
         TEST(test_depth),
