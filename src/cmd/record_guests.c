@@ -156,6 +156,11 @@ static int add_guest(const struct record_options *options, struct record_guests 
     int r = 0;
 
     config->name = guests->names[guests->n];
+    if (options->guest && strcmp(config->name, RECORD_GUEST_OF_QEMU) == 0)
+        return cli_usage_error(options->verb,
+                               "the guest of QEMU is called %s; give the other one another name: "
+                               "NAME=%s",
+                               config->name, place);
     for (unsigned i = 0; i < guests->n; i++)
         if (strcmp(guests->names[i], config->name) == 0)
             return cli_usage_error(options->verb,
@@ -192,8 +197,9 @@ static int add_guests(const struct record_options *options, struct record_guests
     int status = EXIT_SUCCESS;
 
     for (unsigned i = 0; status == EXIT_SUCCESS && i < strings->n; i++) {
-        const char *place = record_guests_split(strings->items[i], guests->n,
-                                                guests->names[guests->n], sizeof *guests->names);
+        const char *place =
+            record_guests_split(strings->items[i], guests->n + (options->guest != NULL),
+                                guests->names[guests->n], sizeof *guests->names);
 
         if (is_any)
             kind = find_kind(place, &place, &fifos);
@@ -230,7 +236,7 @@ static int add_all(const struct record_options *options, struct record_guests *g
         status = add_guests(options, guests, lists[i].strings, lists[i].kind, lists[i].fifos,
                             lists[i].is_any);
     for (unsigned i = 0; i < guests->n; i++)
-        guests->configs[i].n_guests = guests->n;
+        guests->configs[i].n_guests = guests->n + (options->guest != NULL);
     return status;
 }
 
@@ -291,7 +297,8 @@ static int read_key(const char *path, char *key, size_t *ret_size, struct error 
 static const char *const *choose_events(const struct record_options *options, unsigned *ret_n)
 {
     const struct record_guest_options *guests = &options->guests;
-    bool is_alone = !options->runs && !options->xen && options->buffers.names.n == 0;
+    bool is_alone =
+        !options->runs && !options->attach && !options->xen && options->buffers.names.n == 0;
     const struct strings *given =
         guests->events.n > 0 || !is_alone ? &guests->events : &options->events;
 

@@ -210,7 +210,9 @@ static int sum_up_guest(const struct record_run *run, const struct record_item *
 static int add_machine(struct record_run *run, struct vm *vm)
 {
     struct guest_recorder_settings settings = {
-        .config = {.name = "guest", .trace = &vm->kernel.trace},
+        .config = {.name = RECORD_GUEST_OF_QEMU,
+                   .trace = &vm->kernel.trace,
+                   .n_guests = record_guests_count(run) + 1},
         .is_optional = true,
         .is_led = true,
     };
