@@ -9,6 +9,7 @@
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
+#include "cmd/record_kernel.h"
 #include "cmd/record_run.h"
 #include "cmd/ring_drain.h"
 #include "control/qmp.h"
@@ -74,24 +75,52 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     return run->options->strict && !drain_stats_is_whole(stats) ? EXIT_LOSSES : EXIT_SUCCESS;
 }
 
-/* The native trace is all that there is: a recording without a directory of its own. */
-static int record(const struct record_options *options, const char *rings)
+static int add_program(struct record_run *run, const char *rings)
 {
     struct attached_recorder_settings settings = {
         .rings = rings,
-        .output = options->output,
-        .keep_rings = options->keep,
+        .output = run->options->output,
+        .keep_rings = run->options->keep,
     };
     struct record_item item = {.sum_up = sum_up};
+
+    if (attached_recorder_new(&settings, &item.recorder) < 0)
+        return cli_no_memory();
+    return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* The process of RINGS, for --host-threads; 0: it is not seen from here. */
+static pid_t find_process(const char *rings)
+{
+    struct process *process;
+    long pid;
+
+    if (process_open(rings, false, &process, NULL) < 0)
+        return 0;
+    pid = process_find(process, NULL);
+    process_free(process);
+    return (pid_t)MAX(pid, 0);
+}
+
+/* Alone, the native trace is all that there is: a recording without a directory of its own. */
+static int record(const struct record_options *options, const char *rings)
+{
     struct record_run run;
-    int status = EXIT_FAILURE;
+    int status;
 
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
-    if (attached_recorder_new(&settings, &item.recorder) < 0)
-        cli_no_memory();
-    else if (record_run_add(&run, &item))
-        status = record_run(&run, NULL);
+    cmd_raise_files(); /* a file for each ring, and each CPU of each guest */
+    status = record_kernels_add(&run, false, options->host_threads ? find_process(rings) : 0);
+    if (status == EXIT_SUCCESS)
+        status = record_buffers_add(&run);
+    if (status == EXIT_SUCCESS) {
+        bool is_alone = run.n == 0;
+
+        status = add_program(&run, rings); /* last, as a program that is started is */
+        if (status == EXIT_SUCCESS)
+            status = record_run(&run, is_alone ? NULL : options->output);
+    }
     record_run_done(&run);
     return status;
 }
@@ -127,10 +156,6 @@ int record_attached(const struct record_options *options, int n, char **operands
     bool is_socket = n == 1 && qmp_is_socket(operands[0]);
     bool is_qemu = is_socket || (n == 1 && is_machine(operands[0]));
 
-    /* The native trace of a program has no place for more. */
-    if (!is_qemu && (options->xen || options->buffers.names.n > 0))
-        return cli_usage_error("record",
-                               "--attach excludes --xen and --percpu unless a QEMU is recorded");
     if (n != 1)
         return cli_usage_error("record",
                                n ? "--attach accepts one process" : "--attach requires a PID");
@@ -138,16 +163,18 @@ int record_attached(const struct record_options *options, int n, char **operands
         return record_vm_attached(options, 0, operands[0]);
     if (is_qemu)
         return record_vm_attached(options, (pid_t)drain_stats_pid(operands[0]), NULL);
-    if (record_guests_are_given(&options->guests) || options->guest || options->host)
+    if (options->guest)
+        return cli_usage_error(
+            "record", "--guest without an endpoint is for QEMU; '%s' is not QEMU", operands[0]);
+    if (options->events.n > 0)
         return cli_usage_error("record",
-                               "--attach to a program excludes %s; record that into another "
-                               "directory at the same time, and join both by 'strata merge'",
-                               options->host ? "--host" : "--guest");
+                               "--event switches no events of a program that runs; leave it out, "
+                               "and run: strata ctl %s on EVENTS",
+                               operands[0]);
     if (!options->output)
         return cli_usage_error("record", "--output=DIR is required");
     path = find(operands[0]);
     if (!path)
         return EXIT_FAILURE;
-    cmd_raise_files(); /* a file for each ring */
     return record(options, path);
 }

@@ -250,8 +250,8 @@ cp whole damaged
 printf '\001' | dd of=damaged bs=1 seek=$buffer conv=notrunc 2>/dev/null
 ! "$strata" record --percpu ./damaged -o seventh --include-old -t 1 >record.out 2>record.err || fail "a backlog of disorder"
 grep -q 'the trace buffer of CPU 0 is damaged' record.err || fail "$(cat record.err)"
-! "$strata" record --percpu a --attach -o never 2>err || fail "--percpu and --attach"
-grep -q -e '--attach excludes --xen and --percpu' err || fail "$(cat err)"
+! "$strata" record --percpu a --attach -o never 2>err || fail "--attach of nothing"
+grep -q -e '--attach requires a PID' err || fail "$(cat err)"
 
 # ---- Several at once ----
 

@@ -55,7 +55,7 @@ says '--output=DIR is required'
 run 2 "$strata" record -o trace
 says "'-- COMMAND', --attach, --xen, --percpu, --guest=ENDPOINT or --host is required"
 run 2 "$strata" record --xen --attach -o trace
-says '--attach excludes --xen and --percpu'
+says '--attach requires a PID'
 run 2 "$strata" record --xen -o trace 17
 says 'accepts no PID'
 run 2 "$strata" record --xen -o trace -e sched,vmexot

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The recorder of a program that runs, and was started with writer=none: record/rings/collect.h. Its native trace is a
- * directory of its own, which it makes or goes on with; its recording has none. It leads its recording, and ends with
- * the program. */
+/* The recorder of a program that runs, and was started with writer=none: record/rings/collect.h. Its native trace is the
+ * directory "program" of its recording. Where the recording has no directory, it is one of its own, which the recorder
+ * makes or goes on with. It leads its recording, and ends with the program. */
 
 #include "record/recorder.h"
 #include "record/rings/drain.h"
@@ -11,7 +11,7 @@
 /* All borrowed, for as long as the recorder is there. */
 struct attached_recorder_settings {
     const char *rings;  /* the directory of the program's rings */
-    const char *output; /* that of the native trace */
+    const char *output; /* that of the native trace, where the recording has none */
     bool
         keep_rings; /* of a program that has ended; else they are removed, if all of them was read */
 };

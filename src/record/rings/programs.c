@@ -27,12 +27,11 @@
 
 int programs_open(const char *dir, struct programs *ret_programs, struct error *error)
 {
-    struct programs programs = {.rings.fd = -1, .watch = -1, .samples.every = SAMPLE_EVERY};
+    struct programs programs = {.rings.fd = -1, .watch = -1};
     int r;
 
     programs.dir = strdup(dir);
-    programs.samples.items = calloc(CLOCK_SAMPLES_MAX, sizeof *programs.samples.items);
-    if (!programs.dir || !programs.samples.items)
+    if (!programs.dir || clock_samples_init(&programs.samples) < 0)
         r = error_set(error, -ENOMEM, dir, "out of memory");
     else
         r = rings_dir_make(&programs.rings, error);
@@ -79,7 +78,14 @@ char *programs_environment(const struct programs *programs, const char *before,
 
 /* ---- Clocks ---- */
 
-static void sample(struct clock_samples *samples, uint64_t now)
+int clock_samples_init(struct clock_samples *ret)
+{
+    *ret = (struct clock_samples){.every = SAMPLE_EVERY};
+    ret->items = calloc(CLOCK_SAMPLES_MAX, sizeof *ret->items);
+    return ret->items ? 0 : -ENOMEM;
+}
+
+void clock_samples_take(struct clock_samples *samples, uint64_t now)
 {
     struct clock_sample *item;
 
@@ -113,11 +119,8 @@ static void fail(struct program *program, int err, const struct error *error)
              error->what[0] ? error->what : strerror(-err));
 }
 
-/* What is known of its clock, as long as that is open. */
-static void note_clock(struct program *program)
+void program_note_clock(struct program *program, const struct native *native)
 {
-    const struct native *native = program->collector.native;
-
     program->counts = native->metadata.clock_kind != CLOCK_KIND_MONOTONIC;
     program->start = native->metadata.start;
     program->hz = native->metadata.clock_hz;
@@ -133,7 +136,7 @@ static void end(struct programs *programs, struct program *program, bool remove)
     program->finished = host_moment();
     if (program->collecting) {
         program->taken = ring_drain_taken(program->collector.taker, NULL);
-        note_clock(program);
+        program_note_clock(program, program->collector.native);
         collector_done(&program->collector);
     }
     program->collecting = false;
@@ -232,7 +235,7 @@ static int add(const char *path, void *userdata)
     program->collecting = true;
     program->refine_after = NSEC_PER_SEC;
     program->refine_at = clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC;
-    note_clock(program);
+    program_note_clock(program, program->collector.native);
     return 0;
 }
 
@@ -243,7 +246,7 @@ static void refine(struct programs *programs, struct program *program, uint64_t 
     if (now < program->refine_at)
         return;
     if (native_refine(program->collector.native, process_clock_hz(program->process, 0), NULL) >= 0)
-        note_clock(program);
+        program_note_clock(program, program->collector.native);
     program->refine_at = now + program->refine_after;
     program->refine_after *= 2;
     programs->changed = true;
@@ -354,7 +357,7 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
     uint64_t sleep = IDLE_SLEEP;
     bool is_woken = see_wakeup(programs, now);
 
-    sample(&programs->samples, now);
+    clock_samples_take(&programs->samples, now);
     look(programs, now);
     /* Slots of the pool are taken by processes that were started as root; unless armed, we are not told. */
     if (programs->watch < 0 ||
@@ -460,8 +463,7 @@ void programs_finish(struct programs *programs)
     programs->look_until = UINT64_MAX;
     programs->look_next = 0;
     (void)programs_step(programs, &sleep);
-    programs->samples.next = 0;
-    sample(&programs->samples, clock_ns(CLOCK_MONOTONIC));
+    clock_samples_take(&programs->samples, UINT64_MAX);
     for (unsigned i = 0; i < programs->n; i++) {
         struct program *program = programs->items[i];
         struct error error = {0};

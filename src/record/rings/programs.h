@@ -29,6 +29,11 @@ struct clock_samples {
     uint64_t every, next; /* ns */
 };
 
+/* -ENOMEM. `items` is to be freed. */
+int clock_samples_init(struct clock_samples *ret);
+/* Reads the clocks, unless it is too early at NOW (CLOCK_MONOTONIC, ns; UINT64_MAX: it never is). */
+void clock_samples_take(struct clock_samples *samples, uint64_t now);
+
 /* A process that is recorded, or was. */
 struct program {
     char name[48]; /* of the source, and of its directory */
@@ -75,6 +80,9 @@ struct programs {
         unread; /* of the last look: rings of a process that is not recorded; code 0: there are none */
     bool changed; /* sources came, or ended, since this was set to false */
 };
+
+/* Notes what the metadata of NATIVE, its trace, say of its clock. */
+void program_note_clock(struct program *program, const struct native *native);
 
 /* DIR is the trace's, and is there. -errno with ERROR. */
 int programs_open(const char *dir, struct programs *ret_programs, struct error *error);
