@@ -34,6 +34,8 @@ struct fake {
     bool has_source;
     enum recorder_reason reason;
     struct recorder_stop stop;
+    struct fake
+        *starts; /* started by this one's start(), before that fails; and ended and woken by 'k' */
 };
 
 static struct fake *fake_of(const struct recorder *recorder)
@@ -53,6 +55,8 @@ static int fake_start(struct recorder *recorder, struct error *error)
     struct fake *fake = fake_of(recorder);
 
     note(fake, "start");
+    if (fake->starts && recording_start(&fake->starts->recorder, error) < 0)
+        return -EIO;
     if (fake->start_error)
         return error_set(error, fake->start_error, "", "%s does not start", fake->name);
     fake->due_at = fake->due_ns ? clock_ns(CLOCK_MONOTONIC) + fake->due_ns : UINT64_MAX;
@@ -93,6 +97,10 @@ static int fake_step(struct recorder *recorder, const struct pollfd *fds, unsign
             recorder_changed(recorder);
         if (byte == 'e')
             fake->is_over = true;
+        if (byte == 'k') {
+            fake->starts->is_over = true;
+            recorder_wake(&fake->starts->recorder);
+        }
     }
     return !fake->is_over;
 }
@@ -253,6 +261,46 @@ static void calls_come_in_their_order(void **state)
     assert_true(recording_has_begun(recording));
     recording_free(recording);
     assert_string_equal(calls, "a.start b.start a.finish b.finish b.free a.free");
+}
+
+static void a_recorder_starts_another_one_sooner(void **state)
+{
+    struct fake a = make("a"), b = make("b");
+    struct recording_settings settings = {.time = 60 * SECOND};
+    struct recording *recording = begin(NULL, &settings, &a, &b);
+
+    a.starts = &b;
+    say(&a, 'k'); /* it is woken, though nothing else is due */
+    a.recorder.leads = false;
+    b.recorder.leads = true;
+    assert_int_equal(recording_run(recording, NULL), 0);
+    assert_int_equal(b.n_steps, 1);
+    recording_free(recording);
+    assert_string_equal(calls, "a.start b.start b.finish a.stop a.finish b.free a.free");
+}
+
+static void what_another_one_has_started_is_discarded_with_it(void **state)
+{
+    struct fake a = make("a"), b = make("b");
+    struct recording *recording = begin(NULL, NULL, &a, &b);
+    struct error error = {0};
+
+    a.starts = &b;
+    a.start_error = -EBUSY;
+    assert_int_equal(recording_run(recording, &error), -EBUSY);
+    assert_string_equal(error.what, "a does not start");
+    recording_free(recording);
+    assert_string_equal(calls, "a.start b.start b.finish b.discard b.free a.free");
+
+    a = make("a"), b = make("b");
+    recording = begin(NULL, NULL, &a, &b);
+    a.starts = &b;
+    b.start_error = -EBUSY;
+    error = (struct error){0};
+    assert_int_equal(recording_run(recording, &error), -EIO);
+    assert_string_equal(error.what, "b does not start");
+    recording_free(recording);
+    assert_string_equal(calls, "a.start b.start b.free a.free");
 }
 
 static void the_end_of_those_that_lead_stops_the_others(void **state)
@@ -663,6 +711,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_come_in_their_order),
+        cmocka_unit_test(a_recorder_starts_another_one_sooner),
+        cmocka_unit_test(what_another_one_has_started_is_discarded_with_it),
         cmocka_unit_test(the_end_of_those_that_lead_stops_the_others),
         cmocka_unit_test(the_next_one_starts_when_the_one_before_is_ready),
         cmocka_unit_test(nothing_is_left_where_one_does_not_start),
