@@ -385,6 +385,7 @@ static inline void put_event(struct states *states, const struct item *item)
 {
     const struct class_plan *plan;
     struct state_source *source;
+    struct item in_order;
 
     if (unlikely(item->class->index >= states->n_plans ||
                  !states->plans[item->class->index].made)) {
@@ -401,7 +402,13 @@ static inline void put_event(struct states *states, const struct item *item)
         return;
     if (unlikely(source->first == TIME_UNKNOWN))
         source->first = item->time;
-    source->last = MAX(source->last, item->time);
+    if (unlikely(item->time < source->last)) {
+        /* Times run backwards: no time is counted twice. */
+        in_order = *item;
+        in_order.time = source->last;
+        item = &in_order;
+    }
+    source->last = item->time;
     if (plan->role >= PLAN_RUNSTATE)
         state_xen_put(source, plan, item);
     else

@@ -204,6 +204,23 @@ status=0
 "$strata" sched --states --by domain all.raw >out
 grep -q ' d0  *hypervisor  preempted$' out || fail "$(cat out)"
 
+# Where times run backwards, no time is counted twice: what is known and what is unknown make the whole.
+case="times that run backwards"
+cp -r guest backwards
+python3 - backwards/cpu1.raw <<'END'
+import sys
+data = open(sys.argv[1], "rb").read()
+half = len(data) // 4096 // 2 * 4096
+open(sys.argv[1], "wb").write(data[half:] + data[:half])
+END
+for by in task cpu; do
+    "$strata" sched --by $by -f json backwards >rows 2>err || fail "$(cat err)"
+    jq -e '.notes[] | select(test("earlier than one before"))' rows >out || fail "no note: $(cat rows)"
+    jq -e '[.rows[] | [.run_share // .busy_share, .wait_share // .interrupt_share, .sleep_share // .idle_share,
+            .unknown_share] | min >= 0 and (add - 1 | fabs < 1e-4)] | length > 0 and all' rows >out ||
+        fail "the shares are not parts of the whole: $(cat rows)"
+done
+
 # Without the switches of a source, its other events tell of no time in any state.
 case="no switches"
 status=0
