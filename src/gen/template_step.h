@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The steps that a section of a template is compiled into (template.c), and that are run (template_run.c). */
+
+#include "gen/template.h"
+#include "gen/variables.h"
+
+enum step_kind {
+    STEP_TEXT,
+    STEP_VALUE,
+    STEP_FOR_EVENTS, /* `to` is behind the body */
+    STEP_FOR_ARGUMENTS,
+    STEP_IF,   /* goes to `to` where the flag is not as wanted */
+    STEP_GOTO, /* from the end of a branch that was taken to behind the @end */
+    STEP_BACKENDS,
+};
+
+struct template_step {
+    enum step_kind kind;
+    uint32_t line; /* of the template */
+    uint32_t to;   /* a step */
+    bool negated;  /* @if not */
+    bool joined;   /* inside of @line */
+    union {
+        struct {
+            const char *start;
+            size_t len;
+        } text; /* STEP_TEXT; of STEP_BACKENDS the section's name */
+        const struct gen_value *value;
+        const struct gen_flag *flag;
+    };
+};
