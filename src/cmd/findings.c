@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/findings.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/exit_reasons.h"
 #include "base/macro.h"
+#include "cmd/finder.h"
 #include "cmd/print_result.h"
 
 /* From what share of time on something stands out, and how full a CPU that is busy is. */
 #define SHARE_MIN 0.05
 #define BUSY_MIN 0.9
-/* From what share of the time on it is said that it is unknown. */
-#define UNKNOWN_MIN 0.01
 /* A share of switches that do not follow from the ones before. */
 #define CONTRADICTED_MIN 0.01
 /* Of how many spans a 99th percentile says something, and how far from the median a tail is. */
@@ -29,134 +26,16 @@
 #define STAGE_REQUESTS_MIN 10
 #define COMMAND_SIZE 96
 
-struct finder {
-    const struct summary *summary;
-    struct findings *findings;
-    struct text text; /* in memory: the sentence */
-};
-
-/* ---- numbers of rows ---- */
-
-/* NAN: the row has no such number. Durations are ns; ticks, where the rate is not known. */
-static double get(const struct result *result, const struct result_row *row, const char *column)
-{
-    int i = result_find_column(result, column);
-
-    return i >= 0 && result_has(row, (unsigned)i) ? result_number(result, row, (unsigned)i) : NAN;
-}
-
-static double get_or_0(const struct result *result, const struct result_row *row,
-                       const char *column)
-{
-    double v = get(result, row, column);
-
-    return isnan(v) ? 0 : v;
-}
-
-static bool has_ns(const struct result *result)
-{
-    return result->clock.hz != 0;
-}
-
-static const char *get_key(const struct result *result, const struct result_row *row,
-                           const char *name)
-{
-    for (unsigned i = 0; i < result->n_keys; i++)
-        if (strcmp(result->keys[i].name, name) == 0)
-            return row->keys[i];
-    return "-";
-}
-
-static const struct result *get_result(const struct finder *finder, enum summary_part part)
-{
-    return &finder->summary->results[part];
-}
-
-/* ---- sentences ---- */
-
-/* V as in get(). */
-static void put_time(const struct result *result, double v, struct text *text)
-{
-    const struct clock clock = {"", has_ns(result) ? NANOSECONDS : 0};
-
-    print_duration(&clock, (int64_t)v, text);
-    if (!has_ns(result))
-        text_put_literal(text, " ticks");
-}
-
-static void put_column(const struct result *result, const struct result_row *row,
-                       const char *column, struct text *text)
-{
-    put_time(result, get_or_0(result, row, column), text);
-}
-
-/* The part of the time of ROW that is unknown; where rows do not say so, that of the trace, by losses. */
-static double get_unknown(const struct result *result, const struct result_row *row)
-{
-    int64_t duration = coverage_duration(result->coverage);
-    double unknown = get(result, row, "unknown_share");
-
-    if (!isnan(unknown))
-        return unknown;
-    return duration > 0 ? 1 - (double)coverage_covered(result->coverage, NULL) / (double)duration
-                        : 0;
-}
-
-/* The clock error of a row's durations, if there is one. */
-static void put_error(const struct result *result, const struct result_row *row, struct text *text)
-{
-    static const struct clock ns = {"", NANOSECONDS};
-    double error = get_or_0(result, row, "error");
-
-    if (error <= 0)
-        return;
-    text_put_literal(text, " \xc2\xb1");
-    print_duration(&ns, (int64_t)error, text);
-}
-
-/* Adds the sentence in FINDER->text, and how much is unknown, if that is not next to nothing. */
-static void add(struct finder *finder, const struct result *result, const struct result_row *row,
-                const char *column, double weight, const char *command)
-{
-    struct findings *findings = finder->findings;
-    int number = result ? result_find_column(result, column) : -1;
-    double unknown = number >= 0 ? get_unknown(result, row) : 0;
-    struct finding *finding;
-
-    if (unknown >= UNKNOWN_MIN)
-        text_printf(&finder->text, "; %.1f%% of its time is unknown", unknown * 100);
-    if (findings->n < FINDINGS_MAX) {
-        finding = &findings->items[findings->n];
-        *finding = (struct finding){
-            .text = finder->text.error ? NULL
-                                       : arena_strndup(&findings->arena, finder->text.start,
-                                                       text_len(&finder->text)),
-            .command = arena_strdup(&findings->arena, command),
-            .result = number >= 0 ? result : NULL,
-            .row = number >= 0 ? row : NULL,
-            .column = number >= 0 ? (unsigned)number : 0,
-            .unknown = unknown,
-            .error_ns = number >= 0 ? get_or_0(result, row, "error") : 0,
-            .weight = weight,
-        };
-        if (finding->text && finding->command)
-            findings->n++;
-        else
-            findings->error = -ENOMEM;
-    }
-    finder->text.next = finder->text.start;
-}
-
 /* ---- what the trace lacks ---- */
 
 static void find_losses(struct finder *finder)
 {
-    const struct result *result = get_result(finder, SUMMARY_CPUS);
+    const struct result *result = finder_result(finder, SUMMARY_CPUS);
 
     if (result->coverage->losses.n == 0)
         return;
     print_losses(result, &finder->text);
-    add(finder, NULL, NULL, NULL, 3, "stat --gaps 10");
+    finder_add(finder, NULL, NULL, NULL, 3, "stat --gaps 10");
 }
 
 static void find_backward_times(struct finder *finder)
@@ -167,12 +46,12 @@ static void find_backward_times(struct finder *finder)
     if (n == 0)
         return;
     text_put_str(&finder->text, coverage_backward_text(buf, sizeof buf, n));
-    add(finder, NULL, NULL, NULL, 2.5, "info");
+    finder_add(finder, NULL, NULL, NULL, 2.5, "info");
 }
 
 static void find_contradictions(struct finder *finder)
 {
-    const struct result *result = get_result(finder, SUMMARY_CPUS);
+    const struct result *result = finder_result(finder, SUMMARY_CPUS);
     const struct result_contradictions *found = &result->contradictions;
 
     if ((double)found->n < CONTRADICTED_MIN * (double)found->n_checked || found->n == 0)
@@ -182,7 +61,7 @@ static void find_contradictions(struct finder *finder)
                 found->n, found->n_checked,
                 found->n == 1 ? "does not follow from the one before"
                               : "do not follow from the ones before");
-    add(finder, NULL, NULL, NULL, 2, "sched --by cpu");
+    finder_add(finder, NULL, NULL, NULL, 2, "sched --by cpu");
 }
 
 /* ---- CPUs ---- */
@@ -190,17 +69,17 @@ static void find_contradictions(struct finder *finder)
 /* Returns whether a vCPU waits. */
 static bool find_waiting_vcpus(struct finder *finder)
 {
-    const struct result *result = get_result(finder, SUMMARY_VCPUS);
+    const struct result *result = finder_result(finder, SUMMARY_VCPUS);
     bool any = false;
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
-        double waits = get_or_0(result, row, "wait_share");
-        bool is_stolen = !isnan(get(result, row, "stolen_share")) &&
-                         2 * get_or_0(result, row, "stolen_unknown_share") <= waits;
+        double waits = finding_number_or_0(result, row, "wait_share");
+        bool is_stolen = !isnan(finding_number(result, row, "stolen_share")) &&
+                         2 * finding_number_or_0(result, row, "stolen_unknown_share") <= waits;
         const char *column = is_stolen ? "stolen_share" : "wait_share";
-        double share = is_stolen ? get_or_0(result, row, column) : waits;
-        double preempted = get_or_0(result, row, "preempt_n");
+        double share = is_stolen ? finding_number_or_0(result, row, column) : waits;
+        double preempted = finding_number_or_0(result, row, "preempt_n");
 
         if (share < SHARE_MIN)
             continue;
@@ -208,14 +87,14 @@ static bool find_waiting_vcpus(struct finder *finder)
         text_printf(&finder->text,
                     is_stolen ? "vCPU %s has work and waits for a CPU %.1f%% of the time"
                               : "vCPU %s waits for a CPU %.1f%% of the time",
-                    get_key(result, row, "vcpu"), share * 100);
+                    finding_key(result, row, "vcpu"), share * 100);
         if (preempted > 0) {
             text_printf(&finder->text, "; preempted %.0f times for ", preempted);
-            put_column(result, row, "preempt_sum", &finder->text);
+            finding_put_column(result, row, "preempt_sum", &finder->text);
             text_put_literal(&finder->text, ", at most ");
-            put_column(result, row, "preempt_max", &finder->text);
+            finding_put_column(result, row, "preempt_max", &finder->text);
         }
-        add(finder, result, row, column, share, "sched --who --by vcpu");
+        finder_add(finder, result, row, column, share, "sched --who --by vcpu");
     }
     return any;
 }
@@ -223,7 +102,7 @@ static bool find_waiting_vcpus(struct finder *finder)
 /* The CPUs of LAYER that are busy nearly all of the time, or that are nearly all idle. */
 static void find_busy_cpus(struct finder *finder, const char *layer)
 {
-    const struct result *result = get_result(finder, SUMMARY_CPUS);
+    const struct result *result = finder_result(finder, SUMMARY_CPUS);
     const struct result_row *busiest = NULL;
     unsigned n = 0, n_busy = 0;
     double idle = 0, most = 0;
@@ -231,14 +110,14 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
-        double busy =
-            get_or_0(result, row, "busy_share") + get_or_0(result, row, "interrupt_share");
+        double busy = finding_number_or_0(result, row, "busy_share") +
+                      finding_number_or_0(result, row, "interrupt_share");
 
-        if (strcmp(get_key(result, row, "layer"), layer) != 0)
+        if (strcmp(finding_key(result, row, "layer"), layer) != 0)
             continue;
         n++;
         n_busy += busy >= BUSY_MIN;
-        idle += get_or_0(result, row, "idle_share");
+        idle += finding_number_or_0(result, row, "idle_share");
         if (!busiest || busy > most) {
             busiest = row;
             most = busy;
@@ -247,50 +126,50 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
     if (n_busy > 0) {
         if (n_busy == 1)
             text_printf(&finder->text, "CPU %s of the %s is busy %.1f%% of the time",
-                        get_key(result, busiest, "cpu"), layer, most * 100);
+                        finding_key(result, busiest, "cpu"), layer, most * 100);
         else
             text_printf(&finder->text,
                         "%u of %u CPUs of the %s are busy %.0f%% of the time or more; CPU %s, the "
                         "busiest, %.1f%%",
-                        n_busy, n, layer, BUSY_MIN * 100, get_key(result, busiest, "cpu"),
+                        n_busy, n, layer, BUSY_MIN * 100, finding_key(result, busiest, "cpu"),
                         most * 100);
         snprintf(command, sizeof command, "sched --layer %s", layer);
-        add(finder, result, busiest, "busy_share", most / 2, command);
+        finder_add(finder, result, busiest, "busy_share", most / 2, command);
     } else if (n > 0 && idle / n >= BUSY_MIN) {
         text_printf(&finder->text, "the CPUs of the %s are idle %.1f%% of the time", layer,
                     idle / n * 100);
-        add(finder, result, busiest, "idle_share", 0.04, "sched --by cpu");
+        finder_add(finder, result, busiest, "idle_share", 0.04, "sched --by cpu");
     }
 }
 
 /* "dd-114 of the guest"; vCPUs of Xen have no number of a thread. */
 static void put_task(const struct result *result, const struct result_row *row, struct text *text)
 {
-    const char *pid = get_key(result, row, "pid");
+    const char *pid = finding_key(result, row, "pid");
 
-    text_put_str(text, get_key(result, row, "task"));
+    text_put_str(text, finding_key(result, row, "task"));
     if (strcmp(pid, "-") != 0)
         text_printf(text, "-%s", pid);
-    text_printf(text, " of the %s", get_key(result, row, "layer"));
+    text_printf(text, " of the %s", finding_key(result, row, "layer"));
 }
 
 /* OPTIONS, of this task alone where it has a number. */
 static void make_task_command(const struct result *result, const struct result_row *row,
                               const char *options, char command[COMMAND_SIZE])
 {
-    const char *pid = get_key(result, row, "pid");
+    const char *pid = finding_key(result, row, "pid");
 
     if (strcmp(pid, "-") == 0)
         snprintf(command, COMMAND_SIZE, "%s --by vcpu", options);
     else
         snprintf(command, COMMAND_SIZE, "%s --layer %s --pid %s", options,
-                 get_key(result, row, "layer"), pid);
+                 finding_key(result, row, "layer"), pid);
 }
 
 /* The task that waited longest for a CPU, and the one with the longest wake-ups. */
 static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 {
-    const struct result *result = get_result(finder, SUMMARY_TASKS);
+    const struct result *result = finder_result(finder, SUMMARY_TASKS);
     const struct result_row *waits = NULL, *wakes = NULL;
     double longest = TAIL_NS_MIN, most = SHARE_MIN;
     unsigned n = 0;
@@ -298,15 +177,16 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
-        double share = get_or_0(result, row, "wait_share");
-        double p99 = get_or_0(result, row, "wake_p99");
+        double share = finding_number_or_0(result, row, "wait_share");
+        double p99 = finding_number_or_0(result, row, "wake_p99");
 
         n += share >= SHARE_MIN;
         if (share >= most) {
             most = share;
             waits = row;
         }
-        if (p99 >= longest && get_or_0(result, row, "wake_n") >= TAIL_SPANS_MIN && has_ns(result)) {
+        if (p99 >= longest && finding_number_or_0(result, row, "wake_n") >= TAIL_SPANS_MIN &&
+            finding_has_ns(result)) {
             longest = p99;
             wakes = row;
         }
@@ -321,18 +201,18 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
                     n > 1 ? " waits most, %.1f%%" : " waits for a CPU %.1f%% of the time",
                     most * 100);
         make_task_command(result, waits, "sched --who", command);
-        add(finder, result, waits, "wait_share", most, command);
+        finder_add(finder, result, waits, "wait_share", most, command);
     }
     if (wakes) {
         text_printf(&finder->text, "after 1 of 100 of its %.0f wake-ups, ",
-                    get(result, wakes, "wake_n"));
+                    finding_number(result, wakes, "wake_n"));
         put_task(result, wakes, &finder->text);
         text_put_literal(&finder->text, " waits ");
-        put_time(result, longest, &finder->text);
+        finding_put_time(result, longest, &finder->text);
         text_put_literal(&finder->text, " or more for a CPU, at most ");
-        put_column(result, wakes, "wake_max", &finder->text);
+        finding_put_column(result, wakes, "wake_max", &finder->text);
         make_task_command(result, wakes, "sched --latency --slowest 3", command);
-        add(finder, result, wakes, "wake_p99", 0.05, command);
+        finder_add(finder, result, wakes, "wake_p99", 0.05, command);
     }
 }
 
@@ -347,22 +227,23 @@ static bool is_unnamed(const char *reason)
 static void put_exit(const struct result *result, const struct result_row *row, double share,
                      struct text *text)
 {
-    double rate = get_or_0(result, row, "rate");
-    double sum = get_or_0(result, row, "sum");
-    double wait = get_or_0(result, row, "wait");
+    double rate = finding_number_or_0(result, row, "rate");
+    double sum = finding_number_or_0(result, row, "sum");
+    double wait = finding_number_or_0(result, row, "wait");
 
     text_printf(text, "exits by %s take %.1f%% of the time of a vCPU: %.0f",
-                get_key(result, row, "reason"), share * 100, get_or_0(result, row, "n"));
+                finding_key(result, row, "reason"), share * 100,
+                finding_number_or_0(result, row, "n"));
     if (rate > 0)
         text_printf(text, ", %.0f/s", rate);
     text_put_literal(text, ", the median ");
-    put_column(result, row, "p50", text);
+    finding_put_column(result, row, "p50", text);
     text_put_literal(text, ", at most ");
-    put_column(result, row, "max", text);
-    put_error(result, row, text);
+    finding_put_column(result, row, "max", text);
+    finding_put_error(result, row, text);
     if (wait >= 0.2 * sum && sum > 0)
         text_printf(text, "; in %.0f%% of it the vCPU waits for a CPU", wait / sum * 100);
-    if (is_unnamed(get_key(result, row, "reason")))
+    if (is_unnamed(finding_key(result, row, "reason")))
         text_put_literal(
             text, "; the CPU vendor is not known (--cpu-vendor): whether the guest was idle is "
                   "not known");
@@ -371,7 +252,7 @@ static void put_exit(const struct result *result, const struct result_row *row, 
 /* The two reasons that cost most: without the time in which an idle guest sleeps. */
 static void find_exits(struct finder *finder)
 {
-    const struct result *result = get_result(finder, SUMMARY_EXITS);
+    const struct result *result = finder_result(finder, SUMMARY_EXITS);
     const struct result_row *first = NULL;
 
     for (unsigned pass = 0; pass < 2; pass++) {
@@ -380,13 +261,13 @@ static void find_exits(struct finder *finder)
 
         for (unsigned i = 0; i < result->n_rows; i++) {
             const struct result_row *row = result->rows[i];
-            double sum = get_or_0(result, row, "sum");
-            double share = get_or_0(result, row, "share");
+            double sum = finding_number_or_0(result, row, "sum");
+            double share = finding_number_or_0(result, row, "share");
 
             if (row == first || sum <= 0 ||
-                exit_reason_name_is_idle(get_key(result, row, "reason")))
+                exit_reason_name_is_idle(finding_key(result, row, "reason")))
                 continue;
-            share *= 1 - get_or_0(result, row, "sleep") / sum;
+            share *= 1 - finding_number_or_0(result, row, "sleep") / sum;
             if (share >= most) {
                 most = share;
                 worst = row;
@@ -395,7 +276,7 @@ static void find_exits(struct finder *finder)
         if (!worst)
             return;
         put_exit(result, worst, most, &finder->text);
-        add(finder, result, worst, "share", MIN(most, 1.0), "exits --by detail --sort sum");
+        finder_add(finder, result, worst, "share", MIN(most, 1.0), "exits --by detail --sort sum");
         first = worst;
     }
 }
@@ -405,43 +286,44 @@ static void find_exits(struct finder *finder)
 /* The 99th percentile is far from the median, by more than the error of the clocks. */
 static bool has_tail(const struct result *result, const struct result_row *row)
 {
-    double p50 = get_or_0(result, row, "p50"), p99 = get_or_0(result, row, "p99");
+    double p50 = finding_number_or_0(result, row, "p50"),
+           p99 = finding_number_or_0(result, row, "p99");
 
-    return get_or_0(result, row, "n") >= TAIL_SPANS_MIN && p99 >= TAIL_RATIO_MIN * p50 &&
-           p99 >= get_or_0(result, row, "error");
+    return finding_number_or_0(result, row, "n") >= TAIL_SPANS_MIN && p99 >= TAIL_RATIO_MIN * p50 &&
+           p99 >= finding_number_or_0(result, row, "error");
 }
 
 static void put_tail(const struct result *result, const struct result_row *row, struct text *text)
 {
     text_printf(text, "1 of 100 takes ");
-    put_column(result, row, "p99", text);
-    put_error(result, row, text);
+    finding_put_column(result, row, "p99", text);
+    finding_put_error(result, row, text);
     text_put_literal(text, " or more, the median is ");
-    put_column(result, row, "p50", text);
-    text_printf(text, " (%.0f)", get_or_0(result, row, "n"));
+    finding_put_column(result, row, "p50", text);
+    text_printf(text, " (%.0f)", finding_number_or_0(result, row, "n"));
 }
 
 static bool is_same_group(const struct result *result, const struct result_row *a,
                           const struct result_row *b)
 {
-    return strcmp(get_key(result, a, "layer"), get_key(result, b, "layer")) == 0 &&
-           strcmp(get_key(result, a, "device"), get_key(result, b, "device")) == 0 &&
-           strcmp(get_key(result, a, "kind"), get_key(result, b, "kind")) == 0;
+    return strcmp(finding_key(result, a, "layer"), finding_key(result, b, "layer")) == 0 &&
+           strcmp(finding_key(result, a, "device"), finding_key(result, b, "device")) == 0 &&
+           strcmp(finding_key(result, a, "kind"), finding_key(result, b, "kind")) == 0;
 }
 
 /* "read requests of 254,0 (guest)" */
 static void put_requests(const struct result *result, const struct result_row *row,
                          struct text *text)
 {
-    text_printf(text, "%s requests of %s (%s)", get_key(result, row, "kind"),
-                get_key(result, row, "device"), get_key(result, row, "layer"));
+    text_printf(text, "%s requests of %s (%s)", finding_key(result, row, "kind"),
+                finding_key(result, row, "device"), finding_key(result, row, "layer"));
 }
 
 /* The stage of TOTAL's requests in which most of their time is. Stages that are shorter than the error of their clocks
  * are not compared. */
 static void find_stage(struct finder *finder, const struct result_row *total)
 {
-    const struct result *result = get_result(finder, SUMMARY_IO);
+    const struct result *result = finder_result(finder, SUMMARY_IO);
     const struct result_row *longest = NULL;
     unsigned n = 0;
 
@@ -451,35 +333,37 @@ static void find_stage(struct finder *finder, const struct result_row *total)
         if (row == total || !is_same_group(result, row, total))
             continue;
         n++;
-        if (get_or_0(result, row, "part") >= STAGE_PART_MIN &&
-            get_or_0(result, row, "error") <= get_or_0(result, row, "mean") &&
-            (!longest || get(result, row, "part") > get(result, longest, "part")))
+        if (finding_number_or_0(result, row, "part") >= STAGE_PART_MIN &&
+            finding_number_or_0(result, row, "error") <= finding_number_or_0(result, row, "mean") &&
+            (!longest ||
+             finding_number(result, row, "part") > finding_number(result, longest, "part")))
             longest = row;
     }
     if (!longest || n < 2)
         return;
     put_requests(result, total, &finder->text);
     text_printf(&finder->text, " spend %.0f%% of their time in stage %s, ",
-                get(result, longest, "part") * 100, get_key(result, longest, "stage"));
-    put_column(result, longest, "mean", &finder->text);
-    put_error(result, longest, &finder->text);
+                finding_number(result, longest, "part") * 100,
+                finding_key(result, longest, "stage"));
+    finding_put_column(result, longest, "mean", &finder->text);
+    finding_put_error(result, longest, &finder->text);
     text_put_literal(&finder->text, " of ");
-    put_column(result, total, "mean", &finder->text);
-    text_printf(&finder->text, " on average (%.0f)", get(result, total, "n"));
-    add(finder, result, longest, "part", MAX(SHARE_MIN, get_or_0(result, total, "share")),
-        "io --slowest 3");
+    finding_put_column(result, total, "mean", &finder->text);
+    text_printf(&finder->text, " on average (%.0f)", finding_number(result, total, "n"));
+    finder_add(finder, result, longest, "part",
+               MAX(SHARE_MIN, finding_number_or_0(result, total, "share")), "io --slowest 3");
 }
 
 static void find_requests(struct finder *finder)
 {
-    const struct result *result = get_result(finder, SUMMARY_IO);
+    const struct result *result = finder_result(finder, SUMMARY_IO);
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
 
-        if (strcmp(get_key(result, row, "stage"), "total") != 0)
+        if (strcmp(finding_key(result, row, "stage"), "total") != 0)
             continue;
-        if (get_or_0(result, row, "n") >= STAGE_REQUESTS_MIN)
+        if (finding_number_or_0(result, row, "n") >= STAGE_REQUESTS_MIN)
             find_stage(finder, row);
         if (!has_tail(result, row))
             continue;
@@ -487,56 +371,59 @@ static void find_requests(struct finder *finder)
         put_requests(result, row, &finder->text);
         text_put_literal(&finder->text, ", ");
         put_tail(result, row, &finder->text);
-        add(finder, result, row, "p99", MAX(SHARE_MIN, get_or_0(result, row, "share")),
-            "io --slowest 3");
+        finder_add(finder, result, row, "p99",
+                   MAX(SHARE_MIN, finding_number_or_0(result, row, "share")), "io --slowest 3");
     }
 }
 
 /* Handlers that take much of the time, and the longest of them. */
 static void find_interrupts(struct finder *finder)
 {
-    const struct result *result = get_result(finder, SUMMARY_IRQ);
+    const struct result *result = finder_result(finder, SUMMARY_IRQ);
     const struct result_row *longest = NULL, *latest = NULL;
     double most = TAIL_NS_MIN, late = TAIL_NS_MIN;
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
-        double share = get_or_0(result, row, "share"), max = get_or_0(result, row, "max");
-        double delay = get_or_0(result, row, "delay_p99");
+        double share = finding_number_or_0(result, row, "share"),
+               max = finding_number_or_0(result, row, "max");
+        double delay = finding_number_or_0(result, row, "delay_p99");
 
         if (share >= SHARE_MIN) {
             text_printf(&finder->text, "%s %s runs %.1f%% of the time of a CPU: %.0f",
-                        get_key(result, row, "kind"), get_key(result, row, "name"), share * 100,
-                        get_or_0(result, row, "n"));
-            add(finder, result, row, "share", MIN(share, 1.0), "irq --by cpu --sort sum");
+                        finding_key(result, row, "kind"), finding_key(result, row, "name"),
+                        share * 100, finding_number_or_0(result, row, "n"));
+            finder_add(finder, result, row, "share", MIN(share, 1.0), "irq --by cpu --sort sum");
         }
-        if (has_ns(result) && max >= most && max >= TAIL_RATIO_MIN * get_or_0(result, row, "p50")) {
+        if (finding_has_ns(result) && max >= most &&
+            max >= TAIL_RATIO_MIN * finding_number_or_0(result, row, "p50")) {
             most = max;
             longest = row;
         }
-        if (has_ns(result) && delay >= late && get_or_0(result, row, "delay_n") >= TAIL_SPANS_MIN) {
+        if (finding_has_ns(result) && delay >= late &&
+            finding_number_or_0(result, row, "delay_n") >= TAIL_SPANS_MIN) {
             late = delay;
             latest = row;
         }
     }
     if (longest) {
-        text_printf(&finder->text, "a handler of %s %s runs for ", get_key(result, longest, "kind"),
-                    get_key(result, longest, "name"));
-        put_time(result, most, &finder->text);
-        put_error(result, longest, &finder->text);
+        text_printf(&finder->text, "a handler of %s %s runs for ",
+                    finding_key(result, longest, "kind"), finding_key(result, longest, "name"));
+        finding_put_time(result, most, &finder->text);
+        finding_put_error(result, longest, &finder->text);
         text_put_literal(&finder->text, ", the median is ");
-        put_column(result, longest, "p50", &finder->text);
-        text_printf(&finder->text, " (%.0f)", get_or_0(result, longest, "n"));
-        add(finder, result, longest, "max", SHARE_MIN, "irq --slowest 3");
+        finding_put_column(result, longest, "p50", &finder->text);
+        text_printf(&finder->text, " (%.0f)", finding_number_or_0(result, longest, "n"));
+        finder_add(finder, result, longest, "max", SHARE_MIN, "irq --slowest 3");
     }
     if (latest) {
-        text_printf(&finder->text, "%s %s is ", get_key(result, latest, "kind"),
-                    get_key(result, latest, "name"));
-        put_time(result, late, &finder->text);
-        put_error(result, latest, &finder->text);
+        text_printf(&finder->text, "%s %s is ", finding_key(result, latest, "kind"),
+                    finding_key(result, latest, "name"));
+        finding_put_time(result, late, &finder->text);
+        finding_put_error(result, latest, &finder->text);
         text_printf(&finder->text, " late or more in 1 of 100 of %.0f times",
-                    get_or_0(result, latest, "delay_n"));
-        add(finder, result, latest, "delay_p99", SHARE_MIN, "irq --sort delay_p99");
+                    finding_number_or_0(result, latest, "delay_n"));
+        finder_add(finder, result, latest, "delay_p99", SHARE_MIN, "irq --sort delay_p99");
     }
 }
 
@@ -549,14 +436,14 @@ static void find_errors(struct finder *finder)
     double most = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(parts); i++) {
-        const struct result *result = get_result(finder, parts[i]);
+        const struct result *result = finder_result(finder, parts[i]);
 
         for (unsigned j = 0; j < result->n_rows; j++) {
             const struct result_row *row = result->rows[j];
-            double error = get_or_0(result, row, "error");
+            double error = finding_number_or_0(result, row, "error");
 
-            if (error > most && error > get_or_0(result, row, "p50") &&
-                get_or_0(result, row, "n") >= STAGE_REQUESTS_MIN) {
+            if (error > most && error > finding_number_or_0(result, row, "p50") &&
+                finding_number_or_0(result, row, "n") >= STAGE_REQUESTS_MIN) {
                 most = error;
                 worst = row;
                 worst_result = result;
@@ -566,9 +453,9 @@ static void find_errors(struct finder *finder)
     if (!worst)
         return;
     text_put_literal(&finder->text, "durations between layers are known within");
-    put_error(worst_result, worst, &finder->text);
+    finding_put_error(worst_result, worst, &finder->text);
     text_put_literal(&finder->text, " only; those with ~ are below their error");
-    add(finder, worst_result, worst, "error", SHARE_MIN / 2, "info");
+    finder_add(finder, worst_result, worst, "error", SHARE_MIN / 2, "info");
 }
 
 /* ---- all ---- */
