@@ -7,13 +7,13 @@
 
 #include "base/macro.h"
 #include "event/value.h"
+#include "format/ctf/references.h"
 #include "schema/trace_events/c_type.h"
 
 #define NAME_MAX_LEN 200
 #define LABELS_MAX 256 /* values that can have names */
 /* Of all streams together, up to the highest of each: as many entries are allocated. */
 #define EVENT_IDS_MAX (64 * (CTF_ID_MAX + 1))
-#define SCOPES_MAX 20 /* deeper than structs can be in each other */
 
 struct maker {
     struct ctf_metadata *metadata;
@@ -23,10 +23,7 @@ struct maker {
     const struct ctf_stream_class *stream; /* whose classes are made */
     const struct ctf_class *class;         /* that is made */
     struct map by_name; /* exported: the first class of each name, after its origin's address */
-    /* Where a reference is looked for: the structs that one is in, and how far one has come in each. */
-    const struct ctf_type *scopes[SCOPES_MAX];
-    uint32_t seen[SCOPES_MAX];
-    unsigned n_scopes;
+    struct ctf_scopes scopes;
     uint64_t n_event_ids; /* of all streams so far */
     /* The class at hand. */
     struct field fields[FIELDS_MAX];
@@ -37,129 +34,6 @@ struct maker {
 };
 
 #define wrong(m, at, ...) error_on_line((m)->error, -EBADMSG, (m)->metadata->path, at, __VA_ARGS__)
-
-/* ---- What refers to what ---- */
-
-static struct ctf_member *find_member(const struct ctf_type *type, uint32_t n, const char *name,
-                                      size_t len)
-{
-    if (len && name[0] == '_') {
-        name++;
-        len--;
-    }
-    for (uint32_t i = n; i > 0; i--) {
-        struct ctf_member *member = &type->members[i - 1];
-
-        if (strlen(member->name) == len && memcmp(member->name, name, len) == 0)
-            return member;
-    }
-    return NULL;
-}
-
-/* "NAME" or "NAME.NAME", in what was read before. */
-static struct ctf_member *find_reference(const struct maker *m, const char *path)
-{
-    static const char *const roots[] = {
-        "trace.packet.header.",  "stream.packet.context.", "stream.event.header.",
-        "stream.event.context.", "event.context.",         "event.fields.",
-    };
-    struct ctf_member *member = NULL;
-
-    for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-        if (strncmp(path, roots[i], strlen(roots[i])) == 0) {
-            path += strlen(roots[i]);
-            break;
-        }
-    for (unsigned i = m->n_scopes; i > 0 && !member; i--)
-        member = find_member(m->scopes[i - 1], m->seen[i - 1], path, strcspn(path, "."));
-    for (path += strcspn(path, "."); member && *path == '.'; path += strcspn(path, ".")) {
-        const struct ctf_type *type = member->type;
-
-        path++;
-        member = type->kind == CTF_STRUCT
-                     ? find_member(type, type->n_members, path, strcspn(path, "."))
-                     : NULL;
-    }
-    return member;
-}
-
-static int resolve_reference(struct maker *m, struct ctf_type *type, const char *name)
-{
-    const char *what = type->kind == CTF_VARIANT ? "the tag of variant" : "the length of sequence";
-    struct ctf_member *target;
-
-    if (!type->reference)
-        return wrong(m, type->line, "variant '%s' has no tag", name);
-    target = find_reference(m, type->reference);
-    if (!target)
-        return wrong(m, type->line, "%s '%s', '%s', is not declared before it", what, name,
-                     type->reference);
-    if (type->kind == CTF_VARIANT ? target->type->kind != CTF_ENUM
-                                  : target->type->kind != CTF_INTEGER || target->type->is_signed)
-        return wrong(m, type->line, "%s '%s', '%s', is not an %s", what, name, type->reference,
-                     type->kind == CTF_VARIANT ? "enum" : "unsigned integer");
-    /* A type that is used in two places may find its reference in each. */
-    if (type->slot && target->slot && type->slot != target->slot)
-        return wrong(m, type->line,
-                     "'%s' is used in several places, where '%s' is different fields", name,
-                     type->reference);
-    if (!target->slot)
-        target->slot = type->slot ? type->slot : ++m->metadata->n_slots;
-    type->slot = target->slot;
-    type->tag = type->kind == CTF_VARIANT ? target->type : NULL;
-    if (type->kind == CTF_SEQUENCE &&
-        strncmp(target->name + (target->name[0] == '_'), name, strlen(name)) == 0)
-        target->length =
-            strcmp(target->name + (target->name[0] == '_') + strlen(name), "_length") == 0;
-    return 0;
-}
-
-static int resolve(struct maker *m, const struct ctf_type *type)
-{
-    unsigned scope = m->n_scopes;
-    int r = 0;
-
-    if (scope == SCOPES_MAX)
-        return wrong(m, type->line, "structs nested too deeply");
-    m->scopes[scope] = type;
-    m->seen[scope] = 0;
-    m->n_scopes++;
-    for (uint32_t i = 0; i < type->n_members && r >= 0; i++) {
-        struct ctf_member *member = &type->members[i];
-        struct ctf_type *of = member->type;
-
-        if (member->role == CTF_ROLE_VCPU && !m->exported)
-            member->role = CTF_ROLE_NONE;
-        if ((of->kind == CTF_ARRAY || of->kind == CTF_SEQUENCE) &&
-            of->element->kind != CTF_INTEGER && of->element->kind != CTF_ENUM)
-            return wrong(m, of->line, "array '%s': only arrays of integers are supported",
-                         member->name);
-        if (of->kind == CTF_VARIANT || of->kind == CTF_SEQUENCE)
-            r = resolve_reference(m, of, member->name);
-        if (r >= 0 && (of->kind == CTF_STRUCT || of->kind == CTF_VARIANT))
-            r = resolve(m, of);
-        /* The members of a variant do not see each other. */
-        m->seen[scope] = type->kind == CTF_VARIANT ? 0 : i + 1;
-    }
-    m->n_scopes = scope;
-    return r;
-}
-
-/* As one goes on from header to header, what was in those before stays in sight. */
-static int resolve_root(struct maker *m, const struct ctf_type *type)
-{
-    int r;
-
-    if (!type)
-        return 0;
-    r = resolve(m, type);
-    if (r < 0)
-        return r;
-    m->scopes[m->n_scopes] = type;
-    m->seen[m->n_scopes] = type->n_members;
-    m->n_scopes++;
-    return 0;
-}
 
 /* ---- Fields ---- */
 
@@ -495,19 +369,19 @@ static int make_stream(struct maker *m, struct ctf_stream_class *stream)
     for (const struct ctf_event_decl *e = stream->events; e && r >= 0; e = e->next_of_stream) {
         if (stream->classes[e->id].class)
             return wrong(m, e->line, "duplicate event id %" PRIu64, e->id);
-        m->n_scopes = 0;
+        m->scopes.n = 0;
         stream->classes[e->id].decl = e;
-        r = resolve_root(m, m->metadata->packet_header);
+        r = ctf_scopes_enter(&m->scopes, m->metadata->packet_header);
         if (r >= 0)
-            r = resolve_root(m, decl->packet_context);
+            r = ctf_scopes_enter(&m->scopes, decl->packet_context);
         if (r >= 0)
-            r = resolve_root(m, decl->event_header);
+            r = ctf_scopes_enter(&m->scopes, decl->event_header);
         if (r >= 0)
-            r = resolve_root(m, decl->event_context);
+            r = ctf_scopes_enter(&m->scopes, decl->event_context);
         if (r >= 0)
-            r = resolve_root(m, e->context);
+            r = ctf_scopes_enter(&m->scopes, e->context);
         if (r >= 0)
-            r = resolve_root(m, e->fields);
+            r = ctf_scopes_enter(&m->scopes, e->fields);
         if (r >= 0)
             r = make_class(m, &stream->classes[e->id]);
         stream->vcpu_names = stream->vcpu_names || has_vcpu_name(e->context);
@@ -520,13 +394,13 @@ static int resolve_headers(struct maker *m, const struct ctf_stream_decl *decl)
 {
     int r;
 
-    m->n_scopes = 0;
-    r = resolve_root(m, m->metadata->packet_header);
+    m->scopes.n = 0;
+    r = ctf_scopes_enter(&m->scopes, m->metadata->packet_header);
     if (r >= 0)
-        r = resolve_root(m, decl->packet_context);
+        r = ctf_scopes_enter(&m->scopes, decl->packet_context);
     if (r >= 0)
-        r = resolve_root(m, decl->event_header);
-    return r < 0 ? r : resolve_root(m, decl->event_context);
+        r = ctf_scopes_enter(&m->scopes, decl->event_header);
+    return r < 0 ? r : ctf_scopes_enter(&m->scopes, decl->event_context);
 }
 
 static int compare_streams(const void *a, const void *b)
@@ -605,6 +479,7 @@ int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalog
         m->exported = exported;
         m->catalogue = catalogue;
         m->error = error;
+        m->scopes = (struct ctf_scopes){.metadata = metadata, .exported = exported, .error = error};
         r = find_streams(m, &layout);
         for (uint32_t i = 0; i < layout.n_streams && r >= 0; i++) {
             r = resolve_headers(m, layout.streams[i].decl);

@@ -86,6 +86,11 @@ bool tsdl_is_number(const struct parser *p);
 int tsdl_to_number(struct parser *p, int64_t *ret);
 
 int tsdl_to_order(struct parser *p, enum ctf_order *ret);
+int tsdl_to_align(struct parser *p, uint32_t *ret);
+/* A copy of LIKE, which belongs to the metadata. */
+int tsdl_new_type(struct parser *p, const struct ctf_type *like, struct ctf_type **ret);
+/* An integer, floating_point or string, from that word on. */
+int tsdl_read_basic(struct parser *p, enum ctf_kind kind, struct ctf_type **ret);
 /* A type and, with RET_NAME, the name of what has it, which is NULL when there is none. */
 int tsdl_read_type(struct parser *p, struct ctf_type **ret, const char **ret_name);
 /* A type that has a word of the language in front. *RET stays NULL: it has not. */

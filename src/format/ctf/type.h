@@ -140,7 +140,7 @@ struct ctf_metadata {
     struct ctf_stream_decl *streams;
     struct ctf_event_decl *events; /* in their order */
     struct ctf_type *types;        /* all */
-    uint32_t n_slots;              /* slots are 1 to this; set by ctf_layout.c */
+    uint32_t n_slots;              /* slots are 1 to this; set by references.c */
 
     /* Of the environment; NULL, or -1, if it is unknown. */
     const char *tracer;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What refers to what in the types of a stream: the tag of a variant, and the length of a sequence, are values that were
+ * read before. Each such value has a slot, and its type and the one that refers to it have the slot's number. */
+
+#include "base/error.h"
+#include "format/ctf/type.h"
+
+#define CTF_SCOPES_MAX 20 /* deeper than structs can be in each other */
+
+/* Where a reference is looked for: the structs that it is in, and how far each has been read. */
+struct ctf_scopes {
+    struct ctf_metadata *metadata;
+    bool exported;
+    struct error *error;
+    const struct ctf_type *types[CTF_SCOPES_MAX];
+    uint32_t seen[CTF_SCOPES_MAX];
+    unsigned n;
+};
+
+/* Resolves the references of TYPE (NULL: nothing), a header, context or payload, to what is in it and in those that were
+ * entered before it. -EBADMSG with the error. */
+int ctf_scopes_enter(struct ctf_scopes *scopes, const struct ctf_type *type);
