@@ -7,28 +7,11 @@
 #include "base/macro.h"
 #include "format/ftrace/clock.h"
 #include "format/ftrace/cpu.h"
+#include "format/ftrace/live_files.h"
 #include "schema/kernel/format.h"
 
-#define FILES_MAX 65536u
-#define PATH_LEN_MAX 512
 /* Pages of all CPUs that have begun, and have not ended. */
 #define FILLING_MAX ((size_t)32 << 20)
-
-struct live_file {
-    char *path, *text;
-    size_t len;
-    const char *system; /* of a format: in the live's arena */
-};
-
-/* The texts, as kernel_events requires them. */
-struct live_formats {
-    struct kernel_formats formats;
-    struct live_file *files[FILES_MAX];
-    unsigned n_files;
-    size_t bytes;
-    struct map by_path, by_id; /* of struct live_file */
-    struct arena arena;
-};
 
 struct live_page {
     struct live_page *next;
@@ -60,7 +43,7 @@ struct ftrace_live {
     char *name;
     enum layer layer;
     uint64_t hz;
-    struct live_formats *formats; /* borrowed once `events` has them */
+    struct live_files *files;     /* borrowed once `events` has them */
     struct kernel_events *events; /* borrowed from `capture` */
     struct ftrace_capture *capture;
     struct ftrace_layout layout;
@@ -74,130 +57,18 @@ struct ftrace_live {
     size_t filling; /* … and of those that are not whole yet */
 };
 
-/* The files. */
-
-static void free_file(struct live_file *file)
-{
-    if (!file)
-        return;
-    free(file->path);
-    free(file->text);
-    free(file);
-}
-
-static int format_of(struct kernel_formats *formats, uint16_t id, struct kernel_format *ret)
-{
-    const struct live_formats *live = container_of(formats, struct live_formats, formats);
-    const struct live_file *file = map_get(&live->by_id, id);
-
-    if (!file)
-        return -ENOENT;
-    *ret = (struct kernel_format){file->text, file->len, file->system, file->path};
-    return 0;
-}
-
-static int kallsyms_of(struct kernel_formats *formats, char **ret_text, size_t *ret_len)
-{
-    const struct live_formats *live = container_of(formats, struct live_formats, formats);
-    const struct live_file *file = map_get_str(&live->by_path, "kallsyms", strlen("kallsyms"));
-    char *copy;
-
-    if (!file)
-        return -ENOENT;
-    copy = malloc(file->len + 1);
-    if (!copy)
-        return -ENOMEM;
-    memcpy(copy, file->text, file->len + 1);
-    *ret_text = copy;
-    *ret_len = file->len;
-    return 0;
-}
-
-static void free_formats(struct kernel_formats *formats)
-{
-    struct live_formats *live = container_of(formats, struct live_formats, formats);
-
-    for (unsigned i = 0; i < live->n_files; i++)
-        free_file(live->files[i]);
-    map_done(&live->by_path);
-    map_done(&live->by_id);
-    arena_done(&live->arena);
-    free(live);
-}
-
-static const struct live_file *find_file(const struct ftrace_live *live, const char *path)
-{
-    return map_get_str(&live->formats->by_path, path, strlen(path));
-}
-
-/* "events/SYSTEM/EVENT/format": its number, and its system's name. */
-static int list_format(struct live_formats *formats, struct live_file *file)
-{
-    size_t len = strlen(file->path);
-    const char *slash;
-    int id;
-
-    if (len < 14 || memcmp(file->path, "events/", 7) != 0 ||
-        strcmp(file->path + len - 7, "/format") != 0)
-        return 0;
-    slash = strchr(file->path + 7, '/');
-    id = kernel_format_id(file->text, file->len);
-    if (id < 0 || id > UINT16_MAX || map_get(&formats->by_id, (uint64_t)id))
-        return 0;
-    file->system = arena_strndup(&formats->arena, file->path + 7, (size_t)(slash - file->path) - 7);
-    return file->system ? map_put(&formats->by_id, (uint64_t)id, file) : -ENOMEM;
-}
-
-static int add_file(struct live_formats *formats, const char *path, char **text, size_t len)
-{
-    struct live_file *file;
-
-    if (formats->n_files == FILES_MAX || strlen(path) > PATH_LEN_MAX)
-        return -E2BIG;
-    file = calloc(1, sizeof *file);
-    if (!file)
-        return -ENOMEM;
-    file->path = strdup(path);
-    if (!file->path || map_put_str(&formats->by_path, file->path, strlen(path), file) < 0) {
-        free_file(file);
-        return -ENOMEM;
-    }
-    formats->files[formats->n_files++] = file;
-    file->text = TAKE_PTR(*text);
-    file->len = len;
-    return list_format(formats, file);
-}
-
 int ftrace_live_file(struct ftrace_live *live, const char *path, char *text, size_t len)
 {
-    struct live_formats *formats = live->formats;
     _cleanup_free_ char *owned = text;
-    struct live_file *file;
-    size_t before;
     int r = 0;
 
-    if (!formats) /* nothing can be read by it any more */
+    if (!live->files) /* nothing can be read by it any more */
         return 0;
-    file = map_get_str(&formats->by_path, path, strlen(path));
-    before = file ? file->len : 0;
-    if (len > FTRACE_LIVE_FILES_MAX - (formats->bytes - before))
+    if (!live_files_has_room(live->files, path, len))
         return -E2BIG;
     /* Items that were lent may point into an existing file; only task names are read again. */
-    if (file && live->events) {
-        if (strcmp(path, "saved_cmdlines") == 0)
-            r = kernel_events_learn_cmdlines(live->events, text, len);
-        return r;
-    }
-    if (file) {
-        free(file->text);
-        file->text = TAKE_PTR(owned);
-        file->len = len;
-        r = file->system ? 0 : list_format(formats, file);
-    } else {
-        r = add_file(formats, path, &owned, len);
-    }
-    if (!owned)
-        formats->bytes += len - before;
+    if (!live->events || !live_files_find(live->files, path))
+        r = live_files_put(live->files, path, &owned, len);
     if (r == 0 && live->events && strcmp(path, "saved_cmdlines") == 0)
         r = kernel_events_learn_cmdlines(live->events, text, len);
     return r;
@@ -221,14 +92,12 @@ int ftrace_live_new(struct catalogue *catalogue, const char *name, enum layer la
     live->layer = layer;
     live->looked_at = -1;
     live->name = strdup(name);
-    live->formats = calloc(1, sizeof *live->formats);
+    live->files = live_files_new();
     live->busy = calloc(FTRACE_LIVE_CPUS_MAX, sizeof *live->busy);
-    if (!live->name || !live->formats || !live->busy) {
-        free(TAKE_PTR(live->formats));
+    if (!live->name || !live->files || !live->busy) {
         ftrace_live_free(live);
         return -ENOMEM;
     }
-    live->formats->formats = (struct kernel_formats){format_of, kallsyms_of, free_formats};
     *ret_live = live;
     return 0;
 }
@@ -262,8 +131,8 @@ struct ftrace_live *ftrace_live_free(struct ftrace_live *live)
         free_cpu(live->cpus[i]);
     if (live->capture)
         ftrace_capture_unref(live->capture);
-    else if (live->formats)
-        free_formats(&live->formats->formats);
+    else if (live->files)
+        live->files->formats.free(&live->files->formats);
     free(live->name);
     free(live->busy);
     free(live);
@@ -272,7 +141,7 @@ struct ftrace_live *ftrace_live_free(struct ftrace_live *live)
 
 static int read_names(struct ftrace_live *live, struct kernel_events *events)
 {
-    const struct live_file *file = find_file(live, "printk_formats");
+    const struct live_file *file = live_files_find(live->files, "printk_formats");
     int r = 0;
 
     if (file) {
@@ -280,7 +149,7 @@ static int read_names(struct ftrace_live *live, struct kernel_events *events)
 
         r = copy ? kernel_events_read_printk(events, copy, strlen(copy)) : -ENOMEM;
     }
-    file = find_file(live, "saved_cmdlines");
+    file = live_files_find(live->files, "saved_cmdlines");
     if (r == 0 && file)
         r = kernel_events_learn_cmdlines(events, file->text, file->len);
     return r;
@@ -289,20 +158,15 @@ static int read_names(struct ftrace_live *live, struct kernel_events *events)
 static int set_common(struct ftrace_live *live, struct kernel_events *events, struct error *error)
 {
     struct kernel_format format;
-    size_t iter = 0;
-    void *file;
 
-    if (!map_next(&live->formats->by_id, &iter, NULL, &file))
+    if (!live_files_any_format(live->files, &format))
         return 0; /* events without formats still have times and tasks */
-    format = (struct kernel_format){
-        ((struct live_file *)file)->text, ((struct live_file *)file)->len,
-        ((struct live_file *)file)->system, ((struct live_file *)file)->path};
     return kernel_events_set_common(events, &format, error);
 }
 
 static struct clock clock_of(const struct ftrace_live *live)
 {
-    const struct live_file *file = find_file(live, "trace_clock");
+    const struct live_file *file = live_files_find(live->files, "trace_clock");
     struct clock clock = ftrace_clock(file ? file->text : "", file ? file->len : 0);
 
     if (clock.hz == 0)
@@ -313,7 +177,7 @@ static struct clock clock_of(const struct ftrace_live *live)
 /* The first page is there: what all of them look like, and what their events are. */
 static int open_it(struct ftrace_live *live, const uint8_t *page, size_t size, struct error *error)
 {
-    const struct live_file *header = find_file(live, "events/header_page");
+    const struct live_file *header = live_files_find(live->files, "events/header_page");
     struct kernel_events *events;
     struct ftrace_layout other;
     struct kernel_facts facts;
@@ -339,22 +203,22 @@ static int open_it(struct ftrace_live *live, const uint8_t *page, size_t size, s
     origin.path = arena_strdup(&live->catalogue->arena, live->name);
     if (!origin.path)
         return -ENOMEM;
-    r = kernel_events_new(live->catalogue, &facts, &live->formats->formats, &events);
+    r = kernel_events_new(live->catalogue, &facts, &live->files->formats, &events);
     if (r < 0) {
-        live->formats = NULL; /* they are gone, and nothing can come of this any more */
+        live->files = NULL; /* they are gone, and nothing can come of this any more */
         return r;
     }
     r = set_common(live, events, error);
     if (r == 0)
         r = read_names(live, events);
     if (r < 0) {
-        live->formats = NULL;
+        live->files = NULL;
         kernel_events_unref(events);
         return r;
     }
     r = ftrace_capture_new(live->catalogue, &origin, events, &live->layout, true, &live->capture);
     if (r < 0) {
-        live->formats = NULL;
+        live->files = NULL;
         return r;
     }
     live->events = events;
@@ -539,7 +403,7 @@ int ftrace_live_pages(struct ftrace_live *live, uint32_t cpu, uint64_t offset, c
 
     if (cpu >= FTRACE_LIVE_CPUS_MAX || offset > UINT64_MAX / 2)
         return error_set(error, -EBADMSG, live->name, "no CPU %" PRIu32, cpu);
-    if (!live->formats)
+    if (!live->files)
         return error_set(error, -EBADMSG, live->name, "its pages cannot be read");
     if (!live->capture && size == 0)
         return 0;
