@@ -8,33 +8,14 @@
 #include "schema/kernel/format.h"
 #include "schema/kernel/print_parse.h"
 #include "schema/kernel/string_arg.h"
+#include "schema/kernel/text_compile.h"
 
 /* One conversion is no longer than this ("%-*.*llx" and the letters after a %p). */
 #define CONVERSION_MAX 31
 
-struct compiler {
-    struct kernel_compiler base;
-    struct kernel_op *ops; /* malloc */
-    unsigned n_ops, capacity;
-    const struct kernel_event_format *format; /* NULL: packed */
-    const struct print_node *node;            /* the next argument, of an event's format */
-    unsigned slot, n_slots;                   /* the next one, of a packed format */
-    uint32_t least_size;
-    bool failed;
-    char literal[KERNEL_LITERAL_MAX];
-    size_t literal_len;
-};
-
-/* An argument taken from the list: one of the two. */
-struct argument {
-    const struct print_node *node;
-    unsigned slot;
-    bool there;
-};
-
-static struct argument take_argument(struct compiler *c)
+static struct kernel_argument take_argument(struct kernel_text_compiler *c)
 {
-    struct argument arg = {0};
+    struct kernel_argument arg = {0};
 
     if (!c->format) {
         arg.there = c->slot < c->n_slots;
@@ -49,13 +30,14 @@ static struct argument take_argument(struct compiler *c)
     return arg;
 }
 
-static const struct kernel_expr *number_of(struct compiler *c, struct argument arg)
+const struct kernel_expr *kernel_text_number(struct kernel_text_compiler *c,
+                                             struct kernel_argument arg)
 {
     return arg.node ? kernel_expr_compile(&c->base, arg.node)
                     : kernel_expr_slot(&c->base, arg.slot);
 }
 
-static int add_op(struct compiler *c, struct kernel_op op)
+int kernel_text_add_op(struct kernel_text_compiler *c, struct kernel_op op)
 {
     if (c->n_ops == c->capacity) {
         unsigned capacity = c->capacity ? c->capacity * 2 : 16;
@@ -80,12 +62,12 @@ static int add_op(struct compiler *c, struct kernel_op op)
     return 0;
 }
 
-static int add_literal(struct compiler *c, const char *s, size_t len)
+int kernel_text_add_literal(struct kernel_text_compiler *c, const char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         /* A cleaned character is up to four long. */
         if (c->literal_len + 4 > KERNEL_LITERAL_MAX) {
-            int r = add_op(c, (struct kernel_op){.kind = KOP_LITERAL});
+            int r = kernel_text_add_op(c, (struct kernel_op){.kind = KOP_LITERAL});
             if (r < 0)
                 return r;
         }
@@ -97,8 +79,7 @@ static int add_literal(struct compiler *c, const char *s, size_t len)
     return 0;
 }
 
-/* A number that is a plain field, or a cast of one, is read without the detour of an expression. */
-static void make_direct(struct compiler *c, struct kernel_op *op)
+void kernel_text_make_direct(struct kernel_text_compiler *c, struct kernel_op *op)
 {
     const struct kernel_expr *e = op->value;
 
@@ -132,24 +113,24 @@ static enum kernel_op_kind kind_of_number(const struct spec *spec)
     }
 }
 
-static int add_number(struct compiler *c, const struct spec *spec, struct argument arg,
-                      const struct kernel_expr *star)
+static int add_number(struct kernel_text_compiler *c, const struct spec *spec,
+                      struct kernel_argument arg, const struct kernel_expr *star)
 {
     struct kernel_op op = {
         .kind = (uint8_t)kind_of_number(spec),
         .minimum = (uint8_t)MIN(spec->width, 16),
         .unused_bits = (uint8_t)(64 - 8 * spec_size(spec)),
-        .value = number_of(c, arg),
+        .value = kernel_text_number(c, arg),
         .star = star,
         .spec = *spec,
     };
 
-    make_direct(c, &op);
-    return add_op(c, op);
+    kernel_text_make_direct(c, &op);
+    return kernel_text_add_op(c, op);
 }
 
-static int add_string(struct compiler *c, const struct spec *spec, struct argument arg,
-                      const struct kernel_expr *star)
+int kernel_text_add_string(struct kernel_text_compiler *c, const struct spec *spec,
+                           struct kernel_argument arg, const struct kernel_expr *star)
 {
     struct kernel_op op = {.kind = KOP_STRING, .star = star, .spec = *spec};
 
@@ -161,187 +142,16 @@ static int add_string(struct compiler *c, const struct spec *spec, struct argume
     }
     if (!op.string_arg)
         return -ENOMEM;
-    return add_op(c, op);
-}
-
-/* How many of the letters after "%p" belong to the conversion. */
-static size_t pointer_letters(const char *p)
-{
-    size_t n = 1;
-
-    switch (*p) {
-    case 'F':
-    case 'f':
-    case 'S':
-    case 's': return 1;
-    case 'M':
-    case 'm': return p[1] == 'R' || p[1] == 'F' ? 2 : 1;
-    case 'U': return p[1] && strchr("LlBb", p[1]) ? 2 : 1;
-    case 'h': return p[1] && strchr("CDN", p[1]) ? 2 : 1;
-    case 'I':
-    case 'i': break;
-    default: return 0;
-    }
-    switch (p[1]) {
-    case '4': return p[2] && strchr("hnlb", p[2]) ? 3 : 2;
-    case '6': return p[2] == 'c' ? 3 : 2;
-    case 'S':
-        n = 2;
-        while (p[n] && strchr("pfs", p[n]))
-            n++;
-        if (p[n] && strchr("hnlb", p[n]))
-            n++;
-        if (p[n] == 'c')
-            n++;
-        return n;
-    default: return 1;
-    }
-}
-
-/* Whether the four bytes of an IPv4 address are to be shown from the last on. */
-static bool ipv4_is_reversed(const struct compiler *c, char letter)
-{
-    if (letter == 'h')
-        return !kernel_events_facts(c->base.events)->big_endian;
-    return letter == 'l';
-}
-
-/* What NODE is a cast of. */
-static const struct print_node *without_casts(const struct print_node *node)
-{
-    while (node && node->kind == PRINT_CAST)
-        node = node->a;
-    return node;
-}
-
-/* What the field's tools print for an argument of the wrong kind; of a packed format there are but numbers. */
-static int add_wrong_kind(struct compiler *c, const char *what, const struct print_node *node)
-{
-    char buf[64];
-    int n = snprintf(buf, sizeof buf, "%s %d", what, node ? node->kind : PRINT_ATOM);
-
-    return add_literal(c, buf, (size_t)n);
-}
-
-/* %pI4, %pI6, %pM, %pU: SIZE bytes of a field; another size prints an error instead. */
-static int add_bytes_of_field(struct compiler *c, struct kernel_op op, uint32_t size,
-                              const char *wrong, struct argument arg)
-{
-    const struct print_node *node = without_casts(arg.node);
-
-    if (!node || node->kind != PRINT_FIELD)
-        return add_wrong_kind(c, "ARG TYPE NOT FIELD BUT", node);
-    if (node->field->size != size)
-        return add_literal(c, wrong, strlen(wrong));
-    op.offset = node->field->offset;
-    return add_op(c, op);
-}
-
-static int add_sockaddr(struct compiler *c, const char *letters, struct argument arg)
-{
-    struct kernel_op op = {.kind = KOP_SOCKADDR, .capital = letters[0] == 'I'};
-    const struct print_node *node = without_casts(arg.node);
-
-    letters += 2;
-    if (op.capital && *letters == 'p') {
-        op.flag_p = true;
-        letters++;
-    }
-    if (op.capital && *letters == 'c') {
-        op.flag_c = true;
-        letters++;
-    }
-    op.reverse = ipv4_is_reversed(c, *letters);
-
-    if (node && node->kind == PRINT_DYNAMIC_ARRAY) {
-        op.is_dynamic = true;
-        op.dynamic = kernel_dynamic_of(node->field);
-        return add_op(c, op);
-    }
-    if (node && node->kind == PRINT_FIELD) {
-        op.offset = node->field->offset;
-        op.size = node->field->size;
-        return add_op(c, op);
-    }
-    return add_wrong_kind(c, "ARG NOT FIELD NOR DYNAMIC ARRAY BUT TYPE", node);
-}
-
-static int add_dump(struct compiler *c, const char *letters, struct argument arg,
-                    const struct kernel_expr *star)
-{
-    struct kernel_op op = {.kind = KOP_BYTES, .star = star, .separator = ' ', .is_dynamic = true};
-
-    if (letters[1] == 'C')
-        op.separator = ':';
-    else if (letters[1] == 'D')
-        op.separator = '-';
-    else if (letters[1] == 'N')
-        op.separator = '\0';
-    if (!arg.node || arg.node->kind != PRINT_DYNAMIC_ARRAY)
-        return add_wrong_kind(c, "ARG TYPE NOT FIELD BUT", arg.node);
-    op.dynamic = kernel_dynamic_of(arg.node->field);
-    return add_op(c, op);
-}
-
-static int add_pointer(struct compiler *c, const char *letters, struct argument arg,
-                       const struct kernel_expr *star)
-{
-    struct kernel_op op = {0};
-    char l = letters[0];
-
-    /* Of a packed format these come as text, see SLOT_POINTER. */
-    if (!arg.node && l && strchr("MmIiUh", l))
-        return add_string(c, &(struct spec){.conversion = 's'}, arg, NULL);
-    switch (l) {
-    case 'F':
-    case 'S':
-    case 'f':
-    case 's':
-        op.kind = l == 'F' || l == 'S' ? KOP_SYMBOL_OFFSET : KOP_SYMBOL;
-        op.value = number_of(c, arg);
-        make_direct(c, &op);
-        return add_op(c, op);
-    case 'M':
-    case 'm':
-        op.kind = KOP_MAC;
-        op.separator = l == 'm' ? '\0' : letters[1] == 'F' ? '-' : ':';
-        op.reverse = letters[1] == 'R';
-        return add_bytes_of_field(c, op, 6, "INVALIDMAC", arg);
-    case 'I':
-    case 'i':
-        op.capital = l == 'I';
-        if (letters[1] == '4') {
-            op.kind = KOP_IPV4;
-            op.reverse = ipv4_is_reversed(c, letters[2]);
-            return add_bytes_of_field(c, op, 4, "INVALIDIPv4", arg);
-        }
-        if (letters[1] == '6') {
-            op.kind = KOP_IPV6;
-            op.flag_c = op.capital && letters[2] == 'c';
-            return add_bytes_of_field(c, op, 16, "INVALIDIPv6", arg);
-        }
-        return letters[1] == 'S' ? add_sockaddr(c, letters, arg) : 0;
-    case 'U':
-        op.kind = KOP_UUID;
-        op.capital = letters[1] == 'L' || letters[1] == 'B';
-        op.reverse = letters[1] == 'L' || letters[1] == 'l';
-        return add_bytes_of_field(c, op, 16, "INVALIDUUID", arg);
-    case 'h': return add_dump(c, letters, arg, star);
-    default:
-        op.kind = KOP_POINTER;
-        op.value = number_of(c, arg);
-        make_direct(c, &op);
-        return add_op(c, op);
-    }
+    return kernel_text_add_op(c, op);
 }
 
 /* Compiles the conversion at P ('%' is there) and moves *RET_P to its end. */
-static int compile_conversion(struct compiler *c, const char *p, const char **ret_p)
+static int compile_conversion(struct kernel_text_compiler *c, const char *p, const char **ret_p)
 {
     const struct kernel_expr *star = NULL;
     char conversion[CONVERSION_MAX + 1];
     const char *start = p++;
-    struct argument arg;
+    struct kernel_argument arg;
     struct spec spec;
     size_t len;
 
@@ -352,7 +162,7 @@ static int compile_conversion(struct compiler *c, const char *p, const char **re
             c->failed = true;
             return 0;
         }
-        star = number_of(c, arg);
+        star = kernel_text_number(c, arg);
         p++;
         p += strspn(p, "#hlLzZ.0123456789-+");
     }
@@ -371,11 +181,11 @@ static int compile_conversion(struct compiler *c, const char *p, const char **re
         arg = take_argument(c);
         if (!arg.there)
             goto fail;
-        len = pointer_letters(p + 1);
+        len = kernel_pointer_letters(p + 1);
         *ret_p = p + 1 + len;
         memset(conversion, 0, sizeof conversion);
         memcpy(conversion, p + 1, MIN(len, (size_t)CONVERSION_MAX));
-        return add_pointer(c, conversion, arg, star);
+        return kernel_text_add_pointer(c, conversion, arg, star);
     case 'c':
     case 'd':
     case 'i':
@@ -388,7 +198,7 @@ static int compile_conversion(struct compiler *c, const char *p, const char **re
     default:
         /* It has no argument: shown as it is. */
         *ret_p = p + 1;
-        return add_literal(c, (const char[]){'>', *p, '<'}, 3);
+        return kernel_text_add_literal(c, (const char[]){'>', *p, '<'}, 3);
     }
 
     arg = take_argument(c);
@@ -396,29 +206,29 @@ static int compile_conversion(struct compiler *c, const char *p, const char **re
         goto fail;
     *ret_p = p + 1;
     if (spec.conversion == 's')
-        return add_string(c, &spec, arg, star);
+        return kernel_text_add_string(c, &spec, arg, star);
     return add_number(c, &spec, arg, star);
 fail:
     c->failed = true;
     return 0;
 }
 
-static int compile_format(struct compiler *c, const char *p)
+static int compile_format(struct kernel_text_compiler *c, const char *p)
 {
     int r = 0;
 
     while (*p && r == 0 && !c->failed) {
         if (*p == '\\' && p[1] != '\0') {
             char ch = p[1] == 'n' ? '\n' : p[1] == 't' ? '\t' : p[1] == 'r' ? '\r' : p[1];
-            r = add_literal(c, &ch, 1);
+            r = kernel_text_add_literal(c, &ch, 1);
             p += 2;
         } else if (*p == '%' && p[1] == '%') {
-            r = add_literal(c, "%", 1);
+            r = kernel_text_add_literal(c, "%", 1);
             p += 2;
         } else if (*p == '%') {
             r = compile_conversion(c, p, &p);
         } else {
-            r = add_literal(c, p, 1);
+            r = kernel_text_add_literal(c, p, 1);
             p++;
         }
     }
@@ -428,7 +238,7 @@ static int compile_format(struct compiler *c, const char *p)
 }
 
 /* What is shown of events whose print format cannot be parsed: the fields. */
-static int compile_fields(struct compiler *c)
+static int compile_fields(struct kernel_text_compiler *c)
 {
     static const char failed[] = "[FAILED TO PARSE]";
     int r;
@@ -436,7 +246,7 @@ static int compile_fields(struct compiler *c)
     c->n_ops = 0;
     c->literal_len = 0;
     c->least_size = 0;
-    r = add_literal(c, failed, sizeof failed - 1);
+    r = kernel_text_add_literal(c, failed, sizeof failed - 1);
     for (unsigned i = c->format->n_common; i < c->format->n_fields && r == 0; i++) {
         const struct kernel_field *f = &c->format->fields[i];
         struct kernel_op op = {.kind = KOP_RAW,
@@ -445,32 +255,32 @@ static int compile_fields(struct compiler *c)
                                .dynamic = kernel_dynamic_of(f),
                                .field_flags = f->flags};
 
-        r = add_literal(c, " ", 1);
+        r = kernel_text_add_literal(c, " ", 1);
         if (r == 0)
-            r = add_literal(c, f->name, strlen(f->name));
+            r = kernel_text_add_literal(c, f->name, strlen(f->name));
         if (r == 0)
-            r = add_literal(c, "=", 1);
+            r = kernel_text_add_literal(c, "=", 1);
         if (r == 0)
-            r = add_op(c, op);
+            r = kernel_text_add_op(c, op);
     }
     return r;
 }
 
 /* Takes the line break off the text's end, now or when the event is there. */
-static int finish(struct compiler *c)
+static int finish(struct kernel_text_compiler *c)
 {
     int r = 0;
 
     if (c->literal_len && c->literal[c->literal_len - 1] == '\n' && --c->literal_len == 0)
         return 0;
     if (c->literal_len)
-        r = add_op(c, (struct kernel_op){.kind = KOP_LITERAL});
+        r = kernel_text_add_op(c, (struct kernel_op){.kind = KOP_LITERAL});
     else if (c->n_ops)
         c->ops[c->n_ops - 1].last = true;
     return r;
 }
 
-static int make_text(struct compiler *c, const struct kernel_text **ret_text,
+static int make_text(struct kernel_text_compiler *c, const struct kernel_text **ret_text,
                      const struct kernel_text *head)
 {
     struct kernel_text *text;
@@ -492,13 +302,13 @@ static int make_text(struct compiler *c, const struct kernel_text **ret_text,
     return 0;
 }
 
-static const struct kernel_field *find(const struct compiler *c, const char *name)
+static const struct kernel_field *find(const struct kernel_text_compiler *c, const char *name)
 {
     return kernel_format_find(c->format, name, strlen(name), true);
 }
 
 /* A trace_printk() of the kernel: its format is found by the event, see text_run.c. */
-static int compile_packed_event(struct compiler *c, const char *path,
+static int compile_packed_event(struct kernel_text_compiler *c, const char *path,
                                 const struct kernel_text **ret_text, struct error *error)
 {
     const struct kernel_field *ip = find(c, "ip");
@@ -535,7 +345,8 @@ static bool is_stack(const struct kernel_event_format *format)
 }
 
 /* The events of ftrace's own had print formats without arguments once: those are the fields. */
-static const struct print_node *fields_as_arguments(struct compiler *c, struct arena *scratch)
+static const struct print_node *fields_as_arguments(struct kernel_text_compiler *c,
+                                                    struct arena *scratch)
 {
     const struct kernel_event_format *format = c->format;
     unsigned n = format->n_fields - format->n_common;
@@ -553,7 +364,7 @@ static const struct print_node *fields_as_arguments(struct compiler *c, struct a
 }
 
 /* Parses and compiles the print format; `failed` is set if it is not understood. */
-static int compile_print(struct compiler *c, struct arena *scratch, bool is_ftrace,
+static int compile_print(struct kernel_text_compiler *c, struct arena *scratch, bool is_ftrace,
                          const char *path, struct error *error)
 {
     const struct kernel_event_format *format = c->format;
@@ -590,7 +401,7 @@ int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kerne
                         const struct kernel_event_format *format, bool is_ftrace, const char *path,
                         const struct kernel_text **ret_text, struct error *error)
 {
-    struct compiler c = {
+    struct kernel_text_compiler c = {
         .base = {.arena = arena,
                  .events = events,
                  .long_size = kernel_events_facts(events)->long_size},
@@ -617,79 +428,19 @@ int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kerne
     return r;
 }
 
-/* How the arguments of FORMAT lie in a packed trace_printk(), by the kernel's bstr_printf(). */
-static int plan_slots(const char *p, uint8_t long_size, struct kernel_slot_layout *slots,
-                      unsigned *ret_n)
-{
-    unsigned n = 0;
-
-    for (; *p; p++) {
-        struct kernel_slot_layout slot = {.kind = SLOT_NUMBER, .size = 4};
-        const char *start;
-
-        if (*p != '%')
-            continue;
-        start = ++p;
-        for (; *p && strchr("#hlLzZ.0123456789-+ *", *p); p++) {
-            if (*p == '*') {
-                if (n == KERNEL_SLOTS_MAX)
-                    return -EINVAL;
-                slots[n++] = (struct kernel_slot_layout){.size = 4, .is_signed = true};
-            }
-        }
-        switch (*p) {
-        case '%': continue;
-        case 's': slot.kind = SLOT_STRING; break;
-        case 'p':
-            slot.size = long_size;
-            /* What these name is printed from the number; all else the kernel writes as text. */
-            if ((p[1] >= 'a' && p[1] <= 'z') || (p[1] >= 'A' && p[1] <= 'Z'))
-                slot.kind = strchr("sSxKefFB", p[1]) ? SLOT_NUMBER : SLOT_POINTER;
-            break;
-        case 'c': slot.size = 1; break;
-        case 'd':
-        case 'i':
-            slot.is_signed = true;
-            /* fall through */
-        case 'u':
-        case 'x':
-        case 'X':
-        case 'o':
-            for (const char *q = start; q < p; q++) {
-                if (*q == 'h')
-                    slot.size = slot.size == 2 ? 1 : 2;
-                else if (*q == 'l')
-                    slot.size = q[1] == 'l' ? 8 : MAX(slot.size, long_size);
-                else if (*q == 'z' || *q == 'Z')
-                    slot.size = long_size;
-                else if (*q == 'L')
-                    slot.size = 8;
-            }
-            break;
-        case '\0': return -EINVAL;
-        default: continue;
-        }
-        if (n == KERNEL_SLOTS_MAX)
-            return -EINVAL;
-        slots[n++] = slot;
-    }
-    *ret_n = n;
-    return 0;
-}
-
 int kernel_text_compile_packed(struct arena *arena, struct kernel_events *events,
                                const char *format, size_t len, const struct kernel_text **ret_text)
 {
-    struct compiler c = {.base = {.arena = arena,
-                                  .events = events,
-                                  .long_size = kernel_events_facts(events)->long_size}};
+    struct kernel_text_compiler c = {.base = {.arena = arena,
+                                              .events = events,
+                                              .long_size = kernel_events_facts(events)->long_size}};
     _cleanup_free_ char *copy = strndup(format, len);
     struct kernel_text head = {0};
     int r;
 
     if (!copy)
         return -ENOMEM;
-    r = plan_slots(copy, c.base.long_size, head.slots, &head.n_slots);
+    r = kernel_slots_plan(copy, c.base.long_size, head.slots, &head.n_slots);
     if (r < 0)
         return r;
     c.n_slots = head.n_slots;
