@@ -230,6 +230,10 @@ void exit_class_find(const struct event_class *class, struct exit_class *ret_cla
         find_reason(class, &found);
     } else if (is_handler(class, &found)) {
         found.role = EXIT_HANDLER;
+    } else if (strcmp(class->name, "kvm_userspace_exit") == 0 && class->group &&
+               strcmp(class->group, "kvm") == 0) {
+        found.tracer = EXITS_OF_KVM;
+        found.role = EXIT_TO_VMM;
     } else if (class->origin->layer == LAYER_HYPERVISOR ? is_runstate(class, &found)
                                                         : is_sched(class, &found)) {
         found.tracer = class->origin->layer == LAYER_HYPERVISOR ? EXITS_OF_XEN : EXITS_OF_KVM;

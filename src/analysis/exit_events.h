@@ -26,6 +26,7 @@ enum exit_role {
     EXIT_STEP,    /* begins or ends one, by a rule */
     EXIT_HANDLER, /* says what is asked for */
     EXIT_STATE,   /* changes the state of the vCPU, or its thread */
+    EXIT_TO_VMM,  /* the kernel hands it on to the VMM */
     EXIT_UNUSED,  /* matches a rule, but is no step of it by its fields (another ioctl) */
 };
 

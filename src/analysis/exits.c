@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/ticks.h"
 #include "event/value.h"
 
 /* Keys of rows: the reason, with `detail` what was asked for, and what `--by` adds. */
@@ -17,6 +18,7 @@ struct open_exit {
     struct open_exit *next_free;
     unsigned rank;       /* of the detail; 0: none yet */
     int64_t handled_end; /* TIME_UNKNOWN: the entry */
+    int64_t vmm_since;   /* TIME_UNKNOWN: it is not in the VMM */
     int64_t since;       /* of `state` */
     enum exit_state state;
     uint64_t times[EXIT_STATES];
@@ -141,19 +143,19 @@ static struct row *find_row(struct exits *exits, const struct exit_class *class,
     return likely(row != NULL) ? row : add_row(exits, class, item, reason, NULL, numbers);
 }
 
-static uint64_t *get_states(struct exits *exits, const struct row *row)
+static struct exit_times *get_times(struct exits *exits, const struct row *row)
 {
-    if (unlikely(row->number >= exits->n_states)) {
-        unsigned n = MAX(exits->n_states * 2, row->number + 1);
-        uint64_t(*states)[EXIT_STATES] = realloc(exits->states, n * sizeof *states);
+    if (unlikely(row->number >= exits->n_times)) {
+        unsigned n = MAX(exits->n_times * 2, row->number + 1);
+        struct exit_times *times = realloc(exits->times, n * sizeof *times);
 
-        if (!states)
+        if (!times)
             return NULL;
-        memset(states + exits->n_states, 0, (n - exits->n_states) * sizeof *states);
-        exits->states = states;
-        exits->n_states = n;
+        memset(times + exits->n_times, 0, (n - exits->n_times) * sizeof *times);
+        exits->times = times;
+        exits->n_times = n;
     }
-    return exits->states[row->number];
+    return &exits->times[row->number];
 }
 
 /* ---- spans ---- */
@@ -181,8 +183,11 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
         error_set(&exits->analysis.sink.error, -ENOMEM, NULL, "out of memory");
         return 0;
     }
-    *open = (struct open_exit){
-        .row = row, .handled_end = TIME_UNKNOWN, .since = item->time, .state = EXIT_RUNS};
+    *open = (struct open_exit){.row = row,
+                               .handled_end = TIME_UNKNOWN,
+                               .vmm_since = TIME_UNKNOWN,
+                               .since = item->time,
+                               .state = EXIT_RUNS};
     return (uintptr_t)open;
 }
 
@@ -206,7 +211,7 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     struct open_exit *open = (struct open_exit *)(uintptr_t)span->tag;
     int64_t end = span_end(span);
     int64_t duration;
-    uint64_t *states;
+    struct exit_times *times;
     struct row *row;
 
     (void)item;
@@ -221,13 +226,18 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     put_back(exits, open);
     if (duration < exits->analysis.settings.longer)
         return 0;
-    states = get_states(exits, row);
-    if (!states)
+    times = get_times(exits, row);
+    if (!times)
         return -ENOMEM;
     /* One by one: a vector's load would wait for the stores of single numbers. */
     for (unsigned i = 0; i < EXIT_STATES; i++)
         if (open->times[i] > 0)
-            states[i] += open->times[i];
+            times->states[i] += open->times[i];
+    if (open->vmm_since != TIME_UNKNOWN) {
+        times->vmm_n++;
+        if (open->vmm_since < end)
+            times->vmm += (uint64_t)ticks_between(open->vmm_since, end);
+    }
     if (exits->rows.slowest_max > 0)
         rows_keep_slow_span(&exits->rows, row, span, end);
     if (exits->analysis.put_span) {
@@ -304,12 +314,28 @@ static void change_state(struct exits *exits, enum exit_tracer tracer, const str
         open->handled_end = item->time;
 }
 
+/* SOURCES has ITEM's from now on. */
+static int note_source(struct exits *exits, struct map *sources, const struct item *item)
+{
+    if (map_get(sources, (uintptr_t)item->origin))
+        return 0;
+    return map_put(sources, (uintptr_t)item->origin, exits);
+}
+
+static int put_to_vmm(struct exits *exits, const struct item *item)
+{
+    struct open_exit *open = find_open(exits, EXITS_OF_KVM, item);
+
+    if (open && open->vmm_since == TIME_UNKNOWN)
+        open->vmm_since = item->time;
+    return note_source(exits, &exits->vmm_sources, item);
+}
+
 static int put_state(struct exits *exits, const struct exit_class *class, const struct item *item)
 {
     struct item copy = *item;
 
-    if (!map_get(&exits->state_sources, (uintptr_t)item->origin) &&
-        map_put(&exits->state_sources, (uintptr_t)item->origin, exits) < 0)
+    if (note_source(exits, &exits->state_sources, item) < 0)
         return -ENOMEM;
     if (class->tracer == EXITS_OF_XEN) {
         copy.vcpu = (int32_t)(item_value(item, (unsigned)class->domain).u << 16 |
@@ -367,8 +393,9 @@ static int put_items(struct exits *exits, const struct item *items, unsigned n)
         is_between = class->role != EXIT_STEP;
         r = spans_put(&exits->spans, items + first, i - first);
         if (r >= 0 && is_between)
-            r = class->role == EXIT_STATE ? put_state(exits, class, item)
-                                          : put_handler(exits, class, item);
+            r = class->role == EXIT_STATE    ? put_state(exits, class, item)
+                : class->role == EXIT_TO_VMM ? put_to_vmm(exits, item)
+                                             : put_handler(exits, class, item);
         if (r < 0)
             return r;
         first = i + (class->role == EXIT_STEP);
@@ -418,6 +445,8 @@ static void add_columns(struct analysis *analysis, struct result *result)
     for (unsigned i = 0; i < EXIT_STATES; i++)
         exits->state_columns[i] =
             result_add_column(result, states[i].name, states[i].title, RESULT_DURATION);
+    exits->vmm_column = result_add_column(result, "vmm", "VMM", RESULT_DURATION);
+    exits->vmm_n_column = result_add_column(result, "vmm_n", NULL, RESULT_COUNT);
 }
 
 static int add_notes(const struct exits *exits, struct result *result)
@@ -441,6 +470,24 @@ static int add_notes(const struct exits *exits, struct result *result)
     return r;
 }
 
+/* What is not known stays out of RESULT_ROW. */
+static void put_times(const struct exits *exits, const struct row *row,
+                      struct result_row *result_row)
+{
+    const struct exit_times *times;
+
+    if (row->number >= exits->n_times)
+        return;
+    times = &exits->times[row->number];
+    if (map_get(&exits->state_sources, (uintptr_t)row->origin))
+        for (unsigned i = 0; i < EXIT_STATES; i++)
+            result_set_number(result_row, exits->state_columns[i], (int64_t)times->states[i]);
+    if (map_get(&exits->vmm_sources, (uintptr_t)row->origin)) {
+        result_set_number(result_row, exits->vmm_column, (int64_t)times->vmm);
+        result_set_number(result_row, exits->vmm_n_column, (int64_t)times->vmm_n);
+    }
+}
+
 static int add_rows(struct analysis *analysis, struct result *result)
 {
     struct exits *exits = get_exits(analysis);
@@ -459,10 +506,7 @@ static int add_rows(struct analysis *analysis, struct result *result)
         /* What turned out to be another row when the next event came. */
         if (row->n == 0)
             continue;
-        if (row->number < exits->n_states && map_get(&exits->state_sources, (uintptr_t)row->origin))
-            for (unsigned j = 0; j < EXIT_STATES; j++)
-                result_set_number(result->rows[i], exits->state_columns[j],
-                                  (int64_t)exits->states[row->number][j]);
+        put_times(exits, row, result->rows[i]);
         result->rows[n++] = result->rows[i];
     }
     result->n_rows = n;
@@ -502,7 +546,8 @@ int exits_init(struct exits *exits, const struct analysis_settings *settings,
 void exits_done(struct exits *exits)
 {
     map_done(&exits->state_sources);
-    free(exits->states);
+    map_done(&exits->vmm_sources);
+    free(exits->times);
     free(exits->classes);
     spans_done(&exits->spans);
     rows_done(&exits->rows);

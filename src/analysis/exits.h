@@ -10,7 +10,10 @@
  *
  * A vCPU's thread (on Xen: the vCPU) runs when it leaves the guest and when it enters it. What it does between is known
  * from scheduler events of the same source: it runs, waits for a CPU, or sleeps. It is unknown in an exit whose
- * events do not follow from one another, since the last one that did; and in all exits of a source without them. */
+ * events do not follow from one another, since the last one that did; and in all exits of a source without them.
+ *
+ * The VMM handles what KVM does not: its part of an exit is from kvm_userspace_exit to the entry. It is unknown in a
+ * source without such an event. */
 
 #include "analysis/analysis.h"
 #include "analysis/exit_events.h"
@@ -26,6 +29,13 @@ struct exits_settings {
 
 struct open_exit;
 
+/* What the exits of a row consist of, in ticks. */
+struct exit_times {
+    uint64_t states[EXIT_STATES];
+    uint64_t vmm;   /* … of these, in the VMM */
+    uint64_t vmm_n; /* exits that the VMM handled */
+};
+
 struct exits {
     struct analysis analysis; /* first */
     struct exits_settings settings;
@@ -35,13 +45,15 @@ struct exits {
     struct open_exit *free;
     struct exit_class **classes; /* by class->index; NULL: not looked at yet */
     unsigned n_classes;
-    uint64_t (*states)[EXIT_STATES]; /* of each row: ticks in each state */
-    unsigned n_states;
+    struct exit_times *times; /* of each row */
+    unsigned n_times;
     struct map state_sources;       /* by origin: those that have scheduler events */
+    struct map vmm_sources;         /* … that tell which exits the VMM handles */
     uint64_t n_exits[EXIT_TRACERS]; /* that began */
     bool is_unnamed;                /* reasons of Xen are numbers, as the CPU vendor is not known */
     struct duration_columns columns;
     unsigned state_columns[EXIT_STATES];
+    unsigned vmm_column, vmm_n_column;
 };
 
 /* CATALOGUE, and the strings of SETTINGS, outlive EXITS. -EINVAL: more keys than rows have; -ENOMEM. */

@@ -70,6 +70,7 @@ def turn(key, at, state):
         e["times"][e["state"]] += at - e["since"]
         e["state"], e["since"] = state, at
 
+NUMBERS = ("n", "sum", "max", "run", "wait", "sleep", "vmm", "vmm_n")
 STATES = {"running": "run", "runnable": "wait", "blocked": "sleep", "offline": "sleep"}
 for item in items:
     if "lost" in item:
@@ -79,17 +80,21 @@ for item in items:
     key = item.get("vcpu") if kind == "xen" else item["pid"]
     if name in ("vmexit", "kvm_exit"):
         open_exits[key] = {"at": at, "since": at, "state": "run", "times": dict(run=0, wait=0, sleep=0),
+                           "vmm": None,
                            "reason": f["reason" if kind == "xen" else "exit_reason"], "rank": 0, "detail": "-"}
     elif name in ("vmentry", "kvm_entry"):
         e = open_exits.pop(key, None)
         if e:
             e["times"][e["state"]] += at - e["since"]
-            row = found.setdefault((e["reason"], e["detail"]), dict(n=0, sum=0, max=0, run=0, wait=0, sleep=0))
+            row = found.setdefault((e["reason"], e["detail"]), dict.fromkeys(NUMBERS, 0))
             row["n"] += 1
             row["sum"] += at - e["at"]
             row["max"] = max(row["max"], at - e["at"])
             for state, ticks in e["times"].items():
                 row[state] += ticks
+            if e["vmm"] is not None:
+                row["vmm"] += at - e["vmm"]
+                row["vmm_n"] += 1
     elif kind == "xen" and "_to_" in name:
         turn(f"d{f['dom']}v{f['vcpu']}", at, STATES[name.split("_to_")[1]])
     elif name == "sched_switch":
@@ -98,6 +103,9 @@ for item in items:
     elif name == "sched_waking":
         if f["pid"] in open_exits and open_exits[f["pid"]]["state"] == "sleep":
             turn(f["pid"], at, "wait")
+    elif name == "kvm_userspace_exit":
+        if key in open_exits and open_exits[key]["vmm"] is None:
+            open_exits[key]["vmm"] = at
     elif key in open_exits:
         try:
             rank, detail = detail_of(name, f)
@@ -110,12 +118,13 @@ ours = {}
 for row in rows:
     value = row["key"]["reason_value"]
     assert row["unknown"] == 0, row
-    ours[(value, row["key"]["detail"])] = {k: row[k] for k in ("n", "sum", "max", "run", "wait", "sleep")}
+    ours[(value, row["key"]["detail"])] = {k: row.get(k, 0) for k in NUMBERS}
+    assert ("vmm" in row) == (kind == "kvm"), row
 if kind == "xen": # What the script knows not, it has as one row.
     known = {}
     for (reason, detail), row in ours.items():
         sum_of = known.setdefault((reason, detail if detail.split()[0] in ("port", "mmio", "leaf", "page") else "-"),
-                                  dict(n=0, sum=0, max=0, run=0, wait=0, sleep=0))
+                                  dict.fromkeys(NUMBERS, 0))
         for k, v in row.items():
             sum_of[k] = max(sum_of[k], v) if k == "max" else sum_of[k] + v
     ours = known
@@ -144,7 +153,7 @@ cat >qemu.log <<'END'
 77@10.000900:kvm_vcpu_ioctl cpu_index 0, type 0xae80, arg (nil)
 END
 "$strata" exits --trace-events trace-events -f csv --by cpu_index qemu.log 2>err | tr -d '\r' |
-    cut -d, -f1,3,18- | LC_ALL=C sort >rows || fail "$(cat err)"
+    cut -d, -f1,3,20- | LC_ALL=C sort >rows || fail "$(cat err)"
 diff - rows >&2 <<'END' || fail "not these exits"
 1,100000,MMIO,1
 1,50000,IO,0
@@ -153,7 +162,7 @@ n,sum_ns,reason,cpu_index
 END
 "$strata" exits --trace-events trace-events qemu.log >rows 2>err
 grep -q 'QEMU sees only the exits that KVM passes on to it.*strata record --host --for exits' rows || fail "$(cat rows)"
-"$strata" exits --no-idle --trace-events trace-events -f csv qemu.log | cut -d, -f1,3,18- | tr -d '\r' >rows
+"$strata" exits --no-idle --trace-events trace-events -f csv qemu.log | cut -d, -f1,3,20- | tr -d '\r' >rows
 ! grep -q HLT rows && grep -q IO rows || fail "$(cat rows)"
 
 case="longest"
