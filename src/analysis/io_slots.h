@@ -61,7 +61,7 @@ static inline uint32_t io_hash(uint64_t a, uint64_t b, uint64_t c)
 
     h = (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9) ^ c;
     h = (h ^ h >> 32) * UINT64_C(0x94d049bb133111eb);
-    return (uint32_t)(h >> 32);
+    return (uint32_t)(h >> 32 ^ h >> 48);
 }
 
 uint32_t *io_bucket(const struct io_tracker *tracker, enum io_index index, uint32_t hash);

@@ -108,7 +108,8 @@ static uint32_t block_hash(const struct origin *origin, uint64_t device, uint64_
 static struct io_bio *get_bio(struct io_tracker *tracker, const struct origin *origin,
                               uint64_t device, uint64_t sector)
 {
-    return &tracker->bios[block_hash(origin, device, sector) % IO_BIOS];
+    /* Not by the address of ORIGIN: what is forgotten would be another thing each time. */
+    return &tracker->bios[io_hash((uint64_t)origin->layer, device, sector) % IO_BIOS];
 }
 
 static bool is_bio(const struct io_bio *bio, const struct origin *origin, uint64_t device,
