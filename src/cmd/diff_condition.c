@@ -13,6 +13,7 @@
 int diff_condition_parse(const char *text, struct diff_condition *ret)
 {
     char metric[16], sign, percent;
+    int end = 0;
     const char *dot = strchr(text, '.');
     const char *space = strpbrk(text, " <>");
     const char *last = space;
@@ -21,8 +22,8 @@ int diff_condition_parse(const char *text, struct diff_condition *ret)
         last--;
     if (!dot || !space || last <= dot || space - last - 1 <= 0 ||
         (size_t)(space - last) > sizeof metric ||
-        sscanf(space, " %c %lf %c", &sign, &ret->limit, &percent) != 3 || percent != '%' ||
-        (sign != '<' && sign != '>'))
+        sscanf(space, " %c %lf %c %n", &sign, &ret->limit, &percent, &end) != 3 || percent != '%' ||
+        space[end] || !isfinite(ret->limit) || (sign != '<' && sign != '>'))
         return -EINVAL;
     snprintf(metric, sizeof metric, "%.*s", (int)(space - last - 1), last + 1);
     if (diff_metric_find(metric) < 0)

@@ -85,6 +85,10 @@ grep -qx 'strata: latency.thread-pool.mean > +9%: +10.0%' err || fail "$(cat err
 [ "$(run --fail 'latency.none.mean > 1%')" -eq 1 ] || fail "no row, and no error"
 [ "$(run --fail 'latency.mean > 1%')" -eq 2 ] || fail "$(cat err)"
 [ "$(run --fail 'latency.thread-pool.mode > 1%')" -eq 2 ] || fail "$(cat err)"
+for limit in nan inf 1e400 -inf; do
+    [ "$(run --fail "latency.thread-pool.mean > $limit%")" -eq 2 ] || fail "$limit: $(cat err)"
+done
+[ "$(run --fail 'latency.thread-pool.mean > 9%, or so')" -eq 2 ] || fail "$(cat err)"
 [ "$(run nonesuch)" -eq 2 ] || fail "$(cat err)"
 "$strata" diff --layer guest vm vm io --fail 'io.read.total.p99 < 1%' >out 2>err && fail "no status"
 [ "$(grep -c 'io.read.total.p99' err)" -eq 1 ] || fail "$(cat err)"
