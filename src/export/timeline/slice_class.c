@@ -263,8 +263,10 @@ void slice_class_put_name(struct slices *slices, const struct slice_class *class
         if (class->name[i].field >= 0)
             put_field_value(name, item, class->name[i].field);
     }
-    if (name->error)
+    if (name->error) {
+        slices->error = -ENOMEM;
         return;
+    }
     /* An empty one may have no memory. */
     slice->name = name->start ? name->start : "";
     slice->name_len = text_len(name);

@@ -78,7 +78,7 @@ static inline uint64_t slice_number(const struct item *item, int field)
     return value.present && item->class->fields[field].storage == STORE_SCALAR ? value.u : 0;
 }
 
-/* The name of the slice that ITEM begins. */
+/* The name of the slice that ITEM begins. Sets slices->error when memory is out. */
 void slice_class_put_name(struct slices *slices, const struct slice_class *class,
                           const struct item *item, struct slice *slice);
 /* Whether the request that ITEM begins writes ('W'), reads ('R') or does neither (0). */
