@@ -156,8 +156,13 @@ static inline int64_t quick_read(const struct quick_field *field, const struct i
 /* A number by either of two names, the second NULL or as LTTng has it. */
 struct quick_field state_number_field(const struct event_class *class, const char *name,
                                       const char *other);
+/* The slow half of state_cpu_get(). */
+struct state_cpu *state_cpu_add(struct state_source *source, int32_t cpu);
 /* NULL when memory is out; for CPUs that are not known, too. */
-struct state_cpu *state_cpu_get(struct state_source *source, int32_t cpu);
+static inline struct state_cpu *state_cpu_get(struct state_source *source, int32_t cpu)
+{
+    return likely((uint32_t)cpu < source->n_cpus) ? &source->cpus[cpu] : state_cpu_add(source, cpu);
+}
 /* Hands over INTERVAL, of a CPU or a domain. */
 void state_give(struct state_source *source, struct state_interval *interval);
 /* The slow half of state_hold(): hands over the oldest. 0, -ENOMEM: the error is set. */

@@ -213,7 +213,7 @@ static _cold_ int look_at_class(struct states *states, const struct event_class 
 
 /* ---- CPUs ---- */
 
-static _cold_ struct state_cpu *add_cpus(struct state_source *source, int32_t cpu)
+_cold_ struct state_cpu *state_cpu_add(struct state_source *source, int32_t cpu)
 {
     unsigned n;
     struct state_cpu *more;
@@ -230,11 +230,6 @@ static _cold_ struct state_cpu *add_cpus(struct state_source *source, int32_t cp
     source->cpus = more;
     source->n_cpus = n;
     return &more[cpu];
-}
-
-struct state_cpu *state_cpu_get(struct state_source *source, int32_t cpu)
-{
-    return likely((uint32_t)cpu < source->n_cpus) ? &source->cpus[cpu] : add_cpus(source, cpu);
 }
 
 static int32_t cpu_number(const struct state_source *source, const struct state_cpu *cpu)
