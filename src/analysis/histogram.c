@@ -61,10 +61,12 @@ uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille
     uint64_t seen = 0;
 
     rank = MAX(rank, (uint64_t)1);
-    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        seen += histogram_count(histogram, i);
-        if (seen >= rank)
-            return MIN(middle(i), histogram->max);
+    for (unsigned i = 0; i < ARRAY_SIZE(histogram->doublings); i++) {
+        for (unsigned j = 0; histogram->doublings[i] && j < 1u << HISTOGRAM_SUB_BITS; j++) {
+            seen += histogram->doublings[i][j];
+            if (seen >= rank)
+                return MIN(middle((i << HISTOGRAM_SUB_BITS) + j), histogram->max);
+        }
     }
     return histogram->max;
 }
