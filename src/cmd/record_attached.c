@@ -169,8 +169,7 @@ int record_attached(const struct record_options *options, int n, char **operands
     if (options->events.n > 0)
         return cli_usage_error("record",
                                "--event switches no events of a program that runs; leave it out, "
-                               "and run: strata ctl %s on EVENTS",
-                               operands[0]);
+                               "and run: strata ctl PID on EVENTS");
     if (!options->output)
         return cli_usage_error("record", "--output=DIR is required");
     path = find(operands[0]);

@@ -45,6 +45,9 @@ mkdir rings
 "$EMIT" -q -w never -t '*,writer=none,rings=rings' 200 1 >/dev/null 2>&1 &
 pids="$pids $!"
 wait_for '[ -e rings/*/ring-0 ]'
+mkdir ended-rings
+"$EMIT" -q -t '*,writer=none,rings=ended-rings' 200 1 >/dev/null 2>&1
+ended=$(echo ended-rings/*)
 none="$qemu -machine none -nodefaults -display none -msg timestamp=on"
 if [ "$qemu" ]; then
     # shellcheck disable=SC2086 # words
@@ -290,6 +293,9 @@ refuses 2 "--live prints the events of guests" --live --host --xen
 refuses 2 "--live prints the events of guests" --live --host --percpu=x
 refuses 2 "--live prints the events of guests" --live --host --attach "$program"
 refuses 2 "--live prints the events of guests" --live --host -- touch ran
+# A kernel is traced by then, and its files are there.
+[ -z "$kernels" ] || refuses 127 'cannot be run' --host -- ./nosuch
+[ -z "$kernels" ] || refuses 1 'has ended' --host --attach "$ended"
 if ! [ -e /sys/hypervisor/type ]; then
     refuses 1 'this machine does not run on Xen' --xen --guest=a=/x
     refuses 1 'this machine does not run on Xen' --xen --attach "$program"

@@ -232,7 +232,7 @@ static void discard(struct recorder *recorder)
     struct guest_recorder *self = self_of(recorder);
 
     for (unsigned i = 0; i < self->guests.n; i++)
-        guest_store_remove(&self->guests.guests[i].store);
+        guest_store_discard(&self->guests.guests[i].store);
 }
 
 static void free_recorder(struct recorder *recorder)

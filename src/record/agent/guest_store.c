@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/macro.h"
+#include "base/remove_dir.h"
 #include "tracedir/manifest.h"
 #include "tracedir/tracefs_copy.h"
 
@@ -221,6 +222,16 @@ void guest_store_remove(const struct guest_store *store)
     (void)unlinkat(store->dir, "cpu0.raw", 0);
     (void)unlinkat(store->dir, GUEST_PAIRS, 0);
     (void)unlinkat(store->parent, name, AT_REMOVEDIR);
+}
+
+void guest_store_discard(const struct guest_store *store)
+{
+    char name[128];
+
+    for (unsigned i = 0; store->parent >= 0 && i < store->n_boots; i++) {
+        guest_store_boot_name(store, i, name, sizeof name);
+        (void)remove_dir_at(store->parent, name);
+    }
 }
 
 /* Makes the directories above PATH, which was checked. */

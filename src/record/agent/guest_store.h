@@ -44,6 +44,8 @@ int guest_store_open(int parent, const char *prefix, const char *name,
 void guest_store_done(struct guest_store *store);
 /* Removes the first directory, which has no events. */
 void guest_store_remove(const struct guest_store *store);
+/* Removes all its directories, whatever is in them. */
+void guest_store_discard(const struct guest_store *store);
 /* How many boots each of N_GUESTS may have: each is a source of the trace, which has at most MANIFEST_SOURCES_MAX. */
 unsigned guest_store_boots_max(unsigned n_guests);
 /* Makes the directory of another boot. -E2BIG with ERROR: too many. */

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+
+/* Removes the directory NAME, relative to the open directory DIR (or AT_FDCWD), with its contents; symbolic links are removed,
+ * not followed. Whether it is gone. Safe in signal handlers. */
+bool remove_dir_at(int dir, const char *name);
