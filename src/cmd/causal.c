@@ -259,6 +259,21 @@ int causal_apply(const struct causal_report *report, struct trace *trace)
     return r;
 }
 
+/* "8 of 4115 causes and effects contradict ...". */
+static void put_violations(struct text *text, const struct causal_row *row)
+{
+    char a[32], b[32];
+
+    text_printf(text,
+                "%" PRIu64 " of %" PRIu64
+                " causes and effects contradict the stated error of %s, the worst by %s at ",
+                row->violations, row->pairs,
+                duration_text(b, sizeof b, &host_clock, causal_round_up(row->stated_ns)),
+                duration_text(a, sizeof a, &host_clock, (uint64_t)row->worst_ns));
+    clock_put_time(&host_clock, row->worst_at, text);
+    text_printf(text, ": %s", row->worst);
+}
+
 /* An error of the recording. */
 static int print_violations(const struct causal_report *report, const struct trace *trace)
 {
@@ -267,7 +282,7 @@ static int print_violations(const struct causal_report *report, const struct tra
 
         if (report->rows[i].violations == 0)
             continue;
-        causal_put_row(&text, &report->rows[i]);
+        put_violations(&text, &report->rows[i]);
         if (text.error)
             return -ENOMEM;
         cli_error("%s: source '%s': the clock is not tightened: %.*s; --no-causal skips this check",
@@ -307,13 +322,8 @@ void causal_put_row(struct text *text, const struct causal_row *row)
 
     duration_text(b, sizeof b, &host_clock, causal_round_up(row->stated_ns));
     if (row->violations > 0) {
-        text_printf(text,
-                    "no: %" PRIu64 " of %" PRIu64 " causes and effects contradict the stated error "
-                    "of %s, the worst by %s at ",
-                    row->violations, row->pairs, b,
-                    duration_text(a, sizeof a, &host_clock, (uint64_t)row->worst_ns));
-        clock_put_time(&host_clock, row->worst_at, text);
-        text_printf(text, ": %s", row->worst);
+        text_put_literal(text, "no: ");
+        put_violations(text, row);
         return;
     }
     text_printf(text, "%swithin %s (stated %s), by %" PRIu64 " causes and effects",
