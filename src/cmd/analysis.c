@@ -105,13 +105,6 @@ void analysis_options_done(struct analysis_options *options)
     select_options_done(&options->select);
 }
 
-static int64_t ns_to_ticks(const struct clock *clock, uint64_t ns)
-{
-    __int128 ticks = clock->hz == 0 ? (__int128)ns : (__int128)ns * clock->hz / NANOSECONDS;
-
-    return (int64_t)MIN(ticks, (__int128)INT64_MAX);
-}
-
 int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,
                            struct arena *arena, struct analysis_settings *ret_settings)
 {
@@ -135,8 +128,8 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
     r = options->by ? grouping_parse(options->by, arena, &settings.grouping, &error) : 0;
     if (r < 0)
         return cli_print_failure(&error, r);
-    settings.longer = ns_to_ticks(&settings.clock, options->longer);
-    settings.every = ns_to_ticks(&settings.clock, options->every);
+    settings.longer = clock_from_ns(&settings.clock, options->longer);
+    settings.every = clock_from_ns(&settings.clock, options->every);
     *ret_settings = settings;
     return EXIT_SUCCESS;
 }
@@ -219,7 +212,7 @@ static int print(const struct analysis_options *options, const struct trace *tra
         r = print_result(&result, &print_options, out);
     }
     if (r == 0 && options->context > 0)
-        r = context_init(context, &result, ns_to_ticks(&result.clock, options->context));
+        r = context_init(context, &result, clock_from_ns(&result.clock, options->context));
     result_done(&result);
     return r;
 }

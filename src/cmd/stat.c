@@ -66,13 +66,6 @@ static int parse_by(const char *by, struct arena *arena, struct tally_options *o
     return r;
 }
 
-static int64_t ticks_of(const struct clock *clock, uint64_t ns)
-{
-    __int128 ticks = clock->hz == 0 ? (__int128)ns : (__int128)ns * clock->hz / NANOSECONDS;
-
-    return ns == 0 ? 0 : (int64_t)MIN(MAX(ticks, 1), INT64_MAX);
-}
-
 /* The fields that rows are by are fields of events. Many readers know their events only when they have seen them. */
 static int check_keys(struct stat *stat)
 {
@@ -115,7 +108,7 @@ static int count(const struct stat_options *options, struct trace *trace)
         return EXIT_FAILURE;
     }
     stat.clock = trace->inputs[0].origin->clock;
-    settings.every = ticks_of(&stat.clock, options->every);
+    settings.every = options->every > 0 ? MAX(clock_from_ns(&stat.clock, options->every), 1) : 0;
     settings.period_distances = options->format == TABLE_JSON;
     if (tally_init_with(&stat.tally, &settings) < 0 ||
         selection_init(&selection, &options->select) < 0) {

@@ -15,6 +15,13 @@ int64_t clock_to_ns(const struct clock *clock, int64_t time)
     return (int64_t)MIN(MAX(ns, INT64_MIN), INT64_MAX);
 }
 
+int64_t clock_from_ns(const struct clock *clock, uint64_t ns)
+{
+    __int128 ticks = clock->hz == 0 ? (__int128)ns : (__int128)ns * clock->hz / NANOSECONDS;
+
+    return (int64_t)MIN(ticks, (__int128)INT64_MAX);
+}
+
 void clock_put_time(const struct clock *clock, int64_t time, struct text *text)
 {
     char *p = text_room(text, 2 * NUMBER_MAX);

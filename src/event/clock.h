@@ -21,3 +21,5 @@ void clock_put_time(const struct clock *clock, int64_t time, struct text *text);
 /* Converts ticks to nanoseconds, at most INT64_MAX (292 years); the ticks themselves if the rate is not
  * known. */
 int64_t clock_to_ns(const struct clock *clock, int64_t time);
+/* The other way round, rounded down, at most INT64_MAX. */
+int64_t clock_from_ns(const struct clock *clock, uint64_t ns);
