@@ -143,6 +143,16 @@ static void get_origin(struct io_slot *slot, const struct item *item)
     slot->error_ns = item->error_ns;
 }
 
+/* A new slot, in place of N (0: there is none), which began again before it ended. 0: too many are open. */
+static uint32_t renew_slot(struct io_tracker *tracker, uint32_t n)
+{
+    if (n)
+        io_drop(tracker, n, SPAN_AGAIN);
+    n = io_slot_new(tracker);
+    tracker->counts.fates[SPAN_GIVEN_UP] += n == 0;
+    return n;
+}
+
 static int put_issue(struct io_tracker *tracker, const struct item *item,
                      const struct io_class *class)
 {
@@ -157,13 +167,9 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
         tracker->slots[n].was_requeued = false;
         return 0;
     }
-    if (n)
-        io_drop(tracker, n, SPAN_AGAIN);
-    n = io_slot_new(tracker);
-    if (!n) {
-        tracker->counts.fates[SPAN_GIVEN_UP]++;
+    n = renew_slot(tracker, n);
+    if (!n)
         return 0;
-    }
     slot = &tracker->slots[n];
     get_origin(slot, item);
     slot->request.device = device;
@@ -242,13 +248,9 @@ static int put_handle(struct io_tracker *tracker, const struct item *item,
     struct io_thread *kick = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, device);
     struct io_slot *slot;
 
-    if (n)
-        io_drop(tracker, n, SPAN_AGAIN);
-    n = io_slot_new(tracker);
-    if (!n) {
-        tracker->counts.fates[SPAN_GIVEN_UP]++;
+    n = renew_slot(tracker, n);
+    if (!n)
         return 0;
-    }
     slot = &tracker->slots[n];
     get_origin(slot, item);
     slot->is_vmm = true;
