@@ -84,9 +84,7 @@ static bool is_wanted(const struct io *io, const struct io_request *request)
 
     if (!io->analysis.settings.task)
         return true;
-    name = request->pid != PID_UNKNOWN && request->origin->task_name
-               ? request->origin->task_name(request->origin, request->pid)
-               : NULL;
+    name = origin_task_name(request->origin, request->pid);
     return name && glob_match(io->analysis.settings.task, name);
 }
 

@@ -81,8 +81,7 @@ static int64_t overlap(const struct io_state *state, int64_t begin, int64_t end)
 
 static const char *task_name(const struct io_state *state, int32_t pid)
 {
-    const char *name =
-        state->origin->task_name && pid > 0 ? state->origin->task_name(state->origin, pid) : NULL;
+    const char *name = pid > 0 ? origin_task_name(state->origin, pid) : NULL;
 
     return name ? name : "";
 }

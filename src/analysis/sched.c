@@ -98,8 +98,8 @@ const char *sched_row_name(const struct sched_row *row)
 
     if (row->name && *row->name)
         return row->name;
-    if (row->of == STATE_OF_THREAD && row->origin->task_name)
-        name = row->origin->task_name(row->origin, row->id);
+    if (row->of == STATE_OF_THREAD)
+        name = origin_task_name(row->origin, row->id);
     return name && *name ? name : "-";
 }
 

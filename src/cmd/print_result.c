@@ -282,9 +282,7 @@ void print_json_key(const struct result *result, const struct result_row *row,
 static void write_slow(const struct result *result, struct json_writer *w,
                        const struct result_slow *slow)
 {
-    const char *task = slow->pid != PID_UNKNOWN && slow->origin && slow->origin->task_name
-                           ? slow->origin->task_name(slow->origin, slow->pid)
-                           : NULL;
+    const char *task = origin_task_name(slow->origin, slow->pid);
     const struct {
         const char *name;
         int32_t v;

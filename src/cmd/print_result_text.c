@@ -174,9 +174,7 @@ static void put_why(const char *const *why, const char *indent, struct text *out
 static void put_slow(const struct result *result, const struct result_slow *slow, struct text *out)
 {
     static const struct clock ns = {.hz = NANOSECONDS};
-    const char *task = slow->pid != PID_UNKNOWN && slow->origin && slow->origin->task_name
-                           ? slow->origin->task_name(slow->origin, slow->pid)
-                           : NULL;
+    const char *task = origin_task_name(slow->origin, slow->pid);
     char buf[32];
 
     text_printf(out, "%9s",

@@ -89,9 +89,7 @@ static void put_task(struct span_printer *printer, const struct analysis_span *s
 
     if (span->pid == PID_UNKNOWN)
         return;
-    task = span->origin && span->origin->task_name
-               ? span->origin->task_name(span->origin, span->pid)
-               : NULL;
+    task = origin_task_name(span->origin, span->pid);
     table_i64(table, COLUMN_PID, span->pid);
     table_str(table, COLUMN_TASK, task);
     text_printf(table_cell(table, COLUMN_TASK_PID), "%s-%d", task ? task : "", span->pid);

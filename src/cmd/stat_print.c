@@ -25,14 +25,6 @@ static double share(const struct stat *stat, const struct tally_row *row)
     return 100.0 * (double)row->count / (double)stat->tally.count;
 }
 
-static const char *task_name(const struct tally_row *row)
-{
-    const struct origin *origin = row->origin;
-
-    return row->pid != PID_UNKNOWN && origin->task_name ? origin->task_name(origin, row->pid)
-                                                        : NULL;
-}
-
 static void put_vcpu(const struct tally_row *row, struct text *text)
 {
     if (row->origin->put_vcpu)
@@ -95,7 +87,7 @@ static void put_what(const struct stat *stat, const struct tally_row *row, struc
             text_put_str(out, name);
         }
     } else {
-        name = task_name(row);
+        name = origin_task_name(row->origin, row->pid);
         if (name && *name) {
             text_put_str(out, name);
             text_put_char(out, '-');
@@ -267,7 +259,7 @@ static void set_what(const struct stat *stat, struct table *table, const struct 
     case TALLY_BY_KEYS:
     case TALLY_BY_LAYER: break;
     }
-    name = task_name(row);
+    name = origin_task_name(row->origin, row->pid);
     if (row->pid != PID_UNKNOWN)
         table_i64(table, STAT_PID, row->pid);
     if (name && *name)

@@ -56,6 +56,13 @@ struct item {
     uint32_t error_ns;
 };
 
+/* Name of thread PID of ORIGIN (either may be unknown), or NULL. */
+static inline const char *origin_task_name(const struct origin *origin, int32_t pid)
+{
+    return pid != PID_UNKNOWN && origin && origin->task_name ? origin->task_name(origin, pid)
+                                                             : NULL;
+}
+
 /* Name of the event's thread at that time, or NULL. A loss has none, because its exact time is not
  * known and names change. */
 static inline const char *item_task_name(const struct item *item)
@@ -64,8 +71,7 @@ static inline const char *item_task_name(const struct item *item)
 
     if (origin->comm && (item->kind != ITEM_EVENT || item->comm))
         return item->kind == ITEM_EVENT ? origin->comm(origin, item->comm) : NULL;
-    return item->pid != PID_UNKNOWN && origin->task_name ? origin->task_name(origin, item->pid)
-                                                         : NULL;
+    return origin_task_name(origin, item->pid);
 }
 
 _Static_assert(sizeof(struct item) <= 64, "an item is one cache line");
