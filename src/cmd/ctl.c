@@ -119,7 +119,7 @@ int ctl_open(struct text *out, enum table_format format)
     int r = output_open(out, format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE);
 
     if (r < 0)
-        cli_error("out of memory");
+        cli_no_memory();
     return r;
 }
 

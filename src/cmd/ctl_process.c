@@ -107,7 +107,7 @@ static int ask(struct target *target, const char *word, const char *argument, ch
 
     if (asprintf(&request, "%s%s%s", word, argument ? " " : "", argument ? argument : "") < 0) {
         request = NULL;
-        cli_error("out of memory");
+        cli_no_memory();
         return -ENOMEM;
     }
     r = client_ask(target->client, request, &answer, &error);
@@ -254,7 +254,7 @@ static int check_pattern(struct target *target, const char *pattern)
     char *rest, *line;
 
     if (!name) {
-        cli_error("out of memory");
+        cli_no_memory();
         return -ENOMEM;
     }
     if (!*name) {
@@ -306,10 +306,8 @@ static int switch_events(struct target *target, unsigned n, char **patterns, boo
     for (unsigned i = 0; i < n && status == EXIT_SUCCESS; i++) {
         _cleanup_free_ char *option = make_option(patterns[i], on);
 
-        if (!option) {
-            cli_error("out of memory");
-            return EXIT_FAILURE;
-        }
+        if (!option)
+            return cli_no_memory();
         status = ask_to(target, "options", option);
     }
     return status;

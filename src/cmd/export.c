@@ -210,10 +210,8 @@ static int export_trace(const struct export_verb_options *options,
     about.walk = &walk;
     find_moments(trace, &export_options);
     error_clear(&error);
-    if (selection_init(&selection, &options->select) < 0) {
-        cli_error("out of memory");
-        return EXIT_FAILURE;
-    }
+    if (selection_init(&selection, &options->select) < 0)
+        return cli_no_memory();
     if (format->open(&export_options, &sink, &error) < 0) {
         cli_print_error(&error);
     } else {

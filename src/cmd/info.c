@@ -168,12 +168,11 @@ static int describe(const struct info_options *options, struct trace *trace)
     coverage_init(&info.coverage);
     tee_sink_init(&tee, sinks, ARRAY_SIZE(sinks));
     if (selection_init(&selection, &all) < 0) {
-        cli_error("out of memory");
+        cli_no_memory();
     } else {
         status = walk_through(&walk);
         if (info_put_row(&info, options->table) < 0) {
-            cli_error("out of memory");
-            status = EXIT_FAILURE;
+            status = cli_no_memory();
         }
         if (options->timeline)
             add_to_timeline(options->timeline, &info);
@@ -251,11 +250,8 @@ static int describe_all(struct info_options *options, char **paths, int n)
     int status = EXIT_SUCCESS;
     int r;
 
-    if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
-        0) {
-        cli_error("out of memory");
-        return EXIT_FAILURE;
-    }
+    if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) < 0)
+        return cli_no_memory();
     table_begin(&table, &out, (enum table_format)options->format, &info_form);
     options->table = &table;
     for (int i = 0; i < n; i++)

@@ -238,10 +238,8 @@ int cmd_list(int argc, char **argv)
         return status;
     if (n > 0)
         return cli_usage_error(list_command.name, "unknown argument '%s'", argv[1]);
-    if (output_open(&out, options.format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) < 0) {
-        cli_error("out of memory");
-        return EXIT_FAILURE;
-    }
+    if (output_open(&out, options.format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) < 0)
+        return cli_no_memory();
     status = list_all(&list, (enum table_format)options.format);
     r = text_flush(&out);
     text_done(&out);

@@ -83,10 +83,8 @@ static int choose_events(const struct record_options *options, const struct qemu
         r = r < 0 ? r : add_existing(probe, needed->items, needed->n, ret);
     else if (r >= 0 && options->events.n == 0)
         r = add_existing(probe, usual_events, ARRAY_SIZE(usual_events), ret);
-    if (r < 0) {
-        cli_error("out of memory");
-        return EXIT_FAILURE;
-    }
+    if (r < 0)
+        return cli_no_memory();
     return check_events(probe, program, ret);
 }
 

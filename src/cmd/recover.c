@@ -174,10 +174,8 @@ static int list(const struct found *found)
     bool has_slots = false;
     int status = EXIT_SUCCESS;
 
-    if (output_open(&out, OUTPUT_TEXT, (size_t)4 * 1024) < 0) {
-        cli_error("out of memory");
-        return EXIT_FAILURE;
-    }
+    if (output_open(&out, OUTPUT_TEXT, (size_t)4 * 1024) < 0)
+        return cli_no_memory();
     text_printf(&out, "%10s  %-16s  %-19s  %10s  %s\n", "PID", "PROGRAM", "SINCE", "UNWRITTEN",
                 "DIR");
     for (unsigned i = 0; i < found->n; i++) {

@@ -119,13 +119,11 @@ static int report(const struct report_options *options, struct trace *trace)
                         .losses = &counter.losses};
     int status = EXIT_FAILURE;
 
-    if (output_open(&out, kind_of(options), OUT_SIZE) < 0) {
-        cli_error("out of memory");
-        return EXIT_FAILURE;
-    }
+    if (output_open(&out, kind_of(options), OUT_SIZE) < 0)
+        return cli_no_memory();
     if (selection_init(&selection, &options->select) < 0 ||
         open_view(options, trace, &out, &view) < 0) {
-        cli_error("out of memory");
+        cli_no_memory();
     } else {
         losses_sink_init(&counter, view);
         sink_begin(&counter.sink);

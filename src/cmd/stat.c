@@ -103,7 +103,7 @@ static int count(const struct stat_options *options, struct trace *trace)
         settings.by = TALLY_BY_SOURCE_EVENT;
     if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
         0) {
-        cli_error("out of memory");
+        cli_no_memory();
         arena_done(&arena);
         return EXIT_FAILURE;
     }
@@ -112,14 +112,13 @@ static int count(const struct stat_options *options, struct trace *trace)
     settings.period_distances = options->format == TABLE_JSON;
     if (tally_init_with(&stat.tally, &settings) < 0 ||
         selection_init(&selection, &options->select) < 0) {
-        cli_error("out of memory");
+        cli_no_memory();
     } else {
         status = walk_through(&walk);
         if (status != EXIT_FAILURE && check_keys(&stat) != EXIT_SUCCESS) {
             status = EXIT_FAILURE;
         } else if (stat_print(&stat) < 0) {
-            cli_error("out of memory");
-            status = EXIT_FAILURE;
+            status = cli_no_memory();
         }
         status = walk_end(&walk, &options->open, status);
     }
