@@ -389,6 +389,8 @@ int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest
     char line[96];
     int n = snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", host_ns, guest,
                      error_ns);
+    struct stat st;
+    int r;
 
     if (store->parent < 0 || store->pairs_size + (uint64_t)n > GUEST_PAIRS_SIZE_MAX)
         return 0;
@@ -398,8 +400,14 @@ int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest
                    O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (store->pairs < 0)
         return -errno;
-    store->pairs_size += (uint64_t)n;
-    return write_all(store->pairs, line, (size_t)n);
+    if (fstat(store->pairs, &st) < 0)
+        return -errno;
+    r = write_all(store->pairs, line, (size_t)n);
+    if (r >= 0)
+        store->pairs_size += (uint64_t)n;
+    else if (ftruncate(store->pairs, st.st_size) < 0) /* the next pair begins a line of its own */
+        return -errno;
+    return r;
 }
 
 uint64_t guest_store_size(const struct guest_store *store)

@@ -68,7 +68,7 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
  * kept. */
 int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error *error);
 /* Appends to the file of clock pairs (timeline/clock_map.h): at HOST_NS of CLOCK_MONOTONIC the guest's clock showed GUEST, to
- * within ERROR_NS. After GUEST_PAIRS_SIZE_MAX bytes it does nothing. -errno. */
+ * within ERROR_NS. After GUEST_PAIRS_SIZE_MAX bytes it does nothing. -errno: nothing of the pair is in the file. */
 int guest_store_pair(struct guest_store *store, uint64_t host_ns, uint64_t guest,
                      uint64_t error_ns);
 #define GUEST_PAIRS "clock-pairs"

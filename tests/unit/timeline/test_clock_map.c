@@ -193,6 +193,18 @@ static void what_is_no_file_of_pairs_is_refused(void **state)
     }
 }
 
+static void a_last_line_that_is_cut_off_is_passed_over(void **state)
+{
+    const char *pairs = "1000000 1000 100\n2000000 2000 100\n3000000 30";
+    struct clock_map clock_map;
+
+    (void)state;
+    assert_int_equal(clock_map_parse(pairs, strlen(pairs), "p", 0, &clock_map, NULL), 0);
+    assert_int_equal(clock_map.n_given, 2);
+    assert_int_equal(clock_map_convert(&clock_map, 1500, NULL), 1500000);
+    clock_map_done(&clock_map);
+}
+
 static void far_times_do_not_overflow(void **state)
 {
     const char *pairs = "1 1 1\n4611686018427387903 2 4611686018427387903\n";
@@ -552,6 +564,7 @@ int main(void)
         cmocka_unit_test(one_pair_needs_a_rate),
         cmocka_unit_test(slow_pairs_are_told_by_their_neighbours),
         cmocka_unit_test(what_is_no_file_of_pairs_is_refused),
+        cmocka_unit_test(a_last_line_that_is_cut_off_is_passed_over),
         cmocka_unit_test(far_times_do_not_overflow),
         cmocka_unit_test(told_times_are_the_exact_ones),
         cmocka_unit_test(clocks_of_one_rate_have_the_bounds_of_their_pairs),

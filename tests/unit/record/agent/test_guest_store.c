@@ -287,7 +287,10 @@ static void a_pair_that_does_not_fit_says_why(void **state)
     assert_int_equal(guest_store_pair(&store, 4, 5, 6), -EFBIG);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, handler);
-    assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n4 ");
+    assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n");
+    assert_int_equal(store.pairs_size, 6);
+    assert_int_equal(guest_store_pair(&store, 7, 8, 9), 0);
+    assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n7 8 9\n");
 }
 
 static void what_exists_is_not_replaced(void **state)
