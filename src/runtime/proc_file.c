@@ -44,6 +44,13 @@ uint64_t proc_start_time(void)
     return n;
 }
 
+uint64_t proc_pid_namespace(void)
+{
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+}
+
 char proc_main_thread_state(void)
 {
     char buf[512];

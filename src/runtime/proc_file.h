@@ -12,6 +12,9 @@ void proc_read(const char *path, char *buf, size_t size);
 /* When this process began, in clock ticks since boot; 0 without /proc. */
 uint64_t proc_start_time(void);
 
+/* The inode of this process's pid namespace; 0 without /proc. */
+uint64_t proc_pid_namespace(void);
+
 /* The state of the main thread as in /proc/PID/stat ('S', 'R', 'Z', ...); 0 without /proc. */
 char proc_main_thread_state(void);
 

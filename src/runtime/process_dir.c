@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,14 +132,12 @@ static uint32_t process_flags(void)
 
 static void describe_process(struct process_file *file)
 {
-    struct stat st;
-
     file->version = PROCESS_FILE_VERSION;
     file->flags = process_flags();
     file->pid = (uint32_t)getpid();
     file->uid = (uint32_t)geteuid();
     file->start = proc_start_time();
-    file->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+    file->pid_namespace = proc_pid_namespace();
     read_boot_id(file->boot_id);
     file->clock_kind = trace_clock_kind();
     file->clock_pair = trace_clock_pair(NULL);

@@ -5,10 +5,13 @@
  *
  *     /dev/shm/strata-UID/PID-START        (rings=PARENT: PARENT/strata-PID-START)
  *
- * START being when the process began, in clock ticks since boot, because pids are reused; followed by
- * "-N" where the name exists: the process executed another program since, whose rings are left, or a process of
- * another pid namespace has the same number. The directory is made as ".PID-START", and renamed when it has its process
- * file. It contains
+ * START being when the process began, in clock ticks since boot, because pids are reused. "-N" may follow:
+ *
+ *  - in the first pid namespace, where the name exists because the process executed another program since, whose rings
+ *    are left: N is 2, 3, …, 1001;
+ *  - in any other pid namespace, always: N is 1002 times the namespace's inode, plus 2, 3, …, 1001 where that exists.
+ *
+ * The directory is made as ".PID-START" or ".PID-START-N", and renamed when it has its process file. It contains
  *
  *     ring-N     the rings (runtime/ring.h)
  *     process    this file: whose they are, and what their records mean

@@ -70,20 +70,12 @@ _cold_ int rings_parent_open(const char *named, struct line *line)
     return fd;
 }
 
-/* What tells processes of several pid namespaces apart that have the same number and began in the same tick. 0: it is the
- * first namespace, or not known. */
-static uint64_t pid_namespace(void)
-{
-    struct stat st;
-
-    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != FIRST_PID_NAMESPACE ? st.st_ino : 0;
-}
-
 /* Puts the name of this process's directory behind BEFORE: no two processes have the same, because a recorder knows one by
- * it. N from 2 on: where a program that this process was before has the name. */
+ * it. N from 2 on: where a program that this process was before has the name. The pid namespace tells processes apart that
+ * have the same number and began in the same tick. */
 static void put_name(const char *named, struct line *line, const char *before, unsigned n)
 {
-    uint64_t number;
+    uint64_t inode = proc_pid_namespace(), number;
 
     line_put(line, before, strlen(before));
     if (named[0])
@@ -91,7 +83,9 @@ static void put_name(const char *named, struct line *line, const char *before, u
     line_put_decimal(line, (uint64_t)getpid());
     line_put(line, "-", 1);
     line_put_decimal(line, proc_start_time());
-    number = pid_namespace() * (NAMES_MAX + 2) + (n > 1 ? n : 0);
+    if (inode == FIRST_PID_NAMESPACE)
+        inode = 0;
+    number = inode * (NAMES_MAX + 2) + (n > 1 ? n : 0);
     if (number > 0) {
         line_put(line, "-", 1);
         line_put_decimal(line, number);

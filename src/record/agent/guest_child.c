@@ -35,7 +35,7 @@ struct child {
     struct packet_sink collector; /* … and after it `live` */
     int channel;
     int in, out;       /* the connection; may be the same; -1: none */
-    int read_error;    /* an errno that ended the connection, other than ECONNRESET */
+    int read_error;    /* what ended the connection, other than ECONNRESET: -errno */
     int write_error;   /* that of the last write, other than EPIPE and ECONNRESET: -errno */
     bool write_closed; /* the agent reads nothing any more; what it had sent is still to be read */
     int *pages;        /* by CPU; -1: none yet */
@@ -279,7 +279,7 @@ static int read_connection(struct child *child, struct error *error)
         if (n < 0 && errno == EAGAIN)
             return 0;
         if (n <= 0) {
-            child->read_error = n < 0 && errno != ECONNRESET ? errno : 0;
+            child->read_error = n < 0 && errno != ECONNRESET ? -errno : 0;
             return -ECONNRESET;
         }
         r = guest_session_received(&child->session, (size_t)n, clock_ns(CLOCK_MONOTONIC), error);
@@ -326,7 +326,7 @@ static int recover(struct child *child, int r, uint64_t now)
         send_progress(child, now);
         send_packet(
             child,
-            &(struct guest_packet_head){.kind = PACKET_DISCONNECTED, .error = -child->read_error},
+            &(struct guest_packet_head){.kind = PACKET_DISCONNECTED, .error = child->read_error},
             NULL);
         child->read_error = 0;
         return 0;

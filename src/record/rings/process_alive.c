@@ -121,18 +121,26 @@ static long find_here(const struct process *process)
     return r;
 }
 
-long process_find(const struct process *process, struct error *error)
+/* Whether PROCESS is of another pid namespace than this one, *RET_HERE. One that is not known is taken for this one. */
+static bool is_of_other_namespace(const struct process *process, ino_t *ret_here)
 {
     struct stat st;
+
+    *ret_here = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
+    return process->pid_namespace && *ret_here && *ret_here != process->pid_namespace;
+}
+
+long process_find(const struct process *process, struct error *error)
+{
     bool is_other;
+    ino_t here;
     long r;
 
     if (!process_is_of_this_boot(process))
         return 0;
-    is_other = process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
-               st.st_ino != process->pid_namespace;
+    is_other = is_of_other_namespace(process, &here);
     r = is_other ? find_here(process) : process_has_its_number(process);
-    if (is_other && r == 0 && st.st_ino != FIRST_PID_NAMESPACE)
+    if (is_other && r == 0 && here != FIRST_PID_NAMESPACE)
         return error_set(
             error, -EXDEV, process->path,
             "belongs to another PID namespace; cannot find out whether process %u is running",
@@ -153,12 +161,11 @@ int process_is_alive(const struct process *process, struct error *error)
 
 bool process_is_replaced(const struct process *process)
 {
-    struct stat st;
     uint64_t start;
     char state;
+    ino_t here;
 
-    if (process->pid_namespace && stat("/proc/self/ns/pid", &st) == 0 &&
-        st.st_ino != process->pid_namespace)
+    if (is_of_other_namespace(process, &here))
         return false;
     return process->pid > 0 && process->pid <= INT32_MAX &&
            proc_stat((pid_t)process->pid, &start, &state) >= 0 &&
