@@ -23,11 +23,10 @@
 #define IDLE_SLEEP (300 * NSEC_PER_MSEC)
 /* After the pool said that we were woken, and we were not: another user's process may have written there. */
 #define DISTRUST (10 * NSEC_PER_SEC)
-#define PROGRAMS_MAX 960u /* sources of one directory, with room for others' */
 
 int programs_open(const char *dir, struct programs *ret_programs, struct error *error)
 {
-    struct programs programs = {.rings.fd = -1, .watch = -1};
+    struct programs programs = {.max = PROGRAMS_MAX, .rings.fd = -1, .watch = -1};
     int r;
 
     programs.dir = strdup(dir);
@@ -195,8 +194,12 @@ static int add(const char *path, void *userdata)
     _cleanup_free_ char *dir = NULL;
     int r;
 
-    if (is_known(programs, path) || programs->n >= PROGRAMS_MAX)
+    if (is_known(programs, path))
         return 0;
+    if (programs->n >= programs->max) {
+        programs->n_passed_over++;
+        return 0;
+    }
     program = calloc(1, sizeof *program);
     bigger = program ? realloc(programs->items, (programs->n + 1) * sizeof *bigger) : NULL;
     if (bigger)
@@ -326,6 +329,7 @@ void programs_look(struct programs *programs)
     int r;
 
     programs->unread = (struct error){0};
+    programs->n_passed_over = 0; /* their rings stay: the last look finds all of them */
     r = process_foreach(programs->rings.path, add, programs);
     if (r < 0)
         error_set(&programs->unread, r, programs->rings.path, "%s", error_text(r));
@@ -434,7 +438,7 @@ static bool is_known_slot(const struct programs *programs, unsigned slot,
     return false;
 }
 
-/* How many slots are in use that no process was recorded from. */
+/* How many slots are in use that no process was recorded from. Those of processes that were passed over do not count. */
 static unsigned count_unread_slots(const struct programs *programs)
 {
     unsigned n = 0;
@@ -449,7 +453,7 @@ static unsigned count_unread_slots(const struct programs *programs)
 
         /* Without a length it is being filled in. */
         if (entry.pid != 0 && entry.length != 0 &&
-            (!is_sound || !is_known_slot(programs, i, &entry)))
+            (!is_sound || (!programs->n_passed_over && !is_known_slot(programs, i, &entry))))
             n++;
     }
     return n;

@@ -15,6 +15,9 @@
 #include "record/rings/rings_dir.h"
 #include "tracedir/manifest.h"
 
+/* Sources of one directory, with room for others'. */
+#define PROGRAMS_MAX 960u
+
 /* What the clock is assumed to wander between readings, as in timeline/clock_map.h. */
 #define PROGRAM_WANDER_PPM 20
 #define CLOCK_SAMPLES_MAX 4096u
@@ -69,7 +72,8 @@ struct programs {
     int watch;             /* inotify, for whoever polls; -1: there is none */
     uint64_t look_until, look_next;
     struct program **items;
-    unsigned n;
+    unsigned n, max;                 /* so many can be recorded: PROGRAMS_MAX */
+    unsigned n_passed_over;          /* as of the last look: processes with rings beyond `max` */
     uint32_t main_pid;               /* of the process that was started; 0: not known */
     const char *const *main_command; /* as it was started, ended by NULL, or NULL; borrowed */
     const char *main_exit;           /* as in manifest_vmm; NULL; borrowed */

@@ -79,6 +79,14 @@ static int put_problems_of_others(const struct programs *programs, uint64_t orph
                  programs->slots_unread, POOL_SLOTS);
         r = add_problem(arena, list, n, text);
     }
+    if (programs->n_passed_over && r >= 0) {
+        snprintf(text, sizeof text,
+                 "%u more process%s not recorded, as a recording has at most %u: 'strata recover' "
+                 "saves the events",
+                 programs->n_passed_over, programs->n_passed_over == 1 ? " was" : "es were",
+                 programs->max);
+        r = add_problem(arena, list, n, text);
+    }
     if (programs->unread.code && r >= 0) {
         error_print(&programs->unread, error, sizeof error);
         snprintf(text, sizeof text, "rings of another process could not be read: %s", error);
@@ -105,7 +113,7 @@ static int put_problems(const struct program *program, const struct programs *ot
         {taken->kept,
          "events could not be written and are kept in rings: 'strata recover' saves them"},
     };
-    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 4) * sizeof *list);
+    const char **list = arena_alloc(arena, (ARRAY_SIZE(losses) + 5) * sizeof *list);
     char text[sizeof program->what + 80];
     unsigned n = 0;
     int r = 0;

@@ -328,6 +328,29 @@ static void a_pool_that_is_cut_short_is_reported(void **state)
     close_pool();
 }
 
+static void processes_beyond_the_limit_are_counted(void **state)
+{
+    char problems[4096];
+    uint64_t lost;
+
+    (void)state;
+    open_pool();
+    assert_int_equal(programs.max, PROGRAMS_MAX);
+    programs.max = 1;
+    put_process(0, dead);
+    put_process(1, dead + 1);
+    put_process(2, dead + 2);
+    assert_int_equal(record(problems, sizeof problems, &lost), 1);
+    assert_string_equal(problems,
+                        "2 more processes were not recorded, as a recording has at most 1: "
+                        "'strata recover' saves the events\n");
+    /* What is left is still there to be saved. */
+    assert_int_equal(pool->slots[0].pid, 0);
+    assert_int_equal(pool->slots[1].pid, dead + 1);
+    assert_int_equal(pool->slots[2].pid, dead + 2);
+    close_pool();
+}
+
 /* ---- Anything at any time ---- */
 
 static bool stop;
@@ -516,6 +539,7 @@ int main(void)
         cmocka_unit_test(slots_of_others_are_not_freed),
         cmocka_unit_test(paths_in_it_are_not_followed),
         cmocka_unit_test(a_pool_that_is_cut_short_is_reported),
+        cmocka_unit_test(processes_beyond_the_limit_are_counted),
         cmocka_unit_test(a_quiet_recorder_sleeps_until_it_is_woken),
         cmocka_unit_test(a_recorder_that_is_not_woken_looks_by_itself),
         cmocka_unit_test(anything_may_be_written_before_it_is_read),
