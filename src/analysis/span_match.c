@@ -66,16 +66,32 @@ bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *cat
     return has_first;
 }
 
-/* The names of CLASSES that have the layers of STEP, for suggest_find(). */
+/* An event that STEP means but for its group, which may be a rule's name without a blank behind the colon. */
+static const struct event_class *find_in_other_group(const struct span_step *step,
+                                                     const struct catalogue *catalogue)
+{
+    for (unsigned i = 0; step->group && i < catalogue->n_classes; i++)
+        if (catalogue->classes[i]->group && strcmp(catalogue->classes[i]->name, step->event) == 0)
+            return catalogue->classes[i];
+    return NULL;
+}
+
 static _cold_ int no_such_event(const struct span_rule *rule, const struct span_step *step,
                                 const struct catalogue *catalogue, struct error *error)
 {
     _cleanup_free_ const char **names = calloc(catalogue->n_classes + 1, sizeof *names);
+    const struct event_class *other = find_in_other_group(step, catalogue);
     const char *near;
     unsigned n = 0;
 
     if (!names)
         return -ENOMEM;
+    if (other)
+        return error_set(error, -ENOENT, NULL,
+                         "%s: the trace has no event '%s:%s'; did you mean '%s:%s', or '%s: %s' "
+                         "for a rule of that name?",
+                         rule->name, step->group, step->event, other->group, other->name,
+                         step->group, step->event);
     for (unsigned i = 0; i < catalogue->n_classes; i++)
         if (step->layers == 0 || (step->layers >> catalogue->classes[i]->origin->layer & 1))
             names[n++] = catalogue->classes[i]->name;

@@ -61,6 +61,15 @@ static uint64_t copy_backwards(const struct ring_reader *ring, uint8_t *data, ui
     return from;
 }
 
+/* The begin is read first: read last, it could have passed an end that was read long before, as the owner goes around the
+ * ring while we are not running. */
+static bool is_empty(const struct ring_reader *ring)
+{
+    uint64_t begin = kept_from(ring);
+
+    return __atomic_load_n(&ring->map->committed, __ATOMIC_ACQUIRE) <= begin;
+}
+
 int ring_copy_take(struct ring_copy *ret, struct ring_map *map, size_t length)
 {
     struct ring_reader ring;
@@ -72,7 +81,7 @@ int ring_copy_take(struct ring_copy *ret, struct ring_map *map, size_t length)
     r = ring_reader_look(&ring, map, length);
     if (r < 0)
         return r;
-    if (__atomic_load_n(&map->committed, __ATOMIC_ACQUIRE) <= kept_from(&ring))
+    if (is_empty(&ring))
         return 0;
 
     /* Pages that nothing is copied to take no memory. */
@@ -91,7 +100,8 @@ int ring_copy_take(struct ring_copy *ret, struct ring_map *map, size_t length)
     }
     if (from == committed) {
         munmap(copy, size);
-        return -EAGAIN;
+        /* A consumer may have taken all of it. */
+        return is_empty(&ring) ? 0 : -EAGAIN;
     }
 
     copy_words((uint8_t *)copy, (const uint8_t *)map, sizeof(*map));

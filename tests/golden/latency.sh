@@ -191,6 +191,8 @@ refused() {
 case="errors"
 refused "the trace has no event 'sched_swich'; did you mean 'sched_switch'?" \
     --pair 'sched_waking(pid) -> sched_swich(next_pid)' guest
+refused "the trace has no event 'w:sched_waking'; did you mean 'sched:sched_waking', or 'w: sched_waking' for a rule" \
+    --pair 'w:sched_waking(pid) -> sched_switch(next_pid)' guest
 refused "event 'sched_switch' has no field 'nextpid'; did you mean 'next_pid'?" \
     --pair 'sched_waking(pid) -> sched_switch(nextpid)' guest
 refused "event 'sched_switch' has no field 'colour'; it has prev_comm, prev_pid" \
