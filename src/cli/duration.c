@@ -30,6 +30,17 @@ int duration_parse(void *member, const char *value, struct error *error)
     return 0;
 }
 
+int duration_parse_period(void *member, const char *value, struct error *error)
+{
+    uint64_t period = 0;
+    int r = duration_parse(&period, value, error);
+
+    if (r >= 0 && period == 0)
+        return error_set(error, -EINVAL, NULL, "must be more than 0");
+    *(uint64_t *)member = period;
+    return r;
+}
+
 const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks)
 {
     static const char *const units[] = {"ns", "us", "ms", "s"};

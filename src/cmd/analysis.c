@@ -69,7 +69,7 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
      MEMBER(context), NULL, duration_parse},                                                      \
     {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of each row", MEMBER(histogram)},      \
     {OPTION_PARSED, 0, "every", "SECONDS", "also show each row over time, in periods of SECONDS", \
-     MEMBER(every), NULL, duration_parse},                                                        \
+     MEMBER(every), NULL, duration_parse_period},                                                        \
     {OPTION_PARSED, 0, "percentiles", "LIST", "percentiles to show (50,90,99)", MEMBER(percentiles),\
      NULL, parse_percentiles},                                                                    \
     {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",       \
@@ -121,6 +121,11 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
         cli_error("--events and --folded cannot be combined");
         return EXIT_USAGE;
     }
+    if (options->folded && (options->format != TABLE_TEXT || options->every > 0)) {
+        cli_error("--folded cannot be combined with --%s",
+                  options->every > 0 ? "every" : "format=json or --format=csv");
+        return EXIT_USAGE;
+    }
     if (options->context > 0 && (options->slowest == 0 || options->format != TABLE_TEXT)) {
         cli_error("--context requires --slowest and text output");
         return EXIT_USAGE;
@@ -129,7 +134,9 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
     if (r < 0)
         return cli_print_failure(&error, r);
     settings.longer = clock_from_ns(&settings.clock, options->longer);
-    settings.every = clock_from_ns(&settings.clock, options->every);
+    /* A tick may be longer. */
+    settings.every =
+        options->every > 0 ? MAX(clock_from_ns(&settings.clock, options->every), 1) : 0;
     *ret_settings = settings;
     return EXIT_SUCCESS;
 }

@@ -45,7 +45,7 @@ static const struct option output_options[] = {
      "before each wait to SECONDS after it",
      MEMBER(common.context), NULL, duration_parse},
     {OPTION_PARSED, 0, "every", "SECONDS", "states, each also over time, in periods of SECONDS",
-     MEMBER(common.every), NULL, duration_parse},
+     MEMBER(common.every), NULL, duration_parse_period},
     {OPTION_FLAG, 0, "folded", NULL, "print states as stacks for flamegraph.pl: KEY;KEY SUM",
      MEMBER(common.folded)},
     {OPTION_FLAG, 0, "events", NULL, "print each time in a state instead of rows",

@@ -20,7 +20,7 @@ static const struct option output_options[] = {
      "source-event, or values of fields, as irq (event)",
      offsetof(struct stat_options, by)},
     {OPTION_PARSED, 0, "every", "SECONDS", "also count events per SECONDS (0.1 is 100 ms)",
-     offsetof(struct stat_options, every), NULL, duration_parse},
+     offsetof(struct stat_options, every), NULL, duration_parse_period},
     {OPTION_NUMBER, 0, "gaps", "N", "also list the N longest times without an event",
      offsetof(struct stat_options, gaps)},
     {OPTION_END},

@@ -7,7 +7,8 @@
  * one thread and one loop. The contract:
  *
  *  R1  The recording calls start() once, in the order in which recorders were added, and nothing but free() before. A
- *      recorder may have another one that was added after it started sooner (recording_start()). Where start() fails, the recorder has released and removed what it had made; free() alone follows.
+ *      recorder may start one that was added after it sooner (recording_start()). Where start() fails, the recorder has
+ *      released and removed what it had made; free() alone follows.
  *  R2  From then on poll() says what the recorder waits for: descriptors, and the time at which step() is due although
  *      none of them is ready. It is asked before each sleep. A recorder with nothing due names no time: nothing polls by
  *      timers.

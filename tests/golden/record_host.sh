@@ -10,6 +10,16 @@ ended() {
 at_exit=ended
 instances=/sys/kernel/tracing/instances
 
+# Without its agent.
+case="no agent"
+mkdir alone
+cp "$strata" alone
+status=0
+PATH=/usr/bin:/bin alone/strata record -o trace --host=sched -- touch ran >out 2>told || status=$?
+[ $status -eq 1 ] || fail "exit status $status: $(cat told)"
+grep -q "cannot run 'strata-agent': No such file or directory; it belongs beside strata" told || fail "$(cat told)"
+[ ! -e trace ] && [ ! -e ran ] || fail "something is left: $(ls)"
+
 # A kernel that may not be traced is an error, before the program runs.
 case=forbidden
 if [ "$(id -u)" -eq 0 ]; then

@@ -83,7 +83,7 @@ int host_agent_start(const char *program, pid_t pid_filter, struct host_agent *r
         pipe2(ends.log, O_CLOEXEC) < 0 || pipe2(ends.failed, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
         err = -errno;
         ends_done(&ends);
-        return error_set(error, err, program, "cannot start it: %s", strerror(-err));
+        return error_set(error, err, NULL, "cannot start '%s': %s", program, strerror(-err));
     }
     if (pid == 0)
         become_agent(program, pid_filter, &ends);
@@ -92,7 +92,9 @@ int host_agent_start(const char *program, pid_t pid_filter, struct host_agent *r
     if (read(ends.failed[0], &err, sizeof err) == sizeof err) {
         ends_done(&ends);
         (void)waitpid(pid, NULL, 0);
-        return error_set(error, -err, program, "cannot run it: %s", strerror(err));
+        return error_set(error, -err, NULL, "cannot run '%s': %s%s", program, strerror(err),
+                         err == ENOENT ? "; it belongs beside strata, or into a directory of $PATH"
+                                       : "");
     }
     (void)fcntl(ends.log[0], F_SETFL, O_NONBLOCK);
     *ret_agent = (struct host_agent){.pid = pid, .log_fd = ends.log[0]};
