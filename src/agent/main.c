@@ -278,12 +278,18 @@ static int start_server(const struct options *options, const struct tracefs *tra
     return r;
 }
 
+/* Whether all hosts that there can be are served by `server`. */
+static bool is_for_server(const struct options *options)
+{
+    return options->listen || options->connect || options->fd >= 0;
+}
+
 /* Starts the servers whose ports exist. -ENOENT: none exists yet. */
 static int start(const struct options *options, const struct tracefs *tracefs, int dir,
                  struct notify *notify, struct servers *servers, struct error *error)
 {
     bool only_virtio_trace = options->virtio_trace.to_stdout || options->instance || !options->port;
-    bool only_server = options->listen || options->connect || options->fd >= 0;
+    bool only_server = is_for_server(options);
     int r = -ENOENT;
 
     if (!only_virtio_trace && !servers->server) {
@@ -365,7 +371,7 @@ static int serve_hosts(struct options *options, const struct tracefs *tracefs, i
 
     for (;;) {
         bool is_running = servers->server || servers->virtio_trace;
-        bool is_full = servers->server && servers->virtio_trace;
+        bool is_full = servers->server && (servers->virtio_trace || is_for_server(options));
         bool waits = options->workload.argv && !options->workload.pid && options->run_after_ms >= 0;
         struct error error = {0};
         int number;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "agent/cpus.h"
+#include "agent/raw_port.h"
 #include "agent/splice.h"
 #include "base/bytes.h"
 
@@ -297,6 +298,14 @@ static void drain(struct reader *r, unsigned order)
         wakeup_signal_always(r->buffer->sender);
 }
 
+/* How many ms it is until a period of PERIOD ms ends for all readers; never next to none. */
+static int until_period_ends(int period)
+{
+    int left = period - (int)(raw_port_now() % period);
+
+    return left < period / 8 ? left + period : left;
+}
+
 static void run(struct reader *r)
 {
     const size_t sparse_bytes = (r->buffer->page.size - r->buffer->page.data) / 4;
@@ -343,9 +352,9 @@ static void run(struct reader *r)
         /* Poll often at the start, so that the first events are not late. */
         has_pages |= pages > 0;
         waited += period;
-        period = has_pages ? READER_PERIOD_MS
-                           : MIN(period * 2,
-                                 waited < FIRST_PAGE_MS ? FIRST_PAGE_POLL_MS : READER_PERIOD_MS);
+        period = has_pages                ? until_period_ends(r->buffer->period_ms)
+                 : waited < FIRST_PAGE_MS ? MIN(period * 2, FIRST_PAGE_POLL_MS)
+                                          : until_period_ends(r->buffer->period_ms);
         wakeup_arm(&r->wakeup);
         if (state_of(r) != READER_RUNNING)
             break;

@@ -9,8 +9,8 @@
  *
  * While the ring has whole pages, the reader reads one after the other. When it has caught up with the
  * kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by
- * poll(2)) or READER_PERIOD_MS have passed, and then also reads partial pages, so that no event waits
- * longer than that. A stop drains: the reader reads everything that was in the ring when the stop was
+ * poll(2)) or a period has passed, and then also reads partial pages, so that no event waits longer than
+ * that. The periods of all readers end at the same time: whoever takes the pages is woken once. A stop drains: the reader reads everything that was in the ring when the stop was
  * requested.
  *
  *   R1  Only the reader puts pages into its queue. One thread at a time takes them out (agent/queue.h): the
@@ -29,6 +29,7 @@
 #include "agent/tracefs.h"
 
 #define READER_PERIOD_MS 100
+#define READER_LONG_PERIOD_MS 2000 /* of a host that wants to be woken seldom */
 
 /* Wakes the one thread that polls `fd`; any thread may signal. */
 struct wakeup {
@@ -79,6 +80,7 @@ struct reader_buffer {
     uint64_t ring_pages; /* approximate size of the kernel's ring per CPU */
     /* no event is written while it drains, so a drain ends when the ring is empty */
     bool is_still;
+    int period_ms; /* READER_PERIOD_MS or READER_LONG_PERIOD_MS; while no reader runs */
     const struct agent_log *log;
     struct wakeup *sender;        /* woken when there are pages, and when a drain is complete */
     const struct page_sink *sink; /* NULL: only the sender thread sends */

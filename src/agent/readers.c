@@ -35,6 +35,7 @@ int readers_init(struct readers *readers, int dir, size_t queue_bytes, const str
         .dir = dir,
         .page = page,
         .queue_bytes = queue_bytes,
+        .period_ms = READER_PERIOD_MS,
         .ring_pages = ring_pages(dir, page.size),
         .log = log,
         .sender = sender,

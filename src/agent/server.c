@@ -200,6 +200,10 @@ static int poll_timeout_ms(const struct agent_server *server)
 {
     if (server->is_closed)
         return PEER_CLOSED_POLL_MS;
+    /* Nobody else can connect, and nothing has begun that might not end. */
+    if (server->fd >= 0 && server->endpoint.kind == ENDPOINT_FD &&
+        !proto_reader_is_within(&server->reader))
+        return -1;
     if (server->fd >= 0)
         return 500;
     return server->endpoint.kind == ENDPOINT_LISTEN ? 1000 : CONNECT_RETRY_MS;

@@ -13,6 +13,7 @@
 
 #define CPU_CHECK_INTERVAL_MS 500
 #define STATUS_INTERVAL_MS 1000
+#define LONG_STATUS_INTERVAL_MS 4000 /* for PROTO_WANT_DELAY */
 
 int session_random(void *p, size_t size, bool good)
 {
@@ -407,6 +408,11 @@ static void drain_and_bye(struct session *session)
     session->pages_left = readers_held(session->tracer.readers);
 }
 
+static int status_interval(const struct session *session)
+{
+    return session->wants & PROTO_WANT_DELAY ? LONG_STATUS_INTERVAL_MS : STATUS_INTERVAL_MS;
+}
+
 void session_run(struct session *session)
 {
     while (!atomic_load(&session->ending)) {
@@ -419,7 +425,7 @@ void session_run(struct session *session)
             continue;
         }
         if (session->flowing && raw_port_now() >= session->next_status) {
-            session->next_status = raw_port_now() + STATUS_INTERVAL_MS;
+            session->next_status = raw_port_now() + status_interval(session);
             if (session->tracer.started)
                 r = session_send_status(session);
             if (session->tracer.started && r >= 0 && session->wants & PROTO_WANT_LIVE)
@@ -431,7 +437,7 @@ void session_run(struct session *session)
             session_set_flowing(session, false); /* until the host restarts or resumes */
         if (r <= 0)
             session_wait(session, WAIT_INPUT,
-                         session->flowing ? STATUS_INTERVAL_MS : CPU_CHECK_INTERVAL_MS);
+                         session->flowing ? status_interval(session) : CPU_CHECK_INTERVAL_MS);
     }
     drain_and_bye(session);
     session_clear(session);

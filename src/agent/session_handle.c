@@ -192,6 +192,8 @@ static void on_setup(struct session *session, const struct proto_frame *frame)
     }
     session->level = setup.level;
     session->wants = setup.wants;
+    if (setup.wants & PROTO_WANT_DELAY)
+        session->tracer.readers->buffer.period_ms = READER_LONG_PERIOD_MS;
     session->keep_seconds = setup.keep_seconds;
     session->next_reader = 0;
     frame_tx_set_clock(session->tx, &session->tracer.clock);

@@ -206,8 +206,9 @@ static int add_host(struct record_run *run, pid_t pid)
                              &host->kernel, &error);
     settings.config.trace = &host->kernel.trace;
     settings.config.live = record_live_host_stream(run);
-    if (options->live.on)
-        host->kernel.trace.wants |= PROTO_WANT_LIVE;
+    /* This machine's kernel is the one that wakes us: seldom, unless somebody looks. */
+    host->kernel.trace.is_host = true;
+    host->kernel.trace.wants |= options->live.on ? PROTO_WANT_LIVE : PROTO_WANT_DELAY;
     settings.agent = record_kernel_agent(host->agent, sizeof host->agent);
     /* What is not there yet will be our child: children are followed. */
     settings.pid_filter = !options->host_threads ? 0 : pid ? pid : getpid();

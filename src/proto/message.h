@@ -98,6 +98,7 @@ enum proto_wants {
     /* For the live view: send the names of tasks every second. */
     PROTO_WANT_LIVE = 8,
     PROTO_WANT_UNCHECKED = 16, /* the host accepts DATA with PROTO_UNCHECKED */
+    PROTO_WANT_DELAY = 32,     /* pages that are not full, and STATUS, may be seconds late */
 };
 
 /* "META" or NULL. */

@@ -41,6 +41,44 @@ if [ "$(id -u)" -ne 0 ] || [ ! -d $instances ]; then
     exit 77
 fi
 
+# An idle recording does not wake the machine: while nothing comes, neither strata nor its agent runs by short timers.
+case=idle
+"$strata" record -o idle --host=sched:sched_kthread_stop >out 2>told &
+pid=$!
+wait_for '[ -s idle/trace.json ]' || fail "$(cat told)"
+python3 - $pid <<'EOF' || fail "an idle recording wakes up too often: $(cat told)"
+import os, re, sys, time
+
+def processes(pid):
+    for task in os.listdir(f"/proc/{pid}/task"):
+        for child in open(f"/proc/{pid}/task/{task}/children").read().split():
+            yield from processes(child)
+    yield pid
+
+def sleeps():
+    """How often each thread of the recording has gone to sleep."""
+    found = {}
+    for pid in processes(sys.argv[1]):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            status = open(f"/proc/{pid}/task/{task}/status").read()
+            found[task] = int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", status)[1])
+    return found
+
+# The first seconds look for the first page, and relate the clocks.
+time.sleep(4)
+before, begin = sleeps(), time.monotonic()
+time.sleep(6)
+after, seconds = sleeps(), time.monotonic() - begin
+# Each CPU has a reader.
+most = (5 + os.cpu_count()) * seconds
+n = sum(after.values()) - sum(before.values())
+assert len(after) >= 6 and before.keys() == after.keys(), after
+assert n <= most, (n, most, before, after)
+EOF
+kill -TERM $pid
+wait $pid || :
+pid=
+
 # The kernel sees the program begin before its first event and end behind its last, within what is said.
 case=timeline
 "$strata" record -o trace --host=sched:sched_process_exec,sched:sched_process_exit -- "$EMIT" 600 1 >out 2>told ||

@@ -24,6 +24,9 @@
 #define BYE_TIMEOUT NSEC_PER_SEC
 /* If this process wakes so much later than it meant to, it was stopped or the machine is overloaded. */
 #define DELAY_MIN NSEC_PER_SEC
+/* Of a stop during a sleep, only what is beyond the sleep counts as a delay. So a sleep is shorter than what the session
+ * allows an agent to be silent. */
+#define SLEEP_MAX (5 * NSEC_PER_SEC)
 /* For the live view to read the rest, as long as it reads nothing. */
 #define SHOW_TIMEOUT_MS 2000
 
@@ -45,6 +48,7 @@ struct child {
     bool sent[PROTO_CPUS_MAX];
     struct live_stream live;
     unsigned measures;
+    bool has_changed; /* since the last progress, perhaps */
     uint64_t progress_next;
     struct guest_progress progress_sent;
     uint64_t progress_bytes; /* of the last progress … */
@@ -102,6 +106,7 @@ static void send_progress(struct child *child, uint64_t now)
                                                                    : PROGRESS_EVERY_BUSY);
     child->progress_bytes = progress.bytes;
     child->progress_state = session->state;
+    child->has_changed = false;
     if (memcmp(&progress, &child->progress_sent, sizeof progress) == 0)
         return;
     child->progress_sent = progress;
@@ -338,7 +343,8 @@ static int wait_and_step(struct child *child, uint64_t next, struct error *error
 {
     size_t pending = 0;
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
-    uint64_t sleep = MIN(MAX(MIN(next, child->progress_next), now) - now, NSEC_PER_SEC);
+    uint64_t due = child->has_changed ? MIN(next, child->progress_next) : next;
+    uint64_t sleep = MIN(MAX(due, now) - now, SLEEP_MAX);
     struct timespec time = {.tv_sec = (time_t)(sleep / NSEC_PER_SEC),
                             .tv_nsec = (long)(sleep % NSEC_PER_SEC)};
     struct pollfd fds[4] = {
@@ -352,8 +358,11 @@ static int wait_and_step(struct child *child, uint64_t next, struct error *error
     if (pending > 0 && !child->write_closed)
         fds[2].fd = child->out;
     child->wake_by = now + sleep;
-    if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) < 0)
+    r = ppoll(fds, ARRAY_SIZE(fds), &time, NULL);
+    if (r < 0)
         return errno == EINTR ? 0 : -errno;
+    child->has_changed |= r > 0;
+    r = 0;
     if (fds[3].revents)
         live_stream_flush(&child->live);
     if (fds[0].revents)
@@ -397,7 +406,8 @@ static int run_session(struct child *child, struct error *error)
         if (r >= 0)
             send_pending(child);
         if (r >= 0 && child->session.state != GUEST_OVER) {
-            if (now >= child->progress_next || child->session.state != child->progress_state)
+            if ((child->has_changed && now >= child->progress_next) ||
+                child->session.state != child->progress_state)
                 send_progress(child, now);
             r = wait_and_step(child, next, error);
         }

@@ -44,6 +44,7 @@ struct trace_config {
     uint32_t n_events;
     uint32_t buffer_kib, queue_kib, keep_seconds;
     const char *clock; /* "": the best that it has */
+    bool is_host;      /* the kernel is this machine's */
     uint8_t level;     /* zstd */
     uint8_t wants;     /* enum proto_wants */
     const void *key;   /* NULL: none */
@@ -73,8 +74,10 @@ struct guest_session {
     bool has_pages;   /* pages of this boot came before */
     bool resumes;     /* STARTED answers RESUME, not START */
     bool relatable;   /* the agent can read the clock of its trace */
-    bool said_bye;    /* the agent ended the session itself, and has sent all */
-    bool ran;         /* it was RUNNING on this connection */
+    bool
+        same_clock; /* … which is this machine's monotonic one: pings only show that the agent lives */
+    bool said_bye; /* the agent ended the session itself, and has sent all */
+    bool ran;      /* it was RUNNING on this connection */
     bool stop_wanted;
     bool full;            /* max_size is reached: later pages are left out, and counted */
     bool ping_out;        /* a ping is not answered yet */

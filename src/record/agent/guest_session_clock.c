@@ -8,6 +8,7 @@
 #define PING_LOST (2 * NSEC_PER_SEC)
 /* Of the exchanges in so much time the fastest is kept. */
 #define PAIR_EVERY NSEC_PER_SEC
+#define PAIR_EVERY_LONG (4 * NSEC_PER_SEC) /* with PROTO_WANT_DELAY */
 /* They go on, close behind each other, until one is this fast, up to a number. The first finds the guest's CPU
  * asleep, and waking it is what takes longest; those right behind it find it awake. On a busy machine few are fast,
  * and each takes a guest under emulation most of a millisecond. */
@@ -33,6 +34,11 @@ void guest_session_ping(struct guest_session *session, uint64_t now)
     (void)guest_session_put(session, &out, PROTO_PING);
 }
 
+static uint64_t pair_every(const struct guest_session *session)
+{
+    return session->config->wants & PROTO_WANT_DELAY ? PAIR_EVERY_LONG : PAIR_EVERY;
+}
+
 int guest_session_flush_pair(struct guest_session *session, struct error *error)
 {
     bool has_best = session->has_best;
@@ -44,7 +50,7 @@ int guest_session_flush_pair(struct guest_session *session, struct error *error)
 static int keep_fastest(struct guest_session *session, const struct guest_pair *pair, uint64_t now,
                         struct error *error)
 {
-    if (session->has_best && now - session->best_since >= PAIR_EVERY) {
+    if (session->has_best && now - session->best_since >= pair_every(session)) {
         int r = guest_session_flush_pair(session, error);
 
         if (r < 0)
@@ -92,9 +98,10 @@ int guest_session_on_pong(struct guest_session *session, const struct proto_fram
             return r;
     }
     session->pings++;
-    good = !session->has_best || session->best.error_ns <= PAIR_GOOD;
-    session->ping_next =
-        good || session->pings >= PINGS_MOST ? session->best_since + PAIR_EVERY : now + PING_SOON;
+    good = session->same_clock || !session->has_best || session->best.error_ns <= PAIR_GOOD;
+    session->ping_next = good || session->pings >= PINGS_MOST
+                             ? session->best_since + pair_every(session)
+                             : now + PING_SOON;
     if (session->pings_left == 0)
         return 0;
     session->pings_left--;

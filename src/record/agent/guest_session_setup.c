@@ -205,6 +205,8 @@ int guest_session_on_ready(struct guest_session *session, const struct proto_fra
         return error_set(error, -ENOENT, NULL, "the guest's kernel has none of these events");
     guest_session_forget_counts(session);
     session->relatable = true;
+    session->same_clock = session->config->is_host && ready.clock.len == strlen("mono") &&
+                          memcmp(ready.clock.p, "mono", ready.clock.len) == 0;
     guest_session_ping_some(session, GUEST_BEFORE, PINGS_BEFORE, now);
     return 0;
 }
