@@ -1,6 +1,7 @@
 """A guest under QEMU's software emulation, and a shell in it to talk to."""
 
 import os
+import re
 import select
 import socket
 import subprocess
@@ -52,6 +53,7 @@ class Machine:
 
     def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True, options=()):
         self.folder = folder
+        self.is_stuck = False
         Machine.booted.append(self)
         self.ports = os.path.join(folder, "ports")
         os.makedirs(self.ports)
@@ -122,6 +124,7 @@ class Machine:
                 return int(output[at + len(self.mark):]), bytes(output[:at])
             left = end - time.monotonic()
             if left <= 0:
+                self.is_stuck = self.cpus_are_stuck()
                 raise Lost(f"after {patience} s no answer from the guest but: {bytes(output[-2000:])}\n{self.console()}"
                            f"\n{self.registers()}")
             if select.select([self.shell], [], [], left)[0]:
@@ -150,16 +153,28 @@ class Machine:
                 text += monitor.recv(65536)
         return "\n".join(line for line in text.decode(errors="replace").splitlines() if "RIP" in line or "CPU#" in line)
 
+    def cpus_are_stuck(self):
+        """Whether each CPU is at one place for seconds, with its interrupts off: no program can do that to a kernel."""
+        looks = set()
+        for _ in range(5):
+            looks.add(self.registers())
+            time.sleep(1)
+        flags = [int(found, 16) for found in re.findall("RFL=([0-9a-f]+)", "".join(looks))]
+        return len(looks) == 1 and len(flags) == CPUS and not any(flag & 0x200 for flag in flags)
+
     def console(self):
         with open(f"{self.folder}/console.log", errors="replace") as log:
             return "".join(log.readlines()[-30:])
 
     def is_locked_up(self):
-        """Whether the guest's kernel has said that its CPUs hang, and they do.
+        """Whether the guest's kernel has said that its CPUs hang, and they do, or they were seen to hang so that the kernel
+        could not say it.
 
         Under QEMU 7.2's emulation a CPU that runs code while another one changes it may keep the old code for good.
         Then it runs into the breakpoint by which Linux switches a trace event, again and again, long after that is gone
         from memory. Under load it takes some thousand switches. QEMU 10.2 was not seen to do it."""
+        if self.is_stuck:
+            return True
         if "soft lockup" not in self.console():
             return False
         if self.qemu.poll() is not None:

@@ -109,11 +109,14 @@ check.expect("globs: what was left out is told", "not asked for were discarded" 
 recorded, events, source = folder("own")
 # Xen stamps no records of the guest class; what is recorded and left out besides gives them times, and with
 # them an order over CPUs.
-check.equal(
-    "own: all of them, and nothing else, by name and with their fields, in order",
-    [(e.name, e.fields) for e in events],
-    [("my_event", {"magic": 0xDECAFBAD, "one": 1, "round": n}) for n in range(guest.ROUNDS)],
-)
+rounds = [("my_event", {"magic": 0xDECAFBAD, "one": 1, "round": n}) for n in range(guest.ROUNDS)]
+own = [(e.name, e.fields) for e in events]
+# The emulated processor resets a guest now and then, and xl starts it again.
+if "is restart" in check.text("guest-pvh.log") and len(own) > guest.ROUNDS:
+    n = len(own) - guest.ROUNDS
+    check.equal("own: those before the guest's reset", own[:n], rounds[:n])
+    own = own[n:]
+check.equal("own: all of them, and nothing else, by name and with their fields, in order", own, rounds)
 recorded, events, source = folder("cpu")
 check.equal("cpu: that one", {e.cpu for e in events}, {1})
 
@@ -130,7 +133,7 @@ check.expect("memory: what is missing is told", "older ones" in check.text("memo
 recorded, events, source = folder("size")
 size = os.path.getsize(recorded.path)
 check.expect("size: so much at most, and nearly as much", (1 << 18) * 0.3 < size <= 1 << 18, size)
-check.expect("size: that it ended by that is told", "larger than it may be" in check.text("size.log"), check.text("size.log"))
+check.expect("size: that it ended by that is told", "has reached its size limit" in check.text("size.log"), check.text("size.log"))
 
 # ---- The old name ----
 
