@@ -126,6 +126,9 @@ static int read_any(struct qmp *qmp, int flags, json_t **ret, struct error *erro
             return connection_error(qmp, r, error);
     } while (line[strspn(line, " \t\r")] == '\0');
     object = json_loads(line, 0, &err);
+    /* jansson has no words for most of its failures to allocate. */
+    if (!object && (json_error_code(&err) == json_error_out_of_memory || err.text[0] == '\0'))
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     if (!json_is_object(object)) {
         json_decref(object);
         return error_set(error, -EPROTO, qmp->path,

@@ -287,6 +287,7 @@ int qemu_arguments_build(const struct qemu_arguments *arguments,
         const char *config = doubled(arena, additions->config);
 
         add_option(&build, "-readconfig", "%s", config ? config : "");
+        build.no_memory |= !config;
         r = write_config(additions, serial, error);
     }
     if (build.no_memory)

@@ -49,18 +49,18 @@ static bool changes_user(const char *word)
     return is_among(word, names, ARRAY_SIZE(names));
 }
 
-static char *find_program(const char *word, const char *path)
+/* *RET_PROGRAM stays as it is if WORD is no program. */
+static int find_program(const char *word, const char *path, char **ret_program, struct error *error)
 {
-    char *program = NULL;
+    _cleanup_free_ char *program = NULL;
     struct stat st;
+    int r = qemu_find_program(word, path, &program, NULL);
 
-    if (qemu_find_program(word, path, &program, NULL) < 0)
-        return NULL;
-    if (stat(program, &st) < 0 || !S_ISREG(st.st_mode) || access(program, X_OK) < 0) {
-        free(program);
-        program = NULL;
-    }
-    return program;
+    if (r == -ENOMEM)
+        return error_set(error, r, NULL, "out of memory");
+    if (r >= 0 && stat(program, &st) == 0 && S_ISREG(st.st_mode) && access(program, X_OK) == 0)
+        *ret_program = TAKE_PTR(program);
+    return 0;
 }
 
 /* ---- Scripts ---- */
@@ -137,12 +137,15 @@ int qemu_command_find(const char *const *command, unsigned n, const char *path,
     for (unsigned i = 0; i < n; i++) {
         _cleanup_free_ char *program = NULL;
         char qemu[256];
+        int r;
 
         if (i > 0 && strncmp(command[i], "PATH=", 5) == 0)
             path = command[i] + 5; /* as env(1) has it */
         if (i > 0 && (command[i][0] == '-' || strchr(command[i], '=')))
             continue;
-        program = find_program(command[i], path);
+        r = find_program(command[i], path, &program, error);
+        if (r < 0)
+            return r;
         if (program && vmm_is_qemu(program)) {
             if (other_user)
                 return refuse_user(other_user, error);

@@ -121,10 +121,13 @@ static const char *complaint(const struct probing *probing, char *buf, size_t si
     return buf;
 }
 
-static int no_answer(struct probing *probing, struct error *error)
+/* R: why there is no answer. */
+static int no_answer(struct probing *probing, int r, struct error *error)
 {
     char said[256], end[64];
 
+    if (r == -ENOMEM)
+        return error_set(error, r, NULL, "out of memory");
     complaint(probing, said, sizeof said);
     if (!child_wait(&probing->child, 1000000000))
         return error_set(error, -ETIMEDOUT, probing->program, "does not answer as QEMU does%s%s",
@@ -144,7 +147,7 @@ static int receive(struct probing *probing, json_t **ret, struct error *error)
         int r = qmp_receive(probing->qmp, &object, NULL);
 
         if (r < 0 || now >= probing->until)
-            return no_answer(probing, error);
+            return no_answer(probing, r, error);
         if (r > 0 && !json_object_get(object, "event")) {
             *ret = object;
             return 0;
@@ -156,15 +159,16 @@ static int receive(struct probing *probing, json_t **ret, struct error *error)
     }
 }
 
-/* *ret: what COMMAND returns; NULL: an error. */
-static int ask(struct probing *probing, const char *command, json_t *arguments, json_t **ret,
-               struct error *error)
+/* *ret: what COMMAND returns; NULL: an error. KEY, its only argument, may be NULL. */
+static int ask(struct probing *probing, const char *command, const char *key, const char *value,
+               json_t **ret, struct error *error)
 {
+    json_t *arguments = key ? json_pack("{s:s}", key, value) : NULL;
     json_t *reply;
-    int r = qmp_send(probing->qmp, command, arguments, NULL);
+    int r = key && !arguments ? -ENOMEM : qmp_send(probing->qmp, command, arguments, NULL);
 
     if (r < 0)
-        return no_answer(probing, error);
+        return no_answer(probing, r, error);
     r = receive(probing, &reply, error);
     if (r < 0)
         return r;
@@ -210,12 +214,11 @@ static int ask_all(struct probing *probing, const char *runtime, struct qemu_pro
     int r = receive(probing, &greeting, error);
 
     if (r >= 0)
-        r = ask(probing, "qmp_capabilities", NULL, &mode, error);
+        r = ask(probing, "qmp_capabilities", NULL, NULL, &mode, error);
     if (r >= 0)
-        r = ask(probing, "human-monitor-command",
-                json_pack("{s:s}", "command-line", "help trace-file"), &help, error);
+        r = ask(probing, "human-monitor-command", "command-line", "help trace-file", &help, error);
     if (r >= 0)
-        r = ask(probing, "trace-event-get-state", json_pack("{s:s}", "name", "*"), &events, error);
+        r = ask(probing, "trace-event-get-state", "name", "*", &events, error);
     if (r < 0)
         return r;
     text = qmp_version(probing->qmp);
@@ -257,7 +260,7 @@ static void quit(struct probing *probing)
 {
     json_t *result = NULL;
 
-    (void)ask(probing, "quit", NULL, &result, NULL);
+    (void)ask(probing, "quit", NULL, NULL, &result, NULL);
     json_decref(result);
     (void)child_wait(&probing->child, QUIT_TIMEOUT_NS);
 }
@@ -294,25 +297,31 @@ static int query_machine(struct probing *probing, const char *accelerator, const
 }
 
 /* Whether its events can go into its log: only then does the help of -d speak of them. */
-static bool logs_events(struct probing *probing)
+static int logs_events(struct probing *probing, bool *ret, struct error *error)
 {
     const char *argv[] = {probing->program, "-d", "help", NULL};
     int out = memfd_create("help", MFD_CLOEXEC);
     char text[8192];
     ssize_t n;
+    int r;
 
     if (out < 0)
-        return false;
-    if (start(probing, argv, -1, out, NULL) < 0) {
+        return error_set(error, -errno, NULL, "cannot make a file in memory: %s", strerror(errno));
+    r = start(probing, argv, -1, out, error);
+    if (r < 0) {
         close(out);
-        return false;
+        return r;
     }
     (void)child_wait(&probing->child, TIMEOUT);
     child_done(&probing->child);
     n = pread(out, text, sizeof text - 1, 0);
+    r = n < 0 ? error_set(error, -errno, probing->program, "its help cannot be read: %s",
+                          strerror(errno))
+              : 0;
     close(out);
     text[n > 0 ? n : 0] = '\0';
-    return strstr(text, "trace:PATTERN") != NULL;
+    *ret = strstr(text, "trace:PATTERN") != NULL;
+    return r;
 }
 
 /* ---- Declarations ---- */
@@ -365,7 +374,8 @@ int qemu_probe(const char *program, const char *accelerator, const char *runtime
         error_clear(error);
         r = 0;
     }
-    probe.logs = r >= 0 && logs_events(&probing);
+    if (r >= 0)
+        r = logs_events(&probing, &probe.logs, error);
     if (probe.logs && probe.backend == VMM_BACKEND_NONE)
         probe.backend = VMM_BACKEND_LOG;
     if (r >= 0)
