@@ -31,7 +31,7 @@ struct frame_tx {
     pthread_mutex_t lock;
     int fd; /* -1: no connection */
     bool is_socket;
-    uint64_t connection; /* number of the connection: tells whether it is still the same one */
+    uint64_t connection; /* its number: shows whether it is still the same one */
     uint64_t sequence;
     const uint8_t *pending; /* the unwritten rest of the frame in progress */
     size_t pending_size;

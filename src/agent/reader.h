@@ -10,8 +10,8 @@
  * While the ring has whole pages, the reader reads one after the other. When it has caught up with the
  * kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by
  * poll(2)) or a period has passed, and then also reads partial pages, so that no event waits longer than
- * that. The periods of all readers end at the same time: whoever takes the pages is woken once. A stop drains: the reader reads everything that was in the ring when the stop was
- * requested.
+ * that. The periods of all readers end at the same time, so that the thread that takes the pages wakes once. A stop
+ * drains: the reader reads everything that was in the ring when the stop was requested.
  *
  *   R1  Only the reader puts pages into its queue. One thread at a time takes them out (agent/queue.h): the
  *       sender, or the reader itself through its page_sink; both hold the sink's lock.

@@ -27,12 +27,12 @@
 enum io_point {
     IO_QUEUED,    /* block_bio_queue */
     IO_ISSUED,    /* block_rq_issue */
-    IO_KICKED,    /* virtio_queue_notify: the guest has told the VMM */
+    IO_KICKED,    /* virtio_queue_notify: the guest notifies the VMM */
     IO_HANDLED,   /* virtio_blk_handle_read, _write */
     IO_SUBMITTED, /* thread_pool_submit */
     IO_WORKED,    /* thread_pool_complete */
     IO_RETURNED,  /* virtio_blk_req_complete */
-    IO_NOTIFIED,  /* virtio_notify, virtio_notify_irqfd: the VMM has told the guest */
+    IO_NOTIFIED,  /* virtio_notify, virtio_notify_irqfd: the VMM notifies the guest */
     IO_INTERRUPT, /* irq_handler_entry */
     IO_COMPLETED, /* block_rq_complete */
 };

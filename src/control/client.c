@@ -21,8 +21,8 @@
 /* Seconds that a program has to answer who it is. For other requests it may have to wait for a disk. */
 #define TIMEOUT 5
 
-/* A socket that refuses may be about to be made anew: so many seconds are waited for that. Who has cut us off was
- * there, and has TIMEOUT. */
+/* The program may be about to replace a socket that refuses: the client tries again for so many seconds. A program
+ * that closed the connection was there, and has TIMEOUT. */
 #define REFUSED_TIMEOUT 1
 #define BETWEEN_TRIES 50000000L /* ns */
 

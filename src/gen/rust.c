@@ -74,7 +74,7 @@ static void put_type(struct text *out, const char *type)
     }
     if (stars > 0)
         text_put_str(out, words.is_const ? "*const " : "*mut ");
-    /* What a pointer points to by another one is nobody's matter. */
+    /* The type that a pointer to a pointer leads to does not matter. */
     text_put_str(out, stars > 1 ? "()" : scalar(&words, is_signed));
 }
 

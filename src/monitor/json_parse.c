@@ -62,8 +62,8 @@ static json_t *fail_unicode(struct parser *p, const char *from, const char *to)
     return NULL;
 }
 
-/* At "uXXXX" behind a backslash, or at two of these. Returns what is behind, NULL: no character. END is
- * behind the closing quote. */
+/* AT is at "uXXXX" after a backslash, or at a pair of these. Returns what follows; NULL: it is not a character. END is
+ * after the closing quote. */
 static const char *read_unicode(struct parser *p, const char *at, const char *end,
                                 struct buffer *text)
 {

@@ -69,7 +69,7 @@ int recording_new(const struct recording_settings *settings, struct recording **
         free(recording);
         return r;
     }
-    /* For others to know of, and for sockets; whoever needs it for these finds that it is missing. */
+    /* For `strata list` and for sockets; what needs it for these reports that it is missing. */
     if (settings->dir)
         (void)recording_register(recording, NULL);
     *ret = recording;

@@ -55,14 +55,15 @@ struct qemu_recorder {
     int claim;        /* of qemu_running_claim() */
     bool has_come;    /* QEMU's monitor has answered */
     uint64_t step_at; /* when step() is due */
-    uint64_t rest_by; /* when what is on its way from the guest is waited for no longer */
-    uint64_t come_by; /* when QEMU is waited for no longer, where what starts it has ended */
+    uint64_t rest_by; /* until then, the recorder waits for what the guest still sends */
+    uint64_t
+        come_by; /* until then, it waits for QEMU after the program that starts QEMU has ended */
     bool is_stopping; /* QEMU is to be ended when the guest has sent the rest */
     uint64_t
-        stop_by; /* then: when QEMU is ended whatever is missing; UINT64_MAX: it was told to … */
-    uint64_t start_by;       /* … unless it is about to start, until then */
-    uint64_t again_at;       /* when it is told again; UINT64_MAX: it is not told yet */
-    uint64_t remind_at;      /* when the user is told how to kill it; UINT64_MAX: not */
+        stop_by; /* with is_stopping: when QEMU gets SIGTERM at the latest; UINT64_MAX: it has got it */
+    uint64_t start_by;       /* until then, a QEMU that is starting does not get it */
+    uint64_t again_at;       /* when it gets the next signal; UINT64_MAX: it has got none yet */
+    uint64_t remind_at;      /* when the user is told how to kill it; UINT64_MAX: never */
     const char *simple_copy; /* where its user has trace.simple; NULL: nowhere */
     uint64_t simple_size;    /* of trace.simple, when it was looked at */
     uint64_t simple_at;      /* when it is looked at again, unless it is full */

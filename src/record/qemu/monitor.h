@@ -2,7 +2,7 @@
 #pragma once
 
 /* QEMU's monitor while it is recorded: which of its threads run which vCPUs, and why it ends. Nothing here
- * waits for QEMU, which may itself be waiting for whoever takes its log. */
+ * waits for QEMU, which may itself be waiting for the reader of its log. */
 
 #include <jansson.h>
 

@@ -47,8 +47,8 @@ static inline const char *qemu_running_log(const struct qemu_running *running)
     return running->trace_file ? running->trace_file : running->log;
 }
 
-/* For whoever records process PID: *RET_FD is to be closed at the end, and is when he ends. -EBUSY with ERROR:
- * somebody does already. */
+/* Claims process PID for this recorder until *RET_FD is closed, or the recorder ends. -EBUSY with ERROR: another
+ * recorder has it. */
 int qemu_running_claim(pid_t pid, int *ret_fd, struct error *error);
 
 /* The same from words of a command line (`argv`, `n`) of PID: for tests. -ENOMEM. */

@@ -44,7 +44,7 @@ struct program {
     struct process *process;
     struct collector collector;
     uint64_t refine_at,
-        refine_after; /* ns: when its clock's rate is told anew, and how long after the last time */
+        refine_after; /* ns: when its clock's rate is next stated, and how long after the last time */
     bool collecting, ended;
     bool left; /* its rings could not be read to the end, and stay */
     int error; /* why it is not recorded, or no further; 0 */
@@ -69,7 +69,7 @@ struct programs {
     uint64_t armed_at; /* not before that, ns */
     struct futex_fd *wake; /* NULL: it was not armed yet */
     uint32_t pool_changes; /* as of the last look */
-    int watch;             /* inotify, for whoever polls; -1: there is none */
+    int watch;             /* inotify, for poll(2); -1: there is none */
     uint64_t look_until, look_next;
     struct program **items;
     unsigned n, max;                 /* so many can be recorded: PROGRAMS_MAX */
@@ -90,11 +90,11 @@ void program_note_clock(struct program *program, const struct native *native);
 
 /* DIR is the trace's, and is there. -errno with ERROR. */
 int programs_open(const char *dir, struct programs *ret_programs, struct error *error);
-/* Leaves nothing behind but what could not be read. */
+/* Removes all rings but those that could not be read. */
 void programs_close(struct programs *programs);
 
-/* What the environment of a program has to say in STRATA_TRACE so that its rings are ours: PATTERNS, N of them
- * with commas between several in one, are switched on; behind what BEFORE says (NULL: nothing). Allocated. NULL: out of memory. */
+/* The value of STRATA_TRACE with which a program makes its rings for this recording: BEFORE (NULL: nothing), then what
+ * switches on the N PATTERNS, each of which may be several with commas between them. Allocated. NULL: out of memory. */
 char *programs_environment(const struct programs *programs, const char *before,
                            const char *const *patterns, unsigned n);
 

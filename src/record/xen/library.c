@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the libraries would print on standard error goes nowhere: whoever calls tells what is wrong. The
+/* What the libraries would print on standard error goes nowhere: the caller reports what is wrong. The
  * layout is that of their logger, libxentoollog.so.1's. */
 struct xen_logger {
     void (*message)(struct xen_logger *logger, int level, int error, const char *context,
