@@ -25,6 +25,6 @@ done
 "$here/dom0.sh" "$dir/debs" "$dir"
 XEN_OPTIONS=$(sed -n 's/^# xen: //p' "$scenario")
 export XEN_OPTIONS
-"$here/boot.sh" "$dir" "$dir/$name" "$scenario" "$STRATA_BIN/strata"
+"$here/boot.sh" "$dir" "$dir/$name" "$scenario" "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
 grep '^@@' "$dir/$name/serial.log"
 PYTHONDONTWRITEBYTECODE=1 python3 "$here/checks/$name.py" "$dir/$name" "$dir/root" "$STRATA_BIN"

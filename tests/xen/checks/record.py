@@ -120,6 +120,23 @@ check.equal("own: all of them, and nothing else, by name and with their fields, 
 recorded, events, source = folder("cpu")
 check.equal("cpu: that one", {e.cpu for e in events}, {1})
 
+# ---- Together with dom0's kernel ----
+
+both = check.result("both")
+check.equal("both: exit status", check.text("both.status").strip(), "0")
+with open(os.path.join(both, "trace.json")) as file:
+    sources = {source["layer"]: source for source in json.load(file)["sources"]}
+check.equal(
+    "both: Xen and dom0's kernel",
+    {layer: source["complete"] for layer, source in sources.items()},
+    {"hypervisor": True, "host": True},
+)
+check.equal("both: nothing of the kernel is lost", sources["host"]["lost"], 0)
+shown = [json.loads(line) for line in check.strata.run("report", "--format", "json", both).splitlines()]
+ours = [i for i, row in enumerate(shown) if row.get("layer") == "hypervisor"]
+within = [row["fields"]["filename"] for row in shown[ours[0] : ours[-1]] if row.get("event") == "sched_process_exec"]
+check.expect("both: what dom0 ran is among what Xen did", any(name.endswith("/xl") for name in within), within)
+
 # ---- How long, and how much ----
 
 recorded, events, source = folder("seconds")

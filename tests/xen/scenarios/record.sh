@@ -49,6 +49,14 @@ work 10
 kill -TERM $recorder
 finished cpu
 
+# Xen and dom0's kernel, in one trace.
+mount -t tracefs tracefs /sys/kernel/tracing
+start_record both -e sched --host=sched:sched_process_exec,sched:sched_process_exit
+work 10
+run_guest pvh
+kill -TERM $recorder
+finished both
+
 # A time limit; a memory buffer; nobody's output but a pipe; the old name.
 run seconds strata record --xen -o seconds -t 2
 start memory strata record --xen -o memory --flight-recorder 1M
