@@ -40,6 +40,18 @@ bool span_step_matches(const struct span_step *step, const struct event_class *c
     return *ret_star != NULL;
 }
 
+static bool is_number(const struct field *field)
+{
+    return field->storage == STORE_SCALAR && field->type != FIELD_FLOAT;
+}
+
+int span_key_field(const struct span_key *key, const struct event_class *class)
+{
+    int i = event_class_field(class, key->field);
+
+    return i >= 0 && key->column != 0 && !is_number(&class->fields[i]) ? -1 : i;
+}
+
 bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *catalogue)
 {
     const struct span_step *first = &rule->steps[0];
@@ -128,6 +140,19 @@ static _cold_ int no_such_field(const struct span_rule *rule, const struct event
     return r;
 }
 
+static int check_key(const struct span_rule *rule, const struct span_key *key,
+                     const struct event_class *class, struct error *error)
+{
+    if (key->kind != SPAN_KEY_FIELD || span_key_field(key, class) >= 0)
+        return 0;
+    if (event_class_field(class, key->field) < 0)
+        return no_such_field(rule, class, key->field, error);
+    return error_set(error, -EINVAL, NULL,
+                     "%s: column %u: field '%s' of event '%s' is not a number; a %s requires one",
+                     rule->name, key->column, key->field, class->name,
+                     key->mask != 0 ? "mask" : "shift");
+}
+
 static int check_condition(const struct span_rule *rule, const struct span_step *step,
                            const struct event_class *class, struct error *error)
 {
@@ -163,10 +188,12 @@ int span_rule_check(const struct span_rule *rule, const struct catalogue *catalo
                 if (r < 0)
                     return r;
             }
-            for (unsigned k = 0; k < rule->n_keys; k++)
-                if (step->keys[k].kind == SPAN_KEY_FIELD &&
-                    event_class_field(class, step->keys[k].field) < 0)
-                    return no_such_field(rule, class, step->keys[k].field, error);
+            for (unsigned k = 0; k < rule->n_keys; k++) {
+                int r = check_key(rule, &step->keys[k], class, error);
+
+                if (r < 0)
+                    return r;
+            }
         }
         if (!found && !step->optional)
             return no_such_event(rule, step, catalogue, error);

@@ -115,11 +115,13 @@ static int parse_key(struct parser *parser, struct span_key *ret_key)
         r = take_number(parser, &key.mask);
         if (r == 0 && key.mask == 0)
             r = fail(parser, at, "a mask of 0 leaves nothing");
+        key.column = (unsigned)(at - parser->text) + 1;
     } else if (take(parser, ">>")) {
         r = take_number(parser, &bits);
         if (r == 0 && bits > 63)
             r = fail(parser, at, "a field has 64 bits at most");
         key.shift = (unsigned)bits;
+        key.column = (unsigned)(at - parser->text) + 1;
     }
     *ret_key = key;
     return r;

@@ -34,6 +34,7 @@ struct span_key {
     const char *field; /* of SPAN_KEY_FIELD */
     uint64_t mask;     /* 0: all of it */
     unsigned shift;
+    unsigned column; /* of the mask or shift in the rule's text, from 1 on; 0: neither */
 };
 
 struct span_step {

@@ -72,7 +72,7 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
         return -ENOMEM;
     for (unsigned i = 0; i < r->n_keys; i++)
         use->fields[i] = r->steps[step].keys[i].kind == SPAN_KEY_FIELD
-                             ? event_class_field(class, r->steps[step].keys[i].field)
+                             ? span_key_field(&r->steps[step].keys[i], class)
                              : -1;
     spans->rule_keys[rule].crosses = span_rule_crosses(r, spans->catalogue);
     return 0;

@@ -326,6 +326,19 @@ static void test_check(void **state)
     error = (struct error){0};
     assert_int_equal(span_rule_check(&w->rules.rules[2], &w->catalogue, &error), -EINVAL);
     assert_string_equal(error.what, "x: event 'a_begin' has no field 'idd'; did you mean 'id'?");
+    use(w, "x: a_begin(id&3,id>>2) -> a_end(id,id)");
+    assert_int_equal(span_rule_check(&w->rules.rules[3], &w->catalogue, &w->error), 0);
+    use(w, "x: a_begin(id) -> a_end(name&3)");
+    error = (struct error){0};
+    assert_int_equal(span_rule_check(&w->rules.rules[4], &w->catalogue, &error), -EINVAL);
+    assert_string_equal(error.what, "x: column 29: field 'name' of event 'a_end' is not a number; "
+                                    "a mask requires one");
+    use(w, "x: a_begin(name>>1) -> a_end(id)");
+    error = (struct error){0};
+    assert_int_equal(span_rule_check(&w->rules.rules[5], &w->catalogue, &error), -EINVAL);
+    assert_string_equal(error.what,
+                        "x: column 16: field 'name' of event 'a_begin' is not a number; "
+                        "a shift requires one");
 }
 
 /* ---- spans ---- */
@@ -350,6 +363,19 @@ static void test_pairs(void **state)
     expect(w, "1-3, 2 again, 6-7, 5-8, 9 open");
     assert_int_equal(fate(w, SPAN_NO_BEGIN), 1);
     assert_int_equal(w->error_ns, 0);
+}
+
+/* The hash of a string has no bits that mean anything. */
+static void test_mask_of_string(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(name&1) -> a_end(name&1)");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->end, 2, 0, 7, 1);
+    spans_finish(&w->spans);
+    assert_int_equal(w->n_done, 0);
 }
 
 /* As a guest's flush, which completes once more, at no sector. */
@@ -661,9 +687,10 @@ static void test_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rules), TEST(bad_rules), TEST(file_of_rules), TEST(builtin_rules), TEST(check),
-        TEST(pairs), TEST(condition), TEST(star),          TEST(again),         TEST(chain),
-        TEST(place), TEST(losses),    TEST(early_ends),    TEST(bounds),        TEST(model),
+        TEST(rules),  TEST(bad_rules),  TEST(file_of_rules),  TEST(builtin_rules),
+        TEST(check),  TEST(pairs),      TEST(mask_of_string), TEST(condition),
+        TEST(star),   TEST(again),      TEST(chain),          TEST(place),
+        TEST(losses), TEST(early_ends), TEST(bounds),         TEST(model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
