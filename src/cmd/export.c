@@ -225,11 +225,12 @@ static int export_trace(const struct export_verb_options *options,
     return status;
 }
 
-/* Whether what was asked for can be written where it was asked for. EXIT_SUCCESS, EXIT_USAGE. */
+/* Whether what was asked for can be written where it was asked for. An exit status. */
 static int check(const struct export_verb_options *options, int n)
 {
     const struct export_format *format;
     bool to_stdout = !options->output || strcmp(options->output, "-") == 0;
+    int status;
 
     if (options->format == 0)
         return cli_usage_error("export", "--to=FORMAT is required");
@@ -239,6 +240,9 @@ static int check(const struct export_verb_options *options, int n)
     if ((options->pairs.n > 0 || options->files.n > 0) && strcmp(format->name, "perfetto") != 0 &&
         strcmp(format->name, "chrome") != 0)
         return cli_usage_error("export", "--pair and --pairs require --to=perfetto or chrome");
+    status = pairs_check_syntax("export", &options->pairs);
+    if (status != EXIT_SUCCESS)
+        return status;
     if (to_stdout && format->target != ATOMIC_OUTPUT_STREAM)
         return cli_usage_error("export", "--output=%s is required: %s",
                                format->target == ATOMIC_OUTPUT_DIRECTORY ? "DIR" : "FILE",

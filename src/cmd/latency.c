@@ -158,39 +158,47 @@ static int list(const struct latency_options *options, const struct pairs *pairs
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int cmd_latency(int argc, char **argv)
+static int run(const struct latency_options *options, char **operands, int n)
 {
-    struct latency_options options = {0};
     struct trace *trace = NULL;
     struct pairs pairs = {0};
     struct error error = {0};
     int status = EXIT_FAILURE;
-    int n, n_names = 0;
-    int r;
+    int n_names = 0;
+    int r = pairs_init(&pairs, &error);
+
+    if (r < 0) {
+        (void)cli_print_failure(&error, r);
+        n = 0;
+    }
+    while (n_names < n && pairs_has_name(&pairs, operands[n_names]))
+        n_names++;
+    if (n > n_names)
+        trace = walk_open(&options->common.open, operands + n_names, n - n_names);
+    if (options->list && n == n_names && r == 0)
+        status = list(options, &pairs, NULL);
+    else if (n == n_names && r == 0)
+        status = cli_usage_error("latency", "no trace file given");
+    else if (trace && !options->list)
+        status = measure(options, trace, &pairs, operands, n_names);
+    else if (trace && read_through(trace) == EXIT_SUCCESS)
+        status = list(options, &pairs, trace);
+    trace_free(trace);
+    pairs_done(&pairs);
+    return status;
+}
+
+int cmd_latency(int argc, char **argv)
+{
+    struct latency_options options = {0};
+    int status = EXIT_FAILURE;
+    int n;
 
     if (options_parse(&latency_command, argc, argv, &options, &n, &status)) {
-        char **operands = argv + 1;
-
-        r = pairs_init(&pairs, &error);
-        if (r < 0) {
-            (void)cli_print_failure(&error, r);
-            n = 0;
-        }
-        while (n_names < n && pairs_has_name(&pairs, operands[n_names]))
-            n_names++;
-        if (n > n_names)
-            trace = walk_open(&options.common.open, operands + n_names, n - n_names);
-        if (options.list && n == n_names && r == 0)
-            status = list(&options, &pairs, NULL);
-        else if (n == n_names && r == 0)
-            status = cli_usage_error("latency", "no trace file given");
-        else if (trace && !options.list)
-            status = measure(&options, trace, &pairs, operands, n_names);
-        else if (trace && read_through(trace) == EXIT_SUCCESS)
-            status = list(&options, &pairs, trace);
-        trace_free(trace);
+        status = pairs_check_syntax("latency", &options.pairs);
+        if (status == EXIT_SUCCESS)
+            status = run(&options, argv + 1, n);
     }
-    pairs_done(&pairs);
     strings_done(&options.pairs);
     strings_done(&options.files);
     analysis_options_done(&options.common);

@@ -96,6 +96,25 @@ int pairs_init(struct pairs *pairs, struct error *error)
     return read_file(pairs, path, &pairs->own, error);
 }
 
+int pairs_check_syntax(const char *verb, const struct strings *rules)
+{
+    struct arena arena = {0};
+    int status = EXIT_SUCCESS;
+
+    for (unsigned i = 0; status == EXIT_SUCCESS && i < rules->n; i++) {
+        struct error error = {0};
+        struct span_rule rule;
+        int r = span_rule_parse(rules->items[i], NULL, &arena, &rule, &error);
+
+        if (r == -EINVAL)
+            status = cli_usage_error(verb, "--pair: %s", error.what);
+        else if (r < 0)
+            status = cli_print_failure(&error, r);
+    }
+    arena_done(&arena);
+    return status;
+}
+
 int pairs_read(struct pairs *pairs, char *const *names, int n, const struct strings *rules,
                const struct strings *files, struct error *error)
 {

@@ -24,6 +24,9 @@ int pairs_init(struct pairs *pairs, struct error *error);
 /* True if a built-in rule, or one of the user's file, has this name. */
 bool pairs_has_name(const struct pairs *pairs, const char *name);
 
+/* Prints a usage error of VERB if one of RULES, texts of --pair, is malformed. EXIT_SUCCESS, EXIT_USAGE, EXIT_FAILURE. */
+int pairs_check_syntax(const char *verb, const struct strings *rules);
+
 /* Reads the N rules called NAMES, then the texts of RULES, then FILES; without any of these, all built-in
  * rules. A negative errno with ERROR. */
 int pairs_read(struct pairs *pairs, char *const *names, int n, const struct strings *rules,

@@ -128,4 +128,7 @@ if "$strata" export --to csv --pair "$wake" local >out 2>err; then fail "csv has
 grep -q -- '--pair and --pairs require --to=perfetto or chrome' err || fail "$(cat err)"
 if "$strata" export --to chrome --pair 'a: sched_wakin -> b' -o wrong.json local 2>err; then fail "no such event"; fi
 grep -q "has no event 'sched_wakin'; did you mean 'sched_waking'" err || fail "$(cat err)"
+status=0
+"$strata" export --to chrome --pair 'a: sched_waking ->' -o wrong.json local 2>err || status=$?
+[ $status -eq 2 ] && grep -q -- '--pair: column 19: an event should stand here' err || fail "status $status: $(cat err)"
 exit 0

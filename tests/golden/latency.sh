@@ -206,6 +206,12 @@ refused "column 10 of the condition: a value is missing" --pair 'sched_waking(pi
 refused "only fields are allowed here" --pair 'a(b){thread.id == 1} -> c(b)' guest
 refused "the '}' of a condition is missing" --pair 'a(b){c == "}" -> c(b)' guest
 refused "--pair: column 5: ',' or ')' should stand here; 'a(b -> c'" --pair 'a(b -> c' guest
+status=0
+"$strata" latency --pair 'a(b -> c' no-such-trace >out 2>err || status=$?
+[ $status -eq 2 ] && grep -qF "Try 'strata latency --help'" err || fail "a malformed rule ends with $status: $(cat err)"
+status=0
+"$strata" latency --pair 'a -> b' guest >out 2>err || status=$?
+[ $status -eq 1 ] || fail "a rule without events ends with $status: $(cat err)"
 refused "no event of the trace has a field 'colour'" --by colour syscall guest
 [ ! -s out ] || fail "a table of an unknown field: $(head -3 out)"
 refused "block: the trace has no event 'block_rq_issue'" block guest
