@@ -342,6 +342,7 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
         cli_print_error(&error);
         status = EXIT_FAILURE;
     } else {
+        vm.settings.monitor = qmp_socket_endpoint(vm.settings.qmp);
         status = record_machine(options, &vm);
     }
     qemu_running_done(&running);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Talks to a virtual machine monitor by QMP: JSON, an object a line, on a UNIX socket. */
+/* Talks to a virtual machine monitor by QMP: JSON, an object a line, on a UNIX socket or another transport
+ * (qmp_transport.h). */
 
 #include <jansson.h>
 #include <sys/types.h>
@@ -16,13 +17,24 @@ bool qmp_is_socket(const char *path);
 /* The limit for the greeting, and for an answer. */
 #define QMP_TIMEOUT_S 30
 
+/* A monitor that a recorder connects to, each time it has commands for it. */
+struct qmp_endpoint {
+    const char *name; /* for messages; of a socket, its path; borrowed */
+    int (*connect)(const struct qmp_endpoint *endpoint, struct qmp **ret, struct error *error);
+    /* Why it does not answer, into BUF, which is returned. */
+    const char *(*silence)(const struct qmp_endpoint *endpoint, char *buf, size_t size);
+};
+
+/* The socket PATH, which is borrowed. */
+struct qmp_endpoint qmp_socket_endpoint(const char *path);
+
 /* Connects, without waiting. The monitor serves one client at a time: until it greets, it serves another one. -EAGAIN with
  * ERROR: it does, and as many clients wait as it lets. */
 int qmp_connect(const char *path, struct qmp **ret, struct error *error);
-/* Waits for the greeting of qmp_connect() and leaves capabilities negotiation. -ETIMEDOUT with ERROR: none came within
- * QMP_TIMEOUT_S. */
+/* Waits for the greeting and leaves capabilities negotiation; without a greeting, asks for the version. -ETIMEDOUT with
+ * ERROR: none came within QMP_TIMEOUT_S. */
 int qmp_greet(struct qmp *qmp, struct error *error);
-/* Waits up to MS milliseconds. False: the monitor has not greeted yet. */
+/* Waits up to MS milliseconds. False: the monitor has not greeted yet. True at once if its transport has no greeting. */
 bool qmp_greets_within(const struct qmp *qmp, int ms);
 /* Why the monitor at the socket PATH does not greet, into BUF: "it serves another client, process 4711 (python3)". */
 const char *qmp_silence_text(const char *path, char *buf, size_t size);

@@ -65,7 +65,7 @@ static int start_thread(struct qemu_recorder *self, enum qemu_phase phase, struc
 
     self->phase = phase;
     self->qmp_thread.run = runs[phase];
-    self->qmp_thread.socket = self->settings.qmp;
+    self->qmp_thread.endpoint = &self->settings.monitor;
     self->qmp_thread.qmp = TAKE_PTR(self->settings.connection);
     return qmp_thread_start(&self->qmp_thread, error);
 }
@@ -164,6 +164,7 @@ static int finish_thread(struct qemu_recorder *self, struct error *error)
 
 int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *error)
 {
+    const struct qmp_endpoint *monitor = &self->settings.monitor;
     struct error why = {0};
     char text[128];
     uint64_t at;
@@ -174,8 +175,7 @@ int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *err
     if (qmp_thread_waits(&self->qmp_thread, now, &at))
         recorder_report(&self->recorder,
                         "%s: QEMU's monitor does not answer: %s; waiting up to %d seconds",
-                        self->settings.qmp, qmp_silence_text(self->settings.qmp, text, sizeof text),
-                        QMP_TIMEOUT_S);
+                        monitor->name, monitor->silence(monitor, text, sizeof text), QMP_TIMEOUT_S);
     self->step_at = MIN(self->step_at, at);
     /* The rest comes surely. */
     if (qmp_thread_is_greeted(&self->qmp_thread))

@@ -20,12 +20,12 @@ static int connect_monitor(struct qmp_thread *self)
 {
     const struct timespec interval = {.tv_nsec = CONNECT_INTERVAL_NS};
     uint64_t until = self->began_at + QMP_TIMEOUT_S * NSEC_PER_SEC;
-    int r = self->qmp ? 0 : qmp_connect(self->socket, &self->qmp, &self->error);
+    int r = self->qmp ? 0 : self->endpoint->connect(self->endpoint, &self->qmp, &self->error);
 
     while (r == -EAGAIN && clock_ns(CLOCK_MONOTONIC) < until && !atomic_load(&self->is_cancelled)) {
         clock_nanosleep(CLOCK_MONOTONIC, 0, &interval, NULL);
         error_clear(&self->error);
-        r = qmp_connect(self->socket, &self->qmp, &self->error);
+        r = self->endpoint->connect(self->endpoint, &self->qmp, &self->error);
     }
     if (r < 0)
         return r;
@@ -63,7 +63,7 @@ int qmp_thread_start(struct qmp_thread *self, struct error *error)
     int r;
 
     *self = (struct qmp_thread){
-        .run = self->run, .socket = self->socket, .qmp = self->qmp, .event_fd = -1};
+        .run = self->run, .endpoint = self->endpoint, .qmp = self->qmp, .event_fd = -1};
     self->began_at = clock_ns(CLOCK_MONOTONIC);
     self->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     r = self->event_fd < 0 ? -errno : 0;
@@ -121,8 +121,8 @@ int qmp_thread_finish(struct qmp_thread *self, struct error *error)
     if (self->r >= 0)
         return 0;
     if (is_stopped)
-        return error_set(error, -EINTR, self->socket, "QEMU's monitor has not answered: %s",
-                         qmp_silence_text(self->socket, why, sizeof why));
+        return error_set(error, -EINTR, self->endpoint->name, "QEMU's monitor has not answered: %s",
+                         self->endpoint->silence(self->endpoint, why, sizeof why));
     *error = self->error;
     return self->r;
 }

@@ -14,8 +14,8 @@
 struct qmp_thread {
     /* Runs the commands, in the thread. -errno with ERROR. */
     int (*run)(struct qmp_thread *self, struct qmp *qmp, struct error *error);
-    const char *socket; /* borrowed */
-    struct qmp *qmp;    /* NULL, or an open connection to `socket`; the thread then owns it */
+    const struct qmp_endpoint *endpoint; /* borrowed */
+    struct qmp *qmp; /* NULL, or an open connection to `endpoint`; the thread then owns it */
     /* The rest is private, but results may be read after the end. */
     int event_fd; /* readable when QEMU has greeted, and when the thread has ended; -1: no thread */
     pthread_t thread;
@@ -33,7 +33,7 @@ struct qmp_thread {
 
 #define QMP_THREAD_NONE ((struct qmp_thread){.event_fd = -1})
 
-/* Starts the thread, with `run`, `socket` and `qmp` of SELF. It connects if `qmp` is NULL. -errno with ERROR. */
+/* Starts the thread, with `run`, `endpoint` and `qmp` of SELF. It connects if `qmp` is NULL. -errno with ERROR. */
 int qmp_thread_start(struct qmp_thread *self, struct error *error);
 static inline bool qmp_thread_is_on(const struct qmp_thread *self)
 {

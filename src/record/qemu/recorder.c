@@ -284,7 +284,7 @@ int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct reco
         return -ENOMEM;
     self->recorder = (struct recorder){
         .ops = &ops,
-        .name = settings->running ? settings->qmp : settings->command[0],
+        .name = settings->running ? settings->monitor.name : settings->command[0],
         .leads = true,
         .waits = settings->running != NULL,
     };

@@ -289,14 +289,13 @@ static int begin(struct qemu_recorder *self, struct error *error)
         r = open_sink(self, &arguments, file, &additions, error);
     if (r < 0)
         return r;
-    self->control = settings->running ? arena_strdup(&self->arena, settings->qmp)
-                                      : name_in_runtime(self, "qmp");
+    self->control = settings->running ? settings->qmp : name_in_runtime(self, "qmp");
     additions.control = self->control;
     additions.monitor = name_in_runtime(self, "monitor");
     additions.config = name_in_runtime(self, "config");
     if (settings->guest && !self->port)
         self->port = self->added = additions.port = name_in_runtime(self, "agent");
-    if (!additions.control || !additions.monitor || !additions.config ||
+    if ((!settings->running && !self->control) || !additions.monitor || !additions.config ||
         (settings->guest && !self->port))
         return error_set(error, -ENOMEM, NULL, "out of memory");
     self->began = host_moment();

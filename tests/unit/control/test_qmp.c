@@ -13,6 +13,7 @@
 
 #include "base/address.h"
 #include "control/qmp.h"
+#include "control/qmp_transport.h"
 #include "control/socket_process.h"
 
 #define GREETING \
@@ -55,6 +56,85 @@ static void test_greets(void **state)
     assert_string_equal(sent, "{\"execute\":\"qmp_capabilities\"}\n");
     qmp_free(qmp);
     close(server);
+}
+
+/* A transport without greeting and events, whose answers are these. */
+struct answers {
+    struct qmp_transport transport;
+    const char *const *next;
+    char line[256];
+    char sent[256];
+    bool is_freed;
+};
+
+static struct answers *answers_of(struct qmp_transport *transport)
+{
+    return container_of(transport, struct answers, transport);
+}
+
+static int note_request(struct qmp_transport *transport, const char *text, size_t len,
+                        struct error *error)
+{
+    struct answers *self = answers_of(transport);
+
+    (void)error;
+    assert_true(len > 0 && len < sizeof self->sent);
+    assert_int_equal(text[len - 1], '\n');
+    memcpy(self->sent, text, len - 1);
+    self->sent[len - 1] = '\0';
+    return 0;
+}
+
+static int give_answer(struct qmp_transport *transport, bool wait, char **ret, struct error *error)
+{
+    struct answers *self = answers_of(transport);
+
+    assert_true(wait);
+    if (!*self->next)
+        return error_set(error, -ENOTCONN, NULL, "the daemon has ended");
+    snprintf(self->line, sizeof self->line, "%s", *self->next++);
+    *ret = self->line;
+    return 0;
+}
+
+static void no_shutdown(struct qmp_transport *transport)
+{
+    (void)transport;
+}
+
+static void note_free(struct qmp_transport *transport)
+{
+    answers_of(transport)->is_freed = true;
+}
+
+/* The version is asked for, and nothing is waited for before; the transport's own words are its errors. */
+static void test_no_greeting(void **state)
+{
+    static const struct qmp_transport_ops ops = {
+        .send = note_request, .receive = give_answer, .shutdown = no_shutdown, .free = note_free};
+    static const char *const lines[] = {
+        "{\"return\": {\"qemu\": {\"major\": 7, \"minor\": 2, \"micro\": 22}, \"package\": \"x\"}}",
+        "{\"return\": 7}",
+        NULL,
+    };
+    struct answers answers = {.transport = {&ops, -1}, .next = lines};
+    struct error error = {0};
+    json_t *result = NULL;
+    struct qmp *qmp;
+
+    (void)state;
+    assert_int_equal(qmp_open(&answers.transport, "domain 'web'", &qmp, &error), 0);
+    assert_true(qmp_greets_within(qmp, 0));
+    assert_int_equal(qmp_greet(qmp, &error), 0);
+    assert_string_equal(answers.sent, "{\"execute\":\"query-version\"}");
+    assert_string_equal(qmp_version(qmp), "QEMU 7.2.22");
+    assert_int_equal(qmp_execute(qmp, "some", NULL, &result, &error), 0);
+    assert_int_equal(json_integer_value(result), 7);
+    json_decref(result);
+    assert_int_equal(qmp_execute(qmp, "some", NULL, &result, &error), -ENOTCONN);
+    assert_string_equal(error.what, "the daemon has ended");
+    qmp_free(qmp);
+    assert_true(answers.is_freed);
 }
 
 /* What greets in another way, or with what is not JSON, is another protocol; one that goes is reported. */
@@ -221,9 +301,9 @@ static void test_busy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_greets),   cmocka_unit_test(test_other_protocol),
-        cmocka_unit_test(test_executes), cmocka_unit_test(test_receives_pieces),
-        cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_greets),          cmocka_unit_test(test_no_greeting),
+        cmocka_unit_test(test_other_protocol),  cmocka_unit_test(test_executes),
+        cmocka_unit_test(test_receives_pieces), cmocka_unit_test(test_busy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What carries QMP's lines: a socket (qmp_socket.c), or the daemon that owns the monitor (libvirt_qmp.c). The client of
+ * QMP (qmp.h) is the same over each. */
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct qmp;
+
+struct qmp_transport {
+    const struct qmp_transport_ops *ops;
+    int fd; /* to be polled for reading, and of a connected socket; -1: none */
+};
+
+/* An error that has words of its own sets ERROR; others are reported by their errno. */
+struct qmp_transport_ops {
+    /* The monitor sends a greeting and expects qmp_capabilities. False: it is past that, and sends no events. */
+    bool greets;
+    /* Sends all of TEXT, which is one object and a newline. */
+    int (*send)(struct qmp_transport *transport, const char *text, size_t len, struct error *error);
+    /* *RET is the next line, with a NUL in place of its newline, valid until the next call. -EAGAIN: none came within
+     * QMP_TIMEOUT_S, or there is none yet and the call does not WAIT. */
+    int (*receive)(struct qmp_transport *transport, bool wait, char **ret, struct error *error);
+    /* Ends what another thread waits for. */
+    void (*shutdown)(struct qmp_transport *transport);
+    void (*free)(struct qmp_transport *transport);
+};
+
+/* Takes ownership of TRANSPORT, also on failure. NAME is for messages. */
+int qmp_open(struct qmp_transport *transport, const char *name, struct qmp **ret,
+             struct error *error);
