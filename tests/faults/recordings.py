@@ -87,6 +87,7 @@ class Sweep(SiteSweep):
             self.agent.listener.shutdown(socket.SHUT_RDWR)
             self.agent_thread.join()
             self.agent.listener.close()
+            self.agent_sent = any(self.agent.beats)
         self.agent = None
 
     # ---- The program with per-CPU buffers, which waits for its recorder ----
@@ -175,6 +176,9 @@ class Sweep(SiteSweep):
         # 126: the program could not be started.
         if done.returncode not in (1, 126):
             return f"exit status {done.returncode}: {done.stderr}"
+        # The program may end before the agent has answered.
+        if case == "guest" and not self.agent_sent:
+            wanted += "|v: no agent has answered"
         if case in ("guest", "host"):
             wanted += "|the process that parses its data exited unexpectedly"
         # The C library has no memory for a thread.
