@@ -266,7 +266,9 @@ static int record_machine(const struct record_options *options, struct vm *vm)
         if (recording_has_begun(run.recording)) {
             qemu_recorder_sum_up(vm->machine, &summary);
             cli_message("  strata report %s", run.dir);
-            status = child_exit_status(summary.child) ? child_exit_status(summary.child) : status;
+            /* How QEMU ends when the recorder ends it is no result of QEMU's. */
+            if (!summary.is_ended && child_exit_status(summary.child) != 0)
+                status = child_exit_status(summary.child);
         }
     }
     record_run_done(&run);

@@ -171,7 +171,7 @@ def cases(strata, read_all):
 class Sweep(sweep.Sweep):
     def __init__(self, options, directory):
         super().__init__(options, directory, NAMES)
-        self.read_all, self.data, self.long = options.read_all, options.data, options.long
+        self.read_all, self.data = options.read_all, options.data
 
     def judge(self, case, name, plain, run, unsteady):
         """What is wrong with RUN, or nothing."""
@@ -237,7 +237,7 @@ class Sweep(sweep.Sweep):
     def sweep(self, case, name, points, plain, unsteady):
         kinds, error, options, _ = KINDS[name]
         points = self.points_of(name, points)
-        tried = points if self.long else self.choose(name, points)
+        tried = points if self.is_long else self.choose(name, points)
         for point in tried:
             run = self.injector.run(case, kinds, point.first, error, **options)
             self.count()

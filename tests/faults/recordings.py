@@ -25,6 +25,8 @@ NAMES = ("alloc", "map", "write", "full", "short-write", "make", "open", "read",
 EVENTS = 1500  # that the program emits
 INSTANCES = "/sys/kernel/tracing/instances"
 TOY_EXITS = 200
+QEMU = ["qemu-system-x86_64", "-M", "none", "-nodefaults", "-display", "none", "-S"]
+QEMU_STRIDE = 8
 BUFFER = f"strata-test-faults-{os.getpid()}"
 TIMEOUT_S = 60
 
@@ -55,6 +57,8 @@ class Sweep(SiteSweep):
         if case == "host":
             self.abandoned_before = self.abandoned()
             return ["record", "-o", "out", "--host=sched:sched_process_exec,sched:sched_process_exit", *program]
+        if case == "qemu":
+            return ["record", "-o", "out", "-e", "qmp_*,runstate_set", "-t", "0.2", "--", *QEMU]
         if case == "guest":
             self.start_agent()
             return ["record", "-o", "out", "--guest=v=agent", "--guest-event=toy:*", *program]
@@ -147,7 +151,7 @@ class Sweep(SiteSweep):
         return events
 
     def judge_success(self, case, done):
-        if case == "percpu":
+        if case in ("percpu", "qemu"):
             return "" if self.strata_run(["report", "out"]).returncode == 0 else "the trace cannot be read"
         events = self.events(done.stdout)
         lost = sum(int(n) for n in re.findall(r"(\d+)(?: events)? (?:were |are )?lost", done.stderr))
@@ -208,9 +212,17 @@ class Sweep(SiteSweep):
             self.strata_run(["recover", "--discard", path])
         return what
 
+    def stride(self, case, name):
+        # A run starts QEMU. With --long, all are tried.
+        return QEMU_STRIDE if case == "qemu" and not self.is_long else 1
+
     def all(self):
         for case in ("record", "record-limit", "recover", "percpu", "guest"):
             self.case(case)
+        if shutil.which(QEMU[0]):
+            self.case("qemu")
+        else:
+            print(f"recordings: SKIPPED in part: {QEMU[0]} is not installed")
         if os.geteuid() == 0 and os.path.isdir(INSTANCES):
             self.case("host")
         else:

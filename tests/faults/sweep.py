@@ -41,6 +41,7 @@ class Sweep:
         self.injector = faults.Injector(os.path.abspath(options.injector), directory)
         self.names = [name for name in names if fnmatch.fnmatch(name, options.kind)]
         self.cases = options.case
+        self.is_long = options.long
         self.runs = self.excused = self.missed = 0
         self.sites = set()
         self.failures = []
@@ -92,6 +93,10 @@ class SiteSweep(Sweep):
         """Whether the kind NAME is not tried in CASE."""
         return False
 
+    def stride(self, case, name):
+        """Of how many sites of the kind NAME one is tried in CASE."""
+        return 1
+
     def is_tried(self, point):
         return True
 
@@ -101,6 +106,7 @@ class SiteSweep(Sweep):
             return f"{name} left out"
         sites = {point.site: point for point in self.points_of(name, points) if self.is_tried(point)}
         tried = [site for site in sites if self.is_new(name, site)]
+        tried = tried[:: self.stride(case, name)]
         for site in tried:
             what = self.run(case, name, kinds=kinds, error=error, site=site, **options)
             self.count()

@@ -213,9 +213,11 @@ static void wait_for_thread(struct qemu_recorder *self)
 
     while (!qmp_thread_has_ended(&self->qmp_thread) && now < until) {
         struct pollfd fds[] = {{self->qmp_thread.event_fd, POLLIN, 0}, {self->log.fifo, POLLIN, 0}};
-        uint64_t next = MIN(qemu_read(self, now), until);
-        uint64_t ms = next > now ? (next - now) / 1000000 + 1 : 0;
+        uint64_t next, ms;
 
+        (void)qemu_read(self, now, &next, NULL); /* its monitor is the thread's */
+        next = MIN(next, until);
+        ms = next > now ? (next - now) / 1000000 + 1 : 0;
         (void)poll(fds, ARRAY_SIZE(fds), (int)ms);
         now = clock_ns(CLOCK_MONOTONIC);
     }

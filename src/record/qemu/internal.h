@@ -57,7 +57,8 @@ struct qemu_recorder {
     uint64_t step_at; /* when step() is due */
     uint64_t rest_by; /* until then, the recorder waits for what the guest still sends */
     uint64_t
-        come_by; /* until then, it waits for QEMU after the program that starts QEMU has ended */
+        come_by;   /* until then, it waits for QEMU after the program that starts QEMU has ended */
+    bool is_ended; /* by the recorder, as the recording could not go on */
     bool is_stopping; /* QEMU is to be ended when the guest has sent the rest */
     uint64_t
         stop_by; /* with is_stopping: when QEMU gets SIGTERM at the latest; UINT64_MAX: it has got it */
@@ -107,8 +108,8 @@ void qemu_note_problems(struct qemu_recorder *self);
 
 /* ---- What it writes (recorder.c) ---- */
 
-/* Reads what there is. Returns when the next call is due. */
-uint64_t qemu_read(struct qemu_recorder *self, uint64_t now);
+/* Reads what there is. *RET_NEXT: when the next call is due. -ENOMEM with ERROR: the recording cannot go on. */
+int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, struct error *error);
 
 /* ---- The manifest (sources.c) ---- */
 

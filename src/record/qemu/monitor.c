@@ -40,13 +40,17 @@ int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, str
 }
 
 /* Also another one, where what was started starts QEMU again. */
-static void accept_it(struct qemu_monitor *monitor)
+static int accept_it(struct qemu_monitor *monitor, struct error *error)
 {
     int fd = accept4(monitor->listener, NULL, NULL, SOCK_CLOEXEC);
     pid_t peer;
+    int r;
 
-    if (fd < 0 || qmp_adopt(fd, "the monitor", &monitor->qmp, NULL) < 0)
-        return;
+    if (fd < 0)
+        return 0;
+    r = qmp_adopt(fd, "the monitor", &monitor->qmp, error);
+    if (r < 0)
+        return r;
     peer = qmp_peer(monitor->qmp);
     if (peer > 0)
         monitor->pid = peer;
@@ -54,7 +58,8 @@ static void accept_it(struct qemu_monitor *monitor)
     monitor->answers = false;
     monitor->changed = true;
     /* Before it greets: events come from then on. */
-    (void)qmp_send(monitor->qmp, "qmp_capabilities", NULL, NULL);
+    r = qmp_send(monitor->qmp, "qmp_capabilities", NULL, error);
+    return r == -ENOMEM ? r : 0;
 }
 
 /* ---- Threads ---- */
@@ -246,16 +251,15 @@ static void close_it(struct qemu_monitor *monitor)
     monitor->qmp = NULL;
 }
 
-void qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep)
+/* What came, at most OBJECTS_AT_ONCE, counted in *RET_N. */
+static int receive(struct qemu_monitor *monitor, unsigned *ret_n, struct error *error)
 {
-    unsigned n = 0;
+    int r = 1;
 
-    if (!monitor->qmp && monitor->listener >= 0)
-        accept_it(monitor);
-    for (; monitor->qmp && n < OBJECTS_AT_ONCE; n++) {
+    for (*ret_n = 0; monitor->qmp && *ret_n < OBJECTS_AT_ONCE; ++*ret_n) {
         json_t *object;
-        int r = qmp_receive(monitor->qmp, &object, NULL);
 
+        r = qmp_receive(monitor->qmp, &object, error);
         if (r < 0)
             close_it(monitor);
         if (r <= 0)
@@ -263,7 +267,25 @@ void qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret
         take(monitor, object);
         json_decref(object);
     }
-    *ret_sleep = n == OBJECTS_AT_ONCE ? 0 : SECOND;
+    return r == -ENOMEM ? r : 0;
+}
+
+int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep,
+                      struct error *error)
+{
+    struct error why = {0}; /* what ends the connection is no error */
+    unsigned n = 0;
+    int r = 0;
+
+    *ret_sleep = SECOND;
+    if (!monitor->qmp && monitor->listener >= 0)
+        r = accept_it(monitor, &why);
+    if (r >= 0)
+        r = receive(monitor, &n, &why);
+    if (r < 0)
+        return error_set(error, r, NULL, "%s", why.what);
+    if (n == OBJECTS_AT_ONCE)
+        *ret_sleep = 0;
     /* By what the system knows of them, so that a machine whose monitor is traced has no more in its trace
      * than that it was asked once. */
     if (now >= monitor->next && monitor->state != MONITOR_NEW) {
@@ -271,7 +293,7 @@ void qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret
         monitor->next = now + SECOND;
     }
     if (!monitor->qmp || monitor->state != MONITOR_IDLE || monitor->ends)
-        return;
+        return 0;
     if (monitor->wants_cpus && qmp_send(monitor->qmp, "query-cpus-fast", NULL, NULL) >= 0) {
         monitor->wants_cpus = false;
         monitor->state = MONITOR_ASKS;
@@ -281,6 +303,7 @@ void qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret
         monitor->wants_silence = false;
         monitor->state = MONITOR_ASKS;
     }
+    return 0;
 }
 
 bool qemu_monitor_is_asked(const struct qemu_monitor *monitor)

@@ -40,8 +40,10 @@ int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, str
 void qemu_monitor_watch(int pid, struct qemu_monitor *ret);
 /* VERSION and LIST are what the monitor of that said: "QEMU 7.2.22", and what query-cpus-fast returned. */
 void qemu_monitor_note(struct qemu_monitor *monitor, const char *version, const json_t *list);
-/* Takes what came. *RET_SLEEP: until it wants to be called again, ns. */
-void qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep);
+/* Takes what came. *RET_SLEEP: until it wants to be called again, ns. -ENOMEM with ERROR: the monitor will not answer any
+ * more, so nothing shows when QEMU can be told to end. */
+int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep,
+                      struct error *error);
 /* Whether it owes an answer. */
 bool qemu_monitor_is_asked(const struct qemu_monitor *monitor);
 /* To be polled for reading; -1: no more. */

@@ -53,9 +53,10 @@ static uint64_t watch_simple(struct qemu_recorder *self, uint64_t now)
     return UINT64_MAX;
 }
 
-uint64_t qemu_read(struct qemu_recorder *self, uint64_t now)
+int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, struct error *error)
 {
     uint64_t next = watch_simple(self, now), sleep;
+    int r;
 
     if (self->log.fifo >= 0) {
         self->log.woken_at = recording_woken_at(self->recorder.recording);
@@ -69,13 +70,13 @@ uint64_t qemu_read(struct qemu_recorder *self, uint64_t now)
         (void)programs_step(&self->programs, &sleep);
         next = MIN(next, now + sleep);
     }
-    qemu_monitor_step(&self->monitor, now, &sleep);
-    next = MIN(next, now + sleep);
+    r = qemu_monitor_step(&self->monitor, now, &sleep, error);
+    *ret_next = MIN(next, now + sleep);
     qemu_meet(self);
     if (self->monitor.changed || self->programs.changed)
         recorder_changed(&self->recorder);
     self->monitor.changed = self->programs.changed = false;
-    return next;
+    return r;
 }
 
 /* ---- While it runs ---- */
@@ -134,8 +135,9 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     (void)fds;
     (void)n;
     (void)child_has_ended(&self->qemu);
-    self->step_at = qemu_read(self, now);
-    r = advance(self, ended, now, error);
+    r = qemu_read(self, now, &self->step_at, error);
+    if (r >= 0)
+        r = advance(self, ended, now, error);
     if (r < 0)
         return r;
     if (self->phase == QEMU_RUNS)
@@ -178,12 +180,15 @@ static void end_qemu(struct qemu_recorder *self)
 
     if (qemu_has_ended(self))
         return;
+    self->is_ended = true;
     qemu_signal(self, SIGTERM);
     for (; !qemu_has_ended(self) && now < until; now = clock_ns(CLOCK_MONOTONIC)) {
         struct pollfd fds[] = {{self->child.ended ? self->qemu.end : self->child.end, POLLIN, 0},
                                {self->log.fifo, POLLIN, 0}};
-        uint64_t next = MIN(qemu_read(self, now), now + ORPHANS_INTERVAL_NS);
+        uint64_t next;
 
+        (void)qemu_read(self, now, &next, NULL); /* it is being ended already */
+        next = MIN(next, now + ORPHANS_INTERVAL_NS);
         (void)poll(fds, ARRAY_SIZE(fds), (int)((next - MIN(now, next)) / 1000000 + 1));
     }
     if (!qemu_has_ended(self))
@@ -204,7 +209,7 @@ static int finish(struct recorder *recorder, struct error *error)
     else
         end_qemu(self);
     self->ended = host_moment();
-    qemu_monitor_step(&self->monitor, (uint64_t)self->ended.monotonic_ns, &unused);
+    (void)qemu_monitor_step(&self->monitor, (uint64_t)self->ended.monotonic_ns, &unused, NULL);
     if (self->log.fifo >= 0)
         qemu_log_pipe_finish(&self->log);
     if (self->clock.file >= 0)
@@ -323,6 +328,7 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .worst_us = worst_us(self),
         .is_cut_off = self->log.error < 0,
         .has_come = self->has_come,
+        .is_ended = self->is_ended,
         .child = &self->child,
     };
     for (unsigned i = 0; i < self->programs.n; i++) {

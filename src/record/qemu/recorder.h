@@ -52,6 +52,7 @@ struct qemu_summary {
     double worst_us;           /* by which the times of the log may be wrong at most */
     bool is_cut_off;           /* the trace of QEMU itself ends before QEMU did */
     bool has_come;             /* QEMU has answered */
+    bool is_ended;             /* by the recorder, as the recording could not go on */
     const struct child *child; /* what was started */
 };
 

@@ -415,14 +415,16 @@ static void monitor_tells_of_threads_and_end(void **state)
 
     memcpy(address.sun_path, in_dir("monitor", path), strlen(in_dir("monitor", path)));
     assert_int_equal(qemu_monitor_listen(path, 0, &monitor, NULL), 0);
-    qemu_monitor_step(&monitor, 1, &sleep); /* nobody came: it does not wait */
+    assert_int_equal(qemu_monitor_step(&monitor, 1, &sleep, NULL),
+                     0); /* nobody came: it does not wait */
     assert_int_equal(monitor.pid, 0);
     assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
-    qemu_monitor_step(&monitor, 1, &sleep); /* nor when nothing is said */
+    assert_int_equal(qemu_monitor_step(&monitor, 1, &sleep, NULL),
+                     0); /* nor when nothing is said */
     assert_int_equal(monitor.pid, getpid());
     say(fd, "{\"QMP\": {\"version\": {\"qemu\": {\"major\": 7, \"minor\": 2, \"micro\": 1}, "
             "\"package\": \"\"}, \"capabilities\": []}}\r\n{\"return\": {}}\r\n");
-    qemu_monitor_step(&monitor, 2, &sleep);
+    assert_int_equal(qemu_monitor_step(&monitor, 2, &sleep, NULL), 0);
     assert_string_equal(monitor.version, "QEMU 7.2.1");
     text[read(fd, text, sizeof text - 1)] = '\0';
     assert_non_null(strstr(text, "qmp_capabilities"));
@@ -433,7 +435,7 @@ static void monitor_tells_of_threads_and_end(void **state)
              "\"cpu-index\": 0}, {\"thread-id\": %d, \"cpu-index\": 1}, {\"cpu-index\": 2}]}\n",
              (int)getpid(), (int)getpid());
     say(fd, reply);
-    qemu_monitor_step(&monitor, 3, &sleep);
+    assert_int_equal(qemu_monitor_step(&monitor, 3, &sleep, NULL), 0);
     assert_int_equal(monitor.resets, 1);
     assert_true(monitor.changed);
     /* One thread that runs two vCPUs is there with each. */
@@ -442,14 +444,14 @@ static void monitor_tells_of_threads_and_end(void **state)
     assert_string_equal(monitor.threads[0].name, "test_qemu");
     /* It has answered, and is asked nothing more where that is not wished for. */
     monitor.ends = monitor.wants_cpus = true;
-    qemu_monitor_step(&monitor, 3, &sleep);
+    assert_int_equal(qemu_monitor_step(&monitor, 3, &sleep, NULL), 0);
     assert_false(qemu_monitor_is_asked(&monitor));
     assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT), -1);
     say(fd, "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n");
     close(fd);
-    qemu_monitor_step(&monitor, 4, &sleep);
+    assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
     assert_string_equal(monitor.shutdown, "guest-shutdown");
-    qemu_monitor_step(&monitor, 5, &sleep);
+    assert_int_equal(qemu_monitor_step(&monitor, 5, &sleep, NULL), 0);
     assert_null(monitor.qmp);
     qemu_monitor_done(&monitor);
     assert_int_equal(qemu_monitor_fd(&monitor), -1);
