@@ -201,38 +201,51 @@ static bool is_name(const struct print_node *node)
     return node->kind == PRINT_ATOM;
 }
 
-static const struct print_name *parse_names(struct parser *p)
+/* "value, name }" */
+static struct print_name *parse_name(struct parser *p)
+{
+    struct print_name *name = arena_alloc(p->arena, sizeof *name);
+
+    if (!name)
+        return out_of_memory(p);
+    *name = (struct print_name){.value = parse_argument(p)};
+    if (!name->value)
+        return NULL;
+    if (!is_constant(name->value))
+        return reject(p, "the value before it is not a constant");
+    if (!expect(p, ","))
+        return NULL;
+    name->name = parse_operand(p);
+    if (!name->name)
+        return NULL;
+    if (!is_name(name->name))
+        return reject(p, "not preceded by a name");
+    return expect(p, "}") ? name : NULL;
+}
+
+/* A list without names is "{ }": every value shows as its number. */
+static bool parse_names(struct parser *p, const struct print_name **ret)
 {
     struct print_name *first = NULL, *last = NULL;
 
     do {
-        struct print_name *name = arena_alloc(p->arena, sizeof *name);
+        struct print_name *name;
 
-        if (!name)
-            return out_of_memory(p);
         if (!expect(p, "{"))
-            return NULL;
-        name->value = parse_argument(p);
-        if (!name->value)
-            return NULL;
-        if (!is_constant(name->value))
-            return reject(p, "the value before it is not a constant");
-        if (!expect(p, ","))
-            return NULL;
-        name->name = parse_operand(p);
-        if (!name->name)
-            return NULL;
-        if (!is_name(name->name))
-            return reject(p, "not preceded by a name");
-        if (!expect(p, "}"))
-            return NULL;
+            return false;
+        if (!first && take(p, "}"))
+            break;
+        name = parse_name(p);
+        if (!name)
+            return false;
         if (last)
             last->next = name;
         else
             first = name;
         last = name;
     } while (take(p, ","));
-    return first;
+    *ret = first;
+    return true;
 }
 
 static struct print_node *parse_flags(struct parser *p, enum print_kind kind)
@@ -246,8 +259,7 @@ static struct print_node *parse_flags(struct parser *p, enum print_kind kind)
         if (!node.text || !expect(p, ","))
             return NULL;
     }
-    node.names = parse_names(p);
-    return node.names && expect(p, ")") ? make(p, node) : NULL;
+    return parse_names(p, &node.names) && expect(p, ")") ? make(p, node) : NULL;
 }
 
 /* So many arguments. */

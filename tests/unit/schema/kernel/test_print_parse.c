@@ -49,6 +49,8 @@ static void grammar(void **state)
          "at ',': the value before it is not a constant"},
         {" \"%s\", __print_symbolic(REC->a, { -1, ((void *)0) })", NULL},
         {" \"%s\", __print_symbolic(REC->a, )", "at ')': expected '{'"},
+        {" \"%s\", __print_symbolic(REC->a, { })", NULL},
+        {" \"%s\", __print_symbolic(REC->a, { 1, \"x\" }, { })", "at '}': expected a value"},
         {" \"%s\", __print_symbolic(REC->a, { 1, -1 })", "not preceded by a name"},
         {" \"%s\", __print_hex(REC->b, 4), __print_array(REC->b, 2, sizeof(REC->a))", NULL},
         {" \"%d\", ((u8 *)__get_dynamic_array(a))[1]", NULL},

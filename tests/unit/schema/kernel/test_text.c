@@ -34,6 +34,20 @@ static void numbers(void **state)
     kernel_close(&k);
 }
 
+/* As of kvm_inj_exception: no code has a name. */
+static void no_names(void **state)
+{
+    static const char text[] =
+        "name: made\nID: 7\n" COMMON "\tfield:u32 code;\toffset:8;\tsize:4;\tsigned:0;\n\n"
+        "print fmt: \"%s%s\", REC->code ? \"(\" : \"\", "
+        "REC->code ? __print_symbolic(REC->code, { }) : \"\"\n";
+    struct kernel k;
+
+    kernel_open(&k, text, (struct kernel_facts){0});
+    assert_text(&k, "\7\0\0\0\x2a\0\0\0\x10\0\0\0", 12, "(0x10");
+    kernel_close(&k);
+}
+
 static void names(void **state)
 {
     static const char text[] =
@@ -251,9 +265,9 @@ static void not_understood(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),   cmocka_unit_test(names),          cmocka_unit_test(strings),
-        cmocka_unit_test(addresses), cmocka_unit_test(packed),         cmocka_unit_test(stacks),
-        cmocka_unit_test(no_fields), cmocka_unit_test(not_understood),
+        cmocka_unit_test(numbers), cmocka_unit_test(names),     cmocka_unit_test(no_names),
+        cmocka_unit_test(strings), cmocka_unit_test(addresses), cmocka_unit_test(packed),
+        cmocka_unit_test(stacks),  cmocka_unit_test(no_fields), cmocka_unit_test(not_understood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
