@@ -11,6 +11,7 @@
 #include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/agent/guest_boot.h"
+#include "record/agent/guests_clock.h"
 #include "record/agent/guests_internal.h"
 
 /* For a guest without a connection to come back, after all were stopped. */
@@ -246,6 +247,8 @@ unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, ui
     for (unsigned i = 0; i < guests->n; i++)
         if (guests->guests[i].config.virtio_trace && !guests->guests[i].ended)
             until = MIN(until, virtio_trace_due_at(&guests->guests[i], now));
+    for (unsigned i = 0; i < guests->n; i++)
+        until = MIN(until, guests_clock_due(&guests->guests[i]));
     guests->wake_by = until == UINT64_MAX ? 0 : until;
     *ret_until = all_ended(guests) ? 0 : until;
     return n;
@@ -255,6 +258,8 @@ int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
 {
     serve(guests, fds, now);
     check_sizes(guests, now);
+    for (unsigned i = 0; i < guests->n; i++)
+        guest_read_kvm(guests, &guests->guests[i], now);
     return !all_ended(guests);
 }
 

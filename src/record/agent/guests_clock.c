@@ -69,6 +69,38 @@ static bool agrees(const struct guest_pair *pair, const struct guest_pair *befor
            (__int128)pair->error_ns + before->error_ns + after->error_ns + READ_ERROR_NS;
 }
 
+/* Makes the pair of KVM's values now. 1: *RET_PAIR is valid. 0: it is not: the virtual machine has ended, or its counter was
+ * set, and WHAT says so. -EBADMSG: there are no values that hold for all vCPUs; if that is new, WHAT says so. */
+static int make_pair(struct guest *guest, struct guest_pair *ret_pair, char *what, size_t size)
+{
+    struct guest_clock *clock = &guest->clock;
+    struct guest_tsc tsc;
+    /* In this order: values that are the same as before the moment hold at it. */
+    bool has_tsc = guest_kvm_pair(&clock->tsc, ret_pair) >= 0;
+    int r = guest_kvm_read(clock->kvm, &tsc, NULL);
+
+    if (r == -ENOENT || r == -ENODEV)
+        return 0;
+    if (r < 0 || !has_tsc) {
+        if (!clock->is_unreadable)
+            snprintf(what, size,
+                     r == -ENOTUNIQ ? "the time stamp counters of its vCPUs differ: times of some "
+                                      "of its CPUs may be wrong by more than their error"
+                                    : "KVM's values of its clock cannot be read any more");
+        clock->is_unreadable = true;
+        clock->before_kept = false;
+        return -EBADMSG;
+    }
+    clock->is_unreadable = false;
+    if (is_same(&tsc, &clock->tsc))
+        return 1;
+    snprintf(what, size, "its time stamp counter was set: times around that are less exact");
+    clock->tsc = tsc;
+    clock->before_kept = false;
+    (void)guest_kvm_pair(&tsc, &clock->before);
+    return 0;
+}
+
 int guests_clock_pair(struct guest *guest, const struct guest_pair *pair,
                       int (*keep)(struct guest *guest, const struct guest_pair *pair), char *what,
                       size_t size)
@@ -76,32 +108,49 @@ int guests_clock_pair(struct guest *guest, const struct guest_pair *pair,
     struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     struct guest_clock *clock = &guest->clock;
     struct guest_pair after;
-    struct guest_tsc tsc;
     int r;
 
     *what = '\0';
-    if (!clock->kvm) {
-        boot->by_kvm = false;
-        return keep(guest, pair);
-    }
-    r = guest_kvm_read(clock->kvm, &tsc, NULL);
-    /* The virtual machine has ended: nothing is wrong. */
-    if (r == -ENOENT || r == -ENODEV)
+    r = clock->kvm ? make_pair(guest, &after, what, size) : -ENOENT;
+    if (r == 0)
         return 0;
-    if (r < 0 || !is_same(&tsc, &clock->tsc) || guest_kvm_pair(&tsc, &after) < 0 ||
-        !agrees(pair, &clock->before, &after)) {
-        snprintf(
-            what, size,
-            r < 0 || !is_same(&tsc, &clock->tsc)
-                ? "its time stamp counter was set; using message exchanges from there on"
-                : "KVM's values of its clock do not match the agent's; using message exchanges "
-                  "instead");
+    if (r > 0 && !agrees(pair, &clock->before, &after)) {
+        snprintf(what, size,
+                 "KVM's values of its clock do not match the agent's; using message exchanges "
+                 "instead");
         guests_clock_done(guest);
+        r = -ENOENT;
+    }
+    if (r < 0) {
         boot->by_kvm = false;
         return keep(guest, pair);
     }
     r = clock->before_kept ? 0 : keep(guest, &clock->before);
     clock->before = after;
     clock->before_kept = true;
+    clock->next = after.host_ns + GUESTS_CLOCK_INTERVAL_NS;
     return r < 0 ? r : keep(guest, &after);
+}
+
+uint64_t guests_clock_due(const struct guest *guest)
+{
+    /* Values that no exchange has confirmed yet are not used. */
+    return guest->ended || !guest->clock.kvm || !guest->clock.before_kept ? UINT64_MAX
+                                                                          : guest->clock.next;
+}
+
+int guests_clock_step(struct guest *guest, uint64_t now,
+                      int (*keep)(struct guest *guest, const struct guest_pair *pair), char *what,
+                      size_t size)
+{
+    struct guest_pair pair;
+
+    *what = '\0';
+    if (now < guests_clock_due(guest))
+        return 0;
+    guest->clock.next = now + GUESTS_CLOCK_INTERVAL_NS;
+    if (make_pair(guest, &pair, what, size) <= 0)
+        return 0;
+    guest->clock.before = pair;
+    return keep(guest, &pair);
 }

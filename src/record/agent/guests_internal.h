@@ -26,6 +26,8 @@ int guest_reboot(struct guests *guests, struct guest *guest, struct error *error
 
 /* Handles packets of the guest's child (guests_ipc.c). */
 void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now);
+/* Keeps a pair of the guest's clock and the host's, of KVM's values, if one is due. */
+void guest_read_kvm(struct guests *guests, struct guest *guest, uint64_t now);
 /* Nothing can be sent to the child: it has exited. Its last packets, which may say why, are handled first. */
 void guest_read_last_messages(struct guests *guests, struct guest *guest);
 

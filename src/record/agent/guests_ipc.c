@@ -193,6 +193,18 @@ static int pair(struct kernel_sink *sink, const struct guest_pair *pair, struct 
                  : r;
 }
 
+void guest_read_kvm(struct guests *guests, struct guest *guest, uint64_t now)
+{
+    char what[200];
+    int r = guests_clock_step(guest, now, guest_boot_pair, what, sizeof what);
+
+    warn(guests, guest, what);
+    if (r < 0) {
+        snprintf(what, sizeof what, "cannot write its pairs of clocks: %s", error_text(r));
+        guest_end(guest, r, what);
+    }
+}
+
 static int boot(struct kernel_sink *sink, struct error *error)
 {
     const struct delivery *delivery = delivery_of(sink);

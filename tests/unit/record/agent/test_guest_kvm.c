@@ -28,6 +28,15 @@ static void put(const char *machine, const char *vcpu, const char *name, const c
     fclose(f);
 }
 
+static int rename_machine(const char *from, const char *to)
+{
+    char a[256], b[256];
+
+    snprintf(a, sizeof a, "%s/%s", root, from);
+    snprintf(b, sizeof b, "%s/%s", root, to);
+    return rename(a, b);
+}
+
 static int find_and_read(pid_t pid, struct guest_tsc *ret)
 {
     _cleanup_free_ char *path = NULL;
@@ -183,14 +192,121 @@ static void exchanges_confirm_kvm(void **state)
     }
     assert_true(boot.by_kvm);
 
-    /* Its counter is set. */
-    put("500-1", "vcpu0", "tsc-offset", "6000000\n");
+    guests_clock_done(&guest);
+}
+
+/* Between exchanges, and not before the first one. */
+static void kvm_is_read_between_exchanges(void **state)
+{
+    const struct guest_tsc tsc = {.offset = 5000000, .ratio = 1};
+    struct guest_boot boot;
+    struct guest guest = make_guest(&boot, 510);
+    struct guest_pair pair;
+    char what[200];
+    uint64_t due;
+
+    (void)state;
+    if (host_moment().tsc == 0)
+        skip();
+    put("510-1", "vcpu0", "tsc-offset", "5000000\n");
+    assert_true(guests_clock_due(&guest) == UINT64_MAX);
+    guests_clock_begin(&guest, what, sizeof what);
+    assert_true(guests_clock_due(&guest) == UINT64_MAX);
     usleep(2000);
-    assert_int_equal(
-        guests_clock_pair(&guest, &(struct guest_pair){1, 2, 3}, keep, what, sizeof what), 0);
+    pair = exchange(&tsc, 0);
+    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_int_equal(n_kept, 2);
+    due = guests_clock_due(&guest);
+    assert_true(due > kept[1].host_ns && due <= kept[1].host_ns + GUESTS_CLOCK_INTERVAL_NS);
+    assert_int_equal(guests_clock_step(&guest, due - 1, keep, what, sizeof what), 0);
+    assert_int_equal(n_kept, 2);
+    usleep(2000);
+    assert_int_equal(guests_clock_step(&guest, due, keep, what, sizeof what), 0);
+    assert_int_equal(n_kept, 3);
+    assert_true(kept[2].host_ns > kept[1].host_ns && kept[2].guest > kept[1].guest);
+    assert_true(guests_clock_due(&guest) > due);
+    /* The virtual machine has ended: nothing is wrong. */
+    assert_int_equal(rename_machine("510-1", "gone"), 0);
+    assert_int_equal(guests_clock_step(&guest, guests_clock_due(&guest), keep, what, sizeof what),
+                     0);
+    assert_string_equal(what, "");
+    assert_int_equal(n_kept, 3);
+    assert_true(boot.by_kvm);
+    guests_clock_done(&guest);
+}
+
+/* Pairs of the new values follow, once an exchange has confirmed them. */
+static void a_counter_is_set(void **state)
+{
+    const struct guest_tsc old = {.offset = 5000000, .ratio = 1};
+    const struct guest_tsc new = {.offset = -6000000, .ratio = 1};
+    struct guest_boot boot;
+    struct guest guest = make_guest(&boot, 520);
+    struct guest_pair pair;
+    char what[200];
+
+    (void)state;
+    if (host_moment().tsc == 0)
+        skip();
+    put("520-1", "vcpu0", "tsc-offset", "5000000\n");
+    guests_clock_begin(&guest, what, sizeof what);
+    usleep(2000);
+    pair = exchange(&old, 0);
+    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    put("520-1", "vcpu0", "tsc-offset", "-6000000\n");
+    assert_int_equal(guests_clock_step(&guest, guests_clock_due(&guest), keep, what, sizeof what),
+                     0);
     assert_non_null(strstr(what, "was set"));
-    assert_int_equal(kept[4].host_ns, 1);
+    assert_int_equal(n_kept, 2);
+    assert_true(guests_clock_due(&guest) == UINT64_MAX);
+    usleep(2000);
+    pair = exchange(&new, 0);
+    usleep(2000);
+    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_string_equal(what, "");
+    assert_int_equal(n_kept, 4);
+    assert_true(kept[2].host_ns > kept[1].host_ns && kept[3].host_ns > kept[2].host_ns);
+    assert_true(kept[3].guest > kept[2].guest);
+    assert_true(boot.by_kvm);
+    guests_clock_done(&guest);
+}
+
+static void counters_that_differ_are_not_used(void **state)
+{
+    const struct guest_tsc tsc = {.offset = 5000000, .ratio = 1};
+    struct guest_boot boot;
+    struct guest guest = make_guest(&boot, 530);
+    struct guest_pair pair;
+    char what[200];
+
+    (void)state;
+    if (host_moment().tsc == 0)
+        skip();
+    put("530-1", "vcpu0", "tsc-offset", "5000000\n");
+    put("530-1", "vcpu1", "tsc-offset", "5000000\n");
+    guests_clock_begin(&guest, what, sizeof what);
+    usleep(2000);
+    pair = exchange(&tsc, 0);
+    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    put("530-1", "vcpu1", "tsc-offset", "7\n");
+    /* It is told once. */
+    for (unsigned i = 0; i < 2; i++) {
+        usleep(2000);
+        pair = exchange(&tsc, 0);
+        assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+        if (i == 0)
+            assert_non_null(strstr(what, "its vCPUs differ"));
+        else
+            assert_string_equal(what, "");
+        assert_int_equal(n_kept, 3 + i);
+        assert_int_equal(kept[2 + i].guest, pair.guest);
+    }
     assert_false(boot.by_kvm);
+    put("530-1", "vcpu1", "tsc-offset", "5000000\n");
+    usleep(2000);
+    pair = exchange(&tsc, 0);
+    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_true(kept[n_kept - 1].guest != pair.guest);
     guests_clock_done(&guest);
 }
 
@@ -250,6 +366,9 @@ int main(void)
         cmocka_unit_test(what_is_no_number_is_refused),
         cmocka_unit_test(scaling_loses_nothing),
         cmocka_unit_test(exchanges_confirm_kvm),
+        cmocka_unit_test(kvm_is_read_between_exchanges),
+        cmocka_unit_test(a_counter_is_set),
+        cmocka_unit_test(counters_that_differ_are_not_used),
         cmocka_unit_test(kvm_of_another_machine_is_not_believed),
         cmocka_unit_test(other_clocks_are_no_business_of_kvm),
     };
