@@ -96,14 +96,15 @@ static const struct option_group groups[] = {
 const struct command record_command = {
     .name = "record",
     .summary = "record a trace of virtual machines, programs, kernels, or Xen",
-    .operands = "[PID|RINGS|-- COMMAND...]",
+    .operands = "[PID...|RINGS|-- COMMAND...]",
     .about = "Runs COMMAND, any QEMU, with options for tracing added. Records QEMU's events,\n"
              "and on request the kernels of the guest and the host, until QEMU ends. Or runs a\n"
              "program that links libstrata and records it and its children until all have\n"
              "ended.\n\n"
              "--attach records a running QEMU, or a running program that was started with\n"
              "writer=none among its trace options. PID is a process of this user; RINGS is\n"
-             "the directory of a program's rings.\n\n"
+             "the directory of a program's rings. With --host also another monitor of KVM's\n"
+             "virtual machines (Firecracker, cloud-hypervisor, crosvm), or several.\n\n"
              "--xen records Xen's trace buffers with everything that decoding needs. --percpu\n"
              "records the buffers of a program that traces as Xen does (strata-percpu(7)):\n"
              "NAME is a file, or an object of shm_open().\n\n"

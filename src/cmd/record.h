@@ -67,7 +67,9 @@ int record_vm(const struct record_options *options, const char *program, unsigne
               char **command);
 /* The QEMU that is process PID, or that serves QMP on SOCKET (then PID does not matter; NULL: it is looked for). */
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket);
-/* What the N operands mean: one process, or one socket of QMP. */
+/* N processes that run virtual machines of KVM, and have no events of their own. */
+int record_vmms_attached(const struct record_options *options, unsigned n, const pid_t *pids);
+/* What the N operands mean: one process, several that run virtual machines of KVM, or one socket of QMP. */
 int record_attached(const struct record_options *options, int n, char **operands);
 /* Adds the recorders of --xen and --percpu. An exit status. */
 struct record_run;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* strata record --attach: a QEMU that runs, or a program that was started with writer=none. */
+/* strata record --attach: a QEMU that runs, a program that was started with writer=none, or another virtual machine
+ * monitor. */
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +16,7 @@
 #include "record/qemu/probe.h"
 #include "record/rings/attached_recorder.h"
 #include "record/rings/process.h"
+#include "record/vmm/process.h"
 
 static int find_one(const char *path, void *userdata)
 {
@@ -36,7 +37,7 @@ static int find_one(const char *path, void *userdata)
     return 0;
 }
 
-/* The directory of the rings that the operand means; NULL, and a message: there is none. */
+/* The directory of the rings that the operand means; NULL: there is none. */
 static char *find(const char *operand)
 {
     struct {
@@ -47,14 +48,41 @@ static char *find(const char *operand)
     if (!wanted.pid)
         return strdup(operand);
     (void)process_foreach(NULL, find_one, &wanted);
-    if (!wanted.path && kill((pid_t)wanted.pid, 0) < 0 && errno == ESRCH)
-        cli_error("no process %" PRIu32, wanted.pid);
-    else if (!wanted.path)
-        cli_error("process %" PRIu32 " has no rings in " RINGS_PARENT
-                  "%u: it is not traced, or has had no "
-                  "event yet, or they lie elsewhere (rings=)",
-                  wanted.pid, (unsigned)geteuid());
     return wanted.path;
+}
+
+/* Whether each operand is a process that runs virtual machines of KVM: 1, with *RET_PIDS (malloc()ed); 0; -ENOMEM. ERROR:
+ * why the first that is none is none. */
+static int find_vmms(int n, char **operands, pid_t **ret_pids, struct error *error)
+{
+    _cleanup_free_ pid_t *pids = calloc((size_t)n, sizeof *pids);
+
+    if (!pids)
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    for (int i = 0; i < n; i++) {
+        struct vmm_process process;
+        int r;
+
+        pids[i] = (pid_t)drain_stats_pid(operands[i]);
+        r = pids[i] ? vmm_process_open(pids[i], &process, error) : -EINVAL;
+        if (r < 0)
+            return r == -ENOMEM ? r : 0;
+        vmm_process_done(&process);
+    }
+    *ret_pids = TAKE_PTR(pids);
+    return 1;
+}
+
+/* Why OPERAND, a process, cannot be recorded. ERROR: of find_vmms(). */
+static void report_refusal(const char *operand, const struct error *error)
+{
+    if (error->code != -ENODEV)
+        cli_print_error(error);
+    else
+        cli_error("process %s has no rings in " RINGS_PARENT
+                  "%u: it is not traced, or has had no event yet, or they lie elsewhere (rings=); "
+                  "nor does it run virtual machines of KVM",
+                  operand, (unsigned)geteuid());
 }
 
 static int sum_up(const struct record_run *run, const struct record_item *item)
@@ -150,30 +178,49 @@ static bool is_machine(const char *operand)
     return pid && vmm_is_qemu(path) && process_foreach(NULL, has_free_rings, &pid) <= 0;
 }
 
-int record_attached(const struct record_options *options, int n, char **operands)
+/* The rings at PATH: where it is NULL, there are none of OPERAND. */
+static int record_rings(const struct record_options *options, const char *operand, const char *path,
+                        const struct error *error)
 {
-    _cleanup_free_ char *path = NULL;
-    bool is_socket = n == 1 && qmp_is_socket(operands[0]);
-    bool is_qemu = is_socket || (n == 1 && is_machine(operands[0]));
-
-    if (n != 1)
-        return cli_usage_error("record",
-                               n ? "--attach accepts one process" : "--attach requires a PID");
-    if (is_socket)
-        return record_vm_attached(options, 0, operands[0]);
-    if (is_qemu)
-        return record_vm_attached(options, (pid_t)drain_stats_pid(operands[0]), NULL);
     if (options->guest)
         return cli_usage_error(
-            "record", "--guest without an endpoint is for QEMU; '%s' is not QEMU", operands[0]);
+            "record", "--guest without an endpoint is for QEMU; '%s' is not QEMU", operand);
     if (options->events.n > 0)
         return cli_usage_error("record",
                                "--event switches no events of a program that runs; leave it out, "
                                "and run: strata ctl PID on EVENTS");
     if (!options->output)
         return cli_usage_error("record", "--output=DIR is required");
-    path = find(operands[0]);
-    if (!path)
-        return EXIT_FAILURE;
-    return record(options, path);
+    if (path)
+        return record(options, path);
+    report_refusal(operand, error);
+    return EXIT_FAILURE;
+}
+
+int record_attached(const struct record_options *options, int n, char **operands)
+{
+    _cleanup_free_ char *path = NULL;
+    _cleanup_free_ pid_t *pids = NULL;
+    struct error error = {0};
+    bool is_socket = n == 1 && qmp_is_socket(operands[0]);
+    int r;
+
+    if (n == 0)
+        return cli_usage_error("record", "--attach requires a PID");
+    if (is_socket)
+        return record_vm_attached(options, 0, operands[0]);
+    if (n == 1 && is_machine(operands[0]))
+        return record_vm_attached(options, (pid_t)drain_stats_pid(operands[0]), NULL);
+    path = n == 1 ? find(operands[0]) : NULL;
+    if (path)
+        return record_rings(options, operands[0], path, NULL);
+    r = find_vmms(n, operands, &pids, &error);
+    if (r < 0)
+        return cli_no_memory();
+    if (r > 0)
+        return record_vmms_attached(options, (unsigned)n, pids);
+    if (n > 1)
+        return cli_usage_error("record", "--attach accepts one process, or several that all run "
+                                         "virtual machines of KVM");
+    return record_rings(options, operands[0], NULL, &error);
 }

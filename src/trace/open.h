@@ -88,3 +88,4 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error);
 int open_ftrace_pages(struct open_ctx *ctx, struct error *error);
 int open_ftrace_dir(struct open_ctx *ctx, struct error *error);
 int open_ctf_dir(struct open_ctx *ctx, struct error *error);
+int open_no_events(struct open_ctx *ctx, struct error *error);

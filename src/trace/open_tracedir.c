@@ -119,11 +119,12 @@ static int add_source(struct trace *trace, const char *dir, const struct manifes
 {
     struct open_ctx ctx = {.given = dir, .recorded = source, .manifest = manifest};
     _cleanup_free_ char *path = NULL;
-    int r = manifest_resolve(dir, source->path, &path, error);
+    int r =
+        manifest_source_has_events(source) ? manifest_resolve(dir, source->path, &path, error) : 0;
 
     if (r < 0)
         return r;
-    ctx.path = arena_strdup(&trace->catalogue.arena, path);
+    ctx.path = arena_strdup(&trace->catalogue.arena, path ? path : dir);
     if (!ctx.path || note_problems(trace, dir, source) < 0)
         return error_set(error, -ENOMEM, dir, "out of memory");
     return append(ctxs, n, &ctx);
@@ -137,7 +138,10 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
     struct error first = {0};
     unsigned before = *n;
     unsigned wanted = 0;
+    bool has_events = false;
 
+    for (unsigned i = 0; i < manifest->n_sources; i++)
+        has_events |= manifest_source_has_events(&manifest->sources[i]);
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
         struct error missing;
@@ -146,6 +150,11 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
         if (!is_wanted(options, source))
             continue;
         wanted++;
+        if (!options->source && has_events && !manifest_source_has_events(source)) {
+            if (note_problems(trace, dir, source) < 0)
+                return error_set(error, -ENOMEM, dir, "out of memory");
+            continue;
+        }
         error_clear(&missing);
         r = add_source(trace, dir, manifest, source, ctxs, n, &missing);
         if (r >= 0)

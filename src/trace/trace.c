@@ -121,6 +121,10 @@ static int look_at(struct open_ctx *ctx, struct error *error)
 
     if (ctx->path[0] == '\0')
         return error_set(error, -EINVAL, NULL, "the path is empty");
+    if (ctx->recorded && !manifest_source_has_events(ctx->recorded)) {
+        ctx->kind = CAPTURE_NO_EVENTS;
+        return 0;
+    }
     for (unsigned i = 0; strcmp(ctx->path, "-") == 0 && i < ctx->n_others; i++)
         if (strcmp(ctx->others[i].path, "-") == 0)
             return error_set(error, -EINVAL, "standard input",
@@ -190,6 +194,7 @@ static int open_kind(struct open_ctx *ctx, struct error *error)
     case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(ctx, error);
     case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(ctx, error);
     case CAPTURE_CTF_FOLDER: return open_ctf_dir(ctx, error);
+    case CAPTURE_NO_EVENTS: return open_no_events(ctx, error);
     default: return refuse(ctx, error);
     }
 }

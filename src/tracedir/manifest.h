@@ -38,6 +38,8 @@
  * A manifest is as hostile as the trace: the reader checks all of it, and refuses paths that leave the
  * directory. */
 
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -45,6 +47,9 @@
 #define MANIFEST_NAME "trace.json"
 #define MANIFEST_SOURCES_MAX 1024
 #define MANIFEST_CPUS_MAX 4096
+
+/* The kind of a source that has no events, and nothing at its path: a virtual machine monitor whose threads are known. */
+#define MANIFEST_NO_EVENTS "none"
 
 /* The clocks of the host, read as close to each other as can be. What is 0 is not known. */
 struct manifest_moment {
@@ -136,7 +141,7 @@ struct manifest_vmm {
 
 struct manifest_source {
     const char *name;            /* unique: letters, digits, _ . - */
-    const char *kind;            /* format of `path`: "xentrace" */
+    const char *kind;            /* format of `path`: "xentrace"; or MANIFEST_NO_EVENTS */
     const char *layer;           /* "hypervisor", … as layer_name() has them */
     const char *path;            /* in the directory, with '/', no ".." */
     const char *const *events;   /* what declares its events, paths like `path` */
@@ -156,6 +161,11 @@ struct manifest_source {
     bool lost_known;
     bool complete; /* the recorder came to its end */
 };
+
+static inline bool manifest_source_has_events(const struct manifest_source *source)
+{
+    return strcmp(source->kind, MANIFEST_NO_EVENTS) != 0;
+}
 
 /* True if nothing more will be written, however it ended. */
 static inline bool manifest_source_has_ended(const struct manifest_source *source)

@@ -55,7 +55,7 @@ says 2 "strata record: unknown option '--color'; if it is an option of 'ls', put
 
 # A process that is not there, and one that is not traced.
 says 1 "strata: no process 4194305" record --attach -o x 4194305
-says 1 "strata: process $$ has no rings in /dev/shm/strata-$(id -u): it is not traced, or has had no event yet, or they lie elsewhere (rings=)" \
+says 1 "strata: process $$ has no rings in /dev/shm/strata-$(id -u): it is not traced, or has had no event yet, or they lie elsewhere (rings=); nor does it run virtual machines of KVM" \
     record --attach -o x $$
 
 # Sizes.

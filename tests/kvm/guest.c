@@ -6,7 +6,13 @@
  *        5 times  a write of 0x5a to the address 0xc0000, where nothing is
  *        1 time   `hlt`, which ends it
  *
- * Prints "NAME N" of the exits that KVM hands to this program. Exit status 0: they were as many. */
+ *
+ * Prints "NAME N" of the exits that KVM hands to this program. Exit status 0: they were as many.
+ *
+ *     kvm-guest [--wait [NAME]]
+ *
+ * --wait: prints "ready" when the virtual machine and its vCPU are made, in a thread called NAME, and runs it when it has
+ * read a byte from standard input; at its end, it exits with status 3. */
 #include <fcntl.h>
 #include <linux/kvm.h>
 #include <stdint.h>
@@ -15,6 +21,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #define ROUNDS 1000
 #define MSRS 7
@@ -56,7 +64,19 @@ static int checked(int r, const char *what)
     return r;
 }
 
-int main(void)
+/* Whether to go on. */
+static int wait_for_byte(const char *name)
+{
+    char byte;
+
+    if (name && *name)
+        checked(prctl(PR_SET_NAME, name), "PR_SET_NAME");
+    puts("ready");
+    fflush(stdout);
+    return read(STDIN_FILENO, &byte, 1) == 1;
+}
+
+int main(int argc, char **argv)
 {
     int kvm = checked(open("/dev/kvm", O_RDWR | O_CLOEXEC), "/dev/kvm");
     int vm = checked(ioctl(kvm, KVM_CREATE_VM, 0), "KVM_CREATE_VM");
@@ -87,6 +107,8 @@ int main(void)
     checked(ioctl(vcpu, KVM_SET_SREGS, &segments), "KVM_SET_SREGS");
     checked(ioctl(vcpu, KVM_SET_REGS, &regs), "KVM_SET_REGS");
 
+    if (argc > 1 && strcmp(argv[1], "--wait") == 0 && !wait_for_byte(argv[2]))
+        return 3;
     for (;;) {
         checked(ioctl(vcpu, KVM_RUN, 0), "KVM_RUN");
         if (run->exit_reason == KVM_EXIT_IO)
