@@ -7,11 +7,14 @@ commands.py INJECTOR BIN DATA READ_ALL [--long] [--case=GLOB] [--kind=NAME]    -
 A point is a stack that such a call is made with. With --long, all points are tried. Without, those of which no other
 case has the site, which is the innermost part of the stack, and AGAIN of the others."""
 
+import contextlib
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
+import time
 
 import sweep
 from sweep import HERE, KINDS, faults
@@ -26,6 +29,8 @@ FOREIGN = ("/libsqlite3.so",)
 FOREIGN_WORDS = "|SQLite: "
 # Functions below which a failure is not reported yet: where the kernel's symbols cannot be read, numbers are shown.
 NOT_REPORTED = ("kernel_events_symbol", "dat_put_kallsyms", "tree_kallsyms")
+# jansson 2.14 reads beyond the end of a string for which it has no memory.
+CRASHES = ("json_loads", "json_loadb")
 
 
 def xen_windows(data, most):
@@ -168,6 +173,29 @@ def cases(strata, read_all):
     yield case("read-pipe", "-", stdin="v7.dat", tool=read_all)
 
 
+@contextlib.contextmanager
+def qemu():
+    """A QEMU that does nothing, for what lists those that run, with options in both of QEMU's notations."""
+    if not shutil.which("qemu-system-x86_64"):
+        print("faults: SKIPPED in part: qemu-system-x86_64 is not installed")
+        yield
+        return
+    process = subprocess.Popen(
+        ["qemu-system-x86_64", "-M", "pc", "-S", "-nodefaults", "-display", "none", "-chardev", "null,id=port",
+         "-device", '{"driver": "isa-debugcon", "chardev": "port"}', "-name", "guest=faults,process=faults",
+         "-qmp", f"unix:{os.getcwd()}/qmp.socket,server=on,wait=off"],
+        stdin=subprocess.DEVNULL)
+    try:
+        while not os.path.exists("qmp.socket"):
+            if process.poll() is not None:
+                raise RuntimeError("QEMU does not start")
+            time.sleep(0.01)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
 class Sweep(sweep.Sweep):
     def __init__(self, options, directory):
         super().__init__(options, directory, NAMES)
@@ -220,8 +248,8 @@ class Sweep(sweep.Sweep):
         changed = [p for p in run.files["out"] if p not in unsteady and run.files["out"][p] != plain.files["out"][p]]
         return f"exit status 0, but these are others: {changed}" if changed else ""
 
-    def is_excused(self):
-        excused = self.is_below(NOT_REPORTED)
+    def is_excused(self, what):
+        excused = self.is_below(NOT_REPORTED) or (what.startswith("ended by signal") and self.is_below(CRASHES))
         self.excused += excused
         return excused
 
@@ -242,7 +270,7 @@ class Sweep(sweep.Sweep):
             run = self.injector.run(case, kinds, point.first, error, **options)
             self.count()
             what = self.judge(case, name, plain, run, unsteady)
-            if what and not self.is_excused():
+            if what and not self.is_excused(what):
                 self.fail(case.name, f"{name} {point.first}", what)
         return len(tried), len(points)
 
@@ -269,9 +297,10 @@ class Sweep(sweep.Sweep):
     def all(self):
         os.chdir(self.directory)
         make_inputs(self.data, self.strata)
-        for case in cases(self.strata, self.read_all):
-            if self.is_chosen(case.name):
-                self.case(case)
+        with qemu():
+            for case in cases(self.strata, self.read_all):
+                if self.is_chosen(case.name):
+                    self.case(case)
 
 
 if __name__ == "__main__":

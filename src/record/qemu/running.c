@@ -137,10 +137,14 @@ static void set_all(struct parse *parse, struct object *object, const char *firs
     for (bool is_first = true; (part = next_part(parse, &value)); is_first = false) {
         const char *equals = strchr(part, '=');
 
-        if (!equals)
+        if (!equals) {
             set(object, is_first ? first : part, is_first ? part : NULL);
-        else
-            set(object, copy(parse, part, (size_t)(equals - part)), equals + 1);
+        } else {
+            const char *key = copy(parse, part, (size_t)(equals - part));
+
+            if (key)
+                set(object, key, equals + 1);
+        }
     }
 }
 
@@ -150,6 +154,8 @@ static void set_json(struct parse *parse, struct object *object, const char *val
     const char *key;
     json_t *item;
 
+    /* QEMU accepted the text. */
+    parse->no_memory |= !json;
     json_object_foreach(json, key, item)
     {
         if (json_is_string(item))
