@@ -68,7 +68,10 @@ void locked_dir_done(struct locked_dir *directory, bool empties)
 
 struct visit {
     const char *parent;
+    bool
+        is_private; /* only this user can make a directory in it: those that were given away count */
     bool sweeps, empties;
+    bool (*keeps)(int dir, void *userdata);
     int (*found)(const char *path, void *userdata);
     void *userdata;
 };
@@ -83,9 +86,11 @@ static int visit_one(const struct visit *visit, int parent, const char *name)
 
     if (fd < 0)
         return 0;
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid()) {
+    if (fstat(fd, &st) == 0 && (visit->is_private || st.st_uid == geteuid())) {
         is_free = flock(fd, (visit->sweeps ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0;
-        if (visit->sweeps && is_free) {
+        if (visit->sweeps && is_free && visit->keeps && visit->keeps(fd, visit->userdata)) {
+            r = 0;
+        } else if (visit->sweeps && is_free) {
             if (visit->empties)
                 empty(fd);
             (void)unlinkat(parent, name, AT_REMOVEDIR);
@@ -98,21 +103,30 @@ static int visit_one(const struct visit *visit, int parent, const char *name)
     return r;
 }
 
-static int visit_all(const struct visit *visit, const char *prefix)
+static int visit_all(struct visit *visit, const char *prefix)
 {
     _cleanup_(closedirp) DIR *dir = opendir(visit->parent);
     const struct dirent *entry;
+    struct stat st;
     int r = 0;
 
+    visit->is_private = dir && fstat(dirfd(dir), &st) == 0 && st.st_uid == geteuid() &&
+                        (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
     while (dir && r == 0 && (entry = readdir(dir)))
         if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
             r = visit_one(visit, dirfd(dir), entry->d_name);
     return r;
 }
 
-void locked_dir_sweep(const char *parent, const char *prefix, bool empties)
+void locked_dir_sweep(const char *parent, const char *prefix, bool empties,
+                      bool (*keeps)(int dir, void *userdata), void *userdata)
 {
-    (void)visit_all(&(struct visit){.parent = parent, .sweeps = true, .empties = empties}, prefix);
+    (void)visit_all(&(struct visit){.parent = parent,
+                                    .sweeps = true,
+                                    .empties = empties,
+                                    .keeps = keeps,
+                                    .userdata = userdata},
+                    prefix);
 }
 
 int locked_dir_foreach(const char *parent, const char *prefix,

@@ -17,9 +17,12 @@ int locked_dir_make(const char *parent, const char *prefix, struct locked_dir *r
 /* Removes it if it is empty; with EMPTIES, removes the files in it first. */
 void locked_dir_done(struct locked_dir *dir, bool empties);
 
+/* Of this user: owned by it, or in a PARENT that is owned by it and that no other user can write to. */
+
 /* Removes this user's unlocked directories in PARENT, if they are empty; with EMPTIES, with the files
- * in them. */
-void locked_dir_sweep(const char *parent, const char *prefix, bool empties);
+ * in them. Those stay whose descriptor KEEPS returns true for; NULL: none. They are locked during the call. */
+void locked_dir_sweep(const char *parent, const char *prefix, bool empties,
+                      bool (*keeps)(int dir, void *userdata), void *userdata);
 /* Calls FOUND for each of this user's locked directories in PARENT. Stops when FOUND returns other than
  * 0, and returns that. */
 int locked_dir_foreach(const char *parent, const char *prefix,

@@ -54,6 +54,7 @@ const struct command ctl_command = {
              "For a QEMU:\n"
              "\n"
              "    monitor LINE                run a command of the human monitor\n"
+             "    restore                     undo what a killed 'strata record --attach' left\n"
              "\n"
              "For a recording:\n"
              "\n"

@@ -11,6 +11,8 @@
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
 #include "control/qmp.h"
+#include "record/qemu/left.h"
+#include "record/qemu/running.h"
 
 struct target {
     struct qmp *qmp;
@@ -247,6 +249,40 @@ static int info(void *p, unsigned n, char **arguments)
     return put_info(target, values);
 }
 
+/* What a recorder that was killed has left. */
+static int restore(void *p, unsigned n, char **arguments)
+{
+    struct target *target = p;
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    pid_t pid = qmp_peer(target->qmp);
+    struct qemu_restore left = {0};
+    struct error error = {0};
+    bool any = false;
+    int claim, r;
+
+    (void)n;
+    (void)arguments;
+    if (pid <= 0) {
+        cli_error("cannot see which process serves this monitor; run this as its user, or as root");
+        return EXIT_FAILURE;
+    }
+    r = qemu_running_claim(pid, &claim, &error);
+    if (r < 0)
+        return tell(r, &error);
+    r = qemu_left_find(runtime, pid, &left);
+    if (r < 0)
+        r = error_set(&error, r, NULL, "out of memory");
+    else
+        r = qemu_left_undo(&left, target->qmp, runtime, true, &any, &error);
+    qemu_restore_done(&left);
+    close(claim);
+    if (r < 0)
+        return tell(r, &error);
+    if (!any)
+        cli_message("strata: no killed recorder has left anything in this QEMU");
+    return EXIT_SUCCESS;
+}
+
 static const struct ctl_command commands[] = {
     {"list", "[PATTERN]", 0, 1, list, .is_table = true},
     {"on", "PATTERN...", 1, UINT_MAX, switch_on},
@@ -254,6 +290,7 @@ static const struct ctl_command commands[] = {
     {"flush", "", 0, 0, flush},
     {"file", "[on|off|set PATH]", 0, 2, file},
     {"monitor", "LINE", 1, UINT_MAX, monitor},
+    {"restore", "", 0, 0, restore},
     {"info", "", 0, 0, info, .is_table = true},
     {NULL, NULL, 0, 0, NULL},
 };

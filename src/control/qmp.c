@@ -2,10 +2,12 @@
 #include "control/qmp.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "control/qmp_transport.h"
 
@@ -122,9 +124,37 @@ static int ask_version(struct qmp *qmp, struct error *error)
     return 0;
 }
 
+/* QEMU (7.2) sends the answer to a command whose client has gone to the next one. By its number the answer to our first
+ * command is known, and all after it are ours. */
+static int leave_negotiation(struct qmp *qmp, struct error *error)
+{
+    static atomic_uint connections;
+    _cleanup_(json_decrefp) json_t *request = NULL, *reply = NULL;
+    char id[64];
+    int r;
+
+    snprintf(id, sizeof id, "strata-%ld-%u", (long)getpid(), atomic_fetch_add(&connections, 1) + 1);
+    request = json_pack("{s:s, s:s}", "execute", "qmp_capabilities", "id", id);
+    r = request ? send_object(qmp, request, error)
+                : error_set(error, -ENOMEM, NULL, "out of memory");
+    while (r >= 0) {
+        const char *of;
+
+        json_decref(reply);
+        reply = NULL;
+        r = read_object(qmp, &reply, error);
+        of = json_string_value(json_object_get(reply, "id"));
+        if (r >= 0 && of && strcmp(of, id) == 0)
+            break;
+    }
+    if (r >= 0 && json_object_get(reply, "error"))
+        r = error_set(error, -EPROTO, qmp->name, "refuses the negotiation of capabilities");
+    return r;
+}
+
 int qmp_greet(struct qmp *qmp, struct error *error)
 {
-    _cleanup_(json_decrefp) json_t *greeting = NULL, *result = NULL;
+    _cleanup_(json_decrefp) json_t *greeting = NULL;
     char why[128];
     int r;
 
@@ -142,8 +172,7 @@ int qmp_greet(struct qmp *qmp, struct error *error)
     if (!json_object_get(greeting, "QMP"))
         return error_set(error, -EPROTO, qmp->name, "not a QMP socket: no greeting");
     note_greeting(qmp, greeting);
-    r = qmp_execute(qmp, "qmp_capabilities", NULL, &result, error);
-    return r == -EREMOTE ? -EPROTO : r;
+    return leave_negotiation(qmp, error);
 }
 
 int qmp_open(struct qmp_transport *transport, const char *name, struct qmp **ret,

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracedir/registry.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/input.h"
+#include "base/proc.h"
 
 #define PREFIX "strata-record-"
 #define FILE_NAME "recording"
+#define RESTORE_NAME "restore"
+#define TEMPORARY_NAME "new"
 /* Of the parent, so that sockets have names of less than 108 bytes. */
 #define PARENT_MAX 40
 
@@ -21,30 +26,157 @@ static const char *choose_parent(const char *parent)
                : parent;
 }
 
+/* Writes the file NAME whole, or not at all. */
+static int put_file(const struct registry_entry *registry_entry, const char *name, const char *text,
+                    size_t len)
+{
+    _cleanup_(closep) int fd = -1;
+    int dir = registry_entry->dir.fd;
+    int r;
+
+    (void)unlinkat(dir, TEMPORARY_NAME, 0);
+    fd = openat(dir, TEMPORARY_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    r = write_all(fd, text, len);
+    if (r >= 0 && renameat(dir, TEMPORARY_NAME, dir, name) < 0)
+        r = -errno;
+    return r;
+}
+
 /* The last to come into the directory: what is there is whole. */
 static int put_recording(const struct registry_entry *registry_entry, const char *trace)
 {
     _cleanup_free_ char *full = realpath(trace, NULL);
     _cleanup_free_ char *text = NULL;
-    char temporary[REGISTRY_NAME_MAX], name[REGISTRY_NAME_MAX];
-    _cleanup_(closep) int fd = -1;
-    int len, r = 0;
+    int len;
 
     if (!full)
         return -errno;
     len = asprintf(&text, "%ld\n%s", (long)getpid(), full);
+    return len < 0 ? -ENOMEM : put_file(registry_entry, FILE_NAME, text, (size_t)len);
+}
+
+/* ---- What has to be restored ---- */
+
+int registry_put_restore(const struct registry_entry *registry_entry, pid_t pid, const char *text)
+{
+    _cleanup_free_ char *whole = NULL;
+    uint64_t start;
+    char state;
+    int len, r = proc_stat(pid, &start, &state);
+
+    if (r < 0)
+        return r;
+    len = asprintf(&whole, "%ld %" PRIu64 "\n%s", (long)pid, start, text);
     if (len < 0)
         return -ENOMEM;
-    registry_name(registry_entry, FILE_NAME ".new", temporary);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return (size_t)len > REGISTRY_RESTORE_MAX
+               ? -EFBIG
+               : put_file(registry_entry, RESTORE_NAME, whole, (size_t)len);
+}
+
+/* Opens `restore` of the directory DIR, where its process runs. -errno. */
+static int open_restore(int dir, pid_t *ret_pid)
+{
+    char text[64], *end, state;
+    uint64_t start, now;
+    ssize_t n;
+    int fd = openat(dir, RESTORE_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    pid_t pid;
+
     if (fd < 0)
         return -errno;
-    if (write(fd, text, (size_t)len) != len)
-        r = -ENOSPC;
-    if (r >= 0 && rename(temporary, registry_name(registry_entry, FILE_NAME, name)) < 0)
-        r = -errno;
-    return r;
+    n = pread(fd, text, sizeof text - 1, 0);
+    text[MAX(n, 0)] = '\0';
+    pid = (pid_t)strtol(text, &end, 10);
+    start = strtoull(end, &end, 10);
+    if (*end != '\n' || pid <= 0 || proc_stat(pid, &now, &state) < 0 || now != start ||
+        state == 'Z' || state == 'X') {
+        close(fd);
+        return -ESRCH;
+    }
+    *ret_pid = pid;
+    return fd;
 }
+
+/* Whether the directory of a killed recorder is needed still. */
+static bool is_needed(int dir, void *userdata)
+{
+    pid_t unused;
+    _cleanup_(closep) int fd = open_restore(dir, &unused);
+
+    (void)userdata;
+    return fd >= 0;
+}
+
+struct restore_search {
+    pid_t pid;
+    bool drops;
+    char *text;
+    struct timespec written; /* the text */
+    int error;
+};
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+static bool search_restore(int dir, void *userdata)
+{
+    struct restore_search *search = userdata;
+    _cleanup_free_ char *text = NULL;
+    struct stat st;
+    const char *body;
+    size_t len = 0;
+    pid_t pid = 0;
+    _cleanup_(closep) int fd = open_restore(dir, &pid);
+    int r;
+
+    if (fd < 0)
+        return false;
+    if (pid != search->pid || search->drops)
+        return pid != search->pid;
+    r = fstat(fd, &st) < 0
+            ? -errno
+            : input_read_file(fd, REGISTRY_RESTORE_MAX, RESTORE_NAME, &text, &len, NULL);
+    if (r < 0 || !text) {
+        search->error = r == -ENOMEM ? r : search->error;
+        return true;
+    }
+    text[len] = '\0';
+    body = strchr(text, '\n');
+    if (body && (!search->text || is_before(&st.st_mtim, &search->written))) {
+        free(search->text);
+        search->text = strdup(body + 1);
+        search->error = search->text ? search->error : -ENOMEM;
+        search->written = st.st_mtim;
+    }
+    return true;
+}
+
+int registry_find_restore(const char *parent, pid_t pid, char **ret)
+{
+    struct restore_search search = {.pid = pid};
+
+    locked_dir_sweep(choose_parent(parent), PREFIX, true, search_restore, &search);
+    if (search.error < 0) {
+        free(search.text);
+        return search.error;
+    }
+    *ret = search.text;
+    return 0;
+}
+
+void registry_drop_restore(const char *parent, pid_t pid)
+{
+    struct restore_search search = {.pid = pid, .drops = true};
+
+    locked_dir_sweep(choose_parent(parent), PREFIX, true, search_restore, &search);
+}
+
+/* ---- The directory ---- */
 
 int registry_add(const char *parent, const char *trace, struct registry_entry *ret,
                  struct error *error)
@@ -53,7 +185,7 @@ int registry_add(const char *parent, const char *trace, struct registry_entry *r
     int r;
 
     parent = choose_parent(parent);
-    locked_dir_sweep(parent, PREFIX, true);
+    locked_dir_sweep(parent, PREFIX, true, is_needed, NULL);
     r = locked_dir_make(parent, PREFIX, &registry_entry.dir);
     if (r >= 0)
         r = put_recording(&registry_entry, trace);

@@ -8,8 +8,10 @@
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/            locked by its recorder (base/locked_dir.h)
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/recording   "PID\n/DIR": the recorder, and the trace
  *
+ *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/restore     "PID START\nTEXT": what the recorder has changed in that process
+ *
  * The directory is accessible to this user only. It is removed at the end, or, after a recorder was
- * killed, by the next one. */
+ * killed, by the next one: with `restore`, when the process has ended, or was restored. */
 
 #include <sys/types.h>
 
@@ -33,6 +35,18 @@ void registry_remove(struct registry_entry *registry_entry);
 #define REGISTRY_NAME_MAX 100
 const char *registry_name(const struct registry_entry *registry_entry, const char *name,
                           char buf[REGISTRY_NAME_MAX]);
+
+/* ---- What has to be restored in another process, should the recorder be killed ---- */
+
+#define REGISTRY_RESTORE_MAX ((size_t)4 << 20)
+
+/* Replaces `restore` by TEXT, which is about process PID. -errno. */
+int registry_put_restore(const struct registry_entry *registry_entry, pid_t pid, const char *text);
+/* The text that recorders which were killed have left about process PID, which runs: of the first of them, which found the
+ * process as it had been. Allocated; NULL: none. PARENT is $XDG_RUNTIME_DIR. -ENOMEM. */
+int registry_find_restore(const char *parent, pid_t pid, char **ret);
+/* The process is restored: removes what those recorders have left. */
+void registry_drop_restore(const char *parent, pid_t pid);
 
 /* ---- Those of this user ---- */
 

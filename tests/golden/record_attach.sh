@@ -86,20 +86,57 @@ status=0
 end
 stop
 
-# Killed, the recorder leaves QEMU running; the next removes what it left.
+# Killed, the recorder leaves QEMU running, with its events, its log and its port. The next one, or `restore`, finds what was
+# there before, also when others were recorded meanwhile.
+killed() {
+    begin -e qmp_enter_query_name,-qmp_exit_query_version --guest $qemu
+    kill -KILL $pid
+    wait $pid 2>/dev/null || true
+    pid=
+    states >now
+    grep -q qmp_enter_query_name now && ! grep -q qmp_exit_query_version now || fail "its events: $(cat now)"
+    "$strata" ctl $qemu monitor info chardev | grep -q '^strata-agent: ' || fail "no port is left"
+    "$strata" record -o other -- true >out 2>&1 || true
+    rm -rf other
+}
+as_before() {
+    states | diff before - >&2 || fail "its events"
+    "$strata" ctl $qemu monitor info chardev >chardevs
+    ! grep -q strata chardevs || fail "a port is left: $(cat chardevs told)"
+    lines=$(wc -l <errors)
+    "$strata" ctl $qemu info >/dev/null
+    wait_for '[ "$(wc -l <errors)" -gt $lines ]'
+    tail -n 1 errors | grep -q '@.*:qmp_exit_query_version' || fail "its log: $(tail -n 3 errors)"
+    nothing_left
+}
 case=killed
-start -msg timestamp=on
-begin -e qmp_enter_query_name $qemu
-kill -KILL $pid
-wait $pid 2>/dev/null || true
-pid=
+start -msg timestamp=on -device virtio-serial-pci
+"$strata" ctl $qemu on qmp_exit_query_version
+states >before
+killed
 "$strata" report trace >/dev/null 2>told || fail "$(cat told)"
 grep -q 'is incomplete' told || fail "$(cat told)"
-rm -rf trace
 begin -e qmp_enter_query_name $qemu
+grep -q 'restored what a killed recorder had changed' told || fail "$(cat told)"
+status=0
+"$strata" ctl $qemu restore 2>told.ctl || status=$?
+[ $status -eq 1 ] && grep -q 'is being recorded already' told.ctl || fail "$(cat told.ctl)"
 end
-nothing_left
+as_before
+# Twice: what was there before is what the first has found.
+killed
+mkdir elsewhere
+XDG_RUNTIME_DIR=$work/elsewhere killed
+"$strata" ctl $qemu restore 2>told || fail "$(cat told)"
+[ ! -s told ] || fail "$(cat told)"
+as_before
+"$strata" ctl $qemu restore 2>told || fail "$(cat told)"
+grep -q 'no killed recorder has left anything' told || fail "$(cat told)"
+killed
 stop
+"$strata" record -o other -- true >out 2>&1 || true
+rm -rf other
+nothing_left
 
 # QEMU ends first.
 case=ends

@@ -21,11 +21,33 @@ static struct qemu_recorder *self_of(struct qmp_thread *thread)
 
 /* ---- QMP commands, in a thread: until it has ended, it owns what it uses ---- */
 
+/* What a recorder that was killed has left, so that this one finds QEMU as it was. What is still there goes at the end. */
+static int undo_left(struct qemu_recorder *self, struct qmp *qmp, struct error *error)
+{
+    const char *runtime = recording_settings(self->recorder.recording)->runtime;
+    int r;
+
+    if (!self->looks_for_left)
+        return 0;
+    self->looks_for_left = false;
+    r = qemu_left_undo(&self->left, qmp, runtime, !self->added, &self->had_left, &self->left_error);
+    self->changes.chardev = self->left.chardev;
+    self->changes.serial = self->left.serial;
+    self->changes.port = self->left.port;
+    /* What QEMU, or its guest, refuses is no reason not to record it. */
+    if (r >= 0 || r == -EREMOTE || r == -EBUSY)
+        return 0;
+    *error = self->left_error;
+    return r;
+}
+
 static int add_port(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 {
     struct qemu_recorder *self = self_of(thread);
+    int r = undo_left(self, qmp, error);
 
-    (void)error;
+    if (r < 0)
+        return r;
     if (qemu_restore_port(&self->changes, qmp, PROTO_PORT, self->added, &thread->refused) < 0)
         self->port = NULL;
     return 0;
@@ -35,8 +57,10 @@ static int switch_events(struct qmp_thread *thread, struct qmp *qmp, struct erro
 {
     struct qemu_recorder *self = self_of(thread);
     const struct qemu_recorder_settings *settings = &self->settings;
-    int r = 0;
+    int r = undo_left(self, qmp, error);
 
+    if (r < 0)
+        return r;
     if (self->log_to)
         r = qemu_restore_log(&self->changes, qmp, self->log_to, qemu_running_log(settings->running),
                              &thread->refused);
@@ -100,6 +124,11 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
     if (r < 0)
         return error_set(error, r, NULL, "cannot watch process %ld; it may have ended", (long)pid);
     self->changes.pid = pid;
+    self->changes.entry = recording_registry_entry(self->recorder.recording);
+    r = qemu_left_find(recording_settings(self->recorder.recording)->runtime, pid, &self->left);
+    if (r < 0)
+        return error_set(error, r, NULL, "out of memory");
+    self->looks_for_left = true;
     qemu_monitor_watch(pid, &self->monitor);
     r = give_files(self, error);
     if (r >= 0 && self->added)
@@ -141,11 +170,25 @@ void qemu_restore(struct qemu_recorder *self)
     self->phase = QEMU_IS_OVER;
 }
 
+static void note_left(struct qemu_recorder *self)
+{
+    if (!self->had_left)
+        return;
+    self->had_left = false;
+    if (self->left_error.code < 0)
+        recorder_problem(&self->recorder,
+                         "cannot restore what a killed recorder had changed in QEMU: %s",
+                         self->left_error.what);
+    else
+        recorder_report(&self->recorder, "restored what a killed recorder had changed in QEMU");
+}
+
 static int finish_thread(struct qemu_recorder *self, struct error *error)
 {
     struct qmp_thread *thread = &self->qmp_thread;
     int r = qmp_thread_finish(thread, error);
 
+    note_left(self);
     if (thread->refused.code && self->phase == QEMU_ADDS_PORT)
         recorder_problem(
             &self->recorder,

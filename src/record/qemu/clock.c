@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/fd.h"
 #include "tracedir/host.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -59,14 +60,12 @@ void qemu_clock_take(struct qemu_clock *clock)
     /* A line at once, or none of it: what is torn would be taken for another pair. */
     if (clock->error == 0) {
         off_t before = lseek(clock->file, 0, SEEK_END);
-        ssize_t w = write(clock->file, line, (size_t)n);
 
-        if (w == n) {
-            clock->n++;
-        } else {
-            clock->error = w < 0 ? -errno : -ENOSPC;
+        clock->error = write_all(clock->file, line, (size_t)n);
+        if (clock->error < 0)
             (void)!ftruncate(clock->file, before);
-        }
+        else
+            clock->n++;
     }
 }
 

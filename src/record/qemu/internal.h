@@ -6,6 +6,7 @@
 #include "base/macro.h"
 #include "record/qemu/arguments.h"
 #include "record/qemu/clock.h"
+#include "record/qemu/left.h"
 #include "record/qemu/log.h"
 #include "record/qemu/monitor.h"
 #include "record/qemu/qmp_thread.h"
@@ -41,7 +42,9 @@ struct qemu_recorder {
     char *variable; /* … and what its environment has to say */
     bool reads_rings;
     struct qemu_monitor monitor;
-    struct qemu_restore changes;  /* of a QEMU that ran already */
+    struct qemu_restore changes; /* of a QEMU that ran already */
+    struct qemu_restore left; /* in it by a recorder that was killed; undone before it is changed */
+    struct error left_error;  /* … what could not be */
     struct qmp_thread qmp_thread; /* controls QEMU by its monitor */
     const char *port, *added; /* the socket of the guest's port; … which is to be added, or NULL */
     const char *log_to;       /* where it is to log … */
@@ -52,9 +55,10 @@ struct qemu_recorder {
     struct child qemu;      /* … where that is not QEMU itself; pid 0: it is, or has not come */
     struct children others; /* before anything was started */
     int line; /* at its end when all have ended, or closed it, that were started by what was started; -1 */
-    int claim;        /* of qemu_running_claim() */
-    bool has_come;    /* QEMU's monitor has answered */
-    uint64_t step_at; /* when step() is due */
+    int claim;                     /* of qemu_running_claim() */
+    bool looks_for_left, had_left; /* `left` is to be looked for; there was something */
+    bool has_come;                 /* QEMU's monitor has answered */
+    uint64_t step_at;              /* when step() is due */
     uint64_t rest_by; /* until then, the recorder waits for what the guest still sends */
     uint64_t
         come_by;   /* until then, it waits for QEMU after the program that starts QEMU has ended */

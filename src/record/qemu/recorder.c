@@ -249,6 +249,7 @@ static void free_recorder(struct recorder *recorder)
     qemu_monitor_done(&self->monitor);
     qemu_log_pipe_done(&self->log);
     qemu_restore_done(&self->changes);
+    qemu_restore_done(&self->left);
     qmp_free(self->settings.connection);
     if (self->clock.file >= 0)
         close(self->clock.file);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "record/qemu/left.h"
 
 #define CHARDEV "strata-agent"
 #define SERIAL "strata-serial"
@@ -72,11 +73,15 @@ static int execute(struct qmp *qmp, const char *command, json_t *arguments, stru
 int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *path,
                      const char *before, struct error *error)
 {
-    const char *log = arena_strdup(&changes->arena, before ? before : "/dev/stderr");
-    int r = log ? human_path(qmp, "logfile", path, error) : -ENOMEM;
+    int r;
 
-    if (r >= 0)
-        changes->log = log;
+    changes->log = arena_strdup(&changes->arena, before ? before : "/dev/stderr");
+    if (!changes->log)
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    (void)qemu_left_save(changes);
+    r = human_path(qmp, "logfile", path, error);
+    if (r < 0)
+        changes->log = NULL;
     return r;
 }
 
@@ -98,6 +103,7 @@ int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const cha
     changes->simple = arena_strndup(&changes->arena, start + 1, (size_t)(end - start - 1));
     if (!changes->simple)
         return error_set(error, -ENOMEM, NULL, "out of memory");
+    (void)qemu_left_save(changes);
     r = human_path(qmp, "trace-file set", path, error);
     if (r < 0)
         changes->simple = NULL;
@@ -126,6 +132,8 @@ int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const cha
 {
     int r = changes->states ? 0 : get_states(qmp, &changes->states, error);
 
+    if (r >= 0)
+        (void)qemu_left_save(changes);
     for (unsigned i = 0; i < n && r >= 0; i++) {
         bool on = patterns[i][0] != '-';
 
@@ -220,36 +228,26 @@ static void remove_port(struct qemu_restore *changes, struct qmp *qmp, struct er
 #define DEVICES "/machine/peripheral/"
 #define CHARDEVS "/chardevs/"
 
-static bool has_object(struct qmp *qmp, const char *path)
-{
-    struct error unused = {0};
-
-    return execute(qmp, "qom-list", json_pack("{s:s}", "path", path), &unused) >= 0;
-}
-
-/* Adds the chardev. One that a killed recorder left is removed first, with its port. It belongs to no recorder that runs, as
- * there is one per QEMU (qemu_running_claim()). */
-static int replace_chardev(struct qemu_restore *changes, struct qmp *qmp, const char *path,
-                           struct error *error)
+/* -errno with ERROR: it is not known. */
+static int find_object(struct qmp *qmp, const char *path, bool *ret, struct error *error)
 {
     struct error why = {0};
-    int r = add_chardev(qmp, path, &why);
+    int r = execute(qmp, "qom-list", json_pack("{s:s}", "path", path), &why);
 
-    if (r == -EREMOTE && has_object(qmp, CHARDEVS CHARDEV)) {
-        struct qemu_restore left = {.chardev = true, .port = has_object(qmp, DEVICES PORT)};
-        struct error unused = {0};
+    if (r < 0 && r != -EREMOTE)
+        return error_set(error, r, why.path[0] ? why.path : NULL, "%s", why.what);
+    *ret = r >= 0;
+    return 0;
+}
 
-        changes->serial = has_object(qmp, DEVICES SERIAL);
-        remove_port(&left, qmp, &unused);
-        if (!left.chardev) {
-            error_clear(&why);
-            r = add_chardev(qmp, path, &why);
-        }
-    }
-    if (r < 0)
-        *error = why;
-    else
-        changes->chardev = true;
+int qemu_restore_find_port(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
+{
+    int r = find_object(qmp, CHARDEVS CHARDEV, &changes->chardev, error);
+
+    if (r >= 0)
+        r = find_object(qmp, DEVICES SERIAL, &changes->serial, error);
+    if (r >= 0)
+        r = find_object(qmp, DEVICES PORT, &changes->port, error);
     return r;
 }
 
@@ -257,10 +255,11 @@ int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char 
                       const char *path, struct error *error)
 {
     struct error why = {0};
-    int r = replace_chardev(changes, qmp, path, error);
+    int r = add_chardev(qmp, path, error);
 
     if (r < 0)
         return r;
+    changes->chardev = true;
     /* On a device that the machine has. */
     r = add_port(qmp, name, &why);
     if (r == -EREMOTE) {

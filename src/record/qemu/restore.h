@@ -8,9 +8,13 @@
 #include "base/error.h"
 #include "control/qmp.h"
 
+struct registry_entry;
+
 struct qemu_restore {
     struct arena arena;
     pid_t pid;
+    /* Borrowed: what is to be put back is written there before it is changed (record/qemu/left.h); NULL: nowhere. */
+    const struct registry_entry *entry;
     json_t *states;             /* of all events before; NULL: they are as they were */
     const char *log;            /* where the log went before; NULL: it goes there still */
     const char *simple;         /* the same of simpletrace's file … */
@@ -33,6 +37,8 @@ int qemu_restore_events(struct qemu_restore *changes, struct qmp *qmp, const cha
  * none. */
 int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char *name,
                       const char *path, struct error *error);
+/* Notes which parts of such a port QEMU has, of an earlier recorder. -errno with ERROR: it does not say. */
+int qemu_restore_find_port(struct qemu_restore *changes, struct qmp *qmp, struct error *error);
 /* Puts back what was changed, all of it, whatever fails; the first error is told. A port that the guest does not let
  * go of stays. */
 int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct error *error);

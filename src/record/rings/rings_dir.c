@@ -136,7 +136,7 @@ void rings_dir_sweep(void)
     if (take_parent(path, sizeof path) < 0)
         return;
     sweep_pools(path);
-    locked_dir_sweep(path, RINGS_DIR_PREFIX, true);
+    locked_dir_sweep(path, RINGS_DIR_PREFIX, true, NULL, NULL);
 }
 
 int rings_dir_make(struct locked_dir *ret, struct error *error)

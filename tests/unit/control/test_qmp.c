@@ -41,19 +41,30 @@ static void test_greets(void **state)
     struct error error = {0};
     int server;
     struct qmp *qmp = adopt(&server);
-    char sent[128];
+    char sent[128], wanted[128], answers[512];
+    json_t *result = NULL;
     ssize_t n;
 
     (void)state;
     assert_false(qmp_greets_within(qmp, 0));
-    put(server, "\r\n" GREETING "{\"return\": {}}\r\n");
+    /* The first answers are to clients that have gone. */
+    snprintf(answers, sizeof answers,
+             "\r\n" GREETING "{\"return\": []}\r\n{\"return\": {}, \"id\": \"strata-1-1\"}\r\n"
+             "{\"return\": {}, \"id\": \"strata-%ld-1\"}\r\n{\"return\": 7}\r\n",
+             (long)getpid());
+    put(server, answers);
     assert_true(qmp_greets_within(qmp, 60000));
     assert_int_equal(qmp_greet(qmp, &error), 0);
     assert_string_equal(qmp_version(qmp), "QEMU 7.2.22");
     n = read(server, sent, sizeof sent - 1);
     assert_true(n > 0);
     sent[n] = '\0';
-    assert_string_equal(sent, "{\"execute\":\"qmp_capabilities\"}\n");
+    snprintf(wanted, sizeof wanted, "{\"execute\":\"qmp_capabilities\",\"id\":\"strata-%ld-1\"}\n",
+             (long)getpid());
+    assert_string_equal(sent, wanted);
+    assert_int_equal(qmp_execute(qmp, "some", NULL, &result, &error), 0);
+    assert_int_equal(json_integer_value(result), 7);
+    json_decref(result);
     qmp_free(qmp);
     close(server);
 }
