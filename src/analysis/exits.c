@@ -160,6 +160,15 @@ static struct exit_times *get_times(struct exits *exits, const struct row *row)
 
 /* ---- spans ---- */
 
+/* Whether ITEM, of QEMU, is an exit that the kernel of its host has traced as well. */
+static bool is_seen_by_kvm(const struct exits *exits, const struct item *item)
+{
+    const struct origin *kvm = exits->kvm;
+
+    return kvm && (!kvm->host_name || !item->origin->host_name ||
+                   strcmp(kvm->host_name, item->origin->host_name) == 0);
+}
+
 static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
 {
     struct exits *exits = arg;
@@ -169,6 +178,10 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     struct row *row;
 
     exits->n_exits[kind->rule_number]++;
+    if (kind->rule_number == EXITS_OF_KVM)
+        exits->kvm = item->origin;
+    else if (kind->rule_number == EXITS_OF_QEMU && is_seen_by_kvm(exits, item))
+        return 0;
     if (!analysis_selects_task(&exits->analysis, item))
         return 0;
     exit_reason_of(class, item, &reason);

@@ -2,7 +2,8 @@
 #pragma once
 
 /* VM exits: how often vCPUs leave their guest, why, and how long until they enter it again. Of Xen (vmexit, vmentry), of
- * KVM (kvm_exit, kvm_entry), and of QEMU with KVM (kvm_run_exit, and the next ioctl KVM_RUN).
+ * KVM (kvm_exit, kvm_entry), and of QEMU with KVM (kvm_run_exit, and the next ioctl KVM_RUN). Those of QEMU are part of
+ * KVM's, and are not counted where the same host's KVM was traced.
  *
  * Rows are by reason; with `detail`, also by what the guest asked for: a port, an address, an MSR, a CPUID leaf, a
  * hypercall. The time of an exit is from the exit to the entry; with `handled`, to the earliest of the entry, of the
@@ -50,6 +51,7 @@ struct exits {
     struct map state_sources;       /* by origin: those that have scheduler events */
     struct map vmm_sources;         /* … that tell which exits the VMM handles */
     uint64_t n_exits[EXIT_TRACERS]; /* that began */
+    const struct origin *kvm;       /* of the last exit of KVM; NULL: there was none */
     bool is_unnamed;                /* reasons of Xen are numbers, as the CPU vendor is not known */
     struct duration_columns columns;
     unsigned state_columns[EXIT_STATES];

@@ -17,9 +17,9 @@ struct made_class {
 
 struct world {
     struct catalogue catalogue;
-    struct origin *host, *xen;
+    struct origin *host, *xen, *qemu;
     struct made_class svm, arm64, riscv, entry, switches, waking, pio, fault, vmexit, nested_vmexit,
-        vmentry, nested_vmentry, to_blocked, to_runnable, to_running;
+        vmentry, nested_vmentry, to_blocked, to_runnable, to_running, run_exit, run;
     struct exits exits;
     struct coverage coverage;
     struct result result;
@@ -55,6 +55,11 @@ static int setup(void **state)
     origin.layer = LAYER_HYPERVISOR;
     w->xen = catalogue_add_origin(&w->catalogue, &origin);
     assert_non_null(w->xen);
+    origin.layer = LAYER_VMM;
+    w->qemu = catalogue_add_origin(&w->catalogue, &origin);
+    assert_non_null(w->qemu);
+    add(w, &w->run_exit, w->qemu, NULL, "kvm_run_exit", NAMES("cpu_index", "reason"));
+    add(w, &w->run, w->qemu, NULL, "kvm_vcpu_ioctl", NAMES("cpu_index", "type"));
     add(w, &w->svm, w->host, "kvm", "kvm_exit", NAMES("exit_reason", "isa", "vcpu_id"));
     add(w, &w->arm64, w->host, "kvm", "kvm_exit", NAMES("ret", "esr_ec"));
     add(w, &w->riscv, w->host, "kvm", "kvm_exit", NAMES("sepc", "scause"));
@@ -263,6 +268,31 @@ static void test_nested(void **state)
     stop(w);
 }
 
+/* QEMU's exits count where there are none of KVM. */
+static void test_both_layers(void **state)
+{
+    struct world *w = *state;
+    const struct result_row *row;
+
+    for (unsigned has_kvm = 0; has_kvm < 2; has_kvm++) {
+        start(w, (struct exits_settings){0});
+        for (unsigned i = 0; i < 3; i++) {
+            if (has_kvm)
+                put(w, &w->svm, 7, 0x7b, 2, 0);
+            put(w, &w->run_exit, 7, 0, 2, 0);
+            put(w, &w->run, 7, 0, 0xae80, 0);
+            if (has_kvm)
+                put(w, &w->entry, 7, 0, 0, 0);
+        }
+        finish(w);
+        assert_int_equal(w->result.n_rows, 1);
+        row = w->result.rows[0];
+        assert_int_equal(value_of(w, row, "n"), 3);
+        assert_int_equal(value_of(w, row, "sum"), has_kvm ? 90 : 30);
+        stop(w);
+    }
+}
+
 static void test_incomplete(void **state)
 {
     struct world *w = *state;
@@ -300,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_states_and_details, setup, teardown),
         cmocka_unit_test_setup_teardown(test_handled, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_both_layers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
     };
 
