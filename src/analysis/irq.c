@@ -214,16 +214,40 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     return (uintptr_t)row;
 }
 
+/* The name of the handler that ITEM enters: "local_timer" of local_timer_entry. */
+static const char *handler_name(const struct item *item, char *buf, size_t size)
+{
+    const char *name = item->class->name;
+    size_t len = strlen(name);
+
+    if (len > 6 && strcmp(name + len - 6, "_entry") == 0)
+        len -= 6;
+    snprintf(buf, size, "%.*s", (int)len, name);
+    return buf;
+}
+
+/* Whether the source of ITEM was recorded at TIME: before, handlers ran unseen. */
+static bool was_recorded(const struct irq *irq, const struct item *item, int64_t time)
+{
+    const int64_t *first = map_get(&irq->firsts, (uintptr_t)item->origin);
+
+    return !first || time >= *first;
+}
+
 static int count_delay(struct irq *irq, const struct irq_rule *rule, const struct span *span,
                        const struct item *item)
 {
     int64_t delay = (int64_t)((uint64_t)span_end(span) - (uint64_t)span_begin(span));
     struct row *row;
+    char name[64];
 
     /* It came before its cause, by the error of the clocks; only its cause is at hand. */
-    if (delay < 0 || !analysis_selects_task(&irq->analysis, item))
+    if (delay < 0 || !analysis_selects_task(&irq->analysis, item) ||
+        !was_recorded(irq, item, span_begin(span)))
         return 0;
-    row = get_row(irq, rule, item, span->kind->name);
+    row = get_row(irq, rule, item,
+                  strcmp(span->kind->name, "*") == 0 ? handler_name(item, name, sizeof name)
+                                                     : span->kind->name);
     if (!row)
         return -ENOMEM;
     row->error_max = MAX(row->error_max, span->error_ns);
@@ -252,6 +276,28 @@ static int complete(void *arg, const struct span *span, const struct item *item)
 
 static const struct spans_ops span_ops = {.begin = begin, .complete = complete};
 
+/* When each source begins. */
+static int note_firsts(struct irq *irq, const struct item *items, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        int64_t *first;
+
+        if (likely(items[i].origin == irq->last_origin) || items[i].kind != ITEM_EVENT ||
+            items[i].time == TIME_UNKNOWN)
+            continue;
+        irq->last_origin = items[i].origin;
+        if (map_get(&irq->firsts, (uintptr_t)items[i].origin))
+            continue;
+        first = arena_alloc(&irq->arena, sizeof *first);
+        if (!first)
+            return -ENOMEM;
+        *first = items[i].time;
+        if (map_put(&irq->firsts, (uintptr_t)items[i].origin, first) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 static int put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct irq *irq = get_irq(container_of(sink, struct analysis, sink));
@@ -259,7 +305,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
 
     if (unlikely(irq->rows.periods_begin == TIME_UNKNOWN) && n > 0)
         irq->rows.periods_begin = items[0].time;
-    r = spans_put(&irq->spans, items, n);
+    r = note_firsts(irq, items, n);
+    if (r == 0)
+        r = spans_put(&irq->spans, items, n);
     return r < 0 ? r : sink->error.code;
 }
 
@@ -378,6 +426,7 @@ void irq_done(struct irq *irq)
     free(irq->extra);
     free(irq->symbols);
     map_done(&irq->cpus);
+    map_done(&irq->firsts);
     spans_done(&irq->spans);
     rows_done(&irq->rows);
     span_rule_list_done(&irq->rules);

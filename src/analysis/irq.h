@@ -22,7 +22,9 @@ struct irq {
     const struct origin *symbols_origin; /* whose symbols were read; NULL: none */
     char *symbols;                       /* /proc/kallsyms of that kernel; NULL: not available */
     size_t symbols_len;
-    struct map cpus; /* by origin and CPU: struct cpu_spans */
+    struct map cpus;   /* by origin and CPU: struct cpu_spans */
+    struct map firsts; /* by origin: the time of its first event */
+    const struct origin *last_origin;
     struct duration_columns columns;
     unsigned self, delay_n, delay_p50, delay_p99, delay_max; /* columns */
 };
