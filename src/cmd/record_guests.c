@@ -68,12 +68,23 @@ void record_guest_options_done(struct record_guest_options *options)
         strings_done(all[i]);
 }
 
+/* Whether WORD of --guest names an endpoint, and not events, "sched:*,irq:*": no event begins with a digit, nor has a
+ * second colon. */
+static bool is_endpoint(const char *word)
+{
+    if (strpbrk(word, "/="))
+        return true;
+    if (strncmp(word, "vsock:", 6) == 0)
+        return word[6] >= '0' && word[6] <= '9';
+    return strncmp(word, "tcp:", 4) == 0 && strchr(word + 4, ':') && !strchr(word, ',');
+}
+
 int record_guests_sort(struct record_guest_options *options, const char **ret_events)
 {
     for (unsigned i = 0; i < options->words.n; i++) {
         const char *word = options->words.items[i];
 
-        if (!strpbrk(word, "/="))
+        if (!is_endpoint(word))
             *ret_events = word;
         else if (strings_add(&options->endpoints, word) < 0)
             return -ENOMEM;

@@ -33,7 +33,11 @@ usage() {
     [ ! -e x ] || fail "record $*: something is left"
 }
 case=usage
-usage '--guest requires an endpoint' -o x --guest=tcp:localhost:1
+usage '--guest requires an endpoint' -o x --guest=tcp:tcp_probe
+usage '--guest requires an endpoint' -o x --guest=vsock:*,tcp:tcp_*
+usage 'require --key=FILE' -o x --guest=tcp:localhost:1
+usage 'require --key=FILE' -o x --guest=vsock:3:4727
+usage 'require --key=FILE' -o x --guest=vsock:3
 usage '--guest requires an endpoint' -o x --guest
 usage 'require --key=FILE' -o x --guest a=tcp:localhost:1
 usage 'two guests are called a' -o x --guest a=/b --guest a=/c
