@@ -183,6 +183,13 @@ pid_t guest_endpoint_peer(const struct guest_endpoint *endpoint, int fd)
     return MAX(peer.pid, 0);
 }
 
+uint32_t guest_endpoint_cid(const struct guest_endpoint *endpoint)
+{
+    const struct sockaddr_vm *address = (const struct sockaddr_vm *)&endpoint->address;
+
+    return endpoint->kind == ENDPOINT_VSOCK ? address->svm_cid : 0;
+}
+
 int guest_endpoint_make_fifos(const char *path, struct error *error)
 {
     static const char *const ends[] = {"in", "out"};

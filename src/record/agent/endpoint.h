@@ -3,6 +3,7 @@
 
 /* The address of a guest's agent, and connections to it. No function waits, but guest_endpoint_parse() for a host's name. */
 
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -41,6 +42,9 @@ int guest_endpoint_result(int fd);
 
 /* The process that made the socket of a port: QEMU, unless another program made it for QEMU. 0: not known. */
 pid_t guest_endpoint_peer(const struct guest_endpoint *endpoint, int fd);
+
+/* The CID of a vsock endpoint; 0: another kind. */
+uint32_t guest_endpoint_cid(const struct guest_endpoint *endpoint);
 
 /* Makes the FIFOs PATH.in and PATH.out where they are missing. */
 int guest_endpoint_make_fifos(const char *path, struct error *error);

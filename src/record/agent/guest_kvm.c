@@ -12,6 +12,7 @@
 #include "tracedir/host.h"
 
 #define VCPUS_MAX 4096
+#define COMMAND_LINE_MAX ((size_t)256 << 10)
 
 static bool is_vcpu(const char *name)
 {
@@ -48,6 +49,64 @@ int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct error *e
         return error_set(error, -ENOENT, root, "process %d has no virtual machine of KVM",
                          (int)pid);
     *ret_path = TAKE_PTR(path);
+    return 0;
+}
+
+/* Whether one of the words at WORDS, SIZE bytes with NULs between them, sets the CID: "vhost-vsock-pci,guest-cid=3", or in
+ * JSON. */
+static bool has_cid(const char *words, size_t size, uint32_t cid)
+{
+    static const char *const keys[] = {"guest-cid=", "\"guest-cid\":"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        size_t len = strlen(keys[i]);
+        const char *p = words;
+
+        while ((p = memmem(p, size - (size_t)(p - words), keys[i], len))) {
+            char *end;
+
+            p += len;
+            while (*p == ' ')
+                p++;
+            if (*p >= '0' && *p <= '9' && strtoull(p, &end, 0) == cid && strchr(",} ", *end))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The words of the command line of process PID, with NULs between them. Returns their size, at most SIZE - 1. */
+static size_t read_command_line(long pid, char *buf, size_t size)
+{
+    char path[40];
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    n = read(fd, buf, size - 1);
+    close(fd);
+    n = MAX(n, 0);
+    buf[n] = '\0';
+    return (size_t)n;
+}
+
+pid_t guest_kvm_find_cid(const char *root, uint32_t cid)
+{
+    _cleanup_(closedirp) DIR *dir = opendir(root);
+    _cleanup_free_ char *words = malloc(COMMAND_LINE_MAX);
+    const struct dirent *entry;
+
+    while (dir && words && (entry = readdir(dir))) {
+        char *end;
+        long pid = strtol(entry->d_name, &end, 10);
+
+        if (pid > 0 && pid <= INT32_MAX && *end == '-' &&
+            has_cid(words, read_command_line(pid, words, COMMAND_LINE_MAX), cid))
+            return (pid_t)pid;
+    }
     return 0;
 }
 

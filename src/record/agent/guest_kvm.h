@@ -30,6 +30,8 @@ struct guest_tsc {
 /* The directory of the virtual machine of process PID below ROOT, malloc()ed. -ENOENT with ERROR: there is none, or ROOT cannot
  * be read; -ENOTUNIQ: there are several. */
 int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct error *error);
+/* The process of a virtual machine below ROOT whose command line gives it that CID of vsock, as QEMU's does. 0: none. */
+pid_t guest_kvm_find_cid(const char *root, uint32_t cid);
 /* Reads the files of that directory. -EBADMSG with ERROR: they do not hold numbers; -ENOTUNIQ: the vCPUs differ; -ENOENT or
  * another -errno: the virtual machine has ended, or they cannot be read. */
 int guest_kvm_read(const char *path, struct guest_tsc *ret, struct error *error);

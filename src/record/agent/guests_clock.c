@@ -15,18 +15,30 @@ void guests_clock_done(struct guest *guest)
     guest->clock = (struct guest_clock){0};
 }
 
+/* The process whose virtual machine the guest is; 0: not known. */
+static pid_t find_vmm(const struct guest *guest, const char *root)
+{
+    uint32_t cid;
+
+    if (guest->config.vmm)
+        return guest->config.vmm;
+    cid = guest_endpoint_cid(&guest->config.endpoint);
+    return cid ? guest_kvm_find_cid(root, cid) : guest->peer;
+}
+
 void guests_clock_begin(struct guest *guest, char *what, size_t size)
 {
     struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     const char *root = guest->config.kvm_root ? guest->config.kvm_root : GUEST_KVM_ROOT;
-    pid_t pid = guest->config.vmm ? guest->config.vmm : guest->peer;
     struct error error = {0};
     char text[sizeof error.path + sizeof error.what + 64];
+    pid_t pid;
     int r;
 
     *what = '\0';
     guests_clock_done(guest);
-    if (pid == 0 || strcmp(boot->clock, "x86-tsc") != 0)
+    pid = strcmp(boot->clock, "x86-tsc") == 0 ? find_vmm(guest, root) : 0;
+    if (pid == 0)
         return;
     r = guest_kvm_find(root, pid, &guest->clock.kvm, &error);
     if (r >= 0)

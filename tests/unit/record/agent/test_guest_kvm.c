@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/macro.h"
 #include "cmocka_all.h"
 #include "record/agent/guests_clock.h"
 #include "tracedir/host.h"
@@ -68,6 +70,57 @@ static void the_machine_of_a_process_is_found(void **state)
     assert_int_equal(guest_tsc_of(&tsc, 1000), 993);
     put("100-12", "vcpu0", "tsc-offset", "9\n");
     assert_int_equal(find_and_read(100, &tsc), -ENOTUNIQ);
+}
+
+/* Runs until its standard input, RET_FD, is closed. */
+static pid_t start_with(const char *word, int *ret_fd)
+{
+    int fds[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(fds), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(fds[0], 0);
+        close(fds[1]);
+        execl("/bin/sh", "sh", "-c", "read line", "vmm", "-device", word, NULL);
+        _exit(127);
+    }
+    close(fds[0]);
+    *ret_fd = fds[1];
+    return pid;
+}
+
+static void the_machine_of_a_cid_is_found(void **state)
+{
+    static const char *const words[] = {
+        "vhost-vsock-pci,guest-cid=4242",
+        "vhost-vsock-pci,guest-cid=4242,id=v",
+        "{\"driver\": \"vhost-vsock-pci\", \"guest-cid\": 4242}",
+        "vhost-vsock-pci,guest-cid=0x1092",
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < ARRAY_SIZE(words); i++) {
+        char machine[32], gone[32];
+        int fd;
+        pid_t pid = start_with(words[i], &fd);
+
+        assert_int_equal(guest_kvm_find_cid(root, 4242), 0);
+        snprintf(machine, sizeof machine, "%d-12", (int)pid);
+        snprintf(gone, sizeof gone, "gone-%d", (int)pid);
+        put(machine, "vcpu0", "tsc-offset", "1\n");
+        /* The process has its command line once it has executed the shell. */
+        while (guest_kvm_find_cid(root, 4242) == 0)
+            usleep(1000);
+        assert_int_equal(guest_kvm_find_cid(root, 4242), pid);
+        assert_int_equal(guest_kvm_find_cid(root, 424), 0);
+        assert_int_equal(guest_kvm_find_cid(root, 42420), 0);
+        assert_int_equal(rename_machine(machine, gone), 0);
+        close(fd);
+        waitpid(pid, NULL, 0);
+    }
 }
 
 static void each_vcpu_has_to_say_the_same(void **state)
@@ -362,6 +415,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_machine_of_a_process_is_found),
+        cmocka_unit_test(the_machine_of_a_cid_is_found),
         cmocka_unit_test(each_vcpu_has_to_say_the_same),
         cmocka_unit_test(what_is_no_number_is_refused),
         cmocka_unit_test(scaling_loses_nothing),
