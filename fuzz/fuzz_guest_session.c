@@ -104,6 +104,13 @@ static int boot(struct kernel_sink *sink, struct error *error)
     return 0;
 }
 
+static int rewind_trace(struct kernel_sink *sink, struct error *error)
+{
+    (void)sink;
+    (void)error;
+    return 0;
+}
+
 static const struct kernel_sink_ops ops = {
     .file_begin = file_begin,
     .file_put = file_put,
@@ -112,6 +119,7 @@ static const struct kernel_sink_ops ops = {
     .fact = fact,
     .pair = pair,
     .boot = boot,
+    .rewind = rewind_trace,
 };
 
 static int receive(struct seen *seen, const uint8_t *p, size_t size, uint64_t now)

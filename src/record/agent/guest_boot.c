@@ -36,6 +36,19 @@ int guest_boot_begin(struct guest *guest)
     return 0;
 }
 
+void guest_boot_copy_facts(struct guest *guest)
+{
+    const struct guest_boot *before = &guest->boots[guest->n_boots - 2];
+    struct guest_boot *boot = guest_boot(guest);
+
+    memcpy(boot->agent, before->agent, sizeof boot->agent);
+    memcpy(boot->release, before->release, sizeof boot->release);
+    memcpy(boot->machine, before->machine, sizeof boot->machine);
+    memcpy(boot->boot_id, before->boot_id, sizeof boot->boot_id);
+    memcpy(boot->clock, before->clock, sizeof boot->clock);
+    boot->hz = before->hz;
+}
+
 void guest_boot_end(struct guest *guest)
 {
     struct guest_boot *boot = guest_boot(guest);

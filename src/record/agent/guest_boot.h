@@ -11,6 +11,8 @@
 struct guest_boot *guest_boot(struct guest *guest);
 /* Another boot begins now. -ENOMEM. */
 int guest_boot_begin(struct guest *guest);
+/* It is of the same kernel as the one before. */
+void guest_boot_copy_facts(struct guest *guest);
 /* The present boot ends now. */
 void guest_boot_end(struct guest *guest);
 /* Adds a problem to the trace's manifest: each once, and 64 of them at most. */

@@ -123,6 +123,7 @@ int guest_packet_deliver(struct guest_packet *packet, struct kernel_sink *sink, 
     case PACKET_PAGES:
         return kernel_sink_pages(sink, head->cpu, head->offset, bytes, head->size, error);
     case PACKET_BOOT: return kernel_sink_boot(sink, error);
+    case PACKET_REWIND: return kernel_sink_rewind(sink, error);
     case PACKET_FACT:
         value = memchr(bytes, 0, head->size);
         if (!value || head->size >= sizeof packet->bytes)
@@ -199,4 +200,10 @@ int packet_sink_boot(struct kernel_sink *sink, struct error *error)
 {
     (void)error;
     return put_bytes(sink, PACKET_BOOT, "", 0);
+}
+
+int packet_sink_rewind(struct kernel_sink *sink, struct error *error)
+{
+    (void)error;
+    return put_bytes(sink, PACKET_REWIND, "", 0);
 }

@@ -32,6 +32,8 @@ enum guest_packet_kind {
     PACKET_STOP,
     /* The trace, to the view alone: the child writes pages into their files itself. */
     PACKET_PAGES, /* of `cpu`, at `offset`. Without bytes: all before `offset` that did not come is missing */
+    /* The trace: from the child to the collector and to the view. */
+    PACKET_REWIND,
 };
 
 #define GUEST_PACKET_MAX 32768u
@@ -87,7 +89,7 @@ int guest_packet_receive(int socket, struct guest_packet *ret_packet, int ret_fd
 int guest_packet_deliver(struct guest_packet *packet, struct kernel_sink *sink,
                          struct error *error);
 
-/* A kernel_sink that makes packets. Its operations may be those below; boots and pages have more to do. */
+/* A kernel_sink that makes packets. Its operations may be those below; boots, rewinds and pages have more to do. */
 struct packet_sink {
     struct kernel_sink sink;
     int (*send)(struct packet_sink *sink, const struct guest_packet_head *head, const void *p);
@@ -101,3 +103,4 @@ int packet_sink_fact(struct kernel_sink *sink, const char *name, const char *val
                      struct error *error);
 int packet_sink_pair(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error);
 int packet_sink_boot(struct kernel_sink *sink, struct error *error);
+int packet_sink_rewind(struct kernel_sink *sink, struct error *error);

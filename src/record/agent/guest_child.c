@@ -197,6 +197,15 @@ static int boot(struct kernel_sink *sink, struct error *error)
     return packet_sink_boot(sink, error);
 }
 
+static int rewind_trace(struct kernel_sink *sink, struct error *error)
+{
+    struct child *child = child_of(sink);
+
+    for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
+        close_pages(child, i);
+    return packet_sink_rewind(sink, error);
+}
+
 /* Appends all SIZE bytes, or nothing of them. */
 static int append_all(int fd, const uint8_t *p, size_t size)
 {
@@ -265,6 +274,7 @@ static const struct kernel_sink_ops collector_ops = {
     .fact = packet_sink_fact,
     .pair = packet_sink_pair,
     .boot = boot,
+    .rewind = rewind_trace,
 };
 
 /* ---- The connection ---- */

@@ -225,9 +225,9 @@ static int on_failed(struct guest_session *session, const struct proto_frame *fr
     if (r < 0)
         return r;
     if (session->state == GUEST_STARTING && session->resumes) {
-        /* It does not have the session any more. */
+        /* It does not have the session any more. If its state went back, which one it has is not known. */
         session->has_session = false;
-        return guest_session_go_on(session, now, error);
+        return session->is_rewound ? -ESTALE : guest_session_go_on(session, now, error);
     }
     guest_session_copy_text(what, sizeof what, &failed.what);
     guest_session_copy_text(hint, sizeof hint, &failed.hint);

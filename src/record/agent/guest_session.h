@@ -56,6 +56,9 @@ struct trace_config {
 struct guest_cpu {
     bool known;
     bool torn;            /* pages before the next one may be missing: their numbers began again */
+    bool is_repeating;    /* the session was resumed: pages that came before may come again */
+    bool is_rewound;      /* the agent's state went back: the next page has any number */
+    bool status_is_old;   /* … and so the next status includes losses of before */
     uint64_t next_page;   /* its number */
     uint64_t pages, gaps; /* that came; that are missing */
     uint64_t bytes;       /* of the pages that were handed on, of this boot */
@@ -64,6 +67,7 @@ struct guest_cpu {
     uint64_t lost;      /* by the headers of pages, in this session of the agent */
     struct proto_status_cpu status; /* the last */
     uint64_t lost_before;           /* by earlier sessions of the agent */
+    uint64_t status_before;         /* lost by the statuses before its state went back */
 };
 
 struct guest_session {
@@ -73,6 +77,7 @@ struct guest_session {
     bool has_session; /* the agent has tracing set up for this host */
     bool has_pages;   /* pages of this boot came before */
     bool resumes;     /* STARTED answers RESUME, not START */
+    bool is_rewound;  /* … after the agent's state went back: it may have another session now */
     bool relatable;   /* the agent can read the clock of its trace */
     bool
         same_clock; /* … which is this machine's monotonic one: pings only show that the agent lives */
@@ -113,6 +118,8 @@ struct guest_session {
     unsigned pings;      /* answered since a pair was kept */
     struct guest_pair best;
     uint64_t best_since;
+    uint64_t guest_time; /* the last that was seen of the guest's clock; 0: none */
+    uint64_t hz;         /* its rate; 0: not known */
 
     /* The file that comes in pieces. */
     enum proto_meta file_kind;

@@ -67,6 +67,25 @@ static int keep_fastest(struct guest_session *session, const struct guest_pair *
     return 0;
 }
 
+/* 1: the state of the guest went back, and the exchange is of no use. */
+static int check_clock(struct guest_session *session, const struct proto_pong *pong, uint64_t now,
+                       struct error *error)
+{
+    bool is_back = pong->came != 0 && guest_session_is_set_back(session, pong->came);
+    bool runs = session->state == GUEST_RUNNING || session->state == GUEST_STOPPING;
+    int r = 0;
+
+    if (is_back && session->state == GUEST_AFTER)
+        return 1; /* all has come */
+    session->guest_time = pong->sent;
+    if (!is_back)
+        return 0;
+    if (session->has_pages)
+        r = guest_session_rewind(session, runs, now, error);
+    session->has_best = false;
+    return r < 0 ? r : session->has_pages && runs;
+}
+
 /* The guest's time was read between sending and receiving, on whichever way the time was spent: the middle of both is wrong
  * by at most half of the round trip. */
 int guest_session_on_pong(struct guest_session *session, const struct proto_frame *frame,
@@ -84,6 +103,9 @@ int guest_session_on_pong(struct guest_session *session, const struct proto_fram
     session->ping_out = false;
     if (session->state == GUEST_SETUP)
         return 0; /* only a sign of life: the clock of the trace is not chosen yet */
+    r = check_clock(session, &pong, now, error);
+    if (r != 0)
+        return MIN(r, 0);
     if (pong.came == 0 || pong.sent < pong.came) {
         session->relatable = false;
     } else {

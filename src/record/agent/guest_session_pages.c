@@ -7,10 +7,24 @@
 #include "format/ftrace/page.h"
 #include "record/agent/guest_session_send.h"
 
-/* In this session of the agent. */
+static uint64_t lost_by_status(const struct guest_cpu *cpu)
+{
+    return cpu->status.overrun + cpu->status.dropped + cpu->status.commit_overrun;
+}
+
+/* In this session of the agent, or since its state went back. */
 static uint64_t lost_of(const struct guest_cpu *cpu)
 {
-    return MAX(cpu->status.overrun + cpu->status.dropped + cpu->status.commit_overrun, cpu->lost);
+    uint64_t lost = lost_by_status(cpu);
+
+    return MAX(lost - MIN(lost, cpu->status_before), cpu->lost);
+}
+
+void guest_session_keep_lost(struct guest_cpu *cpu)
+{
+    cpu->lost_before += lost_of(cpu);
+    cpu->lost = cpu->status_before = 0;
+    cpu->status = (struct proto_status_cpu){0};
 }
 
 void guest_session_forget_counts(struct guest_session *session)
@@ -18,11 +32,9 @@ void guest_session_forget_counts(struct guest_session *session)
     for (uint32_t i = 0; i < session->n_cpus; i++) {
         struct guest_cpu *cpu = &session->cpus[i];
 
-        cpu->lost_before += lost_of(cpu);
-        cpu->lost = 0;
-        cpu->status = (struct proto_status_cpu){0};
+        guest_session_keep_lost(cpu);
         cpu->next_page = 0;
-        cpu->known = false;
+        cpu->known = cpu->is_repeating = cpu->is_rewound = cpu->status_is_old = false;
         cpu->torn = cpu->pages > 0;
     }
 }
@@ -99,6 +111,25 @@ static void hand_on(struct guest_session *session, const struct proto_data *data
     count_events(session, cpu, data->pages, data->size, true);
 }
 
+/* What DATA shows about the numbers of its CPU's pages, before it is handed on. */
+static int check_number(struct guest_session *session, const struct proto_data *data,
+                        struct error *error)
+{
+    struct guest_cpu *cpu = &session->cpus[data->cpu];
+    int r = 0;
+
+    /* Without RESUME no page comes twice. */
+    if (cpu->known && !cpu->is_rewound && !cpu->is_repeating && data->first < cpu->next_page &&
+        session->state != GUEST_STARTING)
+        r = guest_session_rewind(session, true, session->received_at, error);
+    if (cpu->is_rewound)
+        cpu->next_page = data->first;
+    cpu->is_rewound = false;
+    if (data->first + data->n_pages > cpu->next_page)
+        cpu->is_repeating = false;
+    return r;
+}
+
 int guest_session_on_data(struct guest_session *session, const struct proto_frame *frame,
                           struct error *error)
 {
@@ -119,6 +150,9 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
         return error_set(error, -EBADMSG, NULL, "the guest sends pages of %zu bytes, not of %u",
                          data.size / data.n_pages, session->page_size);
     cpu = &session->cpus[data.cpu];
+    r = check_number(session, &data, error);
+    if (r < 0)
+        return r;
     session->n_cpus = MAX(session->n_cpus, data.cpu + 1);
     cpu->known = true;
     old = data.first < cpu->next_page ? MIN(cpu->next_page - data.first, data.n_pages) : 0;
@@ -140,6 +174,16 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     return 0;
 }
 
+/* The agent counts from the start of its session, and has counted anew what it lost before it was set back. */
+static void set_status_before(struct guest_cpu *cpu)
+{
+    uint64_t lost = lost_by_status(cpu);
+
+    if (cpu->status_is_old)
+        cpu->status_before = lost - MIN(lost, cpu->lost);
+    cpu->status_is_old = false;
+}
+
 int guest_session_on_status(struct guest_session *session, const struct proto_frame *frame)
 {
     struct proto_status status;
@@ -151,6 +195,7 @@ int guest_session_on_status(struct guest_session *session, const struct proto_fr
         session->n_cpus = MAX(session->n_cpus, cpu.cpu + 1);
         session->cpus[cpu.cpu].known = true;
         session->cpus[cpu.cpu].status = cpu;
+        set_status_before(&session->cpus[cpu.cpu]);
     }
     return r;
 }

@@ -48,6 +48,13 @@ int guest_session_on_pong(struct guest_session *session, const struct proto_fram
 /* Hands on the fastest pair so far, if there is one. */
 int guest_session_flush_pair(struct guest_session *session, struct error *error);
 
+/* The guest's state went back (guest_session_rewind.c). Whether TIME of its clock shows that. */
+bool guest_session_is_set_back(const struct guest_session *session, uint64_t time);
+/* The trace begins again, with what comes from now on. Asks the agent to go on if it RUNS. -ECONNRESET, or an error of the
+ * sink. */
+int guest_session_rewind(struct guest_session *session, bool runs, uint64_t now,
+                         struct error *error);
+
 /* What the guest sends about itself (guest_session_meta.c). */
 int guest_session_on_meta(struct guest_session *session, const struct proto_frame *frame,
                           struct error *error);
@@ -62,5 +69,7 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
 int guest_session_on_status(struct guest_session *session, const struct proto_frame *frame);
 /* Counts the pages that the agent, by its last status, sent at the very end and that never came. */
 void guest_session_count_tail(struct guest_session *session);
+/* The counts of CPU begin again. */
+void guest_session_keep_lost(struct guest_cpu *cpu);
 /* A session that is set up again counts pages and lost events from 0. */
 void guest_session_forget_counts(struct guest_session *session);

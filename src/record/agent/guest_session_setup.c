@@ -41,9 +41,12 @@ static int resume(struct guest_session *session, uint64_t now)
         resume.n_cpus += session->cpus[i].known;
     proto_put_resume(&out, &resume);
     for (uint32_t i = 0; i < session->n_cpus; i++)
-        if (session->cpus[i].known)
+        if (session->cpus[i].known) {
             proto_put_resume_cpu(&out, i, session->cpus[i].next_page);
+            session->cpus[i].is_repeating = true;
+        }
     session->resumes = true;
+    session->is_rewound = false;
     guest_session_wait_for(session, GUEST_STARTING, now, ANSWER_MAX);
     return guest_session_put(session, &out, PROTO_RESUME);
 }
@@ -116,7 +119,7 @@ static int handle_reboot(struct guest_session *session, struct error *error)
         return r;
     session->has_session = false;
     session->has_pages = false;
-    session->first = session->last = 0;
+    session->first = session->last = session->guest_time = 0;
     for (uint32_t i = 0; i < session->n_cpus; i++)
         session->cpus[i].pages = session->cpus[i].bytes = 0;
     return 0;
@@ -195,6 +198,9 @@ int guest_session_on_ready(struct guest_session *session, const struct proto_fra
         return -EBADMSG;
     session->page_size = ready.page_size;
     session->n_events = ready.n_events;
+    if (session->hz != ready.hz)
+        session->guest_time = 0; /* of another clock */
+    session->hz = ready.hz;
     snprintf(number, sizeof number, "%llu", (unsigned long long)ready.hz);
     r = guest_session_put_fact(session, "clock", &ready.clock, error);
     if (r >= 0)

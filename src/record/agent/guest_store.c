@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/copy.h"
 #include "base/fd.h"
 #include "base/macro.h"
 #include "base/remove_dir.h"
@@ -127,7 +128,8 @@ int guest_store_next_boot(struct guest_store *store, struct error *error)
     char name[128];
 
     if (store->n_boots >= store->boots_max)
-        return error_set(error, -E2BIG, NULL, "the guest has booted more than %u times",
+        return error_set(error, -E2BIG, NULL,
+                         "the guest has booted, or was set back, more than %u times",
                          store->boots_max);
     close_boot(store);
     if (store->parent < 0) {
@@ -143,6 +145,27 @@ int guest_store_next_boot(struct guest_store *store, struct error *error)
     store->n_boots++;
     keep_room(store);
     return 0;
+}
+
+int guest_store_next_rewound(struct guest_store *store, struct error *error)
+{
+    const struct copy_options options = {.link = true, .takes = tracefs_copy_has};
+    int before = store->dir < 0 ? -1 : fcntl(store->dir, F_DUPFD_CLOEXEC, 3);
+    char from[40], to[40];
+    int r;
+
+    if (store->dir >= 0 && before < 0)
+        return error_set(error, -errno, NULL, "cannot copy a descriptor: %s", strerror(errno));
+    r = guest_store_next_boot(store, error);
+    give_room(store);
+    if (r >= 0 && before >= 0) {
+        snprintf(from, sizeof from, "/proc/self/fd/%d", before);
+        snprintf(to, sizeof to, "/proc/self/fd/%d", store->dir);
+        r = copy_dir(from, to, &options, error);
+    }
+    if (before >= 0)
+        close(before);
+    return r < 0 ? r : 0;
 }
 
 static struct guest_store *store_of(struct kernel_sink *sink)

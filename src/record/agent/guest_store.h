@@ -50,6 +50,8 @@ void guest_store_discard(const struct guest_store *store);
 unsigned guest_store_boots_max(unsigned n_guests);
 /* Makes the directory of another boot. -E2BIG with ERROR: too many. */
 int guest_store_next_boot(struct guest_store *store, struct error *error);
+/* The same, with the files of the boot before, but not its pages. */
+int guest_store_next_rewound(struct guest_store *store, struct error *error);
 /* The directory's name below the parent. */
 void guest_store_boot_name(const struct guest_store *store, unsigned boot, char *buf, size_t size);
 

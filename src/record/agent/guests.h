@@ -72,6 +72,7 @@ struct guest {
     unsigned retries;      /* since it was last connected */
     bool is_wait_reported; /* that the agent cannot be reached */
     bool was_traced;       /* on any connection */
+    bool is_rewound;       /* its state went back, and it is not traced again yet */
     bool was_running, ended;
     bool measures_seen; /* how its child is confined is known */
     int error;          /* 0, or why it ended, with WHAT */

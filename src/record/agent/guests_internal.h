@@ -23,6 +23,8 @@ int guest_make_first_file(struct guest *guest, struct error *error);
 /* The guest has rebooted: ends the trace of its boot and begins that of the next (guest_reboot.c). -E2BIG: more boots than
  * a trace has sources for; -errno. With ERROR. */
 int guest_reboot(struct guests *guests, struct guest *guest, struct error *error);
+/* The same when its state went back to an earlier one: files and facts of the kernel are the same. */
+int guest_rewind(struct guests *guests, struct guest *guest, struct error *error);
 
 /* Handles packets of the guest's child (guests_ipc.c). */
 void guest_read_messages(struct guests *guests, struct guest *guest, uint64_t now);

@@ -86,8 +86,12 @@ static int on_progress(struct guests *guests, struct guest *guest,
         return -EBADMSG;
     if (progress.state == GUEST_RUNNING && !guest->was_running) {
         guests->written = false;
-        guest_report(guests, guest, guest->was_traced ? "is connected again" : "traces");
+        guest_report(guests, guest,
+                     guest->is_rewound   ? "traces again"
+                     : guest->was_traced ? "is connected again"
+                                         : "traces");
         guest->was_running = guest->was_traced = true;
+        guest->is_rewound = false;
         guest->retries = 0;
     } else if (progress.state != GUEST_DISCONNECTED && progress.state < GUEST_RUNNING &&
                guest->was_running) {
@@ -212,6 +216,13 @@ static int boot(struct kernel_sink *sink, struct error *error)
     return guest_reboot(delivery->guests, delivery->guest, error);
 }
 
+static int rewind_boot(struct kernel_sink *sink, struct error *error)
+{
+    const struct delivery *delivery = delivery_of(sink);
+
+    return guest_rewind(delivery->guests, delivery->guest, error);
+}
+
 /* Pages do not come this way: the child writes them into files that it is given. */
 static const struct kernel_sink_ops delivery_ops = {
     .file_begin = file_begin,
@@ -220,6 +231,7 @@ static const struct kernel_sink_ops delivery_ops = {
     .fact = fact,
     .pair = pair,
     .boot = boot,
+    .rewind = rewind_boot,
 };
 
 /* ---- Packets ---- */

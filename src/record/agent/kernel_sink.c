@@ -45,3 +45,8 @@ int kernel_sink_boot(struct kernel_sink *sink, struct error *error)
 {
     PUT(sink, boot, error);
 }
+
+int kernel_sink_rewind(struct kernel_sink *sink, struct error *error)
+{
+    PUT(sink, rewind, error);
+}

@@ -37,6 +37,9 @@ struct kernel_sink_ops {
     int (*pair)(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error);
     /* The guest has booted again: what follows is a trace of another kernel. Offsets begin at 0. */
     int (*boot)(struct kernel_sink *sink, struct error *error);
+    /* The guest's state went back to an earlier one of the same kernel, as by QEMU's loadvm: its clock and what it recorded
+     * since then begin again. Files, facts and offsets go on. */
+    int (*rewind)(struct kernel_sink *sink, struct error *error);
 };
 
 struct kernel_sink {
@@ -55,3 +58,4 @@ int kernel_sink_fact(struct kernel_sink *sink, const char *name, const char *val
                      struct error *error);
 int kernel_sink_pair(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error);
 int kernel_sink_boot(struct kernel_sink *sink, struct error *error);
+int kernel_sink_rewind(struct kernel_sink *sink, struct error *error);

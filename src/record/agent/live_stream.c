@@ -178,6 +178,7 @@ static const struct kernel_sink_ops ops = {
     .fact = packet_sink_fact,
     .pair = packet_sink_pair,
     .boot = boot,
+    .rewind = packet_sink_rewind,
 };
 
 int live_stream_init(struct live_stream *stream, int fd)

@@ -200,6 +200,17 @@ static int boot(struct kernel_sink *sink, struct error *error)
     return ftrace_live_new(&kernel->view->catalogue, kernel->name, layer_of(kernel), &kernel->live);
 }
 
+/* How its clock relates to the host's now is not known until the next pair. */
+static int rewind_clock(struct kernel_sink *sink, struct error *error)
+{
+    struct shown_kernel *kernel = kernel_of(sink);
+
+    (void)error;
+    kernel->n_pairs = 0;
+    kernel->clock_map.set_back_ns = INT64_MAX / 4;
+    return 0;
+}
+
 static int pages(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *p,
                  size_t size, struct error *error)
 {
@@ -236,6 +247,7 @@ static const struct kernel_sink_ops kernel_ops = {
     .fact = fact,
     .pair = pair,
     .boot = boot,
+    .rewind = rewind_clock,
 };
 
 static void end_kernel(struct shown_kernel *kernel)

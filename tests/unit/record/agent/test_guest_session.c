@@ -105,6 +105,12 @@ static int boot(struct kernel_sink *sink, struct error *error)
     return 0;
 }
 
+static int rewind_trace(struct kernel_sink *sink, struct error *error)
+{
+    text_put_literal(&played_of(sink)->log, "REWIND;");
+    return 0;
+}
+
 static const struct kernel_sink_ops ops = {
     .file_begin = file_begin,
     .file_put = file_put,
@@ -113,6 +119,7 @@ static const struct kernel_sink_ops ops = {
     .fact = fact,
     .pair = pair,
     .boot = boot,
+    .rewind = rewind_trace,
 };
 
 static struct played *play(void)
@@ -601,6 +608,82 @@ static void another_kernel_makes_another_boot(void **state)
     play_end(p);
 }
 
+/* The state of the guest went back to an earlier one: by the numbers of its pages. Nothing is taken for what came before. */
+static void pages_that_come_again_begin_another_trace(void **state)
+{
+    struct played *p = running();
+
+    assert_int_equal(say_data(p, 0, 0, 5), 0);
+    assert_int_equal(say_data(p, 1, 0, 2), 0);
+    assert_int_equal(say_status(p, 0, 5, 30), 0);
+    expect_log(p, "0:0,1,2,3,4,1:0,1,");
+    assert_int_equal(say_data(p, 0, 2, 2), 0);
+    expect_log(p, "REWIND;0:2,3,");
+    assert_int_equal(heard(p), PROTO_RESUME);
+    assert_int_equal(say_data(p, 1, 1, 1), 0);
+    assert_int_equal(say_time(p, PROTO_STARTED), 0);
+    assert_int_equal(p->session.state, GUEST_RUNNING);
+    /* Of these 20 losses an unknown number is of before, and counted already. */
+    assert_int_equal(say_status(p, 0, 4, 20), 0);
+    assert_int_equal(guest_session_lost(&p->session), 30);
+    assert_int_equal(say_status(p, 0, 4, 24), 0);
+    assert_int_equal(guest_session_lost(&p->session), 34);
+    assert_int_equal(say_data(p, 0, 4, 1), 0);
+    assert_int_equal(say_data(p, 1, 3, 1), 0);
+    expect_log(p, "1:1,0:4,!1:3,");
+    assert_int_equal(guest_session_gaps(&p->session), 1);
+    play_end(p);
+}
+
+/* … or by its clock. Its agent has another session, or none, now. */
+static void a_clock_that_is_set_back_begins_another_trace(void **state)
+{
+    struct played *p = running();
+    struct proto_out out;
+
+    assert_int_equal(say_data(p, 0, 0, 5), 0);
+    assert_int_equal(say_data(p, 1, 0, 1), 0);
+    expect_log(p, "0:0,1,2,3,4,1:0,");
+    p->now += SECOND;
+    hear_until(p, PROTO_PING);
+    assert_int_equal(say_pong(p, MS, MS), 0);
+    p->guest_skew -= 3 * SECOND;
+    p->now += SECOND;
+    hear_until(p, PROTO_PING);
+    assert_int_equal(say_pong(p, MS, MS), 0);
+    expect_log(p, "REWIND;");
+    assert_int_equal(heard(p), PROTO_RESUME);
+    out = begin(p);
+    proto_put_failed(&out,
+                     &(struct proto_failed){ESTALE, proto_text("another one's"), proto_text("")});
+    assert_int_equal(say(p, &out, PROTO_FAILED), -ESTALE);
+    join(p);
+    expect_hello(p);
+    set_up(p, "two", "boot");
+    start(p);
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    expect_log(p, "!0:0,");
+    play_end(p);
+}
+
+/* CPUs whose clocks differ a little are no earlier state. */
+static void a_clock_that_wavers_goes_on(void **state)
+{
+    struct played *p = running();
+
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    p->now += SECOND;
+    hear_until(p, PROTO_PING);
+    assert_int_equal(say_pong(p, 0, 0), 0);
+    p->guest_skew -= MS;
+    p->now += SECOND;
+    hear_until(p, PROTO_PING);
+    assert_int_equal(say_pong(p, 0, 0), 0);
+    expect_log(p, "0:0,");
+    assert_int_equal(p->session.state, GUEST_RUNNING);
+    play_end(p);
+}
+
 /* The first page answers the START before it, not that of a later boot. */
 static void waits_are_those_of_the_first_page(void **state)
 {
@@ -987,6 +1070,9 @@ int main(void)
         cmocka_unit_test(what_is_lost_with_a_connection_shows),
         cmocka_unit_test(an_agent_that_forgot_is_set_up_anew),
         cmocka_unit_test(another_kernel_makes_another_boot),
+        cmocka_unit_test(pages_that_come_again_begin_another_trace),
+        cmocka_unit_test(a_clock_that_is_set_back_begins_another_trace),
+        cmocka_unit_test(a_clock_that_wavers_goes_on),
         cmocka_unit_test(waits_are_those_of_the_first_page),
         cmocka_unit_test(damage_costs_what_is_damaged),
         cmocka_unit_test(damage_before_it_runs_begins_anew),
