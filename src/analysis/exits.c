@@ -131,8 +131,10 @@ static struct row *find_row(struct exits *exits, const struct exit_class *class,
     numbers[KEY_REASON] = reason->number ^ (uint64_t)reason->isa << 40 ^
                           (uint64_t)reason->is_nested << 48 ^ (uint64_t) class->tracer << 52;
     if (grouping->n > 0) {
-        /* KVM's events have the number in a field. */
-        if (item->vcpu == VCPU_UNKNOWN && class->vcpu >= 0) {
+        /* KVM's events have the number in a field; where monitors' threads are known, only those of theirs count: another
+         * virtual machine's vCPU has the same number. */
+        if (item->vcpu == VCPU_UNKNOWN && class->vcpu >= 0 &&
+            (!item->origin->vm_name || item_vm_name(item))) {
             copy = *item;
             copy.vcpu = (int32_t)item_value(item, (unsigned)class->vcpu).u;
             item = &copy;

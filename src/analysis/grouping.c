@@ -18,9 +18,9 @@ static const struct {
     const char *name;
     enum group_key_kind kind;
 } words[] = {
-    {"task", GROUP_BY_TASK},   {"pid", GROUP_BY_PID},     {"cpu", GROUP_BY_CPU},
-    {"vcpu", GROUP_BY_VCPU},   {"layer", GROUP_BY_LAYER}, {"source", GROUP_BY_SOURCE},
-    {"event", GROUP_BY_EVENT},
+    {"task", GROUP_BY_TASK},     {"pid", GROUP_BY_PID},     {"cpu", GROUP_BY_CPU},
+    {"vcpu", GROUP_BY_VCPU},     {"vm", GROUP_BY_VM},       {"layer", GROUP_BY_LAYER},
+    {"source", GROUP_BY_SOURCE}, {"event", GROUP_BY_EVENT},
 };
 
 int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_grouping,
@@ -69,7 +69,7 @@ int grouping_check(const struct grouping *grouping, const struct catalogue *cata
             !has_field(catalogue, grouping->keys[i].name))
             return error_set(error, -ENOENT, NULL,
                              "no event of the trace has a field '%s'; rows are by a field, or by "
-                             "task, pid, cpu, vcpu, layer, source or event",
+                             "task, pid, cpu, vcpu, vm, layer, source or event",
                              grouping->keys[i].name);
     return 0;
 }
@@ -120,6 +120,11 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
         case GROUP_BY_PID: v = (uint64_t)item->pid; break;
         case GROUP_BY_CPU: v = (uint64_t)item->cpu; break;
         case GROUP_BY_VCPU: v = (uintptr_t)item->origin->put_vcpu ^ (uint64_t)item->vcpu; break;
+        case GROUP_BY_VM:
+            name = item_vm_name(item);
+            if (name)
+                v = hash_bytes(name, strlen(name));
+            break;
         case GROUP_BY_LAYER: v = item->origin->layer; break;
         case GROUP_BY_SOURCE: v = (uintptr_t)item->origin; break;
         case GROUP_BY_EVENT: v = (uintptr_t)item->class; break;
@@ -175,6 +180,10 @@ void grouping_put(const struct grouping *grouping, unsigned i, const struct item
         else
             put_number(item->vcpu, text);
         break;
+    case GROUP_BY_VM:
+        name = item_vm_name(item);
+        text_put_str(text, name ? name : "-");
+        break;
     case GROUP_BY_LAYER: text_put_str(text, layer_name(item->origin->layer)); break;
     case GROUP_BY_SOURCE: text_put_str(text, item->origin->path); break;
     case GROUP_BY_EVENT: text_put_str(text, item->class->name); break;
@@ -199,6 +208,7 @@ bool grouping_value(const struct grouping *grouping, unsigned i, const struct it
     case GROUP_BY_VCPU: *ret_value = item->vcpu; return item->vcpu != VCPU_UNKNOWN;
     case GROUP_BY_FIELD: break;
     case GROUP_BY_TASK:
+    case GROUP_BY_VM:
     case GROUP_BY_LAYER:
     case GROUP_BY_SOURCE:
     case GROUP_BY_EVENT: return false;

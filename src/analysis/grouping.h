@@ -4,7 +4,7 @@
 /* What the events of a row have in common: the keys of `--by KEY[,KEY...]`. Each is a field of the event that begins a
  * span, or one of the words
  *
- *     task pid cpu vcpu layer source event
+ *     task pid cpu vcpu vm layer source event
  *
  * An item has a number for each; items are in one group if all their numbers are equal. The first item of a group names
  * it. */
@@ -24,6 +24,7 @@ enum group_key_kind {
     GROUP_BY_PID,
     GROUP_BY_CPU,
     GROUP_BY_VCPU,
+    GROUP_BY_VM, /* the virtual machine whose monitor's thread it is */
     GROUP_BY_LAYER,
     GROUP_BY_SOURCE,
     GROUP_BY_EVENT,

@@ -56,7 +56,8 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
 #define BY_OPTION                                                                                 \
     {OPTION_STRING, 'b', "by", "KEY[,KEY...]",                                                    \
      "one row per value of a field of the event that begins\n"                                    \
-     "a span; or task, pid, cpu, vcpu, layer, source, event",                                     \
+     "a span; or task, pid, cpu, vcpu, vm, layer, source,\n"                                      \
+     "event",                                 \
      MEMBER(by)}
 #define OTHER_OPTIONS                                                                             \
     {OPTION_STRING, 0, "sort", "COLUMN", "order of the rows, largest first (n); as sum, p99, max",\

@@ -50,7 +50,7 @@ static int check(const struct record_options *options, const struct vmm *vmms, u
     if (options->guest)
         return cli_usage_error("record",
                                "--guest without an endpoint is for QEMU; process %ld is %s: use "
-                               "--guest=ENDPOINT (example: --guest=vsock:3:4727)",
+                               "--guest=ENDPOINT (example: --guest=vsock:3)",
                                (long)process->pid, base_name(process->program));
     if (!options->host)
         return cli_usage_error("record",

@@ -122,6 +122,10 @@ struct origin {
     /* Name for an item's `comm`, if the format stores it with each event; otherwise NULL. */
     const char *(*comm)(const struct origin *origin, uint32_t comm);
     const struct thread_names *thread_names; /* for the module that set it; otherwise unused */
+    /* Name of the virtual machine whose monitor thread PID is of; NULL: of none that is known. NULL: no monitor's threads
+     * are known. */
+    const char *(*vm_name)(const struct origin *origin, int32_t pid);
+    const struct vm_threads *vm_threads; /* for the module that set it; otherwise unused */
     /* Writes the name of an event's vCPU ("d0v1"); NULL: a plain number. */
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */

@@ -74,4 +74,12 @@ static inline const char *item_task_name(const struct item *item)
     return origin_task_name(origin, item->pid);
 }
 
+/* Name of the virtual machine whose monitor's thread runs the event, or NULL. */
+static inline const char *item_vm_name(const struct item *item)
+{
+    return item->pid != PID_UNKNOWN && item->origin->vm_name
+               ? item->origin->vm_name(item->origin, item->pid)
+               : NULL;
+}
+
 _Static_assert(sizeof(struct item) <= 64, "an item is one cache line");

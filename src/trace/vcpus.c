@@ -1,38 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the vCPU of an event by the thread that runs it, from the virtual machine monitor's list of
- * threads. */
+/* Finds the virtual machine and the vCPU of an event by the thread that runs it, from the virtual machine monitors' lists
+ * of threads. In the host's kernel, what kvm_entry and kvm_exit say of a listed thread is exact, and replaces what the list
+ * says from there on: a recorder may know a thread by its name alone, or not what it runs. */
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "event/value.h"
 #include "timeline/transform.h"
 #include "trace/open.h"
 
-struct thread {
+struct vm_thread {
     int32_t id;
     int32_t vcpu;
+    bool is_exact; /* or there is nothing that could say more */
+    const char *vm;
 };
 
+/* Those of all monitors. */
+struct vm_threads {
+    unsigned n;
+    struct vm_thread items[]; /* ascending, no id twice */
+};
+
+/* Of one reader. */
 struct vcpus {
     struct transform each;
-    struct thread last; /* the one that was asked for last */
-    unsigned n;
-    struct thread threads[]; /* ascending, no id twice */
+    struct vm_threads
+        *threads; /* those of its input: what one of its readers has learnt holds for all */
+    struct vm_thread *last; /* the one that was asked for last */
+    int32_t last_id;
 };
 
 static int compare_threads(const void *a, const void *b)
 {
-    const struct thread *x = a, *y = b;
+    const struct vm_thread *x = a, *y = b;
 
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static _cold_ int32_t find_vcpu(const struct vcpus *vcpus, int32_t id)
+static const struct vm_thread *find_thread(const struct vm_threads *threads, int32_t id)
 {
-    const struct thread key = {.id = id};
-    const struct thread *found =
-        bsearch(&key, vcpus->threads, vcpus->n, sizeof *vcpus->threads, compare_threads);
+    const struct vm_thread key = {.id = id};
 
-    return found ? found->vcpu : VCPU_UNKNOWN;
+    return bsearch(&key, threads->items, threads->n, sizeof *threads->items, compare_threads);
+}
+
+/* What ITEM says of the thread that runs it. */
+static void learn(struct vcpus *vcpus, const struct item *item)
+{
+    const struct event_class *class = item->class;
+    struct value value;
+    int field;
+
+    if (item->kind != ITEM_EVENT || strncmp(class->name, "kvm_e", 5) != 0 || !class->group ||
+        strcmp(class->group, "kvm") != 0 ||
+        (strcmp(class->name, "kvm_entry") != 0 && strcmp(class->name, "kvm_exit") != 0))
+        return;
+    field = event_class_field(class, "vcpu_id");
+    if (field < 0 || class->fields[field].storage != STORE_SCALAR)
+        return;
+    value = item_value(item, (unsigned)field);
+    if (!value.present || value.u >= MANIFEST_CPUS_MAX)
+        return;
+    vcpus->last->vcpu = (int32_t)value.u;
+    vcpus->last->is_exact = true;
 }
 
 static void by_thread(struct transform *each, struct item *items, unsigned n)
@@ -40,9 +73,13 @@ static void by_thread(struct transform *each, struct item *items, unsigned n)
     struct vcpus *vcpus = container_of(each, struct vcpus, each);
 
     for (unsigned i = 0; i < n; i++) {
-        if (items[i].pid != vcpus->last.id)
-            vcpus->last = (struct thread){items[i].pid, find_vcpu(vcpus, items[i].pid)};
-        items[i].vcpu = vcpus->last.vcpu;
+        if (items[i].pid != vcpus->last_id) {
+            vcpus->last_id = items[i].pid;
+            vcpus->last = (struct vm_thread *)(uintptr_t)find_thread(vcpus->threads, items[i].pid);
+        }
+        if (unlikely(vcpus->last && !vcpus->last->is_exact))
+            learn(vcpus, &items[i]);
+        items[i].vcpu = vcpus->last ? vcpus->last->vcpu : VCPU_UNKNOWN;
     }
 }
 
@@ -59,70 +96,165 @@ static void vcpus_free(struct transform *each)
     free(container_of(each, struct vcpus, each));
 }
 
-/* Those of its threads that run one, and only one. */
-static struct vcpus *make_vcpus(const struct manifest_vmm *vmm)
-{
-    struct vcpus *vcpus = calloc(1, sizeof *vcpus + vmm->n_threads * sizeof *vcpus->threads);
-    unsigned n = 0;
+/* ---- Which threads ---- */
 
-    if (!vcpus)
-        return NULL;
-    for (unsigned i = 0; i < vmm->n_threads; i++)
-        vcpus->threads[i] = (struct thread){vmm->threads[i].id, vmm->threads[i].vcpu};
-    qsort(vcpus->threads, vmm->n_threads, sizeof *vcpus->threads, compare_threads);
-    for (unsigned i = 0; i < vmm->n_threads; i++) {
-        if (n > 0 && vcpus->threads[n - 1].id == vcpus->threads[i].id) {
-            if (vcpus->threads[n - 1].vcpu != vcpus->threads[i].vcpu)
-                vcpus->threads[n - 1].vcpu = VCPU_UNKNOWN;
-        } else {
-            vcpus->threads[n++] = vcpus->threads[i];
-        }
-    }
-    vcpus->n = n;
-    vcpus->last = (struct thread){PID_UNKNOWN, VCPU_UNKNOWN};
-    return vcpus;
+/* "firecracker-4711" */
+static const char *name_vm(struct arena *arena, const struct manifest_vmm *vmm)
+{
+    const char *slash = vmm->program ? strrchr(vmm->program, '/') : NULL;
+    const char *program = slash ? slash + 1 : vmm->program ? vmm->program : "vm";
+    char name[128];
+
+    snprintf(name, sizeof name, "%.100s-%ld", program, (long)vmm->pid);
+    return arena_strdup(arena, name);
 }
 
-/* The virtual machine monitor of the directory; NULL if there are several, because their vCPUs could
- * not be distinguished. */
-static const struct manifest_vmm *find_vmm(const struct manifest *manifest)
+/* Whether its threads are known; those of programs are not. */
+static bool is_listed(const struct manifest_vmm *vmm)
 {
-    const struct manifest_vmm *vmm = NULL;
+    return vmm && vmm->n_threads > 0;
+}
 
-    for (unsigned i = 0; manifest && i < manifest->n_sources; i++) {
-        if (!manifest->sources[i].vmm)
+static const char *boot_of(const struct manifest_source *source)
+{
+    return source->host && source->host->boot_id ? source->host->boot_id : "";
+}
+
+/* Whether threads of VMM, a source, are those that INPUT has events of. */
+static bool is_of(const struct trace_input *input, const struct manifest_source *vmm)
+{
+    const struct manifest_vmm *own = input->recorded->vmm;
+
+    if (!is_listed(vmm->vmm) || strcmp(boot_of(vmm), boot_of(input->recorded)) != 0)
+        return false;
+    /* A monitor's own threads are known even if there are other monitors. */
+    return input->origin->layer == LAYER_HOST || !own || own == vmm->vmm;
+}
+
+/* Removes the second of equal threads. */
+static void sort_threads(struct vm_threads *threads)
+{
+    unsigned n = 0;
+
+    qsort(threads->items, threads->n, sizeof *threads->items, compare_threads);
+    for (unsigned i = 0; i < threads->n; i++)
+        if (n == 0 || threads->items[n - 1].id != threads->items[i].id)
+            threads->items[n++] = threads->items[i];
+        else if (threads->items[n - 1].vcpu != threads->items[i].vcpu)
+            threads->items[n - 1].vcpu = VCPU_UNKNOWN; /* one that runs several identifies none */
+    threads->n = n;
+}
+
+/* The listed threads whose events INPUT may have. -ENOMEM. */
+static int list_threads(struct trace *trace, const struct trace_input *input,
+                        struct vm_threads **ret)
+{
+    const struct manifest *manifest = input->manifest;
+    struct arena *arena = &trace->catalogue.arena;
+    struct vm_threads *threads;
+    unsigned n_vmms = 0;
+    size_t room = 0;
+    bool is_exact;
+
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        if (!is_of(input, &manifest->sources[i]))
             continue;
-        if (vmm)
-            return NULL;
-        vmm = manifest->sources[i].vmm;
+        n_vmms++;
+        room += manifest->sources[i].vmm->n_threads;
     }
-    return vmm;
+    threads = arena_alloc(arena, sizeof *threads + room * sizeof *threads->items);
+    if (!threads)
+        return -ENOMEM;
+    *ret = threads;
+    threads->n = 0;
+    /* Merged traces may be of several machines, with threads of the same numbers. */
+    if (n_vmms == 0 || (n_vmms > 1 && strncmp(boot_of(input->recorded), "merge:", 6) == 0))
+        return 0;
+    is_exact = input->origin->layer != LAYER_HOST || n_vmms > 1;
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_vmm *vmm = manifest->sources[i].vmm;
+        const char *name;
+
+        if (!is_of(input, &manifest->sources[i]))
+            continue;
+        name = name_vm(arena, vmm);
+        if (!name)
+            return -ENOMEM;
+        /* vCPUs of several monitors could not be distinguished by their numbers. */
+        for (unsigned j = 0; j < vmm->n_threads; j++)
+            threads->items[threads->n++] = (struct vm_thread){
+                .id = vmm->threads[j].id,
+                .vcpu = n_vmms > 1 ? VCPU_UNKNOWN : vmm->threads[j].vcpu,
+                .is_exact = is_exact,
+                .vm = name,
+            };
+    }
+    sort_threads(threads);
+    return 0;
+}
+
+static const char *vm_name(const struct origin *origin, int32_t pid)
+{
+    const struct vm_thread *thread = find_thread(origin->vm_threads, pid);
+
+    return thread ? thread->vm : NULL;
+}
+
+/* Whether a guest of the directory is that of its one monitor; CPUs of the guests of several could not be
+ * distinguished. */
+static bool has_one_vmm(const struct manifest *manifest)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < manifest->n_sources; i++)
+        n += manifest->sources[i].vmm != NULL;
+    return n == 1;
+}
+
+/* Puts a stage on SOURCE, which it owns then. THREADS NULL: a guest's. */
+static int add_stage(struct source *source, struct vm_threads *threads, struct source **ret)
+{
+    struct vcpus *vcpus = calloc(1, sizeof *vcpus);
+
+    if (!vcpus) {
+        source_free(source);
+        return -ENOMEM;
+    }
+    vcpus->threads = threads;
+    vcpus->last_id = PID_UNKNOWN;
+    vcpus->each = (struct transform){.change = threads ? by_thread : by_cpu, .free = vcpus_free};
+    return transform_open(source, &vcpus->each, ret);
 }
 
 int vcpus_identify(struct trace *trace, struct trace_input *input)
 {
-    const struct manifest_vmm *vmm = find_vmm(input->manifest);
     enum layer layer = input->origin->layer;
+    struct vm_threads *threads = NULL;
+    int r = 0;
 
-    (void)trace;
-    /* A VMM's own threads are known even if there are other VMMs. */
-    if (input->recorded && input->recorded->vmm)
-        vmm = input->recorded->vmm;
-    if (!vmm || (layer != LAYER_VMM && layer != LAYER_HOST && layer != LAYER_GUEST) ||
-        (layer != LAYER_GUEST && vmm->n_threads == 0))
+    if (!input->manifest || !input->recorded)
         return 0;
-    for (unsigned i = 0; i < input->n_sources; i++) {
-        struct source *source = input->sources[i];
-        struct vcpus *vcpus = make_vcpus(vmm);
-        int r;
-
-        if (!vcpus)
-            return -ENOMEM;
-        vcpus->each = (struct transform){layer == LAYER_GUEST ? by_cpu : by_thread, vcpus_free};
-        input->sources[i] = NULL;
-        r = transform_open(source, &vcpus->each, &input->sources[i]);
-        if (r < 0)
+    if (layer == LAYER_GUEST) {
+        if (!input->recorded->vmm && !has_one_vmm(input->manifest))
+            return 0;
+    } else if (layer == LAYER_HOST || layer == LAYER_VMM) {
+        r = list_threads(trace, input, &threads);
+        if (r < 0 || threads->n == 0)
             return r;
+        for (unsigned i = 0; i < input->n_origins; i++) {
+            struct origin *origin = trace->catalogue.origins[input->first_origin + i];
+
+            origin->vm_threads = threads;
+            origin->vm_name = vm_name;
+        }
+    } else {
+        return 0;
     }
-    return 0;
+    for (unsigned i = 0; i < input->n_sources && r >= 0; i++) {
+        struct source *source = input->sources[i];
+
+        input->sources[i] = NULL;
+        r = add_stage(source, threads, &input->sources[i]);
+    }
+    return r;
 }

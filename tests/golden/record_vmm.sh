@@ -6,7 +6,7 @@
 guest=$KVM_GUEST
 recorder= vmms=
 ended() {
-    exec 8>&- 9>&-
+    exec 3>&- 4>&- 5>&- 6>&-
     for pid in $recorder $vmms; do
         kill -KILL "$pid" 2>/dev/null || true
     done
@@ -42,7 +42,7 @@ start() {
     "$guest" --wait "$2" <"go$1" >"log$1" 2>&1 &
     eval "vmm$1=$!"
     vmms="$vmms $!"
-    eval "exec $((7 + $1))>go$1"
+    eval "exec $((2 + $1))>go$1"
     wait_for "grep -q . log$1"
 }
 start 1 'fc_vcpu 0'
@@ -55,7 +55,7 @@ fi
 case=options
 says 2 "strata record: process $vmm1 (kvm-guest) runs virtual machines of KVM and has no events of its own: add --host, which records its exits" \
     --attach -o trace $vmm1
-says 2 "strata record: --guest without an endpoint is for QEMU; process $vmm1 is kvm-guest: use --guest=ENDPOINT (example: --guest=vsock:3:4727)" \
+says 2 "strata record: --guest without an endpoint is for QEMU; process $vmm1 is kvm-guest: use --guest=ENDPOINT (example: --guest=vsock:3)" \
     --attach --host --guest -o trace $vmm1
 says 2 "strata record: --event switches no events of process $vmm1 (kvm-guest): use --host=EVENTS and --guest-event" \
     --attach --host -e blk -o trace $vmm1
@@ -78,7 +78,7 @@ end() {
     recorder=
 }
 begin $vmm1
-echo >&8
+echo >&3
 end
 grep -q "^kvm-guest (process $vmm1) has ended, recorded into trace\$" out || fail "$(cat out)"
 grep -q '^  vmm    threads of 1 vCPU$' told || fail "$(cat told)"
@@ -93,11 +93,35 @@ grep -q '^  complete  *yes$' info || fail "$(cat info)"
 "$strata" summary trace >summary || fail "summary"
 ! grep -q vmm summary || fail "$(cat summary)"
 
+# Of two, each has its own; a guest whose agent does not answer leaves the rest recorded.
+case=two
+start 2 'vcpu0'
+start 3 'unknown'
+head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n' >key
+chmod 600 key
+begin --key=key --guest=vsock:4294967290:9 $vmm2 $vmm3
+wait_for 'grep -q waiting told'
+echo >&4
+echo >&5
+status=0
+wait $recorder || status=$?
+recorder=
+[ $status -eq 1 ] || fail "exit status $status: $(cat told)"
+grep -q '^strata: guest: waiting for 4294967290:9: .*; in the guest, start: strata-agent --listen=vsock:9 --key=FILE$' told ||
+    fail "$(cat told)"
+grep -q '^strata: guest: no agent has answered: start strata-agent in the guest' told || fail "$(cat told)"
+for pid in $vmm2 $vmm3; do
+    grep -q "^kvm-guest (process $pid) has ended, recorded into trace\$" out || fail "$(cat out)"
+    "$strata" info --source "vmm-$pid" trace | grep -q '^  complete  *yes$' || fail "vmm-$pid"
+    "$strata" stat --by vm -e kvm_pio trace 2>/dev/null | grep -q " 1000 .*kvm-guest-$pid\$" ||
+        fail "$("$strata" stat --by vm -e kvm_pio trace 2>&1)"
+done
+
 # Stopped, the virtual machine goes on.
 case=stopped
-start 2 'unknown'
-begin $vmm2
+start 4 'unknown'
+begin $vmm4
 kill -INT $recorder
 end
-kill -0 $vmm2 || fail "the virtual machine has ended"
-grep -q "^kvm-guest (process $vmm2), recorded into trace\$" out || fail "$(cat out)"
+kill -0 $vmm4 || fail "the virtual machine has ended"
+grep -q "^kvm-guest (process $vmm4), recorded into trace\$" out || fail "$(cat out)"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The connections to the agents: made, made again, and given up. */
+#include <arpa/inet.h>
+#include <linux/vm_sockets.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,9 +26,28 @@ static int give_connection(struct guest *guest, const int *fds, unsigned n)
     return r;
 }
 
+/* What to do in a guest whose agent is not there; "": the host's end may be what is missing. */
+static const char *describe_start(const struct guest_endpoint *endpoint, char *buf, size_t size)
+{
+    struct sockaddr_vm vsock;
+    struct sockaddr_in tcp; /* an IPv6 address has its port at the same place */
+
+    *buf = '\0';
+    memcpy(&vsock, &endpoint->address, sizeof vsock);
+    memcpy(&tcp, &endpoint->address, sizeof tcp);
+    if (endpoint->kind == ENDPOINT_VSOCK)
+        snprintf(buf, size, "; in the guest, start: strata-agent --listen=vsock:%u --key=FILE",
+                 vsock.svm_port);
+    else if (endpoint->kind == ENDPOINT_TCP)
+        snprintf(buf, size,
+                 "; in the guest, start: strata-agent --listen=tcp:ADDRESS:%u --key=FILE",
+                 ntohs(tcp.sin_port));
+    return buf;
+}
+
 static void retry_later(struct guests *guests, struct guest *guest, int error, uint64_t now)
 {
-    char what[200];
+    char what[300], start[100];
     uint64_t wait = RETRY_FIRST << MIN(guest->retries, 8u);
 
     guest->connection = CONNECTION_AWAY;
@@ -35,8 +56,8 @@ static void retry_later(struct guests *guests, struct guest *guest, int error, u
     if (guest->is_wait_reported)
         return;
     guest->is_wait_reported = true;
-    snprintf(what, sizeof what, "waiting for %s: %s", guest->config.endpoint.text,
-             strerror(-error));
+    snprintf(what, sizeof what, "waiting for %s: %s%s", guest->config.endpoint.text,
+             strerror(-error), describe_start(&guest->config.endpoint, start, sizeof start));
     guest_report(guests, guest, what);
 }
 

@@ -40,6 +40,48 @@ def exits(trace, *options):
     return json.loads(strata("exits", *options, "-f", "json", os.path.join(OUT, trace)))["rows"]
 
 
+def check_vm(rows, what):
+    """The rows of one virtual machine: those of the guest. The exit that ends it has no entry after it."""
+    found = {row["key"]["reason"]: row["n"] for row in rows}
+    known = {name: n for name, n in KNOWN.items() if name != "hlt"}
+    assert known.items() <= found.items() and not found.get("hlt"), (what, rows)
+
+
+def check_attached():
+    """strata record --attach of machines that are not QEMU: whose exits are whose, by the kernel's own events."""
+    for name in ("one", "two"):
+        assert read(f"{name}.status").strip() == "0", read(f"{name}.log")
+        log = read(f"{name}.log")
+        assert " has ended, recorded into " in log, log
+
+    # The recorded machine's vCPU is 0, whatever its thread is called; the other machine's is not shown as that.
+    recorded, other = read("one.pids").split()
+    for keys, mine, others in (("vm", f"kvm-guest-{recorded}", "-"), ("vcpu", "0", "-"), ("pid", recorded, other)):
+        rows = exits("one", "--by", keys)
+        assert {str(row["key"][keys]) for row in rows} == {mine, others}, (keys, rows)
+        check_vm([row for row in rows if str(row["key"][keys]) == mine], keys)
+        check_vm([row for row in rows if str(row["key"][keys]) == others], keys)
+    halts = [line for line in strata("report", "-f", "csv", "-e", "kvm_exit", os.path.join(OUT, "one")).splitlines()
+             if "hlt" in line]
+    assert len(halts) == 2, halts
+    entries = strata("report", "-f", "json", "-e", "kvm_entry", os.path.join(OUT, "one")).splitlines()
+    for entry in map(json.loads, entries):
+        assert (entry.get("vcpu") == 0) == (entry["pid"] == int(recorded)), entry
+    sched = json.loads(strata("sched", "--by", "vcpu", "-f", "json", os.path.join(OUT, "one")))["rows"]
+    assert any(row["key"]["vcpu"] in (0, "0") for row in sched), sched
+
+    # Each of two at once.
+    pids = read("two.pids").split()
+    rows = exits("two", "--by", "vm,vcpu")
+    assert {(row["key"]["vm"], str(row["key"]["vcpu"])) for row in rows} == {
+        (f"kvm-guest-{pid}", "0") for pid in pids}, rows
+    for pid in pids:
+        check_vm([row for row in rows if row["key"]["vm"] == f"kvm-guest-{pid}"], pid)
+    sources = json.loads(read("two/trace.json"))["sources"]
+    assert [source["name"] for source in sources] == ["host"] + [f"vmm-{pid}" for pid in pids], sources
+    assert all(source["complete"] for source in sources), sources
+
+
 def main():
     assert "FAILED" not in read("serial.log"), read("serial.log")
     assert read("record.status").strip() == "0", read("record.log")
@@ -66,6 +108,7 @@ def main():
         assert row["n"] == n and abs(row["sum"] / 1000 - microseconds) <= 0.01 * microseconds, (row, n, microseconds)
         theirs.pop(row["key"]["reason"])
     assert not theirs, theirs
+    check_attached()
     print(f"{len(begun.splitlines())} exits, as many and as long as perf has them: {read('perf-report.txt').strip()}")
 
 

@@ -32,3 +32,51 @@ wait $perf
 perf kvm --host -i perf.data stat report >perf-report.txt 2>&1 || say "FAILED: perf reports nothing"
 perf data convert --to-ctf=perf.ctf -i perf.data >perf-convert.log 2>&1 || say "FAILED: perf converts nothing"
 rm -f perf.data
+
+# strata record --attach of virtual machines whose monitors are not QEMU.
+# start N NAME: a machine that waits, as $vmmN, with a thread called NAME; a line to the FIFO lets it run.
+start() {
+    mkfifo "go$1"
+    kvm-guest --wait "$2" <"go$1" >"vmm$1.log" 2>&1 &
+    eval "vmm$1=$!"
+    eval "exec $((5 + $1))>go$1"
+    until_true 120 grep -qs ready "vmm$1.log" || say "FAILED: no virtual machine $1: $(cat "vmm$1.log")"
+}
+# record OUT PID...
+record() {
+    out=$1
+    shift
+    strata record -o "$out" --host --for exits,sched --attach "$@" >"$out.log" 2>&1 &
+    recorder=$!
+    until_true 120 test -s "$out/trace.json" || say "FAILED: $out: $(cat "$out.log")"
+}
+# finished OUT: the recording ends by itself.
+finished() {
+    until_true 120 gone $recorder || {
+        say "FAILED: $1 does not end: $(cat "$1.log")"
+        kill -KILL $recorder
+    }
+    wait $recorder
+    echo $? >"$1.status"
+}
+# The name of the first one's thread is wrong, and another machine runs meanwhile.
+start 1 'fc_vcpu 3'
+start 2 'other'
+echo $vmm1 $vmm2 >one.pids
+record one $vmm1
+echo >&7
+wait $vmm2 || say "FAILED: the second machine: $(cat vmm2.log)"
+echo >&6
+finished one
+wait $vmm1 || say "FAILED: the first machine: $(cat vmm1.log)"
+# Two at once.
+start 3 'vcpu0'
+start 4 'other'
+echo $vmm3 $vmm4 >two.pids
+record two $vmm3 $vmm4
+echo >&8
+echo >&9
+finished two
+for path in /sys/kernel/tracing/instances/*; do
+    [ ! -e "$path" ] || say "FAILED: $path is left"
+done
