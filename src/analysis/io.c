@@ -245,6 +245,8 @@ static int order_rows(struct io *io, struct result *result)
     for (unsigned i = 0; i < io->n_groups; i++) {
         const struct io_group *group = &io->groups[i];
         const struct row *total = group->rows[TOTAL];
+        struct result_row *whole = total ? result->rows[total->number] : NULL;
+        __int128 rest = total ? total->sum : 0;
 
         for (unsigned j = 0; total && j < ARRAY_SIZE(group->rows); j++) {
             struct result_row *row = group->rows[j] ? result->rows[group->rows[j]->number] : NULL;
@@ -253,9 +255,15 @@ static int order_rows(struct io *io, struct result *result)
                 continue;
             if (j == TOTAL)
                 result_set_number(row, io->bytes, (int64_t)group->bytes);
+            else
+                rest -= group->rows[j]->sum;
             if (total->sum > 0)
                 result_set_real(row, io->part, (double)group->rows[j]->sum / (double)total->sum);
             rows[n++] = row;
+        }
+        if (whole) {
+            whole->is_whole = true;
+            whole->rest = (int64_t)rest;
         }
     }
     if (n > 0)

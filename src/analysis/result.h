@@ -74,6 +74,8 @@ struct result_row {
     union result_value *values;          /* by column */
     const struct histogram *durations;   /* borrowed from the analysis; NULL: none */
     const struct result_period *periods; /* result->n_periods of them; NULL: none */
+    bool is_whole; /* other rows are its parts: --folded counts `rest` instead of its sum */
+    int64_t rest;  /* ticks of its sum that are in no part */
 };
 
 /* A part of one of the longest spans. */

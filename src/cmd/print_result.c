@@ -426,19 +426,26 @@ static void put_frame(const char *s, struct text *out)
         text_put_char(out, *s == ';' || *s == '\n' ? ',' : *s);
 }
 
+/* Time that a row and its parts have in common is counted in the parts only. */
 static void put_folded(const struct result *result, const struct result_row *row, struct text *out)
 {
     int column = result_find_column(result, "sum");
+    int64_t ticks;
 
-    if (column < 0 || !result_has(row, (unsigned)column) || row->values[column].number <= 0)
+    if (column < 0 || !result_has(row, (unsigned)column))
+        return;
+    ticks = row->is_whole ? row->rest : row->values[column].number;
+    if (ticks <= 0)
         return;
     for (unsigned i = 0; i < result->n_keys; i++) {
+        bool is_rest = row->is_whole && i + 1 == result->n_keys;
+
         if (i > 0)
             text_put_char(out, ';');
-        put_frame(row->keys[i], out);
+        put_frame(is_rest ? "(no stage)" : row->keys[i], out);
     }
     text_put_char(out, ' ');
-    text_put_i64(out, ticks_to_ns(&result->clock, row->values[column].number));
+    text_put_i64(out, ticks_to_ns(&result->clock, ticks));
     text_put_char(out, '\n');
 }
 

@@ -103,6 +103,26 @@ case="one by one"
 "$strata" io --events -f csv --layer guest,vmm vm >actual 2>err
 [ "$(grep -c ',total' actual)" -eq 129 ] || fail "$(head -3 actual)"
 
+case="as stacks, each time once"
+for layers in guest,vmm vmm guest; do
+    "$strata" io -f json --layer $layers vm >found 2>err || fail "$layers: $(cat err)"
+    "$strata" io --folded --layer $layers vm >actual 2>err || fail "$layers: $(cat err)"
+    python3 - found actual <<'END' || fail "$layers: the stacks are not the totals"
+import collections, json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+totals, stacks = collections.Counter(), collections.Counter()
+for row in rows:
+    if row["key"]["stage"] == "total":
+        totals[tuple(row["key"].values())[:3]] += row["sum"]
+for line in open(sys.argv[2]):
+    stack, ns = line.rsplit(" ", 1)
+    *keys, stage = stack.split(";")
+    assert stage != "total", line
+    stacks[tuple(keys)] += int(ns)
+assert len(totals) > 1 and totals == stacks, (totals, stacks)
+END
+done
+
 case="nothing to measure"
 status=0
 "$strata" io -e 'sched_switch' vm >actual 2>err || status=$?
