@@ -454,7 +454,7 @@ static void add_columns(struct analysis *analysis, struct result *result)
     if (exits->settings.detail)
         result_add_key(result, "detail", "DETAIL", false);
     for (unsigned i = 0; i < grouping->n; i++)
-        result_add_key(result, grouping->keys[i].name, grouping->keys[i].name,
+        result_add_key(result, grouping->keys[i].name, grouping->keys[i].title,
                        grouping_is_number(grouping, i));
     result_add_duration_columns(result, &analysis->settings.percentiles, &exits->columns);
     for (unsigned i = 0; i < EXIT_STATES; i++)

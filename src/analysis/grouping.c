@@ -23,6 +23,17 @@ static const struct {
     {"source", GROUP_BY_SOURCE}, {"event", GROUP_BY_EVENT},
 };
 
+/* NULL when memory is out. */
+static const char *make_title(const char *name, struct arena *arena)
+{
+    char *title = arena_strdup(arena, name);
+
+    for (char *p = title; p && *p; p++)
+        if (*p >= 'a' && *p <= 'z')
+            *p = (char)(*p - 'a' + 'A');
+    return title;
+}
+
 int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_grouping,
                    struct error *error)
 {
@@ -39,7 +50,8 @@ int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_g
             return error_set(error, -EINVAL, NULL, "rows have at most %u keys, '%s' has more",
                              GROUPING_KEYS, text);
         key.name = arena_strndup(arena, p, len);
-        if (!key.name)
+        key.title = key.name ? make_title(key.name, arena) : NULL;
+        if (!key.title)
             return -ENOMEM;
         for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
             if (strcmp(words[i].name, key.name) == 0)

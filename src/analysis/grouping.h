@@ -32,7 +32,8 @@ enum group_key_kind {
 
 struct group_key {
     enum group_key_kind kind;
-    const char *name; /* as in headings and in JSON */
+    const char *name;  /* as in JSON */
+    const char *title; /* the same in capitals: heading in text */
     /* The class seen last, and which of its fields this is; -1: it has none. */
     const struct event_class *class;
     int field;

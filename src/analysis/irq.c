@@ -327,7 +327,7 @@ static void add_columns(struct analysis *analysis, struct result *result)
     result_add_key(result, "kind", "KIND", false);
     result_add_key(result, "name", "NAME", false);
     for (unsigned i = 0; i < grouping->n; i++)
-        result_add_key(result, grouping->keys[i].name, grouping->keys[i].name,
+        result_add_key(result, grouping->keys[i].name, grouping->keys[i].title,
                        grouping_is_number(grouping, i));
     result_add_duration_columns(result, &analysis->settings.percentiles, &irq->columns);
     /* The text is wide enough without these. */

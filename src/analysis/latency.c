@@ -94,7 +94,7 @@ static void add_columns(struct analysis *analysis, struct result *result)
 
     result_add_key(result, "name", "SPAN", false);
     for (unsigned i = 0; i < grouping->n; i++)
-        result_add_key(result, grouping->keys[i].name, grouping->keys[i].name,
+        result_add_key(result, grouping->keys[i].name, grouping->keys[i].title,
                        grouping_is_number(grouping, i));
     result_add_duration_columns(result, &analysis->settings.percentiles,
                                 &get_latency(analysis)->columns);

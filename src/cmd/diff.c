@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/diff.h"
 #include "cli/output.h"
@@ -194,6 +195,21 @@ struct run {
     bool is_failed;
 };
 
+/* Each trace is read once to measure it and once per analysis. Pipes end after the first time, and two traces cannot
+ * share one input. */
+static int check_path(const char *path)
+{
+    struct stat st;
+    bool is_input = strcmp(path, "-") == 0;
+
+    if (!is_input &&
+        (stat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode)))
+        return EXIT_SUCCESS; /* what cannot be opened is reported when it is */
+    cli_error("%s: cannot be read several times, as diff does; copy it to a file, and name that",
+              is_input ? "standard input" : path);
+    return EXIT_FAILURE;
+}
+
 /* How long each trace is: pieces are parts of that. */
 static int measure(struct run *run)
 {
@@ -303,6 +319,8 @@ static int run_all(struct run *run, char **wanted, int n)
                 "diff", "unknown analysis '%s' (stat, latency, io, irq, exits, sched)", wanted[i]);
     if (status == EXIT_SUCCESS)
         status = parse_by(run, wanted, n);
+    for (unsigned i = 0; i < 2 && status == EXIT_SUCCESS; i++)
+        status = check_path(run->paths[i]);
     if (status != EXIT_SUCCESS)
         return status;
     if (output_open(&out, run->options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA,

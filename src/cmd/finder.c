@@ -51,9 +51,7 @@ void finding_put_time(const struct result *result, double v, struct text *text)
 {
     const struct clock clock = {"", finding_has_ns(result) ? NANOSECONDS : 0};
 
-    print_duration(&clock, (int64_t)v, text);
-    if (!finding_has_ns(result))
-        text_put_literal(text, " ticks");
+    print_duration_with_unit(&clock, (int64_t)v, text);
 }
 
 void finding_put_column(const struct result *result, const struct result_row *row,

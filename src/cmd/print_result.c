@@ -120,6 +120,13 @@ void print_duration(const struct clock *clock, int64_t ticks, struct text *out)
     text_put_str(out, duration_text(buf, sizeof buf, clock, size));
 }
 
+void print_duration_with_unit(const struct clock *clock, int64_t ticks, struct text *out)
+{
+    print_duration(clock, ticks, out);
+    if (clock->hz == 0)
+        text_put_literal(out, " ticks");
+}
+
 static int64_t ticks_to_ns(const struct clock *clock, int64_t ticks)
 {
     return ticks < 0 ? -duration_ns(clock, -(uint64_t)ticks) : duration_ns(clock, (uint64_t)ticks);

@@ -49,3 +49,5 @@ unsigned print_sparkline_width(const struct result *result);
 
 /* TICKS as "1.50ms" or "-1.50ms". */
 void print_duration(const struct clock *clock, int64_t ticks, struct text *out);
+/* The same in a sentence, where no heading says what a number without a unit is: "12 ticks". */
+void print_duration_with_unit(const struct clock *clock, int64_t ticks, struct text *out);

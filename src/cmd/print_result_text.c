@@ -69,7 +69,8 @@ static void put_every(const struct result *result, struct text *out)
     if (result->n_periods == 0)
         return;
     text_put_literal(out, "Each character over time is ");
-    print_duration(&result->clock, (int64_t)periods_per_character(result) * result->every, out);
+    print_duration_with_unit(&result->clock, (int64_t)periods_per_character(result) * result->every,
+                             out);
     text_put_literal(out, ", from ");
     clock_put_time(&result->clock, result->periods_begin, out);
     text_put_literal(out, " on; \u00b7: events were lost\n");
@@ -138,7 +139,7 @@ void print_losses(const struct result *result, struct text *out)
         text_put_literal(out, "; ");
         print_duration(&result->clock, duration - covered, out);
         text_put_literal(out, " of ");
-        print_duration(&result->clock, duration, out);
+        print_duration_with_unit(&result->clock, duration, out);
         text_put_literal(out, " are unknown");
     }
 }

@@ -423,7 +423,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
                     summary->n_sources - top == 1 ? "" : "s");
     if (coverage_duration(coverage) > 0) {
         text_put_literal(out, "Each character over time is ");
-        print_duration(
+        print_duration_with_unit(
             &result->clock,
             (int64_t)((uint64_t)periods_per_character(summary) << summary->rates[0].shift), out);
         text_put_literal(out, "; \u00b7: events were lost\n");

@@ -177,7 +177,7 @@ static void make_key_columns(const struct stat *stat, struct table_column *colum
         for (unsigned j = 0; j < stat->tally.n_rows; j++)
             width = MAX(width, strlen(stat->tally.rows[j].keys[i]));
         columns[STAT_KEYS + i] = (struct table_column){
-            .title = grouping->keys[i].name,
+            .title = grouping->keys[i].title,
             .width = i + 1 < grouping->n ? -(int)MIN(width + 2, (size_t)40) : 0,
             .name = grouping->keys[i].name,
             .object = "key",

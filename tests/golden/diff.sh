@@ -59,6 +59,19 @@ xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 "$strata" diff -f json --top 1 xen.raw xen.raw 2>err | grep -q '"p99_a_ticks":' || fail "$(cat err)"
 "$strata" diff --top 1 xen.raw xen.raw 2>err | sed -n 2p | grep -q '[0-9][mun]*s ' && fail "ticks as seconds"
 
+case="what cannot be read several times"
+for input in "- xen.raw" "xen.raw -" "- -"; do
+    status=0
+    "$strata" diff $input <xen.raw >out 2>err || status=$?
+    [ $status -eq 1 ] && [ ! -s out ] || fail "$input: exit status $status: $(cat out)"
+    grep -qx 'strata: standard input: cannot be read several times, as diff does; copy it to a file, and name that' err ||
+        fail "$input: $(cat err)"
+done
+mkfifo pipe
+status=0
+"$strata" diff xen.raw pipe >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q '^strata: pipe: cannot be read several times' err || fail "pipe: $(cat err)"
+
 case="threads by their names"
 "$strata" diff -f json vm vm sched >out 2>err || fail "$(cat err)"
 grep -q '"state": *"running"' out || fail "$(head -5 out)"
@@ -68,6 +81,8 @@ grep -q '"pid"' out && fail "rows by pid: $(grep -m1 pid out)"
 case="by keys of events"
 "$strata" diff --layer guest --by cpu -f json vm vm irq >out 2>err || fail "$(cat err)"
 grep -q '"cpu": *"\?[01]"\?' out || fail "$(head -3 out)"
+"$strata" diff --layer guest --by cpu vm vm irq >out 2>err || fail "$(cat err)"
+head -1 out | grep -q ' CPU$' || fail "heading: $(head -1 out)"
 status=0
 "$strata" diff --by cpu vm vm irq io 2>err || status=$?
 [ $status -eq 2 ] && grep -q 'requires the analyses latency, irq or exits' err || fail "status $status: $(cat err)"
