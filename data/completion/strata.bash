@@ -106,6 +106,10 @@ _strata()
     # --format=text|json|csv: bash splits words at the "=".
     [ "$cur" = = ] && cur=
     [ "$prev" = = ] && prev=${COMP_WORDS[COMP_CWORD - 2]}
+    if [ "$verb" = record ] && [ "$prev" = --libvirt ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(virsh list --name 2>/dev/null)" -- "$cur")
+        return
+    fi
     if [ "${prev#-}" != "$prev" ]; then
         words=$(printf '%s\n' "$help" | sed -n "s/^  .*${prev}[,=][^|]*=\([a-z.-]*|[a-z.|-]*\).*/\1/p; s/^  .*${prev}=\([a-z.-]*|[a-z.|-]*\).*/\1/p")
         if [ -n "$words" ]; then

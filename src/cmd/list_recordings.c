@@ -162,6 +162,8 @@ static int put_qemu(const struct qemu_running *running, void *userdata)
         set_remark(table, "is recorded into ", trace);
     else if (running->n_qmp > 0)
         set_remark(table, "QMP on ", running->qmp[0]);
+    else if (running->libvirt && running->name)
+        set_remark(table, "libvirt domain; strata record --libvirt ", running->name);
     else if (running->qmp_elsewhere)
         table_str(table, LIST_REMARK,
                   "unreachable: another program, such as libvirt, uses its monitor");

@@ -18,6 +18,8 @@
 static const struct option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "a running QEMU, or a program with writer=none",
      offsetof(struct record_options, attach)},
+    {OPTION_STRING, 0, "libvirt", "DOMAIN", "a running domain of libvirt: its name, UUID or number",
+     offsetof(struct record_options, libvirt)},
     {OPTION_FLAG, 0, "xen", NULL, "the Xen of this machine, as root in dom0",
      offsetof(struct record_options, xen)},
     {OPTION_STRINGS, 0, "percpu", "NAME", "per-CPU buffers of a program; repeatable",
@@ -74,6 +76,13 @@ static const struct option vm_options[] = {
     {OPTION_END},
 };
 
+static const struct option libvirt_options[] = {
+    {OPTION_STRING, 0, "libvirt-uri", "URI",
+     "libvirt's daemon ($LIBVIRT_DEFAULT_URI, or\nqemu:///system, then qemu:///session)",
+     offsetof(struct record_options, libvirt_uri)},
+    {OPTION_END},
+};
+
 static const struct option attach_options[] = {
     {OPTION_FLAG, 'k', "keep-rings", NULL, "do not remove the rings of a program that has ended",
      offsetof(struct record_options, keep)},
@@ -89,6 +98,7 @@ static const struct option_group groups[] = {
     {"With a command after --", vm_options, 0},
     {"With --guest=ENDPOINT", record_guest_options, offsetof(struct record_options, guests)},
     {"With --xen and --percpu", record_buffers_options, offsetof(struct record_options, buffers)},
+    {"With --libvirt and --attach", libvirt_options, 0},
     {"With --attach", attach_options, 0},
     {NULL},
 };
@@ -105,6 +115,7 @@ const struct command record_command = {
              "writer=none among its trace options. PID is a process of this user; RINGS is\n"
              "the directory of a program's rings. With --host also another monitor of KVM's\n"
              "virtual machines (Firecracker, cloud-hypervisor, crosvm), or several.\n\n"
+             "--libvirt records a running domain of libvirt, through libvirt's daemon.\n\n"
              "--xen records Xen's trace buffers with everything that decoding needs. --percpu\n"
              "records the buffers of a program that traces as Xen does (strata-percpu(7)):\n"
              "NAME is a file, or an object of shm_open().\n\n"
@@ -234,16 +245,24 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
 {
     bool has_buffers = options->xen || options->buffers.names.n > 0;
     bool has_guests = record_guests_are_given(&options->guests);
-    bool wanted = options->attach || has_buffers || has_guests;
+    bool is_running = options->attach || options->libvirt; /* what is recorded */
+    bool wanted = is_running || has_buffers || has_guests;
     bool runs = n_command >= 0; /* what stands at operands[n] */
 
-    if (runs && (options->attach || n > 0))
+    if (runs && (is_running || n > 0))
         return cli_usage_error("record", "a command after '--' excludes %s",
-                               n > 0 ? operands[0] : "--attach");
-    if (options->live.on && (runs || has_buffers || options->attach))
+                               n > 0             ? operands[0]
+                               : options->attach ? "--attach"
+                                                 : "--libvirt");
+    if (options->libvirt && (options->attach || n > 0))
+        return cli_usage_error("record", "--libvirt excludes %s",
+                               options->attach ? "--attach" : operands[0]);
+    if (options->libvirt_uri && !is_running)
+        return cli_usage_error("record", "--libvirt-uri requires --libvirt or --attach");
+    if (options->live.on && (runs || has_buffers || is_running))
         return cli_usage_error("record", "--live prints the events of guests and of the kernel of "
                                          "the host; leave it out, or record these alone");
-    if ((runs || options->attach) && has_buffers && options->events.n > 0)
+    if ((runs || is_running) && has_buffers && options->events.n > 0)
         return cli_usage_error("record",
                                "--event does not say whose events: leave it out, or record "
                                "without --xen and --percpu");
@@ -253,16 +272,17 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
         return cli_usage_error("record", "no command given after '--'");
     if (runs)
         return record_command_line(options, operands + n);
-    if (options->guest && !options->attach && n == 0)
+    if (options->guest && !is_running && n == 0)
         return report_guest_events(options, NULL);
     if (!wanted && n > 0)
         return cli_usage_error(
             "record", "unknown argument '%s'; put '--' before the command: strata record -- %s",
             operands[0], operands[0]);
     if (!wanted && !options->host)
-        return cli_usage_error("record",
-                               "'-- COMMAND', --attach, --xen, --percpu, --guest=ENDPOINT "
-                               "or --host is required");
+        return cli_usage_error("record", "'-- COMMAND', --attach, --libvirt, --xen, --percpu, "
+                                         "--guest=ENDPOINT or --host is required");
+    if (options->libvirt)
+        return record_libvirt(options);
     if (options->attach)
         return record_attached(options, n, operands);
     if (!options->output && !options->live.on)

@@ -32,11 +32,12 @@ extern const struct option record_buffers_options[];
 extern const struct option record_common_options[];
 
 struct record_options {
-    const char *verb;   /* "record", or that which is a spelling of it */
-    const char *output; /* NULL, of what is run: record_output() */
-    uint64_t time;      /* ns; 0: until it ends or is stopped */
-    uint64_t max_size;  /* bytes; 0: any */
-    uint64_t min_free;  /* on the disk, bytes; 0: any */
+    const char *verb;                  /* "record", or that which is a spelling of it */
+    const char *output;                /* NULL, of what is run: record_output() */
+    uint64_t time;                     /* ns; 0: until it ends or is stopped */
+    uint64_t max_size;                 /* bytes; 0: any */
+    uint64_t min_free;                 /* on the disk, bytes; 0: any */
+    const char *libvirt, *libvirt_uri; /* a domain, and the daemon that has it; NULL */
     bool attach, xen, keep, strict;
     bool runs;         /* a command */
     bool host_threads; /* the host's kernel only while threads of what is recorded run */
@@ -67,6 +68,15 @@ int record_vm(const struct record_options *options, const char *program, unsigne
               char **command);
 /* The QEMU that is process PID, or that serves QMP on SOCKET (then PID does not matter; NULL: it is looked for). */
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket);
+/* The same of libvirt's domain --libvirt; of a process that libvirt has started. */
+struct qemu_running;
+int record_libvirt(const struct record_options *options);
+int record_libvirt_process(const struct record_options *options,
+                           const struct qemu_running *running);
+/* One that runs, as HOW has it: `running`, `monitor`, `qmp`, `connection`, which it takes ownership of, and `domain`. */
+struct qemu_recorder_settings;
+int record_vm_running(const struct record_options *options,
+                      const struct qemu_recorder_settings *how);
 /* N processes that run virtual machines of KVM, and have no events of their own. */
 int record_vmms_attached(const struct record_options *options, unsigned n, const pid_t *pids);
 /* What the N operands mean: one process, several that run virtual machines of KVM, or one socket of QMP. */

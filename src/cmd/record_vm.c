@@ -312,18 +312,34 @@ static int connect_monitor(const char *socket, struct qmp **ret, pid_t *ret_pid)
     return r;
 }
 
+int record_vm_running(const struct record_options *options,
+                      const struct qemu_recorder_settings *how)
+{
+    const struct qemu_running *running = how->running;
+    struct vm vm = {.settings = *how};
+    char program[64];
+
+    vm.settings.command = running->argv;
+    /* What it executes may have been replaced since, by another version. */
+    vm.settings.program = running->program;
+    snprintf(program, sizeof program, "/proc/%ld/exe", (long)running->pid);
+    if (access(running->program, X_OK) < 0)
+        vm.settings.program = program;
+    return record_machine(options, &vm);
+}
+
 int record_vm_attached(const struct record_options *options, pid_t pid, const char *socket)
 {
-    struct vm vm = {0};
     struct qemu_running running;
+    struct qmp_endpoint monitor;
+    struct qemu_recorder_settings how = {.running = &running, .monitor = &monitor, .qmp = socket};
     struct error error = {0};
-    char program[64];
     int status;
 
-    if (socket && connect_monitor(socket, &vm.settings.connection, &pid) < 0)
+    if (socket && connect_monitor(socket, &how.connection, &pid) < 0)
         return EXIT_FAILURE;
     if (qemu_running_open(pid, &running, &error) < 0) {
-        qmp_free(vm.settings.connection);
+        qmp_free(how.connection);
         if (socket)
             cli_error("%s: cannot find the QEMU that serves this socket (%s); give its "
                       "process ID",
@@ -332,20 +348,14 @@ int record_vm_attached(const struct record_options *options, pid_t pid, const ch
             cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    vm.settings.running = &running;
-    vm.settings.command = running.argv;
-    vm.settings.qmp = socket;
-    /* What it executes may have been replaced since, by another version. */
-    vm.settings.program = running.program;
-    snprintf(program, sizeof program, "/proc/%ld/exe", (long)pid);
-    if (access(running.program, X_OK) < 0)
-        vm.settings.program = program;
-    if (!socket && qemu_running_monitor(&running, &vm.settings.qmp, &error) < 0) {
+    if (!socket && running.libvirt && running.n_qmp == 0) {
+        status = record_libvirt_process(options, &running);
+    } else if (!socket && qemu_running_monitor(&running, &how.qmp, &error) < 0) {
         cli_print_error(&error);
         status = EXIT_FAILURE;
     } else {
-        vm.settings.monitor = qmp_socket_endpoint(vm.settings.qmp);
-        status = record_machine(options, &vm);
+        monitor = qmp_socket_endpoint(how.qmp);
+        status = record_vm_running(options, &how);
     }
     qemu_running_done(&running);
     return status;

@@ -53,7 +53,7 @@ rm raw
 run 2 "$strata" record --xen
 says '--output=DIR is required'
 run 2 "$strata" record -o trace
-says "'-- COMMAND', --attach, --xen, --percpu, --guest=ENDPOINT or --host is required"
+says "'-- COMMAND', --attach, --libvirt, --xen, --percpu, --guest=ENDPOINT or --host is required"
 run 2 "$strata" record --xen --attach -o trace
 says '--attach requires a PID'
 run 2 "$strata" record --xen -o trace 17

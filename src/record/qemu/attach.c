@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
@@ -44,12 +43,21 @@ static int undo_left(struct qemu_recorder *self, struct qmp *qmp, struct error *
 static int add_port(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 {
     struct qemu_recorder *self = self_of(thread);
+    struct libvirt_domain *domain = self->settings.domain;
     int r = undo_left(self, qmp, error);
 
     if (r < 0)
         return r;
-    if (qemu_restore_port(&self->changes, qmp, PROTO_PORT, self->added, &thread->refused) < 0)
-        self->port = NULL;
+    if (!domain) {
+        if (qemu_restore_port(&self->changes, qmp, PROTO_PORT, self->added, &thread->refused) < 0)
+            self->port = NULL;
+        return 0;
+    }
+    if (libvirt_domain_add_port(domain, PROTO_PORT, &thread->refused) < 0)
+        return 0;
+    self->has_domain_port = true;
+    if (qemu_find_domain_port(self, &self->port, &thread->refused) == 0)
+        error_set(&thread->refused, -EREMOTE, NULL, "libvirt has made no socket for it");
     return 0;
 }
 
@@ -73,7 +81,24 @@ static int switch_events(struct qmp_thread *thread, struct qmp *qmp, struct erro
 
 static int undo(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 {
-    return qemu_restore_undo(&self_of(thread)->changes, qmp, error);
+    struct qemu_recorder *self = self_of(thread);
+    struct error first = {0};
+    int r = qemu_restore_undo(&self->changes, qmp, &first);
+
+    if (self->has_domain_port) {
+        int removed = libvirt_domain_remove_port(self->settings.domain, PROTO_PORT, &first);
+
+        self->has_domain_port = false; /* a port that the guest does not release stays */
+        r = r < 0 ? r : removed;
+    }
+    if (r < 0)
+        *error = first;
+    return r;
+}
+
+static bool is_changed(const struct qemu_recorder *self)
+{
+    return qemu_restore_is_due(&self->changes) || self->has_domain_port;
 }
 
 /* ---- Their order ---- */
@@ -89,38 +114,37 @@ static int start_thread(struct qemu_recorder *self, enum qemu_phase phase, struc
 
     self->phase = phase;
     self->qmp_thread.run = runs[phase];
-    self->qmp_thread.endpoint = &self->settings.monitor;
+    self->qmp_thread.endpoint = self->settings.monitor;
     self->qmp_thread.qmp = TAKE_PTR(self->settings.connection);
     return qmp_thread_start(&self->qmp_thread, error);
 }
 
-/* What QEMU writes to at PATH it has to reach: where it is another user's, the recording's directory for such
- * things becomes his. */
+/* QEMU must reach what it writes to. Where it is of another user, the directory of the recording's files of that kind
+ * becomes that user's, unless they are in the domain's. The FIFO is first, by its descriptor: QEMU could replace a name in a
+ * directory that it owns. */
 static int give_files(struct qemu_recorder *self, struct error *error)
 {
     const struct registry_entry *entry = recording_registry_entry(self->recorder.recording);
-    char path[64];
-    struct stat st;
+    bool is_in_domain = self->fifo_in_domain && !self->simple_to;
+    uid_t uid = 0;
+    gid_t gid = 0;
 
-    snprintf(path, sizeof path, "/proc/%ld", (long)self->settings.running->pid);
-    if (stat(path, &st) < 0 || st.st_uid == geteuid())
+    if (log_place_user(self->settings.running->pid, &uid, &gid) < 0 || uid == geteuid())
         return 0;
-    if (chown(entry->dir.path, st.st_uid, st.st_gid) < 0 ||
-        (self->log_to && chown(self->log_to, st.st_uid, st.st_gid) < 0) ||
-        fchownat(recording_dir(self->recorder.recording), VMM_DIR, st.st_uid, st.st_gid, 0) < 0)
+    if ((self->log_to && fchown(self->log.fifo, uid, gid) < 0) ||
+        (!is_in_domain &&
+         (chown(entry->dir.path, uid, gid) < 0 ||
+          fchownat(recording_dir(self->recorder.recording), VMM_DIR, uid, gid, 0) < 0)))
         return error_set(error, -errno, entry->dir.path, "cannot be given to QEMU's user %u: %s",
-                         (unsigned)st.st_uid, strerror(errno));
+                         (unsigned)uid, strerror(errno));
     return 0;
 }
 
 int qemu_attach(struct qemu_recorder *self, struct error *error)
 {
     pid_t pid = self->settings.running->pid;
-    int r = qemu_running_claim(pid, &self->claim, error);
+    int r = child_adopt(pid, &self->child);
 
-    if (r < 0)
-        return r;
-    r = child_adopt(pid, &self->child);
     if (r < 0)
         return error_set(error, r, NULL, "cannot watch process %ld; it may have ended", (long)pid);
     self->changes.pid = pid;
@@ -130,6 +154,9 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
         return error_set(error, r, NULL, "out of memory");
     self->looks_for_left = true;
     qemu_monitor_watch(pid, &self->monitor);
+    /* Without its events, why the domain ends is not known: no more than that. */
+    if (self->settings.domain)
+        (void)libvirt_domain_watch(self->settings.domain, NULL);
     r = give_files(self, error);
     if (r >= 0 && self->added)
         return start_thread(self, QEMU_ADDS_PORT, error);
@@ -159,7 +186,7 @@ void qemu_restore(struct qemu_recorder *self)
 
     int r;
 
-    if (!qemu_restore_is_due(&self->changes) || child_has_ended(&self->child)) {
+    if (!is_changed(self) || child_has_ended(&self->child)) {
         self->phase = QEMU_IS_OVER;
         return;
     }
@@ -193,8 +220,11 @@ static int finish_thread(struct qemu_recorder *self, struct error *error)
         recorder_problem(
             &self->recorder,
             "the guest's kernel is not recorded: QEMU cannot add a port for its agent while it "
-            "runs: %s; start it with the options that 'strata collect --print-qemu' shows",
-            thread->refused.what);
+            "runs: %s; %s",
+            thread->refused.what,
+            self->settings.domain
+                ? "give the domain the channel that 'strata collect --print-libvirt' shows"
+                : "start it with the options that 'strata collect --print-qemu' shows");
     else if (thread->refused.code)
         recorder_problem(&self->recorder, "QEMU's events are not recorded: %s",
                          thread->refused.what);
@@ -207,7 +237,7 @@ static int finish_thread(struct qemu_recorder *self, struct error *error)
 
 int qemu_attach_step(struct qemu_recorder *self, uint64_t now, struct error *error)
 {
-    const struct qmp_endpoint *monitor = &self->settings.monitor;
+    const struct qmp_endpoint *monitor = self->settings.monitor;
     struct error why = {0};
     char text[128];
     uint64_t at;
@@ -277,7 +307,7 @@ void qemu_leave(struct qemu_recorder *self)
             wait_for_thread(self);
         r = finish_thread(self, &error);
     }
-    if (!restores && qemu_restore_is_due(&self->changes) && !child_has_ended(&self->child)) {
+    if (!restores && is_changed(self) && !child_has_ended(&self->child)) {
         error_clear(&error);
         r = start_thread(self, QEMU_RESTORES, &error);
         if (r >= 0) {

@@ -8,6 +8,7 @@
 #include "record/qemu/clock.h"
 #include "record/qemu/left.h"
 #include "record/qemu/log.h"
+#include "record/qemu/log_place.h"
 #include "record/qemu/monitor.h"
 #include "record/qemu/qmp_thread.h"
 #include "record/qemu/recorder.h"
@@ -47,6 +48,8 @@ struct qemu_recorder {
     struct error left_error;  /* … what could not be */
     struct qmp_thread qmp_thread; /* controls QEMU by its monitor */
     const char *port, *added; /* the socket of the guest's port; … which is to be added, or NULL */
+    char *fifo_in_domain;     /* of the log, where it is not in the recording's directory; NULL */
+    const char *stop_reason;  /* why libvirt's domain has stopped; NULL */
     const char *log_to;       /* where it is to log … */
     const char *simple_to;    /* … or to write simpletrace */
     const char *control;      /* the name of the socket for others */
@@ -57,6 +60,7 @@ struct qemu_recorder {
     int line; /* at its end when all have ended, or closed it, that were started by what was started; -1 */
     int claim;                     /* of qemu_running_claim() */
     bool looks_for_left, had_left; /* `left` is to be looked for; there was something */
+    bool has_domain_port;          /* libvirt has added the guest's port */
     bool has_come;                 /* QEMU's monitor has answered */
     uint64_t step_at;              /* when step() is due */
     uint64_t rest_by; /* until then, the recorder waits for what the guest still sends */
@@ -91,6 +95,8 @@ static inline const struct qemu_recorder *qemu_const_self(const struct recorder 
 int qemu_start(struct recorder *recorder, struct error *error);
 /* Has the recorder of the guest's kernel started, where there is one, if the guest has a port for the agent. */
 int qemu_join_guest(struct qemu_recorder *self, struct error *error);
+/* The socket of the domain's port for the agent. 1: *RET is it; 0: it has none. -errno with ERROR. */
+int qemu_find_domain_port(struct qemu_recorder *self, const char **ret, struct error *error);
 /* What the recorder has made in its recording's directory. */
 void qemu_remove_files(struct qemu_recorder *self);
 

@@ -30,6 +30,7 @@ int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, in
                                 .max_size = max_size,
                                 .shown = TEXT_IN_MEMORY,
                                 .buffer = malloc(BUFFER_SIZE)};
+    struct stat st;
     int r = 0;
 
     if (!log.buffer || (copy >= 0 && (copies_rest || isatty(copy)) &&
@@ -39,9 +40,12 @@ int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, in
         r = error_set(error, -errno, fifo, "cannot be made: %s", strerror(errno));
     if (r >= 0)
         /* For writing as well: else, without a writer, it would be readable for ever. */
-        log.fifo = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+        log.fifo = open(fifo, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (r >= 0 && log.fifo < 0)
         r = error_set(error, -errno, fifo, "cannot be opened: %s", strerror(errno));
+    /* In a directory of QEMU's user another process may have replaced it. */
+    if (r >= 0 && (fstat(log.fifo, &st) < 0 || !S_ISFIFO(st.st_mode)))
+        r = error_set(error, -EEXIST, fifo, "not the FIFO that was made");
     if (r >= 0)
         log.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (r >= 0 && log.file < 0)

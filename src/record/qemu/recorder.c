@@ -26,6 +26,9 @@
 #define TERM_TIMEOUT_NS (10 * NSEC_PER_SEC)
 #define KILL_TIMEOUT_NS (2 * NSEC_PER_SEC)
 
+/* From the end of a domain's QEMU until libvirt reports why. */
+#define STOP_REASON_TIMEOUT_MS 5000
+
 /* ---- What it writes ---- */
 
 /* QEMU itself writes simpletrace: that it has written enough is seen from outside. */
@@ -209,6 +212,11 @@ static int finish(struct recorder *recorder, struct error *error)
     else
         end_qemu(self);
     self->ended = host_moment();
+    if (self->settings.domain && child_has_ended(&self->child))
+        self->stop_reason =
+            libvirt_domain_stop_reason(self->settings.domain, STOP_REASON_TIMEOUT_MS);
+    if (self->stop_reason)
+        recorder_report(recorder, "%s has ended: %s", recorder->name, self->stop_reason);
     (void)qemu_monitor_step(&self->monitor, (uint64_t)self->ended.monotonic_ns, &unused, NULL);
     if (self->log.fifo >= 0)
         qemu_log_pipe_finish(&self->log);
@@ -248,6 +256,9 @@ static void free_recorder(struct recorder *recorder)
         programs_close(&self->programs);
     qemu_monitor_done(&self->monitor);
     qemu_log_pipe_done(&self->log);
+    if (self->fifo_in_domain)
+        (void)unlink(self->fifo_in_domain);
+    free(self->fifo_in_domain);
     qemu_restore_done(&self->changes);
     qemu_restore_done(&self->left);
     qmp_free(self->settings.connection);
@@ -290,7 +301,7 @@ int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct reco
         return -ENOMEM;
     self->recorder = (struct recorder){
         .ops = &ops,
-        .name = settings->running ? settings->monitor.name : settings->command[0],
+        .name = settings->running ? settings->monitor->name : settings->command[0],
         .leads = true,
         .waits = settings->running != NULL,
     };

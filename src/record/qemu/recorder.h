@@ -16,6 +16,7 @@
  * is QEMU's, the first time. In a QEMU that ran already, what was changed is put back, and QEMU goes on. */
 
 #include "base/child.h"
+#include "control/libvirt.h"
 #include "control/qmp.h"
 #include "record/qemu/probe.h"
 #include "record/qemu/running.h"
@@ -30,8 +31,9 @@ struct qemu_recorder_settings {
     bool wrapped;        /* the command is none of QEMU's, but hands on to it what stands last */
     /* One that runs already is to be recorded, whose command that is; NULL: it is started. */
     const struct qemu_running *running;
-    struct qmp_endpoint monitor; /* of that */
-    const char *qmp;             /* the same if it is a socket that others may use; else NULL */
+    const struct qmp_endpoint *monitor; /* of that */
+    struct libvirt_domain *domain;      /* that it is of libvirt; NULL: it is not */
+    const char *qmp; /* `monitor` if it is a socket that others may use; else NULL */
     /* An open connection to `monitor`, which the recorder uses first and closes; NULL: none. */
     struct qmp *connection;
     const struct qemu_probe *probe;

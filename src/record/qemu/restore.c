@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "record/qemu/left.h"
+#include "record/qemu/log_place.h"
 
 #define CHARDEV "strata-agent"
 #define SERIAL "strata-serial"
@@ -75,14 +76,25 @@ int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *
 {
     int r;
 
-    changes->log = arena_strdup(&changes->arena, before ? before : "/dev/stderr");
+    changes->log = arena_strdup(&changes->arena, before ? before : log_place_stderr(changes->pid));
     if (!changes->log)
         return error_set(error, -ENOMEM, NULL, "out of memory");
     (void)qemu_left_save(changes);
     r = human_path(qmp, "logfile", path, error);
-    if (r < 0)
+    /* One that QEMU cannot open leaves it without a log. */
+    if (r < 0 && r != -EREMOTE)
         changes->log = NULL;
     return r;
+}
+
+static void restore_log(struct qemu_restore *changes, struct qmp *qmp, struct error *error)
+{
+    struct log_loan loan = LOG_LOAN_NONE;
+
+    if (log_place_is_stderr(changes->log))
+        loan = log_place_lend_stderr(changes->pid);
+    (void)human_path(qmp, "logfile", changes->log, error);
+    log_place_return(&loan);
 }
 
 int qemu_restore_simple(struct qemu_restore *changes, struct qmp *qmp, const char *path,
@@ -323,7 +335,7 @@ int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct erro
 
     restore_events(changes, qmp, &first);
     if (changes->log)
-        (void)human_path(qmp, "logfile", changes->log, &first);
+        restore_log(changes, qmp, &first);
     changes->log = NULL;
     if (changes->simple)
         restore_simple(changes, qmp, &first);

@@ -24,7 +24,7 @@ struct qemu_restore {
 };
 
 /* The log goes to PATH, in place of BEFORE (NULL: standard error). -EREMOTE with ERROR: QEMU does not want
- * that. */
+ * that, and writes no log until it is put back. */
 int qemu_restore_log(struct qemu_restore *changes, struct qmp *qmp, const char *path,
                      const char *before, struct error *error);
 /* The same of the file of the backend simple. */

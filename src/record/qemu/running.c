@@ -27,7 +27,7 @@ enum object_kind { CHARDEV, MON, DEVICE, OTHER };
 struct object {
     enum object_kind kind;
     const char *id, *backend; /* of a device: its driver */
-    const char *path, *fd, *host;
+    const char *path, *fd, *host, *file;
     const char *chardev, *name, *mode;
     bool server;
 };
@@ -119,6 +119,7 @@ static void set(struct object *object, const char *key, const char *value)
         {"id", &object->id},     {"backend", &object->backend}, {"driver", &object->backend},
         {"path", &object->path}, {"fd", &object->fd},           {"host", &object->host},
         {"name", &object->name}, {"chardev", &object->chardev}, {"mode", &object->mode},
+        {"file", &object->file},
     };
 
     if (strcmp(key, "server") == 0)
@@ -304,6 +305,21 @@ static void parse_trace(struct parse *parse, const char *value)
             parse->running->trace_file = path_of(parse, part + 5);
 }
 
+/* libvirt keeps a key in the directory of the domain: -object secret,id=masterKey0,file=DIR/master-key.aes. */
+static void parse_secret(struct parse *parse, const char *value)
+{
+    struct object object = {0};
+    const char *slash;
+
+    if (*value == '{')
+        set_json(parse, &object, value);
+    else
+        set_all(parse, &object, "qom-type", value);
+    slash = object.file ? strrchr(object.file, '/') : NULL;
+    if (object.id && strcmp(object.id, "masterKey0") == 0 && slash && *object.file == '/')
+        parse->running->libvirt = copy(parse, object.file, (size_t)(slash - object.file));
+}
+
 static void parse_option(struct parse *parse, const char *option, const char *value)
 {
     if (strcmp(option, "chardev") == 0)
@@ -316,6 +332,10 @@ static void parse_option(struct parse *parse, const char *option, const char *va
         parse_qmp(parse, value);
     else if (strcmp(option, "readconfig") == 0)
         read_config(parse, value);
+    else if (strcmp(option, "object") == 0)
+        parse_secret(parse, value);
+    else if (strcmp(option, "uuid") == 0)
+        parse->running->uuid = value;
     else if (strcmp(option, "name") == 0)
         parse_name(parse, value);
     else if (strcmp(option, "msg") == 0)

@@ -16,7 +16,11 @@ struct qemu_running {
     const char *program;     /* the file that it executes */
     const char *const *argv; /* NULL-ended */
     unsigned n;
-    const char *name;       /* of the machine, by -name; NULL */
+    const char *name; /* of the machine, by -name; NULL */
+    const char *uuid; /* the same by -uuid; NULL */
+    const char
+        *libvirt; /* the directory that libvirt made for the files of this domain; NULL: libvirt
+                               did not start it */
     const char *const *qmp; /* sockets on which it speaks QMP, best first */
     unsigned n_qmp;
     const char *qmp_elsewhere; /* where else it does: a descriptor, TCP; NULL: nowhere */

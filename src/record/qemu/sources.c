@@ -11,6 +11,8 @@ static const char *exit_text(const struct qemu_recorder *self, char *buf, size_t
 {
     char end[64];
 
+    if (self->stop_reason)
+        return self->stop_reason;
     if (!self->child.ended || self->child.foreign)
         return NULL;
     child_end_text(&self->child, end, sizeof end);

@@ -10,6 +10,7 @@
 
 #include "base/copy.h"
 #include "base/fd.h"
+#include "proto/message.h"
 #include "record/agent/guest_recorder.h"
 #include "record/qemu/attach.h"
 #include "tracedir/host.h"
@@ -143,15 +144,18 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
     path = inside(self, VMM_LOG);
     pairs = inside(self, VMM_PAIRS);
     registry_name(recording_registry_entry(self->recorder.recording), "log", fifo);
-    additions->log = arena_strdup(&self->arena, fifo);
+    if (self->settings.domain)
+        self->fifo_in_domain = log_place_in_domain(self->settings.running);
+    additions->log = arena_strdup(&self->arena, self->fifo_in_domain ? self->fifo_in_domain : fifo);
     if (!path || !pairs || !additions->log)
         return error_set(error, -ENOMEM, NULL, "out of memory");
     if (file)
         additions->trace_file = additions->log;
     r = open_copy(self->settings.running, arguments, &rest, &copy, error);
     if (r >= 0)
-        r = qemu_log_pipe_open(fifo, path, recording_settings(self->recorder.recording)->max_size,
-                               copy, rest, self->settings.passes, &self->log, error);
+        r = qemu_log_pipe_open(additions->log, path,
+                               recording_settings(self->recorder.recording)->max_size, copy, rest,
+                               self->settings.passes, &self->log, error);
     if (r >= 0 && self->settings.running && !self->settings.running->has_times)
         r = qemu_log_pipe_stamp(&self->log, error);
     if (r >= 0 && self->log.stamps)
@@ -159,6 +163,17 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
     if (r >= 0)
         r = qemu_clock_open(pairs, self->log.stamps ? VMM_LOG_STAMP_ERROR : 0, &self->clock, error);
     return r;
+}
+
+int qemu_find_domain_port(struct qemu_recorder *self, const char **ret, struct error *error)
+{
+    _cleanup_free_ char *path = NULL;
+    int r = libvirt_domain_port(self->settings.domain, PROTO_PORT, &path, error);
+
+    if (r <= 0)
+        return r;
+    *ret = arena_strdup(&self->arena, path);
+    return *ret ? 1 : error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
 /* What the command itself has: the socket of the port for the agent (there can be no other one of that name), and the
@@ -174,7 +189,7 @@ static int read_command(struct qemu_recorder *self, const char **ret_port, const
     if (settings->running) {
         *ret_port = settings->running->port;
         *ret_file = settings->running->trace_file;
-        return 0;
+        return settings->domain ? qemu_find_domain_port(self, ret_port, error) : 0;
     }
     r = qemu_running_parse(&running);
     if (r >= 0 && running.port) {
@@ -275,6 +290,8 @@ static int begin(struct qemu_recorder *self, struct error *error)
     qemu_arguments_read(settings->program, settings->command + settings->n_before,
                         settings->n_command - settings->n_before, &arguments);
     r = recording_register(recording, error);
+    if (r >= 0 && settings->running)
+        r = qemu_running_claim(settings->running->pid, &self->claim, error);
     if (r < 0)
         return r;
     if (mkdirat(recording_dir(recording), VMM_DIR, 0777) < 0)
@@ -294,9 +311,12 @@ static int begin(struct qemu_recorder *self, struct error *error)
     additions.monitor = name_in_runtime(self, "monitor");
     additions.config = name_in_runtime(self, "config");
     if (settings->guest && !self->port)
-        self->port = self->added = additions.port = name_in_runtime(self, "agent");
+        self->added = additions.port = name_in_runtime(self, "agent");
+    /* libvirt has a name of its own for it, which is known when it is there. */
+    if (!self->port && !settings->domain)
+        self->port = self->added;
     if ((!settings->running && !self->control) || !additions.monitor || !additions.config ||
-        (settings->guest && !self->port))
+        (settings->guest && !self->port && !self->added))
         return error_set(error, -ENOMEM, NULL, "out of memory");
     self->began = host_moment();
     /* Before QEMU runs: a trace whose recorder is killed at once opens, too. */

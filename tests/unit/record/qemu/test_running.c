@@ -56,6 +56,32 @@ static void test_qmp(void **state)
     assert_int_equal(r.n_qmp, 0);
     assert_string_equal(r.qmp_elsewhere, "a descriptor");
     assert_string_equal(r.name, "web");
+    assert_null(r.libvirt);
+    qemu_running_done(&r);
+}
+
+/* The directory of the domain is that of its key; other secrets have none. */
+static void test_libvirt(void **state)
+{
+    static const char secret[] =
+        "{\"qom-type\":\"secret\",\"id\":\"masterKey0\",\"format\":\"raw\","
+        "\"file\":\"/lib/q/domain-1-a\\\"b/master-key.aes\"}";
+    struct qemu_running r =
+        PARSE("qemu", "-uuid", "5ba92e19-1250-46d7-bb76-c3b806648880", "-object", secret);
+
+    assert_string_equal(r.uuid, "5ba92e19-1250-46d7-bb76-c3b806648880");
+    assert_string_equal(r.libvirt, "/lib/q/domain-1-a\"b");
+    qemu_running_done(&r);
+
+    r = PARSE("qemu", "-object",
+              "secret,id=masterKey0,format=raw,file=/lib/q/domain-2-a,,b/master-key.aes");
+    assert_null(r.uuid);
+    assert_string_equal(r.libvirt, "/lib/q/domain-2-a,b");
+    qemu_running_done(&r);
+
+    r = PARSE("qemu", "-object", "secret,id=other,file=/lib/q/key", "-object",
+              "secret,id=masterKey0,data=abcd", "-object", "secret,id=masterKey0,file=key");
+    assert_null(r.libvirt);
     qemu_running_done(&r);
 }
 
@@ -154,8 +180,9 @@ static void test_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_qmp),    cmocka_unit_test(test_port),    cmocka_unit_test(test_log),
-        cmocka_unit_test(test_config), cmocka_unit_test(test_process),
+        cmocka_unit_test(test_libvirt), cmocka_unit_test(test_qmp),
+        cmocka_unit_test(test_port),    cmocka_unit_test(test_log),
+        cmocka_unit_test(test_config),  cmocka_unit_test(test_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Domains of libvirt: virtual machines whose QEMU, and its monitor, belong to libvirt's daemon. Commands reach the
+ * monitor through the daemon (virDomainQemuMonitorCommand()), never on its socket.
+ *
+ * Only libvirt_domain_stop_reason() may be called while another thread uses the monitor. No daemon is started. */
+
+#include "control/qmp.h"
+
+struct libvirt_domain;
+
+/* The names of the two instances of the daemon: of the host, and of a user. */
+#define LIBVIRT_URI_SYSTEM "qemu:///system"
+#define LIBVIRT_URI_SESSION "qemu:///session"
+
+/* Finds the running domain WORD: its number, UUID or name. URI is that of the daemon; NULL: the host's daemon, then the
+ * user's. -ELIBACC: libvirt is not installed; -ENOTCONN: no daemon; -EACCES: not for this user; -ENOENT: unknown domain;
+ * -EHOSTDOWN: it is off; each with ERROR. */
+int libvirt_domain_open(const char *uri, const char *word, struct libvirt_domain **ret,
+                        struct error *error);
+void libvirt_domain_close(struct libvirt_domain *domain);
+static inline void libvirt_domain_closep(struct libvirt_domain **domain)
+{
+    libvirt_domain_close(*domain);
+}
+
+const char *libvirt_domain_name(const struct libvirt_domain *domain);
+const char *libvirt_domain_uuid(const struct libvirt_domain *domain);
+/* Its number while it runs. */
+unsigned libvirt_domain_id(const struct libvirt_domain *domain);
+/* The URI of its daemon. */
+const char *libvirt_domain_uri(const struct libvirt_domain *domain);
+
+/* Its monitor. Connects to the daemon again if that was restarted. Valid until libvirt_domain_close(). */
+const struct qmp_endpoint *libvirt_domain_monitor(const struct libvirt_domain *domain);
+
+/* The socket of the virtio-serial port NAME, allocated. 0: it has no such port. */
+int libvirt_domain_port(struct libvirt_domain *domain, const char *name, char **ret,
+                        struct error *error);
+/* Adds that port to the running domain, or removes it: until the guest has released it. -EREMOTE with ERROR: libvirt
+ * refuses. */
+int libvirt_domain_add_port(struct libvirt_domain *domain, const char *name, struct error *error);
+int libvirt_domain_remove_port(struct libvirt_domain *domain, const char *name,
+                               struct error *error);
+
+/* Begins to watch for the domain's end. -EREMOTE with ERROR. */
+int libvirt_domain_watch(struct libvirt_domain *domain, struct error *error);
+/* Why it has stopped, as libvirt reports it ("destroyed"). Waits up to MS milliseconds for the report. NULL: not
+ * reported. */
+const char *libvirt_domain_stop_reason(struct libvirt_domain *domain, unsigned ms);

@@ -1,0 +1,319 @@
+#!/bin/sh
+# strata record --libvirt with a real libvirtd of the test's own, which no other process of this machine sees:
+#
+#     tests/libvirt/run.sh system     as root, in a mount namespace: QEMU is of another user, its log a pipe of virtlogd's
+#     tests/libvirt/run.sh session    the daemon of an ordinary user, who is "nobody" if root runs the test
+#
+# The domains have no disk. Their firmware looks for one, which is enough of a machine to be paused and resumed.
+set -eu
+
+instance=$1
+skip() {
+    echo "SKIPPED: $*"
+    exit 77
+}
+
+for program in libvirtd virtlogd virsh qemu-system-x86_64; do
+    PATH=$PATH:/usr/sbin command -v $program >/dev/null ||
+        skip "$program is not installed (Debian: libvirt-daemon-system, libvirt-clients, qemu-system-x86)"
+done
+[ -e "$(find /usr/lib/*/libvirt/connection-driver -name 'libvirt_driver_qemu.so' 2>/dev/null | head -n 1)" ] ||
+    skip "libvirt has no driver for QEMU (Debian: libvirt-daemon-driver-qemu)"
+PATH=$PATH:/usr/sbin
+if [ -z "${STRATA_TEST_INSTANCE-}" ]; then
+    export STRATA_TEST_INSTANCE="$instance"
+    if [ "$instance" = system ]; then
+        [ "$(id -u)" -eq 0 ] || skip "only root may start the system's libvirtd"
+        unshare -m --propagation private true 2>/dev/null || skip "no mount namespace can be made"
+        exec unshare -m --propagation private "$0" "$instance"
+    elif [ "$(id -u)" -eq 0 ]; then
+        as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+        $as_nobody test -x "$STRATA_BIN/strata" -a -r "$0" || skip "an ordinary user cannot read $STRATA_BIN"
+        exec $as_nobody "$0" "$instance"
+    fi
+fi
+
+. "$(dirname "$0")/../lib/golden.sh"
+
+daemon= logd= pid=
+ended() {
+    [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
+    for name in $(virsh list --name 2>/dev/null); do
+        virsh destroy "$name" >/dev/null 2>&1 || true
+    done
+    [ -z "$daemon" ] || kill $daemon 2>/dev/null || true
+    [ -z "$logd" ] || kill $logd 2>/dev/null || true
+    wait
+}
+at_exit=ended
+
+# ---- The daemon ----
+
+if [ "$instance" = system ]; then
+    mount -t tmpfs none /run
+    for dir in /etc/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt; do
+        mkdir -p $dir
+        mount -t tmpfs none $dir
+    done
+    mkdir -p /run/lock /run/libvirt
+    # libvirtd asks each QEMU again what it can do, for seconds, while it sees a KVM that QEMU's user may not open.
+    if [ -e /dev/kvm ]; then
+        mknod -m 666 /run/kvm c 10 232
+        mount --bind /run/kvm /dev/kvm
+    fi
+    config=/etc/libvirt
+    log_of() { echo "/var/log/libvirt/qemu/$1.log"; }
+    LIBVIRT_DEFAULT_URI=qemu:///system
+    # The pipe of a log is virtlogd's.
+    handler=logd
+else
+    mkdir home
+    HOME=$work/home
+    export HOME
+    unset XDG_CONFIG_HOME XDG_CACHE_HOME XDG_DATA_HOME
+    config=$HOME/.config/libvirt
+    log_of() { echo "$HOME/.cache/libvirt/qemu/log/$1.log"; }
+    LIBVIRT_DEFAULT_URI=qemu:///session
+    handler=file
+fi
+mkdir -p run "$config"
+chmod 700 run
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR LIBVIRT_DEFAULT_URI
+cat >"$config/qemu.conf" <<END
+stdio_handler = "$handler"
+cgroup_controllers = [ ]
+END
+cat >"$config/libvirtd.conf" <<END
+auth_unix_ro = "none"
+auth_unix_rw = "none"
+END
+
+start_daemon() {
+    if [ $handler = logd ] && [ -z "$logd" ]; then
+        virtlogd >logd.out 2>&1 &
+        logd=$!
+    fi
+    libvirtd -f "$config/libvirtd.conf" >>daemon.out 2>&1 &
+    daemon=$!
+    wait_for 'virsh list >/dev/null 2>&1 || ! kill -0 $daemon 2>/dev/null'
+    kill -0 $daemon 2>/dev/null || skip "libvirtd does not run here: $(tail -n 1 daemon.out)"
+}
+stop_daemon() {
+    kill $daemon
+    wait $daemon || true
+    daemon=
+}
+
+# ---- A domain ----
+
+# domain NAME [DEVICES]
+domain() {
+    cat >"$1.xml" <<END
+<domain type='qemu'><name>$1</name><memory unit='MiB'>64</memory><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type></os><seclabel type='none'/>
+<devices><emulator>$(command -v qemu-system-x86_64)</emulator><memballoon model='none'/>${2-}</devices></domain>
+END
+    virsh create "$1.xml" >/dev/null 2>errors || fail "virsh create: $(cat errors)"
+    qemu=$(virsh_pid "$1")
+}
+# The process that libvirt has for it.
+virsh_pid() {
+    if [ "$instance" = system ]; then
+        cat "/run/libvirt/qemu/$1.pid"
+    else
+        cat "$XDG_RUNTIME_DIR/libvirt/qemu/run/$1.pid"
+    fi
+}
+hmp() {
+    virsh qemu-monitor-command "$1" --hmp "$2" >hmp.out 2>&1 || fail "$2: $(cat hmp.out)"
+}
+# The events that are on, as QEMU says.
+states() {
+    virsh qemu-monitor-command "$1" '{"execute": "trace-event-get-state", "arguments": {"name": "*"}}' |
+        jq -r '.return[] | select(.state == "enabled") | .name' | sort
+}
+# pause NAME N: two events runstate_set, N times.
+pause() {
+    for i in $(seq "$2"); do
+        virsh suspend "$1" >/dev/null 2>errors && virsh resume "$1" >/dev/null 2>errors || fail "pause: $(cat errors)"
+    done
+}
+files_of() {
+    dir=$(tr '\0' '\n' </proc/$qemu/cmdline | sed -n 's/.*"id":"masterKey0".*"file":"\([^"]*\)\/[^"/]*".*/\1/p')
+    ls "$dir"
+}
+# Whether what goes into QEMU's log arrives in the domain's log file of libvirt, from now on.
+logs() {
+    lines=$(grep -c runstate_set "$(log_of "$1")" || true)
+    hmp "$1" 'trace-event runstate_set on'
+    pause "$1" 1
+    hmp "$1" 'trace-event runstate_set off'
+    wait_for "[ \"\$(grep -c runstate_set \"\$(log_of $1)\")\" -eq $((lines + 2)) ]"
+}
+
+# ---- A recording ----
+
+# begin NAME OPTION…: until what is asked for is on.
+begin() {
+    name=$1
+    shift
+    rm -rf trace
+    env --default-signal=INT "$strata" record -o trace -e runstate_set "$@" >out 2>told &
+    pid=$!
+    wait_for "states $name 2>/dev/null | grep -q '^runstate_set\$' || ! kill -0 \$pid 2>/dev/null"
+    kill -0 $pid 2>/dev/null || fail "$(cat told)"
+}
+# end SIGNAL
+end() {
+    [ -z "$1" ] || kill "-$1" $pid || fail "has ended: $(cat told)"
+    wait $pid || fail "exit status $?: $(cat told)"
+    pid=
+    [ -z "$(find run -name 'strata-*')" ] || fail "left: $(find run -name 'strata-*')"
+    grep -q '"complete": true' trace/trace.json || fail "$(cat trace/trace.json)"
+}
+recorded() {
+    "$strata" report -e runstate_set trace >shown 2>told.shown || fail "$(cat told.shown)"
+    [ "$(wc -l <shown)" -eq "$1" ] || fail "$(wc -l <shown) events, not $1: $(cat shown told)"
+    ! grep -q 'not recorded\|cannot' told || fail "$(cat told)"
+}
+# says STATUS TEXT ARGUMENT…
+says() {
+    status=0
+    expected=$1 text=$2
+    shift 2
+    "$strata" record "$@" >out 2>told || status=$?
+    [ $status -eq "$expected" ] && grep -qF -- "$text" told || fail "exit status $status: $(cat told)"
+    [ $status -eq 2 ] || [ "$(wc -l <told)" -eq 1 ] || fail "more than a line: $(cat told)"
+}
+
+start_daemon
+"$strata" list >listed 2>&1 || fail "$(cat listed)"
+
+case=record
+domain web
+"$strata" list | grep -q "^ *$qemu .* web  *libvirt domain; strata record --libvirt web$" || fail "$("$strata" list)"
+states web >before
+stat -L -c '%u %a' /proc/$qemu/fd/2 >stderr.before
+files_of >files.before
+begin web --libvirt web
+# One recorder at a time.
+says 1 "process $qemu is being recorded already" -o other --libvirt web
+[ ! -e other ] || fail "a directory is left"
+pause web 3
+end TERM
+recorded 6
+states web | diff before - >&2 || fail "its events"
+files_of | diff files.before - >&2 || fail "files are left"
+stat -L -c '%u %a' /proc/$qemu/fd/2 | diff stderr.before - >&2 || fail "its standard error"
+logs web
+"$strata" info trace | grep -q "^  vcpus  *0 by thread " || fail "$("$strata" info trace)"
+
+# By its number, its UUID, its process; Ctrl-C ends it in the same way.
+case=names
+begin web --libvirt "$(virsh domid web)"
+pause web 1
+end INT
+recorded 2
+begin web --libvirt "$(virsh domuuid web)" --libvirt-uri "$LIBVIRT_DEFAULT_URI"
+pause web 1
+end TERM
+recorded 2
+begin web --attach "$qemu"
+pause web 2
+end TERM
+recorded 4
+states web | diff before - >&2 || fail "its events"
+logs web
+
+# A recorder that is killed leaves events on and the FIFO; the next one begins all the same.
+case=killed
+begin web --libvirt web
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+pid=
+hmp web 'trace-event runstate_set off'
+begin web --libvirt web
+pause web 1
+end TERM
+recorded 2
+logs web
+
+# The daemon is another one at the end.
+case=restarted
+begin web --libvirt web
+pause web 1
+stop_daemon
+start_daemon
+pause web 1
+end TERM
+recorded 4
+states web | diff before - >&2 || fail "its events"
+logs web
+
+# It ends with the domain, and says why.
+case=ends
+begin web --libvirt web
+virsh destroy web >/dev/null
+end ''
+grep -qF "strata: libvirt domain 'web' has ended: destroyed" told || fail "$(cat told)"
+grep -q '"exit": "destroyed"' trace/trace.json || fail "$(cat trace/trace.json)"
+domain web
+begin web --libvirt web
+virsh save web "$work/saved" >/dev/null 2>errors || fail "virsh save: $(cat errors)"
+end ''
+grep -qF "strata: libvirt domain 'web' has ended: saved to a file" told || fail "$(cat told)"
+domain web
+begin web --libvirt web
+kill -KILL "$qemu"
+end ''
+grep -qF "strata: libvirt domain 'web' has ended: " told || fail "$(cat told)"
+
+# A channel for the agent: that of the domain; one that is added, where there is a controller; or none.
+case=channel
+channel="<channel type='unix'><source mode='bind'/><target type='virtio' name='org.strata.agent'/></channel>"
+domain agent "$channel"
+begin agent --guest --libvirt agent
+end TERM
+grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
+virsh destroy agent >/dev/null
+domain agent "<controller type='virtio-serial'/>"
+begin agent --guest --libvirt agent
+virsh dumpxml agent | grep -q "name='org.strata.agent'" || fail "no channel: $(virsh dumpxml agent)"
+end TERM
+grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
+virsh dumpxml agent >xml
+# The firmware has no driver that could refuse.
+! grep -q 'org.strata.agent' xml || grep -q 'does not release' told || fail "a channel is left: $(cat told xml)"
+virsh destroy agent >/dev/null
+
+case=refused
+says 1 "unknown domain 'wbe'; no domain runs" -o none --libvirt wbe
+domain webserver
+says 1 "unknown domain 'webservr'; did you mean 'webserver'?" -o none --libvirt webservr
+says 1 "unknown domain 'x'; the running domains are: webserver" -o none --libvirt x
+virsh destroy webserver >/dev/null
+virsh define webserver.xml >/dev/null
+says 1 "libvirt domain 'webserver': it does not run; start it with: virsh -c $LIBVIRT_DEFAULT_URI start webserver" \
+    -o none --libvirt webserver
+says 1 "libvirt serves TEST there, not QEMU" -o none --libvirt test --libvirt-uri test:///default
+says 2 "--libvirt excludes --attach" -o none --libvirt webserver --attach 1
+says 2 "a command after '--' excludes --libvirt" -o none --libvirt webserver -- true
+says 2 "--libvirt-uri requires --libvirt or --attach" -o none --libvirt-uri qemu:///system --host
+virsh undefine webserver >/dev/null
+
+# Without the daemon, its domain is known by its process.
+case='no daemon'
+domain web
+stop_daemon
+says 1 "cannot connect to libvirt; start its daemon (libvirtd or virtqemud)" -o none --libvirt web
+says 1 "process $qemu is the QEMU of libvirt domain 'web', and its monitor is reached through libvirt only" \
+    -o none --attach "$qemu"
+if [ "$instance" = system ]; then
+    library=$(find /usr/lib -name libvirt.so.0 | head -n 1)
+    mount --bind /dev/null "$library"
+    says 1 "libvirt.so.0 cannot be loaded; install libvirt's client library" -o none --libvirt web
+    umount "$library"
+fi
+[ ! -e none ] || fail "a directory is left"
+start_daemon
