@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A recording after another program has left its mask of CPUs."""
+"""Recordings after another program left its CPU mask set."""
 import json
 import os
 import sys
@@ -10,17 +10,17 @@ import stream  # noqa: E402
 
 for name in "left", "left-again", "all", "old-name", "small":
     check.equal(f"{name}: exit status", check.text(f"{name}.status").strip(), "0")
-left = check.attempt("left: a sound stream", stream.Stream, check.result("left.raw"))
-check.equal("left: one CPU, so the mask was set", {cpu for cpu, records in left.cpus.items() if records}, {0})
-recorded = check.attempt("all: a sound stream", stream.Stream, check.result("all/xen/trace.raw"))
-check.equal("all: all CPUs", {cpu for cpu, records in recorded.cpus.items() if records}, {0, 1})
+left = check.attempt("left: the stream is valid", stream.Stream, check.result("left.raw"))
+check.equal("left: only CPU 0 has records, so the CPU mask is set", {cpu for cpu, records in left.cpus.items() if records}, {0})
+recorded = check.attempt("all: the stream is valid", stream.Stream, check.result("all/xen/trace.raw"))
+check.equal("all: both CPUs have records", {cpu for cpu, records in recorded.cpus.items() if records}, {0, 1})
 with open(check.result("all/trace.json")) as file:
     (source,) = json.load(file)["sources"]
-check.equal("all: as its directory says", source["xen"]["cpus"], [0, 1])
-# xentrace keeps the mask, as the original does.
-old = check.attempt("old-name: a sound stream", stream.Stream, check.result("old-name.raw"))
-check.equal("old-name: what was left", {cpu for cpu, records in old.cpus.items() if records}, {0})
-# Less memory than a CPU's buffer has.
-small = check.attempt("small: a sound stream", stream.Stream, check.result("small.raw"))
-check.expect("small: so much at most", 0 < os.path.getsize(small.path) <= 64 << 10, os.path.getsize(small.path))
+check.equal("all: trace.json lists both CPUs", source["xen"]["cpus"], [0, 1])
+# Strata's xentrace keeps the mask, as Xen's xentrace does.
+old = check.attempt("old-name: the stream is valid", stream.Stream, check.result("old-name.raw"))
+check.equal("old-name: only CPU 0, by the mask left set", {cpu for cpu, records in old.cpus.items() if records}, {0})
+# A memory limit smaller than the buffer of one CPU.
+small = check.attempt("small: the stream is valid", stream.Stream, check.result("small.raw"))
+check.expect("small: at most 64 KiB", 0 < os.path.getsize(small.path) <= 64 << 10, os.path.getsize(small.path))
 check.done()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tests/xen/scenarios/exits.sh left: strata exits has the rows that xenalyze has, of the same trace."""
+"""The recording of tests/xen/scenarios/exits.sh: strata exits prints the same rows as xenalyze."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def of_xenalyze(path):
-    """By vCPU and reason: number, and mean cycles."""
+    """Number and mean cycles of exits, by vCPU and reason, as xenalyze prints them."""
     readable = check.result("readable.raw")
     subprocess.run([sys.executable, os.path.join(HERE, "..", "for_xenalyze.py"), path, readable], check=True)
     done = subprocess.run(
@@ -34,11 +34,11 @@ def of_xenalyze(path):
 
 
 def main():
-    check.equal("the recorder's status", check.text("exits.status").strip(), "0")
+    check.equal("the recorder's exit status", check.text("exits.status").strip(), "0")
     trace = check.result("exits/xen/trace.raw")
     theirs = of_xenalyze(trace)
     strata = os.path.join(sys.argv[3], "strata")
-    # The file alone: its clock's rate is not known then, so that times are cycles.
+    # Without trace.json the clock rate is unknown, so strata prints times in cycles.
     told = json.loads(
         subprocess.run(
             [strata, "exits", "--handled", "--by", "vcpu", "--cpu-vendor", "amd", "-f", "json", trace],
@@ -47,13 +47,13 @@ def main():
         ).stdout
     )
     ours = {(row["key"]["vcpu"], row["key"]["reason"]): (row["n"], row["mean"]) for row in told["rows"]}
-    check.expect("there are exits of two guests", len({vcpu for vcpu, _ in theirs}) == 2, sorted(theirs))
-    check.equal("rows as xenalyze has them", ours, theirs)
-    # The recording as a directory names the reasons by itself.
+    check.expect("exits of two vCPUs", len({vcpu for vcpu, _ in theirs}) == 2, sorted(theirs))
+    check.equal("number and mean cycles per vCPU and reason equal those of xenalyze", ours, theirs)
+    # With the directory no --cpu-vendor is needed: trace.json has the vendor.
     named = subprocess.run(
         [strata, "exits", "--by", "detail", check.result("exits")], stdout=subprocess.PIPE, check=True, text=True
     ).stdout
-    check.expect("names and details", "ioio" in named and "port 0xe9 write" in named)
+    check.expect("exit reasons by name, with the I/O port", "ioio" in named and "port 0xe9 write" in named)
 
 
 main()

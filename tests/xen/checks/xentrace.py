@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Streams of Debian's own xentrace, as Strata, xenalyze and a reader of this directory see them."""
+"""Streams of Debian's xentrace: Strata, xenalyze and stream.py read the same from them."""
 import os
 import sys
 
@@ -13,17 +13,17 @@ import stream  # noqa: E402
 
 for name in "all", "no-guest":
     path = check.result(f"debian-{name}.raw")
-    recorded = check.attempt(f"{name}: a sound stream", stream.Stream, path)
+    recorded = check.attempt(f"{name}: the stream is valid", stream.Stream, path)
     events, losses = check.strata.report(path)
-    check.attempt(f"{name}: every record, in order, with its time", strata_report.with_stream, events, losses, recorded)
+    check.attempt(f"{name}: strata report prints every record, in order, with its time", strata_report.with_stream, events, losses, recorded)
     classes = recorded.classes()
     wanted = {"sched", "dom0op", "hvm", "mem", "pv", "hw"} | ({"guest"} if name == "all" else set())
-    check.equal(f"{name}: classes", {c for c in classes if classes[c]}, wanted)
-    check.equal(f"{name}: counts by class", strata_report.stat_classes(check.strata.stat(path)), classes)
-    check.attempt(f"{name}: xentrace_format", xentrace_formats.compare, check.bin, path, recorded)
+    check.equal(f"{name}: records of the expected event classes", {c for c in classes if classes[c]}, wanted)
+    check.equal(f"{name}: strata stat counts the records of each class", strata_report.stat_classes(check.strata.stat(path)), classes)
+    check.attempt(f"{name}: the output of xentrace_format matches", xentrace_formats.compare, check.bin, path, recorded)
     guest.check(check, events, guest_class=name == "all")
 
-# xenalyze gives up at the first record of the guest class.
+# xenalyze stops at the first record of the guest class, so it reads no-guest alone.
 compared = check.attempt(
     "xenalyze: the same records in the same order",
     strata_report.with_peer,
@@ -32,5 +32,5 @@ compared = check.attempt(
     peer.run(check.xenalyze, path),
 )
 for kind in "vcpu", "hypercall", "runstate", "vmexit", "port":
-    check.expect(f"xenalyze: the same {kind}", compared and compared[kind] > 200, compared and compared[kind])
+    check.expect(f"xenalyze: the same {kind} records, more than 200", compared and compared[kind] > 200, compared and compared[kind])
 check.done()
