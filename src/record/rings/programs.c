@@ -21,7 +21,8 @@
 #define SAMPLE_EVERY (250 * NSEC_PER_MSEC)
 /* While processes wake us. */
 #define IDLE_SLEEP (300 * NSEC_PER_MSEC)
-/* After the pool said that we were woken, and we were not: another user's process may have written there. */
+/* After the pool said that we were woken, and we were not: another user's process may have written there. Nothing wakes us
+ * meanwhile, so the rings are looked at by time; while all are nearly empty, twice as long after the last time each time. */
 #define DISTRUST (10 * NSEC_PER_SEC)
 
 int programs_open(const char *dir, struct programs *ret_programs, struct error *error)
@@ -390,12 +391,16 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
         if (r > 0)
             refine(programs, program, now);
     }
-    if (!may_sleep(programs, now))
+    if (!may_sleep(programs, now)) {
         disarm(programs);
-    else if (programs->is_armed)
+        programs->unarmed_sleep = 0;
+    } else if (programs->is_armed) {
         sleep = IDLE_SLEEP;
-    else
+    } else if (now < programs->armed_at) {
+        sleep = programs->unarmed_sleep = MIN(MAX(2 * programs->unarmed_sleep, sleep), IDLE_SLEEP);
+    } else {
         arm(programs, now);
+    }
     *ret_sleep = sleep;
     return 0;
 }

@@ -66,10 +66,11 @@ struct programs {
     struct pool *pool; /* NULL: there is none */
     bool may_sleep;    /* the caller polls programs_wakeup_fd() as well, and the processes' ends */
     bool is_armed;     /* processes wake us (runtime/pool_file.h) */
-    uint64_t armed_at; /* not before that, ns */
-    struct futex_fd *wake; /* NULL: it was not armed yet */
-    uint32_t pool_changes; /* as of the last look */
-    int watch;             /* inotify, for poll(2); -1: there is none */
+    uint64_t armed_at; /* not before that, ns … */
+    uint64_t unarmed_sleep; /* … until then, how long it sleeps while nothing comes, ns */
+    struct futex_fd *wake;  /* NULL: it was not armed yet */
+    uint32_t pool_changes;  /* as of the last look */
+    int watch;              /* inotify, for poll(2); -1: there is none */
     uint64_t look_until, look_next;
     struct program **items;
     unsigned n, max;                 /* so many can be recorded: PROGRAMS_MAX */
