@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/clock.h"
@@ -36,6 +37,8 @@ static void RUNS_BEFORE_MESSAGES log_begin(void)
     log_note_standard_error();
 }
 
+static atomic_bool torn;
+
 int log_set_file(const char *path)
 {
     int r;
@@ -44,6 +47,8 @@ int log_set_file(const char *path)
         r = text_file_open(&log_file, path, FILE_APPEND);
         if (r < 0)
             return r;
+        if (atomic_load_explicit(&target, memory_order_relaxed) != &log_file)
+            atomic_store(&torn, false);
         atomic_store_explicit(&target, &log_file, memory_order_release);
         return 0;
     }
@@ -64,9 +69,32 @@ bool log_cut(size_t n)
            text_file_cut(&log_file, n);
 }
 
+void log_note_torn(void)
+{
+    atomic_store(&torn, true);
+}
+
+/* Readers take it for a line that was cut, and not for an event with other values. */
+static int end_torn_line(struct text_file *file)
+{
+    static const char end[] = "...\n";
+    ssize_t n;
+
+    if (!atomic_exchange(&torn, false))
+        return 0;
+    n = text_file_write(file, end, strlen(end));
+    if (n == (ssize_t)strlen(end))
+        return 0;
+    atomic_store(&torn, true);
+    return n < 0 ? (int)n : -ENOSPC;
+}
+
 ssize_t log_write(const char *text, size_t len)
 {
-    return text_file_write(atomic_load_explicit(&target, memory_order_acquire), text, len);
+    struct text_file *file = atomic_load_explicit(&target, memory_order_acquire);
+    int r = unlikely(atomic_load_explicit(&torn, memory_order_relaxed)) ? end_torn_line(file) : 0;
+
+    return r < 0 ? r : text_file_write(file, text, len);
 }
 
 size_t log_whole(void)
@@ -81,7 +109,14 @@ void log_wait(unsigned ms)
 
 ssize_t standard_error_write(const char *text, size_t len)
 {
-    return text_file_write(&standard_error, text, len);
+    ssize_t n;
+
+    if (atomic_load_explicit(&target, memory_order_acquire) != &standard_error)
+        return text_file_write(&standard_error, text, len);
+    n = log_write(text, len);
+    if (n > 0 && n < (ssize_t)len)
+        log_note_torn();
+    return n;
 }
 
 void log_set_stamps(bool on)
@@ -112,11 +147,48 @@ void line_close(struct line *line)
     line_put(line, "\n", 1);
 }
 
-/* One line, in one piece. WRITTEN is what writing it returned. */
-static void count_line(ssize_t written, const struct line *line, const char *text)
+/* One line, in one piece. WRITTEN is what writing it returned. Whether it is there. */
+static bool count_line(ssize_t written, const struct line *line, const char *text)
 {
-    if (written != line->at - text)
-        COUNT(lines_lost, 1);
+    if (written == line->at - text)
+        return true;
+    COUNT(lines_lost, 1);
+    return false;
+}
+
+void line_put_dropped(struct line *line, uint64_t n)
+{
+    line_put_decimal(line, n);
+    line_put(line, " events were dropped", strlen(" events were dropped"));
+}
+
+/* As log_write(); one of which only a part is written is torn. Other threads write to the file, too: it cannot be cut off. */
+static ssize_t write_line(const char *text, const struct line *line)
+{
+    ssize_t n = log_write(text, (size_t)(line->at - text));
+
+    if (n > 0 && n < line->at - text)
+        log_note_torn();
+    return n;
+}
+
+static atomic_ullong unreported; /* lines of strata_log() that are not in the file */
+
+/* In the file itself, before the first line that it has room for again. */
+static void report_lost_lines(void)
+{
+    unsigned long long n = atomic_exchange(&unreported, 0);
+    char text[128];
+    struct line line = {text, text + sizeof(text) - STRATA_LOG_TAIL, false};
+
+    if (n == 0)
+        return;
+    if (log_stamps())
+        line_put_stamp(&line, thread_number(), trace_clock_ns(CLOCK_REALTIME));
+    line_put_dropped(&line, n);
+    line_close(&line);
+    if (write_line(text, &line) != line.at - text)
+        atomic_fetch_add(&unreported, n);
 }
 
 void strata_log(const char *format, ...)
@@ -128,8 +200,11 @@ void strata_log(const char *format, ...)
 
     if (!text) {
         COUNT(lines_lost, 1);
+        atomic_fetch_add(&unreported, 1);
         return;
     }
+    if (unlikely(atomic_load_explicit(&unreported, memory_order_relaxed) > 0))
+        report_lost_lines();
     if (log_stamps())
         line_put_stamp(&line, thread_number(), trace_clock_ns(CLOCK_REALTIME));
     errno = saved_errno; /* for %m */
@@ -137,7 +212,8 @@ void strata_log(const char *format, ...)
     line_vprintf(&line, format, args);
     va_end(args);
     line_close(&line);
-    count_line(log_write(text, (size_t)(line.at - text)), &line, text);
+    if (!count_line(write_line(text, &line), &line, text))
+        atomic_fetch_add(&unreported, 1);
     scratch_give(text);
     errno = saved_errno;
 }

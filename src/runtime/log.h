@@ -17,6 +17,11 @@ void log_note_standard_error(void);
 int log_set_file(const char *path);
 /* Whether a file of log_set_file() is open, or was before fork(). */
 bool log_has_file(void);
+/* The last line that was written is not whole, and stays so: before what is written next it gets the end of a line that was
+ * cut. Any context. */
+void log_note_torn(void);
+/* Writes into LINE that N events were dropped. */
+void line_put_dropped(struct line *line, uint64_t n);
 /* Removes the last N bytes of the file, which were just written. False: not possible. */
 bool log_cut(size_t n);
 /* Writes what the log file accepts now, without waiting. Returns the number of bytes; negative errno,

@@ -22,8 +22,7 @@ static void put_record(struct line *line, const struct record *record)
     if (likely(record->layout)) {
         layout_put_text(record->layout, line, record->arguments);
     } else {
-        line_put_decimal(line, record->dropped);
-        line_put(line, " events were dropped", strlen(" events were dropped"));
+        line_put_dropped(line, record->dropped);
     }
 }
 
@@ -38,19 +37,32 @@ struct log_buffer {
     unsigned n_records;
     struct {
         uint32_t end; /* of its text */
-        bool event;   /* or a note, which is none that could be lost */
+        enum {
+            RECORD_EVENT,
+            RECORD_DROPS,     /* of events that rings have dropped */
+            RECORD_UNWRITTEN, /* of events that this sink could not write */
+        } kind;
+        uint64_t n; /* how many events it is about */
     } records[RECORDS_MAX];
     char text[BUFFER_SIZE];
 };
 
-/* Of the events gathered, how many are not all among the first WRITTEN bytes. To count lines is not
+/* Of the events gathered, how many are not all among the first WRITTEN bytes. What is said of others there is to be said
+ * again. To count lines is not
  * enough: an event's strings may have line feeds. */
-static uint64_t count_unwritten(const struct log_buffer *log, size_t written)
+static uint64_t count_unwritten(struct sink *sink, size_t written)
 {
+    const struct log_buffer *log = sink->state;
     uint64_t n = 0;
 
     for (unsigned i = log->n_records; i > 0 && log->records[i - 1].end > written; i--)
-        n += log->records[i - 1].event;
+        switch (log->records[i - 1].kind) {
+        case RECORD_EVENT: n++; break;
+        case RECORD_DROPS:
+            sink->lost += log->records[i - 1].n;
+            break; /* nothing else reports them */
+        case RECORD_UNWRITTEN: sink->told -= log->records[i - 1].n; break;
+        }
     return n;
 }
 
@@ -109,7 +121,7 @@ static uint64_t log_flush(struct sink *sink)
 {
     struct log_buffer *log = sink->state;
     const char *text = log->text;
-    uint64_t since = 0, lost = 0;
+    uint64_t since = 0, lost;
     unsigned next = 0; /* the first record that is not written */
 
     while (text < log->at) {
@@ -121,10 +133,8 @@ static uint64_t log_flush(struct sink *sink)
             log_wait(OUTPUT_WAIT_MS);
             continue;
         }
-        if (n < 0) {
-            lost = count_unwritten(log, (size_t)(text - log->text));
+        if (n < 0)
             break;
-        }
         /* On a full disk: the part of a line is cut off again, and the line is written once there is space. */
         if (n < end - text) {
             size_t torn = (size_t)(text + n - last_whole(log, text, text + n));
@@ -133,40 +143,54 @@ static uint64_t log_flush(struct sink *sink)
                 n -= (ssize_t)torn;
         }
         COUNT(bytes_written, (unsigned long long)n);
-        if (n == 0) {
-            lost = count_unwritten(log, (size_t)(text - log->text));
+        if (n == 0)
             break;
-        }
         text += n;
         since = 0;
         log->stalled = false;
     }
+    if (text > last_whole(log, log->text, text))
+        log_note_torn();
+    lost = count_unwritten(sink, (size_t)(text - log->text));
     log->at = log->text;
     log->n_records = 0;
     return lost;
 }
 
+static void gather(struct log_buffer *log, const struct record *record, int kind)
+{
+    struct line line = {log->at, log->at + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
+    unsigned i = log->n_records++;
+
+    if (log_stamps())
+        line_put_stamp(&line, record->tid, pass_realtime(record->time));
+    put_record(&line, record);
+    line_close(&line);
+    log->at = line.at;
+    log->records[i].end = (uint32_t)(log->at - log->text);
+    log->records[i].kind = kind;
+    log->records[i].n = record->layout ? 1 : record->dropped;
+}
+
 static uint64_t log_records(struct sink *sink, const struct record *records, unsigned n)
 {
     struct log_buffer *log = sink->state;
-    bool stamps = log_stamps();
     uint64_t lost = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        const struct record *record = &records[i];
-        struct line line;
-
-        if (log->n_records == RECORDS_MAX ||
-            log->text + sizeof(log->text) - log->at < STRATA_LOG_MAX)
+        /* Room for two: a note as well. */
+        if (log->n_records > RECORDS_MAX - 2 ||
+            log->text + sizeof(log->text) - log->at < 2 * STRATA_LOG_MAX)
             lost += log_flush(sink);
-        line = (struct line){log->at, log->at + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
-        if (stamps)
-            line_put_stamp(&line, record->tid, pass_realtime(record->time));
-        put_record(&line, record);
-        line_close(&line);
-        log->at = line.at;
-        log->records[log->n_records].end = (uint32_t)(log->at - log->text);
-        log->records[log->n_records++].event = record->layout != NULL;
+        if (unlikely(sink->lost + lost > sink->told)) {
+            struct record note = {.time = records[i].time,
+                                  .tid = records[i].tid,
+                                  .dropped = sink->lost + lost - sink->told};
+
+            sink->told += note.dropped;
+            gather(log, &note, RECORD_UNWRITTEN);
+        }
+        gather(log, &records[i], records[i].layout ? RECORD_EVENT : RECORD_DROPS);
     }
     return lost;
 }

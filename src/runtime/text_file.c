@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -129,9 +130,36 @@ static int come_back(struct text_file *file, struct descriptor *ret, bool *ret_m
     return 0;
 }
 
+/* How many of LEN bytes the process may write: a write at the limit of a file's size would end it by SIGXFSZ. */
+static size_t within_limit(const struct descriptor *descriptor, size_t len)
+{
+    struct rlimit limit;
+    struct stat st;
+    off_t at;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+        fstat(descriptor->fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return len;
+    at =
+        fcntl(descriptor->fd, F_GETFL) & O_APPEND ? st.st_size : lseek(descriptor->fd, 0, SEEK_CUR);
+    if (at < 0)
+        return len;
+    return (rlim_t)at < limit.rlim_cur ? (size_t)MIN((rlim_t)len, limit.rlim_cur - (rlim_t)at) : 0;
+}
+
+static ssize_t write_text(const struct text_file *file, const struct descriptor *descriptor,
+                          const char *text, size_t len)
+{
+    struct iovec piece = {(void *)text, len};
+
+    /* The kernel's marker has no size. */
+    if (descriptor->kind == DESCRIPTOR_PLAIN && atomic_load(&file->mode) != FILE_MARKER)
+        piece.iov_len = within_limit(descriptor, len);
+    return piece.iov_len > 0 || len == 0 ? descriptor_write(descriptor, &piece, 1) : -EFBIG;
+}
+
 ssize_t text_file_write(struct text_file *file, const char *text, size_t len)
 {
-    const struct iovec piece = {(void *)text, len};
     struct descriptor descriptor = get(file);
     int saved_errno = errno;
     bool mine = false;
@@ -140,7 +168,7 @@ ssize_t text_file_write(struct text_file *file, const char *text, size_t len)
 
     if (unlikely(!descriptor_is_ours(&descriptor)))
         r = come_back(file, &descriptor, &mine);
-    written = r < 0 ? r : descriptor_write(&descriptor, &piece, 1);
+    written = r < 0 ? r : write_text(file, &descriptor, text, len);
     if (mine)
         close(descriptor.fd);
     errno = saved_errno;

@@ -2,7 +2,7 @@
 #pragma once
 
 /* A file for lines of text from any thread and any context, signal handlers included. A line is written
- * by one system call, without waiting or SIGPIPE, and is dropped if the descriptor is no longer the
+ * by one system call, without waiting, SIGPIPE or SIGXFSZ, and is dropped if the descriptor is no longer the
  * file's and the file cannot be opened again. */
 
 #include <stdatomic.h>

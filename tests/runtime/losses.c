@@ -63,7 +63,7 @@ static struct count {
 } * counts;
 
 static unsigned long n_events = 1000;
-static bool for_ever;
+static bool for_ever, logs;
 
 static void emit(unsigned thread, uint64_t n)
 {
@@ -74,6 +74,11 @@ static void emit(unsigned thread, uint64_t n)
     if (!__atomic_load_n(&state, __ATOMIC_RELAXED))
         return;
     __atomic_store_n(&counts[thread].begun, counts[thread].begun + 1, __ATOMIC_RELAXED);
+    if (logs) {
+        strata_log("losses_event thread %u n %llu", thread, (unsigned long long)n);
+        __atomic_store_n(&counts[thread].done, counts[thread].done + 1, __ATOMIC_RELAXED);
+        return;
+    }
     at = strata_ring_begin(&slot, events[0].id, 24);
     if (at) {
         at = strata_ring_put(at, &id, 8);
@@ -112,8 +117,11 @@ static void end_in_handler(void)
 
 static int limit(int what, rlim_t n)
 {
-    struct rlimit limit = {n, n};
+    struct rlimit limit;
 
+    if (getrlimit(what, &limit) < 0)
+        return -1;
+    limit.rlim_cur = n;
     return setrlimit(what, &limit);
 }
 
@@ -140,7 +148,7 @@ int main(int argc, char **argv)
     sigemptyset(&usr1);
     sigaddset(&usr1, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &usr1, NULL);
-    while ((option = getopt(argc, argv, "t:T:n:fN:F:V:u:r:e:p")) != -1)
+    while ((option = getopt(argc, argv, "t:T:n:fN:F:V:u:r:e:pl")) != -1)
         switch (option) {
         case 't':
             if (strata_trace_opt_parse(optarg) < 0)
@@ -156,6 +164,7 @@ int main(int argc, char **argv)
         case 'r': root = optarg; break;
         case 'e': how = optarg; break;
         case 'p': waits = true; break;
+        case 'l': logs = true; break;
         default: return 2;
         }
     if (optind + 1 != argc || n_threads >= THREADS_MAX)
@@ -192,6 +201,14 @@ int main(int argc, char **argv)
     if (strcmp(how, "pthread_exit") != 0)
         for (unsigned long i = 0; i < n_threads; i++)
             pthread_join(threads[i], NULL);
+    if (strcmp(how, "again") == 0) { /* the same once more, when standard input has ended */
+        (void)strata_trace_flush();
+        if (puts("flushed") < 0 || fflush(stdout) != 0)
+            return 2;
+        while (getchar() != EOF)
+            ;
+        (void)emit_all(NULL);
+    }
     if (waits)
         sigwait(&usr1, &number);
     if (strcmp(how, "fork") == 0 && fork() == 0) {

@@ -12,6 +12,7 @@ import array
 import collections
 import os
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -286,6 +287,73 @@ def disk_is_full(make):
                     subprocess.run(["umount", "-l", disk], check=False)
 
 
+LOG_LINE = re.compile(r"(?:\d+@\d+\.\d+:)?(?:(losses_event thread 0 n \d+)|(\d+) events were dropped|.*\.\.\.)|losses: .*")
+
+
+def log_is_full_once(run, log, options, grow, shared):
+    """A log that has no more room until GROW(pid): whole lines, and all losses are counted in it."""
+    argv = [run.program, "-e", "again", "-n", "3000", *options, "-t", "rings=-"]
+    argv += ["-t", "*,log" if shared else f"*,log={log}"]
+    with open(os.devnull if not shared else log, "w", encoding="utf-8") as err:
+        program = subprocess.Popen(
+            argv + [os.path.join(run.directory, "counts")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, text=True, cwd=run.directory,
+        )  # fmt: skip
+    if program.stdout.readline() != "flushed\n":
+        raise Wrong(f"ended with {program.wait()}: {argv}")
+    size = os.path.getsize(log)
+    grow(program.pid)
+    program.communicate(timeout=TIMEOUT)
+    if program.returncode != 0:
+        raise Wrong(f"ended with {program.returncode}: {argv}")
+    events, dropped = set(), 0
+    with open(log, encoding="utf-8") as f:
+        lines = f.read().split("\n")
+    if lines.pop() != "" or os.path.getsize(log) <= size:
+        raise Wrong(f"the last line is torn: {argv}")
+    for number, line in enumerate(lines):
+        match = LOG_LINE.fullmatch(line)
+        if not match:
+            raise Wrong(f"line {number + 1} is torn: {line}")
+        events.add((number, match[1])) if match[1] else None
+        dropped += int(match[2] or 0)
+    if dropped == 0 or len(events) + dropped != 6000:
+        raise Wrong(f"6000 were emitted, {len(events)} are there, {dropped} counted: {argv}")
+    done = subprocess.run([STRATA, "report", "--strict", log], capture_output=True, text=True, check=False)
+    if done.returncode != 3 or f"{dropped} events were lost" not in done.stderr:
+        raise Wrong(f"strata report ended with {done.returncode}: {done.stderr}")
+
+
+def log_is_full(make):
+    """A log on a full disk, or at the limit of its size, which has room again later."""
+    def is_larger(pid):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, resource.getrlimit(resource.RLIMIT_FSIZE))
+
+    for options in ([], ["-l"]):
+        for shared in (False, True):
+            for size in (9990, 20001, 65536):
+                run = make([f"limit {size}", "shared" if shared else "own"] + options)
+                log_is_full_once(run, os.path.join(run.directory, "log"),
+                                 options + ["-F", str(size)], is_larger, shared)
+    if os.geteuid() != 0:
+        return
+    for options in ([], ["-l"]):
+        for shared in (False, True):
+            run = make(["disk", "shared" if shared else "own"] + options)
+            disk = os.path.join(run.directory, "disk")
+            os.mkdir(disk)
+            done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk],
+                                  check=False, capture_output=True)
+            if done.returncode != 0:
+                print("cannot mount a small file system: skipped")
+                return
+            try:
+                log_is_full_once(run, os.path.join(disk, "log"), options, lambda pid: subprocess.run(
+                    ["mount", "-o", "remount,size=64m", disk], check=True), shared)
+            finally:
+                subprocess.run(["umount", "-l", disk], check=False)
+
+
 def ends_while_threads_emit(make):
     """exit() while other threads emit: what they began before it is there."""
     for threads in ("1", "8"):
@@ -328,7 +396,7 @@ def record_names_the_cause(make):
 
 
 CASES = [ends_by_pthread_exit, has_a_default_sink, cannot_make_files, files_are_small, memory_is_short,
-         disk_is_full, ends_while_threads_emit, ends_in_a_handler,
+         disk_is_full, log_is_full, ends_while_threads_emit, ends_in_a_handler,
          has_no_ring, record_names_the_cause]  # fmt: skip
 
 
