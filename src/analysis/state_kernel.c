@@ -424,7 +424,8 @@ static void put_guest(struct state_source *source, const struct class_plan *plan
         return;
     if (plan->role == PLAN_GUEST_BEGINS) {
         thread->inside_since = item->time;
-        if (plan->a.field >= 0)
+        /* Of another virtual machine than those whose threads are known, it would be mistaken for theirs. */
+        if (plan->a.field >= 0 && (!item->origin->vm_name || item_vm_name(item)))
             thread->now.vcpu = (int32_t)quick_read(&plan->a, item);
     } else if (thread->inside_since != TIME_UNKNOWN) {
         thread->inside = ticks_sum(thread->inside, ticks_between(thread->inside_since, item->time));

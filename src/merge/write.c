@@ -199,8 +199,13 @@ static int copy_recorded(struct dir *directory, const struct merge_source *sourc
 {
     struct copy_options options = {.link = directory->merge->config->link};
     _cleanup_free_ char *from = NULL;
-    int r = manifest_resolve(source->path, source->recorded->path, &from, &directory->merge->error);
+    int r;
 
+    if (!manifest_source_has_events(source->recorded)) {
+        out->path = source->name;
+        return 0;
+    }
+    r = manifest_resolve(source->path, source->recorded->path, &from, &directory->merge->error);
     if (r < 0)
         return r;
     if (!is_dir(from))

@@ -48,7 +48,7 @@
 #define MANIFEST_SOURCES_MAX 1024
 #define MANIFEST_CPUS_MAX 4096
 
-/* The kind of a source that has no events, and nothing at its path: a virtual machine monitor whose threads are known. */
+/* The kind of a source that has no events, and whose path is not read: a virtual machine monitor whose threads are known. */
 #define MANIFEST_NO_EVENTS "none"
 
 /* The clocks of the host, read as close to each other as can be. What is 0 is not known. */
