@@ -26,6 +26,7 @@ struct merge {
     unsigned leaves;         /* n rounded up to a power of two */
     unsigned refill;         /* the input to request a run from first, or n: none */
     int failed;              /* the error to return from now on */
+    bool has_started;        /* the inputs have been read from */
     struct branch *branches; /* `leaves` of them; those from n on are at their end */
     unsigned *losers;        /* [0]: the winner; [1 …]: the loser at that node */
     struct item run[RUN];
@@ -104,8 +105,10 @@ static int refill(struct merge *m, unsigned i)
     return 0;
 }
 
-static int start(struct merge *m)
+/* At the first read: until then, what the inputs are made of may still change, as a clock map. */
+static void start(struct merge *m)
 {
+    m->has_started = true;
     for (unsigned i = 0; i < m->n; i++) {
         int r = refill(m, i);
         /* An input that fails at its start stops only itself here: the others' events are still valid,
@@ -115,7 +118,6 @@ static int start(struct merge *m)
     }
     m->losers[0] = play_all(m, 1);
     m->refill = m->n;
-    return 0;
 }
 
 /* Copies items of the winner, which has won twice, up to the first one that another input's head goes before. Returns
@@ -145,7 +147,9 @@ static int merge_next(struct source *source, const struct item **ret_items)
     unsigned last = m->n;
     int n = 0;
 
-    if (m->refill < m->n) {
+    if (!m->has_started) {
+        start(m);
+    } else if (m->refill < m->n) {
         int r = refill(m, m->refill);
         if (r < 0)
             m->failed = m->failed ? m->failed : r;
@@ -267,7 +271,6 @@ int merge_open(struct source **inputs, unsigned n, struct source **ret_source)
     m->n = n;
     for (unsigned i = 0; i < n; i++)
         m->branches[i].source = inputs[i];
-    start(m);
     *ret_source = &m->source;
     return 0;
 }

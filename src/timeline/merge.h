@@ -7,6 +7,6 @@
 
 /* Merges N ordered sources whose times are of one clock. Takes ownership of the sources; copies the
  * array. Items with equal times: the earlier input goes first. An input that fails counts as ended; its
- * error is returned after all items of the others. With N = 1 returns the source itself. -ENOMEM (the
+ * error is returned after all items of the others. Nothing is read before the first run is requested. With N = 1 returns the source itself. -ENOMEM (the
  * inputs are then freed too). */
 int merge_open(struct source **inputs, unsigned n, struct source **ret_source);

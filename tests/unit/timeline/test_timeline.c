@@ -235,9 +235,28 @@ static void merge_of_equal_times_goes_by_input(void **state)
     free_items(items);
 }
 
+/* So that a clock map may be replaced after the trace was opened. */
+static void merge_reads_nothing_at_first(void **state)
+{
+    struct item *items = make_items(20, in_order);
+    struct source *inputs[2], *source;
+    const struct item *lent;
+
+    (void)state;
+    for (unsigned k = 0; k < 2; k++)
+        inputs[k] = memory_source(items + 10 * k, 10, 4, 0);
+    assert_int_equal(merge_open(inputs, 2, &source), 0);
+    for (unsigned k = 0; k < 2; k++)
+        assert_int_equal(container_of(inputs[k], struct memory_source, source)->next, 0);
+    assert_true(source_next(source, &lent) > 0);
+    source_free(source);
+    free_items(items);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(merge_reads_nothing_at_first),
         cmocka_unit_test(reorder_keeps_what_is_in_order),
         cmocka_unit_test(reorder_mends_small_steps),
         cmocka_unit_test(reorder_loses_nothing_beyond_its_window),
