@@ -424,6 +424,8 @@ void session_run(struct session *session)
             free(message);
             continue;
         }
+        if (session->waits_for_random)
+            session_answer_hello(session);
         if (session->flowing && raw_port_now() >= session->next_status) {
             session->next_status = raw_port_now() + status_interval(session);
             if (session->tracer.started)

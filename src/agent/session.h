@@ -69,7 +69,8 @@ struct session {
     /* Only for the sender thread. */
     struct tracer tracer;
     bool waits_for_auth;
-    bool hello_done; /* the host may send more than HELLO */
+    bool waits_for_random; /* to answer the host's HELLO */
+    bool hello_done;       /* the host may send more than HELLO */
     bool flowing;
     uint64_t connection; /* number of the connection of this conversation */
     uint8_t id[PROTO_SESSION_SIZE];

@@ -91,12 +91,29 @@ static int greet(struct session *session)
     return session_send(session, &out, PROTO_HELLO);
 }
 
+/* Early in a boot the kernel has no random numbers yet: the host waits for them. */
+void session_answer_hello(struct session *session)
+{
+    bool waited = session->waits_for_random;
+
+    session->waits_for_random =
+        session_random(session->nonce, sizeof session->nonce, session->key != NULL) < 0;
+    if (session->waits_for_random) {
+        if (!waited)
+            agent_log(session->log, "waiting for the kernel's random numbers, to authenticate");
+        return;
+    }
+    session->waits_for_auth = session->key != NULL;
+    if (greet(session) >= 0 && !session->waits_for_auth)
+        set_authenticated(session, true);
+}
+
 static void on_hello(struct session *session, const struct proto_frame *frame)
 {
     struct proto_host_hello hello;
 
     session_set_flowing(session, false);
-    session->waits_for_auth = false;
+    session->waits_for_auth = session->waits_for_random = false;
     set_authenticated(session, false);
     if (proto_get_host_hello(frame, &hello) < 0)
         return;
@@ -108,15 +125,7 @@ static void on_hello(struct session *session, const struct proto_frame *frame)
         return;
     }
     memcpy(session->host_nonce, hello.nonce, sizeof session->host_nonce);
-    if (session_random(session->nonce, sizeof session->nonce, session->key != NULL) < 0) {
-        session_send_failed(session, -EAGAIN,
-                            "the guest has no random numbers for authentication yet",
-                            "try again when the guest has booted");
-        return;
-    }
-    session->waits_for_auth = session->key != NULL;
-    if (greet(session) >= 0 && !session->waits_for_auth)
-        set_authenticated(session, true);
+    session_answer_hello(session);
 }
 
 static void on_auth(struct session *session, const struct proto_frame *frame)

@@ -37,6 +37,8 @@ int session_send_metadata(struct session *session, bool changed);
 int session_send_cmdlines(struct session *session);
 /* Handles one message of the host (session_handle.c). */
 void session_handle(struct session *session, const struct rx_message *message);
+/* Answers the host's HELLO, or leaves that for the next iteration. */
+void session_answer_hello(struct session *session);
 /* Sends pages of one CPU. Returns 1: some were sent; 0: there are none; errors as session_send(). */
 int session_send_pages(struct session *session);
 /* Fills P with SIZE random bytes; never blocks. GOOD: unpredictable ones, or -EAGAIN if the kernel has
