@@ -1,6 +1,6 @@
 #!/bin/sh
-# strata record --attach: what a program emits that has no writer arrives, once, in its order, also when
-# collectors are killed and the program is. $EMIT, $VICTIM: tests/runtime. KILLS: how many (5).
+# strata record --attach to a program without a writer: each event arrives once and in order, even if recorders and
+# then the program are killed. $EMIT, $VICTIM: tests/runtime. KILLS: the number of recorders to kill (5).
 . "$(dirname "$0")/../lib/golden.sh"
 
 pid=
@@ -9,7 +9,7 @@ at_exit='[ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true'
 have_babeltrace=yes
 command -v babeltrace2 >/dev/null || have_babeltrace=
 
-# The program ends by itself: the collector takes the rest, and removes the rings.
+# The program exits: the recorder drains the rings and removes them.
 case=ends
 mkdir rings
 "$EMIT" -w attached -t '*,writer=none,rings=rings' 3000 2 >emitted 2>errors &
@@ -33,7 +33,7 @@ if [ "$have_babeltrace" ]; then
     python3 "$here/../runtime/compare.py" babeltrace emitted shown || fail compare.py
 fi
 
-# --max-size: what is beyond is lost, and counted; the program notices nothing.
+# --max-size: further events are lost and counted; the program is not disturbed.
 case=max-size
 rm -rf trace attached
 "$EMIT" -w attached -t '*,writer=none,rings=rings' 30000 2 >emitted 2>errors &
@@ -54,7 +54,7 @@ lost=$(sed -n 's/^  \([0-9]*\) events were lost: --max-size is reached$/\1/p' to
 [ "$((events + ${lost:-0}))" -eq 60000 ] && [ "$lost" -gt 0 ] || fail "$(cat told told.errors)"
 rm -rf rings/* trace
 
-# Nobody attaches: all is there for recovery when it has ended, and it says so when it is asked to flush.
+# No recorder attaches: strata recover finds all events after the program has ended.
 case=nobody
 "$EMIT" -t '*,writer=none,rings=rings' 600 2 >emitted 2>errors
 rm -rf trace
@@ -62,8 +62,7 @@ rm -rf trace
 grep -q ': 1200 events recovered into the new trace' told || fail "$(cat told)"
 [ -z "$(ls rings)" ] || fail "left in rings: $(ls rings)"
 
-# Collectors are killed, then the program is; with each other collector in a directory of its own, where the
-# one before it is cut to what it took.
+# Recorders of one trace are killed one after the other, then the program is; strata recover gets the rest.
 case=killed
 kills=${KILLS-5}
 for sizes in '' ',ring=64k,subbuffer=8k'; do
@@ -93,7 +92,7 @@ for sizes in '' ',ring=64k,subbuffer=8k'; do
     done
     "$strata" record --attach -o trace "$of" >told 2>&1 &
     collector=$!
-    # SIGTERM is the 15th bit of those that it blocks, to read them from a descriptor.
+    # The recorder blocks SIGTERM (bit 14 of SigBlk) once it reads signals from a signalfd.
     wait_for "grep -qs '^SigBlk:.*[4-7c-f]...$' /proc/$collector/status"
     kill -TERM $collector
     wait $collector || fail "SIGTERM: $(cat told)"
@@ -106,8 +105,8 @@ for sizes in '' ',ring=64k,subbuffer=8k'; do
     [ -z "$(ls rings)" ] || fail "left in rings: $(ls rings)"
 done
 
-# Into folders of their own: what one wrote and had not released is cut off when the next begins, so that
-# no event is in both.
+# Each recorder has its own directory. The second one cuts from the first trace what the first recorder wrote but did
+# not release, so that no event is in both.
 case=folders
 rm -rf trace trace.*
 STRATA_TRACE="*,writer=none,rings=rings" "$VICTIM" run counters 1 0 2000 &
@@ -116,7 +115,7 @@ wait_for '[ -e rings/*/ring-0 ]'
 "$strata" record --attach -o trace.1 rings/* >told 2>&1 &
 collector=$!
 wait_for '[ -s trace.1/stream-0 ]'
-# Before it writes more, what it has written is released.
+# The recorder releases what it has written before it writes more.
 size=$(stat -c %s trace.1/stream-0)
 wait_for '[ "$(stat -c %s trace.1/stream-0)" -gt $size ]'
 kill -KILL $collector
@@ -143,7 +142,7 @@ for option in --guest '-e*'; do
         fail "$(cat told)"
 done
 
-# Who cannot be attached to.
+# Programs that --attach refuses.
 case=refused
 "$EMIT" -w nothing -t '*,ctf=own,rings=rings' 2000 1 >emitted 2>errors &
 pid=$!
@@ -161,7 +160,7 @@ status=0
 "$strata" record --attach -o none rings/* >told 2>&1 || status=$?
 [ $status -eq 1 ] && grep -q 'has ended' told || fail "$(cat told)"
 [ ! -e none ] || fail "it made a directory"
-# Numbers of processes come again: what one left is not of the one that has its number now, which stands behind 16 bytes.
+# PIDs are reused: rings of an ended process are not those of the process that has its PID now. The PID is at offset 16.
 python3 - rings/*/process $$ <<'EOF'
 import struct, sys
 with open(sys.argv[1], "r+b") as file:

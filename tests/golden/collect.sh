@@ -26,7 +26,7 @@ run() {
     )
 }
 
-# tells TEXT: the condition that this was told.
+# tells TEXT: prints the condition that the collector has printed TEXT.
 tells() {
     echo "grep -qs '$1' told"
 }
@@ -39,7 +39,7 @@ beats() {
         sed -n 's/.*beat: count=//p'
 }
 
-# ends NAME STATUS [TEXT]: how it ended, and what was told.
+# ends NAME STATUS [TEXT]: the collector exited with STATUS and printed TEXT.
 ends() {
     [ "$(cat "$1/status")" = "$2" ] || fail "$1: exit status $(cat "$1/status"): $(cat "$1/told")"
     [ $# -lt 3 ] || grep -qF -- "$3" "$1/told" "$1/said" ||
@@ -122,7 +122,7 @@ run keyed "$(tells 'v: traces')" --key=../key &
 run no-key '' &
 run wrong-key '' --key=../other-key &
 wait
-# As an ordinary user, where that one may run it.
+# As an ordinary user, if that user may execute strata.
 ordinary=
 if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups "$strata" --version >version 2>&1; then
     ordinary=yes
@@ -159,7 +159,7 @@ grep -q 'boot id  *boot-1' info
 [ "$(wc -l <good/out/guest-v/clock-pairs)" -ge 1 ]
 awk '{ exit !(NF == 3 && $3 < 1e9) }' good/out/guest-v/clock-pairs
 
-# By what its process was confined; who is not root has the rest of it.
+# The sandbox that trace.json states. Only root changes the user; any user has landlock and seccomp.
 if [ "$(id -u)" -eq 0 ]; then
     grep -q 'confined by  *user, landlock, seccomp' info || grep -q 'less protection' good/told
     [ -z "$ordinary" ] || grep -q 'confined by  *landlock, seccomp' ordinary.info || grep -q 'less protection' ordinary/told
@@ -205,11 +205,11 @@ done
 "$strata" report --host-time second/out >told
 [ "$(grep -c 'beat: count=606' told)" -eq 2 ]
 
-# Nor is anybody thought to be gone who was stopped, as we were.
+# A collector that was stopped for a while does not take its agent for lost.
 ends paused 0 'v: 41.0 kB of 2 CPUs, 907 events written to out/guest-v'
 ! grep -q 'lost' paused/told || fail "paused: $(cat paused/told)"
 
-# A page that is lost, by damage or with the connection, is told and stands in the trace as a loss.
+# A page lost to damage or to a cut connection is reported, and is a loss in the trace.
 for name in flip reconnect; do
     ends $name 0 '1 page was lost on the way'
     ! grep -q 'begin anew' $name/told || fail "$name: $(cat $name/told)"
@@ -310,7 +310,7 @@ grep -qF 'max_ports=42' lines
 grep -qF "pipe,id=strata41,path=/run/o/trace-path-cpu39'" lines
 grep -qF 'nr=41,chardev=strata41,name=trace-path-cpu39' lines
 
-# The disk is full: the directory tells so, and how its clock relates, as room for that was kept.
+# The disk is full: trace.json and the clock pairs are still written, because space for them was reserved.
 start full much
 mkdir full/out
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none full/out 2>/dev/null; then

@@ -22,7 +22,7 @@ collect() {
     pid=$!
 }
 
-# told NAME TEXT: waits until this was reported.
+# told NAME TEXT: waits until collector NAME has reported TEXT.
 told() {
     wait_for "grep -qs '$2' $1/told || ! kill -0 $pid 2>/dev/null"
     grep -q "$2" "$1/told" || fail "$1: '$2' was not reported: $(cat "$1/told")"
@@ -70,7 +70,7 @@ status=0
 [ $status -eq 1 ]
 grep -q '100 guests need .* open files' err || fail "$(cat err)"
 
-# What a guest has to report: so many lines of it are shown and kept, and the rest is counted.
+# Problems that a guest reports: at most 32 lines are shown and kept, and the rest is counted.
 start problems problems
 collect talk 1024 --port=v=../problems/socket
 told talk 'v: traces'
@@ -81,7 +81,7 @@ grep -q 'v: problem 0$' talk/told
 grep -q 'v: reported 4968 more problems' talk/told || fail "$(cat talk/told)"
 grep -q 'reported 4968 more problems' talk/out/trace.json || fail "$(cat talk/out/trace.json)"
 
-# A disk that one guest fills: the other goes on, and when there is room again it has lost nothing.
+# One guest fills the disk: the other guest's recording continues, and without loss once there is space again.
 start quiet good
 start fills fills
 mkdir -p disk/out

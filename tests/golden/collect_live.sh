@@ -1,13 +1,13 @@
 #!/bin/sh
-# strata collect --live, with an agent that is none: what is shown is what strata report shows of the directory, it ends when
-# nobody reads it, and nobody waits for who reads slowly.
+# strata collect --live with a simulated agent: it prints what strata report prints of the directory, ends when its
+# reader closes the pipe, and does not wait for a slow reader.
 . "$(dirname "$0")/../lib/golden.sh"
 
 at_exit='kill $(cat "$work"/*/pid 2>/dev/null) 2>/dev/null || :'
 
 . "$here/../lib/collect_agent.sh"
 
-# tells NAME TEXT: the condition that this was told.
+# tells NAME TEXT: prints the condition that collector NAME has printed TEXT.
 tells() {
     echo "grep -qs '$2' $1/told"
 }
@@ -98,8 +98,8 @@ start head good
 ends head 141
 ! grep -v ': traces' head/told || fail "head: $(cat head/told)"
 
-# Who reads slowly, or not at all, holds nobody up: the guest is taken to its end, and what was not shown is
-# told. The pipe is read when nearly everything has come.
+# A slow reader does not delay the collector: it records the guest to the end and reports the number of events not shown.
+# The reader starts when nearly all events have arrived.
 start much much
 mkfifo much/fifo
 (
@@ -125,7 +125,7 @@ grep -q 'were not shown: the output was read too slowly; the directory has them'
     fail "much: $(cat much/told)"
 grep -q LOST much/shown || fail 'the loss is not shown'
 
-# No control characters reach the terminal, whatever a guest sends; what it sends of no use is told once.
+# No control characters of a guest reach the terminal; useless data is reported once.
 start colourful colourful
 live colourful "$(tells colourful 'v: traces')"
 ends colourful 0

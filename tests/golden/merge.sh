@@ -1,13 +1,13 @@
 #!/bin/sh
-# strata merge: captures taken apart, by events that both saw, by their counter, by their host; what is told of
-# that is true, and the directory that is made shows it.
+# strata merge relates traces that were recorded separately: by common events, by a common counter (--tsc), by their
+# host. The offsets and errors that it prints hold, and strata report shows the merged directory by them.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
 mounted=
 at_exit='[ -z "$mounted" ] || umount -l "$mounted"'
 
-# refused STATUS TEXT ARGUMENT...: how it ends, and what is told.
+# refused STATUS TEXT ARGUMENT...: strata merge fails with STATUS and prints TEXT on standard error.
 refused() {
     status=0
     want=$1
@@ -18,7 +18,7 @@ refused() {
     grep -qF -- "$text" err || fail "$*: no '$text' in: $(cat err)"
 }
 
-# tells TEXT ARGUMENT...: what is told where it ends well.
+# tells TEXT ARGUMENT...: strata merge succeeds and prints TEXT.
 tells() {
     text=$1
     shift
@@ -78,7 +78,7 @@ least, most = re.search(r"error at most (\S+) to (\S+), by events in both orders
 drift, around = map(float, re.search(r"drift ([-+][\d.]+) ppm, give or take ([\d.]+)", told).groups())
 assert abs(drift - 25) <= around < 500, drift
 assert ns(least) < 15000, least
-# The clocks may wander by 20 ppm of 70 ms besides.
+# The clocks may also drift by 20 ppm over 70 ms.
 bound = ns(most) * 1.01 + 1500
 before = [json.loads(line) for line in before.splitlines()]
 after = [json.loads(line) for line in after.splitlines()]
@@ -95,12 +95,12 @@ END
 "$strata" report -f json guest 2>err >before
 "$strata" report -f json both 2>err >after
 python3 check.py told before after
-# What declares the events went with it.
+# The merged directory has the events' declarations, too.
 "$strata" report -e marker -n 1 both 2>err | grep -q 'marker: n 0 count 63'
 "$strata" info both 2>err | grep -q 'related to .* the timeline of strata merge, by .* pairs'
 grep -q '^# strata merge: by ' both/guest/clock-pairs
 
-# ---- A signal, at whatever moment: all or nothing ----
+# ---- A signal leaves the whole output or none ----
 
 for try in 1 2 3 4 5 6 7 8; do
     "$strata" merge -o cut-$try guest tsc --tsc guest,tsc --cpu-hz 2G >told 2>err &
@@ -113,23 +113,23 @@ for try in 1 2 3 4 5 6 7 8; do
     [ ! -e "$1" ] || [ "$*" = cut-$try ] || fail "a signal leaves $*"
 done
 
-# ---- Events in one order, in none; told, not made ----
+# ---- Events ordered in one direction only, or unordered; without --output ----
 
 tells 'the fastest, whose delay is assumed to be zero' --trace-events trace-events vm.log guest \
     -s 'guest:sys_enter_write < vm:marker'
 tells '^G  by 1371 common events of V, matched in their order' --trace-events trace-events V=vm.log G=guest \
     -s 'sys_enter_write = marker'
 grep -q 'a delay that all of them have in common cannot be measured' told
-# The one that is named is the timeline.
+# --reference names the source whose clock is the timeline.
 tells '^guest  the reference: the timeline is its clock, local' --trace-events trace-events vm.log guest -r guest \
     -s 'guest:sys_enter_write = vmm:marker'
 
-# Some are missing on one side, and a text tells which.
+# Some events are missing on one side: the number in the text pairs the others.
 awk '!/marker/ || NR % 7' vm.log >fewer.log
 tells 'common events of vm, matched by their text' --trace-events trace-events vm.log fewer.log \
     -s 'vm:marker~n (\d+) = fewer:marker~n (\w+) count'
 grep -q 'offset +0.000000000 s, drift +0.000 ppm' told
-# Times between them do, too, where they are exact and come irregularly.
+# Intervals pair them, too, if they are exact and irregular.
 tells 'matched by the times between them' --trace-events trace-events vm.log fewer.log \
     -s 'vm:marker~n = fewer:marker~n'
 grep -q 'offset +0.000000000 s' told
@@ -154,7 +154,7 @@ grep -q '1000 common events\|9[0-9][0-9] common events' told
 cat >real.py <<'END'
 import json, sys
 
-# CLOCK_REALTIME was ahead of CLOCK_MONOTONIC by that, as trace.json says.
+# CLOCK_REALTIME minus CLOCK_MONOTONIC, from trace.json.
 AHEAD = 1795298959382532680 - 49079139807667
 after, before = ([json.loads(line) for line in open(name)] for name in sys.argv[1:])
 bells = [event for event in after if event["event"] == "print"]
@@ -165,7 +165,7 @@ assert worst < 200000, worst
 for bell, truth in zip(bells, known):
     off = bell["time_ns"] - (truth["time_ns"] + AHEAD)
     assert abs(off) <= bell["error_ns"] + truth["error_ns"] + 5000, (bell, truth)
-# Each comes behind what made the program ring, and before its answer, give or take the error.
+# Within the error, each bell comes after the read that triggered it and before the answer.
 asked = [event["time_ns"] for event in after if event["event"] == "virtio_console_chr_read"]
 answered = [event["time_ns"] for event in after if event["event"] == "virtio_console_flush_buf"]
 assert len(asked) == 1001
@@ -174,7 +174,7 @@ for i, bell in enumerate(bells):
 END
 python3 real.py after before
 
-# Of one host, by the moments at which that was recorded: QEMU's clock is off by nothing but what it cuts off.
+# Both are of one host, so the recorded clock pairs relate them. QEMU's times are off only by their truncation.
 tells '^guest  of the same host as qemu' --trace-events qemu=real/trace-events real/qemu.log real/guest \
     --same-host qemu,guest -o moments
 "$strata" report -f json moments >after
@@ -189,7 +189,7 @@ for a, b in zip(after, before):
     assert abs(a["time_ns"] - (b["time_ns"] - AHEAD)) < 300, (a, b)
 END
 
-# ---- A clock whose rate nobody knows ----
+# ---- A clock of unknown rate ----
 
 "$strata" report -f json -e vmexit xen.raw 2>err | python3 -c '
 import json, sys
@@ -256,7 +256,7 @@ folder() { # NAME BOOT_ID
     mkdir -p "$1/vmm"
     cp vm.log "$1/vmm/trace.log"
     cp trace-events "$1/vmm/trace-events"
-    # The host's clock was 5000 s at T0.
+    # CLOCK_MONOTONIC shows 5000 s at T0.
     echo '5000000000000 1795246302000000000 1000' >"$1/vmm/clock-pairs"
     echo '6000000000000 1795247302000000000 1000' >>"$1/vmm/clock-pairs"
     cat >"$1/trace.json" <<END
@@ -275,15 +275,15 @@ tells '^qemu-2  of the same host as qemu' one two -o same
 refused 1 'cannot be related to that of' one three
 refused 1 'another host' one three --same-host qemu,qemu-2
 
-# Two hosts: one event that both saw brings all of the other host's along.
+# Two hosts: events common to one source of each relate all sources of both.
 tells '^two    by 1371 common events of qemu' one two=three guest -o hosts --link \
     -s 'qemu:marker~n (\d+) = two:marker~n (\d+)' -s 'sys_enter_write = two:marker'
 [ "$("$strata" report -e marker -n 4 hosts 2>err | grep -c '^5000\.0078.*marker')" -eq 2 ]
 "$strata" report -e sys_enter_write hosts 2>err | grep -v LOST | head -n 1 | grep -q '^5000\.0078'
-# What is said although all is related already is checked.
+# If the sources are related already, common events are a check.
 tells '^1371 common events (.*): those of qemu-2 are 0.0 to 0.0 us later than those of qemu$' one two \
     -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)'
-# Events that are to be later are not too late, however long they take: only too early.
+# With A < B, B is never too late, only too early.
 folder late b1
 sed 's/^\(.000\)000/\1001/' one/vmm/clock-pairs >late/vmm/clock-pairs
 marker='marker~n (\d+)'
@@ -293,13 +293,13 @@ tells '^1371 common events .* 1000.0 to 1000.0 us later than those of qemu$' one
 tells '^1371 .* -1000.0 us later than those of qemu-2; 1371 earlier, by more than the stated error$' one late \
     -s "qemu-2:$marker < qemu:$marker"
 
-# A capture that does not tell of its host: the user does.
+# A trace without its host: --same-host names it.
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >disk.trace
 refused 1 '--same-host=qemu,disk' one disk.trace
 tells '^disk  of the same host as qemu' one disk.trace --same-host qemu,disk -o one-host
 "$strata" report -n 1 one-host | grep -q '^5000\.00'
 
-# A trace that was merged is one as any other.
+# A merged trace can be merged again.
 tells '^again-guest  of the same host as vm' both again=both -o twice --link
 
 # ---- Files ----
@@ -311,7 +311,7 @@ tells common one three --link -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)' -
 [ "$(cksum <three/vmm/clock-pairs)" = "$before" ]
 refused 1 'directory exists and is not empty; name another directory' --trace-events trace-events vm.log guest -s 'guest:sys_enter_write = vm:marker' -o linked
 [ "$(find . -name 'linked.*')" = "" ]
-# Nothing is left of one that failed.
+# A merge that fails leaves no output.
 tells host one two -o fine
 chmod a-r two/vmm/trace-events
 cp -r one broken
@@ -321,7 +321,7 @@ status=0
 [ "$status" -eq 1 ]
 [ "$(find . -name 'never*')" = "" ]
 
-# ---- What is wrong ----
+# ---- Errors ----
 
 refused 2 'no trace file given'
 refused 1 'cannot merge standard input' - guest
@@ -341,7 +341,7 @@ refused 1 "--same-host: no source 'nobody'" vm.log guest --same-host nobody
 refused 1 'use NAME=LAYER' vm.log guest -l guest=cellar
 refused 1 'invalid name in' 'v m=vm.log' guest
 refused 1 'they do not belong together' --trace-events trace-events vm.log guest -s 'guest:sched_switch = vm:poke'
-# Nothing is left of what the disk had no room for, and what is told has the name that was given.
+# On a full disk no output remains, and the message has the path that the user gave.
 mkdir small
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; then
     mounted=$work/small
@@ -353,16 +353,16 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none small 2>/dev/null; the
 else
     echo "merge: SKIPPED in part: no small file system can be mounted" >&2
 fi
-# One event tells an offset, and no drift.
+# One event gives an offset, but no drift.
 grep -m 1 marker vm.log >single.log
 tells 'drift unknown, assumed to be at most 500 ppm' --trace-events trace-events single.log vm.log \
     -s 'single:marker~n (\d+) = vm:marker~n (\d+)'
 grep -q 'error unknown: there is one event' told
 
-# ---- What a directory says of its clocks goes along as it is ----
+# ---- Clock pairs of a directory are copied unchanged ----
 
 cmp real/guest/guest-guest/clock-pairs moments/guest/clock-pairs
-# But not what its host's clock showed, where that is not the timeline.
+# But the readings of another clock of the host go if the timeline is not that clock.
 grep -q monotonic_ns moments/trace.json
 tells '^guest  by ' --trace-events qemu=real/trace-events real/qemu.log real/guest -r qemu -o other \
     -s 'guest:print~bell < qemu:virtio_console_flush_buf'

@@ -118,7 +118,7 @@ refused 'guest-guest/none: is missing'
 manifest ', "pairs": "vmm/clock-pairs"' ', "host": true' ', "host": true' b1
 refused 'does not count nanoseconds'
 all
-# A capture by itself does not tell its host, whatever its clock is called.
+# A bare trace file does not name its host, whatever the name of its clock.
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >bare.simpletrace
 if "$strata" report --source guest trace bare.simpletrace >told 2>err; then fail 'a bare file was related'; fi
 grep -q "its host is unknown (use --host-time if it was recorded on the same host); 'strata merge'" err
@@ -161,14 +161,14 @@ xen_manifest() { # MORE OF THE LAST MOMENT
 END
 }
 xen_manifest ', "error_ns": 60'
-# (40784360850 - 40000000000) / 2.4e9 s behind the beginning; 6.6 us are 20 millionths of that, and the moment's.
+# (40784360850 - 40000000000) / 2.4e9 s after the start; 6.6 us are 20 millionths of that, and the moment's.
 "$strata" report --source xen --host-time --format json xen >told 2>err
 grep -m 1 '"event"' told | grep -q '^{"time":999\.326817020,"time_ns":999326817020,"error_ns":66[0-9]*,'
 "$strata" report -e disk_read -e page_fault --from 1000.019 --until 1000.04 xen >told 2>err
 grep -q '^1000\.020000000   ±2us vmm        \[---\]      -                 4713 disk_read' told
 grep -Eq '^1000\.0[0-9]*  ±2[0-9]us hypervisor \[00[01]\]   d0v[01]                    - page_fault: rip' told
 "$strata" stat --by vcpu --layer hypervisor xen | grep -q ' hypervisor d0v1$'
-# Moments of which nobody said how exactly they were read are none.
+# Clock pairs without error_ns are not used.
 xen_manifest ''
 if "$strata" report --host-time xen >told 2>err; then fail 'moments without a bound were used'; fi
 grep -q 'does not state how its clock relates' err

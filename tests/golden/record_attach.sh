@@ -76,7 +76,7 @@ states | diff before - >&2 || fail "its events"
 tail -n 3 errors | grep -q '@.*:qmp_exit_query_version' || fail "its log: $(tail -n 3 errors)"
 nothing_left
 
-# While it is recorded nobody else may do that.
+# A second recorder of the same QEMU is refused.
 case=twice
 begin -e qmp_enter_query_name $qemu
 status=0

@@ -42,7 +42,7 @@ jq -e '.sources[0].vmm.command[0] == "env"' behind/trace.json >/dev/null || fail
 case='a process in front'
 seen front 0 -- timeout 100 "$qemu" $none
 
-# Ctrl-C in a terminal does not reach a QEMU with a session of its own: it is told by us.
+# Ctrl-C in a terminal does not reach a QEMU in another session: the recorder stops it.
 case='out of the terminal'
 cat >terminal.py <<'END'
 import os, pty, sys, time

@@ -181,11 +181,11 @@ grep -q 'killed by signal 9' told || fail "$(cat told)"
 "$VICTIM" check counters "$of" >checked 2>&1 || fail "$(cat checked told)"
 nothing_left
 
-# Told to end: it tells the program.
+# The recorder forwards a signal to the program.
 for signal in TERM INT HUP; do
     case=SIG$signal
     rm -rf trace
-    # (A shell lets what it puts behind it ignore SIGINT; and we may run by nohup.)
+    # (A shell starts background jobs with SIGINT ignored, and nohup ignores SIGHUP.)
     python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -282,7 +282,7 @@ expect 0 "$strata" record -o daemon -- sh -c 'setsid sh -c "read word <daemon-go
 grep -q '1 process that it started goes on and is recorded\|2 processes that it started go on and are recorded' told || fail "$(cat told)"
 [ "$("$strata" report daemon 2>/dev/null | grep -c ' emit_')" -eq 1000 ] || fail "$(cat told)"
 
-# The terminal is closed of which the recorder leads the session, as in `xterm -e strata record ...`.
+# The recorder is the session leader of a terminal that is closed, as in `xterm -e strata record ...`.
 case=terminal
 python3 - "$strata" <<'END' || fail "it goes on after its terminal was closed"
 import os, pty, signal, sys, time

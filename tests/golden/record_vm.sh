@@ -3,7 +3,7 @@
 # is recorded, it behaves as without, and whatever happens, the trace opens and nothing is left behind.
 . "$(dirname "$0")/../lib/golden.sh"
 . "$here/../lib/record_qemu.sh"
-# The trace FOLDER opens and tells PATTERN.
+# strata info reads the trace FOLDER and prints PATTERN.
 tells() {
     "$strata" info "$1" >info 2>&1 || fail "info: $(cat info)"
     grep -qF -- "$2" info || fail "info does not tell '$2': $(cat info)"
@@ -212,7 +212,7 @@ tells agent 'no agent has answered: start strata-agent'
 grep -q runstate_set report || fail "report: $(cat report)"
 nothing_left
 
-# There can be only one port of that name: one that the command has is used.
+# A guest has one port of a name: if the command line defines it, the recorder uses it.
 case='a port of its own'
 seen port runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none -device virtio-serial-pci \
     -chardev socket,id=own,path=own.port,server=on,wait=off \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is no regular file in a trace's directory is refused, and nobody waits for it; but the input that is named may be a
-# FIFO, as it may be a pipe.
+# Special files in a trace directory are refused without waiting for them. An input named on the command line may be a
+# FIFO.
 . "$(dirname "$0")/../lib/golden.sh"
 
 mkfifo input

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Folders with a manifest: what is recorded with a trace decodes it, and whatever is wrong is told.
+# Trace directories: trace.json decodes the trace, and every error in it is reported.
 . "$(dirname "$0")/../lib/golden.sh"
 
 TZ=Asia/Tokyo
@@ -69,7 +69,7 @@ END
 sed -i 's/\[00[01]\]/[001]/' actual
 diff expected actual
 
-# What the user says goes first; a bare file can be told the same.
+# Options take precedence over trace.json, and supply the same for a bare file.
 "$strata" report -e vmexit --cpu-vendor intel trace 2>err | grep -v LOST | grep -q 'reason=0x7b '
 "$strata" report -e vmexit --xen 4.17 --cpu-vendor amd trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
 "$strata" report -e vmexit trace/xen/trace.raw 2>err | grep -q 'reason=123 '
@@ -86,7 +86,7 @@ echo 'CPU0  0 (+       0)  my_guest  [ magic = 0xdecafbad, n = 0x000000020000000
 "$strata" report --trace-events trace/xen/events -e my_guest --format json trace/xen/trace.raw 2>err |
     grep -q '"event":"my_guest","fields":{"magic":3737844653,"n":8589934593}'
 
-# What was lost behind the last record is the recorder's to tell.
+# Losses after the last record are known only from trace.json (lost_at_end).
 manifest true '' ''
 sed 's/"lost": 0/"lost": 248370, "lost_at_end": 7/' trace/trace.json >more
 cp more trace/trace.json
@@ -130,7 +130,7 @@ cp trace/trace.json early/
 [ ! -s actual ]
 "$strata" info early 2>err | grep -q '^  events  *0 of 0 classes$'
 
-# Several sources: one that is missing is told, the other shown.
+# Of two sources, one is missing: it is reported, and the other is shown.
 manifest true '' ', {"name": "gone", "kind": "xentrace", "layer": "hypervisor", "path": "xen/gone"}'
 if "$strata" report --limit 3 trace >actual 2>err; then exit 1; fi
 grep -vc LOST actual | grep -qx 3
@@ -166,7 +166,7 @@ if "$strata" report trace >actual 2>err; then exit 1; fi
 grep -q 'show them one by one (--source)' err
 "$strata" info trace 2>err | grep -c '^  source' | grep -qx 2
 
-# Nothing leads out of the directory, and what is no manifest is told where.
+# No path leads out of the directory, and a malformed trace.json is reported with the position.
 manifest true '' ''
 mv trace/xen/trace.raw outside
 ln -s ../../outside trace/xen/trace.raw

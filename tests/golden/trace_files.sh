@@ -74,7 +74,7 @@ run -t '*,ctf=way/c,simple=way/s,log=way/l'
 [ -s real/c/stream-0 ] && [ -s real/s ] && [ -s real/l ] || fail "a link of the user's own was not followed"
 
 case=names
-# A file of several names may be somebody else's, too.
+# A file with several hard links may belong to another user.
 echo secret >linked
 ln linked name
 refused_option '*,simple=name'

@@ -152,9 +152,9 @@ counted() {
     [ "$n" -eq "$dropped" ] || fail "$1 counts $n, not $dropped"
 }
 
-# Rings that are too small, in the middle of a trace: the writer is held by a pipe that nobody reads until
-# all threads have emitted half, which is more than their rings hold. What is missing is what was counted,
-# wherever one looks.
+# Rings that are too small, in the middle of a trace: a pipe without a reader blocks the writer until
+# all threads have emitted half of their events, more than their rings hold. In every output the missing events are
+# those counted.
 case=drops
 drained() {
     "$STRATA_BIN/strata" ctl "$1" stats >stats 2>&1 && # RING MODE SIZE EVER NOW ...
