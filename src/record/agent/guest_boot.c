@@ -47,6 +47,7 @@ void guest_boot_copy_facts(struct guest *guest)
     memcpy(boot->boot_id, before->boot_id, sizeof boot->boot_id);
     memcpy(boot->clock, before->clock, sizeof boot->clock);
     boot->hz = before->hz;
+    boot->is_rewound = true;
 }
 
 void guest_boot_end(struct guest *guest)

@@ -11,7 +11,7 @@
 struct guest_boot *guest_boot(struct guest *guest);
 /* Another boot begins now. -ENOMEM. */
 int guest_boot_begin(struct guest *guest);
-/* It is of the same kernel as the one before. */
+/* It is of the same kernel as the one before, which was set back to an earlier state. */
 void guest_boot_copy_facts(struct guest *guest);
 /* The present boot ends now. */
 void guest_boot_end(struct guest *guest);

@@ -30,6 +30,8 @@ enum guest_packet_kind {
     PACKET_FILE,       /* `error`, or a descriptor */
     PACKET_CONNECTION, /* one descriptor, or two: to read from and to write to */
     PACKET_STOP,
+    PACKET_PAUSE, /* the guest's machine stands still … */
+    PACKET_CONTINUE,
     /* The trace, to the view alone: the child writes pages into their files itself. */
     PACKET_PAGES, /* of `cpu`, at `offset`. Without bytes: all before `offset` that did not come is missing */
     /* The trace: from the child to the collector and to the view. */

@@ -147,6 +147,11 @@ static int read_packet(struct child *child, bool wanted, struct error *error)
                 connect_to(child, fds, n, clock_ns(CLOCK_MONOTONIC));
             break;
         case PACKET_STOP: guest_session_stop(&child->session); break;
+        case PACKET_PAUSE:
+        case PACKET_CONTINUE:
+            guest_session_pause(&child->session, packet.head.kind == PACKET_PAUSE,
+                                clock_ns(CLOCK_MONOTONIC));
+            break;
         case PACKET_FILE:
             if (wanted)
                 return n > 0 ? fds[0]

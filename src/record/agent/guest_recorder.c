@@ -296,6 +296,16 @@ int guest_recorder_join(struct recorder *recorder, struct recorder *machine, con
     return recording_start(recorder, error);
 }
 
+void guest_recorder_machine_stopped(struct recorder *recorder, uint64_t ns)
+{
+    guests_machine_stopped(&self_of(recorder)->guests, ns);
+}
+
+void guest_recorder_machine_resumed(struct recorder *recorder, uint64_t ns)
+{
+    guests_machine_resumed(&self_of(recorder)->guests, ns);
+}
+
 void guest_recorder_stop(struct recorder *recorder)
 {
     guests_stop(&self_of(recorder)->guests);

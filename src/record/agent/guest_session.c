@@ -360,6 +360,13 @@ static int stop(struct guest_session *session, uint64_t now)
     return guest_session_put_nothing(session, PROTO_STOP);
 }
 
+/* Nothing is due before the guest's machine goes on. */
+static bool waits_for_machine(const struct guest_session *session)
+{
+    return session->is_paused && !session->stop_wanted && session->state > GUEST_HELLO &&
+           session->state < GUEST_OVER;
+}
+
 static int step(struct guest_session *session, uint64_t now, struct error *error)
 {
     switch (session->state) {
@@ -383,6 +390,8 @@ static int step(struct guest_session *session, uint64_t now, struct error *error
             return guest_session_end(session, now, error);
         break;
     case GUEST_BEFORE:
+        if (waits_for_machine(session))
+            return 0;
         if (session->pings_left == 0 || !session->relatable || now >= session->deadline)
             return start(session, now, error);
         return 0;
@@ -396,6 +405,8 @@ static int step(struct guest_session *session, uint64_t now, struct error *error
         break;
     default: break;
     }
+    if (waits_for_machine(session))
+        return 0;
     if (now >= session->deadline)
         return too_late(session, error);
     if (now - session->received_at >= KEEPALIVE_TIMEOUT)
@@ -423,7 +434,8 @@ int guest_session_step(struct guest_session *session, uint64_t now, uint64_t *re
         next = session->deadline;
     else if (session->state == GUEST_RUNNING || session->state == GUEST_SETUP)
         next = MIN(next, session->ping_next);
-    else if (session->state == GUEST_DISCONNECTED || session->state == GUEST_OVER)
+    if (session->state == GUEST_DISCONNECTED || session->state == GUEST_OVER ||
+        waits_for_machine(session))
         next = UINT64_MAX;
     *ret_next = next;
     return 0;
@@ -434,6 +446,18 @@ void guest_session_add_delay(struct guest_session *session, uint64_t delay, uint
     session->received_at = MIN(session->received_at + delay, now);
     if (session->deadline < UINT64_MAX / 2)
         session->deadline += delay;
+}
+
+void guest_session_pause(struct guest_session *session, bool is_paused, uint64_t now)
+{
+    if (is_paused && !session->is_paused)
+        session->paused_at = now;
+    if (!is_paused && session->is_paused) {
+        guest_session_add_delay(session, now - session->paused_at, now);
+        session->ping_out = false; /* the answer would say little about the clocks */
+        session->ping_next = MIN(session->ping_next, now);
+    }
+    session->is_paused = is_paused;
 }
 
 void guest_session_stop(struct guest_session *session)

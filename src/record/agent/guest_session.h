@@ -84,6 +84,7 @@ struct guest_session {
     bool said_bye; /* the agent ended the session itself, and has sent all */
     bool ran;      /* it was RUNNING on this connection */
     bool stop_wanted;
+    bool is_paused;       /* the guest's machine stands still: its agent cannot answer */
     bool full;            /* max_size is reached: later pages are left out, and counted */
     bool ping_out;        /* a ping is not answered yet */
     bool has_best;        /* `best` holds a pair */
@@ -110,7 +111,8 @@ struct guest_session {
     uint64_t deadline;    /* of the answer that the state waits for */
     uint64_t received_at; /* when a frame came last */
     uint64_t hello_next;  /* when HELLO is sent again */
-    unsigned damages;     /* how often data was corrupted, on all connections */
+    uint64_t paused_at;
+    unsigned damages; /* how often data was corrupted, on all connections */
 
     /* Pings: one at a time. */
     uint64_t token, ping_sent, ping_next;
@@ -169,6 +171,10 @@ int guest_session_step(struct guest_session *session, uint64_t now, uint64_t *re
 /* Extends the deadlines by DELAY ns, in which this process was stopped or had no time, and the agent perhaps as well. Call it
  * at NOW before guest_session_step(). */
 void guest_session_add_delay(struct guest_session *session, uint64_t delay, uint64_t now);
+
+/* The guest's machine stands still from NOW on, or goes on. What the agent owes is not waited for meanwhile, unless the session
+ * is stopped. */
+void guest_session_pause(struct guest_session *session, bool is_paused, uint64_t now);
 
 /* What is to be sent; then report with guest_session_sent() how much of it was. */
 static inline const uint8_t *guest_session_pending(const struct guest_session *session,

@@ -10,6 +10,7 @@
 #include "record/agent/endpoint.h"
 #include "record/agent/guest_child.h"
 #include "record/agent/guest_kvm.h"
+#include "record/agent/guest_pause.h"
 #include "record/agent/guest_store.h"
 #include "record/agent/live_stream.h"
 #include "record/agent/virtio_trace.h"
@@ -42,7 +43,8 @@ struct guest_boot {
     uint64_t hz;
     struct guest_pair first, last, best; /* of the clock's samples; best: the least error */
     unsigned n_pairs;
-    bool by_kvm; /* all of them are KVM's */
+    bool by_kvm;     /* all of them are KVM's */
+    bool is_rewound; /* it begins as the guest was set back to an earlier state */
     struct manifest_moment began, ended;
     uint64_t lost_before; /* of the guest's lost events, those of earlier boots */
     uint64_t lost;
@@ -82,8 +84,9 @@ struct guest {
     struct guest_progress progress;
     struct live_stream live; /* of a guest without a child */
     pid_t peer;              /* at the other end of its port's socket; 0: not known */
-    struct guest_clock {     /* record/agent/guests_clock.h */
-        char *kvm;           /* the directory with KVM's values of its TSC; NULL: none */
+    struct guest_pauses pauses;
+    struct guest_clock { /* record/agent/guests_clock.h */
+        char *kvm;       /* the directory with KVM's values of its TSC; NULL: none */
         struct guest_tsc tsc;
         struct guest_pair before; /* the latest pair made of them */
         bool before_kept;         /* and an exchange has confirmed it */

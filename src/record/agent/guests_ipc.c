@@ -190,7 +190,7 @@ static int pair(struct kernel_sink *sink, const struct guest_pair *pair, struct 
 {
     const struct delivery *delivery = delivery_of(sink);
     char what[200];
-    int r = guests_clock_pair(delivery->guest, pair, guest_boot_pair, what, sizeof what);
+    int r = guests_clock_pair(delivery->guest, pair, guest_pause_pair, what, sizeof what);
 
     warn(delivery->guests, delivery->guest, what);
     return r < 0 ? error_set(error, r, NULL, "cannot write its pairs of clocks: %s", error_text(r))
@@ -200,7 +200,7 @@ static int pair(struct kernel_sink *sink, const struct guest_pair *pair, struct 
 void guest_read_kvm(struct guests *guests, struct guest *guest, uint64_t now)
 {
     char what[200];
-    int r = guests_clock_step(guest, now, guest_boot_pair, what, sizeof what);
+    int r = guests_clock_step(guest, now, guest_pause_pair, what, sizeof what);
 
     warn(guests, guest, what);
     if (r < 0) {

@@ -206,7 +206,40 @@ void qemu_monitor_note(struct qemu_monitor *monitor, const char *version, const 
     qemu_monitor_look(monitor);
 }
 
-static void note_event(struct qemu_monitor *monitor, const char *event, const json_t *data)
+/* The time of an event, which QEMU states as the real time. */
+static uint64_t time_of(const json_t *timestamp)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME);
+    json_int_t seconds = json_integer_value(json_object_get(timestamp, "seconds"));
+    json_int_t us = json_integer_value(json_object_get(timestamp, "microseconds"));
+    uint64_t at;
+
+    if (seconds <= 0 || seconds > INT32_MAX * INT64_C(16) || us < 0 || us >= 1000000)
+        return now;
+    at = (uint64_t)seconds * SECOND + (uint64_t)us * 1000;
+    return at < real && real - at < now ? now - (real - at) : now;
+}
+
+static void note_pause(struct qemu_monitor *monitor, bool is_paused, uint64_t at)
+{
+    if (monitor->is_paused == is_paused)
+        return;
+    monitor->is_paused = monitor->wants_status = is_paused;
+    monitor->is_migrated = false;
+    if (is_paused) {
+        /* The time is rounded down, and the machine has stopped before it is said. */
+        monitor->pause = (struct qemu_pause){.stopped = at + 1000};
+        monitor->n_pauses++;
+    } else {
+        monitor->pause.resumed = at;
+        monitor->paused_ns += at - MIN(monitor->pause.stopped, at);
+    }
+    if (monitor->on_pause)
+        monitor->on_pause(monitor->userdata, &monitor->pause);
+}
+
+static void note_event(struct qemu_monitor *monitor, const char *event, const json_t *data,
+                       const json_t *timestamp)
 {
     const char *reason;
 
@@ -215,7 +248,19 @@ static void note_event(struct qemu_monitor *monitor, const char *event, const js
         snprintf(monitor->shutdown, sizeof monitor->shutdown, "%s", reason ? reason : "");
     } else if (strcmp(event, "RESET") == 0) {
         monitor->resets++;
+    } else if (strcmp(event, "STOP") == 0) {
+        note_pause(monitor, true, time_of(timestamp));
+    } else if (strcmp(event, "RESUME") == 0) {
+        note_pause(monitor, false, time_of(timestamp));
     }
+}
+
+static void note_status(struct qemu_monitor *monitor, const json_t *answer)
+{
+    const char *status = json_string_value(json_object_get(answer, "status"));
+
+    if (status)
+        monitor->is_migrated = monitor->is_paused && strcmp(status, "postmigrate") == 0;
 }
 
 static void take(struct qemu_monitor *monitor, const json_t *object)
@@ -223,7 +268,8 @@ static void take(struct qemu_monitor *monitor, const json_t *object)
     const char *event = json_string_value(json_object_get(object, "event"));
 
     if (event) {
-        note_event(monitor, event, json_object_get(object, "data"));
+        note_event(monitor, event, json_object_get(object, "data"),
+                   json_object_get(object, "timestamp"));
         return;
     }
     switch (monitor->state) {
@@ -239,6 +285,7 @@ static void take(struct qemu_monitor *monitor, const json_t *object)
     case MONITOR_ASKS: /* what is no list of them tells nothing */
         monitor->state = MONITOR_IDLE;
         note_cpus(monitor, json_object_get(object, "return"));
+        note_status(monitor, json_object_get(object, "return"));
         qemu_monitor_look(monitor);
         break;
     case MONITOR_IDLE: break;
@@ -296,6 +343,9 @@ int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_
         return 0;
     if (monitor->wants_cpus && qmp_send(monitor->qmp, "query-cpus-fast", NULL, NULL) >= 0) {
         monitor->wants_cpus = false;
+        monitor->state = MONITOR_ASKS;
+    } else if (monitor->wants_status && qmp_send(monitor->qmp, "query-status", NULL, NULL) >= 0) {
+        monitor->wants_status = false;
         monitor->state = MONITOR_ASKS;
     } else if (monitor->wants_silence &&
                qmp_send(monitor->qmp, "human-monitor-command",

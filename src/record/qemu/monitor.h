@@ -11,6 +11,11 @@
 
 struct qmp;
 
+/* The machine stood still from the one time to the other, CLOCK_MONOTONIC in ns: at least then. */
+struct qemu_pause {
+    uint64_t stopped, resumed; /* resumed 0: it has not gone on */
+};
+
 struct qemu_monitor {
     int listener;    /* where it connects to; -1: nowhere */
     struct qmp *qmp; /* NULL: there is no connection, or none any more */
@@ -19,7 +24,7 @@ struct qemu_monitor {
         MONITOR_NEW,    /* no greeting yet */
         MONITOR_IDLE,   /* has answered all */
         MONITOR_ENTERS, /* qmp_capabilities is asked for */
-        MONITOR_ASKS,   /* query-cpus-fast is asked for */
+        MONITOR_ASKS,   /* query-cpus-fast, or what else the monitor wants to know, is asked for */
     } state;
     bool answers;       /* has answered: so it has caught signals, and tells of its end */
     bool ends;          /* is to be asked nothing more: for the caller to set */
@@ -30,8 +35,17 @@ struct qemu_monitor {
     char version[128];
     char shutdown[64]; /* the reason, of the event SHUTDOWN */
     unsigned resets;   /* of the machine, since it began */
-    uint64_t next;     /* when to look at its threads again */
-    bool changed;      /* of the above something, since the caller cleared this */
+    bool is_paused;
+    bool wants_status;       /* why it is paused is to be asked for */
+    bool is_migrated;        /* away: its guest goes on elsewhere */
+    struct qemu_pause pause; /* the last one */
+    unsigned n_pauses;       /* that have ended, or not … */
+    uint64_t paused_ns;      /* … and in all, of those that have ended */
+    /* Is called at each of these; may be NULL. Set by the caller. */
+    void (*on_pause)(void *userdata, const struct qemu_pause *pause);
+    void *userdata;
+    uint64_t next; /* when to look at its threads again */
+    bool changed;  /* of the above something, since the caller cleared this */
 };
 
 /* Makes the socket PATH, for a monitor to connect to: whose it is shows then. PID: whose it will be; 0: not known. */

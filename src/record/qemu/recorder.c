@@ -230,7 +230,9 @@ static int finish(struct recorder *recorder, struct error *error)
     if (self->settings.guest)
         guest_recorder_end(
             self->settings.guest,
-            self->child.ended
+            self->monitor.is_migrated
+                ? "the virtual machine was migrated before the guest's agent had sent the rest"
+            : self->child.ended
                 ? "the virtual machine ended before the guest's agent had sent the rest"
                 : "the guest's agent did not send the rest in time",
             GUEST_NO_AGENT);

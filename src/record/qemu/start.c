@@ -219,6 +219,19 @@ int qemu_join_guest(struct qemu_recorder *self, struct error *error)
     return guest_recorder_join(self->settings.guest, &self->recorder, self->port, error);
 }
 
+/* Its guest's clock stands still meanwhile, and its agent does not answer. */
+static void on_pause(void *userdata, const struct qemu_pause *pause)
+{
+    struct qemu_recorder *self = userdata;
+
+    if (!self->settings.guest)
+        return;
+    if (pause->resumed)
+        guest_recorder_machine_resumed(self->settings.guest, pause->resumed);
+    else
+        guest_recorder_machine_stopped(self->settings.guest, pause->stopped);
+}
+
 /* QEMU, and the connection to its monitor; the guest when nothing but running QEMU is left to be done. */
 static int start(struct qemu_recorder *self, const struct qemu_arguments *arguments,
                  struct vmm_additions *additions, struct error *error)
@@ -242,6 +255,8 @@ static int start(struct qemu_recorder *self, const struct qemu_arguments *argume
 
     if (r >= 0)
         r = qemu_monitor_listen(additions->monitor, 0, &self->monitor, error);
+    self->monitor.on_pause = on_pause;
+    self->monitor.userdata = self;
     if (r >= 0)
         r = qemu_join_guest(self, error);
     if (r < 0)

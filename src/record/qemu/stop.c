@@ -223,6 +223,34 @@ static void note_silence(struct qemu_recorder *self)
                          guest->what);
 }
 
+static double paused_since(const struct qemu_recorder *self)
+{
+    uint64_t ended = (uint64_t)self->ended.monotonic_ns;
+
+    return (double)(ended - MIN(self->monitor.pause.stopped, ended)) / (double)NSEC_PER_SEC;
+}
+
+static void note_pauses(struct qemu_recorder *self)
+{
+    const struct qemu_monitor *monitor = &self->monitor;
+    unsigned n = monitor->n_pauses - monitor->is_paused;
+
+    if (n > 0)
+        recorder_problem(&self->recorder,
+                         "the virtual machine stood still %u time%s, for %.3f seconds in all: its "
+                         "guest recorded nothing meanwhile",
+                         n, n == 1 ? "" : "s", (double)monitor->paused_ns / (double)NSEC_PER_SEC);
+    if (monitor->is_migrated)
+        recorder_problem(&self->recorder,
+                         "the virtual machine was migrated, %.1f seconds before the recording "
+                         "ended: a recording of the QEMU that it went to has the rest",
+                         paused_since(self));
+    else if (monitor->is_paused)
+        recorder_problem(&self->recorder,
+                         "the virtual machine stood still for the last %.1f seconds",
+                         paused_since(self));
+}
+
 void qemu_note_problems(struct qemu_recorder *self)
 {
     const struct qemu_log_pipe *log = &self->log;
@@ -243,6 +271,7 @@ void qemu_note_problems(struct qemu_recorder *self)
             "%s started no QEMU with the options that recording needs; the script must pass "
             "its arguments to QEMU (\"$@\")",
             name);
+    note_pauses(self);
     if (self->settings.probe->backend == VMM_BACKEND_NONE)
         recorder_problem(&self->recorder,
                          "this QEMU has no trace backend that can be recorded; build it "

@@ -796,6 +796,35 @@ static void no_wait_is_for_ever(void **state)
     }
 }
 
+/* A machine that stands still keeps its connection, and its agent is asked for the time when it goes on. */
+static void a_paused_machine_is_waited_for(void **state)
+{
+    struct played *p = running();
+    uint64_t next;
+
+    assert_int_equal(say_data(p, 0, 0, 1), 0);
+    hear_until(p, PROTO_PING);
+    guest_session_pause(&p->session, true, p->now);
+    for (unsigned i = 0; i < 100; i++) {
+        p->now += SECOND;
+        assert_int_equal(heard(p), 0);
+        assert_int_equal(guest_session_step(&p->session, p->now, &next, &p->error), 0);
+        assert_true(next == UINT64_MAX);
+    }
+    guest_session_pause(&p->session, false, p->now);
+    assert_int_equal(heard(p), PROTO_PING);
+    assert_int_equal(p->session.state, GUEST_RUNNING);
+    assert_int_equal(say_data(p, 0, 1, 1), 0);
+    expect_log(p, "0:0,0:1,");
+    /* One that is paused and stopped is not waited for without end. */
+    guest_session_pause(&p->session, true, p->now);
+    guest_session_stop(&p->session);
+    assert_int_equal(heard(p), PROTO_STOP);
+    p->now += 11 * SECOND;
+    assert_int_equal(tick(p), -ECONNRESET);
+    play_end(p);
+}
+
 /* What the agent cannot have meant: nobody looked for it. */
 static void time_in_which_nobody_listened_is_no_silence(void **state)
 {
@@ -1070,6 +1099,7 @@ int main(void)
         cmocka_unit_test(what_is_lost_with_a_connection_shows),
         cmocka_unit_test(an_agent_that_forgot_is_set_up_anew),
         cmocka_unit_test(another_kernel_makes_another_boot),
+        cmocka_unit_test(a_paused_machine_is_waited_for),
         cmocka_unit_test(pages_that_come_again_begin_another_trace),
         cmocka_unit_test(a_clock_that_is_set_back_begins_another_trace),
         cmocka_unit_test(a_clock_that_wavers_goes_on),

@@ -11,9 +11,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/clock_ns.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "record/qemu/arguments.h"
@@ -447,6 +449,31 @@ static void monitor_tells_of_threads_and_end(void **state)
     assert_int_equal(qemu_monitor_step(&monitor, 3, &sleep, NULL), 0);
     assert_false(qemu_monitor_is_asked(&monitor));
     assert_int_equal(recv(fd, text, sizeof text, MSG_DONTWAIT), -1);
+    /* As QEMU says it, with the real time, and as it does not. */
+    snprintf(reply, sizeof reply,
+             "{\"event\": \"RESUME\"}\n{\"event\": \"STOP\", \"timestamp\": {\"seconds\": %lld, "
+             "\"microseconds\": 0}}\n",
+             (long long)time(NULL) - 5);
+    say(fd, reply);
+    assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
+    assert_true(monitor.is_paused);
+    assert_int_equal(monitor.pause.resumed, 0);
+    /* Why it is paused shows whether its guest goes on elsewhere. */
+    monitor.ends = monitor.wants_cpus = false;
+    assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
+    text[read(fd, text, sizeof text - 1)] = '\0';
+    assert_non_null(strstr(text, "query-status"));
+    say(fd, "{\"return\": {\"status\": \"postmigrate\", \"running\": false}}\n");
+    assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
+    assert_true(monitor.is_migrated);
+    monitor.ends = true;
+    say(fd, "{\"event\": \"STOP\"}\n{\"event\": \"RESUME\", \"timestamp\": 3}\n");
+    assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
+    assert_false(monitor.is_paused || monitor.is_migrated);
+    assert_int_equal(monitor.n_pauses, 1);
+    assert_true(monitor.paused_ns == monitor.pause.resumed - monitor.pause.stopped);
+    assert_true(monitor.paused_ns > 5 * NSEC_PER_SEC - 1000 &&
+                monitor.paused_ns < 500 * NSEC_PER_SEC);
     say(fd, "{\"event\": \"SHUTDOWN\", \"data\": {\"reason\": \"guest-shutdown\"}}\n");
     close(fd);
     assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/agent/guest_pause.h"
+
+#include <string.h>
+
+#include "base/clock_ns.h"
+#include "base/macro.h"
+#include "record/agent/guest_boot.h"
+#include "record/agent/guests_internal.h"
+
+/* A rate that pairs give is used if they are so far apart. */
+#define LINE_MIN (2 * NSEC_PER_SEC)
+/* By how much clocks may differ from that rate, and from the one that the guest states (timeline/clock_map.h). */
+#define LINE_PPM 20u
+#define STATED_PPM 500u
+
+/* NS nanoseconds in TICKS ticks, to within PPM. */
+struct rate {
+    uint64_t ns, ticks;
+    uint64_t ppm;
+};
+
+/* The rate of BOOT's clock. False: it is not known. */
+static bool find_rate(const struct guest_pauses *pauses, const struct guest_boot *boot,
+                      struct rate *ret)
+{
+    const struct guest_pair *a = &pauses->line, *b = &boot->last;
+
+    if (pauses->has_line && boot->n_pairs > 0 && b->guest > a->guest &&
+        b->host_ns > a->host_ns + LINE_MIN) {
+        uint64_t ns = b->host_ns - a->host_ns;
+        uint64_t wrong = (uint64_t)((unsigned __int128)(a->error_ns + b->error_ns) * 1000000 / ns);
+
+        *ret = (struct rate){ns, b->guest - a->guest, LINE_PPM + MIN(wrong, UINT64_C(1000000))};
+        return true;
+    }
+    *ret = (struct rate){NSEC_PER_SEC, boot->hz, STATED_PPM};
+    return boot->hz != 0;
+}
+
+static uint64_t ns_of(const struct rate *rate, uint64_t ticks)
+{
+    return (uint64_t)((unsigned __int128)ticks * rate->ns / rate->ticks);
+}
+
+static uint64_t ticks_of(const struct rate *rate, uint64_t ns)
+{
+    return (uint64_t)((unsigned __int128)ns * rate->ticks / rate->ns);
+}
+
+static uint64_t drift(const struct rate *rate, uint64_t ns)
+{
+    return (uint64_t)((unsigned __int128)ns * rate->ppm / 1000000) + 1;
+}
+
+/* Makes the pairs at the ends of all pauses between LAST and PAIR: two for each, or none if it is not clear where they are. */
+static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *rate,
+                          const struct guest_pair *last, const struct guest_pair *pair,
+                          struct guest_pair ret[static 2 * GUEST_PAUSES_MAX])
+{
+    uint64_t between = pair->host_ns - last->host_ns;
+    uint64_t ran = ns_of(rate, pair->guest - last->guest);
+    uint64_t error = last->error_ns + pair->error_ns + drift(rate, ran);
+    uint64_t stood = between - MIN(ran, between);
+    uint64_t paused = 0, host = last->host_ns, guest = last->guest, late;
+
+    for (unsigned i = 0; i < pauses->n; i++) {
+        const struct guest_pause *pause = &pauses->items[i];
+
+        if (pause->stopped <= host || pause->resumed <= pause->stopped ||
+            pause->resumed >= pair->host_ns)
+            return 0;
+        paused += pause->resumed - pause->stopped;
+        host = pause->resumed;
+    }
+    /* A clock that went on meanwhile, as a processor's counter does under KVM. */
+    if (paused == 0 || stood + error < paused)
+        return 0;
+    late = stood - MIN(paused, stood);
+    error += late;
+    host = last->host_ns;
+    for (unsigned i = 0; i < pauses->n; i++) {
+        uint64_t share = late / (2 * pauses->n);
+        uint64_t stopped = pauses->items[i].stopped - share;
+        struct guest_pair *end = &ret[2 * i];
+
+        /* The clock showed any of these ticks when it stood still. */
+        if (stopped <= host + error)
+            return 0;
+        guest += ticks_of(rate, stopped - error - host);
+        end[0] = (struct guest_pair){stopped - error, guest, error};
+        guest += ticks_of(rate, 2 * error) + 1;
+        host = pauses->items[i].resumed + share + error;
+        end[1] = (struct guest_pair){host, guest, error};
+    }
+    return guest < pair->guest && host < pair->host_ns ? 2 * pauses->n : 0;
+}
+
+static int put_ends(struct guest *guest, const struct guest_pair *pair)
+{
+    const struct guest_boot *boot = guest_boot(guest);
+    struct guest_pair ends[2 * GUEST_PAUSES_MAX];
+    struct rate rate;
+    unsigned n = 0;
+    int r = 0;
+
+    if (pair->guest > boot->last.guest && pair->host_ns > boot->last.host_ns &&
+        find_rate(&guest->pauses, boot, &rate))
+        n = make_ends(&guest->pauses, &rate, &boot->last, pair, ends);
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        r = guest_boot_pair(guest, &ends[i]);
+    guest->pauses.has_line = false;
+    return r;
+}
+
+/* The first pairs of a trace that begins as the guest was set back. */
+static int put_seam(struct guest *guest, const struct guest_pair *pair)
+{
+    const struct guest_boot *before = guest_boot(guest) - 1;
+    const struct guest_pauses *pauses = &guest->pauses;
+    uint64_t resumed = pauses->n > 0 ? pauses->items[pauses->n - 1].resumed : 0;
+    struct guest_pair seam = *pair;
+    struct rate rate;
+    int r = 0;
+
+    if (resumed > before->last.host_ns && resumed < pair->host_ns &&
+        find_rate(pauses, before, &rate)) {
+        uint64_t ns = pair->host_ns - resumed;
+
+        seam = (struct guest_pair){resumed, pair->guest - MIN(ticks_of(&rate, ns), pair->guest),
+                                   pair->error_ns + drift(&rate, ns)};
+    }
+    if (before->n_pairs > 0 && before->first.guest < seam.guest)
+        r = guest_boot_pair(guest, &before->first);
+    return r < 0 || seam.host_ns == pair->host_ns ? r : guest_boot_pair(guest, &seam);
+}
+
+int guest_pause_pair(struct guest *guest, const struct guest_pair *pair)
+{
+    struct guest_boot *boot = guest_boot(guest);
+    struct guest_pauses *pauses = &guest->pauses;
+    int r = 0;
+
+    if (boot->is_rewound && boot->n_pairs == 0) {
+        r = put_seam(guest, pair);
+        pauses->has_line = false;
+    } else if (boot->n_pairs > 0 && pauses->n > 0) {
+        r = put_ends(guest, pair);
+    }
+    if (r >= 0)
+        r = guest_boot_pair(guest, pair);
+    /* One that has not ended, or not before PAIR, is of the next pairs. */
+    while (pauses->n > 0 && pauses->items[0].resumed != 0 &&
+           pauses->items[0].resumed < pair->host_ns)
+        memmove(pauses->items, pauses->items + 1, --pauses->n * sizeof *pauses->items);
+    if (!pauses->has_line)
+        pauses->line = *pair;
+    pauses->has_line = true;
+    return r;
+}
+
+/* ---- What the monitor reports ---- */
+
+static void tell_child(struct guests *guests, struct guest *guest, enum guest_packet_kind kind)
+{
+    const struct guest_packet_head head = {.kind = kind};
+
+    if (!guest->ended && !guest->config.virtio_trace &&
+        guest_packet_send_to_child(guest->channel, &head, NULL, 0) < 0)
+        guest_read_last_messages(guests, guest);
+}
+
+void guests_machine_stopped(struct guests *guests, uint64_t ns)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        struct guest_pauses *pauses = &guest->pauses;
+
+        /* Of more pauses without a pair between them, the first is not worth its memory. */
+        if (pauses->n == GUEST_PAUSES_MAX)
+            memmove(pauses->items, pauses->items + 1, --pauses->n * sizeof *pauses->items);
+        pauses->items[pauses->n++] = (struct guest_pause){.stopped = ns};
+        tell_child(guests, guest, PACKET_PAUSE);
+    }
+}
+
+void guests_machine_resumed(struct guests *guests, uint64_t ns)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        struct guest_pauses *pauses = &guest->pauses;
+
+        if (pauses->n > 0 && pauses->items[pauses->n - 1].resumed == 0)
+            pauses->items[pauses->n - 1].resumed = ns;
+        tell_child(guests, guest, PACKET_CONTINUE);
+    }
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmocka_all.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "record/agent/guest_boot.h"
+#include "record/agent/guests_internal.h"
+#include "timeline/clock_map.h"
+
+/* A guest's clock of 2 GHz that stands still while the machine is paused, in a store of the test's. Its host's times are what
+ * the recorded pairs have to give, within the bounds that they state. */
+
+#define MS NSEC_PER_MSEC
+#define HZ UINT64_C(2000000000)
+#define ERROR (UINT64_C(100000)) /* of an exchange */
+
+static char directory[] = "/tmp/strata-pause-XXXXXX";
+
+struct recorded {
+    struct guest guest;
+    struct guests guests;
+    int dir;
+};
+
+static struct recorded *begin(void)
+{
+    struct recorded *made = calloc(1, sizeof *made);
+
+    memcpy(directory + sizeof directory - 7, "XXXXXX", 6);
+    assert_non_null(mkdtemp(directory));
+    made->dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(made->dir >= 0);
+    assert_int_equal(guest_store_open(made->dir, "guest-", "g", &made->guest.store, NULL), 0);
+    assert_int_equal(guest_boot_begin(&made->guest), 0);
+    made->guest.boots[0].hz = HZ;
+    made->guest.channel = -1;
+    made->guest.ended = true; /* it has no child */
+    made->guests = (struct guests){.guests = &made->guest, .n = 1};
+    return made;
+}
+
+static void end(struct recorded *made)
+{
+    guest_store_discard(&made->guest.store);
+    guest_store_done(&made->guest.store);
+    guest_boots_done(&made->guest);
+    close(made->dir);
+    rmdir(directory);
+    free(made);
+}
+
+static void put(struct recorded *made, uint64_t host_ns, uint64_t ticks)
+{
+    const struct guest_pair pair = {host_ns, ticks, ERROR};
+
+    assert_int_equal(guest_pause_pair(&made->guest, &pair), 0);
+}
+
+static void read_map(const char *name, struct clock_map *ret)
+{
+    char path[100];
+
+    snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, directory, name);
+    assert_int_equal(clock_map_read(path, HZ, ret, NULL), 0);
+}
+
+/* Whether HOST_NS is right for TICKS by MAP, within a bound of at most MOST. */
+static void expect_time(const struct clock_map *map, uint64_t ticks, uint64_t host_ns, int64_t most)
+{
+    int64_t error;
+    int64_t time = clock_map_convert(map, (int64_t)ticks, &error);
+
+    assert_true(llabs(time - (int64_t)host_ns) <= error);
+    assert_true(error <= most);
+}
+
+/* Host times of the running clock: it began at second 100, and stood still from FROM to TO. */
+static uint64_t ticks_at(uint64_t host_ns, uint64_t from, uint64_t to)
+{
+    uint64_t ran = host_ns - 100 * NSEC_PER_SEC;
+
+    if (host_ns > to)
+        ran -= to - from;
+    else if (host_ns > from)
+        ran -= host_ns - from;
+    return 5000 + ran * 2;
+}
+
+/* STOP is said 3 ms too late, and RESUME 1 ms too early. */
+static void a_pause_is_exact(void **state)
+{
+    const uint64_t from = 105 * NSEC_PER_SEC + 400 * MS, to = 120 * NSEC_PER_SEC + 123 * MS;
+    struct recorded *made = begin();
+    struct clock_map map;
+
+    (void)state;
+    for (uint64_t s = 100; s <= 105; s++)
+        put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+    guests_machine_stopped(&made->guests, from + 3 * MS);
+    guests_machine_resumed(&made->guests, to - MS);
+    for (uint64_t s = 121; s <= 125; s++)
+        put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+    read_map("guest-g", &map);
+    for (uint64_t t = 100 * NSEC_PER_SEC; t < from - 6 * MS; t += 7 * MS)
+        expect_time(&map, ticks_at(t, from, to), t, 6 * MS);
+    for (uint64_t t = to + 6 * MS; t < 125 * NSEC_PER_SEC; t += 7 * MS)
+        expect_time(&map, ticks_at(t, from, to), t, 6 * MS);
+    /* Just at the pause it is not known on which side of it. */
+    for (uint64_t t = from - 6 * MS; t < from; t += MS / 10)
+        expect_time(&map, ticks_at(t, from, to), t, 16 * NSEC_PER_SEC);
+    for (uint64_t t = to; t < to + 6 * MS; t += MS / 10)
+        expect_time(&map, ticks_at(t, from, to) + 1, t, 16 * NSEC_PER_SEC);
+    clock_map_done(&map);
+    end(made);
+}
+
+/* As a processor's counter does under KVM. */
+static void a_clock_that_goes_on_is_left_alone(void **state)
+{
+    struct recorded *made = begin();
+
+    (void)state;
+    for (uint64_t s = 100; s <= 105; s++)
+        put(made, s * NSEC_PER_SEC, 5000 + s * HZ);
+    guests_machine_stopped(&made->guests, 105 * NSEC_PER_SEC + MS);
+    guests_machine_resumed(&made->guests, 110 * NSEC_PER_SEC);
+    put(made, 111 * NSEC_PER_SEC, 5000 + 111 * HZ);
+    assert_int_equal(made->guest.boots[0].n_pairs, 7);
+    end(made);
+}
+
+/* The guest is set back by 5 seconds, at second 110. What it had not sent before its state was saved comes again, and is not
+ * of the time after that. */
+static void a_trace_after_a_restore_keeps_its_bounds(void **state)
+{
+    const uint64_t back = 5 * NSEC_PER_SEC;
+    struct recorded *made = begin();
+    struct clock_map map;
+
+    (void)state;
+    for (uint64_t s = 100; s <= 109; s++)
+        put(made, s * NSEC_PER_SEC, s * HZ);
+    guests_machine_stopped(&made->guests, 109 * NSEC_PER_SEC + 500 * MS);
+    guests_machine_resumed(&made->guests, 110 * NSEC_PER_SEC);
+    assert_int_equal(guest_store_next_rewound(&made->guest.store, NULL), 0);
+    assert_int_equal(guest_boot_begin(&made->guest), 0);
+    guest_boot_copy_facts(&made->guest);
+    for (uint64_t s = 111; s <= 115; s++)
+        put(made, s * NSEC_PER_SEC, s * HZ - back * 2);
+    read_map("guest-g.2", &map);
+    for (uint64_t t = 110 * NSEC_PER_SEC + MS; t < 115 * NSEC_PER_SEC; t += 7 * MS)
+        expect_time(&map, t * 2 - back * 2, t, 2 * MS);
+    for (uint64_t t = 103 * NSEC_PER_SEC; t < 105 * NSEC_PER_SEC - MS; t += 7 * MS)
+        expect_time(&map, t * 2, t, 6 * NSEC_PER_SEC);
+    clock_map_done(&map);
+    end(made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pause_is_exact),
+        cmocka_unit_test(a_clock_that_goes_on_is_left_alone),
+        cmocka_unit_test(a_trace_after_a_restore_keeps_its_bounds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
