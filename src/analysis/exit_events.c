@@ -91,6 +91,12 @@ static const struct exit_handler handlers[] = {
     {"trap", "vector", "exception", NULL, EXITS_OF_XEN, NUMBER_NAMED, DIRECTION_NONE, 2},
     {"npf", "gpa", "page", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_NONE, 1},
     {"pf_xen", "addr", "page", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_NONE, 1},
+    /* of paravirtualised guests */
+    {"hypercall", "op", "call", NULL, EXITS_OF_XEN, NUMBER_NAMED, DIRECTION_NONE, 3},
+    {"trap", "trap", "exception", NULL, EXITS_OF_XEN, NUMBER_NAMED, DIRECTION_NONE, 3},
+    {"page_fault", "addr", "page", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_NONE, 1},
+    {"paging_fixup", "addr", "page", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_NONE, 1},
+    {"ptwr_emulation", "addr", "page", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_NONE, 1},
 };
 
 /* ---- classes ---- */
@@ -205,9 +211,18 @@ static bool is_handler(const struct event_class *class, struct exit_class *found
         found->number = event_class_field(class, handler->number);
         found->direction =
             handler->direction_field ? event_class_field(class, handler->direction_field) : -1;
-        return found->number >= 0;
+        if (found->number >= 0)
+            return true;
     }
+    found->handler = NULL;
     return false;
+}
+
+/* Part of a hypercall is none of its own. */
+static bool is_pv(const struct event_class *class)
+{
+    return class->origin->layer == LAYER_HYPERVISOR && class->group &&
+           strcmp(class->group, "pv") == 0 && strcmp(class->name, "hypercall_subcall") != 0;
 }
 
 void exit_class_find(const struct event_class *class, struct exit_class *ret_class)
@@ -228,6 +243,9 @@ void exit_class_find(const struct event_class *class, struct exit_class *ret_cla
     if (is_step(class, &found)) {
         found.role = EXIT_STEP;
         find_reason(class, &found);
+    } else if (is_pv(class)) {
+        is_handler(class, &found);
+        found.role = EXIT_PV;
     } else if (is_handler(class, &found)) {
         found.role = EXIT_HANDLER;
     } else if (strcmp(class->name, "kvm_userspace_exit") == 0 && class->group &&

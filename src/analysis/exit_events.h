@@ -27,6 +27,7 @@ enum exit_role {
     EXIT_HANDLER, /* says what is asked for */
     EXIT_STATE,   /* changes the state of the vCPU, or its thread */
     EXIT_TO_VMM,  /* the kernel hands it on to the VMM */
+    EXIT_PV,      /* a paravirtualised guest enters Xen; nothing says when it returns */
     EXIT_UNUSED,  /* matches a rule, but is no step of it by its fields (another ioctl) */
 };
 
@@ -50,7 +51,7 @@ struct exit_class {
     enum exit_isa fixed_isa;
     bool is_nested; /* of a guest's guest */
     int vcpu;       /* the vCPU's number in its VM */
-    /* of EXIT_HANDLER */
+    /* of EXIT_HANDLER, and of EXIT_PV, whose handler may be NULL */
     const struct exit_handler *handler;
     int number, direction;
     /* of EXIT_STATE; Xen's have both states, and the vCPU as two fields; switches of the kernel have two threads. */

@@ -384,6 +384,16 @@ static int put_state(struct exits *exits, const struct exit_class *class, const 
     return 0;
 }
 
+static int put_between(struct exits *exits, const struct exit_class *class, const struct item *item)
+{
+    switch (class->role) {
+    case EXIT_STATE: return put_state(exits, class, item);
+    case EXIT_TO_VMM: return put_to_vmm(exits, item);
+    case EXIT_PV: return exit_pv_put(&exits->pv, &exits->analysis, class, item);
+    default: return put_handler(exits, class, item);
+    }
+}
+
 /* ---- the sink ---- */
 
 static int put_items(struct exits *exits, const struct item *items, unsigned n)
@@ -408,9 +418,7 @@ static int put_items(struct exits *exits, const struct item *items, unsigned n)
         is_between = class->role != EXIT_STEP;
         r = spans_put(&exits->spans, items + first, i - first);
         if (r >= 0 && is_between)
-            r = class->role == EXIT_STATE    ? put_state(exits, class, item)
-                : class->role == EXIT_TO_VMM ? put_to_vmm(exits, item)
-                                             : put_handler(exits, class, item);
+            r = put_between(exits, class, item);
         if (r < 0)
             return r;
         first = i + (class->role == EXIT_STEP);
@@ -464,6 +472,15 @@ static void add_columns(struct analysis *analysis, struct result *result)
     exits->vmm_n_column = result_add_column(result, "vmm_n", NULL, RESULT_COUNT);
 }
 
+/* No VM exits: only then are the entries of paravirtualised guests shown. */
+static bool is_pv_only(const struct exits *exits)
+{
+    for (unsigned i = 0; i < EXIT_TRACERS; i++)
+        if (exits->n_exits[i] > 0)
+            return false;
+    return exits->pv.n > 0;
+}
+
 static int add_notes(const struct exits *exits, struct result *result)
 {
     uint64_t unkeyed = 0;
@@ -482,6 +499,11 @@ static int add_notes(const struct exits *exits, struct result *result)
         r = result_add_note(result,
                             "QEMU sees only the exits that KVM passes on to it; to see all, record "
                             "the host's kernel: strata record --host --for exits");
+    if (r == 0 && is_pv_only(exits))
+        r = result_add_note(result,
+                            "paravirtualised guests have no VM exits: these are their entries into "
+                            "Xen, by kind; how long they take is unknown, as Xen does not trace "
+                            "when it returns to the guest");
     return r;
 }
 
@@ -507,8 +529,13 @@ static int add_rows(struct analysis *analysis, struct result *result)
 {
     struct exits *exits = get_exits(analysis);
     unsigned n = 0;
-    int r = result_add_duration_rows(result, &exits->columns, &exits->rows);
+    int r;
 
+    if (is_pv_only(exits)) {
+        r = exit_pv_add_rows(&exits->pv, &exits->columns, result);
+        return r == 0 ? add_notes(exits, result) : r;
+    }
+    r = result_add_duration_rows(result, &exits->columns, &exits->rows);
     if (r == 0)
         r = result_add_slow_spans(result, &exits->rows);
     if (r == 0)
@@ -534,7 +561,9 @@ static int add_rows(struct analysis *analysis, struct result *result)
 
 static bool has_events(const struct analysis *analysis)
 {
-    return container_of(analysis, const struct exits, analysis)->spans.n_kinds > 0;
+    const struct exits *exits = container_of(analysis, const struct exits, analysis);
+
+    return exits->spans.n_kinds > 0 || exits->pv.n > 0;
 }
 
 int exits_init(struct exits *exits, const struct analysis_settings *settings,
@@ -553,6 +582,8 @@ int exits_init(struct exits *exits, const struct analysis_settings *settings,
         return -EINVAL;
     r = rows_init(&exits->rows, n_own_keys(exits) + settings->grouping.n, settings->slowest,
                   settings->every);
+    if (r == 0)
+        r = exit_pv_init(&exits->pv, settings, exits_settings->detail);
     if (r < 0)
         return r;
     return spans_init(&exits->spans, catalogue, exit_rules, EXIT_TRACERS, &span_ops, exits);
@@ -566,5 +597,6 @@ void exits_done(struct exits *exits)
     free(exits->classes);
     spans_done(&exits->spans);
     rows_done(&exits->rows);
+    exit_pv_done(&exits->pv);
     arena_done(&exits->arena);
 }

@@ -4,6 +4,7 @@
 /* VM exits: how often vCPUs leave their guest, why, and how long until they enter it again. Of Xen (vmexit, vmentry), of
  * KVM (kvm_exit, kvm_entry), and of QEMU with KVM (kvm_run_exit, and the next ioctl KVM_RUN). Those of QEMU are part of
  * KVM's, and are not counted where the same host's KVM was traced.
+ * Where there are none of these, rows are how often paravirtualised guests of Xen enter it (analysis/exit_pv.h).
  *
  * Rows are by reason; with `detail`, also by what the guest asked for: a port, an address, an MSR, a CPUID leaf, a
  * hypercall. The time of an exit is from the exit to the entry; with `handled`, to the earliest of the entry, of the
@@ -18,6 +19,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/exit_events.h"
+#include "analysis/exit_pv.h"
 #include "analysis/result_rows.h"
 #include "analysis/rows.h"
 #include "analysis/spans.h"
@@ -42,6 +44,7 @@ struct exits {
     struct exits_settings settings;
     struct spans spans;
     struct rows rows;
+    struct exit_pv pv;
     struct arena arena;
     struct open_exit *free;
     struct exit_class **classes; /* by class->index; NULL: not looked at yet */

@@ -28,8 +28,8 @@
 
 const struct analysis_needs analysis_needs[] = {
     {.name = "exits",
-     .events = "VM exits are in this trace (kvm_exit and kvm_entry; of Xen, vmexit and vmentry; of "
-               "QEMU, kvm_run_exit and kvm_vcpu_ioctl)",
+     .events = "VM exits are in this trace (kvm_exit and kvm_entry; of Xen, vmexit and vmentry, or "
+               "class pv; of QEMU, kvm_run_exit and kvm_vcpu_ioctl)",
      .host = LIST(KVM_EXITS, "sched:sched_switch", "sched:sched_waking"),
      .vmm = LIST("kvm_run_exit", "kvm_vcpu_ioctl"),
      .xen = LIST("hvm", "sched_min")},

@@ -195,6 +195,8 @@ static void set_value(struct result_table *t, unsigned column, const struct resu
 static void set_periods(struct result_table *t, const struct result_row *row)
 {
     const struct result *result = t->result;
+    int sum = result_find_column(result, "sum");
+    bool is_known = sum < 0 || result_has(row, (unsigned)sum); /* how long spans were */
     struct json_writer *w;
 
     if (!row->periods)
@@ -208,8 +210,13 @@ static void set_periods(struct result_table *t, const struct result_row *row)
         json_write_array(w);
         json_write_i64(w, clock_to_ns(&result->clock, begin));
         json_write_u64(w, period->n);
-        json_write_i64(w, ticks_to_ns(&result->clock, period->p50));
-        json_write_i64(w, ticks_to_ns(&result->clock, period->p99));
+        if (is_known) {
+            json_write_i64(w, ticks_to_ns(&result->clock, period->p50));
+            json_write_i64(w, ticks_to_ns(&result->clock, period->p99));
+        } else {
+            json_write_raw(w, "null", 4);
+            json_write_raw(w, "null", 4);
+        }
         json_write_bool(w, coverage_has_loss(result->coverage, begin, begin + result->every));
         json_write_end(w);
     }

@@ -189,3 +189,32 @@ status=0
 status=0
 "$strata" exits --by task,pid,cpu,vcpu,source kvm >rows 2>err || status=$?
 [ $status -eq 1 ] && grep -q 'rows have at most 4 keys' err || fail "status $status: $(cat err)"
+
+case="paravirtualised guests"
+pv='hypercall,hypercall_subcall,trap,page_fault,emulate_privop,ptwr_emulation,math_state_restore'
+"$strata" exits -e "$pv" xen-4.17-all >rows 2>err || fail "$(cat err)"
+grep -q '^paravirtualised guests have no VM exits: these are their entries into Xen, by kind; how long they take is unknown' rows ||
+    fail "no note: $(cat rows)"
+grep -q '^ *2534  *-  *-  *-  *-.* page_fault$' rows || fail "$(cat rows)"
+"$strata" exits -e "$pv" --by detail,vcpu --every 100000000 -f json xen-4.17-all >rows 2>err || fail "$(cat err)"
+"$strata" report -e "$pv" -f json xen-4.17-all >events 2>err || fail "$(cat err)"
+python3 - rows events <<'END' || fail "not as the events are"
+import collections, json, sys
+found = json.load(open(sys.argv[1]))
+rows, events = collections.Counter(), collections.Counter()
+for row in found["rows"]:
+    assert set(row) <= {"n", "rate", "key", "series"}, row
+    assert sum(period[1] for period in row["series"]) == row["n"] and row["series"][0][2:4] == [None, None], row
+    rows[row["key"]["reason"], row["key"]["vcpu"]] += row["n"]
+for line in open(sys.argv[2]):
+    event = json.loads(line)
+    if event.get("event") not in (None, "hypercall_subcall"):
+        events[event["event"], event["vcpu"]] += 1
+assert len(rows) >= 8 and rows == events, (rows, events)
+details = {row["key"]["reason"]: row["key"]["detail"].split()[0] for row in found["rows"]}
+assert details == {"hypercall": "call", "page_fault": "page", "ptwr_emulation": "page", "emulate_privop": "-",
+                   "math_state_restore": "-"}, details
+END
+# Where there are VM exits, they are what is asked for.
+"$strata" exits --cpu-vendor amd xen-4.17-all >rows 2>err || fail "$(cat err)"
+! grep -e hypercall -e paravirtualised rows || fail "entries beside exits"

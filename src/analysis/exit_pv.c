@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/exit_pv.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/macro.h"
+
+static unsigned n_own_keys(const struct exit_pv *pv)
+{
+    return pv->detail ? 2 : 1;
+}
+
+int exit_pv_init(struct exit_pv *pv, const struct analysis_settings *settings, bool detail)
+{
+    *pv = (struct exit_pv){.detail = detail};
+    return rows_init(&pv->rows, n_own_keys(pv) + settings->grouping.n, 0, settings->every);
+}
+
+void exit_pv_done(struct exit_pv *pv)
+{
+    rows_done(&pv->rows);
+}
+
+static bool has_detail(const struct exit_class *class, const struct item *item)
+{
+    return class->handler && exit_has_detail(class, item);
+}
+
+static _cold_ struct row *add_row(struct exit_pv *pv, const struct grouping *grouping,
+                                  const struct exit_class *class, const struct item *item,
+                                  const uint64_t *numbers)
+{
+    struct text *text = &pv->rows.text;
+    unsigned own = n_own_keys(pv);
+    size_t starts[ROW_KEYS] = {0};
+    const char *keys[ROW_KEYS] = {0};
+    struct row *row;
+
+    text->next = text->start;
+    for (unsigned i = 0; i < own + grouping->n; i++) {
+        starts[i] = text_len(text);
+        if (i >= own)
+            grouping_put(grouping, i - own, item, text);
+        else if (i == 0)
+            text_put_str(text, item->class->name);
+        else if (has_detail(class, item))
+            exit_detail_put(class, item, text);
+        else
+            text_put_char(text, '-');
+        text_put_char(text, '\0');
+    }
+    if (text->error)
+        return NULL;
+    for (unsigned i = 0; i < own + grouping->n; i++)
+        keys[i] = text->start + starts[i];
+    row = rows_add(&pv->rows, numbers, keys);
+    if (!row || row->origin)
+        return row;
+    row->origin = item->origin;
+    for (unsigned i = 0; i < grouping->n; i++)
+        if (grouping_value(grouping, i, item, &row->values[own + i]))
+            row->has_value |= 1u << (own + i);
+    return row;
+}
+
+int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit_class *class,
+                const struct item *item)
+{
+    struct grouping *grouping = &analysis->settings.grouping;
+    uint64_t numbers[ROW_KEYS] = {0};
+    struct row *row;
+    unsigned rank;
+
+    pv->n++;
+    /* No entry is known to be as long. */
+    if (analysis->settings.longer > 0 || !analysis_selects_task(analysis, item))
+        return 0;
+    if (unlikely(pv->rows.periods_begin == TIME_UNKNOWN))
+        pv->rows.periods_begin = item->time;
+    /* By name: those of 32-bit and of 64-bit guests are of one kind. */
+    numbers[0] = hash_bytes(item->class->name, strlen(item->class->name));
+    if (pv->detail && has_detail(class, item))
+        numbers[1] = exit_detail_number(class, item, &rank);
+    grouping_numbers(grouping, item, numbers + n_own_keys(pv));
+    row = rows_find(&pv->rows, numbers);
+    if (unlikely(!row))
+        row = add_row(pv, grouping, class, item, numbers);
+    return row ? row_count(&pv->rows, row, item->time, 0, 0) : -ENOMEM;
+}
+
+int exit_pv_add_rows(const struct exit_pv *pv, const struct duration_columns *columns,
+                     struct result *result)
+{
+    int r = result_add_duration_rows(result, columns, &pv->rows);
+
+    for (unsigned i = 0; r == 0 && i < pv->rows.n; i++) {
+        struct result_row *row = result->rows[i];
+
+        row->has_value &= 1u << columns->n | 1u << columns->rate;
+        row->durations = NULL;
+    }
+    return r;
+}
