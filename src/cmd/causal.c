@@ -275,7 +275,8 @@ static void put_violations(struct text *text, const struct causal_row *row)
 }
 
 /* An error of the recording. */
-static int print_violations(const struct causal_report *report, const struct trace *trace)
+static int print_violations(const struct causal_report *report, const struct trace *trace,
+                            const char *advice)
 {
     for (unsigned i = 0; i < report->n; i++) {
         _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
@@ -285,14 +286,14 @@ static int print_violations(const struct causal_report *report, const struct tra
         put_violations(&text, &report->rows[i]);
         if (text.error)
             return -ENOMEM;
-        cli_error("%s: source '%s': the clock is not tightened: %.*s; --no-causal skips this check",
-                  trace->inputs[0].path, report->rows[i].source, (int)text_len(&text), text.start);
+        cli_error("%s: source '%s': the clock is not tightened: %.*s%s", trace->inputs[0].path,
+                  report->rows[i].source, (int)text_len(&text), text.start, advice);
     }
     return 0;
 }
 
-int causal_tighten(const struct open_options *options, const struct select_options *select,
-                   struct trace *trace, struct causal_report *ret_report)
+static int tighten(const struct open_options *options, const struct select_options *select,
+                   struct trace *trace, const char *advice, struct causal_report *ret_report)
 {
     char *path = (char *)(uintptr_t)trace->inputs[0].path;
     int r;
@@ -302,8 +303,31 @@ int causal_tighten(const struct open_options *options, const struct select_optio
         return 0;
     r = causal_read(options, &path, 1, select, ret_report);
     if (r == 0)
-        r = print_violations(ret_report, trace);
+        r = print_violations(ret_report, trace, advice);
     return r == 0 ? causal_apply(ret_report, trace) : r;
+}
+
+int causal_tighten(const struct open_options *options, const struct select_options *select,
+                   struct trace *trace, struct causal_report *ret_report)
+{
+    return tighten(options, select, trace, "; --no-causal skips this check", ret_report);
+}
+
+int causal_tighten_on_request(const struct open_options *options,
+                              const struct select_options *select, struct trace *trace)
+{
+    struct causal_report report = {0};
+    int r = tighten(options, select, trace, "", &report);
+    bool is_known = false;
+
+    for (unsigned i = 0; i < report.n; i++)
+        is_known |= report.rows[i].is_tightened || report.rows[i].violations > 0;
+    if (r == 0 && !is_known)
+        cli_error("%s: --causal has no effect: no clock of the trace can be tightened by causes "
+                  "and effects (strata-analysis(7))",
+                  trace->inputs[0].path);
+    causal_report_done(&report);
+    return r;
 }
 
 uint64_t causal_round_up(int64_t ns)

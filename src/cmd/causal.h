@@ -41,6 +41,10 @@ bool causal_may_tighten(const struct trace *trace);
 int causal_tighten(const struct open_options *options, const struct select_options *select,
                    struct trace *trace, struct causal_report *ret_report);
 
+/* The same for a verb that does so with --causal only: also prints that no clock was tightened. */
+int causal_tighten_on_request(const struct open_options *options,
+                              const struct select_options *select, struct trace *trace);
+
 /* TRACE, the same as was read, has the tightened clocks from now on. -ENOMEM. */
 int causal_apply(const struct causal_report *report, struct trace *trace);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/atomic_output.h"
+#include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/pairs.h"
 #include "cmd/walk.h"
@@ -17,7 +18,7 @@ struct export_verb_options {
     struct select_options select;
     unsigned format; /* place in export_formats, from 1; 0: not given */
     const char *output;
-    bool spreadsheet;
+    bool spreadsheet, causal;
     struct strings pairs, files;
 };
 
@@ -59,6 +60,10 @@ static const struct option output_options[] = {
      "in CSV, write ' before a text that a spreadsheet would\n"
      "run as a formula (= + - @)",
      MEMBER(spreadsheet)},
+    {OPTION_FLAG, 0, "causal", NULL,
+     "tighten clocks by causes and effects; reads the trace\n"
+     "twice",
+     MEMBER(causal)},
     {OPTION_END},
 };
 
@@ -268,7 +273,9 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     error_clear(&error);
     if (!trace)
         return EXIT_FAILURE;
-    if (options->pairs.n > 0 || options->files.n > 0)
+    if (options->causal)
+        r = causal_tighten_on_request(&options->open, &options->select, trace);
+    if (r == 0 && (options->pairs.n > 0 || options->files.n > 0))
         r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
     if (r < 0) {
         (void)cli_print_failure(&error, r);

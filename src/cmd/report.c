@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 #include "print/view.h"
@@ -21,7 +22,7 @@ struct report_options {
     struct open_options open;
     struct select_options select;
     unsigned format; /* enum format */
-    bool spreadsheet;
+    bool spreadsheet, causal;
 };
 
 static const char *const formats[] = {"text", "json", "csv", NULL};
@@ -33,6 +34,10 @@ static const struct option output_options[] = {
      "in CSV, write ' before a text that a spreadsheet would\n"
      "run as a formula (= + - @)",
      offsetof(struct report_options, spreadsheet)},
+    {OPTION_FLAG, 0, "causal", NULL,
+     "tighten clocks by causes and effects; reads the trace\n"
+     "twice",
+     offsetof(struct report_options, causal)},
     {OPTION_END},
 };
 
@@ -122,6 +127,8 @@ static int report(const struct report_options *options, struct trace *trace)
     if (output_open(&out, kind_of(options), OUT_SIZE) < 0)
         return cli_no_memory();
     if (selection_init(&selection, &options->select) < 0 ||
+        (options->causal &&
+         causal_tighten_on_request(&options->open, &options->select, trace) < 0) ||
         open_view(options, trace, &out, &view) < 0) {
         cli_no_memory();
     } else {

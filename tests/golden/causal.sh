@@ -80,3 +80,32 @@ for name in "kick", "inject":
     a, b = stage(rows, name), stage(stated, name)
     assert a["n"] == b["n"] and a["error"] < b["error"] / 5, (a, b)
 END
+
+case="report and export, on request"
+"$strata" report -f json --layer guest,vmm vm >stated 2>err || fail "$(cat err)"
+"$strata" report -f json --layer guest,vmm --causal vm >tightened 2>err || fail "$(cat err)"
+[ ! -s err ] || fail "$(cat err)"
+python3 - stated tightened <<'END' || fail "report"
+import json, sys
+stated, tightened = ([json.loads(line) for line in open(name)] for name in sys.argv[1:])
+def errors(events):
+    return [event["error_ns"] for event in events if event["layer"] == "guest" and "event" in event]
+assert len(errors(stated)) == len(errors(tightened)) > 1000
+assert max(errors(tightened)) < max(errors(stated)) / 5, (max(errors(tightened)), max(errors(stated)))
+def early(events): # requests that QEMU handles before the guest issues them
+    issued = {}
+    return sum(1 for event in events if "event" in event and
+               ((event["event"] == "block_rq_issue" and issued.setdefault(event["fields"]["sector"], True) is None) or
+                (event["event"] == "virtio_blk_handle_read" and event["fields"]["sector"] not in issued)))
+assert early(tightened) <= early(stated)
+END
+"$strata" export --to csv --causal --layer guest,vmm vm >export.csv 2>err || fail "$(cat err)"
+[ ! -s err ] || fail "$(cat err)"
+"$strata" report -f csv --causal --layer guest,vmm vm >report.csv
+cmp report.csv export.csv >&2 || fail "export has other times"
+"$strata" report --causal wrong >out 2>err || fail "$(cat err)"
+grep -q "^strata: wrong: source 'guest': the clock is not tightened: " err || fail "$(cat err)"
+! grep -e --no-causal err || fail "advises an option that report does not have"
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+"$strata" report --causal -n 1 xen.raw >out 2>err || fail "$(cat err)"
+grep -q -- '--causal has no effect: no clock of the trace can be tightened' err || fail "$(cat err)"
