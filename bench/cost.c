@@ -4,7 +4,7 @@
  *     cost PROGRAM [ARGUMENT]...    "CPU_SECONDS PEAK_KIB EXIT_STATUS\n"
  *
  * A program of its own, because Linux counts the memory of the process that starts another towards
- * the peak of the other: behind an interpreter every program would seem to need what that needs. */
+ * the peak of the other: started by an interpreter, every program would seem to need what the interpreter needs. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A fuzz target's input, taken piece by piece; behind its end there are zeros. */
+/* A fuzz target's input, taken piece by piece; after its end come zeros. */
 
 #include <stdint.h>
 

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *given;
     size_t pluses = 0;
 
-    /* Counts in braces, and many a '+', make regcomp() ask for memory without end; nobody but the user writes them. */
+    /* Counts in braces, and many a '+', make regcomp() request memory without limit; only the user writes them. */
     for (size_t i = 0; i < size; i++)
         pluses += data[i] == '+';
     if (pluses > 8)

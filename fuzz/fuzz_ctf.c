@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     len = load_u16_swap(data, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     len = MIN(len, size - 2);
-    text = malloc(len + 1); /* not longer than it is, so that reading behind it is seen */
+    text = malloc(len + 1); /* not longer than it is, so that a read beyond it is seen */
     if (!text)
         abort();
     memcpy(text, data + 2, len);

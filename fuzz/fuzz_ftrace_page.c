@@ -10,7 +10,7 @@ struct memory_feed {
     struct page_feed feed;
     const uint8_t *p;
     size_t left, page_size;
-    uint8_t *page; /* a copy, so that a byte read behind it is seen */
+    uint8_t *page; /* a copy, so that a read beyond it is seen */
 };
 
 static int next_page(struct page_feed *feed, const uint8_t **ret_page, size_t *ret_size,

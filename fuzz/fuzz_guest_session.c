@@ -219,7 +219,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     /* However it goes on, a session that is to stop comes to an end; but for one that looks for its agent:
-     * that is given up by whoever owns it. */
+     * that its owner gives up. */
     guest_session_stop(&seen.session);
     for (unsigned i = 0; r == 0 && seen.session.state != GUEST_OVER; i++) {
         r = guest_session_step(&seen.session, now, &next, NULL);

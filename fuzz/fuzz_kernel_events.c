@@ -39,7 +39,7 @@ static void no_free(struct kernel_formats *formats)
     (void)formats;
 }
 
-/* The first byte chooses the kernel's kind; then a format, up to a NUL, and behind it an event. */
+/* The first byte chooses the kernel's kind; then a format, up to a NUL, and then an event. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char printk[] = "0xffffffff82000000 : \"%d of %s at %pS\\n\"\n";
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         kernel_events_read_printk(events, strdup(printk), sizeof printk - 1) < 0)
         abort();
     kernel_events_set_origin(events, &origin);
-    /* Just as long as the event, so that a byte read behind it is seen. */
+    /* Just as long as the event, so that a read beyond it is seen. */
     event = malloc(size ? size : 1);
     if (!event)
         abort();

@@ -98,7 +98,7 @@ static void decode(const struct proto_frame *frame)
     }
 }
 
-/* The bytes as a body, whatever their checksum: so that what is behind it is reached. */
+/* The bytes as a body, whatever their checksum: so the code after the check of it is reached. */
 static void decode_bare(const uint8_t *data, size_t size)
 {
     uint8_t *body = malloc(size ? size : 1);

@@ -33,7 +33,7 @@ static int run_file(const char *path)
             fclose(file);
         return -1;
     }
-    /* Just the size, so that a sanitiser sees the first byte read behind it. */
+    /* Just the size, so that a sanitiser sees the first byte read beyond it. */
     size = (size_t)st.st_size;
     data = malloc(size ? size : 1);
     if (!data || fread(data, 1, size, file) != size) {

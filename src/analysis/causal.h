@@ -13,7 +13,7 @@
  *      both sides.
  *  C2  After an item that says that events were lost, nothing of before is used, and no request for CAUSAL_WINDOW_NS.
  *  C3  An event near an interval without its vCPU is used if the stated errors allow one side of the interval only.
- *  C4  Traces with several guests' kernels are not looked at: their requests could not be told apart.
+ *  C4  Traces with several guests' kernels are not used: their requests cannot be distinguished.
  *  C5  Memory does not depend on the length of the trace.
  *
  * An effect before its cause by more than both stated errors is a violation: one of the clocks is not what the recording

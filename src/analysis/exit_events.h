@@ -80,7 +80,7 @@ void exit_reason_put(const struct exit_class *class, const struct item *item,
 /* Whether the event says what was asked for: some only do on some processors. */
 bool exit_has_detail(const struct exit_class *class, const struct item *item);
 
-/* What was asked for, as a number by which rows are told apart; never 0. Of several events in one exit, the one with
+/* What was asked for, as a number that distinguishes rows; never 0. Of several events in one exit, the one with
  * the higher *RET_RANK counts, and the first of these. */
 uint64_t exit_detail_number(const struct exit_class *class, const struct item *item,
                             unsigned *ret_rank);

@@ -25,7 +25,7 @@ struct irq_rule {
     const char
         *name; /* a field of the handler's begin: the name of the row; NULL: what '*' stands for */
     const char *
-        number; /* a field of the handler's begin: what tells rows apart beside the name; NULL: none */
+        number; /* a field of the handler's begin: what distinguishes rows of one name; NULL: none */
     enum measure measure;
 };
 

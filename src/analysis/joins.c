@@ -42,7 +42,7 @@ static void put_in_bucket(struct joins *joins, uint32_t number)
     *bucket = number;
 }
 
-/* NUMBER is nobody's candidate any more. */
+/* NUMBER is no longer a candidate. */
 static void take_out(struct joins *joins, uint32_t number)
 {
     struct join_entry *entry = get(joins, number);

@@ -46,7 +46,7 @@ struct result_column {
     enum result_kind kind;
 };
 
-/* What tells rows apart. */
+/* What distinguishes rows. */
 struct result_key {
     const char *name;  /* "reason": in JSON and CSV */
     const char *title; /* heading in text */

@@ -49,7 +49,7 @@ struct sched_measured {
     const struct sched_row *row;
     double duration; /* of the trace, in ticks, times the number of vCPUs */
     double cpu_time; /* of all CPUs */
-    /* What became of a vCPU's time: all of it, where the guest and the host are in the trace; NULL: nothing tells. */
+    /* What became of a vCPU's time: all of it, where the guest and the host are in the trace; NULL: unknown. */
     const int64_t *parts;
     bool has_all_parts;
 };

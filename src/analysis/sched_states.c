@@ -87,7 +87,7 @@ static struct row *get_state_row(struct sched *sched, const struct sched_row *ro
     case SCHED_BY_CPU: numbers[1] = (uint32_t)row->id; break;
     case SCHED_BY_DOMAIN: numbers[1] = (uint32_t)domain_of(interval); break;
     }
-    /* Rows have as many numbers as keys; these are told apart by fewer. */
+    /* Rows have as many numbers as keys; fewer distinguish these. */
     if (sched->states_rows.n_keys < KEYS_MAX)
         numbers[2] = hash_mix(numbers[2], numbers[3]);
     found = rows_find(&sched->states_rows, numbers);

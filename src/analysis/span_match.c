@@ -78,7 +78,7 @@ bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *cat
     return has_first;
 }
 
-/* An event that STEP means but for its group, which may be a rule's name without a blank behind the colon. */
+/* An event that STEP means but for its group, which may be a rule's name without a blank after the colon. */
 static const struct event_class *find_in_other_group(const struct span_step *step,
                                                      const struct catalogue *catalogue)
 {

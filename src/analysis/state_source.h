@@ -19,7 +19,7 @@ struct quick_field {
 
 enum plan_role {
     PLAN_NOTHING,
-    PLAN_STAMP, /* tells what runs on its CPU */
+    PLAN_STAMP, /* shows what runs on its CPU */
     PLAN_SWITCH,
     PLAN_WAKING,
     PLAN_WAKEUP,

@@ -365,7 +365,7 @@ static void put_loss(struct state_source *source, const struct item *item)
 
         if (!cpu->seen || (item->cpu != CPU_UNKNOWN && item->cpu != (int32_t)i))
             continue;
-        /* Without its start: since the last event of the CPU that tells what ran. */
+        /* Without its start: since the last event of the CPU that shows what ran. */
         since = item->since != TIME_UNKNOWN && item->since <= time ? MAX(item->since, cpu->proof)
                                                                    : cpu->proof;
         state_cpu_forget(source, cpu, since, MAX(since, time), STATE_IS_LOST);

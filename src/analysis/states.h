@@ -84,7 +84,7 @@ struct state_interval {
     const char
         *name; /* of a thread, as its switches have it, until states_done(); "": they do not */
     union {
-        /* Of a thread or vCPU that ran: ticks inside of the guest; -1: no event tells. */
+        /* Of a thread or vCPU that ran: ticks inside of the guest; -1: unknown. */
         int64_t inside;
         /* Of what waits, where `moved_from` is a CPU. */
         int64_t moved_at;
@@ -172,5 +172,5 @@ unsigned states_events(const struct states *states, unsigned i);
 /* Whether ORIGIN had a switch; NULL: any source. Without one, the states of its threads and CPUs are those between
  * events that name the same thread, which may have slept in between. */
 bool states_has_switches(const struct states *states, const struct origin *origin);
-/* From the first event of source ORIGIN that tells of states to the last one, in ticks; 0: there is none. */
+/* From the first event of source ORIGIN that shows a state to the last one, in ticks; 0: there is none. */
 int64_t states_duration(const struct states *states, const struct origin *origin);

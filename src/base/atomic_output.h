@@ -2,7 +2,7 @@
 #pragma once
 
 /* A file or directory that is written under a temporary name in the same directory and renamed when it
- * is complete: a failed write leaves nothing behind, and the output may replace the file that is being
+ * is complete: a failed write leaves no file, and the output may replace the file that is being
  * read.
  *
  * SIGINT, SIGTERM and SIGHUP remove incomplete output before they end the program; ignored signals stay

@@ -21,7 +21,7 @@ int ctl_any(const char *which, const struct ctl_request *request);
 /* The command of a table that REQUEST has, whose number of arguments fits and which has the format; else prints what
  * is wrong, and returns NULL. */
 struct ctl_command {
-    const char *name; /* NULL: behind the last one */
+    const char *name; /* NULL: after the last one */
     const char *arguments;
     unsigned min, max; /* how many arguments */
     int (*function)(void *target, unsigned n, char **arguments);

@@ -97,7 +97,7 @@ static int tell(int r, char *said, const struct error *error)
     return EXIT_FAILURE;
 }
 
-/* Asks "WORD ARGUMENT". *ret is the answer, allocated; else what is wrong was told. */
+/* Asks "WORD ARGUMENT". *ret is the answer, allocated. On failure the error has been printed. */
 static int ask(struct target *target, const char *word, const char *argument, char **ret)
 {
     _cleanup_free_ char *request = NULL;

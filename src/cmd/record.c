@@ -145,7 +145,7 @@ const char *record_output(const struct record_options *options, char *buf, size_
     return buf;
 }
 
-/* How many words stand behind "--"; -1: it is not there. */
+/* How many words follow "--"; -1: it is not there. */
 static int count_command(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -309,7 +309,7 @@ int cmd_record(int argc, char **argv)
 
     if (!options_parse(&record_command, argc, argv, &options, &n, &status))
         return status;
-    argv[1 + n] = NULL; /* behind the command */
+    argv[1 + n] = NULL; /* after the command */
     options.runs = n_command >= 0;
     status = record_live_check(&options);
     if (status == EXIT_SUCCESS && record_guests_sort(&options.guests, &options.guest) < 0)

@@ -63,7 +63,7 @@ const char *record_output(const struct record_options *options, char *buf, size_
 
 /* Each returns an exit status. COMMAND is ended by NULL. */
 int record_program(const struct record_options *options, char **command);
-/* PROGRAM is the QEMU that COMMAND starts, behind N_BEFORE words, or in its own way (options->qemu). */
+/* PROGRAM is the QEMU that COMMAND starts, after N_BEFORE words, or in its own way (options->qemu). */
 int record_vm(const struct record_options *options, const char *program, unsigned n_before,
               char **command);
 /* The QEMU that is process PID, or that serves QMP on SOCKET (then PID does not matter; NULL: it is looked for). */

@@ -15,7 +15,7 @@
 
 #define AGENT "strata-agent"
 
-/* What tells how a machine fares. */
+/* The default events: what shows how a machine is doing. */
 static const char *const usual_of_guests[] = {
     "sched:sched_switch", "sched:sched_wakeup", "irq:*", "timer:hrtimer_*", NULL,
 };

@@ -20,7 +20,7 @@
 #include "record/qemu/arguments.h"
 #include "record/qemu/recorder.h"
 
-/* What tells how a machine fares, and costs next to nothing. A QEMU may lack some. */
+/* The default events: what shows how a machine is doing, and costs next to nothing. A QEMU may lack some. */
 static const char *const usual_events[] = {
     "runstate_set",          "vm_state_notify",   "qemu_system_*",
     "system_wakeup_request", "virtio_set_status", "virtio_queue_notify",

@@ -479,7 +479,7 @@ struct list {
     size_t n;
 };
 
-/* The program behind the socket of that name, if there is one. */
+/* The program that listens on the socket of that name, if there is one. */
 static int add_program(struct list *list, int dir, uid_t owner, pid_t pid)
 {
     _cleanup_(client_freep) struct client *client = NULL;

@@ -34,7 +34,7 @@ static bool is_argument(const struct declared_event *event, const char *name)
     return false;
 }
 
-/* NAME with as many '_' behind it as make it free. */
+/* NAME with as many '_' appended as make it unused. */
 static const char *free_name(const struct declared_event *event, const char *name,
                              struct arena *arena)
 {

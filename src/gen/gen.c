@@ -25,7 +25,7 @@ void gen_state_fail(struct gen_state *state, const char *file, uint32_t line, co
         state->code = error_on_line(state->error, -EINVAL, file, line, "%s", what);
 }
 
-/* The section of KEY (behind the target) for the target at hand, or for any. */
+/* The section of KEY (after the target) for the target at hand, or for any. */
 static const struct template_section *find_section(const struct gen_template *template,
                                                    enum gen_target target, const char *key)
 {

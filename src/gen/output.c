@@ -142,7 +142,7 @@ bool output_is_input(const char *path, const char *const *inputs, unsigned n)
     return false;
 }
 
-/* As Make reads it: blanks and '#' behind a backslash, '$' twice. */
+/* As Make reads it: a backslash before blanks and '#', '$' twice. */
 static void put_name(struct text *text, const char *name)
 {
     for (const char *p = name; *p; p++) {

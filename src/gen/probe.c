@@ -47,7 +47,7 @@ static char upper(char c)
 
 /* ---- Names ---- */
 
-/* Those that gcc and clang define unless they are told a standard (-std=c11), and those of libc. */
+/* Those that gcc and clang define unless a standard is given (-std=c11), and those of libc. */
 static bool is_macro(const char *name)
 {
     static const char *const macros[] = {

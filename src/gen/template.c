@@ -224,7 +224,7 @@ static int compile_if(struct compiler *compiler, const char *p, size_t len)
     return add_condition(compiler, p, len);
 }
 
-/* The branch at hand ends: what was taken goes behind the @end, what was not goes on here. */
+/* The branch at hand ends: a branch that was taken continues after the @end, one that was not continues here. */
 static int end_branch(struct compiler *compiler, const char *directive, struct open_block **ret)
 {
     struct open_block *block = compiler->depth > 0 ? &compiler->blocks[compiler->depth - 1] : NULL;
@@ -382,7 +382,7 @@ static int compile_section(struct compiler *compiler, const char *p, size_t len)
     return 0;
 }
 
-/* P is behind the '@'. */
+/* P is after the '@'. */
 static int compile_directive(struct compiler *compiler, const char *p, const char *end)
 {
     static const struct {

@@ -9,10 +9,10 @@
 enum step_kind {
     STEP_TEXT,
     STEP_VALUE,
-    STEP_FOR_EVENTS, /* `to` is behind the body */
+    STEP_FOR_EVENTS, /* `to` is after the body */
     STEP_FOR_ARGUMENTS,
     STEP_IF,   /* goes to `to` where the flag is not as wanted */
-    STEP_GOTO, /* from the end of a branch that was taken to behind the @end */
+    STEP_GOTO, /* from the end of a branch that was taken to after the @end */
     STEP_BACKENDS,
 };
 

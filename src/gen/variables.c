@@ -313,7 +313,7 @@ static void value_output(struct gen_state *state)
     put_escaped(state->out, state->job->output_name);
 }
 
-/* For "#line": the number of the line behind the one that this stands in. */
+/* For "#line": the number of the line after the one that has it. */
 static void value_next_line(struct gen_state *state)
 {
     const char *p = state->out->start + state->counted;
@@ -439,7 +439,7 @@ static bool flag_any_backend(const struct gen_state *state)
     return state->any_backend;
 }
 
-/* Calls of it leave something behind: it is not disabled and there is a backend for it. */
+/* Calls of it generate code: it is not disabled and there is a backend for it. */
 static bool flag_compiled_in(const struct gen_state *state)
 {
     return state->any_backend && !flag_disabled(state);

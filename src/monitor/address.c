@@ -23,7 +23,7 @@ void address_done(struct address *address)
     *address = (struct address){0};
 }
 
-/* Whether OPTION, of N bytes, is one that QEMU's users write behind an address and that says what is so
+/* Whether OPTION, of N bytes, is one that QEMU's users write after an address and that says what is so
  * here anyway. */
 static bool is_known_option(const char *option, size_t n)
 {
@@ -103,7 +103,7 @@ static int close_for(int fd, int r)
     return r;
 }
 
-/* Takes a socket away that nobody listens at any more. */
+/* Removes a socket without a listener. */
 static int remove_stale(const struct sockaddr_un *name)
 {
     struct stat st;

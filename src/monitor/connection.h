@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A session over two file descriptors. Nothing here waits: it tells the server (monitor/server.c) which
+/* A session over two file descriptors. Nothing here waits: it reports to the server (monitor/server.c) which
  * descriptors to poll. */
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 
 enum state {
     BETWEEN,
-    PASSING_OVER, /* behind what was no token */
+    PASSING_OVER, /* after what was no token */
     IN_STRING,
     IN_ESCAPE,
     IN_WORD,

@@ -360,7 +360,7 @@ static void accept_one(struct strata_monitor *m, int fd)
     if (in < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
         return;
     if (in < 0 || out < 0 || begin(m, in, out, true) < 0) {
-        /* No descriptors or no memory: whoever waits may as well wait a little longer. */
+        /* No descriptors or no memory: the client can wait a little longer. */
         close_fd(in);
         close_fd(out);
         set_accepting(m, false);

@@ -23,7 +23,7 @@ int strata_percpu_area_init(struct strata_percpu_area *ret, void *memory, size_t
     if (control->version != STRATA_PERCPU_VERSION)
         return -STRATA_PERCPU_ENOTSUP;
 
-    /* Each read once: whoever writes there may do so now. */
+    /* Each read once: the program may write there at any time. */
     area.control = control;
     area.n_cpus = __atomic_load_n(&control->n_cpus, __ATOMIC_RELAXED);
     area.pages = __atomic_load_n(&control->pages, __ATOMIC_RELAXED);
@@ -59,7 +59,7 @@ int strata_percpu_area_view(const struct strata_percpu_area *area, unsigned cpu,
     if (r < 0)
         return r == -STRATA_PERCPU_ENODEV ? r : -STRATA_PERCPU_EBADMSG;
 
-    /* In one piece, and within the area behind t_info. */
+    /* In one piece, and within the area after t_info. */
     first = __atomic_load_n(&list[0], __ATOMIC_RELAXED);
     for (uint32_t i = 1; i < area->pages; i++)
         if (__atomic_load_n(&list[i], __ATOMIC_RELAXED) != first + i)

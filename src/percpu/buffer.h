@@ -29,7 +29,7 @@
  *             outermost = committed == from      // else a record before ours is still open
  *             cons                               [acquire]
  *             if outermost and there are lost ones to tell: LOST_RECORDS goes in front of the record
- *             what does not fit before the ring's end goes behind a filler
+ *             what does not fit before the ring's end goes after a filler
  *             if all of it does not fit between from and cons + X: drop(), if reserve == from still
  *             if not compare_and_exchange(reserve, from, end): slow again
  *             write fillers, LOST_RECORDS, record
@@ -57,9 +57,9 @@
  *  4. prod and committed never go back: they are written by the outermost alone, prod first. What comes
  *     between the two stores finds committed < reserve, and is nested.
  *  5. reserve - cons <= X: what was not read is never written over. `limit` may be stale, but is always
- *     true: it lies in the lap that it was worked out for, not behind that lap's end or what cons left free
+ *     true: it lies in the lap that it was worked out for, not beyond that lap's end or what cons left free
  *     then, and cons only grows; in a later lap every position is beyond it.
- *  6. A cons that cannot be (it is the consumer's, whom nobody has to trust) leaves no room: what is
+ *  6. A cons that cannot be (it is the consumer's, which is not trusted) leaves no room: what is
  *     emitted is counted as lost. Nothing that a consumer can write makes the CPU write outside of the
  *     data of its own buffer.
  *  7. emitted = published records (but LOST_RECORDS and fillers) + told by LOST_RECORDS + pending in

@@ -41,7 +41,7 @@ static uint32_t used_at(const struct strata_percpu_cpu *cpu, uint32_t cons, uint
     return at >= cons ? at - cons : at + 2 * cpu->size - cons;
 }
 
-/* The position BYTES behind FROM, that many being no more than there are up to the ring's end. */
+/* The position BYTES after FROM, that many being no more than there are up to the ring's end. */
 static uint64_t advance(const struct strata_percpu_cpu *cpu, uint64_t from, uint32_t bytes)
 {
     uint64_t to = from + bytes;
@@ -54,7 +54,7 @@ static uint32_t to_end(const struct strata_percpu_cpu *cpu, uint64_t position)
     return cpu->size - (uint32_t)position;
 }
 
-/* Where a record of SIZE bytes begins that is put at FROM: there, or behind a filler. */
+/* Where a record of SIZE bytes begins that is put at FROM: there, or after a filler. */
 static uint64_t begin_of(const struct strata_percpu_cpu *cpu, uint64_t from, uint32_t size)
 {
     return to_end(cpu, from) < size ? advance(cpu, from, to_end(cpu, from)) : from;
@@ -75,7 +75,7 @@ static strata_percpu_word *put_header(strata_percpu_word *at, uint32_t header, u
     return at;
 }
 
-/* Fills from FROM up to where BEGIN_OF() put a record, if that is behind the ring's end. */
+/* Fills from FROM up to where BEGIN_OF() put a record, if that is beyond the ring's end. */
 static void put_filler(const struct strata_percpu_cpu *cpu, uint64_t from, uint64_t begin,
                        uint64_t time)
 {
@@ -91,7 +91,7 @@ static void put_filler(const struct strata_percpu_cpu *cpu, uint64_t from, uint6
 }
 
 /* Takes from `lost` what was not KNOWN when it was decided to tell, and writes it down. Outermost alone,
- * whose record is open: nobody else tells; but interrupts may lose more. */
+ * whose record is open: no other one reports losses; but interrupts may lose more. */
 static void put_lost(struct strata_percpu_cpu *cpu, uint64_t position, uint64_t time,
                      uint64_t known)
 {
@@ -206,8 +206,8 @@ void strata_percpu_publish(struct strata_percpu_cpu *cpu)
         uint64_t end = load(&cpu->reserve);
 
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        /* In this order: an interrupt between the two that publishes by itself leaves `committed` behind
-         * END. While it is before it, nobody else publishes [3]. */
+        /* In this order: an interrupt between the two that publishes by itself leaves `committed` after
+         * END. While it is before it, no other one publishes [3]. */
         if (load(&cpu->committed) >= end)
             break;
         look_below(cpu);

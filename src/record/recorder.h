@@ -27,7 +27,7 @@
  *  R7  discard() removes from the recording's directory what start() has made there. It is called after finish(), where
  *      the recording as a whole could not begin.
  *
- * No operation prints; people are told by recorder_report() and recorder_problem(). */
+ * No operation prints: messages go through recorder_report() and recorder_problem(). */
 
 #include <poll.h>
 
@@ -55,7 +55,7 @@ void recorder_wait_until(struct recorder_wait *wait, uint64_t ns);
 
 enum recorder_urgency {
     RECORDER_STOP = 1, /* end in order: what is recorded sends the rest */
-    RECORDER_HURRY,    /* end now: wait for nobody */
+    RECORDER_HURRY,    /* end now: wait for nothing */
     RECORDER_KILL,     /* by force */
 };
 
@@ -143,5 +143,5 @@ void recorder_problem(struct recorder *recorder, const char *format, ...) _print
 void recorder_report(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
 /* What is recorded is of no use any more: all that are not stopped yet are. */
 void recorder_stop_all(struct recorder *recorder);
-/* The disk of PATH has less free than the recording's min_free: all are stopped, and the user is told. */
+/* The disk of PATH has less free than the recording's min_free: all are stopped, and a message says so. */
 void recorder_disk_is_full(struct recorder *recorder, const char *path);

@@ -36,7 +36,7 @@ done
 # A breakpoint at a probe raises its semaphore; one at a function does not.
 run_gdb 'set breakpoint pending on' 'break _dtrace_trace_texts' 'run' 'print "ended"' 'kill'
 says 'nothing 0 texts 0 never 0'
-! grep -q 'Breakpoint 1, ' "$dir/out" || fail "called though nobody watches"
+! grep -q 'Breakpoint 1, ' "$dir/out" || fail "called without a breakpoint"
 
 run_gdb 'break -probe-stap probes:texts' 'break -probe-stap probes:numbers' 'run' \
     'print $_probe_argc' 'print $_probe_arg0' 'print $_probe_arg4' 'print $_probe_arg5' \

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 }
 E2
 compile cc "$dir/program" -std=c11 "$dir/program.c" "$dir/probes.o"
-"$dir/program" || fail "nobody watches, but it says so"
+"$dir/program" || fail "no consumer, but its probes are enabled"
 readelf -n "$dir/program" | awk '/Provider:/ { p = $2 } /Name:/ { n = $2 } /Arguments:/ { print p, n, NF - 1 }' |
     sort >"$dir/found"
 cat >"$dir/expected" <<'E2'

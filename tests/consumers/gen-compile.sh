@@ -81,7 +81,7 @@ check() {
     heard=1
     case $1 in
     nop) in=0 heard=0 ;;
-    dtrace | ust) heard=0 ;; # by nobody, whatever the state says
+    dtrace | ust) heard=0 ;; # no consumer, whatever the state says
     esac
     ./caller '*' >out 2>err || fail "$2: exits with $?"
     printf '%s\n' "$3 compiled in $in 0" 'before 0 0' "on $in $heard, x_backend $in" 'after 0' >wanted
@@ -122,7 +122,7 @@ done
 build g++ '-x c++ -std=c++17' '-x c++ -std=c++17' "$all"
 check "$all" "$all, g++" C++
 
-# A disabled event, and the backend nop, leave nothing behind in the caller.
+# A disabled event, and the backend nop, generate no code in the caller.
 cat >quiet.c <<'END'
 #include "trace-gen.h"
 void quiet(const char *text);
@@ -137,7 +137,7 @@ size=$(nm -S quiet.o | awk '$4 == "quiet" { print $2 }')
 echo 'void quiet(const char *text); void quiet(const char *text) { (void)text; }' >quiet.c
 gcc -O2 -c -o quiet.o quiet.c
 [ "$size" = "$(nm -S quiet.o | awk '$4 == "quiet" { print $2 }')" ] ||
-    fail "a disabled event leaves code behind"
+    fail "a disabled event generates code"
 
 # No events at all.
 echo '# nothing' >trace-events
@@ -161,7 +161,7 @@ for backend in log syslog ftrace; do
         grep -q '^trace-events:4:' err && fail "$compiler names another line: $(cat err)"
     done
 done
-# What comes behind it in the header has its own line again.
+# What follows in the header has its own line numbers again.
 echo '#error "here"' >>trace-gen.h
 gcc -I"$include" -I. -fsyntax-only trace-gen.c 2>err && fail "takes #error"
 grep -q "trace-gen.h:$(wc -l <trace-gen.h):" err || fail "the header's lines are lost: $(cat err)"

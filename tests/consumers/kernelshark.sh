@@ -15,8 +15,8 @@ DATA=$tree/tests/data
 ${CC:-cc} -o kernelshark "$here/kernelshark.c" -I/usr/include/kernelshark $(pkg-config --cflags libtraceevent libtracefs libtracecmd) \
     -lkshark -ltracecmd -ltraceevent
 
-# What a report tells, in the same form, but for texts.
-told() {
+# What a report shows, in the same form, except texts.
+reported() {
     "$strata" report -f json "$@" 2>/dev/null | python3 -c '
 import json, sys
 for line in sys.stdin:
@@ -39,7 +39,7 @@ here=$here/../golden
 . "$here/../lib/three_layers.sh"
 "$strata" export --to trace.dat -o export.dat trace 2>/dev/null
 env -u MALLOC_PERTURB_ ./kernelshark export.dat >all
-told trace | sed '/disk_read$/s/ ? / 2 /' | sort >expected
+reported trace | sed '/disk_read$/s/ ? / 2 /' | sort >expected
 shown all | sort | diff expected - | head -20 >differs
 [ ! -s differs ] || {
     cat differs

@@ -34,7 +34,7 @@ E2
 
 # run PATH OPTIONS WORD: what arrives at PATH, up to the message with WORD in it, into found.
 run() {
-    rm -f "$dir/messages" # what is there tells that the listener is ready
+    rm -f "$dir/messages" # the file shows that the listener is ready
     python3 "$dir/listen.py" "$1" "$3" >"$dir/messages" &
     listener=$!
     wait_for '[ -s "$dir/messages" ]'

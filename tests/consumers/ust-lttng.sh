@@ -37,7 +37,7 @@ LTTNG_HOME=$dir/home
 LTTNG_UST_REGISTER_TIMEOUT=60000
 export LTTNG_HOME LTTNG_UST_REGISTER_TIMEOUT
 mkdir "$LTTNG_HOME"
-[ "$("$dir/program")" = "nothing 0 texts 0 never 0" ] || fail "nobody traces, but it says so"
+[ "$("$dir/program")" = "nothing 0 texts 0 never 0" ] || fail "no session, but its events are enabled"
 
 ready=
 trap 'ready=1' USR1 # what the daemon sends when commands and programs can come

@@ -225,7 +225,7 @@ class Sweep(sweep.Sweep):
         # Of a trace that cannot be read to its end, what was read makes a whole export.
         if name in READING and top(run) == top(plain) and not run.files["tmp"]:
             return ""
-        # A depfile alone harms nobody.
+        # A depfile alone does no harm.
         if list(run.files["out"]) == ["a.d"]:
             return ""
         # What it had to write is whole, and only the report on standard output failed.

@@ -102,7 +102,7 @@ def subsequence_with_losses(oracle, items, cpu):
         if at is None:
             at = next((n for n, event in enumerate(oracle) if is_same(what(event), what(item))), None)
             expect(at is not None, f"CPU {cpu}: the guest never had", item)
-        expect(at < len(oracle), f"CPU {cpu}: behind the guest's last event, {seen} seen, {lost} lost:", item)
+        expect(at < len(oracle), f"CPU {cpu}: after the guest's last event, {seen} seen, {lost} lost:", item)
         expect(is_same(what(oracle[at]), what(item)), f"CPU {cpu}: after {seen} events and {lost} lost ones comes\n  {item},"
                f" expected\n  {oracle[at]}")
         at += 1
@@ -113,7 +113,7 @@ def subsequence_with_losses(oracle, items, cpu):
 def numbered(items, cpu, name, count, on_the_way=False):
     """The lines `tool marks CPU COUNT ... NAME` are in ITEMS in their order, and as many as are not there are
     counted as lost, exactly where they are missing. Returns the number of lost ones. ON_THE_WAY: where pages were
-    lost between guest and host, there is a loss, but nobody knows of how many events."""
+    lost between guest and host, there is a loss of an unknown number of events."""
     next_number = lost = 0
     is_known = True
     for item in items:

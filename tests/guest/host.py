@@ -65,7 +65,7 @@ class Host:
         self.readers = []
 
     def sizes(self):
-        """Of files that whoever was started to write them may not have made yet."""
+        """Of files that a program which was just started may not have created yet."""
         paths = [f"{self.folder}/cpu{n}.raw" for n in range(CPUS)]
         return [os.path.getsize(path) if os.path.exists(path) else 0 for path in paths]
 

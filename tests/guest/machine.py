@@ -46,7 +46,7 @@ class Machine:
 
     Its ports of Strata's are FIFOs (those of the old agents' protocol) and a socket (strata-agent's
     own protocol, with HAS_AGENT) in FOLDER; the ports of the tests are on a second controller, which no test
-    stalls. PREFIX stands before QEMU in the command, OPTIONS behind its own.
+    stalls. PREFIX comes before QEMU in the command, OPTIONS after its own options.
     """
 
     booted = []

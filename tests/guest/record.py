@@ -47,7 +47,7 @@ def record_vm(run):
         agent = Agent(guest)
         instance = traced(guest, out, guest.qemu)
         for n in range(MARKS):
-            # QEMU sees the port on which the answer comes, behind the mark.
+            # QEMU sees the port of the answer after the mark.
             expect(guest.text(f"echo mark {n} >{instance}/trace_marker; echo {n}") == str(n), "the guest answers")
         timeline.write_numbers(guest, instance)
         expect(agent.is_running(), "the agent ended:", agent.log())

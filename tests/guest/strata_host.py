@@ -188,7 +188,7 @@ def collected_while_cpu_is_away(run):
 
 def agent_ends_while_collected(run):
     """SIGTERM of the agent: what it read still comes, it takes its instance away, and the collector waits for the
-    next one until it is told to end."""
+    next one until it gets SIGTERM."""
     agent = Agent(run.guest)
     collect = Collect(run, run.folder("agent-ends"), "--event=sched:sched_process_fork")
     run.guest.run(marks(5000, 200, "mark", folder=collect.instance))

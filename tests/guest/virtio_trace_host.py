@@ -73,7 +73,7 @@ def to_standard_output(run):
     agent.stop()
     with open(f"{folder}/cpu0.raw", "wb") as file:
         file.write(run.guest.run("cat /tmp/pages; rm /tmp/pages"))
-    # Which CPU a page was of, is not told.
+    # The protocol does not say from which CPU a page is.
     got = [event._replace(cpu=None) for event in events.report(run.strata, "--keep-going", folder)]
     events.same(sorted(event._replace(cpu=None) for event in expected), sorted(got))
 
@@ -167,7 +167,7 @@ def host_stalls(run):
 
 
 def ends_while_host_stalls(run):
-    """With nobody reading, the agent ends when it is told to, and the next one works."""
+    """Without a reader, the agent ends on its signal, and the next agent works."""
     top = Tracefs(run.guest)
     folder = run.folder("ends")
     top.reset(kilobytes=4096)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """An agent of a guest that is none: it listens on a socket, speaks the agent's protocol
-(strata-agent-protocol(5)), and behaves or misbehaves as it is told.
+(strata-agent-protocol(5)), and behaves or misbehaves as BEHAVIOUR says.
 
     collect_agent.py SOCKET BEHAVIOUR [KEYFILE]
     collect_agent.py FOLDER old             by the old protocol
@@ -20,7 +20,7 @@ from frames import *
 
 
 class Repeated:
-    """Bytes that are sent again and again behind 16 others, of which the last 8 change: so does one lane of the
+    """Bytes that are sent repeatedly after 16 others, of which the last 8 change; so only one lane changes of the
     checksum."""
 
     def __init__(self, head, data):
@@ -95,7 +95,7 @@ class Agent:
         self.number += 1
 
     def send_for_ever(self, frames):
-        """As fast as whoever takes them: what is tried is a limit of theirs, not our speed."""
+        """As fast as the collector reads: the test is of its limits, not of our speed."""
         while True:
             self.stream.sendall(frames)
 

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# A program under a name that no other run of a test uses, so that the rings that it leaves behind are told from others'.
+# A program under a name that no other run of a test uses, so that its rings are not taken for those of another test.
 
 # own_program PROGRAM: a link to it in the current directory, with this process's number in its name: $own_program.
 own_program() {

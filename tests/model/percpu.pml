@@ -325,7 +325,7 @@ proctype consumer()
         }
         do
         :: position < until ->
-            atomic { /* nobody writes there: that is asserted where it is written */
+            atomic { /* no CPU writes there: asserted where it is written */
                 if
                 :: unit[position % X] == FILLER ->
                     assert(!FITS(position, 2));
@@ -362,7 +362,7 @@ proctype consumer()
     od;
     skip;
     d_step {
-        /* At rest: what was emitted was read, told as lost, or is pending [7]. */
+        /* At rest: what was emitted was read, reported as lost, or is pending [7]. */
         last = 0;
         until = 1;
         do

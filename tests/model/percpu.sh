@@ -13,7 +13,7 @@ broken 'space taken without a look whether an interrupt was faster' \
     's/:: reserve == from -> reserve = end; assert/:: true -> reserve = end; assert/' -DMAIN=2 -DFIRST=1 -DSECOND=0
 broken 'who was interrupted publishes what the interrupt has published' \
     's/:: c >= end -> break/:: c == end -> break/' -DMAIN=2 -DFIRST=2 -DSECOND=0
-broken 'what interrupts put behind a record is not published' \
+broken 'what interrupts put after a record is not published' \
     's/:: reserve != end -> publish()/:: reserve != end -> skip/' -DMAIN=2 -DFIRST=1 -DSECOND=0
 broken 'an interrupt may publish between prod and committed' \
     's/prod = end } \/\* \[4\] \[10\].*/committed = end }/; s/committed = end } *\/\* \[3\] \*\//prod = end }/' \
@@ -24,7 +24,7 @@ broken 'who was interrupted notifies again' \
 broken 'the first loss is noted without a look whether an interrupt was faster' \
     's/:: first == l -> first = time/:: true -> first = time/' \
     -DX=3 -DMARK=2 -DMAIN=3 -DFIRST=1 -DSECOND=0
-broken 'what an interrupt lost is not told' \
+broken 'what an interrupt lost is not reported' \
     's/:: lost == w \&\& generation == g ->$/:: true ->/' -DX=3 -DMARK=2 -DMAIN=3 -DFIRST=1 -DSECOND=0
 broken 'records written over that are not read' 's/l = k + X + 1$/l = k + X + 3/; s/end <= k + X)/end <= k + X + 2)/' \
     -DMAIN=4 -DFIRST=0 -DSECOND=0

@@ -5,7 +5,7 @@
  *   - a thread that emits, and signal handlers that interrupt it and each other anywhere and emit too;
  *   - a consumer on another processor that takes what is there and releases it (discard), or copies
  *     what may be written over meanwhile (overwrite);
- *   - the end of the process at any moment, and whoever looks at the mapping then (CRASH).
+ *   - the end of the process at any moment, and a process that reads the mapping then (CRASH).
  *
  * Every load and store of the mapping or of `head` is a step of its own; a compare-and-exchange is one.
  * Steps are seen by others in the order of the program: what barriers make of real processors is said
@@ -409,7 +409,7 @@ inline check_record(position)
 
 #ifdef CRASH
 
-/* The first extent behind `position`: best_from, best_to; 0 0 when there is none. */
+/* The first extent after `position`: best_from, best_to; 0 0 if there is none. */
 inline next_extent()
 {
     best_from = 255;

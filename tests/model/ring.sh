@@ -12,7 +12,7 @@ seconds=60 memory=1000
 broken 'space taken without a look whether a handler was faster' \
     's/:: head == from -> head = from + 1; at = from/:: true -> head = from + 1; at = from/' \
     -DCRASH -DALONE -DMAIN=2 -DFIRST=1 -DSECOND=0
-broken 'what handlers put behind a record is not published' \
+broken 'what handlers put after a record is not published' \
     's/:: head != end -> publish()/:: head != end -> skip/' -DMAIN=2 -DFIRST=1 -DSECOND=0
 broken 'the time of what is published is not' 's/line_time = nested_time;/skip;/' -DMAIN=2 -DFIRST=1 -DSECOND=0
 broken 'the extents are forgotten before all is committed' \

@@ -7,7 +7,7 @@
 EMITTED: lines of JSON, as tests/runtime/emit.c prints them. KIND is what SHOWN is: `babeltrace` (text of
 babeltrace2), `strata` (JSON of strata report; its losses must be those that were counted), `log` (PID@SEC.USEC: lines, by thread), `text` (lines "EVENT TEXT", in any order).
 All that was emitted must be there, thread by thread in its order. --lost N: N of them are missing, in
-their places. --at-least: there may be more behind (of a program that was killed before it said so).
+their places. --at-least: there may be more after them (of a program that was killed before it said so).
 """
 import collections
 import json
@@ -72,7 +72,7 @@ def strata(path, lost):
         else:
             threads[item["pid"]].append((item["event"], item["fields"]))
     if told != (lost or 0):
-        sys.exit(f"strata tells of {told} lost, {lost} were counted")
+        sys.exit(f"strata reports {told} lost events, {lost} were counted")
     return threads
 
 

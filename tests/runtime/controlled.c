@@ -8,7 +8,7 @@
  *     prints its pid on a line when it is ready
  *     -d  becomes a daemon by forking twice, closes all descriptors, and writes the pid to FILE
  *     -c  closes them again and again, while the library's socket is being made
- *     -f  forks a child that does the same and ends with it, and prints its pid behind its own
+ *     -f  forks a child that does the same and ends with it, and prints its pid after its own
  *     -x  executes COMMAND by a shell first
  *     -s  emits as fast as it can
  *     -q  does not end normally, but by _exit() */
@@ -122,7 +122,7 @@ static void become_daemon(const char *path, bool again)
     setsid();
     if (fork_quietly() > 0)
         _exit(0);
-    /* Later than the library's socket is made anew, so that it has one to lose. */
+    /* After the library has created its socket again, so that there is one to lose. */
     if (!again)
         usleep(300000);
     else
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
-    alarm(300); /* should nobody end us */
+    alarm(300); /* if the test does not end us */
 
     if (daemon_file)
         become_daemon(daemon_file, again);

@@ -8,7 +8,7 @@
  *     -t  strata_trace_opt_parse()
  *     -l  closes all descriptors first, so that they have to be opened again
  *
- * Cases: ring, string, filter, log, ftrace, syslog, float; with "-again" behind it, the second event. */
+ * Cases: ring, string, filter, log, ftrace, syslog, float; with the suffix "-again", the second event. */
 
 #include <inttypes.h>
 #include <signal.h>

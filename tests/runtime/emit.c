@@ -12,7 +12,7 @@
  *
  *     -q  says nothing     -t  strata_trace_opt_parse()    -p  pauses after each 100 events
  *     -f  forks, and the child emits as well     -k  kills itself at the end
- *     -s  switches all events on by itself, behind the library's back
+ *     -s  switches all events on by itself, without the library's functions
  *     -a  says after each flush, every 100 events, what was flushed
  *     -w  when a thread has emitted half, it says so, and waits until there is FILE
  *

@@ -46,7 +46,7 @@ class Peer:
         while mark not in self.got:
             more = self.socket.recv(65536)
             if not more:
-                raise EOFError(f"ended behind {self.got!r}, waiting for {mark!r}")
+                raise EOFError(f"ended after {self.got!r}, waiting for {mark!r}")
             self.got += more
         n = self.got.index(mark) + len(mark)
         data, self.got = self.got[:n], self.got[n:]
@@ -88,7 +88,7 @@ class Qmp(Peer):
             assert self.ask(b'{"execute":"qmp_capabilities"}') == [{"return": {}}]
 
     def ask(self, data):
-        """All replies to DATA, which holds whole messages: up to the reply to one of ours behind."""
+        """All replies to DATA, which holds whole messages: up to the reply to a message of ours that follows."""
         self.n += 1
         mark = f"mark-{self.n}"
         self.send(data + b'\n{"execute":"query-version","id":"%s"}' % mark.encode())
@@ -136,7 +136,7 @@ def wait_for(what, condition):
 
 
 def reserved_port():
-    """A socket whose port nobody gets as long as it is there, but who asks for that very port."""
+    """A socket that keeps its port: while it exists, only a program that asks for this port gets it."""
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     s.bind(("127.0.0.1", 0))
@@ -224,7 +224,7 @@ def check_rude(monitored):
             except socket.timeout:
                 pass
             if sent >= 64 << 20:
-                sys.exit("monitor.py: replies that nobody reads pile up")
+                sys.exit("monitor.py: unread replies accumulate")
             same("others", Hmp("h").ask("info trace-events serial_read"), b"serial_read : state 0\r\n(qemu) ")
             deaf.close()
             for _ in range(50):
@@ -238,7 +238,7 @@ def check_rude(monitored):
 
 
 def check_stdio(monitored):
-    """A terminal's place: pipes, files, and nobody who reads."""
+    """In the place of a terminal: pipes, files, and no reader."""
     lines = b"info trace-events serial_*\ntrace-event serial_read on\ninfo trace-events serial_read\nquit\nhelp\n"
     want = (b"us monitor - type 'help' for more information\r\n> serial_read : state 0\r\nserial_write : state 0\r\n"
             b"serial_update_parameters : state 0\r\n> > serial_read : state 1\r\n> ")
@@ -256,7 +256,7 @@ def check_stdio(monitored):
     os.close(r)
     run = subprocess.run(arguments, input=b"help\n", stdout=w, check=False)
     os.close(w)
-    same("nobody reads", run.returncode, 0)
+    same("no reader", run.returncode, 0)
 
 
 def check_trace_file(monitored):

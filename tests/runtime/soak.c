@@ -9,7 +9,7 @@
  * threads fork (-f: none do), and the children emit from threads of their own; traces are flushed and
  * snapshots taken. Behind each round the streams of its native traces are read: every record has to be
  * whole, of an event that was emitted, once, in order; what is missing has to be as many as the
- * processes counted. A round that goes wrong leaves its DIR behind and ends the run with 1.
+ * processes counted. A round that fails leaves its DIR and ends the run with status 1.
  *
  * What the generator would make of a trace-events file is written by hand. */
 
@@ -122,7 +122,7 @@ static void emit(uint32_t writer, bool text)
 /* ---- What goes on in a round ---- */
 
 /* ThreadSanitizer does not follow a program of threads that forks, and a child's first allocation may wait
- * for ever under AddressSanitizer: fork() does not wait until nobody is in its allocator. */
+ * for ever under AddressSanitizer: fork() does not wait until all threads have left its allocator. */
 #if defined(STRATA_RING_TSAN) || defined(__SANITIZE_ADDRESS__)
 static bool forks = false;
 #else

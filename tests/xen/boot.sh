@@ -5,7 +5,7 @@
 #
 # DIR is what dom0.sh made. SCENARIO is a script for busybox's sh, run as root with OUT's contents-to-be
 # as working folder and tests/xen/common.sh beside it; FILEs get into dom0's /bin with the libraries
-# that they need. OUT is made anew: serial.log, what Xen and dom0 wrote, and what the scenario left.
+# that they need. OUT is removed and created: serial.log, what Xen and dom0 wrote, and what the scenario left.
 #
 # Environment: XEN_OPTIONS (of Xen's command line), XEN_SECONDS (480) until it is given up.
 # Exit status: that of the virtual machine's run, not of what the scenario saw.

@@ -1,4 +1,4 @@
-"""What the checks of tests/xen/checks share. check.py is told by run.sh: the scenario's results, the
+"""What the checks of tests/xen/checks share. run.sh passes to it the scenario's results, the
 unpacked packages, the built commands."""
 import os
 import sys

@@ -72,7 +72,7 @@ ln -sf /bin/strata /ours/xentrace
 
 # What is asked of Strata goes into NAME.log, its exit status into NAME.status.
 #
-# finished NAME: of the recorder $recorder, which was told to stop or stops by itself
+# finished NAME: waits for the recorder $recorder, which has got a signal or ends by itself
 finished() {
     until_true 60 gone "$recorder" || {
         say "FAILED: $1: does not end"

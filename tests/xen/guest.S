@@ -4,7 +4,7 @@
  *
  * What tests/xen/ look for among what is recorded: LOOPS rounds, each with
  *   CPUID of leafs 0 and 0x40000001, RDMSR and WRMSR of 0xc0000080, an MSR that is not there (0x12345),
- *   port 0x1234 read and written with 0x11223344, memory at 0xfe000000 that is nobody's,
+ *   port 0x1234 read and written with 0x11223344, memory at 0xfe000000, which has no device,
  *   hypercalls xen_version (17), hvm_op (34) and sched_op (29), and by hvm_op's subcall xentrace (11)
  *   an event of the guest class, 0x123, with the words 0xdecafbad, 1 and a count of the rounds,
  *   a timer's interrupt that ends a HLT. */

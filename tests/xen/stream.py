@@ -43,7 +43,7 @@ class Stream:
         at = 0
         while at < len(data):
             if at + 4 > len(data):
-                raise ValueError(f"{path}: {len(data) - at} bytes behind the last record")
+                raise ValueError(f"{path}: {len(data) - at} bytes after the last record")
             (head,) = struct.unpack_from("<I", data, at)
             event, n, has_tsc = head & 0xFFFFFFF, head >> 28 & 7, head >> 31
             size = 4 + 8 * has_tsc + 4 * n

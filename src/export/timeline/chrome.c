@@ -12,7 +12,7 @@
  *   s, f     a flow from the slice before it, or to it
  *
  * "args" has the event's fields, as in strata report's JSON but that addresses, and integers that a double cannot
- * hold, are text, and what strata tells beside them. */
+ * hold, are text, and what strata adds to them. */
 
 #include <string.h>
 

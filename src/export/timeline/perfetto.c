@@ -140,7 +140,7 @@ static unsigned vcpu_number(struct perfetto *perfetto, const struct item *item)
     return number;
 }
 
-/* Numbers of what SLICE tells beside its fields, which are looked up before the packet is begun, as new ones are
+/* Numbers of what SLICE has besides its fields, which are looked up before the packet is begun, as new ones are
  * packets of their own. */
 struct beside {
     unsigned name; /* of the slice */

@@ -42,7 +42,7 @@ static bool is_scalar(const struct field *field)
     return field->type != FIELD_STRING && field->type != FIELD_BYTES;
 }
 
-/* The number of the annotation that tells what a field's value is called. */
+/* The number of the annotation with the name of a field's value. */
 static unsigned called_number(struct perfetto_fields *fields, const char *field)
 {
     struct text *named = &fields->named;
@@ -99,7 +99,7 @@ _cold_ struct class_plan *perfetto_class_make(struct perfetto_fields *fields,
 
 /* ---- annotations ---- */
 
-/* An annotation whose value is a varint V behind HEAD. */
+/* An annotation whose value is a varint V after HEAD. */
 static inline char *put_scalar(char *p, const struct field_plan *plan, uint64_t v)
 {
     *p++ = (char)WIRE_TAG(EVENT_DEBUG_ANNOTATIONS, WIRE_BYTES);

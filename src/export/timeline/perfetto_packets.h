@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The packets of a Perfetto trace that are written now and then, by libprotobuf-c. Each is put behind what OUT
+/* The packets of a Perfetto trace that are written now and then, by libprotobuf-c. Each is put after what OUT
  * holds. 0, -ENOMEM. */
 
 #include "base/text.h"

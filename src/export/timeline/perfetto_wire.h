@@ -12,7 +12,7 @@
  *   type 2   varint length, that many bytes
  *
  * A varint may be longer than it need be, with bytes of 0x80: so a length has its place before it is known.
- * Functions write at P and return the place behind. */
+ * Functions write at P and return the place after it. */
 
 #include <string.h>
 
@@ -99,7 +99,7 @@ static inline char *wire_open(char *p, unsigned number)
     return wire_tag(p, number, WIRE_BYTES) + WIRE_LENGTH_SIZE;
 }
 
-/* Fills in the length of the message that began at START, behind its length, and ends at END. */
+/* Fills in the length of the message that began at START, after its length, and ends at END. */
 static inline void wire_close(char *start, const char *end)
 {
     uint32_t len = (uint32_t)(end - start);

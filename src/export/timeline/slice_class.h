@@ -10,7 +10,7 @@
 
 #define KERNEL_LAYER(layer) ((layer) == LAYER_GUEST || (layer) == LAYER_HOST)
 
-/* A name of slices, taken apart: text, and the value of a field behind it. */
+/* A name of slices, taken apart: text, and the value of a field after it. */
 struct name_piece {
     const char *text;
     size_t len;
@@ -40,7 +40,7 @@ struct slice_class {
     unsigned n_name;
     int flow[STYLE_FLOW_FIELDS];
     int flow_kind;
-    char flow_letter;  /* W, R; 0: FLOW_KIND tells */
+    char flow_letter;  /* W, R; 0: by FLOW_KIND */
     struct pair *ends; /* what it may end; NULL: nothing */
     const struct counter_rule *counter;
     int counter_value, counter_id;

@@ -43,7 +43,7 @@ static int put_states(void *arg, const struct state_interval *intervals, unsigne
     return r;
 }
 
-/* ITEM tells what runs on TRACK, although no switch does. */
+/* ITEM shows what runs on TRACK, although no switch did. */
 static int open_found(struct slices *slices, struct track *track, const struct item *item)
 {
     struct slice slice = {.kind = SLICE_BEGIN, .track = track};

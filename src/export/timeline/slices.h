@@ -66,7 +66,7 @@ struct slices {
     struct styled_rule *rules; /* newest first */
     unsigned n_rules_by_name;
     struct drawn_span *free_spans;
-    bool has_found; /* there was a CPU that was found to run what no switch told */
+    bool has_found; /* a CPU was found to run a task without a switch to it */
     bool in_loss;   /* what is unknown then is drawn as lost */
     /* Of the item that is put: */
     int64_t ns; /* of the last one, where it has none */
@@ -91,10 +91,10 @@ static inline bool field_is_array(const struct field *field)
     return field->element > 0;
 }
 
-/* What is told of an event beside its fields has names that begin so: no field's do. */
+/* Names of what is added to an event's fields begin so: no field's name does. */
 #define SLICE_OWN "strata."
 
-/* What an item tells that the track of its mark does not. */
+/* What an item has that the track of its mark does not show. */
 static inline bool slice_tells_cpu(const struct slice *slice)
 {
     return slice->item->cpu != CPU_UNKNOWN && slice->item->cpu != slice->track->cpu;

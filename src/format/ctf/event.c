@@ -195,7 +195,7 @@ int ctf_walk_words(struct ctf *c, unsigned *n)
         }
         c->heard.ticks += (word - c->heard.ticks) & TIME_MASK;
         time = ctf_to_ns(trace, c->heard.ticks);
-        /* Never behind a loss before it, whose end is only about right. */
+        /* Never later than a loss before it, whose end is only about right. */
         c->last = trace->strata ? MAX(time, c->last) : time;
         c->items[(*n)++] = (struct item){
             .time = c->last,

@@ -122,7 +122,7 @@ static uint64_t to_host(const struct ftrace_times *times, int number, uint64_t t
         return time;
     if (cpu->n_samples == 1)
         return time + (uint64_t)s[0].offset;
-    /* The last sample that is not behind TIME; before the first the first two hold, behind the last
+    /* The last sample that is not after TIME; before the first the first two hold, after the last
      * the last two. */
     high = cpu->n_samples - 1;
     while (low + 1 < high) {

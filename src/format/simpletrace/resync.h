@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Continuing behind damage: finds the next place of a simpletrace file where a record could begin. For the reader
+/* Continuing after damage: finds the next place of a simpletrace file where a record could begin. For the reader
  * alone. */
 
 #include "base/input.h"

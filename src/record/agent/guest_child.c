@@ -57,7 +57,7 @@ struct child {
     uint64_t stop_at; /* ns */
 };
 
-/* Without the collector there is nothing to do, and nobody to report to. */
+/* Without the collector there is nothing to do, and no way to report it. */
 static void send_packet(const struct child *child, const struct guest_packet_head *head,
                         const void *p)
 {

@@ -2,20 +2,20 @@
 /* How a guest's clock is related to the host's: pings, and of their exchanges the fastest. */
 #include "record/agent/guest_session_send.h"
 
-/* How long those before and behind the trace may take. */
+/* How long those before and after the trace may take. */
 #define PINGS_TIME (NSEC_PER_SEC / 2)
 #define PING_EVERY (50 * NSEC_PER_MSEC)
 #define PING_LOST (2 * NSEC_PER_SEC)
 /* Of the exchanges in so much time the fastest is kept. */
 #define PAIR_EVERY NSEC_PER_SEC
 #define PAIR_EVERY_LONG (4 * NSEC_PER_SEC) /* with PROTO_WANT_DELAY */
-/* They go on, close behind each other, until one is this fast, up to a number. The first finds the guest's CPU
- * asleep, and waking it is what takes longest; those right behind it find it awake. On a busy machine few are fast,
+/* They go on, one right after the other, until one is this fast, up to a number. The first finds the guest's CPU
+ * asleep, and waking it is what takes longest; those right after it find it awake. On a busy machine few are fast,
  * and each takes a guest under emulation most of a millisecond. */
 #define PAIR_GOOD 90000 /* ns that it may be wrong by */
 #define PING_SOON (NSEC_PER_MSEC / 5)
 #define PINGS_MOST 8
-#define PINGS_MOST_AT_REST 48 /* before and behind */
+#define PINGS_MOST_AT_REST 48 /* before and after */
 
 void guest_session_ping(struct guest_session *session, uint64_t now)
 {

@@ -174,7 +174,7 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     return 0;
 }
 
-/* The agent counts from the start of its session, and has counted anew what it lost before it was set back. */
+/* The agent counts from the start of its session, and has counted again what it lost before it was set back. */
 static void set_status_before(struct guest_cpu *cpu)
 {
     uint64_t lost = lost_by_status(cpu);

@@ -23,7 +23,7 @@ void chunk_memory_done(struct chunk_memory *memory)
     *memory = (struct chunk_memory){0};
 }
 
-/* OFFSET bytes behind the oldest one. */
+/* OFFSET bytes after the oldest one. */
 static uint32_t word_at(const struct chunk_memory *memory, size_t offset)
 {
     size_t at = memory->start + offset;

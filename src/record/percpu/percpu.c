@@ -355,7 +355,7 @@ static int make_views(struct percpu_buffers *percpu, struct error *error)
 }
 
 /* To see when the program ends that made the buffers. One that is not found may be in another pid
- * namespace: then it is as if it never did, and that is told. */
+ * namespace: then it is as if it never did, and a message says so. */
 static void watch_program(struct percpu_buffers *percpu)
 {
 #ifdef SYS_pidfd_open

@@ -9,7 +9,7 @@
  *     NAME/events …       copies of the files that declare the user's own events
  *
  * Where the recording has no directory, the records alone, into a descriptor. An idle recorder looks into the buffers
- * once a second; one that gets records as often as it is told, and at once when a buffer is half full. */
+ * once a second; one that gets records as often as `look_ns` says, and at once when a buffer is half full. */
 
 #include "record/percpu/buffer_drain.h"
 #include "record/recorder.h"

@@ -237,7 +237,7 @@ static int next_packet(struct ring *ring, enum drain_mode how, struct ring_packe
     return ring->copy ? ring_reader_copy(&ring->reader, RING_FLUSH, ring->copy, ret) : -ENOMEM;
 }
 
-/* Tells, in a packet without events, of losses that no packet told of. */
+/* Writes, as a packet without events, the losses that are in no packet. */
 static int tell_losses(struct ring_drain *taker, struct ring *ring)
 {
     const struct ring_map *map = ring->map;
@@ -259,7 +259,7 @@ static int take_ring(struct ring_drain *taker, struct ring *ring, enum drain_mod
 
     if (how == DRAIN_DEAD ? !ring_drain_is_sound(&ring->reader) : !is_intact(ring))
         return -EBADMSG;
-    /* Not for ever, should the ring be filled as fast as it is read. What handlers left may be behind
+    /* Not for ever, should the ring be filled as fast as it is read. What handlers left may come after
      * all that a full ring had. */
     if (how == DRAIN_DEAD)
         limit *= 2;
@@ -288,7 +288,7 @@ static int take_ring(struct ring_drain *taker, struct ring *ring, enum drain_mod
     return how >= DRAIN_ALL ? tell_losses(taker, ring) : 0;
 }
 
-/* Reports the events of threads that got no ring, behind all others. */
+/* Writes how many events of threads that got no ring were lost, after all others. */
 static int tell_no_ring(struct ring_drain *taker, struct error *error)
 {
     const struct process *process = taker->process;

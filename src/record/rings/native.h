@@ -36,7 +36,7 @@ void native_free(struct native *native);
 
 /* Sees to it that the metadata has all of CLASSES. */
 int native_describe(struct native *native, const struct classes *classes, struct error *error);
-/* The clock's rate is known better: tells it in the metadata, where it was we who began it. */
+/* The clock's rate is known better: writes it into the metadata, if we began the trace. */
 int native_refine(struct native *native, uint64_t clock_hz, struct error *error);
 /* All is on the disk. */
 int native_sync(struct native *native, struct error *error);

@@ -451,7 +451,7 @@ static int remove_dir(const struct process *process)
         if (unlinkat(process->dir, name, 0) < 0 && errno != ENOENT)
             r = -errno;
     }
-    /* Last, as without it nobody could tell what the rings hold. */
+    /* Last: without it, what the rings hold cannot be decoded. */
     if (r >= 0 && unlinkat(process->dir, PROCESS_FILE_NAME, 0) < 0 && errno != ENOENT)
         r = -errno;
     if (r >= 0 && rmdir(process->path) < 0 && errno != ENOENT)

@@ -16,7 +16,7 @@
 /* A process makes its directory, and a moment later is what has to be in it. */
 #define LOOK_FOR NSEC_PER_SEC
 #define LOOK_EVERY (NSEC_PER_MSEC / 2)
-/* … and where nobody tells of new directories. */
+/* … and where new directories are not announced. */
 #define LOOK_BLINDLY (2 * NSEC_PER_MSEC)
 #define SAMPLE_EVERY (250 * NSEC_PER_MSEC)
 /* While processes wake us. */
@@ -65,7 +65,7 @@ char *programs_environment(const struct programs *programs, const char *before,
         fprintf(f, "%s;", before);
     for (unsigned i = 0; i < n; i++) {
         for (const char *p = patterns[i]; *p; p++)
-            putc(*p == ',' ? ';' : *p, f); /* there, what is behind a comma is no pattern */
+            putc(*p == ',' ? ';' : *p, f); /* there, what follows a comma is no pattern */
         putc(';', f);
     }
     fprintf(f, "writer=none,rings=%s", programs->rings.path);
@@ -364,7 +364,7 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
 
     clock_samples_take(&programs->samples, now);
     look(programs, now);
-    /* Slots of the pool are taken by processes that were started as root; unless armed, we are not told. */
+    /* Slots of the pool are taken by processes that were started as root; unless armed, they do not wake us. */
     if (programs->watch < 0 ||
         (programs->pool && geteuid() == 0 && !programs->is_armed &&
          __atomic_load_n(&programs->pool->file->n_mapped, __ATOMIC_RELAXED) > 0))

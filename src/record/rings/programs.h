@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Records a program that links libstrata, and those that it forks and executes, into a trace directory: whatever
- * process makes rings in a directory of ours (record/rings/rings_dir.h) is taken from, each into a native trace of
+/* Records a program that links libstrata, and those that it forks and executes, into a trace directory: each
+ * process that makes rings in a directory of ours (record/rings/rings_dir.h) is recorded, into a native trace of
  * its own, until it has ended. Not thread-safe.
  *
- * The native trace of a process tells times of CLOCK_MONOTONIC, which it makes of its counter's ticks by one
+ * The native trace of a process states times of CLOCK_MONOTONIC, which it makes of its counter's ticks by one
  * moment and one rate. By how much that may be wrong is measured while it is recorded: the clocks are read
  * again and again (clock_samples), and the greatest distance of what was read to that line is the bound, with
  * what the clocks may have wandered between two readings. */

@@ -16,7 +16,7 @@
 
 /* ---- Clocks ---- */
 
-/* The moment TICKS on the line that the metadata of PROGRAM tells. */
+/* The moment TICKS on the line that the metadata of PROGRAM states. */
 static int64_t on_line(const struct program *program, uint64_t ticks)
 {
     __int128 since = (__int128)ticks - (__int128)program->start.ticks;

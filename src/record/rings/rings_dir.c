@@ -54,7 +54,7 @@ static bool is_abandoned(const char *dir)
     return is_free;
 }
 
-/* What nobody has begun to write, or cannot be written now, stays for `strata recover`. */
+/* What is not begun to be written, or cannot be written now, stays for `strata recover`. */
 static bool is_of_no_more_use(struct process *process)
 {
     static const uint8_t none[16];

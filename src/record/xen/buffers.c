@@ -23,7 +23,7 @@ struct xen_buffers {
     struct xen_host_info *facts;
     int virq; /* the port, or -1 */
 
-    bool events_known; /* whether Xen tells its event mask */
+    bool events_known; /* whether Xen's event mask can be read */
     uint32_t events_found;
     uint32_t events_set;
     bool changed; /* masks or more, and not restored */

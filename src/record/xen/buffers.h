@@ -5,7 +5,7 @@
  *
  * Xen gives nothing away of whether tracing was on, nor of its CPU mask, and has no owner of the buffers.
  * So "restored" means: the event mask as it was found, all CPUs (as Xen starts with), and tracing off. That
- * nobody else is at the buffers is known by their virtual interrupt, VIRQ_TBUF, to which Xen binds one
+ * no other program reads the buffers is known by their virtual interrupt, VIRQ_TBUF, to which Xen binds one
  * program at a time. */
 
 #include "record/percpu/trace_buffers.h"

@@ -130,7 +130,7 @@ static int write_all(struct xen_store *store, const char *p, size_t size, int64_
 }
 
 /* Asks, and waits for the answer, which is *ret_length bytes at *ret, good until the next call, and has
- * a NUL behind it. -ENOENT: xenstored says that there is no such thing, or another error. */
+ * a NUL after it. -ENOENT: xenstored says that there is no such thing, or another error. */
 static int ask(struct xen_store *store, enum message_type type, const char *payload, size_t length,
                const char **ret, size_t *ret_length)
 {

@@ -1,4 +1,4 @@
-# A machine of two CPUs, of which Xen uses one, and no toolstack: nobody knows a name of a domain. The
+# A machine of two CPUs, of which Xen uses one, and no toolstack: domains have no names. The
 # first buffers are made by xentrace's old name.
 #
 # xen: maxcpus=1

@@ -57,7 +57,7 @@ run_guest pvh
 kill -TERM $recorder
 finished both
 
-# A time limit; a memory buffer; nobody's output but a pipe; the old name.
+# A time limit; a buffer in memory; output to a pipe; xentrace's name and options.
 run seconds strata record --xen -o seconds -t 2
 start memory strata record --xen -o memory --flight-recorder 1M
 until_true 60 test -e memory/trace.json

@@ -76,7 +76,7 @@ work 10
 finished old-disk-full
 mask >mask.old-disk-full
 cp /small/trace.raw old-disk-full.raw
-# A FIFO that nobody reads.
+# A FIFO without a reader.
 mkfifo fifo
 start fifo-unread /ours/xentrace -D -e sched fifo
 # Until it reads SIGTERM from a descriptor.
