@@ -6,7 +6,7 @@
 guest=$KVM_GUEST
 recorder= vmms=
 ended() {
-    exec 3>&- 4>&- 5>&- 6>&-
+    exec 3>&- 4>&- 5>&- 6>&- 7>&-
     for pid in $recorder $vmms; do
         kill -KILL "$pid" 2>/dev/null || true
     done
@@ -125,3 +125,15 @@ kill -INT $recorder
 end
 kill -0 $vmm4 || fail "the virtual machine has ended"
 grep -q "^kvm-guest (process $vmm4), recorded into trace\$" out || fail "$(cat out)"
+grep -q '^  vmm    threads of its vCPUs only by the kernel.s events (kvm:kvm_entry)$' told || fail "$(cat told)"
+
+# Without KVM's debugfs the names of threads say what they run; a machine that is killed ends its recording in order.
+case=killed
+start 5 'crosvm_vcpu0'
+begin --kvm-files="$work/none" $vmm5
+kill -KILL $vmm5
+end
+grep -q "^kvm-guest (process $vmm5) has ended, recorded into trace\$" out || fail "$(cat out)"
+"$strata" info --source vmm trace >info || fail "info"
+grep -q "^  vcpus  *0 by thread $vmm5\$" info || fail "$(cat info)"
+grep -q '^  complete  *yes$' info || fail "$(cat info)"
