@@ -393,6 +393,8 @@ int record_guests_choose(struct record_run *run)
         status = add_all(options, run->guests);
     if (status == EXIT_SUCCESS)
         status = set_vmms(options, run->guests);
+    if (run->guests->n == 1 && run->guests->configs[0].vmm == 0)
+        run->guests->configs[0].vmm = run->vmm;
     return status;
 }
 

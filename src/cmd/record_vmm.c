@@ -93,6 +93,7 @@ static int record(const struct record_options *options, struct vmm *vmms, unsign
 
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
+    run.vmm = n == 1 ? vmms[0].process.pid : 0;
     cmd_raise_files(); /* a file for each CPU of each guest */
     status = record_kernels_add(&run, false, options->host_threads ? vmms[0].process.pid : 0);
     if (status == EXIT_SUCCESS)

@@ -20,22 +20,29 @@ static bool is_vcpu(const char *name)
            name[4 + strspn(name + 4, "0123456789")] == 0;
 }
 
+/* Whether NAME, "TID-FD", is of a virtual machine that a thread of PID has made: of some monitors not the first one. */
+static bool is_made_by(const char *name, pid_t pid)
+{
+    char *end, task[64];
+    long id = strtol(name, &end, 10);
+
+    if (id <= 0 || id > INT32_MAX || *end != '-' || end[1] == '\0' ||
+        end[1 + strspn(end + 1, "0123456789")] != '\0')
+        return false;
+    snprintf(task, sizeof task, "/proc/%ld/task/%ld", (long)pid, id);
+    return id == pid || access(task, F_OK) == 0;
+}
+
 int guest_kvm_find(const char *root, pid_t pid, char **ret_path, struct error *error)
 {
     _cleanup_(closedirp) DIR *dir = opendir(root);
     _cleanup_free_ char *path = NULL;
     const struct dirent *entry;
-    char begin[24];
-    size_t len;
 
     if (!dir)
         return error_set(error, -ENOENT, root, "cannot be read: %s", strerror(errno));
-    len = (size_t)snprintf(begin, sizeof begin, "%d-", (int)pid);
     while ((entry = readdir(dir))) {
-        const char *rest = entry->d_name + len;
-
-        if (strncmp(entry->d_name, begin, len) != 0 || !*rest ||
-            rest[strspn(rest, "0123456789")] != 0)
+        if (!is_made_by(entry->d_name, pid))
             continue;
         if (path)
             return error_set(error, -ENOTUNIQ, root, "process %d has several virtual machines",

@@ -3,7 +3,7 @@
 
 /* KVM's values of a guest's time stamp counter, which are exact, in this host's debugfs:
  *
- *   kvm/PID-FD/                     a virtual machine: its process, and its descriptor there
+ *   kvm/PID-FD/                     a virtual machine: the thread that made it, and its descriptor there
  *   kvm/PID-FD/vcpuN/tsc-offset                   a signed number
  *   kvm/PID-FD/vcpuN/tsc-scaling-ratio            an unsigned one, and …
  *   kvm/PID-FD/vcpuN/tsc-scaling-ratio-frac-bits  … the number of its fraction bits; both only where the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A guest's clock as KVM tells it: record/agent/guest_kvm.h on made directories of the kernel's form, and record/agent/guests_clock.h,
  * which believes it only as far as exchanges agree. */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,6 +122,32 @@ static void the_machine_of_a_cid_is_found(void **state)
         close(fd);
         waitpid(pid, NULL, 0);
     }
+}
+
+static void *be_a_thread(void *name)
+{
+    struct guest_tsc tsc;
+
+    snprintf(name, 32, "%d-21", (int)gettid());
+    put(name, "vcpu0", "tsc-offset", "9\n");
+    assert_int_equal(find_and_read(getpid(), &tsc), 0);
+    assert_int_equal(tsc.offset, 9);
+    return NULL;
+}
+
+/* cloud-hypervisor makes its machine in another thread than its first. */
+static void the_machine_of_a_thread_is_that_of_its_process(void **state)
+{
+    struct guest_tsc tsc;
+    pthread_t thread;
+    char name[32], vanished[40];
+
+    (void)state;
+    assert_int_equal(find_and_read(getpid(), &tsc), -ENOENT);
+    assert_int_equal(pthread_create(&thread, NULL, be_a_thread, name), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    snprintf(vanished, sizeof vanished, "x%s", name);
+    assert_int_equal(rename_machine(name, vanished), 0);
 }
 
 static void each_vcpu_has_to_say_the_same(void **state)
@@ -416,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_machine_of_a_process_is_found),
         cmocka_unit_test(the_machine_of_a_cid_is_found),
+        cmocka_unit_test(the_machine_of_a_thread_is_that_of_its_process),
         cmocka_unit_test(each_vcpu_has_to_say_the_same),
         cmocka_unit_test(what_is_no_number_is_refused),
         cmocka_unit_test(scaling_loses_nothing),
