@@ -4,8 +4,8 @@
 #   boot.sh DIR OUT SCENARIO [FILE...]
 #
 # DIR is what host.sh made. SCENARIO is a script for busybox's sh, run as root with OUT's contents-to-be as working
-# folder. FILEs get into the host's /bin with the libraries that they need. OUT is made anew: serial.log, what the host
-# wrote, and what the scenario left.
+# folder. FILEs get into the host's /bin with the libraries that they need; of a FILE.cpio, what is in it gets into the
+# host's root. OUT is made again: serial.log, what the host wrote, and what the scenario left.
 #
 # Environment: KVM_SECONDS (480) until it is given up. Exit status: that of the virtual machine's run, not of what the
 # scenario saw.
@@ -20,14 +20,20 @@ dir=$1
 prepare_vm "$2" "$3"
 shift 3
 
+cat "$dir/host.cpio" >"$work/initramfs"
 for file; do
+    case $file in
+    *.cpio)
+        cat "$file" >>"$work/initramfs"
+        continue
+        ;;
+    esac
     cp "$file" "$work/in/bin/"
     "$here/libraries.sh" "$work/in" "" "$file"
 done
-(cd "$work/in" && find . -print0 | cpio --null -o -H newc --quiet -R 0:0) >"$work/in.cpio"
-cat "$dir/host.cpio" "$work/in.cpio" >"$work/initramfs"
-rm -rf "$work/in" "$work/in.cpio"
+(cd "$work/in" && find . -print0 | cpio --null -o -H newc --quiet -R 0:0) >>"$work/initramfs"
+rm -rf "$work/in"
 
 run_vm "${KVM_SECONDS:-480}" -cpu EPYC,+svm,-monitor -m 2048 \
-    -kernel "$dir/kernel" -initrd "$work/initramfs" \
+    -kernel "$dir/vmlinux" -initrd "$work/initramfs" \
     -append "console=ttyS0 quiet panic=-1 tsc=reliable"

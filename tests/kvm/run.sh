@@ -4,7 +4,8 @@
 #
 #   run.sh NAME DIR     DIR holds debs/ (tools/packages fetch kvm DIR/debs) and is kept for the next run
 #
-# Environment: STRATA_BIN, the directory of the built commands; KVM_GUEST, guest.c, built.
+# Environment: STRATA_BIN, the directory of the built commands; KVM_GUEST, guest.c, built; GUEST_TOOL,
+# tests/guest/tool.c, built.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,6 +23,8 @@ for tool in qemu-system-x86_64 cpio objcopy python3; do
 done
 
 "$here/host.sh" "$dir/debs" "$dir" "$KVM_GUEST"
-"$here/boot.sh" "$dir" "$dir/$name" "$here/scenarios/$name.sh" "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
+set -- "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
+[ "$name" = exits ] || set -- "$@" "$GUEST_TOOL" "$dir/inner.cpio"
+"$here/boot.sh" "$dir" "$dir/$name" "$here/scenarios/$name.sh" "$@"
 grep '^@@' "$dir/$name/serial.log"
 PYTHONDONTWRITEBYTECODE=1 python3 "$here/checks/$name.py" "$dir/$name" "$STRATA_BIN"

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""What tests/kvm/scenarios/guest.sh left: all three layers of a virtual machine on a real KVM, on one timeline.
+
+    guest.py OUT BIN
+
+The guest writes "out N" into its trace, a number to an I/O port, and "done N" into its trace. KVM traces the port, and the
+exit and the entry around it. The pages are read by pages.py, and the guest's clock is converted by what debugfs showed of
+KVM's offset, so this shares nothing with Strata but the host's clocks in trace.json."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pages
+
+OUT, BIN = sys.argv[1:]
+NUMBERS = 1000
+PORT = 0x2ff
+BUF = 16  # the offset of the text of a `print` event
+# What this script's own conversion may be wrong by: the host's clocks in trace.json were read one after the other.
+OWN_ERROR_NS = 1000
+# The clock of a copy of `port`: off by so much, within an error of so much, as message exchanges would leave it.
+OFF_NS = 150_000
+WIDE_NS = 400_000
+
+
+def read(name):
+    with open(os.path.join(OUT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def strata(*args):
+    done = subprocess.run([os.path.join(BIN, "strata"), *args], check=True, capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+def objects(*args):
+    return [json.loads(line) for line in strata(*args).splitlines()]
+
+
+class Recording:
+    def __init__(self, name, vcpus):
+        self.vcpus = vcpus
+        self.path = os.path.join(OUT, name)
+        self.sources = {source["name"]: source for source in json.loads(read(f"{name}/trace.json"))["sources"]}
+        self.host = pages.events(os.path.join(self.path, "host"))
+        self.guest = pages.events(os.path.join(self.path, f"guest-{self.name_of_guest()}"))
+        self.info = {source["facts"]["source"]: source for source in objects("info", "-f", "json", self.path)
+                     if "facts" in source and "source" in source["facts"]}
+
+    def name_of_guest(self):
+        return next(name for name, source in self.sources.items() if source["layer"] == "guest")
+
+    def guest_info(self):
+        return self.info[self.name_of_guest()]
+
+
+def check_sources(recording):
+    """Three layers, whole, and as many events as their pages have."""
+    layers = {source["layer"]: source for source in recording.sources.values()}
+    assert sorted(layers) == ["guest", "host", "vmm"] and len(recording.sources) == 3, recording.sources
+    for source in layers.values():
+        assert source["complete"] and source["lost"] == 0, source
+        assert not source.get("problems"), source
+    assert layers["guest"]["guest"]["kvm"], layers["guest"]
+    assert layers["vmm"]["vmm"]["accelerator"] == "kvm", layers["vmm"]
+    assert recording.info["host"]["events"] == len(recording.host) > 0, recording.info["host"]
+    assert recording.guest_info()["events"] == len(recording.guest) > 0, recording.guest_info()
+
+
+def vcpu_threads(recording):
+    """The vCPUs by their threads: KVM has them in its events, QEMU in the threads' names, and both are the same."""
+    by_name = {thread["id"]: thread["vcpu"] for thread in recording.sources["vmm"]["vmm"]["threads"] if "vcpu" in thread}
+    named = {thread["id"]: thread["name"] for thread in recording.sources["vmm"]["vmm"]["threads"]}
+    by_kvm = {}
+    for event in recording.host:
+        if event.name in ("kvm_entry", "kvm_exit"):
+            by_kvm.setdefault(event.fields["common_pid"], set()).add(event.fields["vcpu_id"])
+    assert {pid: {vcpu} for pid, vcpu in by_name.items()} == by_kvm, (by_name, by_kvm)
+    assert sorted(by_name.values()) == list(range(recording.vcpus)), by_name
+    assert all(named[pid] == f"CPU {vcpu}/KVM" for pid, vcpu in by_name.items()), named
+    # What Strata attributes.
+    for item in objects("report", "-f", "json", "-e", "kvm_entry,kvm_exit", recording.path):
+        assert item["vcpu"] == item["fields"]["vcpu_id"] == by_name[item["pid"]], item
+    return by_name
+
+
+class Write:
+    """A write to the port: the exit before it, and the entry after it."""
+
+    def __init__(self, exit_ns, value):
+        self.exit_ns, self.value, self.entry_ns = exit_ns, value, None
+
+
+def writes(recording, thread):
+    found, exit_ns, open_write = [], None, None
+    for event in recording.host:
+        if event.fields["common_pid"] != thread:
+            continue
+        if event.name == "kvm_exit":
+            exit_ns = event.time
+        elif event.name == "kvm_pio" and event.fields["port"] == PORT and event.fields["rw"] == 1:
+            open_write = Write(exit_ns, event.fields["val"])
+            found.append(open_write)
+        elif event.name == "kvm_entry" and open_write:
+            open_write.entry_ns = event.time
+            open_write = None
+    return found
+
+
+def marks(recording):
+    """By what and number: CPU and ticks."""
+    found = {"out": {}, "done": {}}
+    for event in recording.guest:
+        if event.name == "print":
+            what, number = pages.text_at(event, BUF).split()[:2]
+            found[what][int(number)] = event
+    assert all(sorted(numbers) == list(range(NUMBERS)) for numbers in found.values()), {
+        what: len(numbers) for what, numbers in found.items()}
+    return found
+
+
+def shown_times(recording):
+    """What Strata makes of them: (time, error) in ns of the host, by (what, number)."""
+    found = {}
+    for item in objects("report", "-f", "json", "-e", "print", recording.path):
+        if item["layer"] == "guest":
+            what, number = item["fields"]["buf"].split()[:2]
+            found[what, int(number)] = item["time_ns"], item["error_ns"]
+    return found
+
+
+def converter(recording, offset):
+    """From ticks of the guest's TSC to the host's clock: by KVM's offset, and by the host's clocks at begin and end."""
+    begin, end = recording.sources["host"]["began"], recording.sources["host"]["ended"]
+    ns, ticks = end["monotonic_ns"] - begin["monotonic_ns"], end["tsc"] - begin["tsc"]
+    return lambda guest: begin["monotonic_ns"] + (guest - offset - begin["tsc"]) * ns // ticks
+
+
+def check_marks(recording, threads, offset):
+    """Each mark lies on its side of the port's exit and entry, within the stated error. OFFSET is KVM's."""
+    marked, shown = marks(recording), shown_times(recording)
+    to_host = converter(recording, offset)
+    per_vcpu = NUMBERS // recording.vcpus
+    before, after, wrong, errors = [], [], [], []
+    for thread, vcpu in threads.items():
+        # The kernel looked for serial ports there before.
+        found = writes(recording, thread)[-per_vcpu:]
+        assert len(found) == per_vcpu, (vcpu, len(found))
+        for n, write in enumerate(found, vcpu * per_vcpu):
+            assert write.value == n & 0xff, (n, write.value)
+            (out_ns, out_error), (done_ns, done_error) = shown["out", n], shown["done", n]
+            assert marked["out"][n].cpu == marked["done"][n].cpu == vcpu, n
+            assert out_ns - out_error <= write.exit_ns, (
+                f"mark {n}: {out_ns} within {out_error}, but its exit is at {write.exit_ns}")
+            assert done_ns + done_error >= write.entry_ns, (
+                f"mark {n}: {done_ns} within {done_error}, but its entry is at {write.entry_ns}")
+            before.append(write.exit_ns - out_ns)
+            after.append(done_ns - write.entry_ns)
+            for what, (time, error) in ("out", shown["out", n]), ("done", shown["done", n]):
+                errors.append(error)
+                wrong.append(abs(time - to_host(marked[what][n].time)))
+                assert wrong[-1] <= error + OWN_ERROR_NS, (what, n, time, error, wrong[-1])
+    errors.sort()
+    print(f"{os.path.basename(recording.path)}: {NUMBERS} marks are where they belong; stated error {errors[0] / 1e3:.2f} to"
+          f" {errors[-1] / 1e3:.2f} us, half below {errors[NUMBERS] / 1e3:.2f}; the real one is between"
+          f" {-min(after) / 1e3:.2f} and {min(before) / 1e3:.2f} us by KVM's entries and exits, and {max(wrong) / 1e3:.2f} us"
+          " at most by the offset in debugfs")
+
+
+def softirqs(recording, to_host):
+    """When handlers began that ended, in order: host's ns."""
+    found, begun = [], {}
+    for event in recording.guest:
+        if event.name == "softirq_entry":
+            begun[event.cpu, event.fields["vec"]] = event.time
+        elif event.name == "softirq_exit":
+            begin = begun.pop((event.cpu, event.fields["vec"]), None)
+            if begin is not None:
+                found.append(to_host(begin))
+    return sorted(found)
+
+
+def check_tightened(recording, offset):
+    """With the clock that message exchanges would give, vCPUs' exits and entries tighten it: to less, and rightly."""
+    path = os.path.join(OUT, "wide")
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(recording.path, path)
+    pairs, last = [], -10**9
+    with open(os.path.join(path, "guest-guest", "clock-pairs"), encoding="ascii") as file:
+        for line in file:
+            host, guest, _ = map(int, line.split())
+            if host - last > 10**9:
+                pairs.append(f"{host + OFF_NS} {guest} {WIDE_NS}\n")
+                last = host
+    with open(os.path.join(path, "guest-guest", "clock-pairs"), "w", encoding="ascii") as file:
+        file.writelines(pairs)
+    causal = next(source["causal"] for source in objects("info", "-f", "json", path) if "causal" in source)
+    assert causal["violations"] == 0 and causal["stated_ns"] >= WIDE_NS, causal
+    assert causal["error_ns"] < causal["stated_ns"] // 4, causal
+    own = softirqs(recording, converter(recording, offset))
+    shown = sorted(span["begin_ns"] for span in objects("irq", "--events", "-f", "json", "--layer", "guest", path)
+                   if span["key"]["kind"] == "softirq")
+    assert len(own) == len(shown) > 0, (len(own), len(shown))
+    wrong = max(abs(a - b) for a, b in zip(own, shown))
+    assert wrong <= causal["error_ns"] + OWN_ERROR_NS, (wrong, causal)
+    shutil.rmtree(path)
+    print(f"a clock within {causal['stated_ns'] / 1e3:.0f} us, off by {OFF_NS / 1e3:.0f}: {causal['pairs']} exits, entries and events"
+          f" tighten it to {causal['error_ns'] / 1e3:.2f} us, really {wrong / 1e3:.2f} at most")
+
+
+def check_verbs(recording):
+    """Each verb has rows of its layers, and prints no warning."""
+    def rows(verb, *options):
+        return json.loads(strata(verb, "-f", "json", *options, recording.path))["rows"]
+
+    layers = {row["key"].get("layer") for row in rows("sched")}
+    assert {"guest", "host"} <= layers, layers
+    vcpus = [row["key"]["vcpu"] for row in rows("sched", "--by", "vcpu")]
+    assert len(vcpus) == recording.vcpus, vcpus
+    exits = {row["key"]["reason"]: row["n"] for row in rows("exits")}
+    assert exits["io"] >= NUMBERS and exits["hlt"] > 0, exits
+    details = {row["key"]["detail"]: row["n"] for row in rows("exits", "--by", "detail")}
+    assert details[f"port {PORT:#x} write"] >= NUMBERS, details
+    for row in rows("irq"):
+        assert row["key"]["name"] != "*", row
+    assert rows("io"), "no requests to disks"
+    assert "What stands out" in strata("summary", recording.path)
+
+
+def main():
+    assert "FAILED" not in read("serial.log"), read("serial.log")
+    assert read("port.status").strip() == "0", read("port.log")
+    offsets = {int(line) for line in read("port.offsets").split()}
+    assert len(offsets) == 1, offsets
+    offset = offsets.pop()
+    recording = Recording("port", 2)
+    check_sources(recording)
+    check_marks(recording, vcpu_threads(recording), offset)
+    check_tightened(recording, offset)
+    check_verbs(recording)
+
+
+main()
