@@ -10,12 +10,13 @@
 #include "base/glob.h"
 #include "base/macro.h"
 
-#define KEYS 4  /* layer, device, kind, stage */
+#define KEY_BY 3 /* the first key of `--by`, between the kind and the stage */
+#define NO_GROUP UINT32_MAX
 #define TOTAL 0 /* of a group's rows; the others are by the point that ends the stage */
 
 /* What a device has of a kind. */
 struct io_group {
-    uint64_t numbers[KEYS - 1];
+    uint64_t numbers[4];             /* layer, device, kind, and the group of `by` */
     struct row *rows[IO_POINTS + 1]; /* NULL: it has no such stage */
     uint64_t bytes;
     bool has_vmm;
@@ -44,22 +45,83 @@ static _cold_ struct row *add_row(struct io *io, struct io_group *group,
                                   const struct io_request *request, unsigned number)
 {
     char device[40];
-    const char *keys[ROW_KEYS] = {
-        layer_name(request->origin->layer), group_name(device, sizeof device, request),
-        io_kind_name(request->kind), number == TOTAL ? "total" : stage_name(request, number)};
-    uint64_t numbers[ROW_KEYS] = {group->numbers[0], group->numbers[1], group->numbers[2], number};
+    const char *keys[ROW_KEYS] = {layer_name(request->origin->layer),
+                                  group_name(device, sizeof device, request),
+                                  io_kind_name(request->kind)};
+    uint64_t numbers[ROW_KEYS] = {group->numbers[0], group->numbers[1], group->numbers[2], number,
+                                  group->numbers[3]};
+    unsigned n_by = io->by.n_keys;
+    const struct row *by = n_by > 0 ? io->by.rows[request->group] : NULL;
+    struct row *row;
 
-    group->rows[number] = rows_add(&io->rows, numbers, keys);
-    if (group->rows[number])
-        group->rows[number]->origin = request->origin;
-    return group->rows[number];
+    for (unsigned i = 0; i < n_by; i++)
+        keys[KEY_BY + i] = by->keys[i];
+    keys[KEY_BY + n_by] = number == TOTAL ? "total" : stage_name(request, number);
+    row = group->rows[number] = rows_add(&io->rows, numbers, keys);
+    if (!row)
+        return NULL;
+    row->origin = request->origin;
+    for (unsigned i = 0; i < n_by; i++)
+        row->values[KEY_BY + i] = by->values[i];
+    if (by)
+        row->has_value = by->has_value << KEY_BY;
+    return row;
+}
+
+static _cold_ struct row *add_by(struct io *io, const struct item *item, uint64_t *numbers)
+{
+    const struct grouping *grouping = &io->analysis.settings.grouping;
+    bool is_last = io->by.n + 1 >= IO_BY_MAX;
+    struct text *text = &io->by.text;
+    size_t starts[ROW_KEYS] = {0};
+    const char *keys[ROW_KEYS] = {0};
+    struct row *row;
+
+    text->next = text->start;
+    for (unsigned i = 0; i < grouping->n; i++) {
+        starts[i] = text_len(text);
+        if (is_last) {
+            numbers[i] = UINT64_MAX;
+            text_put_literal(text, "(others)");
+        } else {
+            grouping_put(grouping, i, item, text);
+        }
+        text_put_char(text, '\0');
+    }
+    if (text->error)
+        return NULL;
+    for (unsigned i = 0; i < grouping->n; i++)
+        keys[i] = text->start + starts[i];
+    row = is_last ? rows_find(&io->by, numbers) : NULL;
+    if (row)
+        return row;
+    row = rows_add(&io->by, numbers, keys);
+    for (unsigned i = 0; row && !is_last && i < grouping->n; i++)
+        if (grouping_value(grouping, i, item, &row->values[i]))
+            row->has_value |= 1u << i;
+    return row;
+}
+
+static uint32_t begin_request(void *arg, const struct item *item)
+{
+    struct io *io = arg;
+    uint64_t numbers[ROW_KEYS] = {0};
+    const struct row *row;
+
+    grouping_numbers(&io->analysis.settings.grouping, item, numbers);
+    row = rows_find(&io->by, numbers);
+    if (unlikely(!row))
+        row = add_by(io, item, numbers);
+    if (unlikely(!row))
+        error_set(&io->analysis.sink.error, -ENOMEM, NULL, "out of memory");
+    return row ? row->number : NO_GROUP;
 }
 
 /* Requests that a VMM is known to have handled, and those of which it is not, have different stages. */
 static struct io_group *get_group(struct io *io, const struct io_request *request)
 {
     const uint64_t numbers[] = {(uintptr_t)request->origin ^ (request->vmm ? 1u : 0u),
-                                request->device, request->kind};
+                                request->device, request->kind, request->group};
     struct io_group *more;
 
     for (unsigned i = 0; i < io->n_groups; i++)
@@ -152,6 +214,8 @@ static int put_request(void *arg, const struct io_request *request)
         first++;
     while (request->at[last] == TIME_UNKNOWN)
         last--;
+    if (request->group == NO_GROUP)
+        return -ENOMEM;
     if (!is_wanted(io, request) ||
         request->at[last] - request->at[first] < io->analysis.settings.longer)
         return 0;
@@ -193,7 +257,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
         r = io_why_put(&io->why, items, n);
     if (r == -ERANGE)
         return analysis_period_error(sink);
-    return r;
+    return r < 0 ? r : sink->error.code;
 }
 
 static int finish(struct sink *sink)
@@ -208,11 +272,15 @@ static int finish(struct sink *sink)
 
 static void add_columns(struct analysis *analysis, struct result *result)
 {
+    const struct grouping *grouping = &analysis->settings.grouping;
     struct io *io = get_io(analysis);
 
     result_add_key(result, "layer", "LAYER", false);
     result_add_key(result, "device", "DEVICE", false);
     result_add_key(result, "kind", "KIND", false);
+    for (unsigned i = 0; i < grouping->n; i++)
+        result_add_key(result, grouping->keys[i].name, grouping->keys[i].title,
+                       grouping_is_number(grouping, i));
     result_add_key(result, "stage", "STAGE", false);
     result_add_duration_columns(result, &analysis->settings.percentiles, &io->columns);
     io->bytes = result_add_column(result, "bytes", "BYTES", RESULT_COUNT);
@@ -394,14 +462,22 @@ int io_init(struct io *io, const struct analysis_settings *settings)
                                             .add_rows = add_rows,
                                             .has_events = has_events,
                                             .is_ordered = true};
-    static const struct io_tracker_ops tracker_ops = {.request = put_request};
+    static const struct io_tracker_ops tracker_ops = {.request = put_request},
+                                       by_ops = {.request = put_request, .begin = begin_request};
+    unsigned n_by = settings->grouping.n;
     int r;
 
     *io = (struct io){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};
-    r = rows_init(&io->rows, KEYS, settings->slowest, settings->every);
+    if (IO_OWN_KEYS + n_by > ROW_KEYS)
+        return -EINVAL;
+    r = rows_init(&io->rows, IO_OWN_KEYS + n_by, settings->slowest, settings->every);
+    if (r >= 0)
+        r = rows_init(&io->by, n_by, 0, 0);
     if (r >= 0)
         r = io_why_init(&io->why);
-    return r < 0 ? r : io_tracker_init(&io->tracker, &settings->clock, &tracker_ops, io);
+    return r < 0 ? r
+                 : io_tracker_init(&io->tracker, &settings->clock,
+                                   n_by > 0 ? &by_ops : &tracker_ops, io);
 }
 
 void io_done(struct io *io)
@@ -409,5 +485,6 @@ void io_done(struct io *io)
     io_tracker_done(&io->tracker);
     io_why_done(&io->why);
     rows_done(&io->rows);
+    rows_done(&io->by);
     free(io->groups);
 }

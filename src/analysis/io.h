@@ -58,11 +58,14 @@ struct io_request {
     uint32_t error_ns; /* of a duration between two layers, at most */
     int32_t cpu, pid, vcpu;
     int32_t vmm_pid; /* the thread that handled it; PID_UNKNOWN */
+    uint32_t group;  /* of begin(); where two layers have it, of the guest's event */
 };
 
 struct io_tracker_ops {
     /* 0, or a negative errno that io_tracker_put() returns. */
     int (*request)(void *arg, const struct io_request *request);
+    /* Whose request ITEM, block_rq_issue or virtio_blk_handle_*, begins: a number of the user's. NULL: all have 0. */
+    uint32_t (*begin)(void *arg, const struct item *item);
 };
 
 struct io_counts {
@@ -115,18 +118,22 @@ const char *io_stage_name(enum io_point point);
 const char *io_point_event(enum io_point point);
 const char *io_kind_name(enum io_kind kind);
 
-/* `strata io`: rows of durations by layer, device, kind and stage. */
+#define IO_OWN_KEYS 4   /* of rows: layer, device, kind and stage */
+#define IO_BY_MAX 1024u /* groups by the keys of `--by`; what comes beyond is in one, "(others)" */
+
+/* `strata io`: rows of durations by layer, device, kind and stage, and between the last two by the keys of `--by`. */
 struct io {
     struct analysis analysis; /* first */
     struct io_tracker tracker;
     struct io_why why; /* for the slowest, if any are kept */
     struct rows rows;
+    struct rows by; /* without durations: the keys of requests' groups */
     struct duration_columns columns;
     unsigned bytes, part; /* columns */
     struct io_group *groups;
     unsigned n_groups;
 };
 
-/* 0, -ENOMEM. */
+/* -EINVAL: more keys than rows have; 0, -ENOMEM. */
 int io_init(struct io *io, const struct analysis_settings *settings);
 void io_done(struct io *io);

@@ -134,8 +134,10 @@ static uint32_t find_block(const struct io_tracker *tracker, const struct origin
     return 0;
 }
 
-static void get_origin(struct io_slot *slot, const struct item *item)
+static void get_origin(const struct io_tracker *tracker, struct io_slot *slot,
+                       const struct item *item)
 {
+    slot->request.group = tracker->ops->begin ? tracker->ops->begin(tracker->arg, item) : 0;
     slot->request.origin = item->origin;
     slot->request.cpu = item->cpu;
     slot->request.pid = item->pid;
@@ -171,7 +173,7 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     if (!n)
         return 0;
     slot = &tracker->slots[n];
-    get_origin(slot, item);
+    get_origin(tracker, slot, item);
     slot->request.device = device;
     slot->request.sector = slot->next_sector = sector;
     slot->request.sectors = slot->left = (uint32_t)field(item, class, 2);
@@ -252,7 +254,7 @@ static int put_handle(struct io_tracker *tracker, const struct item *item,
     if (!n)
         return 0;
     slot = &tracker->slots[n];
-    get_origin(slot, item);
+    get_origin(tracker, slot, item);
     slot->is_vmm = true;
     slot->request.device = device;
     slot->request.vmm = item->origin;

@@ -87,18 +87,46 @@ const struct option analysis_output_options[] = {
     {OPTION_END},
 };
 
-const struct option analysis_fixed_output_options[] = {
-    FORMAT_OPTION,
-    OTHER_OPTIONS,
-    {OPTION_END},
-};
-
 const struct option analysis_span_options[] = {
     {OPTION_PARSED, 0, "longer", "SECONDS", "only spans of SECONDS or more (0.001 is 1 ms)",
      MEMBER(longer), NULL, duration_parse},
     {OPTION_STRING, 0, "task", "GLOB", "only spans that tasks of this name begin", MEMBER(task)},
     {OPTION_END},
 };
+
+int analysis_take_keys(struct analysis_options *options, const char *const *own,
+                       struct arena *arena, unsigned *ret_found)
+{
+    char *rest, *p;
+
+    *ret_found = 0;
+    if (!options->by)
+        return 0;
+    rest = p = arena_strdup(arena, options->by);
+    if (!rest)
+        return -ENOMEM;
+    for (const char *key = options->by;; key++) {
+        size_t len = strcspn(key, ",");
+        unsigned i = 0;
+
+        while (own[i] && (strlen(own[i]) != len || memcmp(own[i], key, len) != 0))
+            i++;
+        if (own[i]) {
+            *ret_found |= 1u << i;
+        } else {
+            if (p > rest)
+                *p++ = ',';
+            memcpy(p, key, len);
+            p += len;
+        }
+        key += len;
+        if (*key == '\0')
+            break;
+    }
+    *p = '\0';
+    options->by = p > rest ? rest : NULL;
+    return 0;
+}
 
 void analysis_options_done(struct analysis_options *options)
 {

@@ -27,8 +27,10 @@ struct analysis_options {
 };
 
 extern const struct option analysis_output_options[];
-/* Those of an analysis whose rows are always by the same keys: without --by. */
-extern const struct option analysis_fixed_output_options[];
+/* Takes the keys OWN, which rows of the analysis have anyway, out of --by. OWN is ended by NULL. *RET_FOUND has bit
+ * 1 << number of each that was there. 0, -ENOMEM. */
+int analysis_take_keys(struct analysis_options *options, const char *const *own,
+                       struct arena *arena, unsigned *ret_found);
 extern const struct option analysis_span_options[];
 
 void analysis_options_done(struct analysis_options *options);

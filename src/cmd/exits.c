@@ -53,43 +53,11 @@ const struct command exits_command = {
                 "  strata exits --handled --cpu-vendor amd xen.trace",
 };
 
-/* Whether KEY, LEN bytes, is a key that this analysis has itself. */
-static bool is_own_key(const char *key, size_t len, bool *ret_detail)
-{
-    *ret_detail = len == 6 && memcmp(key, "detail", len) == 0;
-    return *ret_detail || (len == 6 && memcmp(key, "reason", len) == 0);
-}
-
-/* Takes `detail` and `reason` out of --by. 0, -ENOMEM. */
-static int take_own_keys(struct exits_options *options, struct arena *arena)
-{
-    char *rest, *p;
-
-    if (!options->common.by)
-        return 0;
-    rest = p = arena_strdup(arena, options->common.by);
-    if (!rest)
-        return -ENOMEM;
-    for (const char *key = options->common.by;; key++) {
-        size_t len = strcspn(key, ",");
-        bool detail;
-
-        if (is_own_key(key, len, &detail)) {
-            options->settings.detail = options->settings.detail || detail;
-        } else {
-            if (p > rest)
-                *p++ = ',';
-            memcpy(p, key, len);
-            p += len;
-        }
-        key += len;
-        if (*key == '\0')
-            break;
-    }
-    *p = '\0';
-    options->common.by = p > rest ? rest : NULL;
-    return 0;
-}
+enum {
+    KEY_REASON,
+    KEY_DETAIL,
+};
+static const char *const own_keys[] = {[KEY_REASON] = "reason", [KEY_DETAIL] = "detail", NULL};
 
 static int measure(struct exits_options *options, struct trace *trace)
 {
@@ -97,11 +65,15 @@ static int measure(struct exits_options *options, struct trace *trace)
     struct analysis_settings settings;
     struct exits exits = {0};
     int status = EXIT_FAILURE;
+    unsigned found;
     int r;
 
-    if (take_own_keys(options, &arena) < 0) {
-        status = cli_no_memory();
-    } else if (analysis_settings_init(&options->common, trace, &arena, &settings) == EXIT_SUCCESS) {
+    if (analysis_take_keys(&options->common, own_keys, &arena, &found) < 0) {
+        arena_done(&arena);
+        return cli_no_memory();
+    }
+    options->settings.detail = (found & 1u << KEY_DETAIL) != 0;
+    if (analysis_settings_init(&options->common, trace, &arena, &settings) == EXIT_SUCCESS) {
         r = exits_init(&exits, &settings, &options->settings, &trace->catalogue);
         if (r == -EINVAL)
             cli_error("rows have at most %u keys beside the reason, --by has more", ROW_KEYS - 1);

@@ -13,7 +13,7 @@ struct io_options {
 #define MEMBER(m) offsetof(struct io_options, m)
 
 static const struct option_group groups[] = {
-    {"Output", analysis_fixed_output_options, MEMBER(common)},
+    {"Output", analysis_output_options, MEMBER(common)},
     {"Which requests", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select)},
     {"Reading", open_option_table, MEMBER(common.open)},
@@ -33,22 +33,36 @@ const struct command io_command = {
     .groups = groups,
     .examples = "  strata record --for io -o vm -- qemu-system-x86_64 ...\n"
                 "  strata io vm\n"
+                "  strata io --by task --sort sum vm\n"
                 "  strata io --layer guest,vmm --slowest 3 vm",
 };
 
-static int measure(const struct io_options *options, struct trace *trace)
+static int measure(struct io_options *options, struct trace *trace)
 {
+    static const char *const own_keys[] = {"layer", "device", "kind", "stage", NULL};
     struct analysis_settings settings;
     struct arena arena = {0};
     struct io io;
-    int status = analysis_settings_init(&options->common, trace, &arena, &settings);
+    int status = EXIT_FAILURE;
+    unsigned found;
+    int r;
 
-    if (status == EXIT_SUCCESS && io_init(&io, &settings) < 0) {
-        cli_no_memory();
-        io_done(&io);
-        status = EXIT_FAILURE;
-    } else if (status == EXIT_SUCCESS) {
-        status = analysis_run(&options->common, trace, &io.analysis);
+    if (analysis_take_keys(&options->common, own_keys, &arena, &found) < 0)
+        status = cli_no_memory();
+    else
+        status = analysis_settings_init(&options->common, trace, &arena, &settings);
+    if (status == EXIT_SUCCESS) {
+        r = io_init(&io, &settings);
+        if (r == -EINVAL) {
+            cli_error("rows have at most %u keys beside layer, device, kind and stage, --by has "
+                      "more",
+                      ROW_KEYS - IO_OWN_KEYS);
+            status = EXIT_FAILURE;
+        } else if (r < 0) {
+            status = cli_no_memory();
+        } else {
+            status = analysis_run(&options->common, trace, &io.analysis);
+        }
         io_done(&io);
     }
     arena_done(&arena);

@@ -128,8 +128,42 @@ status=0
 "$strata" io -e 'sched_switch' vm >actual 2>err || status=$?
 [ $status -eq 1 ] && [ ! -s actual ] || fail "exit status $status: $(cat actual)"
 grep -q 'no requests to disks are in this trace.*strata record --for io' err || fail "$(cat err)"
-status=0
-"$strata" io --by task vm >actual 2>err || status=$?
-[ $status -eq 2 ] && grep -q "unknown option '--by'" err || fail "--by ends with $status: $(cat err)"
-! "$strata" io --help | grep -e --by || fail "the help offers --by"
 
+case="by keys"
+"$strata" io -f json --layer guest,vmm vm >whole 2>err || fail "$(cat err)"
+"$strata" io -f json --layer guest,vmm --by device,task,cpu vm >parts 2>err || fail "$(cat err)"
+"$strata" report -f json --layer guest -e block_rq_issue vm >events 2>err
+python3 - whole parts events <<'END' || fail "the parts are not the whole"
+import collections, json, sys
+whole, parts = (json.load(open(name))["rows"] for name in sys.argv[1:3])
+events = [json.loads(line) for line in open(sys.argv[3])]
+def add_up(rows):
+    sums = collections.Counter()
+    for row in rows:
+        key = tuple(row["key"][name] for name in ("layer", "device", "kind", "stage"))
+        for column in "n", "sum", "bytes":
+            sums[key + (column,)] += row.get(column, 0)
+    return sums
+assert add_up(whole) == add_up(parts) and len(parts) > len(whole)
+assert list(parts[0]["key"])[:6] == ["layer", "device", "kind", "task", "cpu", "stage"], parts[0]
+assert all(isinstance(row["key"]["cpu"], int) for row in parts if row["key"]["layer"] == "guest"), "numbers as text"
+issued = collections.Counter((e["comm"], e["cpu"]) for e in events if "event" in e)
+found = collections.Counter()
+for row in parts:
+    if row["key"]["layer"] == "guest" and row["key"]["stage"] == "total":
+        found[row["key"]["task"], row["key"]["cpu"]] += row["n"]
+assert found and all(0 < n <= issued[key] for key, n in found.items()), (found, issued)
+END
+"$strata" io --layer guest --by task vm | head -n 1 | grep -q 'KIND  *TASK  *STAGE$' || fail "headings"
+"$strata" io --layer guest --by rwbs -f csv vm 2>err | grep -q ',read,R[A-Z]*,total' || fail "by a field: $(cat err)"
+"$strata" io --folded --layer guest --by task vm | grep -q '^guest;254,0;read;dd;queue [0-9]*$' || fail "stacks"
+# Of more values than are kept apart, none is lost.
+"$strata" io -f json --layer guest,vmm --by sector vm >parts 2>err || fail "$(cat err)"
+[ "$(jq '[.rows[] | select(.key.stage == "total") | .n] | add' parts)" = \
+    "$(jq '[.rows[] | select(.key.stage == "total") | .n] | add' whole)" ] || fail "by sector"
+status=0
+"$strata" io --by task,cpu,pid vm >actual 2>err || status=$?
+[ $status -eq 1 ] && [ ! -s actual ] && grep -q '^strata: rows have at most 2 keys beside layer' err || fail "$status: $(cat err)"
+status=0
+"$strata" io --by no_such_field vm >actual 2>err || status=$?
+[ $status -eq 1 ] && [ ! -s actual ] && grep -q "no event of the trace has a field 'no_such_field'" err || fail "$status: $(cat err)"

@@ -64,7 +64,7 @@ static int count(void *arg, const struct io_request *request)
     return 0;
 }
 
-static const struct io_tracker_ops ops = {count};
+static const struct io_tracker_ops ops = {.request = count};
 
 static void put(struct world *w, const struct event_class *class, uint64_t sector)
 {
