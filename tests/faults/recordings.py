@@ -182,7 +182,7 @@ class Sweep(SiteSweep):
             return f"exit status {done.returncode}: {done.stderr}"
         # The program may end before the agent has answered.
         if case == "guest" and not self.agent_sent:
-            wanted += "|v: no agent has answered"
+            wanted += "|v: (no agent has answered|was stopped before its agent traced)"
         if case in ("guest", "host"):
             wanted += "|the process that parses its data exited unexpectedly"
         # The C library has no memory for a thread.

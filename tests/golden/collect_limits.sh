@@ -48,7 +48,7 @@ wait_for '[ -s few/out/guest-late/clock-pairs ]'
 ends few 0
 grep -q 'greedy: .* of 4096 CPUs' few/said || fail "$(cat few/said)"
 grep -q 'late: 41.0 kB of 2 CPUs, 907 events' few/said || fail "$(cat few/said)"
-[ "$(cat few/out/guest-greedy/cpu*.raw | wc -c)" -eq $(((4096 + 9) * 4096)) ] ||
+[ "$(cat few/out/guest-greedy/cpu*.raw | wc -c)" -eq $(((4096 + 10) * 4096)) ] ||
     fail "$(du -sb few/out/guest-greedy)"
 
 # A hundred at once.

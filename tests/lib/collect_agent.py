@@ -225,9 +225,10 @@ class Agent:
         if b == "data-in-zstd":
             self.send(DATA, os.urandom(1000), 1, 4112)
         if b == "many-cpus":
-            for cpu in range(4096):
-                self.send(DATA, struct.pack("<IIQ", cpu, 1, self.pages[cpu] if cpu < 2 else 0) +
-                          page(0))
+            self.data(0)
+            self.data(1)
+            for cpu in range(2, 4096):
+                self.send(DATA, struct.pack("<IIQ", cpu, 1, 0) + page(0))
         if b == "problems":
             for i in range(5000):
                 self.send(META, struct.pack("<H", 3) + text("problem") + b"\1" + b"problem %d" % i)
