@@ -31,17 +31,19 @@ static void put_record(struct line *line, const struct record *record)
 #define BUFFER_SIZE (256U << 10)
 #define RECORDS_MAX 8192 /* many of 32 bytes, which few are as short as */
 
+enum log_record_kind {
+    RECORD_EVENT,
+    RECORD_DROPS,     /* of events that rings have dropped */
+    RECORD_UNWRITTEN, /* of events that this sink could not write */
+};
+
 struct log_buffer {
     char *at;
     bool stalled; /* its reader has not read for long */
     unsigned n_records;
     struct {
         uint32_t end; /* of its text */
-        enum {
-            RECORD_EVENT,
-            RECORD_DROPS,     /* of events that rings have dropped */
-            RECORD_UNWRITTEN, /* of events that this sink could not write */
-        } kind;
+        enum log_record_kind kind;
         uint64_t n; /* how many events it is about */
     } records[RECORDS_MAX];
     char text[BUFFER_SIZE];
@@ -157,7 +159,7 @@ static uint64_t log_flush(struct sink *sink)
     return lost;
 }
 
-static void gather(struct log_buffer *log, const struct record *record, int kind)
+static void gather(struct log_buffer *log, const struct record *record, enum log_record_kind kind)
 {
     struct line line = {log->at, log->at + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
     unsigned i = log->n_records++;
