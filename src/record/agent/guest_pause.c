@@ -53,7 +53,7 @@ static uint64_t drift(const struct rate *rate, uint64_t ns)
     return (uint64_t)((unsigned __int128)ns * rate->ppm / 1000000) + 1;
 }
 
-/* Makes the pairs at the ends of all pauses between LAST and PAIR: two for each, or none if it is not clear where they are. */
+/* Makes the pairs at the ends of all pauses between LAST and PAIR, where they are clear of these. Returns how many. */
 static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *rate,
                           const struct guest_pair *last, const struct guest_pair *pair,
                           struct guest_pair ret[static 2 * GUEST_PAUSES_MAX])
@@ -62,9 +62,15 @@ static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *
     uint64_t ran = ns_of(rate, pair->guest - last->guest);
     uint64_t error = last->error_ns + pair->error_ns + drift(rate, ran);
     uint64_t stood = between - MIN(ran, between);
-    uint64_t paused = 0, host = last->host_ns, guest = last->guest, late;
+    uint64_t paused = 0, host = last->host_ns, guest = last->guest, late, width;
+    struct guest_pair before = *last; /* the next one has to come after it */
+    bool is_after = false;            /* it is after a pause */
+    unsigned n_pauses = 0, n = 0;
 
-    for (unsigned i = 0; i < pauses->n; i++) {
+    /* A pair comes late: pauses may have been reported that are after it. */
+    while (n_pauses < pauses->n && pauses->items[n_pauses].stopped < pair->host_ns)
+        n_pauses++;
+    for (unsigned i = 0; i < n_pauses; i++) {
         const struct guest_pause *pause = &pauses->items[i];
 
         if (pause->stopped <= host || pause->resumed <= pause->stopped ||
@@ -78,22 +84,25 @@ static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *
         return 0;
     late = stood - MIN(paused, stood);
     error += late;
+    width = ticks_of(rate, error);
     host = last->host_ns;
-    for (unsigned i = 0; i < pauses->n; i++) {
-        uint64_t share = late / (2 * pauses->n);
-        uint64_t stopped = pauses->items[i].stopped - share;
-        struct guest_pair *end = &ret[2 * i];
+    for (unsigned i = 0; i < n_pauses; i++) {
+        uint64_t share = late / (2 * n_pauses);
+        uint64_t stopped = MAX(pauses->items[i].stopped - share, host);
 
-        /* The clock showed any of these ticks when it stood still. */
-        if (stopped <= host + error)
-            return 0;
-        guest += ticks_of(rate, stopped - error - host);
-        end[0] = (struct guest_pair){stopped - error, guest, error};
-        guest += ticks_of(rate, 2 * error) + 1;
-        host = pauses->items[i].resumed + share + error;
-        end[1] = (struct guest_pair){host, guest, error};
+        guest += ticks_of(rate, stopped - host);
+        host = pauses->items[i].resumed + share;
+        /* The clock showed one of these ticks when it stood still. Where they reach back to the pause before, the time
+         * between both is not known either. */
+        if (stopped > before.host_ns + error && guest > before.guest + width)
+            ret[n++] = before = (struct guest_pair){stopped - error, guest - width, error};
+        else if (is_after)
+            before = --n > 0 ? ret[n - 1] : *last;
+        is_after = host + error < pair->host_ns && guest + width + 1 < pair->guest;
+        if (is_after)
+            ret[n++] = before = (struct guest_pair){host + error, guest + width + 1, error};
     }
-    return guest < pair->guest && host < pair->host_ns ? 2 * pauses->n : 0;
+    return n;
 }
 
 static int put_ends(struct guest *guest, const struct guest_pair *pair)
@@ -157,6 +166,27 @@ int guest_pause_pair(struct guest *guest, const struct guest_pair *pair)
         pauses->line = *pair;
     pauses->has_line = true;
     return r;
+}
+
+void guest_pause_end(struct guest *guest)
+{
+    const struct guest_boot *boot = guest_boot(guest);
+    struct rate rate;
+
+    for (unsigned i = 0; i < guest->pauses.n && find_rate(&guest->pauses, boot, &rate); i++) {
+        const struct guest_pause *pause = &guest->pauses.items[i];
+        const struct guest_pair *last = &boot->last;
+        struct guest_pair end;
+
+        if (boot->n_pairs == 0 || pause->stopped <= last->host_ns ||
+            pause->resumed <= pause->stopped)
+            continue;
+        end = (struct guest_pair){
+            pause->resumed, last->guest + ticks_of(&rate, pause->stopped - last->host_ns) + 1,
+            /* By how much STOP came too late, and RESUME too early, does not show. */
+            last->error_ns + (pause->resumed - pause->stopped) / 2};
+        (void)guest_boot_pair(guest, &end);
+    }
 }
 
 /* ---- What the monitor reports ---- */

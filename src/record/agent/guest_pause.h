@@ -39,3 +39,5 @@ void guests_machine_resumed(struct guests *guests, uint64_t ns);
 
 /* Writes PAIR (guest_boot_pair()), and before it what follows from pauses. -errno. */
 int guest_pause_pair(struct guest *guest, const struct guest_pair *pair);
+/* The present boot ends, and no pair comes after a pause: what is known of it then. */
+void guest_pause_end(struct guest *guest);

@@ -29,6 +29,7 @@ int guest_reboot(struct guests *guests, struct guest *guest, struct error *error
 {
     int r;
 
+    guest_pause_end(guest);
     guest_boot_end(guest);
     r = guest_store_next_boot(&guest->store, error);
     if (r < 0)
@@ -43,6 +44,10 @@ int guest_rewind(struct guests *guests, struct guest *guest, struct error *error
     char what[400];
     int r;
 
+    guest_boot_problem(
+        guest, "the guest was set back to an earlier state, as by QEMU's loadvm: what it had "
+               "recorded and not sent yet is lost");
+    guest_pause_end(guest);
     guest_boot_end(guest);
     r = guest_store_next_rewound(&guest->store, error);
     if (r < 0)

@@ -455,6 +455,7 @@ void guest_session_pause(struct guest_session *session, bool is_paused, uint64_t
     if (!is_paused && session->is_paused) {
         guest_session_add_delay(session, now - session->paused_at, now);
         session->ping_out = false; /* the answer would say little about the clocks */
+        session->best_since = 0;   /* what was the fastest before the pause is kept with the next */
         session->ping_next = MIN(session->ping_next, now);
     }
     session->is_paused = is_paused;

@@ -100,6 +100,7 @@ void guest_end(struct guest *guest, int error, const char *what)
     guest->ended = true;
     guest->error = error;
     snprintf(guest->what, sizeof guest->what, "%s", what);
+    guest_pause_end(guest);
     guest_boot_end(guest);
     if (error < 0)
         guest_boot_problem(guest, what);

@@ -103,6 +103,8 @@ static void a_pause_is_exact(void **state)
         put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
     guests_machine_stopped(&made->guests, from + 3 * MS);
     guests_machine_resumed(&made->guests, to - MS);
+    /* Pairs come late, when another pause has begun. */
+    guests_machine_stopped(&made->guests, 126 * NSEC_PER_SEC);
     for (uint64_t s = 121; s <= 125; s++)
         put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
     read_map("guest-g", &map);
@@ -115,6 +117,59 @@ static void a_pause_is_exact(void **state)
         expect_time(&map, ticks_at(t, from, to), t, 16 * NSEC_PER_SEC);
     for (uint64_t t = to; t < to + 6 * MS; t += MS / 10)
         expect_time(&map, ticks_at(t, from, to) + 1, t, 16 * NSEC_PER_SEC);
+    clock_map_done(&map);
+    end(made);
+}
+
+/* On a busy machine STOP comes late, and pairs are close to the pause. Two pauses have no pair between them. */
+static void pauses_among_pairs(void **state)
+{
+    const uint64_t late[] = {0, MS, 30 * MS, 400 * MS};
+
+    (void)state;
+    for (unsigned n = 0; n < 64; n++) {
+        const uint64_t begin_ns = 105 * NSEC_PER_SEC, length = 2 * NSEC_PER_SEC;
+        uint64_t from = begin_ns + late[n % 4] / 2 + n * MS, said = late[n / 4 % 4];
+        uint64_t to = from + length + said, next = to + late[n / 16] + MS;
+        struct recorded *made = begin();
+        struct clock_map map;
+
+        for (uint64_t s = 100; s <= 105; s++)
+            put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+        guests_machine_stopped(&made->guests, from + said);
+        if (n % 3 == 0) { /* two pauses, with nothing between */
+            guests_machine_resumed(&made->guests, from + said + NSEC_PER_SEC);
+            guests_machine_stopped(&made->guests, from + said + NSEC_PER_SEC + 1000);
+        }
+        guests_machine_resumed(&made->guests, to);
+        for (unsigned i = 0; i < 5; i++)
+            put(made, next + i * NSEC_PER_SEC, ticks_at(next + i * NSEC_PER_SEC, from, to));
+        read_map("guest-g", &map);
+        for (uint64_t t = 100 * NSEC_PER_SEC; t < next + 4 * NSEC_PER_SEC; t += MS / 2)
+            if (t < from || t > to)
+                expect_time(&map, ticks_at(t, from, to), t, 4 * NSEC_PER_SEC);
+        clock_map_done(&map);
+        end(made);
+    }
+}
+
+/* The trace ends before another pair comes. */
+static void a_pause_before_the_end(void **state)
+{
+    const uint64_t from = 105 * NSEC_PER_SEC + 400 * MS, to = 108 * NSEC_PER_SEC;
+    struct recorded *made = begin();
+    struct clock_map map;
+
+    (void)state;
+    for (uint64_t s = 100; s <= 105; s++)
+        put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+    guests_machine_stopped(&made->guests, from + 3 * MS);
+    guests_machine_resumed(&made->guests, to - MS);
+    guest_pause_end(&made->guest);
+    read_map("guest-g", &map);
+    for (uint64_t t = 100 * NSEC_PER_SEC; t < 109 * NSEC_PER_SEC; t += 7 * MS)
+        if (t < from || t > to)
+            expect_time(&map, ticks_at(t, from, to), t, 4 * NSEC_PER_SEC);
     clock_map_done(&map);
     end(made);
 }
@@ -165,6 +220,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pause_is_exact),
+        cmocka_unit_test(pauses_among_pairs),
+        cmocka_unit_test(a_pause_before_the_end),
         cmocka_unit_test(a_clock_that_goes_on_is_left_alone),
         cmocka_unit_test(a_trace_after_a_restore_keeps_its_bounds),
     };

@@ -804,6 +804,7 @@ static void a_paused_machine_is_waited_for(void **state)
 
     assert_int_equal(say_data(p, 0, 0, 1), 0);
     hear_until(p, PROTO_PING);
+    assert_int_equal(say_pong(p, 1000, 1000), 0);
     guest_session_pause(&p->session, true, p->now);
     for (unsigned i = 0; i < 100; i++) {
         p->now += SECOND;
@@ -813,6 +814,9 @@ static void a_paused_machine_is_waited_for(void **state)
     }
     guest_session_pause(&p->session, false, p->now);
     assert_int_equal(heard(p), PROTO_PING);
+    p->n_pairs = 0;
+    assert_int_equal(say_pong(p, MS, MS), 0);
+    assert_int_equal(p->n_pairs, 1);
     assert_int_equal(p->session.state, GUEST_RUNNING);
     assert_int_equal(say_data(p, 0, 1, 1), 0);
     expect_log(p, "0:0,0:1,");
