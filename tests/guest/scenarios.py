@@ -20,8 +20,10 @@ import virtio_trace_host
 import strata_host
 import plain_writer
 import record
+import states
 
-SCENARIOS = plain_writer.SCENARIOS + virtio_trace_host.SCENARIOS + strata_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS
+SCENARIOS = (plain_writer.SCENARIOS + virtio_trace_host.SCENARIOS + strata_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS +
+             states.SCENARIOS)
 
 LOCKUPS_MAX = 2
 

@@ -1,0 +1,181 @@
+"""What happens to a virtual machine while it is recorded: it is paused, saved and set back, and gets a vCPU and a disk.
+
+Marks that the guest makes between two moments that this side knows must be between these on the timeline, give or take the
+errors that they state: each mark once, whatever happened before and after it."""
+
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+
+from agent import Agent
+from machine import CPUS, PATIENCE, Machine, expect, wait_until
+from record import sources, traced
+
+MARKS = 5
+CLUSTER = 65536
+
+
+def make_qcow2(path, size=16 << 20):
+    """An empty disk image: header, refcounts, and the first table, a cluster each."""
+    header = struct.pack(">4sIQIIQIIQQIIQ", b"QFI\xfb", 2, 0, 0, 16, size, 0, 1, 3 * CLUSTER, CLUSTER, 1, 0, 0)
+    with open(path, "wb") as file:
+        for cluster in header, struct.pack(">Q", 2 * CLUSTER), struct.pack(">4H", 1, 1, 1, 1), b"":
+            file.write(cluster.ljust(CLUSTER, b"\0"))
+
+
+class Monitor:
+    """A QMP connection beside the recorder's."""
+
+    def __init__(self, guest):
+        self.socket = guest.connect("qmp")
+        self.socket.settimeout(PATIENCE)
+        self.lines = self.socket.makefile("rb")
+        self.lines.readline()
+        self.run("qmp_capabilities")
+
+    def run(self, command, **arguments):
+        text = json.dumps({"execute": command, "arguments": {key.replace("_", "-"): value for key, value in arguments.items()}})
+        self.socket.sendall(text.encode() + b"\n")
+        while True:
+            answer = json.loads(self.lines.readline())
+            if "event" not in answer:
+                expect("return" in answer, command, "failed:", answer)
+                return answer["return"]
+
+    def command_line(self, line):
+        said = self.run("human-monitor-command", command_line=line)
+        expect(not said, line, "failed:", said)
+
+
+class Marks:
+    """Marks, and between which host times each was made."""
+
+    def __init__(self, guest, instance):
+        self.guest = guest
+        self.instance = instance
+        self.between = []
+
+    def make(self, on_cpu=""):
+        for _ in range(MARKS):
+            began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+            self.guest.run(f"{on_cpu} sh -c 'echo mark {len(self.between)} >{self.instance}/trace_marker'")
+            self.between.append((began, time.clock_gettime_ns(time.CLOCK_MONOTONIC)))
+
+    def are_sent(self, folder):
+        """Whether all are in the files of pages in FOLDER: what the guest has not sent yet is gone when it is set back."""
+        pages = b""
+        for name in os.listdir(folder):
+            if name.startswith("cpu"):
+                with open(os.path.join(folder, name), "rb") as file:
+                    pages += file.read()
+        return all(f"mark {number}\n".encode() in pages for number in range(len(self.between)))
+
+    def check(self, items, saved, history):
+        """Returns them: the number of each mark, and its item. The first SAVED ones may come again in source HISTORY."""
+        found = {}
+        for item in items:
+            number = re.search(r"\bmark (\d+)", str(item["fields"])) if item.get("event") == "print" else None
+            if not number:
+                continue
+            number = int(number[1])
+            began, ended = self.between[number]
+            expect(began - item["error_ns"] <= item["time_ns"] <= ended + item["error_ns"], "made between", began, "and", ended,
+                   "is", item)
+            twice = number < saved and history in (item["source"], found.get(number, item)["source"])
+            expect(twice or number not in found, "a mark comes twice:", item)
+            if number not in found or item["source"] != history:
+                found[number] = item
+        expect(sorted(found) == list(range(len(self.between))), "marks are missing: there are", sorted(found))
+        return found
+
+
+def vcpu_threads(trace):
+    return {thread["id"]: thread["vcpu"] for thread in sources(trace)["vmm"]["vmm"]["threads"] if "vcpu" in thread}
+
+
+def record_states(run):
+    folder = run.folder("states")
+    out = os.path.join(folder, "trace")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
+    os.environ["XDG_RUNTIME_DIR"] = runtime
+    make_qcow2(f"{folder}/disk")
+    make_qcow2(f"{folder}/added-disk")
+    guest = Machine(
+        f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("states-machine"), has_agent=False,
+        prefix=[run.strata, "record", "-o", out, "-e", "runstate_set", "--guest", "sched:*", "--"],
+        options=["-smp", f"cpus={CPUS},sockets={CPUS + 1},maxcpus={CPUS + 1}", "-device", "pcie-root-port,id=root1,chassis=1",
+                 "-blockdev", f"qcow2,node-name=disk,file.driver=file,file.filename={folder}/disk",
+                 "-device", "virtio-blk-pci,drive=disk"])
+    try:
+        agent = Agent(guest)
+        monitor = Monitor(guest)
+        marks = Marks(guest, traced(guest, out, guest.qemu))
+        marks.make()
+
+        monitor.run("stop")
+        expect(monitor.run("query-status")["status"] == "paused", "the machine is not paused")
+        time.sleep(2)  # so long as no error of a clock is
+        monitor.run("cont")
+        marks.make()
+
+        saved = len(marks.between)
+        monitor.command_line("savevm saved")
+        marks.make()
+        wait_until(lambda: marks.are_sent(f"{out}/guest-guest"), "the guest does not send its marks")
+        monitor.command_line("loadvm saved")
+        wait_until(lambda: "guest.2" in sources(out), "nobody noticed that the guest was set back")
+        marks.make()
+
+        hot_plug(guest, monitor, out, folder)
+        added = len(marks.between)
+        marks.make(on_cpu=f"taskset {1 << CPUS:x}")
+        monitor.run("blockdev-snapshot-sync", node_name="disk", snapshot_file=f"{folder}/snapshot", format="qcow2",
+                    snapshot_node_name="snapshot")
+        guest.run("dd if=/dev/zero of=/dev/vda bs=4k count=16")
+        marks.make()
+        threads = {cpu["thread-id"]: cpu["cpu-index"] for cpu in monitor.run("query-cpus-fast")}
+        expect(agent.is_running(), "the agent ended:", agent.log())
+        guest.qemu.send_signal(signal.SIGTERM)
+        status = guest.qemu.wait(PATIENCE)
+        with open(f"{guest.folder}/qemu.log") as log:
+            said = log.read()
+        expect(status == 0, "strata record ended with", status, said)
+    finally:
+        guest.kill()
+        del os.environ["XDG_RUNTIME_DIR"]
+    os.rmdir(runtime)
+
+    recorded = sources(out)
+    expect(set(recorded) == {"vmm", "guest", "guest.2"}, "recorded are", set(recorded))
+    expect(all(source["complete"] and source["lost"] == 0 for source in recorded.values()), recorded)
+    expect("stood still 3 times" in recorded["vmm"]["problems"][0], recorded["vmm"]["problems"])
+    for name in "guest", "guest.2":
+        expect(len(recorded[name]["problems"]) == 1 and "set back" in recorded[name]["problems"][0], recorded[name])
+    expect(vcpu_threads(out) == threads, "vCPUs are", vcpu_threads(out), "but QEMU has", threads)
+    report = subprocess.run([run.strata, "report", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True)
+    found = marks.check([json.loads(line) for line in report.stdout.splitlines()], saved, list(recorded).index("guest.2"))
+    expect(all(found[number]["cpu"] == CPUS and str(found[number]["vcpu"]) == str(CPUS) for number in range(added, added + MARKS)),
+           "marks of the new vCPU:", [found[number] for number in range(added, added + MARKS)])
+    errors = sorted(item["error_ns"] for item in found.values())
+    expect(errors[len(errors) // 2] < 10_000_000, "most marks have a large error:", errors)
+    print(f"  {len(found)} marks are where they belong, half of them within {errors[len(errors) // 2] / 1000:.0f} us, all within"
+          f" {errors[-1] / 1000:.0f} us")
+
+
+def hot_plug(guest, monitor, out, folder):
+    """A vCPU, which the recorder notices by its thread, and a disk."""
+    monitor.run("device_add", driver="max-x86_64-cpu", id="added", socket_id=CPUS, core_id=0, thread_id=0)
+    wait_until(lambda: CPUS in vcpu_threads(out).values(), "the new vCPU has no thread")
+    guest.run(f"until echo 1 >/sys/devices/system/cpu/cpu{CPUS}/online; do usleep 100000; done 2>/dev/null")
+    monitor.run("blockdev-add", driver="qcow2", node_name="added", file={"driver": "file", "filename": f"{folder}/added-disk"})
+    monitor.run("device_add", driver="virtio-blk-pci", id="added-disk", drive="added", bus="root1")
+    guest.run("until [ -e /sys/block/vdb ]; do usleep 100000; done")
+
+
+SCENARIOS = [record_states]
