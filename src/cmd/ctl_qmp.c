@@ -16,6 +16,7 @@
 
 struct target {
     struct qmp *qmp;
+    pid_t pid; /* of QEMU; 0: not known */
     struct text out;
     enum table_format format;
 };
@@ -254,7 +255,7 @@ static int restore(void *p, unsigned n, char **arguments)
 {
     struct target *target = p;
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    pid_t pid = qmp_peer(target->qmp);
+    pid_t pid = target->pid;
     struct qemu_restore left = {0};
     struct error error = {0};
     bool any = false;
@@ -298,16 +299,16 @@ static const struct ctl_command commands[] = {
 /* When a user begins to wonder. */
 #define GREETING_NOTICE_MS 1000
 
-static int open_monitor(const char *socket, struct qmp **ret)
+static int open_monitor(const struct qmp_endpoint *monitor, struct qmp **ret)
 {
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
     struct error error = {0};
     char why[128];
-    int r = qmp_connect(socket, &qmp, &error);
+    int r = monitor->connect(monitor, &qmp, &error);
 
     if (r >= 0 && !qmp_greets_within(qmp, GREETING_NOTICE_MS))
-        cli_error("%s: QEMU's monitor does not answer: %s; waiting up to %d seconds", socket,
-                  qmp_silence_text(socket, why, sizeof why), QMP_TIMEOUT_S);
+        cli_error("%s: QEMU's monitor does not answer: %s; waiting up to %d seconds", monitor->name,
+                  monitor->silence(monitor, why, sizeof why), QMP_TIMEOUT_S);
     if (r >= 0)
         r = qmp_greet(qmp, &error);
     if (r < 0)
@@ -317,7 +318,7 @@ static int open_monitor(const char *socket, struct qmp **ret)
     return r;
 }
 
-int ctl_qmp(const char *socket, const struct ctl_request *request)
+int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, const struct ctl_request *request)
 {
     const struct ctl_command *command = ctl_find(commands, request);
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
@@ -325,11 +326,19 @@ int ctl_qmp(const char *socket, const struct ctl_request *request)
 
     if (!command)
         return EXIT_USAGE;
-    if (open_monitor(socket, &qmp) < 0)
+    if (open_monitor(monitor, &qmp) < 0)
         return EXIT_FAILURE;
     target.qmp = qmp;
+    target.pid = pid ? pid : qmp_peer(qmp);
     target.format = request->format;
     if (ctl_open(&target.out, request->format) < 0)
         return EXIT_FAILURE;
     return ctl_end(&target.out, command->function(&target, request->n - 1, request->words + 1));
+}
+
+int ctl_qmp(const char *socket, const struct ctl_request *request)
+{
+    const struct qmp_endpoint monitor = qmp_socket_endpoint(socket);
+
+    return ctl_monitor(&monitor, 0, request);
 }

@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
+#include "cmd/libvirt_domain.h"
 #include "control/client.h"
 #include "control/qmp.h"
 #include "record/qemu/running.h"
@@ -25,8 +26,12 @@ static bool is_controllable(const struct manifest_source *source)
 {
     if (!source->vmm || manifest_source_has_ended(source))
         return false;
-    return source->vmm->qmp ? qmp_is_socket(source->vmm->qmp)
-                            : source->vmm->pid > 0 && strcmp(source->kind, "ctf") == 0;
+    if (source->vmm->qmp)
+        return qmp_is_socket(source->vmm->qmp);
+    /* A program that links libstrata, or the QEMU of a domain of libvirt. */
+    return source->vmm->pid > 0 &&
+           (strcmp(source->kind, "ctf") == 0 || strcmp(source->kind, "qemu-log") == 0 ||
+            strcmp(source->kind, "simpletrace") == 0);
 }
 
 /* Of all files below FD; not deeper than a source's directories are. */
@@ -113,12 +118,61 @@ static int status(const char *directory, const struct manifest *manifest, enum t
     return ctl_end(&out, r < 0 ? cli_output_error(r) : EXIT_SUCCESS);
 }
 
+/* ---- A QEMU ---- */
+
+static bool has_control_socket(pid_t pid)
+{
+    _cleanup_(client_freep) struct client *client = NULL;
+
+    return client_open(getenv("XDG_RUNTIME_DIR"), pid, &client, NULL) >= 0;
+}
+
+static int in_domain(const struct qemu_running *running, const struct ctl_request *request)
+{
+    _cleanup_(libvirt_domain_closep) struct libvirt_domain *domain = NULL;
+    struct error error = {0};
+
+    if (libvirt_find_domain_of(NULL, running, &domain, &error) >= 0)
+        return ctl_monitor(libvirt_domain_monitor(domain), running->pid, request);
+    cli_print_error(&error);
+    return EXIT_FAILURE;
+}
+
+static int in_qemu(const struct qemu_running *running, const struct ctl_request *request)
+{
+    struct error error = {0};
+    const char *socket;
+
+    if (running->libvirt && running->n_qmp == 0)
+        return in_domain(running, request);
+    if (qemu_running_monitor(running, &socket, &error) >= 0)
+        return ctl_qmp(socket, request);
+    cli_print_error(&error);
+    return EXIT_FAILURE;
+}
+
+/* A process: a QEMU, or a program that links libstrata. */
+static int in_process(pid_t pid, const struct ctl_request *request)
+{
+    struct qemu_running running;
+    char word[16];
+    int status;
+
+    snprintf(word, sizeof word, "%ld", (long)pid);
+    if (qemu_running_open(pid, &running, NULL) < 0)
+        return ctl_process(word, request);
+    status = has_control_socket(pid) ? ctl_process(word, request) : in_qemu(&running, request);
+    qemu_running_done(&running);
+    return status;
+}
+
+/* ---- A recording ---- */
+
 static int in_recording(const char *directory, const struct manifest *manifest,
                         const struct ctl_request *request)
 {
     const struct manifest_source *found = NULL;
     bool runs = false;
-    char pid[16];
 
     if (strcmp(request->words[0], "status") == 0 && request->n == 1)
         return status(directory, manifest, request->format);
@@ -141,28 +195,7 @@ static int in_recording(const char *directory, const struct manifest *manifest,
     }
     if (found->vmm->qmp)
         return ctl_qmp(found->vmm->qmp, request);
-    snprintf(pid, sizeof pid, "%d", (int)found->vmm->pid);
-    return ctl_process(pid, request);
-}
-
-/* ---- A QEMU ---- */
-
-static bool has_control_socket(pid_t pid)
-{
-    _cleanup_(client_freep) struct client *client = NULL;
-
-    return client_open(getenv("XDG_RUNTIME_DIR"), pid, &client, NULL) >= 0;
-}
-
-static int in_qemu(const struct qemu_running *running, const struct ctl_request *request)
-{
-    struct error error = {0};
-    const char *socket;
-
-    if (qemu_running_monitor(running, &socket, &error) >= 0)
-        return ctl_qmp(socket, request);
-    cli_print_error(&error);
-    return EXIT_FAILURE;
+    return in_process(found->vmm->pid, request);
 }
 
 /* ---- Which ---- */
@@ -170,7 +203,6 @@ static int in_qemu(const struct qemu_running *running, const struct ctl_request 
 int ctl_any(const char *which, const struct ctl_request *request)
 {
     struct error error = {0};
-    struct qemu_running running;
     struct manifest manifest;
     char *end;
     unsigned long pid = strtoul(which, &end, 10);
@@ -187,12 +219,7 @@ int ctl_any(const char *which, const struct ctl_request *request)
     }
     if (strchr(which, '/') && qmp_is_socket(which))
         return ctl_qmp(which, request);
-    if (*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX &&
-        qemu_running_open((pid_t)pid, &running, NULL) >= 0) {
-        r = has_control_socket((pid_t)pid) ? ctl_process(which, request)
-                                           : in_qemu(&running, request);
-        qemu_running_done(&running);
-        return r;
-    }
+    if (*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX)
+        return in_process((pid_t)pid, request);
     return ctl_process(which, request);
 }

@@ -1,13 +1,16 @@
 #!/bin/sh
 # strata record --libvirt with a real libvirtd of the test's own, which no other process of this machine sees:
 #
-#     tests/libvirt/run.sh system     as root, in a mount namespace: QEMU is of another user, its log a pipe of virtlogd's
-#     tests/libvirt/run.sh session    the daemon of an ordinary user, who is "nobody" if root runs the test
+#     tests/libvirt/run.sh system DIR     as root, in a mount namespace: QEMU is of another user, its log a pipe of virtlogd's
+#     tests/libvirt/run.sh session DIR    the daemon of an ordinary user, who is "nobody" if root runs the test
 #
-# The domains have no disk. Their firmware looks for one, which is enough of a machine to be paused and resumed.
+# The domains have no disk. Their firmware looks for one, which is enough of a machine to be paused and resumed. Where
+# DIR/debs has the packages of a guest (tools/packages fetch guest DIR/debs), one domain of the system's is a Linux.
+# Environment: STRATA_BIN, the directory of the built commands; SANITIZED: they have sanitisers.
 set -eu
 
 instance=$1
+packages=$2/debs
 skip() {
     echo "SKIPPED: $*"
     exit 77
@@ -25,11 +28,11 @@ if [ -z "${STRATA_TEST_INSTANCE-}" ]; then
     if [ "$instance" = system ]; then
         [ "$(id -u)" -eq 0 ] || skip "only root may start the system's libvirtd"
         unshare -m --propagation private true 2>/dev/null || skip "no mount namespace can be made"
-        exec unshare -m --propagation private "$0" "$instance"
+        exec unshare -m --propagation private "$0" "$@"
     elif [ "$(id -u)" -eq 0 ]; then
         as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
         $as_nobody test -x "$STRATA_BIN/strata" -a -r "$0" || skip "an ordinary user cannot read $STRATA_BIN"
-        exec $as_nobody "$0" "$instance"
+        exec $as_nobody "$0" "$@"
     fi
 fi
 
@@ -107,11 +110,13 @@ stop_daemon() {
 
 # ---- A domain ----
 
-# domain NAME [DEVICES]
+# domain NAME [DEVICES [SYSTEM]]
 domain() {
+    memory=64
+    [ -z "${3-}" ] || memory=256
     cat >"$1.xml" <<END
-<domain type='qemu'><name>$1</name><memory unit='MiB'>64</memory><vcpu>1</vcpu>
-<os><type arch='x86_64' machine='pc'>hvm</type></os><seclabel type='none'/>
+<domain type='qemu'><name>$1</name><memory unit='MiB'>$memory</memory><vcpu>1</vcpu>
+<os><type arch='x86_64' machine='pc'>hvm</type>${3-}</os><seclabel type='none'/>
 <devices><emulator>$(command -v qemu-system-x86_64)</emulator><memballoon model='none'/>${2-}</devices></domain>
 END
     virsh create "$1.xml" >/dev/null 2>errors || fail "virsh create: $(cat errors)"
@@ -232,8 +237,19 @@ begin web --libvirt web
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 pid=
+"$strata" ctl "$qemu" list runstate_set >now 2>told || fail "$(cat told)"
+grep -q '^on *runstate_set$' now || fail "$(cat now)"
+"$strata" ctl "$qemu" restore >out 2>told || fail "$(cat told)"
+states web | diff before - >&2 || fail "its events"
+logs web
+begin web --libvirt web
+kill -KILL $pid
+wait $pid 2>/dev/null || true
+pid=
 hmp web 'trace-event runstate_set off'
 begin web --libvirt web
+"$strata" ctl trace on virtio_notify 2>told || fail "$(cat told)"
+states web | grep -q '^virtio_notify$' || fail "$(states web)"
 pause web 1
 end TERM
 recorded 2
@@ -269,6 +285,21 @@ kill -KILL "$qemu"
 end ''
 grep -qF "strata: libvirt domain 'web' has ended: " told || fail "$(cat told)"
 
+# The domain's log file is libvirtd's own.
+case='log file'
+stop_daemon
+sed -i 's/"logd"/"file"/' "$config/qemu.conf"
+start_daemon
+domain web
+stat -L -c '%u %a' /proc/$qemu/fd/2 >stderr.before
+begin web --libvirt web
+pause web 1
+end TERM
+recorded 2
+stat -L -c '%u %a' /proc/$qemu/fd/2 | diff stderr.before - >&2 || fail "its standard error"
+logs web
+virsh destroy web >/dev/null
+
 # A channel for the agent: that of the domain; one that is added, where there is a controller; or none.
 case=channel
 channel="<channel type='unix'><source mode='bind'/><target type='virtio' name='org.strata.agent'/></channel>"
@@ -286,6 +317,37 @@ virsh dumpxml agent >xml
 # The firmware has no driver that could refuse.
 ! grep -q 'org.strata.agent' xml || grep -q 'does not release' told || fail "a channel is left: $(cat told xml)"
 virsh destroy agent >/dev/null
+
+# With a Linux whose agent waits: its kernel, too, by a channel that comes and goes.
+case=guest
+if [ "$instance" != system ]; then
+    :
+elif [ -n "${SANITIZED-}" ]; then
+    echo "SKIPPED in part: a guest: programs with sanitisers are not made for it"
+elif ! [ -e "$packages/complete" ] || ! command -v cpio >/dev/null; then
+    echo "SKIPPED in part: a guest: there is no cpio, or no $packages: tools/packages fetch guest $packages"
+else
+    "$tree/tools/guest-image" "$packages" "$work/image" "$here/init" "$STRATA_BIN/strata-agent" >image.out 2>&1 ||
+        fail "$(cat image.out)"
+    mkdir /run/guest
+    cp image/kernel image/initramfs /run/guest/
+    console=/run/guest/console
+    domain linux "<controller type='virtio-serial'/><serial type='file'><source path='$console'/></serial>" \
+        "<kernel>/run/guest/kernel</kernel><initrd>/run/guest/initramfs</initrd>
+        <cmdline>console=ttyS0 panic=-1</cmdline>"
+    wait_for 'grep -qs "Linux version" $console'
+    wait_for 'grep -q "guest: ready" $console'
+    begin linux --guest=sched:sched_switch --libvirt linux
+    wait_for 'find trace/guest-guest -name "*.raw" -size +0 2>/dev/null | grep -q . || ! kill -0 $pid'
+    pause linux 1
+    end TERM
+    recorded 2
+    "$strata" report --layer guest trace >shown 2>told.shown || fail "$(cat told.shown)"
+    grep -q sched_switch shown || fail "nothing of the guest: $(cat told)"
+    virsh dumpxml linux >xml
+    ! grep org.strata.agent xml >&2 || fail "the channel is left"
+    virsh destroy linux >/dev/null
+fi
 
 case=refused
 says 1 "unknown domain 'wbe'; no domain runs" -o none --libvirt wbe

@@ -52,6 +52,11 @@ bool log_place_is_stderr(const char *path)
     return strcmp(path, STDERR_DEVICE) == 0 || strcmp(path, STDERR_OF_SELF) == 0;
 }
 
+static bool can_be_lent(const struct stat *st)
+{
+    return S_ISFIFO(st->st_mode) || S_ISREG(st->st_mode);
+}
+
 struct log_loan log_place_lend_stderr(pid_t pid)
 {
     struct log_loan loan = LOG_LOAN_NONE;
@@ -62,14 +67,14 @@ struct log_loan log_place_lend_stderr(pid_t pid)
     int fd;
 
     snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)pid);
-    /* Of a pipe this opens the pipe itself, as QEMU has it. */
-    if (log_place_user(pid, &uid, &gid) < 0 || stat(path, &st) < 0 || !S_ISFIFO(st.st_mode) ||
+    /* This opens the pipe or file itself, as QEMU has it. */
+    if (log_place_user(pid, &uid, &gid) < 0 || stat(path, &st) < 0 || !can_be_lent(&st) ||
         st.st_uid == uid)
         return loan;
     fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return loan;
-    if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fchown(fd, uid, gid) == 0)
+    if (fstat(fd, &st) == 0 && can_be_lent(&st) && fchown(fd, uid, gid) == 0)
         loan = (struct log_loan){fd, st.st_uid, st.st_gid};
     else
         close(fd);

@@ -7,7 +7,8 @@
 
 #include "record/qemu/running.h"
 
-/* What is lent to QEMU's user: the pipe that is its standard error, which only the user who made it may open again. */
+/* What is lent to QEMU's user: the pipe or file that is its standard error, which only the user who made it may open
+ * again. */
 struct log_loan {
     int fd; /* -1: nothing was lent */
     uid_t uid;
