@@ -162,6 +162,8 @@ static void keep_slow(struct io *io, const struct io_request *request, struct ro
                              .origin = request->origin,
                              .kind = request->vmm,
                              .other_pid = request->vmm_pid,
+                             .first_pid = request->kick_pid,
+                             .end_vcpu = request->end_vcpu,
                              .row = row};
 
     memcpy(slow.at, request->at, sizeof request->at);
@@ -340,7 +342,30 @@ static int order_rows(struct io *io, struct result *result)
     return 0;
 }
 
-/* What the VMM's thread did in a stage that ends at POINT. *RET_WHY is in the result; NULL: nothing is known. */
+/* What those did that had to act in the stage that ends at POINT: the thread of the vCPU that notifies the VMM, and the
+ * VMM's that is notified; the VMM's that handles the request; the thread of the vCPU that is interrupted. */
+static void put_why(const struct io *io, const struct slow_span *slow, unsigned point,
+                    int64_t begin, const struct clock *clock, struct text *text)
+{
+    int64_t end = slow->at[point];
+    int32_t pid = PID_UNKNOWN;
+
+    if (!slow->kind || io->rows.n_slowest > IO_WHY_SPANS_MAX)
+        return;
+    if (point == IO_KICKED || (point == IO_HANDLED && slow->at[IO_KICKED] == TIME_UNKNOWN))
+        pid = io_why_vcpu_thread(&io->why, slow->vcpu);
+    else if (point == IO_INTERRUPT ||
+             (point == IO_COMPLETED && slow->at[IO_INTERRUPT] == TIME_UNKNOWN))
+        pid = io_why_vcpu_thread(&io->why, slow->end_vcpu);
+    if (pid != PID_UNKNOWN)
+        io_why_put_thread(&io->why, pid, begin, end, clock, text);
+    if (point == IO_KICKED && slow->first_pid != PID_UNKNOWN && slow->first_pid != pid)
+        io_why_put_thread(&io->why, slow->first_pid, begin, end, clock, text);
+    if (point >= IO_HANDLED && point <= IO_NOTIFIED && slow->other_pid != PID_UNKNOWN)
+        io_why_put_text(&io->why, slow->other_pid, begin, end, clock, text);
+}
+
+/* Why a stage that ends at POINT took so long. *RET_WHY is in the result; NULL: nothing is known. */
 static int add_why(const struct io *io, struct result *result, const struct slow_span *slow,
                    unsigned point, int64_t begin, const char *const **ret_why)
 {
@@ -348,9 +373,7 @@ static int add_why(const struct io *io, struct result *result, const struct slow
     const char **why = NULL;
     int r = 0;
 
-    if (point >= IO_HANDLED && point <= IO_NOTIFIED && slow->other_pid != PID_UNKNOWN &&
-        io->rows.n_slowest <= IO_WHY_SPANS_MAX)
-        io_why_put_text(&io->why, slow->other_pid, begin, slow->at[point], &result->clock, &text);
+    put_why(io, slow, point, begin, &result->clock, &text);
     if (text_len(&text) > 0) {
         why = arena_alloc(&result->arena, 2 * sizeof *why);
         if (why)

@@ -57,8 +57,10 @@ struct io_request {
     int64_t at[IO_POINTS];
     uint32_t error_ns; /* of a duration between two layers, at most */
     int32_t cpu, pid, vcpu;
-    int32_t vmm_pid; /* the thread that handled it; PID_UNKNOWN */
-    uint32_t group;  /* of begin(); where two layers have it, of the guest's event */
+    int32_t vmm_pid;  /* the thread that handled it; PID_UNKNOWN */
+    int32_t kick_pid; /* the VMM's thread that IO_KICKED is of; PID_UNKNOWN */
+    int32_t end_vcpu; /* the guest's vCPU on which it completes; VCPU_UNKNOWN */
+    uint32_t group;   /* of begin(); where two layers have it, of the guest's event */
 };
 
 struct io_tracker_ops {

@@ -70,6 +70,8 @@ uint32_t io_slot_new(struct io_tracker *tracker)
     for (unsigned i = 0; i < IO_POINTS; i++)
         tracker->slots[n].request.at[i] = TIME_UNKNOWN;
     tracker->slots[n].request.vmm_pid = PID_UNKNOWN;
+    tracker->slots[n].request.kick_pid = PID_UNKNOWN;
+    tracker->slots[n].request.end_vcpu = VCPU_UNKNOWN;
     return n;
 }
 
@@ -137,7 +139,8 @@ struct io_thread *io_place(struct io_thread **places, unsigned *n, const struct 
             return NULL;
         *places = more;
     }
-    (*places)[*n] = (struct io_thread){.origin = origin, .number = number, .time = TIME_UNKNOWN};
+    (*places)[*n] = (struct io_thread){
+        .origin = origin, .number = number, .time = TIME_UNKNOWN, .pid = PID_UNKNOWN};
     return &(*places)[(*n)++];
 }
 
@@ -149,6 +152,7 @@ static void add_partner(struct io_request *request, const struct io_slot *slot,
 {
     request->vmm = partner->request.origin;
     request->vmm_pid = partner->request.vmm_pid;
+    request->kick_pid = partner->request.kick_pid;
     request->error_ns = (uint32_t)MIN((uint64_t)slot->error_ns + partner->error_ns, UINT32_MAX);
     for (unsigned i = IO_KICKED; i <= IO_NOTIFIED; i++)
         request->at[i] = partner->request.at[i];

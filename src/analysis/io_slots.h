@@ -52,6 +52,7 @@ struct io_thread {
     const struct origin *origin;
     uint64_t number;
     int64_t time;   /* TIME_UNKNOWN: nothing is */
+    int32_t pid;    /* of the thread at that time */
     bool has_ended; /* of a device: requests since it last notified the guest */
 };
 

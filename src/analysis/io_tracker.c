@@ -218,6 +218,7 @@ static int put_complete(struct io_tracker *tracker, const struct item *item,
         return 0;
     }
     slot->request.at[IO_COMPLETED] = item->time;
+    slot->request.end_vcpu = item->vcpu;
     place =
         io_place(&tracker->interrupts, &tracker->n_interrupts, item->origin, (uint32_t)item->cpu);
     if (place && place->time != TIME_UNKNOWN && place->time >= slot->request.at[IO_ISSUED])
@@ -266,6 +267,7 @@ static int put_handle(struct io_tracker *tracker, const struct item *item,
     slot->request.at[IO_HANDLED] = item->time;
     if (kick) {
         slot->request.at[IO_KICKED] = kick->time;
+        slot->request.kick_pid = kick->pid;
         kick->time = TIME_UNKNOWN;
     }
     io_index_add(tracker, BY_VMM, io_hash((uintptr_t)item->origin, device, request), n);
@@ -373,10 +375,12 @@ static void put_notify(struct io_tracker *tracker, const struct item *item,
 
 /* ---- All events ---- */
 
-static void remember(struct io_thread *place, int64_t time)
+static void remember(struct io_thread *place, int64_t time, int32_t pid)
 {
-    if (place)
-        place->time = time;
+    if (!place)
+        return;
+    place->time = time;
+    place->pid = pid;
 }
 
 static int put_event(struct io_tracker *tracker, const struct item *item,
@@ -413,11 +417,11 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
     case EVENT_IRQ_EXIT:
         remember(io_place(&tracker->interrupts, &tracker->n_interrupts, item->origin,
                           (uint32_t)item->cpu),
-                 class->event == EVENT_IRQ_ENTRY ? item->time : TIME_UNKNOWN);
+                 class->event == EVENT_IRQ_ENTRY ? item->time : TIME_UNKNOWN, item->pid);
         return 0;
     case EVENT_KICK:
         remember(io_place(&tracker->kicks, &tracker->n_kicks, item->origin, field(item, class, 0)),
-                 item->time);
+                 item->time, item->pid);
         return 0;
     case EVENT_READ:
     case EVENT_WRITE: return put_handle(tracker, item, class);

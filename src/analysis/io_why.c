@@ -7,13 +7,52 @@
 
 #include "base/macro.h"
 
-#define WORKER "worker" /* as QEMU calls the threads of its pool */
+#define WORKER "worker"          /* as QEMU calls the threads of its pool */
+#define ALL_VCPUS "ALL CPUs/TCG" /* ... and the one that emulates all vCPUs */
+
+static int note_vcpu(struct io_why *why, const struct state_interval *interval)
+{
+    struct io_vcpu *more;
+
+    for (unsigned i = 0; i < why->n_vcpus; i++)
+        if (why->vcpus[i].vcpu == interval->vcpu) {
+            if (why->vcpus[i].pid != interval->id)
+                why->vcpus[i].pid = PID_UNKNOWN;
+            return 0;
+        }
+    if (why->n_vcpus == IO_WHY_VCPUS_MAX)
+        return 0;
+    if ((why->n_vcpus & (why->n_vcpus - 1)) == 0) {
+        more = realloc(why->vcpus, MAX(why->n_vcpus * 2, 1u) * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        why->vcpus = more;
+    }
+    why->vcpus[why->n_vcpus++] = (struct io_vcpu){.vcpu = interval->vcpu, .pid = interval->id};
+    return 0;
+}
+
+static int note_thread(struct io_why *why, const struct state_interval *interval)
+{
+    if (interval->vcpu != VCPU_UNKNOWN)
+        return note_vcpu(why, interval);
+    if (strcmp(interval->name, ALL_VCPUS) != 0)
+        return 0;
+    if (!why->has_all_vcpus)
+        why->all_vcpus = interval->id;
+    else if (why->all_vcpus != interval->id)
+        why->all_vcpus = PID_UNKNOWN;
+    why->has_all_vcpus = true;
+    return 0;
+}
 
 static int keep(struct io_why *why, const struct state_interval *interval)
 {
     if (interval->origin->layer != LAYER_HOST ||
         (interval->of != STATE_OF_THREAD && interval->of != STATE_OF_CPU))
         return 0;
+    if (interval->of == STATE_OF_THREAD && note_thread(why, interval) < 0)
+        return -ENOMEM;
     if (why->n == IO_WHY_MAX) {
         memmove(why->kept, why->kept + IO_WHY_MAX / 2, IO_WHY_MAX / 2 * sizeof *why->kept);
         why->n = IO_WHY_MAX / 2;
@@ -51,7 +90,7 @@ int io_why_init(struct io_why *why)
 {
     static const struct states_ops ops = {.put = put_states};
 
-    *why = (struct io_why){0};
+    *why = (struct io_why){.all_vcpus = PID_UNKNOWN};
     states_init(&why->states, &ops, why);
     why->states.wanted = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_CPU);
     return 0;
@@ -71,6 +110,7 @@ void io_why_done(struct io_why *why)
 {
     states_done(&why->states);
     free(why->kept);
+    free(why->vcpus);
     *why = (struct io_why){0};
 }
 
@@ -157,6 +197,16 @@ static const struct io_state *add_up(const struct io_why *why, int32_t pid, int6
     return longest;
 }
 
+int32_t io_why_vcpu_thread(const struct io_why *why, int32_t vcpu)
+{
+    if (vcpu == VCPU_UNKNOWN)
+        return PID_UNKNOWN;
+    for (unsigned i = 0; i < why->n_vcpus; i++)
+        if (why->vcpus[i].vcpu == vcpu)
+            return why->vcpus[i].pid;
+    return why->all_vcpus;
+}
+
 static void put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
                        const struct clock *clock, struct text *text)
 {
@@ -197,4 +247,26 @@ void io_why_put_text(const struct io_why *why, int32_t pid, int64_t begin, int64
         put_thread(why, before, begin, end, clock, text);
     }
     put_thread(why, pid, begin, end, clock, text);
+}
+
+void io_why_put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
+                       const struct clock *clock, struct text *text)
+{
+    size_t before = text_len(text);
+    int64_t slept = 0;
+
+    put_thread(why, pid, begin, end, clock, text);
+    if (text_len(text) == before)
+        return;
+    for (unsigned i = 0; i < why->n; i++) {
+        const struct io_state *state = &why->kept[i];
+
+        if (state->of == STATE_OF_THREAD && state->id == pid &&
+            (state->state == STATE_SLEEPING || state->state == STATE_UNINTERRUPTIBLE))
+            slept += overlap(state, begin, end);
+    }
+    if (slept == 0)
+        return;
+    text_put_literal(text, ", slept ");
+    put_ticks(clock, slept, text);
 }

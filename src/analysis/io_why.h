@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the threads of a VMM did on the host while a request was in a stage: the reason why that was slow. The states of
+/* What the threads of a VMM and of its vCPUs did on the host while a request was in a stage: the reason why that was
+ * slow. The states of
  * all threads of the host are kept for the requests that are kept, at most IO_WHY_MAX intervals; where these are more,
  * older ones are missing, and nothing is said. Not thread-safe. */
 
@@ -19,8 +20,19 @@ struct io_state {
     uint8_t of, state;
 };
 
+/* Which thread of the host runs a vCPU. */
+struct io_vcpu {
+    int32_t vcpu, pid; /* PID_UNKNOWN: several do, as of two virtual machines */
+};
+#define IO_WHY_VCPUS_MAX 1024
+
 struct io_why {
     struct states states;
+    struct io_vcpu *vcpus;
+    unsigned n_vcpus;
+    int32_t
+        all_vcpus; /* the thread of a VMM that runs all of them, one after the other; PID_UNKNOWN: none, or several */
+    bool has_all_vcpus;
     struct io_state *kept;
     unsigned n, room;
 };
@@ -30,6 +42,13 @@ int io_why_init(struct io_why *why);
 int io_why_put(struct io_why *why, const struct item *items, unsigned n);
 int io_why_finish(struct io_why *why);
 void io_why_done(struct io_why *why);
+
+/* The thread of the host that runs VCPU; PID_UNKNOWN: it is not known. */
+int32_t io_why_vcpu_thread(const struct io_why *why, int32_t vcpu);
+
+/* Puts what thread PID of the host did from BEGIN to END, also how long it slept. */
+void io_why_put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
+                       const struct clock *clock, struct text *text);
 
 /* Puts what thread PID of the host did from BEGIN to END, and those that it woke there and that are called "worker":
  * "qemu-system-x86-5559 ran 32.1 us, was runnable 4.03 ms on CPU 0 behind ALL CPUs/TCG-5574". Nothing is put if nothing

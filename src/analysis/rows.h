@@ -49,7 +49,8 @@ struct slow_span {
     const struct origin *origin;
     const void *kind; /* the analysis's own: what its stages are */
     struct row *row;
-    int32_t other_pid;      /* the analysis's own: another thread that worked for it */
+    /* The analysis's own: other threads that worked for it, and the vCPU on which it ends. */
+    int32_t other_pid, first_pid, end_vcpu;
     int64_t at[ROW_STAGES]; /* of its steps; TIME_UNKNOWN: none */
 };
 

@@ -71,11 +71,12 @@ END
 diff expected actual || fail "text"
 
 case="why"
-"$strata" io --task dd --slowest 2 vm | sed -n '/^ *4.47ms  2/,/done/p' >actual
+"$strata" io --task dd --slowest 2 vm | sed -n '/^ *4.47ms  2/,/us guest$/p' >actual
 cat >expected <<'END'
    4.47ms  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
     98.0us kick
+      ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559, slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574, slept 19.6 us
     7.00us dispatch
       qemu-system-x86-5559 ran 7.0 us
     37.0us vmm
@@ -83,6 +84,10 @@ cat >expected <<'END'
     4.10ms backend
       worker-7853 ran 10.2 us, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559; qemu-system-x86-5559 ran 59.8 us, was runnable 4.04 ms on CPU 0 behind ALL CPUs/TCG-5574
     19.0us done
+      qemu-system-x86-5559 ran 19.0 us
+    163us inject
+      ALL CPUs/TCG-5574 ran 91.6 us, was runnable 71.8 us on CPU 0 behind qemu-system-x86-5559
+    21.9us guest
 END
 diff expected actual || fail "why"
 "$strata" io --task dd --slowest 2 -e '-host:sched_switch' vm >actual
