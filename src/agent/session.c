@@ -2,6 +2,7 @@
 #include "agent/session.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -14,6 +15,28 @@
 #define CPU_CHECK_INTERVAL_MS 500
 #define STATUS_INTERVAL_MS 1000
 #define LONG_STATUS_INTERVAL_MS 4000 /* for PROTO_WANT_DELAY */
+
+static void *seed_main(void *userdata)
+{
+    char c;
+
+    (void)userdata;
+    (void)!getrandom(&c, sizeof c, 0);
+    return NULL;
+}
+
+/* The kernel makes an effort to get random numbers only while a thread waits for them. This one may wait for ever on an old
+ * kernel, so nothing waits for it. */
+void session_seed(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)pthread_create(&thread, &attributes, seed_main, NULL);
+    pthread_attr_destroy(&attributes);
+}
 
 int session_random(void *p, size_t size, bool good)
 {

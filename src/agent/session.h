@@ -70,6 +70,7 @@ struct session {
     struct tracer tracer;
     bool waits_for_auth;
     bool waits_for_random; /* to answer the host's HELLO */
+    bool has_seeded;       /* session_seed() was called */
     bool hello_done;       /* the host may send more than HELLO */
     bool flowing;
     uint64_t connection; /* number of the connection of this conversation */

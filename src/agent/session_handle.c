@@ -94,13 +94,14 @@ static int greet(struct session *session)
 /* Early in a boot the kernel has no random numbers yet: the host waits for them. */
 void session_answer_hello(struct session *session)
 {
-    bool waited = session->waits_for_random;
-
     session->waits_for_random =
         session_random(session->nonce, sizeof session->nonce, session->key != NULL) < 0;
     if (session->waits_for_random) {
-        if (!waited)
+        if (!session->has_seeded) {
             agent_log(session->log, "waiting for the kernel's random numbers, to authenticate");
+            session_seed();
+        }
+        session->has_seeded = true;
         return;
     }
     session->waits_for_auth = session->key != NULL;

@@ -44,6 +44,8 @@ int session_send_pages(struct session *session);
 /* Fills P with SIZE random bytes; never blocks. GOOD: unpredictable ones, or -EAGAIN if the kernel has
  * none yet, early in the boot; otherwise the best available. */
 int session_random(void *p, size_t size, bool good);
+/* Makes the kernel gather random numbers, without waiting for it. */
+void session_seed(void);
 /* Starts or stops sending pages; readers may send them too while FLOWING. */
 void session_set_flowing(struct session *session, bool flowing);
 /* Discards what was set up, before another setup. */
