@@ -40,6 +40,22 @@ static void note_accelerator(struct qemu_arguments *arguments, const char *name,
                  used ? ":" : "", (int)len, name);
 }
 
+/* The name among "kvm,dirty-ring-size=4096" and "thread=multi,accel=tcg". */
+static void note_accel(struct qemu_arguments *arguments, const char *value)
+{
+    bool first = true;
+
+    for (const char *p = value; *p; first = false) {
+        size_t len = strcspn(p, ",");
+
+        if (strncmp(p, "accel=", 6) == 0)
+            note_accelerator(arguments, p + 6, len - 6);
+        else if (first && !memchr(p, '=', len))
+            note_accelerator(arguments, p, len);
+        p += len + (p[len] == ',');
+    }
+}
+
 /* The type among "type=q35,accel=tcg" and "q35,accel=tcg", of the former wherever it stands. */
 static void note_machine(struct qemu_arguments *arguments, const char *value)
 {
@@ -73,8 +89,7 @@ static void note(struct qemu_arguments *arguments, const char *option, const cha
     else if (is(option, "msg", NULL))
         arguments->message = value;
     else if (is(option, "accel", NULL))
-        note_accelerator(arguments, value + (strncmp(value, "accel=", 6) == 0 ? 6 : 0),
-                         strcspn(value, ",") - (strncmp(value, "accel=", 6) == 0 ? 6 : 0));
+        note_accel(arguments, value);
     else if (is(option, "M", "machine"))
         note_machine(arguments, value);
     else if (is(option, "name", NULL) && strstr(value, "debug-threads="))

@@ -82,6 +82,27 @@ static void arguments_are_read(void **state)
     assert_memory_equal(arguments.machine, "q35", 3);
 }
 
+/* Wherever the name stands among the properties; what is asked of the probe has nothing else. */
+static void accelerators_are_read(void **state)
+{
+    {
+        ARGUMENTS("-accel", "kvm,dirty-ring-size=4096", "--accel", "tcg");
+        assert_string_equal(arguments.accelerator, "kvm:tcg");
+    }
+    {
+        ARGUMENTS("-accel", "thread=multi,accel=tcg");
+        assert_string_equal(arguments.accelerator, "tcg");
+    }
+    {
+        ARGUMENTS("-accel", "accel=kvm,kernel-irqchip=off");
+        assert_string_equal(arguments.accelerator, "kvm");
+    }
+    {
+        ARGUMENTS("-accel", "thread=multi");
+        assert_string_equal(arguments.accelerator, "");
+    }
+}
+
 /* What follows an option that takes text is none. */
 static void words_of_a_guest_are_no_options(void **state)
 {
@@ -619,6 +640,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_read),
+        cmocka_unit_test(accelerators_are_read),
         cmocka_unit_test(words_of_a_guest_are_no_options),
         cmocka_unit_test(serial_device_is_of_the_machine),
         cmocka_unit_test(command_line_is_added_to),
