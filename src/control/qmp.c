@@ -12,6 +12,7 @@
 #include "control/qmp_transport.h"
 
 #define TIMEOUT QMP_TIMEOUT_S
+#define ANSWERS_MAX 16 /* to clients that have gone, before the greeting */
 
 struct qmp {
     struct qmp_transport *transport;
@@ -152,6 +153,27 @@ static int leave_negotiation(struct qmp *qmp, struct error *error)
     return r;
 }
 
+/* An answer to a client that has gone may come before it, as in leave_negotiation(). */
+static int read_greeting(struct qmp *qmp, json_t **ret, struct error *error)
+{
+    for (unsigned i = 0; i < ANSWERS_MAX; i++) {
+        json_t *object = NULL;
+        int r = read_object(qmp, &object, error);
+
+        if (r < 0)
+            return r;
+        if (json_object_get(object, "QMP")) {
+            *ret = object;
+            return 0;
+        }
+        r = json_object_get(object, "return") || json_object_get(object, "error");
+        json_decref(object);
+        if (!r)
+            break;
+    }
+    return error_set(error, -EPROTO, qmp->name, "not a QMP socket: no greeting");
+}
+
 int qmp_greet(struct qmp *qmp, struct error *error)
 {
     _cleanup_(json_decrefp) json_t *greeting = NULL;
@@ -166,11 +188,9 @@ int qmp_greet(struct qmp *qmp, struct error *error)
                          "clients, or give QEMU one more monitor: "
                          "-qmp unix:PATH,server=on,wait=off",
                          TIMEOUT, qmp_silence_text(qmp->name, why, sizeof why));
-    r = read_object(qmp, &greeting, error);
+    r = read_greeting(qmp, &greeting, error);
     if (r < 0)
         return r;
-    if (!json_object_get(greeting, "QMP"))
-        return error_set(error, -EPROTO, qmp->name, "not a QMP socket: no greeting");
     note_greeting(qmp, greeting);
     return leave_negotiation(qmp, error);
 }

@@ -49,7 +49,8 @@ static void test_greets(void **state)
     assert_false(qmp_greets_within(qmp, 0));
     /* The first answers are to clients that have gone. */
     snprintf(answers, sizeof answers,
-             "\r\n" GREETING "{\"return\": []}\r\n{\"return\": {}, \"id\": \"strata-1-1\"}\r\n"
+             "\r\n{\"return\": 1}\r\n" GREETING
+             "{\"return\": []}\r\n{\"return\": {}, \"id\": \"strata-1-1\"}\r\n"
              "{\"return\": {}, \"id\": \"strata-%ld-1\"}\r\n{\"return\": 7}\r\n",
              (long)getpid());
     put(server, answers);
@@ -157,7 +158,8 @@ static void test_other_protocol(void **state)
     } cases[] = {
         {"220 mail\r\n", "does not speak QMP", -EPROTO},
         {"[1]\n", "does not speak QMP", -EPROTO},
-        {"{\"return\": {}}\n", "no greeting", -EPROTO},
+        {"{\"hello\": {}}\n", "no greeting", -EPROTO},
+        {"{\"return\": {}}\n", "was closed", -ECONNRESET},
         {"{\"QMP\"", "was closed", -ECONNRESET},
     };
 
