@@ -391,39 +391,65 @@ int tracer_start(struct tracer *tracer)
     return 0;
 }
 
-int tracer_stop(struct tracer *tracer)
-{
-    int r = 0;
-
-    if (tracer->started)
-        r = tracefs_write(tracer->dir, "tracing_on", "0");
-    tracer->started = false;
-    readers_stop(tracer->readers);
-    return r;
-}
-
-void tracer_update_cpus(struct tracer *tracer)
-{
-    struct readers *readers = tracer->readers;
-
-    readers_update_cpus(readers);
-    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
-        if (cpu_set_has(&readers->online, cpu) && !cpu_set_has(&readers->have, cpu)) {
-            int r = readers_add(readers, cpu);
-
-            if (r < 0 && !cpu_set_has(&tracer->failed_cpus, cpu))
-                agent_log(tracer->log, "CPU %" PRIu32 ": %s; the CPU is not traced", cpu,
-                          strerror(-r));
-            if (r < 0)
-                cpu_set_add(&tracer->failed_cpus, cpu);
-        }
-}
-
 static uint64_t count_of(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
 
     return at ? strtoull(at + strlen(name), NULL, 10) : 0;
+}
+
+static void add_reader(struct tracer *tracer, uint32_t cpu)
+{
+    int r;
+
+    if (cpu_set_has(&tracer->readers->have, cpu))
+        return;
+    r = readers_add(tracer->readers, cpu);
+    if (r < 0 && !cpu_set_has(&tracer->failed_cpus, cpu))
+        agent_log(tracer->log, "CPU %" PRIu32 ": %s; the CPU is not traced", cpu, strerror(-r));
+    if (r < 0)
+        cpu_set_add(&tracer->failed_cpus, cpu);
+}
+
+void tracer_update_cpus(struct tracer *tracer)
+{
+    readers_update_cpus(tracer->readers);
+    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
+        if (cpu_set_has(&tracer->readers->online, cpu))
+            add_reader(tracer, cpu);
+}
+
+/* Adds readers for the CPUs that have recorded but were not online at a check. */
+static void add_missed_cpus(struct tracer *tracer)
+{
+    struct cpu_set possible;
+
+    if (cpus_possible(&possible) < 0)
+        return;
+    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++) {
+        _cleanup_free_ char *text = NULL;
+        char path[64];
+        size_t len;
+
+        if (!cpu_set_has(&possible, cpu) || cpu_set_has(&tracer->readers->have, cpu))
+            continue;
+        snprintf(path, sizeof path, "per_cpu/cpu%" PRIu32 "/stats", cpu);
+        if (tracefs_read(tracer->dir, path, 65536, &text, &len) >= 0 && count_of(text, "entries: "))
+            add_reader(tracer, cpu);
+    }
+}
+
+int tracer_stop(struct tracer *tracer)
+{
+    int r = 0;
+
+    if (tracer->started) {
+        r = tracefs_write(tracer->dir, "tracing_on", "0");
+        add_missed_cpus(tracer);
+    }
+    tracer->started = false;
+    readers_stop(tracer->readers);
+    return r;
 }
 
 void tracer_status(struct tracer *tracer, unsigned i, struct proto_status_cpu *ret_status)

@@ -186,6 +186,20 @@ def collected_while_cpu_is_away(run):
     no_instance(run)
 
 
+def collected_from_cpu_of_a_moment(run):
+    """A CPU that is online only for a moment, between two looks of the agent, and just before the end."""
+    online = "/sys/devices/system/cpu/cpu1/online"
+    run.guest.run(f"echo 0 >{online}")
+    agent = Agent(run.guest)
+    collect = Collect(run, run.folder("collected-moment"), "--event=sched:sched_process_fork")
+    run.guest.run(f"echo 1 >{online}; {marks(20, 100, 'moment', cpus=[1], folder=collect.instance)}; echo 0 >{online}")
+    items = events.report(run.strata, collect.stop())
+    run.guest.run(f"echo 1 >{online}")
+    expect(events.numbered(items, 1, "moment", 20) == 0, "losses")
+    agent.stop()
+    no_instance(run)
+
+
 def agent_ends_while_collected(run):
     """SIGTERM of the agent: what it read still comes, it takes its instance away, and the collector waits for the
     next one until it gets SIGTERM."""
@@ -233,5 +247,4 @@ def filtered(run):
 
 
 SCENARIOS = [collected, shown_live, taking_wakes_nobody, collected_again, collector_stalls, collector_killed, collected_agent_killed,
-             collected_while_cpu_is_away, agent_ends_while_collected,
-             connection_cut, filtered]
+             collected_while_cpu_is_away, collected_from_cpu_of_a_moment, agent_ends_while_collected, connection_cut, filtered]
