@@ -20,9 +20,10 @@
 #include "base/number.h"
 #include "event/program.h"
 #include "event/value.h"
-#include "export/timeline/slices.h"
+#include "export/export.h"
 #include "print/class_table.h"
 #include "print/json.h"
+#include "tracks/slices.h"
 
 /* What stands before the time of what is on a track. */
 struct head {
@@ -557,6 +558,13 @@ int export_chrome_open(const struct export_options *options, struct sink **ret_s
     static const struct sink_ops ops = {
         .put = chrome_put, .finish = chrome_finish, .free = chrome_free};
     static const struct slices_ops slices_ops = {.track = chrome_track, .slice = chrome_mark};
+    const struct slices_options slices_options = {
+        .catalogue = options->catalogue,
+        .origin_number = options->origin_number,
+        .origin_arg = options->origin_arg,
+        .rules = options->rules,
+        .n_rules = options->n_rules,
+    };
     struct chrome *chrome = calloc(1, sizeof *chrome);
 
     if (!chrome)
@@ -565,7 +573,7 @@ int export_chrome_open(const struct export_options *options, struct sink **ret_s
     chrome->out = options->out;
     chrome->classes.make = make_class;
     chrome->name = TEXT_IN_MEMORY;
-    if (slices_init(&chrome->slices, options, &slices_ops) < 0) {
+    if (slices_init(&chrome->slices, &slices_options, &slices_ops) < 0) {
         sink_free(&chrome->sink);
         return export_no_memory(error);
     }

@@ -29,9 +29,10 @@
 #include "base/utf8.h"
 #include "event/program.h"
 #include "event/value.h"
+#include "export/export.h"
 #include "export/timeline/perfetto_fields.h"
 #include "export/timeline/perfetto_wire.h"
-#include "export/timeline/slices.h"
+#include "tracks/slices.h"
 
 /* TrackEvent.type */
 enum {
@@ -81,6 +82,7 @@ struct perfetto {
     struct sink sink;
     struct slices slices;
     struct text *out;
+    const struct export_options *options;
     struct text scratch; /* what is longer than OUT has room for at once */
     struct perfetto_strings strings;
     struct perfetto_fields fields;
@@ -350,8 +352,8 @@ static int perfetto_track(struct slices *slices, const struct track *track)
 
 static int start(struct perfetto *perfetto, const struct clock *clock, int64_t ns)
 {
-    int r = perfetto_put_start(perfetto->out, clock, ns, perfetto->slices.options->moments,
-                               perfetto->slices.options->n_moments);
+    int r = perfetto_put_start(perfetto->out, clock, ns, perfetto->options->moments,
+                               perfetto->options->n_moments);
 
     if (r < 0)
         return r;
@@ -408,17 +410,25 @@ int export_perfetto_open(const struct export_options *options, struct sink **ret
     static const struct sink_ops ops = {
         .put = perfetto_put, .finish = perfetto_finish, .free = perfetto_free};
     static const struct slices_ops slices_ops = {.track = perfetto_track, .slice = perfetto_slice};
+    const struct slices_options slices_options = {
+        .catalogue = options->catalogue,
+        .origin_number = options->origin_number,
+        .origin_arg = options->origin_arg,
+        .rules = options->rules,
+        .n_rules = options->n_rules,
+    };
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
 
     if (!perfetto)
         return export_no_memory(error);
     perfetto->sink.ops = &ops;
     perfetto->out = options->out;
+    perfetto->options = options;
     perfetto->scratch = TEXT_IN_MEMORY;
     perfetto->strings = (struct perfetto_strings){.out = options->out, .clean = TEXT_IN_MEMORY};
     perfetto->fields =
         (struct perfetto_fields){.strings = &perfetto->strings, .named = TEXT_IN_MEMORY};
-    if (slices_init(&perfetto->slices, options, &slices_ops) < 0) {
+    if (slices_init(&perfetto->slices, &slices_options, &slices_ops) < 0) {
         sink_free(&perfetto->sink);
         return export_no_memory(error);
     }

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "event/program.h"
 #include "export/timeline/perfetto_wire.h"
-#include "export/timeline/slices.h"
+#include "tracks/slices.h"
 
 /* A field that is a number or the head of one that is more. */
 #define FIELD_MAX (2 + PERFETTO_HEAD_MAX + 2 * VARINT_MAX)

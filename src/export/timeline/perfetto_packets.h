@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "event/clock.h"
 #include "export/export.h"
-#include "export/timeline/tracks.h"
+#include "tracks/tracks.h"
 
 /* All packets are of one sequence, which is what names and their numbers belong to. */
 #define PERFETTO_SEQUENCE 1

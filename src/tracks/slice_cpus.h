@@ -4,7 +4,7 @@
 /* CPUs whose switches do not follow from one another (T2 in analysis/states.h): a slice `unknown` since a CPU was last
  * seen to run what its switches say, and then what it is found to run. */
 
-#include "export/timeline/slice_spans.h"
+#include "tracks/slice_spans.h"
 
 void slice_cpus_init(struct slices *slices);
 /* ITEM, an event of slices->class, may tell that a CPU does not run what it should, or end what one was found to run.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/timeline/counters.h"
+#include "tracks/counters.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/timeline/tracks.h"
+#include "tracks/tracks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "event/catalogue.h"
-#include "export/timeline/counters.h"
+#include "tracks/counters.h"
 
 #define CPU_KINDS 4
 /* More are one that is not known: the number is a damaged one. */

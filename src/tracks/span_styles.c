@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/timeline/span_styles.h"
+#include "tracks/span_styles.h"
 
 #include "base/macro.h"
 #include "event/xen_vcpu.h"

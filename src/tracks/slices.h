@@ -17,8 +17,8 @@
 #include "analysis/spans.h"
 #include "analysis/states.h"
 #include "base/text.h"
-#include "export/export.h"
-#include "export/timeline/tracks.h"
+#include "event/catalogue.h"
+#include "tracks/tracks.h"
 
 enum slice_kind {
     SLICE_INSTANT,
@@ -41,6 +41,17 @@ struct slice {
     int64_t value;   /* SLICE_COUNTER */
 };
 
+/* Strings, rules and the catalogue outlive the slices. */
+struct slices_options {
+    /* Classes and origins, which grow in number while items are read. */
+    const struct catalogue *catalogue;
+    /* Where several captures are shown as one: the number of an origin's capture. NULL: one capture. */
+    unsigned (*origin_number)(void *arg, const struct origin *origin);
+    void *origin_arg;
+    const struct span_rule *rules; /* whose spans are shown beside the built-in ones */
+    unsigned n_rules;
+};
+
 struct slices;
 
 struct slices_ops {
@@ -54,7 +65,7 @@ struct styled_rule;
 
 struct slices {
     const struct slices_ops *ops;
-    const struct export_options *options;
+    struct slices_options options;
     struct tracks tracks;
     struct joins flows;
     bool has_flows;              /* there are layers that may have some in common */
@@ -79,7 +90,7 @@ struct slices {
 };
 
 /* SLICES stays where it is. 0, -ENOMEM; in either case slices_done() follows. */
-int slices_init(struct slices *slices, const struct export_options *options,
+int slices_init(struct slices *slices, const struct slices_options *options,
                 const struct slices_ops *ops);
 /* 0, -ENOMEM. */
 int slices_put(struct slices *slices, const struct item *items, unsigned n);

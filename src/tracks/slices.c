@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/timeline/slices.h"
+#include "tracks/slices.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "export/timeline/slice_class.h"
-#include "export/timeline/slice_cpus.h"
-#include "export/timeline/slice_spans.h"
+#include "tracks/slice_class.h"
+#include "tracks/slice_cpus.h"
+#include "tracks/slice_spans.h"
+
+/* TIME, of ITEM's clock. */
+static int64_t ns_of(const struct item *item, int64_t time)
+{
+    return clock_to_ns(&item->origin->clock, time);
+}
 
 static int made(void *arg, const struct track *track)
 {
@@ -15,10 +21,10 @@ static int made(void *arg, const struct track *track)
     return slices->ops->track(slices, track);
 }
 
-int slices_init(struct slices *slices, const struct export_options *options,
+int slices_init(struct slices *slices, const struct slices_options *options,
                 const struct slices_ops *ops)
 {
-    *slices = (struct slices){.ops = ops, .options = options, .name = TEXT_IN_MEMORY};
+    *slices = (struct slices){.ops = ops, .options = *options, .name = TEXT_IN_MEMORY};
     slice_cpus_init(slices);
     slices->tracks.catalogue = options->catalogue;
     slices->tracks.origin_number = options->origin_number;
@@ -121,7 +127,7 @@ static int put_event(struct slices *slices, const struct item *item)
         return -ENOMEM;
     slices->group = group;
     slices->class = class;
-    slices->ns = export_ns(item, item->time);
+    slices->ns = ns_of(item, item->time);
     r = slice_cpus_put(slices, item);
     if (unlikely(r == 0 && class->task >= 0 && class->comm >= 0))
         r = learn_name(slices, item);
@@ -140,9 +146,9 @@ static int put_loss(struct slices *slices, const struct item *item)
 {
     static const char name[] = "lost";
     struct group *group = tracks_group(&slices->tracks, item->origin);
-    int64_t ns = item->time == TIME_UNKNOWN ? slices->ns : export_ns(item, item->time);
+    int64_t ns = item->time == TIME_UNKNOWN ? slices->ns : ns_of(item, item->time);
     bool has_since = item->since != TIME_UNKNOWN && item->since < item->time;
-    int64_t since = has_since ? export_ns(item, item->since) : ns;
+    int64_t since = has_since ? ns_of(item, item->since) : ns;
     struct slice slice = {.kind = SLICE_INSTANT, .ns = ns, .item = item};
     struct track *track;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/timeline/slice_cpus.h"
+#include "tracks/slice_cpus.h"
 
 #include <errno.h>
 #include <string.h>

@@ -10,9 +10,10 @@
 
 #include "event/kernel.h"
 #include "event/value.h"
+#include "export/export.h"
 #include "export/timeline/perfetto.pb-c.h"
 #include "export/timeline/perfetto_wire.h"
-#include "export/timeline/slices.h"
+#include "tracks/slices.h"
 
 /* A recorder of marks: a line each. */
 struct record {
@@ -101,7 +102,7 @@ struct world {
     struct event_class *full, *enter, *leave, *raw_enter, *raw_leave, *gone, *frequency;
     struct event_class *walk, *walk_done, *walk_end, *vmexit, *vmentry;
     struct event_class *work, *work_begin, *work_end;
-    struct export_options options;
+    struct slices_options options;
     struct error error;
 };
 
@@ -162,7 +163,7 @@ static int setup(void **state)
     ADD(leave, guest, "syscalls", "sys_exit_read", syscall_fields);
     ADD(gone, guest, "sched", "sched_process_exit", number_fields);
     ADD(frequency, guest, "power", "cpu_frequency", number_fields);
-    w->options = (struct export_options){
+    w->options = (struct slices_options){
         .catalogue = &w->catalogue, .origin_number = number, .origin_arg = w};
     slices_init(&w->record.slices, &w->options, &ops);
     *state = w;
@@ -634,6 +635,8 @@ static void test_too_long_for_a_packet(void **state)
     struct item item = {.time = 1, .cpu = 0, .pid = PID_UNKNOWN, .vcpu = VCPU_UNKNOWN};
     const struct event_class *class;
     Perfetto__Protos__Trace *trace;
+    struct export_options options = {
+        .catalogue = &w->catalogue, .origin_number = number, .origin_arg = w, .out = &out};
     struct sink *sink;
     unsigned n_events = 0;
 
@@ -648,8 +651,7 @@ static void test_too_long_for_a_packet(void **state)
     item.class = class;
     item.size = 300000;
     item.payload = calloc(1, item.size);
-    w->options.out = &out;
-    assert_int_equal(export_perfetto_open(&w->options, &sink, &w->error), 0);
+    assert_int_equal(export_perfetto_open(&options, &sink, &w->error), 0);
     assert_int_equal(sink_put(sink, &item, 1), 0);
     assert_int_equal(sink_finish(sink), 0);
     sink_free(sink);

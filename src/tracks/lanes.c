@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/timeline/lanes.h"
+#include "tracks/lanes.h"
 
 #include <errno.h>
 #include <string.h>

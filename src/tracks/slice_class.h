@@ -4,9 +4,9 @@
 /* What the events of a class are on a timeline: looked up once for a class. */
 
 #include "event/value.h"
-#include "export/timeline/counters.h"
-#include "export/timeline/slices.h"
-#include "export/timeline/span_styles.h"
+#include "tracks/counters.h"
+#include "tracks/slices.h"
+#include "tracks/span_styles.h"
 
 #define KERNEL_LAYER(layer) ((layer) == LAYER_GUEST || (layer) == LAYER_HOST)
 
@@ -62,7 +62,7 @@ static inline struct slice_class *slice_class_get(struct slices *slices, struct 
 
     if (likely(
             found && found->made &&
-            (!found->partner_missing || found->n_classes == slices->options->catalogue->n_classes)))
+            (!found->partner_missing || found->n_classes == slices->options.catalogue->n_classes)))
         return found;
     return slice_class_make(slices, group, class) < 0 ? NULL : &slices->classes[class->index];
 }

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "event/item.h"
-#include "export/timeline/lanes.h"
+#include "tracks/lanes.h"
 
 enum track_kind {
     TRACK_GROUP,

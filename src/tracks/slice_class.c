@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/timeline/slice_class.h"
+#include "tracks/slice_class.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -168,7 +168,7 @@ static int find_rules(struct slices *slices, struct group *group, const struct e
     }
     if (found)
         return 0;
-    r = span_names_find(slices->options->catalogue, class, &slices->tracks.arena, &by_name);
+    r = span_names_find(slices->options.catalogue, class, &slices->tracks.arena, &by_name);
     if (r <= 0) {
         plan->partner_missing = r == 0 && by_name.partner_missing;
         return r;
@@ -184,7 +184,7 @@ _cold_ int slice_class_make(struct slices *slices, struct group *group,
                             const struct event_class *class)
 {
     struct slice_class plan = {
-        .made = true, .begins = NO_RULE, .n_classes = slices->options->catalogue->n_classes};
+        .made = true, .begins = NO_RULE, .n_classes = slices->options.catalogue->n_classes};
     int r;
 
     if (class->index >= slices->n_classes) {

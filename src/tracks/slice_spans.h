@@ -7,7 +7,7 @@
  * something around it ended, the slice is cut at once, and what the span becomes later is of no matter. An event is the
  * begin of a slice, or else the end of one, whose fields then go along with it. */
 
-#include "export/timeline/slice_class.h"
+#include "tracks/slice_class.h"
 
 struct drawn_span {
     struct track *track; /* NULL: its slice was cut */
@@ -17,7 +17,7 @@ struct drawn_span {
     struct drawn_span *next_free;
 };
 
-/* The spans of slices->options->rules and of all styles. 0, -ENOMEM. */
+/* The spans of slices->options.rules and of all styles. 0, -ENOMEM. */
 int slice_spans_init(struct slices *slices);
 /* slices->group and slices->class are ITEM's. True: a slice that begins or ends has ITEM; negative errno. */
 int slice_spans_put(struct slices *slices, const struct item *item);

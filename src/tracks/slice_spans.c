@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/timeline/slice_spans.h"
+#include "tracks/slice_spans.h"
 
 #include <errno.h>
 #include <string.h>
@@ -151,7 +151,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
 {
     struct slices *slices = arg;
     const struct slice_class *class = slices->class;
-    bool has_style = kind->rule_number >= slices->options->n_rules;
+    bool has_style = kind->rule_number >= slices->options.n_rules;
     enum style_place place = ON_LANES;
     const char *title = kind->name;
     struct drawn_span *span;
@@ -203,8 +203,8 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     if (!drawn)
         return 0;
     track = drawn->track;
-    if (track && drawn->rule < slices->options->n_rules) {
-        end_top(slices, track, export_ns(item, span_end(span)), NULL, NULL);
+    if (track && drawn->rule < slices->options.n_rules) {
+        end_top(slices, track, clock_to_ns(&item->origin->clock, span_end(span)), NULL, NULL);
     } else if (track) {
         /* It ends another one, too. */
         if (slices->ending)
@@ -241,7 +241,7 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
 
         slice_cut(slices, track, place, track->last, texts[fate] ? texts[fate] : "no end was seen");
         /* Of none yet, perhaps. */
-        if (fate == SPAN_AGAIN && drawn->rule >= slices->options->n_rules)
+        if (fate == SPAN_AGAIN && drawn->rule >= slices->options.n_rules)
             pair->off = !pair->end_seen;
     }
     free_span(slices, drawn);
@@ -251,8 +251,8 @@ int slice_spans_init(struct slices *slices)
 {
     static const struct spans_ops ops = {
         .begin = begin, .complete = complete, .incomplete = incomplete};
-    int r = spans_init(&slices->spans, slices->options->catalogue, slices->options->rules,
-                       slices->options->n_rules, &ops, slices);
+    int r = spans_init(&slices->spans, slices->options.catalogue, slices->options.rules,
+                       slices->options.n_rules, &ops, slices);
 
     return r < 0 ? r : slice_classes_init(slices);
 }
