@@ -100,8 +100,8 @@ static void set_rate(struct clock_map *clock_map, const struct clock_map_pair *a
     clock_map->rate_ppm = clock_map->wander_ppm;
 }
 
-/* How much the change of the clocks' offset from A to B exceeds that of the usual rate; 0: within the
- * errors of the pairs and the drift. */
+/* How much the change of the clocks' offset from A to B may exceed that of the usual rate, besides the errors of A and
+ * B; 0: the change is within these errors, the error of the rate and the drift. */
 static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pair *a,
                     const struct clock_map_pair *b)
 {
@@ -109,11 +109,10 @@ static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pa
     wide ns = (wide)b->host_ns - a->host_ns;
     wide usual = narrow(ticks * clock_map->rate_ns / clock_map->rate_ticks);
     wide off = distance(ns, usual);
-    wide most = (wide)a->error_ns + b->error_ns +
-                ppm(MAX(ns, usual), (int64_t)clock_map->rate_ppm) +
-                ticks * clock_map->rate_error_ns / clock_map->rate_ticks + ROUNDED;
+    wide rate_error = ppm(MAX(ns, usual), (int64_t)clock_map->rate_ppm) +
+                      ticks * clock_map->rate_error_ns / clock_map->rate_ticks + ROUNDED;
 
-    return off > most ? narrow(off) : 0;
+    return off > rate_error + a->error_ns + b->error_ns ? narrow(off + rate_error) : 0;
 }
 
 /* How much the change of the clocks' offset from A to B exceeds that of the given rate, HZ; 0: within

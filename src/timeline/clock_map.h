@@ -16,7 +16,8 @@
  * interpolation between its neighbours gives is dropped; any disagreement with it widens the neighbours' bounds.
  *
  * Where two pairs give another rate than most do (two alone: than the given one), by more than they can be wrong, one
- * of the clocks stood still or was set somewhere between them: the bound between these two is wider by as much. A given
+ * of the clocks stood still or was set somewhere between them: the bound between these two is wider by the most that this
+ * may have been. A given
  * rate that pairs on one line contradict in several places was measured wrongly, and is ignored.
  *
  * Before the first pair and after the last one the rate of all pairs holds (where clocks stood still or were set: that

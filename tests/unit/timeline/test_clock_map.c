@@ -556,6 +556,33 @@ static void a_jump_is_no_other_rate(void **state)
     clock_map_done(&clock_map);
 }
 
+/* While the clock jumps by 3 ms, it may also drift by 20 ppm of 50 s, which hides 1 ms of that. */
+static void a_jump_may_be_larger_than_it_looks(void **state)
+{
+    const int64_t last = 60000000000, next = 110000000000;
+
+    for (int64_t drift = -1000000; drift <= 1000000; drift += 1000000) {
+        struct clock_map_pair pairs[62];
+        struct clock_map clock_map;
+        int64_t error;
+
+        for (unsigned i = 0; i < 61; i++)
+            pairs[i] = (struct clock_map_pair){.host_ns = i * INT64_C(1000000000),
+                                               .ticks = i * INT64_C(1000000000),
+                                               .error_ns = 1000};
+        pairs[61] = (struct clock_map_pair){
+            .host_ns = next + 3000000 + drift, .ticks = next, .error_ns = 1000};
+        assert_int_equal(clock_map_of_pairs(pairs, 62, "p", 0, &clock_map, NULL), 0);
+        for (int64_t ticks = last + 1; ticks < next; ticks += 1000000007) {
+            int64_t truth = ticks + 3000000 + drift * (ticks - last) / (next - last);
+
+            assert_true(llabs(clock_map_convert(&clock_map, ticks, &error) - truth) <= error);
+            assert_true(error < 6000000);
+        }
+        clock_map_done(&clock_map);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -575,6 +602,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
         cmocka_unit_test(a_rate_that_was_measured_wrongly_is_not_believed),
         cmocka_unit_test(a_jump_is_no_other_rate),
+        cmocka_unit_test(a_jump_may_be_larger_than_it_looks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
