@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Indexes of traces, kept in a directory of the user's.
+ *
+ *     DIRECTORY/index/KEY.index    an index; KEY is a hash of the paths, sizes, times and inodes of all files of the
+ *                                  trace, and of what else the index depends on
+ *     DIRECTORY/index/KEY.lock     locked (flock) by the process that builds it
+ *
+ * An index gets its name when it is complete and on the disk, so that a crash leaves nothing that is taken for one. */
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+struct index;
+
+struct index_cache_request {
+    const char *directory;    /* "$XDG_CACHE_HOME/strata"; made, of mode 0700, if it is not there */
+    const char *const *paths; /* of the traces */
+    unsigned n_paths;
+    const char *
+        settings; /* all else that the index depends on, as options that were given; NULL: nothing */
+    /* Builds the index in FD, an empty file. 0, or a negative errno with ERROR, and nothing is kept. */
+    int (*build)(void *arg, int fd, struct error *error);
+    void *arg;
+};
+
+/* Opens the index of REQUEST from the cache, or builds it. While another process builds it, waits for that one.
+ * *RET_BUILT, which may be NULL: whether it was built. A negative errno with ERROR. */
+int index_cache_open(const struct index_cache_request *request, struct index **ret_index,
+                     bool *ret_built, struct error *error);
