@@ -227,6 +227,8 @@ seq 0 299 >expected
 beats reboot v 0 | cmp - expected
 (seq 400 699) >expected
 beats reboot v.2 0 | cmp - expected
+# It ended without a word of its agent.
+[ "$(jq -c '[.sources[] | .problems // [] | map(select(startswith("the guest rebooted before"))) | length]' reboot/out/trace.json)" = '[1,0]' ]
 for name in new-agent forgets; do
     ends $name 0
     (seq 0 299; seq 400 699) >expected

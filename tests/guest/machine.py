@@ -10,6 +10,9 @@ import time
 CPUS = 2
 # How long anything may take that has an end, on a busy machine. No test measures time.
 PATIENCE = 240
+# How long a guest may be silent before its CPUs are looked at, and how long its kernel must say that one hangs.
+LOOK_AFTER = 60
+STUCK = 60
 
 
 class Failure(Exception):
@@ -118,16 +121,18 @@ class Machine:
         """The exit status and the output, standard error included, of what was started."""
         output = bytearray()
         end = time.monotonic() + patience
+        look = time.monotonic() + LOOK_AFTER
         while True:
             at = output.find(self.mark, max(0, len(output) - 65536 - len(self.mark) - 8))
             if at >= 0 and output.endswith(b"\n") and len(output) > at + len(self.mark):
                 return int(output[at + len(self.mark):]), bytes(output[:at])
             left = end - time.monotonic()
-            if left <= 0:
+            if left <= 0 or time.monotonic() >= look:
                 self.is_stuck = self.cpus_are_stuck()
-                raise Lost(f"after {patience} s no answer from the guest but: {bytes(output[-2000:])}\n{self.console()}"
-                           f"\n{self.registers()}")
-            if select.select([self.shell], [], [], left)[0]:
+                if left <= 0 or self.is_stuck:
+                    raise Lost(f"no answer from the guest but: {bytes(output[-2000:])}\n{self.console()}\n{self.registers()}")
+                look = time.monotonic() + LOOK_AFTER
+            if select.select([self.shell], [], [], min(left, max(0, look - time.monotonic())))[0]:
                 got = self.shell.recv(65536)
                 if not got:
                     raise Lost("the guest is gone; the end of its console:\n" + self.console())
@@ -154,7 +159,10 @@ class Machine:
         return "\n".join(line for line in text.decode(errors="replace").splitlines() if "RIP" in line or "CPU#" in line)
 
     def cpus_are_stuck(self):
-        """Whether each CPU has its interrupts off whenever one looks, for seconds: no program can do that to a kernel."""
+        """Whether the kernel says so, or each CPU has its interrupts off whenever it is looked at, for seconds: no program can
+        do that to a kernel."""
+        if any(int(seconds) >= STUCK for seconds in re.findall(r"soft lockup - CPU#\d+ stuck for (\d+)s", self.console())):
+            return True
         for _ in range(10):
             flags = re.findall("RFL=([0-9a-f]+)", self.registers())
             if len(flags) < CPUS or any(int(flag, 16) & 0x200 for flag in flags):
