@@ -303,7 +303,7 @@ static int parse_by(struct run *run, char **wanted, int n)
     for (int i = 0; i < n; i++)
         can = can && diff_verb_find(wanted[i])->has_by;
     if (!can)
-        return cli_usage_error("diff", "--by requires the analyses latency, irq or exits");
+        return cli_usage_error("diff", "--by requires the analyses latency, io, irq or exits");
     r = grouping_parse(run->options->by, &run->arena, &run->grouping, &error);
     return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
 }

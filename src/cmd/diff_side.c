@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/diff_side.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -86,7 +87,7 @@ static void done_sched(struct diff_side *side)
 static const struct diff_verb verbs[] = {
     {"stat", init_stat, done_stat},
     {"latency", init_latency, done_latency, .has_by = true},
-    {"io", init_io, done_io},
+    {"io", init_io, done_io, .has_by = true},
     {"irq", init_irq, done_irq, .has_by = true},
     {"exits", init_exits, done_exits, .has_by = true},
     {"sched", init_sched, done_sched},
@@ -124,7 +125,7 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
                         .again = again,
                         .sink = &side->sink,
                         .losses = &side->coverage.losses};
-    int status = EXIT_FAILURE;
+    int status = EXIT_FAILURE, r;
 
     *side = (struct diff_side){.sink.ops = &sink_ops};
     coverage_init(&side->coverage);
@@ -137,8 +138,11 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
 
         copy.clock = side->trace->inputs[0].origin->clock;
         side->verb = verb;
-        if (verb->init(side, &copy) < 0)
-            return cli_no_memory();
+        r = verb->init(side, &copy);
+        if (r == -EINVAL)
+            cli_error("--by has more keys than rows of %s have room for", verb->name);
+        if (r < 0)
+            return r == -EINVAL ? EXIT_FAILURE : cli_no_memory();
         sink_begin(&side->analyses.analysis.sink);
     }
     if (selection_init(&selection, select) < 0)

@@ -83,9 +83,14 @@ case="by keys of events"
 grep -q '"cpu": *"\?[01]"\?' out || fail "$(head -3 out)"
 "$strata" diff --layer guest --by cpu vm vm irq >out 2>err || fail "$(cat err)"
 head -1 out | grep -q ' CPU$' || fail "heading: $(head -1 out)"
+"$strata" diff --layer guest --by cpu vm vm io >out 2>err || fail "$(cat err)"
+head -1 out | grep -q ' CPU ' || fail "heading: $(head -1 out)"
 status=0
-"$strata" diff --by cpu vm vm irq io 2>err || status=$?
-[ $status -eq 2 ] && grep -q 'requires the analyses latency, irq or exits' err || fail "status $status: $(cat err)"
+"$strata" diff --by cpu,pid,task,vcpu vm vm io >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q 'more keys than rows of io have room for' err || fail "status $status: $(cat err)"
+status=0
+"$strata" diff --by cpu vm vm irq sched 2>err || status=$?
+[ $status -eq 2 ] && grep -q 'requires the analyses latency, io, irq or exits' err || fail "status $status: $(cat err)"
 
 case="conditions"
 run() {
