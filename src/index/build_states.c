@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* The states of CPUs, threads, Xen's vCPUs and domains as tracks of an index. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "index/build_internal.h"
+
+/* Of one group; states of what comes later are left out. */
+#define STATE_TRACKS_MAX TRACKS_MAX
+
+static struct build_track *make_track(struct builder *builder, struct build_group *group,
+                                      const struct state_interval *interval)
+{
+    struct build_track like = {
+        .group = group->group,
+        .name = "states",
+        .kind = INDEX_STATES,
+        .rank = INT32_MIN,
+        .cpu = interval->of == STATE_OF_CPU ? interval->id : CPU_UNKNOWN,
+        .pid = interval->of == STATE_OF_THREAD ? interval->id : PID_UNKNOWN,
+        .vcpu = interval->of == STATE_OF_VCPU ? interval->id : VCPU_UNKNOWN,
+    };
+    char name[32];
+
+    if (interval->of == STATE_OF_DOMAIN) {
+        snprintf(name, sizeof name, "domain %" PRId32, interval->id);
+        like.name = arena_strdup(&builder->arena, name);
+        like.rank = INT32_MIN + 1;
+        like.parent = builder->by_number[group->group->track.number];
+        if (!like.name)
+            return NULL;
+    }
+    return build_track_new(builder, &like);
+}
+
+/* NULL with builder->error, or where there are too many. */
+static struct build_track *find_track(struct builder *builder,
+                                      const struct state_interval *interval)
+{
+    struct build_group *group = build_group_get(builder, interval->origin);
+    uint64_t key = (uint64_t)interval->of << 32 | (uint32_t)interval->id;
+    struct build_track *track;
+
+    if (!group)
+        return NULL;
+    if (group->recent_states && group->recent_key == key)
+        return group->recent_states;
+    track = map_get(&group->states, key);
+    if (!track && group->n_states < STATE_TRACKS_MAX) {
+        group->n_states++;
+        track = make_track(builder, group, interval);
+        if (!track || map_put(&group->states, key, track) < 0) {
+            builder->error = -ENOMEM;
+            return NULL;
+        }
+    }
+    group->recent_states = track;
+    group->recent_key = key;
+    return track;
+}
+
+int build_states_put(void *arg, const struct state_interval *intervals, unsigned n)
+{
+    struct builder *builder = arg;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct state_interval *interval = &intervals[i];
+        const struct clock *clock = &interval->origin->clock;
+        struct build_track *track = find_track(builder, interval);
+        struct slice_row *row = track ? build_track_row(builder, track, 0) : NULL;
+        uint8_t flags = state_flags(interval->state);
+
+        if (builder->error)
+            return builder->error;
+        if (!row)
+            continue;
+        if (!interval->begin_seen)
+            flags |= INDEX_NO_BEGIN;
+        if (!interval->end_seen)
+            flags |= builder->is_finishing ? INDEX_OPEN : INDEX_CUT;
+        if (slice_row_put(row, &builder->writer,
+                          (struct row_slice){clock_to_ns(clock, interval->begin),
+                                             clock_to_ns(clock, interval->end), interval->state,
+                                             flags}) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* The track of what STATES are of, which may not have been made yet. */
+static struct track *find_parent(struct builder *builder, const struct build_track *states,
+                                 const struct origin *origin)
+{
+    struct tracks *tracks = &builder->slices.tracks;
+    const struct item item = {
+        .origin = origin, .cpu = CPU_UNKNOWN, .pid = states->pid, .vcpu = states->vcpu};
+
+    if (states->cpu != CPU_UNKNOWN)
+        return tracks_cpu(tracks, states->group, states->cpu, TRACK_CPU);
+    if (states->pid != PID_UNKNOWN)
+        return tracks_thread(tracks, states->group, &item);
+    return tracks_vcpu(tracks, states->group, &item, TRACK_VCPU);
+}
+
+static const struct origin *find_origin(const struct builder *builder, const struct group *group)
+{
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
+    while (map_next(&builder->slices.tracks.groups, &iter, &key, &value))
+        if (value == group)
+            return (const struct origin *)(uintptr_t)key;
+    return NULL;
+}
+
+int build_states_place(struct builder *builder)
+{
+    const struct origin *origin = NULL;
+    const struct group *group = NULL;
+
+    for (unsigned i = 0; i < builder->n_tracks; i++) {
+        struct build_track *track = builder->tracks[i];
+        struct track *parent;
+
+        if (track->kind != INDEX_STATES || track->parent)
+            continue;
+        if (group != track->group)
+            origin = find_origin(builder, track->group);
+        group = track->group;
+        parent = find_parent(builder, track, origin);
+        if (!parent)
+            return -ENOMEM;
+        track->parent = builder->by_number[parent->number];
+    }
+    return 0;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* index_counts() and index_values(). */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "index/internal.h"
+
+struct counting {
+    const struct index *index;
+    struct grid grid;
+    uint64_t *counts;
+};
+
+static void count(struct counting *counting, int64_t ns, uint64_t n)
+{
+    uint64_t cell;
+
+    if (biased(ns) < counting->grid.begin)
+        return;
+    cell = grid_cell(&counting->grid, ns);
+    if (cell < counting->grid.parts)
+        counting->counts[cell] += n;
+}
+
+/* Whether what lies between BEGIN and END is in one period, or outside of all. */
+static bool is_in_one(const struct grid *grid, int64_t begin, int64_t end)
+{
+    if (biased(begin) < grid->begin)
+        return biased(end) < grid->begin;
+    return grid_cell(grid, begin) == grid_cell(grid, end);
+}
+
+static int count_slice(void *arg, int64_t begin, int64_t end, uint32_t name, uint8_t flags)
+{
+    (void)end;
+    (void)name;
+    (void)flags;
+    count(arg, begin, 1);
+    return 0;
+}
+
+static int count_node(void *arg, const struct slice_node *node, uint64_t n)
+{
+    count(arg, node->begin, n);
+    return 0;
+}
+
+/* N events from FIRST to LAST, evenly. */
+static void count_group(struct counting *counting, int64_t first, int64_t last, uint64_t n)
+{
+    uint64_t duration = ns_between(first, last);
+
+    if (n == 1 || is_in_one(&counting->grid, first, last)) {
+        count(counting, first, n);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++)
+        count(counting,
+              (int64_t)((uint64_t)first + (uint64_t)((unsigned __int128)duration * i / (n - 1))),
+              1);
+}
+
+static int count_event_block(struct counting *counting, const struct event_node *node, uint64_t n)
+{
+    const uint8_t *end = counting->index->map + counting->index->size;
+    int64_t time = node->begin;
+    const uint8_t *p;
+
+    if (node->offset > counting->index->size)
+        return -EINVAL;
+    p = counting->index->map + node->offset;
+    while (n > 0) {
+        uint64_t some = MIN(n, (uint64_t)GROUP_EVENTS);
+        uint64_t gap;
+        uint64_t duration;
+        int64_t first;
+        int64_t last;
+
+        if (!varint_get(&p, end, &gap) || !varint_get(&p, end, &duration))
+            return -EINVAL;
+        first = (int64_t)((uint64_t)time + gap);
+        last = (int64_t)((uint64_t)first + duration);
+        if (first < time || last < first)
+            return -EINVAL;
+        count_group(counting, first, last, some);
+        time = last;
+        n -= some;
+    }
+    return 0;
+}
+
+static int count_events(struct counting *counting, uint32_t track, unsigned number)
+{
+    const void *table;
+    uint64_t n_nodes;
+    const struct file_row *row = index_row(counting->index, track, number, SECTION_EVENTS,
+                                           sizeof(struct event_node), &table, &n_nodes);
+    const struct event_node *nodes = table;
+    uint64_t n = n_parts(row->n, BLOCK_EVENTS);
+    int r = 0;
+
+    if (n > n_nodes)
+        return -EINVAL;
+    for (uint64_t i = 0; i < n && r == 0; i++) {
+        const struct event_node *node = &nodes[i];
+        uint64_t some = MIN(row->n - i * BLOCK_EVENTS, (uint64_t)BLOCK_EVENTS);
+
+        if (is_in_one(&counting->grid, node->begin, node->end))
+            count(counting, node->begin, some);
+        else
+            r = count_event_block(counting, node, some);
+    }
+    return r;
+}
+
+/* ---- values ---- */
+
+struct values {
+    const struct index *index;
+    struct grid grid;
+    int64_t from, to;
+    int (*put)(struct values *values, const struct index_value *value);
+    struct counting *counting;
+    struct index_value *list;
+    unsigned n, room;
+    uint64_t cell; /* of the last one in the list */
+    bool has_cell;
+    bool has_before;
+    struct index_value before; /* the last one before FROM */
+};
+
+static int walk_value_block(struct values *values, const struct value_node *node, uint64_t n)
+{
+    const uint8_t *end = values->index->map + values->index->size;
+    int64_t time = node->begin;
+    const uint8_t *p;
+    int64_t v = 0;
+    int r = 0;
+
+    if (node->offset > values->index->size)
+        return -EINVAL;
+    p = values->index->map + node->offset;
+    for (; n > 0 && r == 0; n--) {
+        struct index_value value;
+        uint64_t gap;
+        uint64_t delta;
+
+        if (!varint_get(&p, end, &gap) || !varint_get(&p, end, &delta))
+            return -EINVAL;
+        value.time = (int64_t)((uint64_t)time + gap);
+        if (value.time < time)
+            return -EINVAL;
+        time = value.time;
+        v = (int64_t)((uint64_t)v + unzigzag(delta));
+        value.min = value.max = value.last = v;
+        r = values->put(values, &value);
+    }
+    return r;
+}
+
+/* The first of N nodes that ends at or after NS. */
+static uint64_t find_node(const struct value_node *nodes, uint64_t n, int64_t ns)
+{
+    uint64_t low = 0;
+
+    while (low < n) {
+        uint64_t mid = low + (n - low) / 2;
+
+        if (nodes[mid].end < ns)
+            low = mid + 1;
+        else
+            n = mid;
+    }
+    return low;
+}
+
+static int walk_values(struct values *values, uint32_t track)
+{
+    const void *table;
+    uint64_t n_nodes;
+    const struct file_row *row = index_row(values->index, track, 0, SECTION_VALUES,
+                                           sizeof(struct value_node), &table, &n_nodes);
+    const struct value_node *nodes = table;
+    uint64_t n = n_parts(row->n, BLOCK_VALUES);
+    uint64_t i;
+    int r = 0;
+
+    if (n > n_nodes)
+        return -EINVAL;
+    i = find_node(nodes, n, values->from);
+    for (i -= i > 0; i < n && r == 0 && nodes[i].begin <= values->to; i++) {
+        const struct value_node *node = &nodes[i];
+
+        if (values->list && values->grid.width && node->begin >= values->from &&
+            node->end <= values->to && is_in_one(&values->grid, node->begin, node->end))
+            r = values->put(values,
+                            &(struct index_value){node->begin, node->min, node->max, node->last});
+        else
+            r = walk_value_block(values, node,
+                                 MIN(row->n - i * BLOCK_VALUES, (uint64_t)BLOCK_VALUES));
+    }
+    return r;
+}
+
+static int count_value(struct values *values, const struct index_value *value)
+{
+    count(values->counting, value->time, 1);
+    return 0;
+}
+
+static int append_value(struct values *values, const struct index_value *value)
+{
+    if (values->n == values->room) {
+        unsigned room = values->room ? values->room * 2 : 64;
+        struct index_value *bigger =
+            room > values->room ? realloc(values->list, room * sizeof *bigger) : NULL;
+
+        if (!bigger)
+            return -ENOMEM;
+        values->list = bigger;
+        values->room = room;
+    }
+    values->list[values->n++] = *value;
+    return 0;
+}
+
+static int put_value(struct values *values, const struct index_value *value)
+{
+    uint64_t cell = values->grid.width ? grid_cell(&values->grid, value->time) : 0;
+    struct index_value *last;
+
+    if (value->time < values->from) {
+        values->has_before = true;
+        values->before = *value;
+        return 0;
+    }
+    if (value->time > values->to)
+        return 0;
+    if (values->has_before) {
+        int r = append_value(values, &values->before);
+
+        values->has_before = false;
+        if (r < 0)
+            return r;
+    }
+    last = values->n > 0 ? &values->list[values->n - 1] : NULL;
+    if (last && values->has_cell && values->grid.width && values->cell == cell) {
+        last->min = MIN(last->min, value->min);
+        last->max = MAX(last->max, value->max);
+        last->last = value->last;
+        return 0;
+    }
+    values->has_cell = true;
+    values->cell = cell;
+    return append_value(values, value);
+}
+
+int index_values(const struct index *index, uint32_t track, int64_t from, int64_t to,
+                 int64_t resolution, struct index_value **ret_values, unsigned *ret_n)
+{
+    const struct index_track *found = index_track(index, track);
+    struct values values = {.index = index,
+                            .grid = {.width = resolution > 0 ? (uint64_t)resolution : 0},
+                            .from = from,
+                            .to = to,
+                            .put = put_value,
+                            .room = 64};
+    int r = 0;
+
+    values.list = malloc(values.room * sizeof *values.list);
+    if (!values.list)
+        return -ENOMEM;
+    if (found && found->kind == INDEX_COUNTER && index->file_tracks[track].n_rows > 0 && to >= from)
+        r = walk_values(&values, track);
+    if (r >= 0 && values.has_before)
+        r = append_value(&values, &values.before);
+    if (r < 0) {
+        free(values.list);
+        return r;
+    }
+    *ret_values = values.list;
+    *ret_n = values.n;
+    return 0;
+}
+
+/* ---- counts of any track ---- */
+
+int index_counts(const struct index *index, uint32_t track, int64_t from, int64_t to, unsigned n,
+                 uint64_t *ret_counts)
+{
+    const struct index_track *found = index_track(index, track);
+    struct counting counting = {
+        .index = index,
+        .grid = {.begin = biased(from), .width = ns_between(from, to), .parts = n},
+        .counts = ret_counts,
+    };
+    int r = 0;
+
+    if (n > 0)
+        memset(ret_counts, 0, n * sizeof *ret_counts);
+    if (!found || to <= from || n == 0)
+        return 0;
+    for (unsigned i = 0; i < index->file_tracks[track].n_rows && r == 0; i++) {
+        struct slice_walk walk = {.from = from,
+                                  .to = to,
+                                  .grid = &counting.grid,
+                                  .slice = count_slice,
+                                  .node = count_node,
+                                  .arg = &counting};
+        struct values values = {
+            .index = index, .from = from, .to = to, .put = count_value, .counting = &counting};
+
+        switch (found->kind) {
+        case INDEX_GROUP: break;
+        case INDEX_EVENTS: r = count_events(&counting, track, i); break;
+        case INDEX_COUNTER: r = walk_values(&values, track); break;
+        default: r = slice_walk(&walk, index, track, i); break;
+        }
+    }
+    return r;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The file of an index. Numbers are in the order of the machine that built it: an index of another order is one of another
+ * version. Times are ns.
+ *
+ *     0      struct index_header
+ *            blocks, in the order in which they filled
+ *            the sections that the header names, each aligned to 8 bytes:
+ *              tracks        struct file_track, parents before children
+ *              rows          struct file_row
+ *              nodes         struct slice_node: the levels of rows of slices
+ *              values        struct value_node: rows of values
+ *              events        struct event_node: rows of events
+ *              arrows        struct index_arrow, by their ends
+ *              arrow_begins  int64_t for each ARROWS_PER_BEGIN arrows: the least begin of these and all that follow
+ *              names         uint32_t for each name: its place in `strings`; the first STATES are those of enum state
+ *              strings       texts, each ended by a NUL; the first is empty
+ *
+ * A row is what is on a track at one depth. Its blocks are runs of varints (7 bits a byte, the lowest first, the highest
+ * bit of all but the last byte is set; `z` are signed, as 2v or -2v-1). "gap" is the time since the end of the one before,
+ * or since the begin of the node.
+ *
+ *     slices  of BLOCK_SLICES: gap, duration, name << 1 | has flags, then a byte of flags if it has some
+ *     values  of BLOCK_VALUES: gap, z: value minus the one before (0)
+ *     events  of BLOCK_GROUPS groups of GROUP_EVENTS events: gap to the first, time from the first to the last
+ *
+ * Over the blocks of slices there is a tree: its lowest level has a node for each block, each next one a node for
+ * NODE_CHILDREN of those below it, up to a level of one node. Levels follow one another from the lowest on. How many nodes
+ * and slices there are follows from the row's number of slices, as all but the last of a level are full. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define INDEX_MAGIC "StrataIx"
+#define INDEX_VERSION 1
+#define INDEX_ORDER 0x01020304u
+
+#define BLOCK_SLICES 32u
+#define NODE_CHILDREN 8u
+#define BLOCK_VALUES 64u
+#define GROUP_EVENTS 64u
+#define BLOCK_GROUPS 64u
+#define BLOCK_EVENTS (GROUP_EVENTS * BLOCK_GROUPS)
+#define ARROWS_PER_BEGIN 256u
+
+#define SHARE_ONE 65535u
+#define VARINT_MAX 10
+
+enum index_section {
+    SECTION_TRACKS,
+    SECTION_ROWS,
+    SECTION_NODES,
+    SECTION_VALUES,
+    SECTION_EVENTS,
+    SECTION_ARROWS,
+    SECTION_ARROW_BEGINS,
+    SECTION_NAMES,
+    SECTION_STRINGS,
+};
+#define SECTIONS (SECTION_STRINGS + 1)
+
+struct index_header {
+    char magic[8];
+    uint32_t version, order;
+    uint64_t file_size;
+    int64_t begin, end; /* of the trace */
+    uint64_t n_events, n_lost;
+    uint32_t error_ns, unused;
+    struct {
+        uint64_t offset, size; /* bytes */
+    } sections[SECTIONS];
+    uint64_t tables_hash; /* of tracks, rows, names, strings */
+    uint64_t header_hash; /* of all before it */
+};
+
+struct file_track {
+    uint32_t parent;
+    uint8_t kind, layer; /* enum index_track_kind, enum layer */
+    uint16_t unused;
+    uint32_t source;
+    uint32_t name, unit; /* places in `strings`; unit 0: none */
+    int32_t rank, cpu, pid, vcpu;
+    uint32_t first_row, n_rows;
+    uint32_t unused2;
+    uint64_t n; /* in all rows */
+};
+
+struct file_row {
+    uint64_t n;          /* slices, values or events */
+    uint64_t first_node; /* of the section of its kind */
+};
+
+struct slice_node {
+    int64_t begin, end;
+    uint64_t where; /* offset of the block (0: not of the lowest level) << 8 | flags of any slice */
+    uint32_t name;  /* that takes most of the time */
+    uint16_t covered; /* share of the time in which there is a slice, of SHARE_ONE, rounded up */
+    uint16_t top;     /* share of that in which it has `name` */
+};
+
+struct value_node {
+    int64_t begin, end, min, max, last;
+    uint64_t offset;
+};
+
+struct event_node {
+    int64_t begin, end;
+    uint64_t offset;
+};
+
+_Static_assert(sizeof(struct index_header) == 224, "no padding");
+_Static_assert(sizeof(struct file_track) == 56, "no padding");
+_Static_assert(sizeof(struct slice_node) == 32, "no padding");
+
+/* Of a time from BEGIN to END, of which PART ns are meant. */
+static inline uint16_t share_of(uint64_t part, uint64_t whole)
+{
+    double share = whole ? (double)part / (double)whole * SHARE_ONE : SHARE_ONE;
+
+    return share >= SHARE_ONE ? SHARE_ONE : (uint16_t)(share + 0.999999);
+}
+
+static inline uint64_t share_time(uint16_t share, uint64_t whole)
+{
+    return share == SHARE_ONE ? whole : (uint64_t)((double)whole * share / SHARE_ONE);
+}
+
+/* From BEGIN to END, which is not less. */
+static inline uint64_t ns_between(int64_t begin, int64_t end)
+{
+    return (uint64_t)end - (uint64_t)begin;
+}
+
+static inline uint64_t zigzag(uint64_t v)
+{
+    return v << 1 ^ (uint64_t)((int64_t)v >> 63);
+}
+
+static inline uint64_t unzigzag(uint64_t v)
+{
+    return v >> 1 ^ -(v & 1);
+}
+
+/* At P, where VARINT_MAX bytes are free. Returns the place after it. */
+static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        *p++ = (uint8_t)(v | 0x80);
+    *p++ = (uint8_t)v;
+    return p;
+}
+
+/* At *P, before END; advances *P. False: there is none. */
+static inline bool varint_get(const uint8_t **p, const uint8_t *end, uint64_t *ret)
+{
+    const uint8_t *next = *p;
+    uint64_t v = 0;
+
+    for (unsigned shift = 0; next < end && shift < 64; shift += 7) {
+        uint8_t byte = *next++;
+
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *p = next;
+            *ret = v;
+            return true;
+        }
+    }
+    return false;
+}

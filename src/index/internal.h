@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the files that read an index have in common. */
+
+#include "index/format.h"
+#include "index/index.h"
+
+struct index {
+    const uint8_t *map;
+    size_t size;
+    struct index_summary summary;
+    const struct index_header *header;
+    const struct file_track *file_tracks;
+    const struct file_row *rows;
+    uint32_t n_rows;
+    const uint32_t *names;
+    const char *strings;
+    struct index_track *tracks;
+};
+
+/* The table of SECTION; *RET_N: how many of SIZE bytes there are. */
+static inline const void *index_table(const struct index *index, enum index_section section,
+                                      size_t size, uint64_t *ret_n)
+{
+    *ret_n = index->header->sections[section].size / size;
+    return index->map + index->header->sections[section].offset;
+}
+
+/* Row NUMBER of TRACK, of which both are there. *RET_NODES: its first node of SIZE bytes, *RET_N: how many there are in the
+ * file from there on. */
+const struct file_row *index_row(const struct index *index, uint32_t track, unsigned number,
+                                 enum index_section section, size_t size, const void **ret_nodes,
+                                 uint64_t *ret_n);
+
+/* N / PER, rounded up. */
+static inline uint64_t n_parts(uint64_t n, uint64_t per)
+{
+    return n / per + (n % per != 0);
+}
+
+/* Periods that times are put into. */
+struct grid {
+    uint64_t begin; /* biased() */
+    uint64_t width; /* of a period; with PARTS: of all periods; 0: there are no periods */
+    uint64_t parts; /* 0: any number */
+};
+
+/* Times as numbers without a sign, in the same order. */
+static inline uint64_t biased(int64_t ns)
+{
+    return (uint64_t)ns ^ UINT64_C(1) << 63;
+}
+
+static inline int64_t unbiased(uint64_t v)
+{
+    return (int64_t)(v ^ UINT64_C(1) << 63);
+}
+
+/* The period of NS; with PARTS, not less than PARTS: NS is after all of them. */
+static inline uint64_t grid_cell(const struct grid *grid, int64_t ns)
+{
+    uint64_t since = biased(ns) - grid->begin;
+
+    if (grid->parts == 0)
+        return since / grid->width;
+    if (since >= grid->width)
+        return grid->parts;
+    if (since <= UINT32_MAX && grid->parts <= UINT32_MAX)
+        return since * grid->parts / grid->width;
+    return (uint64_t)((unsigned __int128)since * grid->parts / grid->width);
+}
+
+/* Tree of a row of slices (index/format.h). */
+struct slice_walk {
+    const struct index *index;
+    const struct slice_node *levels[24];
+    uint64_t level_n[24]; /* nodes */
+    unsigned n_levels;
+    uint64_t n; /* slices */
+    int64_t from, to;
+    const struct grid *grid;
+    bool is_states;
+    /* A slice, or NODE, which begins and ends in one period, with N slices. 0, or a negative errno, which ends it. */
+    int (*slice)(void *arg, int64_t begin, int64_t end, uint32_t name, uint8_t flags);
+    int (*node)(void *arg, const struct slice_node *node, uint64_t n);
+    void *arg;
+};
+
+/* Visits all slices of TRACK at DEPTH that touch `from` to `to`, and perhaps others of the nodes that do; the caller has set
+ * `from` and what follows it. 0, -EINVAL (damaged), or what a visitor returned. */
+int slice_walk(struct slice_walk *walk, const struct index *index, uint32_t track, unsigned depth);

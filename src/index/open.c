@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/printable.h"
+#include "base/utf8.h"
+#include "index/internal.h"
+
+static int damaged(struct error *error, const char *path, const char *what)
+{
+    return error_set(error, -EINVAL, path, "damaged index: %s; remove it", what);
+}
+
+/* Checks the header, and that all sections are in the file. */
+static int check_header(const struct index *index, const char *path, struct error *error)
+{
+    const struct index_header *header = index->header;
+
+    if (index->size < sizeof *header ||
+        memcmp(header->magic, INDEX_MAGIC, sizeof header->magic) != 0)
+        return error_set(error, -EINVAL, path, "not an index of a trace");
+    if (header->version != INDEX_VERSION || header->order != INDEX_ORDER)
+        return error_set(
+            error, -EINVAL, path,
+            "index of another version of strata; remove it, so that it is built again");
+    if (header->header_hash !=
+        hash_bytes((const char *)header, offsetof(struct index_header, header_hash)))
+        return damaged(error, path, "wrong checksum of the header");
+    if (header->file_size != index->size)
+        return damaged(error, path, "wrong size");
+    for (unsigned i = 0; i < SECTIONS; i++) {
+        uint64_t offset = header->sections[i].offset;
+
+        if (offset % 8 != 0 || offset < sizeof *header || offset > index->size ||
+            header->sections[i].size > index->size - offset)
+            return damaged(error, path, "a section is not in the file");
+    }
+    return 0;
+}
+
+static bool hash_is_right(const struct index *index)
+{
+    static const enum index_section hashed[] = {SECTION_TRACKS, SECTION_ROWS, SECTION_NAMES,
+                                                SECTION_STRINGS};
+    uint64_t hash = 0;
+
+    for (unsigned i = 0; i < sizeof hashed / sizeof *hashed; i++)
+        hash = hash_mix(
+            hash, hash_bytes((const char *)index->map + index->header->sections[hashed[i]].offset,
+                             index->header->sections[hashed[i]].size));
+    return hash == index->header->tables_hash;
+}
+
+/* All texts are UTF-8 without control characters, and end in the section. */
+static bool texts_are_clean(const char *p, uint64_t size)
+{
+    const char *end = p + size;
+
+    if (size == 0 || *p || end[-1])
+        return false;
+    while (p < end) {
+        uint32_t character = (unsigned char)*p;
+        size_t n = character < 0x80 ? 1 : utf8_decode(p, (size_t)(end - p), &character);
+
+        if (n == 0 || (character != 0 && !printable_is_safe(character)))
+            return false;
+        p += n;
+    }
+    return true;
+}
+
+static int load_names(struct index *index, const char *path, struct error *error)
+{
+    uint64_t n_strings;
+    uint64_t n;
+
+    index->strings = index_table(index, SECTION_STRINGS, 1, &n_strings);
+    index->names = index_table(index, SECTION_NAMES, sizeof *index->names, &n);
+    if (n > UINT32_MAX || !texts_are_clean(index->strings, n_strings))
+        return damaged(error, path, "wrong names");
+    for (uint64_t i = 0; i < n; i++)
+        if (index->names[i] >= n_strings)
+            return damaged(error, path, "wrong names");
+    index->summary.n_names = (uint32_t)n;
+    return 0;
+}
+
+static bool load_track(struct index *index, uint32_t number, uint64_t n_strings)
+{
+    const struct file_track *file = &index->file_tracks[number];
+    struct index_track *track = &index->tracks[number];
+
+    if ((file->parent != INDEX_NO_TRACK && file->parent >= number) || file->kind > INDEX_LOSSES ||
+        file->layer >= LAYERS || file->name >= n_strings || file->unit >= n_strings ||
+        file->first_row > index->n_rows || file->n_rows > index->n_rows - file->first_row)
+        return false;
+    *track = (struct index_track){
+        .parent = file->parent,
+        .kind = (enum index_track_kind)file->kind,
+        .layer = (enum layer)file->layer,
+        .source = file->source,
+        .name = index->strings + file->name,
+        .unit = file->unit ? index->strings + file->unit : NULL,
+        .rank = file->rank,
+        .cpu = file->cpu,
+        .pid = file->pid,
+        .vcpu = file->vcpu,
+        .n = file->n,
+    };
+    if (track->kind == INDEX_SLICES || track->kind == INDEX_STATES || track->kind == INDEX_LOSSES)
+        track->n_depths = file->n_rows;
+    return true;
+}
+
+static int load_tracks(struct index *index, const char *path, struct error *error)
+{
+    uint64_t n_strings = index->header->sections[SECTION_STRINGS].size;
+    uint64_t n;
+
+    index->rows = index_table(index, SECTION_ROWS, sizeof *index->rows, &n);
+    if (n > UINT32_MAX)
+        return damaged(error, path, "too many rows");
+    index->n_rows = (uint32_t)n;
+    index->file_tracks = index_table(index, SECTION_TRACKS, sizeof *index->file_tracks, &n);
+    if (n >= INDEX_NO_TRACK)
+        return damaged(error, path, "too many tracks");
+    index->summary.n_tracks = (uint32_t)n;
+    index->tracks = calloc(n + 1, sizeof *index->tracks);
+    if (!index->tracks)
+        return error_set(error, -ENOMEM, path, "out of memory");
+    for (uint32_t i = 0; i < n; i++)
+        if (!load_track(index, i, n_strings))
+            return damaged(error, path, "wrong tracks");
+    return 0;
+}
+
+static int load(struct index *index, const char *path, struct error *error)
+{
+    const struct index_header *header = index->header;
+    int r = check_header(index, path, error);
+
+    if (r < 0)
+        return r;
+    if (!hash_is_right(index))
+        return damaged(error, path, "wrong checksum of the tables");
+    index->summary = (struct index_summary){
+        .begin = header->begin,
+        .end = header->end < header->begin ? header->begin : header->end,
+        .n_events = header->n_events,
+        .n_lost = header->n_lost,
+        .error_ns = header->error_ns,
+    };
+    r = load_names(index, path, error);
+    return r == 0 ? load_tracks(index, path, error) : r;
+}
+
+int index_open_fd(int fd, const char *path, struct index **ret_index, struct error *error)
+{
+    struct index *index = calloc(1, sizeof *index);
+    struct stat st;
+    void *map;
+    int r;
+
+    if (!index)
+        return error_set(error, -ENOMEM, path, "out of memory");
+    if (fstat(fd, &st) < 0) {
+        r = -errno;
+        index_free(index);
+        return error_set(error, r, path, "%s", error_text(r));
+    }
+    if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct index_header)) {
+        index_free(index);
+        return error_set(error, -EINVAL, path, "not an index of a trace");
+    }
+    map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        r = -errno;
+        index_free(index);
+        return error_set(error, r, path, "%s", error_text(r));
+    }
+    index->map = map;
+    index->size = (size_t)st.st_size;
+    index->header = map;
+    r = load(index, path, error);
+    if (r < 0) {
+        index_free(index);
+        return r;
+    }
+    *ret_index = index;
+    return 0;
+}
+
+int index_open(const char *path, struct index **ret_index, struct error *error)
+{
+    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0) {
+        int r = -errno;
+
+        return error_set(error, r, path, "%s", error_text(r));
+    }
+    return index_open_fd(fd, path, ret_index, error);
+}
+
+struct index *index_free(struct index *index)
+{
+    if (!index)
+        return NULL;
+    if (index->map)
+        munmap((void *)index->map, index->size);
+    free(index->tracks);
+    free(index);
+    return NULL;
+}
+
+const struct index_summary *index_summary(const struct index *index)
+{
+    return &index->summary;
+}
+
+const struct index_track *index_track(const struct index *index, uint32_t number)
+{
+    return number < index->summary.n_tracks ? &index->tracks[number] : NULL;
+}
+
+const char *index_name(const struct index *index, uint32_t number)
+{
+    return number < index->summary.n_names ? index->strings + index->names[number] : "";
+}
+
+const struct file_row *index_row(const struct index *index, uint32_t track, unsigned number,
+                                 enum index_section section, size_t size, const void **ret_nodes,
+                                 uint64_t *ret_n)
+{
+    const struct file_row *row = &index->rows[index->file_tracks[track].first_row + number];
+    uint64_t n;
+    const uint8_t *nodes = index_table(index, section, size, &n);
+    uint64_t first = row->first_node < n ? row->first_node : n;
+
+    *ret_nodes = nodes + first * size;
+    *ret_n = n - first;
+    return row;
+}

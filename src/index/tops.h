@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Which name takes most of the time of many slices. Exact for up to TOPS_MAX names; of more, one that comes when all
+ * places are taken takes that of the least, with its time, so that what takes more than 1/TOPS_MAX of the time is never
+ * lost. */
+
+#include "index/format.h"
+
+#define TOPS_MAX BLOCK_SLICES
+
+/* Zeroed: nothing. */
+struct tops {
+    uint64_t covered; /* time of all */
+    unsigned n;
+    uint32_t names[TOPS_MAX];
+    uint64_t times[TOPS_MAX];
+};
+
+static inline void tops_put(struct tops *tops, uint32_t name, uint64_t time)
+{
+    unsigned least = 0;
+
+    tops->covered += time;
+    for (unsigned i = 0; i < tops->n; i++) {
+        if (tops->names[i] == name) {
+            tops->times[i] += time;
+            return;
+        }
+        if (tops->times[i] < tops->times[least])
+            least = i;
+    }
+    if (tops->n < TOPS_MAX) {
+        least = tops->n++;
+        tops->times[least] = 0;
+    }
+    tops->names[least] = name;
+    tops->times[least] += time;
+}
+
+/* All that NODE stands for. */
+static inline void tops_put_node(struct tops *tops, const struct slice_node *node)
+{
+    uint64_t covered = share_time(node->covered, ns_between(node->begin, node->end));
+    uint64_t top = share_time(node->top, covered);
+
+    tops_put(tops, node->name, top);
+    tops->covered += covered - top;
+}
+
+/* *RET_SHARE, which may be NULL: its share of the covered time. */
+static inline uint32_t tops_best(const struct tops *tops, uint16_t *ret_share)
+{
+    unsigned best = 0;
+
+    for (unsigned i = 1; i < tops->n; i++)
+        if (tops->times[i] > tops->times[best])
+            best = i;
+    if (ret_share)
+        *ret_share = share_of(tops->times[best], tops->covered);
+    return tops->names[best];
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "index/internal.h"
+#include "index/rows.h"
+
+/* Slices under a node of LEVEL. */
+static uint64_t slices_per_node(unsigned level)
+{
+    uint64_t n = BLOCK_SLICES;
+
+    while (level-- > 0)
+        n *= NODE_CHILDREN;
+    return n;
+}
+
+static uint64_t slices_of(const struct slice_walk *walk, unsigned level, uint64_t i)
+{
+    uint64_t per = slices_per_node(level);
+    uint64_t left = walk->n - i * per;
+
+    return left < per ? left : per;
+}
+
+static bool in_one_cell(const struct slice_walk *walk, const struct slice_node *node)
+{
+    const struct grid *grid = walk->grid;
+
+    if (grid->width == 0)
+        return false;
+    /* A node that begins before all periods is in none. */
+    if (biased(node->begin) < grid->begin)
+        return false;
+    return grid_cell(grid, node->begin) == grid_cell(grid, node->end);
+}
+
+static int walk_block(const struct slice_walk *walk, const struct slice_node *node, uint64_t n)
+{
+    const uint8_t *end = walk->index->map + walk->index->size;
+    uint64_t offset = node->where >> 8;
+    int64_t time = node->begin;
+    const uint8_t *p;
+    int r = 0;
+
+    if (offset > walk->index->size)
+        return -EINVAL;
+    p = walk->index->map + offset;
+    for (uint64_t i = 0; i < n && r == 0; i++) {
+        uint64_t gap;
+        uint64_t duration;
+        uint64_t name;
+        int64_t begin;
+        int64_t until;
+        uint8_t flags;
+
+        if (!varint_get(&p, end, &gap) || !varint_get(&p, end, &duration) ||
+            !varint_get(&p, end, &name) || ((name & 1) && p == end))
+            return -EINVAL;
+        flags = name & 1 ? *p++ : 0;
+        name >>= 1;
+        begin = (int64_t)((uint64_t)time + gap);
+        until = (int64_t)((uint64_t)begin + duration);
+        if (begin < time || until < begin || name > UINT32_MAX)
+            return -EINVAL;
+        time = until;
+        if (walk->is_states)
+            flags |= state_flags((uint32_t)name);
+        if (begin > walk->to)
+            break;
+        if (until >= walk->from)
+            r = walk->slice(walk->arg, begin, until, (uint32_t)name, flags & (uint8_t)~INDEX_MANY);
+    }
+    return r;
+}
+
+/* Nodes FROM to TO of LEVEL; not more deeply than there are levels. */
+// NOLINTNEXTLINE(misc-no-recursion)
+static int walk_nodes(const struct slice_walk *walk, unsigned level, uint64_t from, uint64_t to)
+{
+    int r = 0;
+
+    for (uint64_t i = from; i < to && r == 0; i++) {
+        const struct slice_node *node = &walk->levels[level][i];
+
+        if (node->end < walk->from)
+            continue;
+        if (node->begin > walk->to)
+            break;
+        if (node->end < node->begin)
+            return -EINVAL;
+        if (in_one_cell(walk, node)) {
+            r = walk->node(walk->arg, node, slices_of(walk, level, i));
+        } else if (level == 0) {
+            r = walk_block(walk, node, slices_of(walk, 0, i));
+        } else {
+            uint64_t first = i * NODE_CHILDREN;
+            uint64_t left = walk->level_n[level - 1] - first;
+
+            r = walk_nodes(walk, level - 1, first,
+                           first + (left < NODE_CHILDREN ? left : NODE_CHILDREN));
+        }
+    }
+    return r;
+}
+
+int slice_walk(struct slice_walk *walk, const struct index *index, uint32_t track, unsigned depth)
+{
+    const void *nodes;
+    uint64_t left;
+    const struct file_row *row =
+        index_row(index, track, depth, SECTION_NODES, sizeof(struct slice_node), &nodes, &left);
+    const struct slice_node *next = nodes;
+    uint64_t n = n_parts(row->n, BLOCK_SLICES);
+
+    if (row->n == 0)
+        return 0;
+    walk->index = index;
+    walk->n = row->n;
+    walk->is_states = index->tracks[track].kind == INDEX_STATES;
+    for (walk->n_levels = 0;; n = n_parts(n, NODE_CHILDREN)) {
+        if (n > left)
+            return -EINVAL;
+        walk->levels[walk->n_levels] = next;
+        walk->level_n[walk->n_levels++] = n;
+        next += n;
+        left -= n;
+        if (n == 1)
+            break;
+    }
+    return walk_nodes(walk, walk->n_levels - 1, 0, 1);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "index/writer.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/hash.h"
+
+#define BUFFER_SIZE (1u << 18)
+
+int index_writer_init(struct index_writer *writer, int fd)
+{
+    *writer = (struct index_writer){.fd = fd, .buffer = malloc(BUFFER_SIZE)};
+    if (!writer->buffer)
+        return -ENOMEM;
+    /* Written last. */
+    index_writer_put(writer, &writer->header, sizeof writer->header);
+    return 0;
+}
+
+void index_writer_done(struct index_writer *writer)
+{
+    free(writer->buffer);
+    writer->buffer = NULL;
+}
+
+static void flush(struct index_writer *writer)
+{
+    if (!writer->error)
+        writer->error = write_all(writer->fd, writer->buffer, writer->n);
+    writer->offset += writer->n;
+    writer->n = 0;
+}
+
+uint64_t index_writer_put(struct index_writer *writer, const void *p, size_t size)
+{
+    uint64_t offset = writer->offset + writer->n;
+    const uint8_t *next = p;
+
+    while (size > 0) {
+        size_t n = BUFFER_SIZE - writer->n < size ? BUFFER_SIZE - writer->n : size;
+
+        memcpy(writer->buffer + writer->n, next, n);
+        writer->n += n;
+        next += n;
+        size -= n;
+        if (writer->n == BUFFER_SIZE)
+            flush(writer);
+    }
+    return offset;
+}
+
+void index_writer_begin(struct index_writer *writer, enum index_section section)
+{
+    static const uint8_t zeros[8];
+    size_t n = -(writer->offset + writer->n) % sizeof zeros;
+
+    writer->header.sections[section].offset = index_writer_put(writer, zeros, n) + n;
+}
+
+void index_writer_end(struct index_writer *writer, enum index_section section)
+{
+    writer->header.sections[section].size =
+        writer->offset + writer->n - writer->header.sections[section].offset;
+}
+
+void index_writer_section(struct index_writer *writer, enum index_section section, const void *p,
+                          size_t size, bool hashed)
+{
+    index_writer_begin(writer, section);
+    if (size > 0)
+        index_writer_put(writer, p, size);
+    index_writer_end(writer, section);
+    if (hashed)
+        writer->header.tables_hash =
+            hash_mix(writer->header.tables_hash, hash_bytes(size > 0 ? p : "", size));
+}
+
+int index_writer_finish(struct index_writer *writer)
+{
+    struct index_header *header = &writer->header;
+    ssize_t n;
+
+    flush(writer);
+    if (writer->error)
+        return writer->error;
+    memcpy(header->magic, INDEX_MAGIC, sizeof header->magic);
+    header->version = INDEX_VERSION;
+    header->order = INDEX_ORDER;
+    header->file_size = writer->offset;
+    header->header_hash =
+        hash_bytes((const char *)header, offsetof(struct index_header, header_hash));
+    n = pwrite(writer->fd, header, sizeof *header, 0);
+    if (n == (ssize_t)sizeof *header)
+        return 0;
+    writer->error = n < 0 ? -errno : -EIO;
+    return writer->error;
+}

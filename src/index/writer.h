@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Writes an index file from its begin to its end: room for the header, blocks, sections, then the header. The first
+ * error is kept, and what follows it is discarded. */
+
+#include <stddef.h>
+
+#include "index/format.h"
+
+struct index_writer {
+    int fd;
+    int error;       /* negative errno */
+    uint64_t offset; /* of the buffer's first byte */
+    uint8_t *buffer;
+    size_t n;
+    struct index_header header;
+};
+
+/* 0, -ENOMEM. */
+int index_writer_init(struct index_writer *writer, int fd);
+void index_writer_done(struct index_writer *writer);
+/* Puts SIZE bytes. Returns their offset. */
+uint64_t index_writer_put(struct index_writer *writer, const void *p, size_t size);
+
+/* What is put from here on is SECTION. Sections follow one another. */
+void index_writer_begin(struct index_writer *writer, enum index_section section);
+void index_writer_end(struct index_writer *writer, enum index_section section);
+/* The same of a section in one piece; with HASHED it counts in the checksum of the tables. */
+void index_writer_section(struct index_writer *writer, enum index_section section, const void *p,
+                          size_t size, bool hashed);
+/* Writes the header, whose facts about the trace are set. 0, or the error. */
+int index_writer_finish(struct index_writer *writer);
