@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+// The strings of slices, by number. A trace with very many sends only the first ones; the others are asked for when
+// something that is drawn has them.
+
+import { ask } from "../api";
+
+const ASK_MAX = 500;
+
+export class Names {
+    private readonly known: (string | undefined)[];
+    private readonly asked = new Set<number>();
+    private wanted: number[] = [];
+
+    constructor(
+        names: string[],
+        private readonly onArrive: () => void,
+        private readonly onError: (error: unknown) => void,
+    ) {
+        this.known = [...names];
+    }
+
+    // "…" until it is known.
+    get(number: number): string {
+        const name = this.known[number];
+        if (name !== undefined) return name;
+        if (!this.asked.has(number)) {
+            this.asked.add(number);
+            if (!this.wanted.length) setTimeout(() => void this.fetchWanted(), 20);
+            this.wanted.push(number);
+        }
+        return "…";
+    }
+
+    private async fetchWanted(): Promise<void> {
+        const ids = this.wanted.splice(0, ASK_MAX);
+        if (this.wanted.length) setTimeout(() => void this.fetchWanted(), 20);
+        try {
+            const answer = await ask<{ names: string[] }>("names", { ids: ids.join(",") });
+            ids.forEach((id, i) => (this.known[id] = answer.names[i] ?? ""));
+            this.onArrive();
+        } catch (error) {
+            for (const id of ids) this.known[id] = "";
+            this.onError(error);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+
+// The tracks as rows: which are shown, in which order, and where each one is.
+
+import type { Track } from "../api";
+
+export interface Row {
+    track: Track;
+    level: number; // 0: at the top of the tree
+    top: number; // px from the first row of its part
+    height: number;
+    hasChildren: boolean;
+    open: boolean;
+    position: number; // among its siblings, from 1
+    siblings: number;
+}
+
+export const GROUP_HEIGHT = 22;
+export const DEPTH_HEIGHT = 17;
+export const ROW_PADDING = 3;
+const STATES_HEIGHT = 18;
+const EVENTS_HEIGHT = 20;
+const COUNTER_HEIGHT = 44;
+const LOSSES_HEIGHT = 12;
+// A group with more tracks than this is closed when the page opens.
+const OPEN_CHILDREN_MAX = 24;
+
+export function rowHeight(track: Track): number {
+    switch (track.kind) {
+        case "group":
+            return GROUP_HEIGHT;
+        case "states":
+            return STATES_HEIGHT + 2 * ROW_PADDING;
+        case "events":
+            return EVENTS_HEIGHT + 2 * ROW_PADDING;
+        case "counter":
+            return COUNTER_HEIGHT + 2 * ROW_PADDING;
+        case "losses":
+            return LOSSES_HEIGHT + 2 * ROW_PADDING;
+        default:
+            return Math.max(1, track.depths) * DEPTH_HEIGHT + 2 * ROW_PADDING;
+    }
+}
+
+export class TrackTree {
+    readonly byId = new Map<number, Track>();
+    private readonly children = new Map<number | null, Track[]>();
+    closed = new Set<number>();
+    pinned: number[] = [];
+    filter = "";
+    moved = new Map<number, number>(); // track to its rank, where the user changed it
+    rows: Row[] = [];
+    height = 0;
+    pinnedRows: Row[] = [];
+    pinnedHeight = 0;
+
+    constructor(readonly tracks: Track[]) {
+        for (const track of tracks) {
+            this.byId.set(track.id, track);
+            const siblings = this.children.get(track.parent);
+            if (siblings) siblings.push(track);
+            else this.children.set(track.parent, [track]);
+        }
+        this.closeLarge();
+        this.update();
+    }
+
+    private closeLarge(): void {
+        for (const [parent, list] of this.children) {
+            if (parent !== null && list.length > OPEN_CHILDREN_MAX) this.closed.add(parent);
+        }
+    }
+
+    reset(): void {
+        this.closed.clear();
+        this.pinned = [];
+        this.moved.clear();
+        this.filter = "";
+        this.closeLarge();
+    }
+
+    childrenOf(parent: number | null): Track[] {
+        const list = this.children.get(parent) ?? [];
+        const rank = (track: Track) => this.moved.get(track.id) ?? track.rank;
+        return [...list].sort((a, b) => rank(a) - rank(b) || a.id - b.id);
+    }
+
+    // "guest / Threads / dd"
+    path(id: number): string {
+        const names: string[] = [];
+        for (let track = this.byId.get(id); track && names.length < 32; ) {
+            names.unshift(track.name);
+            track = track.parent === null ? undefined : this.byId.get(track.parent);
+        }
+        return names.join(" / ");
+    }
+
+    // Makes `rows` from what is closed, pinned, filtered and moved.
+    update(): void {
+        const matches = this.filter ? this.matching() : null;
+        this.rows = [];
+        let top = 0;
+        const add = (parent: number | null, level: number) => {
+            const list = this.childrenOf(parent).filter((track) => !matches || matches.has(track.id));
+            list.forEach((track, i) => {
+                const hasChildren = this.children.has(track.id);
+                const open = hasChildren && (matches !== null || !this.closed.has(track.id));
+                const height = rowHeight(track);
+                this.rows.push({ track, level, top, height, hasChildren, open, position: i + 1, siblings: list.length });
+                top += height;
+                if (open && level < 32) add(track.id, level + 1);
+            });
+        };
+        add(null, 0);
+        this.height = top;
+        this.updatePinned();
+    }
+
+    private updatePinned(): void {
+        let top = 0;
+        this.pinnedRows = [];
+        this.pinned.forEach((id, i) => {
+            const track = this.byId.get(id);
+            if (!track) return;
+            const height = rowHeight(track);
+            const row = { track, level: 0, top, height, hasChildren: false, open: false };
+            this.pinnedRows.push({ ...row, position: i + 1, siblings: this.pinned.length });
+            top += height;
+        });
+        this.pinnedHeight = top;
+    }
+
+    // Those that match the filter, what they are in, and what is in them.
+    private matching(): Set<number> {
+        const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
+        const found = new Set<number>();
+        const addBelow = (id: number) => {
+            found.add(id);
+            for (const child of this.children.get(id) ?? []) if (!found.has(child.id)) addBelow(child.id);
+        };
+        for (const track of this.tracks) {
+            const text = this.path(track.id).toLowerCase();
+            if (!words.every((word) => text.includes(word))) continue;
+            addBelow(track.id);
+            for (let up = track.parent; up !== null && !found.has(up); up = this.byId.get(up)?.parent ?? null)
+                found.add(up);
+        }
+        return found;
+    }
+
+    toggle(id: number): void {
+        if (!this.closed.delete(id)) this.closed.add(id);
+        this.update();
+    }
+
+    togglePin(id: number): void {
+        const at = this.pinned.indexOf(id);
+        if (at >= 0) this.pinned.splice(at, 1);
+        else this.pinned.push(id);
+        this.update();
+    }
+
+    // Moves a track among its siblings: BY is -1 or 1. False: it is at the end already.
+    move(id: number, by: number): boolean {
+        const track = this.byId.get(id);
+        if (!track) return false;
+        const list = this.childrenOf(track.parent);
+        const at = list.findIndex((other) => other.id === id);
+        const to = at + by;
+        if (to < 0 || to >= list.length) return false;
+        list.splice(to, 0, ...list.splice(at, 1));
+        list.forEach((other, i) => this.moved.set(other.id, i));
+        this.update();
+        return true;
+    }
+
+    // Opens all groups around a track. True: rows changed.
+    reveal(id: number): boolean {
+        let changed = false;
+        if (!this.rows.some((row) => row.track.id === id) && this.filter) {
+            this.filter = "";
+            changed = true;
+        }
+        for (let up = this.byId.get(id)?.parent ?? null; up !== null; up = this.byId.get(up)?.parent ?? null)
+            changed = this.closed.delete(up) || changed;
+        if (changed) this.update();
+        return changed;
+    }
+
+    rowOf(id: number): Row | undefined {
+        return this.rows.find((row) => row.track.id === id);
+    }
+
+    // The rows that lie between TOP and BOTTOM.
+    rowsBetween(top: number, bottom: number): Row[] {
+        return rowsBetween(this.rows, top, bottom);
+    }
+}
+
+export function rowsBetween(rows: Row[], top: number, bottom: number): Row[] {
+    let low = 0;
+    let high = rows.length;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (rows[middle].top + rows[middle].height <= top) low = middle + 1;
+        else high = middle;
+    }
+    let end = low;
+    while (end < rows.length && rows[end].top < bottom) end++;
+    return rows.slice(low, end);
+}

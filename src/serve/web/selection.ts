@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+// The selected slice: asks what is known of it, and for the arrows of its request across layers.
+
+import { ask, errorText, isAbort } from "./api";
+import type { Arrow, ArrowsAnswer, SliceAnswer, Trace } from "./api";
+import type { DetailsPanel } from "./panel/details";
+import type { SlicePlace, State } from "./view/state";
+
+const ARROWS_MAX = 2000;
+const STEPS_MAX = 16; // from slice to slice, of one request
+
+export class Selection {
+    private abort: AbortController | null = null;
+
+    constructor(
+        private readonly trace: Trace,
+        private readonly state: State,
+        private readonly details: DetailsPanel,
+        private readonly onChange: () => void,
+    ) {}
+
+    get busy(): boolean {
+        return this.abort !== null;
+    }
+
+    clear(): void {
+        this.abort?.abort();
+        this.abort = null;
+        this.state.slice = null;
+        this.state.sliceArrows = [];
+        this.details.showNothing();
+        this.onChange();
+    }
+
+    // The slice at PLACE; null if there is none, which the details then say.
+    async select(place: SlicePlace): Promise<SliceAnswer | null> {
+        this.abort?.abort();
+        const abort = (this.abort = new AbortController());
+        const { state } = this;
+        let slice: SliceAnswer | null = null;
+        try {
+            const time = Math.min(Math.max(0, Math.round(place.time)), this.trace.duration);
+            const { track, depth } = place;
+            slice = await ask<SliceAnswer>("slice", { track, depth, time }, abort.signal);
+            const errorNs = slice.error_ns ?? this.trace.error_ns;
+            state.slice = { track, depth, time: slice.begin, begin: slice.begin, end: slice.end, errorNs };
+            state.sliceArrows = [];
+            this.details.show(slice);
+            this.onChange();
+            state.sliceArrows = await this.findArrows(slice, abort.signal);
+            this.details.showArrows(state.sliceArrows, track, depth);
+        } catch (error) {
+            if (isAbort(error)) return null;
+            if (!slice) state.slice = null;
+            this.details.showError(errorText(error));
+        }
+        if (this.abort === abort) this.abort = null;
+        this.onChange();
+        return slice;
+    }
+
+    // Those that touch the slice, and from their other ends on.
+    private async findArrows(slice: SliceAnswer, signal: AbortSignal): Promise<Arrow[]> {
+        let { begin, end } = slice;
+        const found = new Map<string, Arrow>();
+        const ends = new Set<string>();
+        for (let step = 0; step < STEPS_MAX; step++) {
+            const parameters = { from: begin, to: end, max: ARROWS_MAX };
+            const answer = await ask<ArrowsAnswer>("arrows", parameters, signal);
+            const before = found.size;
+            for (const arrow of answer.arrows) {
+                const [t0, track0, depth0, t1, track1, depth1] = arrow;
+                const touches = (time: number, track: number, depth: number) =>
+                    (track === slice.track && depth === slice.depth && time >= slice.begin && time <= slice.end) ||
+                    ends.has(`${track}.${depth}.${time}`);
+                if (!touches(t0, track0, depth0) && !touches(t1, track1, depth1)) continue;
+                found.set(arrow.join(), arrow);
+                ends.add(`${track0}.${depth0}.${t0}`).add(`${track1}.${depth1}.${t1}`);
+                begin = Math.min(begin, t0, t1);
+                end = Math.max(end, t0, t1);
+            }
+            if (found.size === before) break;
+        }
+        return [...found.values()];
+    }
+}
