@@ -11,26 +11,26 @@
 struct counting {
     const struct index *index;
     struct grid grid;
+    struct period period;
     uint64_t *counts;
 };
 
 static void count(struct counting *counting, int64_t ns, uint64_t n)
 {
-    uint64_t cell;
-
     if (biased(ns) < counting->grid.begin)
         return;
-    cell = grid_cell(&counting->grid, ns);
-    if (cell < counting->grid.parts)
-        counting->counts[cell] += n;
+    grid_seek(&counting->grid, biased(ns), &counting->period);
+    if (counting->period.number < counting->grid.parts)
+        counting->counts[counting->period.number] += n;
 }
 
 /* Whether what lies between BEGIN and END is in one period, or outside of all. */
-static bool is_in_one(const struct grid *grid, int64_t begin, int64_t end)
+static bool is_in_one(const struct grid *grid, struct period *period, int64_t begin, int64_t end)
 {
     if (biased(begin) < grid->begin)
         return biased(end) < grid->begin;
-    return grid_cell(grid, begin) == grid_cell(grid, end);
+    grid_seek(grid, biased(begin), period);
+    return biased(end) <= period->end;
 }
 
 static int count_slice(void *arg, int64_t begin, int64_t end, uint32_t name, uint8_t flags)
@@ -48,19 +48,43 @@ static int count_node(void *arg, const struct slice_node *node, uint64_t n)
     return 0;
 }
 
-/* N events from FIRST to LAST, evenly. */
+/* How many of N events that are evenly spread from FIRST over DURATION are before END, biased() as FIRST. */
+static uint64_t count_before(uint64_t first, uint64_t duration, uint64_t n, uint64_t end)
+{
+    unsigned __int128 parts;
+
+    if (end <= first)
+        return 0;
+    if (end - first > duration)
+        return n;
+    parts = (unsigned __int128)(end - first) * (n - 1);
+    return (uint64_t)((parts + duration - 1) / duration);
+}
+
+/* N events from FIRST to LAST, evenly: a step for each period in which there are some. */
 static void count_group(struct counting *counting, int64_t first, int64_t last, uint64_t n)
 {
+    const struct grid *grid = &counting->grid;
     uint64_t duration = ns_between(first, last);
+    uint64_t done;
 
-    if (n == 1 || is_in_one(&counting->grid, first, last)) {
+    if (n == 1 || is_in_one(grid, &counting->period, first, last)) {
         count(counting, first, n);
         return;
     }
-    for (uint64_t i = 0; i < n; i++)
-        count(counting,
-              (int64_t)((uint64_t)first + (uint64_t)((unsigned __int128)duration * i / (n - 1))),
-              1);
+    done = count_before(biased(first), duration, n, grid->begin);
+    while (done < n) {
+        uint64_t next = biased(first) + (uint64_t)((unsigned __int128)duration * done / (n - 1));
+        uint64_t until;
+
+        grid_seek(grid, MAX(next, grid->begin), &counting->period);
+        if (counting->period.number >= grid->parts)
+            break;
+        until = count_before(biased(first), duration, n, counting->period.end + 1);
+        until = MAX(until, done + 1);
+        counting->counts[counting->period.number] += until - done;
+        done = until;
+    }
 }
 
 static int count_event_block(struct counting *counting, const struct event_node *node, uint64_t n)
@@ -108,7 +132,7 @@ static int count_events(struct counting *counting, uint32_t track, unsigned numb
         const struct event_node *node = &nodes[i];
         uint64_t some = MIN(row->n - i * BLOCK_EVENTS, (uint64_t)BLOCK_EVENTS);
 
-        if (is_in_one(&counting->grid, node->begin, node->end))
+        if (is_in_one(&counting->grid, &counting->period, node->begin, node->end))
             count(counting, node->begin, some);
         else
             r = count_event_block(counting, node, some);
@@ -126,8 +150,9 @@ struct values {
     struct counting *counting;
     struct index_value *list;
     unsigned n, room;
-    uint64_t cell; /* of the last one in the list */
-    bool has_cell;
+    struct period period;      /* of the last one in the list */
+    struct period node_period; /* of the last node */
+    bool has_period;
     bool has_before;
     struct index_value before; /* the last one before FROM */
 };
@@ -195,7 +220,8 @@ static int walk_values(struct values *values, uint32_t track)
         const struct value_node *node = &nodes[i];
 
         if (values->list && values->grid.width && node->begin >= values->from &&
-            node->end <= values->to && is_in_one(&values->grid, node->begin, node->end))
+            node->end <= values->to &&
+            is_in_one(&values->grid, &values->node_period, node->begin, node->end))
             r = values->put(values,
                             &(struct index_value){node->begin, node->min, node->max, node->last});
         else
@@ -229,7 +255,6 @@ static int append_value(struct values *values, const struct index_value *value)
 
 static int put_value(struct values *values, const struct index_value *value)
 {
-    uint64_t cell = values->grid.width ? grid_cell(&values->grid, value->time) : 0;
     struct index_value *last;
 
     if (value->time < values->from) {
@@ -247,14 +272,16 @@ static int put_value(struct values *values, const struct index_value *value)
             return r;
     }
     last = values->n > 0 ? &values->list[values->n - 1] : NULL;
-    if (last && values->has_cell && values->grid.width && values->cell == cell) {
+    if (last && values->has_period && period_has(&values->period, biased(value->time))) {
         last->min = MIN(last->min, value->min);
         last->max = MAX(last->max, value->max);
         last->last = value->last;
         return 0;
     }
-    values->has_cell = true;
-    values->cell = cell;
+    if (values->grid.width) {
+        values->has_period = true;
+        grid_seek(&values->grid, biased(value->time), &values->period);
+    }
     return append_value(values, value);
 }
 

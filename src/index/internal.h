@@ -42,7 +42,7 @@ static inline uint64_t n_parts(uint64_t n, uint64_t per)
 /* Periods that times are put into. */
 struct grid {
     uint64_t begin; /* biased() */
-    uint64_t width; /* of a period; with PARTS: of all periods; 0: there are no periods */
+    uint64_t width; /* of a period; with `parts`: of all periods; 0: there are no periods */
     uint64_t parts; /* 0: any number */
 };
 
@@ -57,18 +57,24 @@ static inline int64_t unbiased(uint64_t v)
     return (int64_t)(v ^ UINT64_C(1) << 63);
 }
 
-/* The period of NS; with PARTS, not less than PARTS: NS is after all of them. */
-static inline uint64_t grid_cell(const struct grid *grid, int64_t ns)
-{
-    uint64_t since = biased(ns) - grid->begin;
+/* A period of a grid: the last one that was asked for, as times mostly come in order. Zeroed: none. */
+struct period {
+    uint64_t number;     /* with `parts`, not less than those: after all of them */
+    uint64_t begin, end; /* biased(), the end included */
+};
 
-    if (grid->parts == 0)
-        return since / grid->width;
-    if (since >= grid->width)
-        return grid->parts;
-    if (since <= UINT32_MAX && grid->parts <= UINT32_MAX)
-        return since * grid->parts / grid->width;
-    return (uint64_t)((unsigned __int128)since * grid->parts / grid->width);
+/* The period of NS, biased(), which is not before the grid's begin. */
+void grid_find(const struct grid *grid, uint64_t ns, struct period *period);
+
+static inline bool period_has(const struct period *period, uint64_t ns)
+{
+    return ns >= period->begin && ns <= period->end;
+}
+
+static inline void grid_seek(const struct grid *grid, uint64_t ns, struct period *period)
+{
+    if (!period_has(period, ns) || period->end == 0)
+        grid_find(grid, ns, period);
 }
 
 /* Tree of a row of slices (index/format.h). */
@@ -80,6 +86,7 @@ struct slice_walk {
     uint64_t n; /* slices */
     int64_t from, to;
     const struct grid *grid;
+    struct period period;
     bool is_states;
     /* A slice, or NODE, which begins and ends in one period, with N slices. 0, or a negative errno, which ends it. */
     int (*slice)(void *arg, int64_t begin, int64_t end, uint32_t name, uint8_t flags);

@@ -18,7 +18,7 @@ struct gather {
     int64_t end; /* of the last one */
     /* What is put together, while `n` is not 0: */
     uint64_t n;
-    uint64_t cell;
+    struct period period;
     struct index_slice many;
     struct tops tops;
 };
@@ -84,16 +84,15 @@ static int step(struct gather *gather, int64_t begin, int64_t end)
 static int gather_one(struct gather *gather, int64_t begin, int64_t end, uint32_t name,
                       uint8_t flags)
 {
-    uint64_t cell = grid_cell(&gather->grid, begin);
     int r;
 
-    if (gather->n > 0 && gather->cell == cell) {
+    if (gather->n > 0 && biased(begin) <= gather->period.end) {
         gather->many.end = end;
         gather->many.flags |= flags;
         return 1;
     }
+    grid_seek(&gather->grid, biased(begin), &gather->period);
     r = flush(gather);
-    gather->cell = cell;
     gather->tops.n = 0;
     gather->tops.covered = 0;
     gather->many = (struct index_slice){

@@ -22,16 +22,42 @@ static uint64_t slices_of(const struct slice_walk *walk, unsigned level, uint64_
     return left < per ? left : per;
 }
 
-static bool in_one_cell(const struct slice_walk *walk, const struct slice_node *node)
+void grid_find(const struct grid *grid, uint64_t ns, struct period *period)
+{
+    uint64_t since = ns - grid->begin;
+    unsigned __int128 first;
+    unsigned __int128 next;
+
+    if (grid->parts == 0) {
+        period->number = since / grid->width;
+        period->begin = ns - since % grid->width;
+        period->end = period->begin > UINT64_MAX - (grid->width - 1)
+                          ? UINT64_MAX
+                          : period->begin + (grid->width - 1);
+        return;
+    }
+    if (since >= grid->width) {
+        *period = (struct period){grid->parts, grid->begin + grid->width, UINT64_MAX};
+        return;
+    }
+    period->number = (uint64_t)((unsigned __int128)since * grid->parts / grid->width);
+    /* Period i is from the first time at which that is i. */
+    first = (unsigned __int128)period->number * grid->width;
+    next = first + grid->width;
+    period->begin = grid->begin + (uint64_t)((first + grid->parts - 1) / grid->parts);
+    period->end = grid->begin + (uint64_t)((next + grid->parts - 1) / grid->parts) - 1;
+}
+
+static bool is_in_one_period(struct slice_walk *walk, const struct slice_node *node)
 {
     const struct grid *grid = walk->grid;
+    uint64_t begin = biased(node->begin);
 
-    if (grid->width == 0)
+    /* What begins before all periods is in none. */
+    if (grid->width == 0 || begin < grid->begin)
         return false;
-    /* A node that begins before all periods is in none. */
-    if (biased(node->begin) < grid->begin)
-        return false;
-    return grid_cell(grid, node->begin) == grid_cell(grid, node->end);
+    grid_seek(grid, begin, &walk->period);
+    return biased(node->end) <= walk->period.end;
 }
 
 static int walk_block(const struct slice_walk *walk, const struct slice_node *node, uint64_t n)
@@ -75,7 +101,7 @@ static int walk_block(const struct slice_walk *walk, const struct slice_node *no
 
 /* Nodes FROM to TO of LEVEL; not more deeply than there are levels. */
 // NOLINTNEXTLINE(misc-no-recursion)
-static int walk_nodes(const struct slice_walk *walk, unsigned level, uint64_t from, uint64_t to)
+static int walk_nodes(struct slice_walk *walk, unsigned level, uint64_t from, uint64_t to)
 {
     int r = 0;
 
@@ -88,7 +114,7 @@ static int walk_nodes(const struct slice_walk *walk, unsigned level, uint64_t fr
             break;
         if (node->end < node->begin)
             return -EINVAL;
-        if (in_one_cell(walk, node)) {
+        if (is_in_one_period(walk, node)) {
             r = walk->node(walk->arg, node, slices_of(walk, level, i));
         } else if (level == 0) {
             r = walk_block(walk, node, slices_of(walk, 0, i));

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* The cache of indexes: when an index is built, and what a crash, damage or a second process leave. */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/remove_dir.h"
+#include "cmocka_all.h"
+#include "index/build_internal.h"
+#include "index/cache.h"
+
+static char scratch[64], cache[128], trace[128], in_trace[160];
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int setup(void **unused)
+{
+    (void)unused;
+    snprintf(scratch, sizeof scratch, "/tmp/test_index_cache.XXXXXX");
+    if (!mkdtemp(scratch))
+        return -1;
+    snprintf(cache, sizeof cache, "%s/home/cache/strata", scratch);
+    snprintf(trace, sizeof trace, "%s/trace", scratch);
+    snprintf(in_trace, sizeof in_trace, "%s/deep", trace);
+    if (mkdir(trace, 0700) < 0 || mkdir(in_trace, 0700) < 0)
+        return -1;
+    snprintf(in_trace, sizeof in_trace, "%s/deep/bytes", trace);
+    put_file(in_trace, "first");
+    return 0;
+}
+
+static int teardown(void **unused)
+{
+    (void)unused;
+    return remove_dir_at(AT_FDCWD, scratch) ? 0 : -1;
+}
+
+/* What a build does beside building. */
+struct building {
+    unsigned n;
+    int fail;            /* negative errno */
+    bool crash;          /* ends the process */
+    const char *changes; /* a file of the trace */
+    int begun, go;       /* pipes: says that it has begun, and waits; 0: none */
+    const char *counter; /* a file that gets a byte */
+};
+
+static int build(void *arg, int fd, struct error *error)
+{
+    struct building *building = arg;
+    struct builder *builder = calloc(1, sizeof *builder);
+    int r;
+
+    assert_non_null(builder);
+    building->n++;
+    if (building->counter) {
+        int counter = open(building->counter, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+
+        assert_int_equal(write(counter, "x", 1), 1);
+        close(counter);
+    }
+    if (building->begun) {
+        char c;
+
+        assert_int_equal(write(building->begun, "x", 1), 1);
+        assert_int_equal(read(building->go, &c, 1), 1);
+    }
+    assert_int_equal(index_writer_init(&builder->writer, fd), 0);
+    assert_int_equal(index_names_init(&builder->names), 0);
+    builder->writer.header.n_events = 77;
+    assert_int_equal(build_tracks_finish(builder), 0);
+    if (building->crash)
+        _exit(7);
+    if (building->changes)
+        put_file(building->changes, "changed while it is read");
+    r = building->fail ? building->fail : index_writer_finish(&builder->writer);
+    if (building->fail)
+        error_set(error, r, NULL, "made to fail");
+    index_names_done(&builder->names);
+    index_writer_done(&builder->writer);
+    free(builder);
+    return r;
+}
+
+/* Opens it; whether it is built is BUILT. */
+static void open_index(struct building *building, const char *settings, bool built)
+{
+    const char *const paths[] = {trace};
+    const struct index_cache_request request = {
+        .directory = cache,
+        .paths = paths,
+        .n_paths = 1,
+        .settings = settings,
+        .build = build,
+        .arg = building,
+    };
+    struct error error = {0};
+    unsigned before = building->n;
+    struct index *index;
+    bool was_built;
+
+    if (index_cache_open(&request, &index, &was_built, &error) < 0)
+        fail_msg("%s: %s", error.path, error.what);
+    assert_int_equal(was_built, built);
+    assert_int_equal(building->n - before, built);
+    assert_int_equal(index_summary(index)->n_events, 77);
+    index_free(index);
+}
+
+static int try_index(struct building *building, struct error *error)
+{
+    const char *const paths[] = {trace};
+    const struct index_cache_request request = {
+        .directory = cache, .paths = paths, .n_paths = 1, .build = build, .arg = building};
+    struct index *index;
+    int r;
+
+    *error = (struct error){0};
+    r = index_cache_open(&request, &index, NULL, error);
+    if (r == 0)
+        index_free(index);
+    return r;
+}
+
+/* How many files there are in the directory; *RET_INDEX: one that is an index. */
+static unsigned count_files(char *ret_index, size_t size)
+{
+    char path[160];
+    struct dirent *entry;
+    unsigned n = 0;
+    DIR *dir;
+
+    snprintf(path, sizeof path, "%s/index", cache);
+    dir = opendir(path);
+    assert_non_null(dir);
+    while ((entry = readdir(dir))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        n++;
+        if (ret_index && strstr(entry->d_name, ".index"))
+            snprintf(ret_index, size, "%s/%s", path, entry->d_name);
+    }
+    closedir(dir);
+    return n;
+}
+
+static void test_kept(void **unused)
+{
+    struct building building = {0};
+    char path[512] = "";
+    struct stat st;
+
+    (void)unused;
+    open_index(&building, NULL, true);
+    open_index(&building, NULL, false);
+    assert_int_equal(count_files(path, sizeof path), 1);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(stat(cache, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    /* Other settings are another index. */
+    open_index(&building, "--pair x", true);
+    open_index(&building, "--pair x", false);
+    open_index(&building, NULL, false);
+    assert_int_equal(count_files(NULL, 0), 2);
+}
+
+static void test_changed(void **unused)
+{
+    struct building building = {0};
+    char other[256];
+
+    (void)unused;
+    open_index(&building, NULL, true);
+    put_file(in_trace, "longer than before");
+    open_index(&building, NULL, true);
+    open_index(&building, NULL, false);
+    snprintf(other, sizeof other, "%s/other", trace);
+    put_file(other, "");
+    open_index(&building, NULL, true);
+    open_index(&building, NULL, false);
+    /* What changes while it is read is answered, but not kept. */
+    put_file(in_trace, "once more");
+    building.changes = in_trace;
+    open_index(&building, NULL, true);
+    building.changes = NULL;
+    open_index(&building, NULL, true);
+    open_index(&building, NULL, false);
+}
+
+static void test_damaged(void **unused)
+{
+    struct building building = {0};
+    char path[512] = "";
+
+    (void)unused;
+    open_index(&building, NULL, true);
+    count_files(path, sizeof path);
+    assert_int_equal(truncate(path, 100), 0);
+    open_index(&building, NULL, true);
+    open_index(&building, NULL, false);
+    put_file(path, "");
+    open_index(&building, NULL, true);
+    assert_int_equal(count_files(NULL, 0), 1);
+}
+
+static void test_fails(void **unused)
+{
+    struct building building = {.fail = -ENOSPC};
+    struct error error;
+
+    (void)unused;
+    assert_int_equal(try_index(&building, &error), -ENOSPC);
+    assert_string_equal(error.what, "made to fail");
+    assert_int_equal(count_files(NULL, 0), 0);
+    building.fail = 0;
+    open_index(&building, NULL, true);
+}
+
+/* A process that dies while it builds leaves nothing that is taken for an index, and nothing that stays. */
+static void test_crash(void **unused)
+{
+    struct building building = {.crash = true};
+    pid_t child = fork();
+    int status;
+
+    (void)unused;
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct error error;
+
+        try_index(&building, &error);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    building.crash = false;
+    open_index(&building, NULL, true);
+    open_index(&building, NULL, false);
+    assert_int_equal(count_files(NULL, 0), 1);
+}
+
+static pid_t start(struct building *building, int says)
+{
+    pid_t child = fork();
+    struct error error;
+
+    assert_true(child >= 0);
+    if (child > 0)
+        return child;
+    assert_int_equal(write(says, "x", 1), 1);
+    _exit(try_index(building, &error) == 0 ? 0 : 1);
+}
+
+static void test_two(void **unused)
+{
+    struct building building = {0};
+    char counter[128];
+    int begun[2];
+    int go[2];
+    int started[2];
+    pid_t children[4];
+    struct stat st;
+    char c;
+
+    (void)unused;
+    snprintf(counter, sizeof counter, "%s/counter", scratch);
+    assert_int_equal(pipe(begun), 0);
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe(started), 0);
+    building.counter = counter;
+    building.begun = begun[1];
+    building.go = go[0];
+    children[0] = start(&building, started[1]);
+    /* The first is building, whatever the others do. */
+    assert_int_equal(read(begun[0], &c, 1), 1);
+    for (unsigned i = 1; i < ARRAY_SIZE(children); i++)
+        children[i] = start(&building, started[1]);
+    for (unsigned i = 0; i < ARRAY_SIZE(children); i++)
+        assert_int_equal(read(started[0], &c, 1), 1);
+    assert_int_equal(write(go[1], "xxxx", 4), 4);
+    for (unsigned i = 0; i < ARRAY_SIZE(children); i++) {
+        int status;
+
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    assert_int_equal(stat(counter, &st), 0);
+    assert_int_equal(st.st_size, 1);
+    assert_int_equal(count_files(NULL, 0), 1);
+    for (unsigned i = 0; i < 2; i++) {
+        close(begun[i]);
+        close(go[i]);
+        close(started[i]);
+    }
+}
+
+static void test_refused(void **unused)
+{
+    struct building building = {0};
+    struct error error;
+    char path[160];
+
+    (void)unused;
+    open_index(&building, NULL, true);
+    snprintf(path, sizeof path, "%s/index", cache);
+    assert_int_equal(chmod(path, 0777), 0);
+    assert_int_equal(try_index(&building, &error), -EPERM);
+    assert_non_null(strstr(error.what, "XDG_CACHE_HOME"));
+    assert_int_equal(chmod(path, 0700), 0);
+    snprintf(trace, sizeof trace, "/dev/null");
+    assert_int_equal(try_index(&building, &error), -EINVAL);
+    assert_string_equal(error.path, "/dev/null");
+    snprintf(trace, sizeof trace, "/nonexistent");
+    assert_int_equal(try_index(&building, &error), -ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fails, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
