@@ -10,35 +10,66 @@
 set -eu
 
 instance=$1
-packages=$2/debs
+case $2 in
+/*) packages=$2/debs ;;
+*) packages=$PWD/$2/debs ;;
+esac
 skip() {
     echo "SKIPPED: $*"
     exit 77
 }
 
-for program in libvirtd virtlogd virsh qemu-system-x86_64; do
-    PATH=$PATH:/usr/sbin command -v $program >/dev/null ||
-        skip "$program is not installed (Debian: libvirt-daemon-system, libvirt-clients, qemu-system-x86)"
+PATH=$PATH:/usr/sbin
+for program in libvirtd virtlogd virsh qemu-system-x86_64 jq; do
+    command -v $program >/dev/null ||
+        skip "$program is not installed (Debian: libvirt-daemon, libvirt-clients, qemu-system-x86, jq)"
 done
 [ -e "$(find /usr/lib/*/libvirt/connection-driver -name 'libvirt_driver_qemu.so' 2>/dev/null | head -n 1)" ] ||
     skip "libvirt has no driver for QEMU (Debian: libvirt-daemon-driver-qemu)"
-PATH=$PATH:/usr/sbin
+
+# Where the root directory is not a mount point, as in a chroot, it cannot be made private. The namespace's mounts are not
+# seen outside all the same if the directory below is not shared.
+is_not_shared() {
+    unshare -m --propagation unchanged sh -c 'mount -t tmpfs none /run || exit
+        ! grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* /run .* shared:" /proc/self/mountinfo
+        status=$?
+        umount /run
+        exit $status' 2>/dev/null
+}
+# libvirt has sockets there, of names that may have 107 bytes.
+[ -z "${TMPDIR-}" ] || [ ${#TMPDIR} -le 20 ] || unset TMPDIR
 if [ -z "${STRATA_TEST_INSTANCE-}" ]; then
     export STRATA_TEST_INSTANCE="$instance"
     if [ "$instance" = system ]; then
         [ "$(id -u)" -eq 0 ] || skip "only root may start the system's libvirtd"
-        unshare -m --propagation private true 2>/dev/null || skip "no mount namespace can be made"
-        exec unshare -m --propagation private "$0" "$@"
+        propagation=private
+        unshare -m --propagation private mount -t tmpfs none /run 2>/dev/null || propagation=unchanged
+        [ $propagation = private ] || is_not_shared || skip "no mount namespace can be made that is not seen outside"
+        export STRATA_TEST_PROPAGATION=$propagation
+        exec unshare -m --propagation $propagation "$0" "$@"
     elif [ "$(id -u)" -eq 0 ]; then
+        # That user may not see the directory of the project.
+        copy=$(mktemp -d "${TMPDIR:-/tmp}/test.XXXXXX")
+        trap 'rm -rf "$copy"' EXIT
+        mkdir "$copy/bin" "$copy/tests"
+        cp -R "$(dirname "$0")" "$(dirname "$0")/../lib" "$copy/tests/"
+        cp "$STRATA_BIN/strata" "$copy/bin/"
+        chmod -R go+rX "$copy"
+        export STRATA_BIN="$copy/bin"
+        cd /
         as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
-        $as_nobody test -x "$STRATA_BIN/strata" -a -r "$0" || skip "an ordinary user cannot read $STRATA_BIN"
-        exec $as_nobody "$0" "$@"
+        for program in virsh libvirtd qemu-system-x86_64 jq "$STRATA_BIN/strata"; do
+            $as_nobody "$program" --version >/dev/null 2>&1 || skip "an ordinary user cannot run $program"
+        done
+        $as_nobody test -w "${copy%/*}" || skip "an ordinary user cannot write to ${copy%/*}"
+        $as_nobody "$copy/tests/libvirt/run.sh" "$@"
+        exit
     fi
 fi
 
 . "$(dirname "$0")/../lib/golden.sh"
 
-daemon= logd= pid=
+daemon= logd= pid= made=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
     for name in $(virsh list --name 2>/dev/null); do
@@ -47,6 +78,9 @@ ended() {
     [ -z "$daemon" ] || kill $daemon 2>/dev/null || true
     [ -z "$logd" ] || kill $logd 2>/dev/null || true
     wait
+    for dir in $made; do
+        umount -l "$dir" && rmdir "$dir"
+    done
 }
 at_exit=ended
 
@@ -55,14 +89,22 @@ at_exit=ended
 if [ "$instance" = system ]; then
     mount -t tmpfs none /run
     for dir in /etc/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt; do
+        [ -d $dir ] || made="$dir $made"
         mkdir -p $dir
         mount -t tmpfs none $dir
     done
     mkdir -p /run/lock /run/libvirt
+    # QEMU's user, which Debian's libvirt-daemon-system makes, and without which the daemon does not start.
+    if ! getent passwd libvirt-qemu >/dev/null; then
+        cp /etc/passwd /etc/group /run/
+        echo 'libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin' >>/run/passwd
+        echo 'libvirt-qemu:x:64055:' >>/run/group
+        mount --bind /run/passwd /etc/passwd
+        mount --bind /run/group /etc/group
+    fi
     # libvirtd asks each QEMU again what it can do, for seconds, while it sees a KVM that QEMU's user may not open.
     if [ -e /dev/kvm ]; then
-        mknod -m 666 /run/kvm c 10 232
-        mount --bind /run/kvm /dev/kvm
+        ! mknod -m 666 /run/kvm c 10 232 || mount --bind /run/kvm /dev/kvm
     fi
     config=/etc/libvirt
     log_of() { echo "/var/log/libvirt/qemu/$1.log"; }
@@ -82,16 +124,21 @@ fi
 mkdir -p run "$config"
 chmod 700 run
 XDG_RUNTIME_DIR=$work/run
-export XDG_RUNTIME_DIR LIBVIRT_DEFAULT_URI
+# Otherwise virsh starts a session's daemon where it finds none yet.
+LIBVIRT_AUTOSTART=0
+export XDG_RUNTIME_DIR LIBVIRT_DEFAULT_URI LIBVIRT_AUTOSTART
 cat >"$config/qemu.conf" <<END
 stdio_handler = "$handler"
 cgroup_controllers = [ ]
 END
+# It makes a mount namespace for each domain, which has to be private.
+[ "${STRATA_TEST_PROPAGATION-}" != unchanged ] || echo 'namespaces = [ ]' >>"$config/qemu.conf"
 cat >"$config/libvirtd.conf" <<END
 auth_unix_ro = "none"
 auth_unix_rw = "none"
 END
 
+# start_daemon [skip]
 start_daemon() {
     if [ $handler = logd ] && [ -z "$logd" ]; then
         virtlogd >logd.out 2>&1 &
@@ -100,7 +147,8 @@ start_daemon() {
     libvirtd -f "$config/libvirtd.conf" >>daemon.out 2>&1 &
     daemon=$!
     wait_for 'virsh list >/dev/null 2>&1 || ! kill -0 $daemon 2>/dev/null'
-    kill -0 $daemon 2>/dev/null || skip "libvirtd does not run here: $(tail -n 1 daemon.out)"
+    kill -0 $daemon 2>/dev/null ||
+        "${1:-fail}" "libvirtd does not run here: $(sed -n 's/.*: error : //p' daemon.out | tail -n 3 | tr '\n' ';')"
 }
 stop_daemon() {
     kill $daemon
@@ -192,7 +240,7 @@ says() {
     [ $status -eq 2 ] || [ "$(wc -l <told)" -eq 1 ] || fail "more than a line: $(cat told)"
 }
 
-start_daemon
+start_daemon skip
 "$strata" list >listed 2>&1 || fail "$(cat listed)"
 
 case=record
