@@ -17,6 +17,7 @@ BEGIN {
     for (i = 1; i <= n; i++)
         libc[names[i] ".h"] = 1
     library["jansson.h"] = "jansson"
+    library["microhttpd.h"] = "libmicrohttpd"
     library["protobuf-c/protobuf-c.h"] = "protobuf-c"
     library["sqlite3.h"] = "sqlite3"
     library["zlib.h"] = "zlib"

@@ -41,8 +41,10 @@ static const struct verb verbs[] = {
     {"recover", cmd_recover, &recover_command},
     {"report", cmd_report, &report_command},
     {"sched", cmd_sched, &sched_command},
+    {"serve", cmd_serve, &serve_command},
     {"stat", cmd_stat, &stat_command},
     {"summary", cmd_summary, &summary_command},
+    {"view", cmd_view, &view_command},
     {"simpletrace", cmd_simpletrace, NULL},
 #endif
     {"tracetool", cmd_tracetool, NULL},

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* strata serve: shows a trace to browsers, and to viewers that speak the Trace Server Protocol. */
+
+#include "cmd/serve.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/serve_index.h"
+#include "index/index.h"
+#include "record/stop_signals.h"
+#include "serve/serve.h"
+
+#define MEMBER(m) offsetof(struct serve_options, m)
+
+const struct option serve_pair_option_table[] = {
+    {OPTION_STRINGS, 'p', "pair", "RULE", "also show the spans of RULE, as in strata latency",
+     MEMBER(pairs)},
+    {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
+     MEMBER(files)},
+    {OPTION_END},
+};
+
+const struct option serve_listen_option_table[] = {
+    {OPTION_STRING, 0, "listen", "ADDRESS",
+     "HOST, PORT or HOST:PORT to listen on (this machine\n"
+     "only, a free port)",
+     MEMBER(listen)},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Server", serve_listen_option_table, 0},
+    {"Timeline", serve_pair_option_table, 0},
+    {"Reading", open_option_table, offsetof(struct serve_options, open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command serve_command = {
+    .name = "serve",
+    .summary = "show a trace to a browser, or to a viewer that speaks TSP",
+    .operands = "PATH...",
+    .about = "Serves the timeline of one or more traces by HTTP, and prints the address to\n"
+             "open in a browser. The address has a secret part: without it, no other user of\n"
+             "this machine and no other page in the browser can read the trace. Viewers that\n"
+             "speak the Trace Server Protocol, as Eclipse Theia's and VS Code's, use the\n"
+             "address followed by tsp/api. Ctrl-C ends the server.",
+    .groups = groups,
+    .examples = "  strata serve trace\n"
+                "  strata serve --listen 8080 trace\n"
+                "  ssh -L 8080:localhost:8080 host strata serve --listen 8080 trace",
+};
+
+void serve_options_done(struct serve_options *options)
+{
+    open_options_done(&options->open);
+    strings_done(&options->pairs);
+    strings_done(&options->files);
+}
+
+static int print_address(const char *address)
+{
+    int r;
+
+    errno = 0;
+    if (printf("%s\n", address) >= 0 && fflush(stdout) == 0)
+        return EXIT_SUCCESS;
+    r = errno ? -errno : -EIO;
+    clearerr(stdout);
+    return cli_output_error(r);
+}
+
+static void wait_for_signal(const struct stop_signals *signals)
+{
+    struct pollfd p = {signals->fd, POLLIN, 0};
+    struct stop_signal unused;
+
+    while (stop_signals_read(signals, &unused) == 0)
+        (void)poll(&p, 1, -1);
+}
+
+static int run_server(const struct server_options *server_options, const struct serve_hooks *hooks)
+{
+    struct stop_signals signals = {.fd = -1};
+    struct server *server = NULL;
+    struct error error = {0};
+    int status;
+    int r;
+
+    /* Its threads have these blocked, too. */
+    r = stop_signals_open(true, &signals);
+    if (r == 0)
+        r = server_start(server_options, &server, &error);
+    if (r < 0) {
+        stop_signals_close(&signals);
+        return cli_print_failure(&error, r);
+    }
+    status = print_address(server_address(server));
+    if (status == EXIT_SUCCESS) {
+        if (server_is_public(server))
+            cli_error("other machines can connect to this address, and what is sent to them is not "
+                      "encrypted");
+        if (hooks && hooks->started)
+            hooks->started(hooks->arg, server_address(server));
+        if (isatty(STDERR_FILENO))
+            cli_error("Ctrl-C ends the server");
+        wait_for_signal(&signals);
+    }
+    server_stop(server);
+    if (hooks && hooks->stopped)
+        hooks->stopped(hooks->arg);
+    stop_signals_close(&signals);
+    return status;
+}
+
+int serve_run(const char *verb, const struct serve_options *options, char **paths, int n,
+              const struct serve_hooks *hooks)
+{
+    struct trace_options trace_options;
+    struct serve_index index = {0};
+    struct server_options server_options;
+    int status;
+
+    if (n == 0)
+        return cli_usage_error(verb, "no trace file given");
+    for (int i = 0; i < n; i++)
+        if (strcmp(paths[i], "-") == 0)
+            return cli_usage_error(
+                verb,
+                "standard input cannot be read again for its events; give the path of a file");
+    status = serve_index_open(verb, options, paths, n, &index);
+    if (status == EXIT_SUCCESS) {
+        open_options_apply(&options->open, &trace_options);
+        server_options = (struct server_options){
+            .listen = options->listen,
+            .name = index.name.start,
+            .clock = index.clock,
+            .notes = (const char *const *)index.notes.items,
+            .n_notes = index.notes.n,
+            .paths = (const char *const *)paths,
+            .n_paths = (unsigned)n,
+            .trace_options = &trace_options,
+            .index = index.index,
+        };
+        status = run_server(&server_options, hooks);
+        if (status == EXIT_SUCCESS && options->open.strict &&
+            index_summary(index.index)->n_lost > 0)
+            status = EXIT_LOSSES;
+    }
+    serve_index_done(&index);
+    return status;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    struct serve_options options = {0};
+    int status = EXIT_FAILURE;
+    int n;
+
+    if (options_parse(&serve_command, argc, argv, &options, &n, &status))
+        status = serve_run("serve", &options, argv + 1, n, NULL);
+    serve_options_done(&options);
+    return status;
+}

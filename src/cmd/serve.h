@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What strata serve and strata view have in common: the index, the server, and its end. */
+
+#include "cmd/walk.h"
+
+struct serve_options {
+    struct open_options open;
+    struct strings pairs, files;
+    const char *listen; /* NULL: this machine only, a free port */
+};
+
+void serve_options_done(struct serve_options *options);
+/* --pair and --pairs, --listen. */
+extern const struct option serve_pair_option_table[], serve_listen_option_table[];
+
+/* Serves the N traces PATHS until a signal ends it. STARTED, which may be NULL, is called once with the address; STOPPED,
+ * too, at the end. An exit status; errors are printed. */
+struct serve_hooks {
+    void (*started)(void *arg, const char *address);
+    void (*stopped)(void *arg);
+    void *arg;
+};
+int serve_run(const char *verb, const struct serve_options *options, char **paths, int n,
+              const struct serve_hooks *hooks);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* strata view: strata serve, and a browser that shows it. */
+
+#include "cmd/browser.h"
+#include "cmd/cmd.h"
+#include "cmd/serve.h"
+
+struct view_verb_options {
+    struct serve_options serve;
+    bool no_browser;
+};
+
+static const struct option view_options[] = {
+    {OPTION_FLAG, 0, "no-browser", NULL, "only print the address",
+     offsetof(struct view_verb_options, no_browser)},
+    {OPTION_END},
+};
+
+static const struct option_group groups[] = {
+    {"Browser", view_options, 0},
+    {"Timeline", serve_pair_option_table, offsetof(struct view_verb_options, serve)},
+    {"Reading", open_option_table,
+     offsetof(struct view_verb_options, serve) + offsetof(struct serve_options, open)},
+    {"Help", help_option_table, 0},
+    {NULL},
+};
+
+const struct command view_command = {
+    .name = "view",
+    .summary = "show a trace as a timeline in the browser",
+    .operands = "PATH...",
+    .about = "Shows the timeline of one or more traces in the browser, and prints its\n"
+             "address. The timeline is there until Ctrl-C. strata serve does the same for\n"
+             "browsers of other machines, and for other viewers.",
+    .groups = groups,
+    .examples = "  strata view trace\n"
+                "  strata view host guest",
+};
+
+static void open_browser(void *arg, const char *address)
+{
+    struct error error = {0};
+
+    if (browser_open(arg, address, &error) < 0)
+        cli_print_error(&error);
+}
+
+static void close_browser(void *arg)
+{
+    browser_done(arg);
+}
+
+int cmd_view(int argc, char **argv)
+{
+    struct view_verb_options options = {0};
+    struct browser browser = {.dir = {.fd = -1}};
+    const struct serve_hooks hooks = {open_browser, close_browser, &browser};
+    int status = EXIT_FAILURE;
+    int n;
+
+    if (options_parse(&view_command, argc, argv, &options, &n, &status))
+        status = serve_run("view", &options.serve, argv + 1, n, options.no_browser ? NULL : &hooks);
+    serve_options_done(&options.serve);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What a request is answered with. */
+
+#include "base/text.h"
+#include "print/json_writer.h"
+
+/* A longer answer becomes an error. */
+#define ANSWER_MAX ((size_t)64 << 20)
+
+enum {
+    HTTP_OK = 200,
+    HTTP_FOUND = 302,
+    HTTP_BAD_REQUEST = 400,
+    HTTP_FORBIDDEN = 403,
+    HTTP_NOT_FOUND = 404,
+    HTTP_METHOD = 405,
+    HTTP_TOO_LARGE = 413,
+    HTTP_TOO_LONG = 414,
+    HTTP_FAILED = 500,
+};
+
+struct answer {
+    unsigned status;
+    const char *type;
+    struct text text;
+    struct json_writer json; /* into `text` */
+    const char *fixed;       /* instead of `text`: `fixed_len` bytes that stay */
+    size_t fixed_len;
+    const char *location; /* of HTTP_FOUND: a name in the same directory */
+    bool tsp;             /* errors as the Trace Server Protocol has them */
+};
+
+void answer_init(struct answer *answer);
+void answer_done(struct answer *answer);
+
+/* Drops what was written, and answers `{"error":"FORMAT…"}`. Returns -EBADMSG, so that `return answer_error(…)` works
+ * where 0 means success. */
+int answer_error(struct answer *answer, unsigned status, const char *format, ...) _printf_(3, 4);
+/* The error that belongs to R, a negative errno, or to ERROR if it is not empty. */
+struct error;
+int answer_failure(struct answer *answer, int r, const struct error *error);
+
+/* Whether no more should be written; the answer is an error then. */
+bool answer_is_full(struct answer *answer);

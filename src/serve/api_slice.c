@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* GET api/slice: all that is known of one slice, with the event that began it. */
+
+#include "serve/events.h"
+#include "serve/routes.h"
+
+/* Events at one time that are compared. */
+#define CANDIDATES_MAX 1000
+
+/* How much of what is known of TRACK is that of ITEM; -1: it is of another source. */
+static int likeness(const struct events *events, const struct item *item,
+                    const struct index_track *track)
+{
+    if (item->kind != ITEM_EVENT || trace_input_of(events->trace, item->origin) != track->source)
+        return -1;
+    return (track->cpu >= 0 && item->cpu == track->cpu) +
+           (track->pid >= 0 && item->pid == track->pid) +
+           (track->vcpu >= 0 && item->vcpu == track->vcpu);
+}
+
+/* Which event at TIME is the most like TRACK: its place among those at that time; -1: there is none. */
+static int find_event(const struct server *server, const struct index_track *track, int64_t time,
+                      struct error *error)
+{
+    struct events events;
+    const struct item *item;
+    int64_t t;
+    int best = -1, best_likeness = -1;
+    int r = events_open(server, time, &events, error);
+
+    if (r < 0)
+        return r == -1 ? -EIO : r;
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        int like;
+
+        r = events_next(&events, &item, &t, error);
+        if (r <= 0 || t > time)
+            break;
+        like = likeness(&events, item, track);
+        if (like > best_likeness) {
+            best_likeness = like;
+            best = i;
+        }
+    }
+    events_close(&events);
+    return best;
+}
+
+/* What is lent of an item ends with the next one: the one that was found is read again. */
+static void put_event(struct exchange *x, const struct index_track *track, int64_t time)
+{
+    struct json_writer *w = &x->answer.json;
+    struct error error = {0};
+    struct events events;
+    const struct item *item = NULL;
+    int place = find_event(x->server, track, time, &error);
+    int64_t t = time;
+
+    json_write_key(w, "event");
+    if (place < 0 || events_open(x->server, time, &events, &error) < 0) {
+        json_write_raw(w, "null", 4);
+        return;
+    }
+    for (int i = 0; i <= place; i++)
+        if (events_next(&events, &item, &t, &error) <= 0)
+            item = NULL;
+    if (item && t == time)
+        events_put_item(x, &events, item, t, true);
+    else
+        json_write_raw(w, "null", 4);
+    events_close(&events);
+}
+
+static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
+                      const struct index_slice *slice)
+{
+    const struct server_options *options = &x->server->options;
+    struct json_writer *w = &x->answer.json;
+
+    json_write_object(w);
+    json_write_key(w, "track");
+    json_write_u64(w, number);
+    json_write_key(w, "depth");
+    json_write_u64(w, depth);
+    exchange_put_time(x, "begin", slice->begin);
+    exchange_put_time(x, "end", slice->end);
+    json_write_key(w, "name");
+    json_write_str(w, index_name(options->index, slice->name));
+    json_write_key(w, "flags");
+    json_write_u64(w, slice->flags);
+    json_write_key(w, "state");
+    json_write_u64(w, slice->state);
+    json_write_key(w, "error_ns");
+    json_write_u64(w, index_summary(options->index)->error_ns);
+    put_event(x, index_track(options->index, number), slice->begin);
+    json_write_finish(w);
+}
+
+void api_slice(struct exchange *x)
+{
+    const struct index *index = x->server->options.index;
+    const struct index_summary *summary = index_summary(index);
+    struct index_slices slices = {0};
+    int64_t number = -1, depth = 0, time = INT64_MIN;
+    int r;
+
+    if (exchange_number(x, "track", 0, (int64_t)summary->n_tracks - 1, &number) < 0 ||
+        exchange_number(x, "depth", 0, UINT16_MAX, &depth) < 0 ||
+        exchange_number(x, "time", 0, summary->end - summary->begin, &time) < 0)
+        return;
+    if (number < 0 || time == INT64_MIN) {
+        answer_error(&x->answer, HTTP_BAD_REQUEST, "'track' and 'time' are required");
+        return;
+    }
+    time += summary->begin;
+    r = index_slices(index, (uint32_t)number, (unsigned)depth, time, time, 0, &slices);
+    if (r < 0)
+        answer_failure(&x->answer, r, NULL);
+    else if (slices.n == 0)
+        answer_error(&x->answer, HTTP_NOT_FOUND, "there is no slice at this place");
+    else /* one may end where the next begins */
+        put_slice(x, (uint32_t)number, (unsigned)depth, &slices.slices[slices.n - 1]);
+    index_slices_done(&slices);
+}

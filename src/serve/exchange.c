@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/exchange.h"
+
+#define PIXELS_MAX 8192
+#define PIXELS_DEFAULT 1024
+/* Times are ns since the begin, which JavaScript's numbers hold exactly up to this: 104 days. */
+#define TIME_MAX ((int64_t)1 << 53)
+
+int exchange_number(struct exchange *x, const char *name, int64_t min, int64_t max, int64_t *ret)
+{
+    if (request_number(&x->request, name, min, max, ret) < 0)
+        return answer_error(&x->answer, HTTP_BAD_REQUEST,
+                            "invalid %s '%s'; use a whole number from %lld to %lld", name,
+                            request_value(&x->request, name), (long long)min, (long long)max);
+    return 0;
+}
+
+int exchange_span(struct exchange *x, struct api_span *ret)
+{
+    const struct index_summary *summary = index_summary(x->server->options.index);
+    int64_t from = 0, to = summary->end - summary->begin;
+
+    if (exchange_number(x, "from", -TIME_MAX, TIME_MAX, &from) < 0 ||
+        exchange_number(x, "to", -TIME_MAX, TIME_MAX, &to) < 0)
+        return -EBADMSG;
+    if (!request_value(&x->request, "to"))
+        to = MAX(from, to);
+    if (from > to)
+        return answer_error(&x->answer, HTTP_BAD_REQUEST, "'from' is later than 'to'");
+    if (__builtin_add_overflow(summary->begin, from, &ret->from) ||
+        __builtin_add_overflow(summary->begin, to, &ret->to))
+        return answer_error(&x->answer, HTTP_BAD_REQUEST, "'from' or 'to' is out of range");
+    return 0;
+}
+
+int exchange_pixels(struct exchange *x, unsigned *ret)
+{
+    int64_t v = PIXELS_DEFAULT;
+    int r = exchange_number(x, "pixels", 1, PIXELS_MAX, &v);
+
+    *ret = (unsigned)v;
+    return r;
+}
+
+int exchange_tracks(struct exchange *x, uint32_t ret[EXCHANGE_TRACKS_MAX])
+{
+    uint32_t n_tracks = index_summary(x->server->options.index)->n_tracks;
+    int n = request_numbers(&x->request, "tracks", ret, EXCHANGE_TRACKS_MAX);
+
+    if (n == -E2BIG)
+        return answer_error(&x->answer, HTTP_BAD_REQUEST, "at most %d tracks in one request",
+                            EXCHANGE_TRACKS_MAX);
+    if (n < 0)
+        return answer_error(&x->answer, HTTP_BAD_REQUEST,
+                            "invalid tracks; use numbers of api/trace with commas between");
+    for (int i = 0; i < n; i++)
+        if (ret[i] >= n_tracks)
+            return answer_error(&x->answer, HTTP_BAD_REQUEST, "there is no track %u; there are %u",
+                                ret[i], n_tracks);
+    return n;
+}
+
+void exchange_put_time(struct exchange *x, const char *key, int64_t time)
+{
+    json_write_key(&x->answer.json, key);
+    json_write_i64(&x->answer.json, time - index_summary(x->server->options.index)->begin);
+}

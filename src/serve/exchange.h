@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A request with its answer, and the server that makes it. */
+
+#include <stdatomic.h>
+
+#include "index/index.h"
+#include "serve/answer.h"
+#include "serve/guard.h"
+#include "serve/listen.h"
+#include "serve/request.h"
+#include "serve/serve.h"
+
+struct MHD_Daemon;
+struct numbering;
+
+struct server {
+    struct server_options options;
+    struct guard guard;
+    struct listeners listeners;
+    struct MHD_Daemon *daemons[LISTEN_MAX];
+    unsigned n_daemons;
+    char address[400];
+    struct numbering *numbering; /* of events, for tables of the Trace Server Protocol */
+    atomic_bool stops;           /* requests end early */
+};
+
+struct exchange {
+    struct server *server;
+    struct request request;
+    int request_error; /* of request_parse() */
+    bool post, seen;   /* seen: its headers were */
+    struct text body;
+    struct answer answer;
+};
+
+/* The span of time that a request is about, in ns of the index; from parameters "from" and "to" (ns since its begin; without
+ * them, all of it), which may be outside of the trace. 0 or answer_error(). */
+struct api_span {
+    int64_t from, to;
+};
+int exchange_span(struct exchange *x, struct api_span *ret);
+/* The parameter "pixels": 1 to 8192, 1024 without. */
+int exchange_pixels(struct exchange *x, unsigned *ret);
+/* The parameter "tracks", numbers of tracks that there are. The count, or answer_error(). */
+#define EXCHANGE_TRACKS_MAX 200
+int exchange_tracks(struct exchange *x, uint32_t ret[EXCHANGE_TRACKS_MAX]);
+/* Another parameter; *RET stays without it. 0 or answer_error(). */
+int exchange_number(struct exchange *x, const char *name, int64_t min, int64_t max, int64_t *ret);
+
+/* A member with a time since the begin of the index. */
+void exchange_put_time(struct exchange *x, const char *key, int64_t time);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* HTTP: libmicrohttpd, with a thread per connection, so that a request that reads many events keeps no other waiting. */
+
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "serve/numbering.h"
+#include "serve/routes.h"
+
+#define CONNECTIONS_MAX 64u
+/* A connection on which nothing is sent or received. */
+#define IDLE_SECONDS 60u
+/* The first line and all headers of a request. */
+#define HEADERS_MAX ((size_t)64 << 10)
+#define BODY_MAX ((size_t)1 << 20)
+
+/* The page loads what is built in, and nothing from elsewhere; no other page shows it within itself. */
+#define POLICY "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+static const struct {
+    const char *name, *value;
+} headers[] = {
+    {"Content-Security-Policy", POLICY},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"X-Frame-Options", "DENY"},
+    {"Cache-Control", "no-store"},
+};
+
+/* The first line was read: TARGET is as it stands there. */
+static void *begin(void *arg, const char *target, struct MHD_Connection *connection)
+{
+    struct exchange *x = calloc(1, sizeof *x);
+
+    (void)connection;
+    if (!x)
+        return NULL;
+    x->server = arg;
+    x->body = TEXT_IN_MEMORY;
+    answer_init(&x->answer);
+    x->request_error = request_parse(target, &x->request);
+    return x;
+}
+
+static void end(void *arg, struct MHD_Connection *connection, void **state,
+                enum MHD_RequestTerminationCode code)
+{
+    struct exchange *x = *state;
+
+    (void)arg;
+    (void)connection;
+    (void)code;
+    if (!x)
+        return;
+    request_done(&x->request);
+    text_done(&x->body);
+    answer_done(&x->answer);
+    free(x);
+    *state = NULL;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* Whether the request may be answered; otherwise, the answer says why not. */
+static bool is_allowed(struct exchange *x, struct MHD_Connection *connection, const char *method)
+{
+    struct guard *guard = &x->server->guard;
+    struct guard_headers h = {
+        .host = header(connection, "Host"),
+        .origin = header(connection, "Origin"),
+        .site = header(connection, "Sec-Fetch-Site"),
+        .mode = header(connection, "Sec-Fetch-Mode"),
+        .destination = header(connection, "Sec-Fetch-Dest"),
+    };
+    const struct request *request = &x->request;
+    bool is_page = request->n_parts == 1 || (request->n_parts == 2 && !*request->parts[1]);
+    const char *refusal;
+
+    x->post = strcmp(method, "POST") == 0;
+    refusal = guard_refuses(guard, &h, is_page && !x->post);
+    if (refusal)
+        answer_error(&x->answer, HTTP_FORBIDDEN, "%s", refusal);
+    else if (!x->post && strcmp(method, "GET") != 0)
+        answer_error(&x->answer, HTTP_METHOD, "the method is not GET or POST");
+    else if (x->request_error == -E2BIG)
+        answer_error(&x->answer, HTTP_TOO_LONG, "the address is longer than %d bytes",
+                     REQUEST_TARGET_MAX);
+    else if (x->request_error == -ENOMEM)
+        answer_error(&x->answer, HTTP_FAILED, "out of memory");
+    else if (x->request_error < 0)
+        answer_error(&x->answer, HTTP_BAD_REQUEST, "malformed address");
+    else if (!guard_knows_secret(guard, request->parts[0]))
+        answer_error(
+            &x->answer, HTTP_FORBIDDEN,
+            "the address does not begin with the secret; use the address that strata printed");
+    else
+        return true;
+    return false;
+}
+
+static enum MHD_Result send_answer(struct exchange *x, struct MHD_Connection *connection)
+{
+    struct answer *answer = &x->answer;
+    struct MHD_Response *response;
+    enum MHD_Result r = MHD_YES;
+    char location[SECRET_LEN + 8];
+
+    if (answer->text.error) /* of the error's own text */
+        return MHD_NO;
+    if (answer->fixed) {
+        response = MHD_create_response_from_buffer(
+            answer->fixed_len, (void *)(uintptr_t)answer->fixed, MHD_RESPMEM_PERSISTENT);
+    } else {
+        response = MHD_create_response_from_buffer(answer->text.start ? text_len(&answer->text) : 0,
+                                                   answer->text.start, MHD_RESPMEM_MUST_FREE);
+        if (response)
+            answer->text = TEXT_IN_MEMORY; /* the response's now */
+    }
+    if (!response)
+        return MHD_NO;
+    for (size_t i = 0; i < ARRAY_SIZE(headers) && r == MHD_YES; i++)
+        r = MHD_add_response_header(response, headers[i].name, headers[i].value);
+    if (r == MHD_YES)
+        r = MHD_add_response_header(response, "Content-Type", answer->type);
+    if (r == MHD_YES && answer->location) {
+        snprintf(location, sizeof location, "/%.*s/", SECRET_LEN, answer->location);
+        r = MHD_add_response_header(response, "Location", location);
+    }
+    if (r == MHD_YES)
+        r = MHD_queue_response(connection, answer->status, response);
+    MHD_destroy_response(response);
+    return r;
+}
+
+/* Called when the headers have been read, for each piece of the body, and after it. */
+static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *piece,
+                              size_t *piece_len, void **state)
+{
+    struct exchange *x = *state;
+
+    (void)arg;
+    (void)url;
+    (void)version;
+    if (!x)
+        return MHD_NO;
+    if (!x->seen) {
+        x->seen = true;
+        /* A refusal is sent at once, and the connection closed before the body. */
+        return is_allowed(x, connection, method) ? MHD_YES : send_answer(x, connection);
+    }
+    if (*piece_len > 0) {
+        if (x->answer.status == HTTP_OK) {
+            text_put(&x->body, piece, *piece_len);
+            if (x->body.error || text_len(&x->body) > BODY_MAX)
+                answer_error(&x->answer, HTTP_TOO_LARGE, "the request is longer than %zu bytes",
+                             BODY_MAX);
+        }
+        *piece_len = 0;
+        return MHD_YES;
+    }
+    if (x->answer.status == HTTP_OK)
+        routes_run(x);
+    return send_answer(x, connection);
+}
+
+/* libmicrohttpd's messages are about clients: none is for the user. */
+static void drop_message(void *arg, const char *format, va_list args)
+{
+    (void)arg;
+    (void)format;
+    (void)args;
+}
+
+static void set_hosts(struct server *server)
+{
+    struct listeners *listeners = &server->listeners;
+    struct guard *guard = &server->guard;
+    char name[256];
+
+    guard->any_address = listeners->is_any;
+    if (!listeners->is_public || listeners->is_any) {
+        guard_add_host(guard, "localhost");
+        guard_add_host(guard, "127.0.0.1");
+        guard_add_host(guard, "::1");
+    }
+    if (listeners->is_any) {
+        if (gethostname(name, sizeof name) == 0) {
+            name[sizeof name - 1] = '\0';
+            guard_add_host(guard, name);
+        }
+    } else if (*listeners->host) {
+        guard_add_host(guard, listeners->host);
+    }
+}
+
+static int start_daemon(struct server *server, unsigned i)
+{
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
+            MHD_USE_ERROR_LOG | MHD_USE_ITC,
+        0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, server->listeners.fds[i],
+        MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end, NULL,
+        MHD_OPTION_END);
+
+    if (!daemon)
+        return errno ? -errno : -EIO;
+    server->listeners.fds[i] = -1; /* the daemon's */
+    server->daemons[server->n_daemons++] = daemon;
+    return 0;
+}
+
+int server_start(const struct server_options *options, struct server **ret_server,
+                 struct error *error)
+{
+    struct server *server = calloc(1, sizeof *server);
+    int r;
+
+    if (!server)
+        return -ENOMEM;
+    server->options = *options;
+    server->numbering = numbering_new();
+    if (!server->numbering) {
+        free(server);
+        return -ENOMEM;
+    }
+    r = listeners_open(options->listen, &server->listeners, error);
+    if (r == 0) {
+        r = guard_init(&server->guard, server->listeners.port);
+        set_hosts(server);
+        snprintf(server->address, sizeof server->address, "http://%s/%s/", server->listeners.shown,
+                 server->guard.secret);
+    }
+    for (unsigned i = 0; r == 0 && i < server->listeners.n; i++)
+        r = start_daemon(server, i);
+    if (r < 0) {
+        server_stop(server);
+        return error_set(error, r, NULL, "cannot start the server: %s", error_text(r));
+    }
+    *ret_server = server;
+    return 0;
+}
+
+const char *server_address(const struct server *server)
+{
+    return server->address;
+}
+
+bool server_is_public(const struct server *server)
+{
+    return server->listeners.is_public;
+}
+
+struct server *server_stop(struct server *server)
+{
+    if (!server)
+        return NULL;
+    atomic_store(&server->stops, true);
+    for (unsigned i = 0; i < server->n_daemons; i++)
+        MHD_stop_daemon(server->daemons[i]);
+    listeners_close(&server->listeners);
+    numbering_free(server->numbering);
+    explicit_bzero(server->guard.secret, sizeof server->guard.secret);
+    free(server);
+    return NULL;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The sockets that the server listens on. */
+
+#include "base/error.h"
+
+#define LISTEN_MAX 2 /* 127.0.0.1 and [::1] */
+
+struct listeners {
+    int fds[LISTEN_MAX];
+    unsigned n;
+    unsigned port;
+    char host[256];  /* as the user gave it, without brackets; "" : this machine only */
+    char shown[320]; /* "127.0.0.1:8080": what the address begins with */
+    bool is_public;  /* other machines can connect */
+    bool is_any;     /* all addresses of the machine */
+};
+
+/* WHERE: as server_options.listen has it. -errno with ERROR. */
+int listeners_open(const char *where, struct listeners *ret, struct error *error);
+void listeners_close(struct listeners *listeners);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The HTTP server that shows the index of a trace to a browser, and to viewers that speak the Trace Server Protocol.
+ *
+ * It answers in threads of its own, from the index, which is read only, and opens the trace again for each request that
+ * asks for events. Everything is under /SECRET/, a random number of 128 bits, without which nothing is answered
+ * (serve/guard.h). */
+
+#include "base/error.h"
+
+struct index;
+struct server;
+struct trace_options;
+
+struct server_options {
+    /* "HOST", "HOST:PORT", ":PORT" (base/address.h). NULL, or no HOST: this machine only, by 127.0.0.1 and, if there is
+     * one, [::1]. No PORT, or 0: one that is free. */
+    const char *listen;
+    const char *name;         /* of what is shown */
+    const char *clock;        /* that its times are of */
+    const char *const *notes; /* what the user should know of it */
+    unsigned n_notes;
+    /* The trace, as trace_open() has it. */
+    const char *const *paths;
+    unsigned n_paths;
+    const struct trace_options *trace_options;
+    const struct index *index;
+};
+
+/* What OPTIONS point to must outlive the server. Signals that are blocked remain so in its threads. -EINVAL: wrong
+ * address; -EADDRINUSE; -ENOMEM; or an errno of a socket; with ERROR. */
+int server_start(const struct server_options *options, struct server **ret_server,
+                 struct error *error);
+
+/* "http://127.0.0.1:8080/SECRET/" */
+const char *server_address(const struct server *server);
+/* True if other machines can reach it. */
+bool server_is_public(const struct server *server);
+
+/* Waits for the requests that are being answered, which end soon. */
+struct server *server_stop(struct server *server);

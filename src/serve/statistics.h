@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What slices took in a span of time, by track and name. */
+
+#include "base/map.h"
+#include "serve/exchange.h"
+
+#define STATISTICS_SLICES_MAX 20000000u
+#define STATISTICS_ROWS_MAX 10000u
+
+struct statistics_row {
+    uint32_t track, name;
+    uint64_t n;
+    int64_t total;         /* within the span */
+    int64_t min, max, sum; /* of the slices as they are, also what of them is outside of the span */
+};
+
+/* Zeroed: empty. */
+struct statistics {
+    struct statistics_row *rows;
+    unsigned n, room;
+    struct map by_name; /* of one track: number of the row + 1 */
+    uint64_t n_slices;
+};
+
+/* Adds rows for the slices of track NUMBER. -E2BIG: more slices or rows than the limits; -ECANCELED: the server stops;
+ * -ENOMEM. */
+int statistics_add(struct statistics *statistics, const struct server *server, uint32_t number,
+                   const struct api_span *span);
+/* Puts the rows that took most first. */
+void statistics_sort(struct statistics *statistics);
+void statistics_done(struct statistics *statistics);

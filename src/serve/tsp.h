@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The Trace Server Protocol, version 0.6 (https://eclipse-cdt-cloud.github.io/trace-server-protocol): JSON over HTTP. What
+ * is served is one trace in one experiment. Times are ns as the index has them. */
+
+#include <jansson.h>
+
+#include "serve/exchange.h"
+
+#define TSP_ITEMS_MAX 4096
+#define TSP_TIMES_MAX 65536
+#define TSP_TIMES_DEFAULT 1024
+
+/* An entry of a tree is a track at a depth. */
+#define TSP_DEPTHS_MAX 256
+static inline int64_t tsp_entry(uint32_t track, unsigned depth)
+{
+    return (int64_t)track << 8 | depth;
+}
+
+/* The parameters in the body of a request. */
+struct tsp_query {
+    json_t *body;
+    json_t *parameters; /* an object */
+    bool has_range;
+    int64_t start, end; /* without a range: those of the trace */
+    unsigned n_times;
+    int64_t resolution; /* ns between two times */
+    int64_t *items;
+    unsigned n_items;
+};
+
+enum tsp_need {
+    TSP_NEEDS_RANGE = 1,
+    TSP_NEEDS_ITEMS = 2,
+};
+
+/* 0, or answer_error(). */
+int tsp_query_read(struct exchange *x, unsigned needs, struct tsp_query *ret);
+void tsp_query_done(struct tsp_query *query);
+
+/* Whether the path names our experiment, and an output that is one of those called NAMES, ended by NULL; otherwise, the
+ * answer is an error. */
+bool tsp_check_experiment(struct exchange *x);
+bool tsp_check_output(struct exchange *x, unsigned part, const char *const *names);
+
+/* `{"status":…,"statusMessage":…,"model":`, then what the caller writes, and the end. */
+void tsp_begin(struct exchange *x, const char *status);
+void tsp_end(struct exchange *x);
+
+/* A member. */
+void tsp_put(struct json_writer *w, const char *key, const char *value);
+void tsp_put_number(struct json_writer *w, const char *key, int64_t value);
+/* "style":{"parentKey":KEY,"values":{}} */
+void tsp_put_style(struct json_writer *w, const char *key);
+
+/* The tree of all tracks that SHOWS accepts, and of the groups that they are in: `{"headers":[…],"entries":[…]}`. PUT
+ * writes further members of an entry; may be NULL. */
+struct tsp_tree {
+    bool (*shows)(const struct index_track *track);
+    void (*put)(struct exchange *x, const struct index_track *track, unsigned depth);
+    bool depths; /* an entry for each depth */
+};
+void tsp_put_tree(struct exchange *x, const struct tsp_tree *tree);
+
+/* The outputs. */
+#define TSP_TIMELINE "strata.timeline"
+#define TSP_EVENTS_OVER_TIME "strata.events-over-time"
+#define TSP_COUNTERS "strata.counters"
+#define TSP_TABLE "strata.events"
+#define TSP_STATISTICS "strata.statistics"
+
+/* Answers; the paths are in routes.c. */
+void tsp_health(struct exchange *x);
+void tsp_identifier(struct exchange *x);
+void tsp_traces(struct exchange *x);
+void tsp_open_trace(struct exchange *x);
+void tsp_trace(struct exchange *x);
+void tsp_experiments(struct exchange *x);
+void tsp_open_experiment(struct exchange *x);
+void tsp_experiment(struct exchange *x);
+void tsp_outputs(struct exchange *x);
+void tsp_output(struct exchange *x);
+void tsp_no_configurations(struct exchange *x);
+void tsp_marker_sets(struct exchange *x);
+void tsp_annotation_categories(struct exchange *x);
+void tsp_annotations(struct exchange *x);
+void tsp_styles(struct exchange *x);
+void tsp_time_graph_tree(struct exchange *x);
+void tsp_time_graph_states(struct exchange *x);
+void tsp_time_graph_arrows(struct exchange *x);
+void tsp_time_graph_tooltip(struct exchange *x);
+void tsp_xy_tree(struct exchange *x);
+void tsp_xy(struct exchange *x);
+void tsp_data_tree(struct exchange *x);
+void tsp_table_columns(struct exchange *x);
+void tsp_table_lines(struct exchange *x);
