@@ -70,3 +70,13 @@ uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille
     }
     return histogram->max;
 }
+
+void histogram_add_doublings(const struct histogram *histogram,
+                             uint64_t counts[HISTOGRAM_DOUBLINGS])
+{
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        uint64_t start = histogram_bucket_start(i);
+
+        counts[start == 0 ? 0 : 64 - __builtin_clzll(start)] += histogram_count(histogram, i);
+    }
+}

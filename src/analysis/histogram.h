@@ -80,3 +80,8 @@ uint64_t histogram_bucket_start(unsigned bucket);
 
 /* The value that PERMILLE of 1000 values do not exceed; 0 of an empty one. */
 uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille);
+
+/* Values by doublings: 0; 1; 2 and 3; 4 to 7; and so on. Adds to COUNTS[I] the values from 2^(I - 1) on. */
+#define HISTOGRAM_DOUBLINGS 65
+void histogram_add_doublings(const struct histogram *histogram,
+                             uint64_t counts[HISTOGRAM_DOUBLINGS]);

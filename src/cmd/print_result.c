@@ -142,23 +142,34 @@ static double get_median(const struct result *result, const struct result_row *r
                : 0;
 }
 
-/* Errors of less than 1 % of the median are not shown. `~`: the median is within the error. */
-static void set_error(struct result_table *t, unsigned column, const struct result_row *row)
+/* Errors of less than 1 % of the median are not shown. */
+static bool is_error_shown(const struct result *result, const struct result_row *row,
+                           unsigned column)
+{
+    int64_t error = row->values[column].number;
+
+    return error != 0 && (double)error * 100 >= get_median(result, row);
+}
+
+/* `~`: the median is within the error. */
+void print_error_ns(const struct result *result, const struct result_row *row, unsigned column,
+                    struct text *out)
 {
     static const struct clock ns = {.hz = NANOSECONDS};
     int64_t error = row->values[column].number;
-    double median = get_median(t->result, row);
-    struct text *cell;
 
-    if (t->table.format != TABLE_TEXT) {
-        table_i64(&t->table, column, error);
+    if (!is_error_shown(result, row, column))
         return;
-    }
-    if (error == 0 || (double)error * 100 < median)
-        return;
-    cell = table_cell(&t->table, column);
-    text_put_str(cell, (double)error > median ? "~\xc2\xb1" : "\xc2\xb1");
-    print_duration(&ns, error, cell);
+    text_put_str(out, (double)error > get_median(result, row) ? "~\xc2\xb1" : "\xc2\xb1");
+    print_duration(&ns, error, out);
+}
+
+static void set_error(struct result_table *t, unsigned column, const struct result_row *row)
+{
+    if (t->table.format != TABLE_TEXT)
+        table_i64(&t->table, column, row->values[column].number);
+    else if (is_error_shown(t->result, row, column))
+        print_error_ns(t->result, row, column, table_cell(&t->table, column));
 }
 
 static void set_value(struct result_table *t, unsigned column, const struct result_row *row)

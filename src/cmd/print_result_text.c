@@ -232,16 +232,11 @@ static void put_slowest(const struct result *result, const struct trace *trace, 
 static void put_histogram(const struct result *result, const struct result_row *row,
                           struct text *out)
 {
-    uint64_t doublings[65] = {0};
+    uint64_t doublings[HISTOGRAM_DOUBLINGS] = {0};
     uint64_t most = 0;
     unsigned first = 64, last = 0;
 
-    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        uint64_t start = histogram_bucket_start(i);
-        unsigned doubling = start == 0 ? 0 : 64 - (unsigned)__builtin_clzll(start);
-
-        doublings[doubling] += histogram_count(row->durations, i);
-    }
+    histogram_add_doublings(row->durations, doublings);
     for (unsigned i = 0; i < ARRAY_SIZE(doublings); i++) {
         if (doublings[i] == 0)
             continue;

@@ -10,50 +10,10 @@
 #include "base/macro.h"
 #include "cli/duration.h"
 #include "cmd/print_result.h"
+#include "cmd/summary_part.h"
 #include "cmd/walk.h"
 #include "print/sparkline.h"
 #include "tracedir/manifest.h"
-
-/* A device has a row for each stage. */
-#define IO_ROWS_SCALE 2
-
-/* What a part is called, which verb has all of it, and what the text shows of it. */
-static const struct part {
-    const char *title, *command;
-    const char *analysis; /* in analysis_needs; NULL: it is reported with another part */
-    const char *const *columns;
-} parts[SUMMARY_PARTS] = {
-#define COLUMNS(...)      \
-    (const char *const[]) \
-    {                     \
-        __VA_ARGS__, NULL \
-    }
-    [SUMMARY_CPUS] = {"CPUs", "sched --by cpu", "sched",
-                      COLUMNS("busy_share", "interrupt_share", "idle_share", "unknown_share",
-                              "runs")},
-    [SUMMARY_VCPUS] = {"vCPUs", "sched --by vcpu", NULL,
-                       COLUMNS("run_share", "wait_share", "sleep_share", "unknown_share",
-                               "wake_p99", "preempt_n", "preempt_sum", "preempt_max", "guest_share",
-                               "vmm_share", "stolen_share", "stolen_unknown_share",
-                               "halted_share")},
-    [SUMMARY_DOMAINS] = {"Domains", "sched --by domain", NULL,
-                         COLUMNS("cpu_share", "run_share", "wait_share", "sleep_share",
-                                 "unknown_share", "wake_p99", "preempt_n", "preempt_sum",
-                                 "preempt_max")},
-    [SUMMARY_TASKS] = {"Tasks", "sched", NULL,
-                       COLUMNS("run_share", "wait_share", "sleep_share", "unknown_share", "runs",
-                               "wake_p50", "wake_p99", "wake_max", "preempt_n")},
-    [SUMMARY_EXITS] = {"VM exits", "exits", "exits",
-                       COLUMNS("n", "rate", "sum", "share", "p50", "p99", "max", "error", "run",
-                               "wait", "sleep")},
-    [SUMMARY_IO] = {"Requests to disks, by stage", "io", "io",
-                    COLUMNS("n", "rate", "sum", "p50", "p99", "max", "error", "part")},
-    [SUMMARY_IRQ] = {"Interrupts", "irq", "irq",
-                     COLUMNS("n", "rate", "sum", "share", "p50", "p99", "max", "error",
-                             "delay_p99")},
-    [SUMMARY_LATENCY] = {"Latencies", "latency", NULL,
-                         COLUMNS("n", "rate", "sum", "p50", "p99", "max", "error")},
-};
 
 /* ---- rates over time ---- */
 
@@ -72,15 +32,6 @@ static unsigned count_characters(const struct summary *summary)
     return (unsigned)MIN(last, (uint64_t)RATES_MAX - 1) / periods_per_character(summary) + 1;
 }
 
-static bool has_loss(const struct summary *summary, const struct rates *rates, unsigned from,
-                     unsigned n)
-{
-    int64_t begin = (int64_t)((uint64_t)rates->begin + ((uint64_t)from << rates->shift));
-    int64_t end = (int64_t)((uint64_t)begin + ((uint64_t)n << rates->shift) - 1);
-
-    return coverage_has_loss(&summary->coverage, begin, end);
-}
-
 static void put_rates(const struct summary *summary, const struct rates *rates, struct text *out)
 {
     unsigned per = periods_per_character(summary);
@@ -90,7 +41,7 @@ static void put_rates(const struct summary *summary, const struct rates *rates, 
 
     for (unsigned i = 0; i < n; i++) {
         values[i] = rates->counts[i * per] + (per > 1 ? rates->counts[i * per + 1] : 0);
-        lost[i] = has_loss(summary, rates, i * per, per);
+        lost[i] = summary_has_loss(summary, rates, i * per, per);
     }
     sparkline_put(out, values, lost, n);
 }
@@ -107,7 +58,7 @@ static void write_rates(const struct summary *summary, const struct rates *rates
         json_write_i64(w, clock_to_ns(clock, (int64_t)((uint64_t)rates->begin +
                                                        ((uint64_t)i << rates->shift))));
         json_write_u64(w, rates->counts[i]);
-        json_write_bool(w, has_loss(summary, rates, i, 1));
+        json_write_bool(w, summary_has_loss(summary, rates, i, 1));
         json_write_end(w);
     }
     json_write_end(w);
@@ -160,18 +111,6 @@ static void add_fact(void *arg, const char *key, const char *value)
     table_pairs_add(arg, key, value);
 }
 
-/* What of the facts says which system it is. */
-static void put_system(void *arg, const char *key, const char *value)
-{
-    static const char *const words[][2] = {
-        {"release", "Linux "}, {"monitor version", "QEMU "}, {"hypervisor", ""}};
-    struct text *text = arg;
-
-    for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
-        if (strcmp(key, words[i][0]) == 0)
-            text_printf(text, "%s%s%s", text_len(text) > 0 ? ", " : "", words[i][1], value);
-}
-
 static int put_source(const struct summary *summary, const struct summary_source *source,
                       const struct trace *trace, struct table *table)
 {
@@ -207,7 +146,7 @@ static int put_source(const struct summary *summary, const struct summary_source
             print_duration(&ns, source->error_ns, error);
         }
         put_rates(summary, &source->rates, table_cell(table, SOURCE_SERIES_TEXT));
-        r = trace_input_facts(input, put_system, &system);
+        r = trace_input_facts(input, summary_put_system, &system);
         if (source->origin->host_name && strcmp(source->origin->host_name, "(none)") != 0)
             text_printf(&system, "%s%s", text_len(&system) > 0 ? " on " : "",
                         source->origin->host_name);
@@ -253,49 +192,6 @@ static int put_sources(const struct summary *summary, const struct trace *trace,
     return r < 0 ? r : error;
 }
 
-/* ---- what is missing ---- */
-
-/* Whether the text has a table for PART: one of tasks that are all vCPUs of Xen would be that of vCPUs. */
-static bool is_shown(const struct summary *summary, unsigned part)
-{
-    const struct result *result = &summary->results[part];
-    bool has_threads = part != SUMMARY_TASKS;
-
-    for (unsigned i = 0; i < result->n_rows && !has_threads; i++)
-        has_threads = result->rows[i]->has_number != 0;
-    return result->n_rows > 0 && has_threads;
-}
-
-static bool has_note(const struct result *result, const char *note)
-{
-    for (unsigned i = 0; i < result->n_notes; i++)
-        if (strcmp(result->notes[i], note) == 0)
-            return true;
-    return false;
-}
-
-/* Whether what stands out, or the text of a part before PART, says the same as the note. */
-static bool was_shown(const struct summary *summary, const struct findings *findings, unsigned part,
-                      const char *note)
-{
-    for (unsigned i = 0; i < findings->n; i++)
-        if (strcmp(findings->items[i].text, note) == 0)
-            return true;
-    for (unsigned i = 0; i < part; i++)
-        if (is_shown(summary, i) && has_note(&summary->results[i], note))
-            return true;
-    return false;
-}
-
-/* Whether the results of the parts up to PART, without it, have the note, too. */
-static bool was_noted(const struct summary *summary, unsigned part, const char *note)
-{
-    for (unsigned i = 0; i < part; i++)
-        if (has_note(&summary->results[i], note))
-            return true;
-    return false;
-}
-
 /* ---- text ---- */
 
 /* The results of sched are of the same states: what was not counted is the same, and is below the first. */
@@ -306,16 +202,15 @@ static int put_part(const struct summary *summary, const struct findings *findin
     const struct result *result = &summary->results[part];
     _cleanup_free_ const char **notes = calloc(result->n_notes + 1, sizeof *notes);
     struct result shown = *result; /* with the notes that were not shown */
-    bool is_first =
-        part == SUMMARY_CPUS || part > SUMMARY_TASKS || !is_shown(summary, SUMMARY_CPUS);
-    uint64_t n = top * (part == SUMMARY_IO ? IO_ROWS_SCALE : 1);
+    bool is_first = summary_has_footer(summary, part);
+    uint64_t n = top * summary_parts[part].rows_scale;
     const struct print_options options = {.format = TABLE_TEXT,
                                           .top = n,
-                                          .columns = parts[part].columns,
+                                          .columns = summary_parts[part].columns,
                                           .is_part = true,
                                           .has_no_footer = !is_first};
 
-    text_printf(out, "\n%s: strata %s", parts[part].title, parts[part].command);
+    text_printf(out, "\n%s: strata %s", summary_parts[part].title, summary_parts[part].command);
     print_paths(trace, out);
     text_put_char(out, '\n');
     if (rates) {
@@ -326,10 +221,7 @@ static int put_part(const struct summary *summary, const struct findings *findin
     if (!notes)
         return -ENOMEM;
     shown.notes = notes;
-    shown.n_notes = 0;
-    for (unsigned i = 0; i < result->n_notes; i++)
-        if (!was_shown(summary, findings, part, result->notes[i]))
-            notes[shown.n_notes++] = result->notes[i];
+    shown.n_notes = summary_find_notes(summary, findings, part, notes);
     if (print_result(&shown, &options, out) < 0)
         return -ENOMEM;
     if (n > 0 && result->n_rows > n)
@@ -355,49 +247,20 @@ static void put_findings(const struct findings *findings, const struct trace *tr
     }
 }
 
-/* Begins a line of what is missing; the first one has the title before it. */
-static void begin_missing(const char *command, bool *is_first, struct text *out)
+/* The first line has the title before it. */
+struct missing_lines {
+    struct text *out;
+    bool has_title;
+};
+
+static void put_missing(void *arg, const char *command, const char *text)
 {
-    if (*is_first)
-        text_put_literal(out, "\nWhat this trace cannot answer:\n");
-    *is_first = false;
-    text_printf(out, "- %s: ", command);
-}
+    struct missing_lines *lines = arg;
 
-/* Whether PART is reported as an analysis whose events are missing. */
-static bool is_missing(const struct summary *summary, unsigned part)
-{
-    return parts[part].analysis && !summary_has(summary, (enum summary_part)part);
-}
-
-/* Whether the notes of PART say why it has no table. Those of a part that is shown are below its table. */
-static bool explains_missing(const struct summary *summary, unsigned part)
-{
-    return part != SUMMARY_DOMAINS && summary_has(summary, SUMMARY_CPUS) &&
-           !is_shown(summary, part) && !is_missing(summary, part);
-}
-
-static void put_missing(const struct summary *summary, struct text *out)
-{
-    bool is_first = true;
-
-    for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
-        if (!is_missing(summary, i))
-            continue;
-        begin_missing(parts[i].analysis, &is_first, out);
-        needs_put_missing(parts[i].analysis, out);
-        text_put_char(out, '\n');
-    }
-    for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
-        const struct result *result = &summary->results[i];
-
-        for (unsigned j = 0; explains_missing(summary, i) && j < result->n_notes; j++) {
-            if (was_noted(summary, i, result->notes[j]))
-                continue;
-            begin_missing(parts[i].command, &is_first, out);
-            text_printf(out, "%s\n", result->notes[j]);
-        }
-    }
+    if (!lines->has_title)
+        text_put_literal(lines->out, "\nWhat this trace cannot answer:\n");
+    lines->has_title = true;
+    text_printf(lines->out, "- %s: %s\n", command, text);
 }
 
 int print_summary_text(const struct summary *summary, const struct findings *findings,
@@ -405,6 +268,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
 {
     const struct result *result = &summary->results[0];
     const struct coverage *coverage = &summary->coverage;
+    struct missing_lines missing = {.out = out};
     int r;
 
     put_findings(findings, trace, out);
@@ -429,10 +293,10 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
         text_put_literal(out, "; \u00b7: events were lost\n");
     }
     for (unsigned i = 0; i < SUMMARY_PARTS && r >= 0; i++)
-        if (is_shown(summary, i))
+        if (summary_is_shown(summary, i))
             r = put_part(summary, findings, i, trace, top, out);
     if (r >= 0)
-        put_missing(summary, out);
+        r = summary_foreach_missing(summary, put_missing, &missing);
     return r < 0 ? r : out->error == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -504,7 +368,7 @@ static int write_parts(const struct summary *summary, const struct causal_report
             continue;
         json_write_object(w);
         json_write_key(w, "command");
-        json_write_str(w, parts[i].command);
+        json_write_str(w, summary_parts[i].command);
         if (rates) {
             json_write_key(w, "series");
             write_rates(summary, rates, w);
@@ -524,13 +388,13 @@ static int write_missing(const struct summary *summary, struct json_writer *w)
 
     json_write_array(w);
     for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
-        if (!is_missing(summary, i))
+        if (!summary_is_missing(summary, i))
             continue;
         text.next = text.start;
-        needs_put_missing(parts[i].analysis, &text);
+        needs_put_missing(summary_parts[i].analysis, &text);
         json_write_object(w);
         json_write_key(w, "analysis");
-        json_write_str(w, parts[i].analysis);
+        json_write_str(w, summary_parts[i].analysis);
         json_write_key(w, "text");
         json_write_string(w, text.start, text_len(&text));
         json_write_end(w);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/atomic_output.h"
 #include "cli/output.h"
 #include "cli/select_options.h"
 #include "cmd/analysis.h"
@@ -12,24 +13,38 @@
 #include "cmd/findings.h"
 #include "cmd/pairs.h"
 #include "cmd/print_summary.h"
+#include "cmd/print_summary_html.h"
 
-#define TOP_DEFAULT 5
+/* Rows of a table. */
+#define TOP_TEXT 5
+#define TOP_PAGE 20
+#define TOP_NOT_GIVEN UINT64_MAX
 
-#define MEMBER(m) offsetof(struct analysis_options, m)
+struct summary_options {
+    struct analysis_options common;
+    const char *html;    /* where the page is written; NULL: there is none */
+    struct text command; /* as it was given */
+};
+
+#define MEMBER(m) offsetof(struct summary_options, m)
+#define COMMON(m) (offsetof(struct summary_options, common) + offsetof(struct analysis_options, m))
 
 static const struct option output_options[] = {
-    {OPTION_CHOICE, 'f', "format", "text|json", "output format (text)", MEMBER(format),
+    {OPTION_CHOICE, 'f', "format", "text|json", "output format (text)", COMMON(format),
      .choices = table_formats},
-    {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table (5; 0: all)", MEMBER(top)},
+    {OPTION_STRING, 0, "html", "FILE",
+     "write a page with charts instead, in one file, for a\nbrowser or a bug report", MEMBER(html)},
+    {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table (5; in a page 20;\n0: all)",
+     COMMON(top)},
     {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
-     MEMBER(no_causal)},
+     COMMON(no_causal)},
     {OPTION_END},
 };
 
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
-    {"Selection", select_whole_option_table, MEMBER(select)},
-    {"Reading", open_option_table, MEMBER(open)},
+    {"Selection", select_whole_option_table, COMMON(select)},
+    {"Reading", open_option_table, COMMON(open)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -46,100 +61,174 @@ const struct command summary_command = {
     .groups = groups,
     .examples = "  strata summary trace\n"
                 "  strata summary --from +10 --until +20 trace\n"
+                "  strata summary --html trace.html trace\n"
                 "  strata summary -f json trace | jq -r '.findings[].text'",
 };
 
-static int print(const struct analysis_options *options, const struct summary *summary,
-                 const struct causal_report *causal, const struct trace *trace, struct text *out)
-{
-    struct findings findings;
-    int r = findings_find(summary, &findings);
+/* A walk, and where what comes of it goes. */
+struct summary_run {
+    const struct summary_options *options;
+    struct summary summary;
+    struct atomic_output output; /* if there is a page */
+};
 
-    if (r >= 0)
+static int put_page(struct summary_run *run, const struct findings *findings,
+                    const struct causal_report *causal, const struct walk *walk)
+{
+    struct summary_page page = {
+        .summary = &run->summary,
+        .findings = findings,
+        .causal = causal,
+        .trace = walk->trace,
+        .made_by = run->options->command.start,
+        .error = &walk->error,
+        .top = run->options->common.top,
+    };
+
+    return print_summary_html(&page, &run->output.out);
+}
+
+static int print(struct summary_run *run, const struct causal_report *causal, struct walk *walk)
+{
+    const struct analysis_options *options = &run->options->common;
+    struct findings findings;
+    int r = findings_find(&run->summary, &findings);
+
+    if (r >= 0 && run->options->html)
+        r = put_page(run, &findings, causal, walk);
+    else if (r >= 0)
         r = options->format == TABLE_JSON
-                ? print_summary_json(summary, &findings, causal, trace, out)
-                : print_summary_text(summary, &findings, trace, options->top, out);
+                ? print_summary_json(&run->summary, &findings, causal, walk->trace, walk->out)
+                : print_summary_text(&run->summary, &findings, walk->trace, options->top,
+                                     walk->out);
     findings_done(&findings);
     return r;
+}
+
+/* An exit status. */
+static int commit(struct atomic_output *output)
+{
+    struct error error = {0};
+
+    if (atomic_output_commit(output, &error) >= 0)
+        return EXIT_SUCCESS;
+    if (!error.code)
+        return cli_output_error(-EPIPE);
+    cli_print_error(&error);
+    return EXIT_FAILURE;
 }
 
 static int walk_and_print(const struct analysis_options *options,
                           const struct causal_report *causal, struct walk *walk)
 {
     struct summary *summary = container_of(walk->sink, struct summary, sink);
+    struct summary_run *run = container_of(summary, struct summary_run, summary);
     int status = walk_through(walk);
 
+    (void)options;
     if (summary->sink.error.code == 0 && sink_finish(&summary->sink) < 0) {
         cli_print_error(&summary->sink.error);
         return EXIT_FAILURE;
     }
     if (summary->sink.error.code)
         return status;
-    if (summary_make_results(summary) < 0 ||
-        print(options, summary, causal, walk->trace, walk->out) < 0)
+    if (summary_make_results(summary) < 0 || print(run, causal, walk) < 0)
         return cli_no_memory();
+    if (run->options->html && commit(&run->output) != EXIT_SUCCESS)
+        return EXIT_FAILURE;
     return status;
 }
 
 /* An exit status. */
-static int summarise(const struct analysis_options *options, struct trace *trace,
-                     const struct pairs *pairs, const struct analysis_settings *settings)
+static int summarise(struct summary_run *run, struct trace *trace, const struct pairs *pairs,
+                     const struct analysis_settings *settings)
 {
-    struct summary *summary = calloc(1, sizeof *summary);
-    int status;
+    struct summary *summary = &run->summary;
+    struct error error = {0};
+    int status = EXIT_FAILURE;
 
-    if (!summary)
-        return cli_no_memory();
+    if (run->options->html && atomic_output_open(ATOMIC_OUTPUT_STREAM, run->options->html, NULL,
+                                                 NULL, &run->output, &error) < 0) {
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
     if (summary_init(summary, settings, pairs->rules.rules, pairs->rules.n, &trace->catalogue) < 0)
         status = cli_no_memory();
     else
-        status = analysis_walk(options, trace, &summary->sink, &summary->coverage.losses,
-                               walk_and_print);
+        status = analysis_walk(&run->options->common, trace, &summary->sink,
+                               &summary->coverage.losses, walk_and_print);
     summary_done(summary);
-    free(summary);
+    if (run->options->html)
+        atomic_output_done(&run->output);
     return status;
 }
 
 /* An exit status. */
-static int run(const struct analysis_options *options, struct trace *trace)
+static int run(const struct summary_options *options, struct trace *trace)
 {
     static const struct strings none = {0};
+    struct summary_run *run = calloc(1, sizeof *run);
     struct analysis_settings settings;
     struct pairs pairs = {0};
     struct error error = {0};
     int status = EXIT_FAILURE;
-    int r = pairs_init(&pairs, &error);
+    int r;
 
+    if (!run)
+        return cli_no_memory();
+    run->options = options;
+    r = pairs_init(&pairs, &error);
     if (r >= 0)
         r = pairs_read(&pairs, NULL, 0, &none, &none, &error);
     if (r < 0)
         (void)cli_print_failure(&error, r);
-    else if (analysis_settings_init(options, trace, &pairs.arena, &settings) == EXIT_SUCCESS)
-        status = summarise(options, trace, &pairs, &settings);
+    else if (analysis_settings_init(&options->common, trace, &pairs.arena, &settings) ==
+             EXIT_SUCCESS)
+        status = summarise(run, trace, &pairs, &settings);
     pairs_done(&pairs);
+    free(run);
     return status;
+}
+
+/* Whether the options can be combined. An exit status; an error is printed. */
+static int check(const struct summary_options *options, int n)
+{
+    if (options->common.format == TABLE_CSV)
+        return cli_usage_error("summary", "a summary is several tables; -f csv of the other "
+                                          "analyses prints one");
+    if (options->html && options->common.format != TABLE_TEXT)
+        return cli_usage_error("summary", "--html and --format cannot be combined");
+    if (n == 0)
+        return cli_usage_error("summary", "no trace file given");
+    return EXIT_SUCCESS;
 }
 
 int cmd_summary(int argc, char **argv)
 {
-    struct analysis_options options = {.top = TOP_DEFAULT};
+    struct summary_options options = {.common.top = TOP_NOT_GIVEN, .command = TEXT_IN_MEMORY};
     int status = EXIT_FAILURE;
     int n;
 
-    if (options_parse(&summary_command, argc, argv, &options, &n, &status)) {
-        if (options.format == TABLE_CSV) {
-            status = cli_usage_error("summary", "a summary is several tables; -f csv of the other "
-                                                "analyses prints one");
-        } else if (n == 0) {
-            status = cli_usage_error("summary", "no trace file given");
-        } else {
-            struct trace *trace = walk_open(&options.open, argv + 1, n);
+    text_put_literal(&options.command, "strata");
+    for (int i = 0; i < argc; i++) {
+        text_put_char(&options.command, ' ');
+        text_put_str(&options.command, argv[i]);
+    }
+    text_put_char(&options.command, '\0');
+    if (options.command.error) {
+        status = cli_no_memory();
+    } else if (options_parse(&summary_command, argc, argv, &options, &n, &status)) {
+        if (options.common.top == TOP_NOT_GIVEN)
+            options.common.top = options.html ? TOP_PAGE : TOP_TEXT;
+        status = check(&options, n);
+        if (status == EXIT_SUCCESS) {
+            struct trace *trace = walk_open(&options.common.open, argv + 1, n);
 
-            if (trace)
-                status = run(&options, trace);
+            status = trace ? run(&options, trace) : EXIT_FAILURE;
             trace_free(trace);
         }
     }
-    analysis_options_done(&options);
+    text_done(&options.command);
+    analysis_options_done(&options.common);
     return status;
 }
