@@ -8,6 +8,13 @@ import subprocess
 import time
 
 CPUS = 2
+# QEMU and its options, and the kernel's command line, per kind of processor.
+X86_64 = (["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"],
+          # Without tsc=reliable the kernel distrusts the emulated TSC and reads a slow timer instead.
+          "console=ttyS0 quiet nokaslr mitigations=off tsc=reliable panic=-1")
+# Pointer authentication by QEMU's own function, not by the slow one of the architecture.
+ARM64 = (["qemu-system-aarch64", "-machine", "virt", "-cpu", "max,pauth-impdef=on"],
+         "console=ttyAMA0 quiet nokaslr mitigations=off panic=-1")
 # How long anything may take that has an end, on a busy machine. No test measures time.
 PATIENCE = 240
 # How long a guest may be silent before its CPUs are looked at, and how long its kernel must say that one hangs.
@@ -49,23 +56,22 @@ class Machine:
 
     Its ports of Strata's are FIFOs (those of the old agents' protocol) and a socket (strata-agent's
     own protocol, with HAS_AGENT) in FOLDER; the ports of the tests are on a second controller, which no test
-    stalls. PREFIX comes before QEMU in the command, OPTIONS after its own options.
+    stalls. PREFIX comes before QEMU in the command, OPTIONS after its own options. KIND is of the processor.
     """
 
     booted = []
 
-    def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True, options=()):
+    def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True, options=(), kind=X86_64):
         self.folder = folder
         self.is_stuck = False
         Machine.booted.append(self)
         self.ports = os.path.join(folder, "ports")
         os.makedirs(self.ports)
         command = [
-            *prefix, "qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+            *prefix, *kind[0], "-accel", "tcg,thread=multi",
             "-smp", str(CPUS), "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
             "-kernel", kernel, "-initrd", initramfs,
-            # Without tsc=reliable the kernel distrusts the emulated TSC and reads a slow timer instead.
-            "-append", "console=ttyS0 quiet nokaslr mitigations=off tsc=reliable panic=-1",
+            "-append", kind[1],
             "-serial", f"file:{folder}/console.log", "-monitor", f"unix:{folder}/monitor,server=on,wait=off",
             "-qmp", f"unix:{folder}/qmp,server=on,wait=off", "-device", "virtio-serial-pci,id=strata",
         ]
