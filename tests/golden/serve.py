@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""serve.py STRATA TRACE: asks a server of strata serve, as a browser and other programs do, and compares its answers
-with what the other commands print."""
+"""Asks a server of strata serve, as a browser and other programs do.
+
+    serve.py STRATA answers TRACE            compares all that it answers with what the other commands print
+    serve.py STRATA hostile OPTION... TRACE  looks at what it answers of a trace with strings that are meant to do harm
+    serve.py STRATA view TRACE DIR           strata view, with DIR/xdg-open, which writes its argument to DIR/opened
+"""
 
 import http.client
 import json
+import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 
-STRATA, TRACE = sys.argv[1:]
+STRATA, WHAT = sys.argv[1:3]
 
 
 def fail(text):
@@ -27,9 +34,9 @@ def expect(condition, text):
 class Server:
     """A server, by the address that it prints."""
 
-    def __init__(self, *options):
-        self.process = subprocess.Popen([STRATA, "serve", *options], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+    def __init__(self, *options, verb="serve", **how):
+        self.process = subprocess.Popen([STRATA, verb, *options], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, **how)
         line = self.process.stdout.readline()
         if not line:
             fail("no address: " + self.process.communicate()[1])
@@ -200,12 +207,12 @@ def check_places(server, trace):
     found = 0
     for _ in range(100):
         track = rand.choice(tracks)
-        time = rand.randrange(trace["duration"])
-        resolution, depths = exact(server, track, **{"from": max(time - 50, 0), "to": time + 50})
+        place = rand.randrange(trace["duration"])
+        resolution, depths = exact(server, track, **{"from": max(place - 50, 0), "to": place + 50})
         expect(resolution == 0, f"resolution {resolution}")
-        here = [one for one in depths[0] if one[0] <= time <= one[1]]
-        status, _, body = server.request(f"/{server.secret}/api/slice?track={track['id']}&depth=0&time={time}")
-        expect(status == (200 if here else 404), f"{track['name']} at {time}: {status}, {here}")
+        here = [one for one in depths[0] if one[0] <= place <= one[1]]
+        status, _, body = server.request(f"/{server.secret}/api/slice?track={track['id']}&depth=0&time={place}")
+        expect(status == (200 if here else 404), f"{track['name']} at {place}: {status}, {here}")
         if not here:
             continue
         found += 1
@@ -215,8 +222,8 @@ def check_places(server, trace):
         if answer["event"]:
             expect(answer["event"]["time"] == answer["begin"], f"{answer}")
         coarse = server.get("slices", pixels=10, tracks=track["id"])["tracks"][0]["depths"][0]
-        expect(any(coarse[i] <= time <= coarse[i + 1] for i in range(0, len(coarse), 7)),
-               f"{track['name']} at {time}: nothing at a coarse level")
+        expect(any(coarse[i] <= place <= coarse[i + 1] for i in range(0, len(coarse), 7)),
+               f"{track['name']} at {place}: nothing at a coarse level")
     expect(found > 20, f"only {found} slices were found")
 
 
@@ -318,6 +325,134 @@ def check_statistics(server, trace):
     server.refuses(400, f"/{server.secret}/api/search")
 
 
+class Tsp:
+    """A client of the Trace Server Protocol."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def get(self, path):
+        status, _, body = self.server.request(f"/{self.server.secret}/tsp/api/{path}")
+        expect(status == 200, f"{path}: {status} {body[:300]}")
+        return json.loads(body)
+
+    def post(self, path, wanted=200, **parameters):
+        status, _, body = self.server.request(f"/{self.server.secret}/tsp/api/{path}", method="POST",
+                                              body=json.dumps({"parameters": parameters}).encode())
+        expect(status == wanted, f"{path} {str(parameters)[:200]}: {status} {body[:300]}")
+        answer = json.loads(body)
+        if wanted != 200:
+            expect("title" in answer, f"{path}: {answer}")
+            return None
+        if "status" not in answer:
+            return answer
+        expect(answer["status"] == "COMPLETED", f"{path}: {answer['status']}")
+        return answer["model"]
+
+
+def check_tsp(server, trace, events):
+    """The Trace Server Protocol has the same tracks, slices and events."""
+    tsp = Tsp(server)
+    begin, counted = int(trace["begin_ns"]), [event for event in events if "event" in event]
+    expect(tsp.get("health") == {"status": "UP"} and tsp.get("identifier")["tspVersion"].startswith("0.6"), "health")
+    (opened,) = tsp.get("traces")
+    (experiment,) = tsp.get("experiments")
+    expect((experiment["start"], experiment["end"], experiment["nbEvents"], experiment["traces"]) ==
+           (begin, begin + trace["duration"], len(counted), [opened]), f"{experiment}")
+    expect(tsp.get(f"traces/{opened['UUID']}") == opened, "another trace")
+    expect(tsp.post("traces", uri=opened["path"], name="a") == opened, "opens another trace")
+    expect(tsp.post("experiments", name="a", traces=[opened["UUID"]]) == experiment, "makes another experiment")
+    tsp.post("traces", 404, uri="/etc/passwd")
+    tsp.post("traces", 400)
+    tsp.post("experiments", 404, name="a", traces=[experiment["UUID"]])
+    outputs = f"experiments/{experiment['UUID']}/outputs"
+    ids = {output["type"]: output["id"] for output in reversed(tsp.get(outputs))}
+    expect(set(ids) == {"TIME_GRAPH", "TREE_TIME_XY", "TABLE", "DATA_TREE"}, f"{ids}")
+    for wrong in (f"experiments/{opened['UUID']}/outputs", f"{outputs}/nothing", f"traces/{experiment['UUID']}"):
+        server.refuses(404, f"/{server.secret}/tsp/api/{wrong}")
+    for body in (b"", b"{", b"[]", b"{\"parameters\":1}", b"[" * 5000, b"{\"parameters\":{\"requested_timerange\":{}}}",
+                 b"{\"parameters\":{\"requested_timerange\":{\"start\":2,\"end\":1}}}",
+                 b"{\"parameters\":{\"requested_items\":[\"a\"],\"requested_timerange\":{\"start\":1,\"end\":1}}}"):
+        server.refuses(400, f"/{server.secret}/tsp/api/{outputs}/timeGraph/{ids['TIME_GRAPH']}/states", method="POST",
+                       body=body)
+
+    # The time graph, against the page's API.
+    graph = f"{outputs}/timeGraph/{ids['TIME_GRAPH']}"
+    entries = tsp.post(f"{graph}/tree")["entries"]
+    numbers = {entry["id"] for entry in entries}
+    expect(len(numbers) == len(entries), "two entries have one number")
+    expect(all(entry.get("parentId", entry["id"]) in numbers for entry in entries), "an entry's parent is not there")
+    span = {"start": begin, "end": begin + trace["duration"], "nbTimes": 500}
+    rows = tsp.post(f"{graph}/states", requested_timerange=span, requested_items=sorted(numbers))["rows"]
+    styles = tsp.post(f"{outputs}/{ids['TIME_GRAPH']}/style")["styles"]
+    n = 0
+    for row in rows:
+        track, depth = row["entryId"] >> 8, row["entryId"] & 255
+        flat = server.get("slices", pixels=500, tracks=track)["tracks"][0]["depths"][depth]
+        expect([[s["start"] - begin, s["end"] - begin] for s in row["states"]] ==
+               [flat[i:i + 2] for i in range(0, len(flat), 7)], f"states of track {track}")
+        expect(all(s["style"]["parentKey"] in styles for s in row["states"]), "a style is not there")
+        n += len(row["states"])
+    expect(n > 100, f"only {n} states")
+    row = max(rows, key=lambda one: len(one["states"]))
+    tip = tsp.post(f"{graph}/tooltip", requested_items=[row["entryId"]], requested_times=[row["states"][0]["start"]],
+                   requested_element={"elementType": "STATE", "time": row["states"][0]["start"], "duration": 1})
+    expect("Name" in tip and "Duration" in tip, f"{tip}")
+    expect(len(tsp.post(f"{graph}/arrows", requested_timerange=span)) <= server.get("arrows")["total"], "arrows")
+    marks = tsp.post(f"{outputs}/{ids['TIME_GRAPH']}/annotations", requested_timerange=span)["annotations"]
+    losses = sum(t["n"] for t in trace["tracks"] if t["kind"] == "losses")
+    expect(len(marks["Lost events"]) == losses, f"{len(marks['Lost events'])} marks of {losses} losses")
+
+    # Events over time.
+    tree = tsp.post(f"{outputs}/XY/{ids['TREE_TIME_XY']}/tree")["entries"]
+    series = tsp.post(f"{outputs}/XY/{ids['TREE_TIME_XY']}/xy", requested_items=[e["id"] for e in tree],
+                      requested_timerange=dict(span, nbTimes=10))["series"]
+    for one in series:
+        expect(len(one["xValues"]) == len(one["yValues"]) == 10, f"{one}")
+        expect(sum(one["yValues"]) == trace["tracks"][one["seriesId"] >> 8]["n"], f"{one['seriesName']}")
+
+    # The table, by number, by time, and by search.
+    table = f"{outputs}/table/{ids['TABLE']}"
+    columns = {column["name"]: column["id"] for column in tsp.post(f"{table}/columns")}
+
+    def ask(count, **parameters):
+        model = tsp.post(f"{table}/lines", requested_table_count=count, **parameters)
+        expect(model["size"] == len(counted), f"{model['size']} lines")
+        for line in model["lines"]:
+            event = counted[line["index"]]
+            cells = dict(zip(model["columnIds"], (cell["content"] for cell in line["cells"])))
+            name = f"{event['group']}:{event['event']}" if event.get("group") else event["event"]
+            expect(cells[columns["Time"]].replace(".", "") == str(event["time_ns"]) and cells[columns["Event"]] == name,
+                   f"{line} is not {event}")
+        return [line["index"] for line in model["lines"]]
+
+    for first in (0, 1, 8191, 8192, 20000, len(counted) - 1):
+        wanted = list(range(first, min(first + 3, len(counted))))
+        expect(ask(3, requested_table_index=first) == wanted, f"lines from {first}")
+    expect(ask(3, requested_table_index=len(counted)) == [], "lines after the last")
+    for at in (begin, begin + trace["duration"] // 2, counted[9000]["time_ns"]):
+        wanted = next(i for i, event in enumerate(counted) if event["time_ns"] >= at)
+        expect(ask(1, requested_times=[at]) == [wanted], f"the line at {at}")
+    expect(ask(1, requested_times=[begin + trace["duration"] + 1]) == [], "a line after the end")
+    places = [i for i, event in enumerate(counted) if event["event"] == "disk_read"]
+    search = {"table_search_expressions": {str(columns["Event"]): "^disk_r.ad$"}}
+    for direction, wanted in (("NEXT", [i for i in places if i >= 9000][0]), ("PREVIOUS", [i for i in places if i <= 9000][-1])):
+        got = ask(1, requested_table_index=9000, table_search_direction=direction, **search)
+        expect(got == [wanted], f"{direction}: line {got} instead of {wanted}")
+    expect(ask(1, requested_table_index=places[-1] + 1, table_search_direction="NEXT", **search) == [], "finds another")
+    tsp.post(f"{table}/lines", 400, requested_table_index=0, requested_table_count=1,
+             table_search_expressions={"0": "((a{9}){9}){9}"})
+
+    # Statistics.
+    model = tsp.post(f"{outputs}/data/{ids['DATA_TREE']}/tree", requested_timerange=span)
+    rows = {entry["id"]: entry["labels"] for entry in model["entries"]}
+    for track in trace["tracks"]:
+        if track["kind"] in ("slices", "states"):
+            expect(rows[track["id"]][:2] == [track["name"], str(track["n"])], f"{rows[track['id']]}")
+            named = [e["labels"] for e in model["entries"] if e["id"] >> 32 and e["parentId"] == track["id"]]
+            expect(sum(int(labels[1]) for labels in named) == track["n"], f"{named}")
+
+
 def check_wrong_parameters(server, trace):
     n = len(trace["tracks"])
     for target in ("slices?from=x", "slices?from=9&to=3", "slices?pixels=0", "slices?pixels=8193", "slices?tracks=-1",
@@ -346,9 +481,9 @@ def check_at_once(server, trace):
     expect(together == alone, "other answers at the same time")
 
 
-def main():
-    events = lines("report", "-f", "json", TRACE)
-    server = Server(TRACE)
+def check_answers(path):
+    events = lines("report", "-f", "json", path)
+    server = Server(path)
     try:
         check_guard(server)
         trace = check_trace(server, events)
@@ -361,20 +496,82 @@ def main():
         check_at_once(server, trace)
         arrows = server.get("arrows", max=5)
         expect(arrows["total"] >= len(arrows["arrows"]), f"{arrows}")
+        check_tsp(server, trace, events)
 
         # The port is taken; a second server says so, and one of its own choice is another.
-        second = subprocess.run([STRATA, "serve", "--listen", str(server.address.port), TRACE], capture_output=True,
+        second = subprocess.run([STRATA, "serve", "--listen", str(server.address.port), path], capture_output=True,
                                 text=True, check=False)
         expect(second.returncode == 1 and second.stdout == "" and "in use" in second.stderr and
                second.stderr.count("\n") == 1, f"{second}")
-        other = Server("--listen", "localhost", TRACE)
+        other = Server("--listen", "localhost", path)
         expect(other.secret != server.secret, "the same secret twice")
         other.refuses(403, f"/{server.secret}/")
+        expect(other.get("trace") == server.get("trace"), "another server has another trace")
         other.end(signal.SIGINT)
         server.end(signal.SIGTERM)
     finally:
-        if server.process.poll() is None:
-            server.process.kill()
+        server.process.kill()
 
 
-main()
+def check_hostile(arguments):
+    """Answers are UTF-8 and JSON, without a control character, whatever is in the trace."""
+    server = Server(*arguments)
+    try:
+        trace = server.get("trace")
+        bodies = []
+        tracks = ",".join(str(t["id"]) for t in trace["tracks"][:200])
+        for target in ("api/trace", f"api/slices?tracks={tracks}", "api/events?limit=1000&fields=1",
+                       "api/search?text=%1b", f"api/statistics?tracks={tracks}", "api/events?filter=%ff%1b[31m",
+                       "tsp/api/experiments", "tsp/api/traces"):
+            status, headers, body = server.request(f"/{server.secret}/{target}")
+            expect(status == 200 and headers["Content-Type"] == "application/json", f"{target}: {status}")
+            bodies.append(body)
+        for track in trace["tracks"]:
+            bodies.append(server.request(f"/{server.secret}/api/slice?track={track['id']}&depth=0&time=0")[2])
+        for body in bodies:
+            text = body.decode("utf-8")
+            json.loads(text)
+            expect(not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e]", text), f"{text[:500]}")
+        expect(trace["events"] > 0, "there are no events")
+        server.end(signal.SIGTERM)
+    finally:
+        server.process.kill()
+
+
+def check_view(path, directory):
+    """The browser gets a file of the user's alone, which leads to the address, and no secret as an argument."""
+    environment = dict(os.environ, PATH=directory + ":" + os.environ["PATH"], DISPLAY=":nowhere", TMPDIR=directory)
+    server = Server(path, verb="view", env=environment)
+    try:
+        opened = os.path.join(directory, "opened")
+        for _ in range(6000):
+            if os.path.exists(opened):
+                break
+            time.sleep(0.01)
+        with open(opened, encoding="utf-8") as file:
+            name = file.read()
+        expect(server.secret not in name and name.endswith("/open.html"), f"xdg-open gets {name}")
+        expect(os.stat(os.path.dirname(name)).st_mode & 0o777 == 0o700, "other users may read the directory")
+        expect(os.stat(name).st_mode & 0o777 == 0o600, "other users may read the file")
+        with open(name, encoding="utf-8") as file:
+            expect(f"url={server.address.geturl()}" in file.read(), "the file leads elsewhere")
+        expect(server.request(f"/{server.secret}/")[0] == 200, "no page")
+        server.end(signal.SIGTERM)
+        expect(not os.path.exists(os.path.dirname(name)), "the file is still there")
+    finally:
+        server.process.kill()
+    # Without a display, the address is enough.
+    del environment["DISPLAY"]
+    environment.pop("WAYLAND_DISPLAY", None)
+    server = Server(path, verb="view", env=environment)
+    server.process.send_signal(signal.SIGTERM)
+    out, err = server.process.communicate(timeout=120)
+    expect(server.process.returncode == 0 and "there is no display" in err, f"{out} {err}")
+
+
+if WHAT == "answers":
+    check_answers(sys.argv[3])
+elif WHAT == "hostile":
+    check_hostile(sys.argv[3:])
+elif WHAT == "view":
+    check_view(*sys.argv[3:])

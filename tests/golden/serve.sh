@@ -21,4 +21,35 @@ for address in 192.0.2.1:99999 : '[::1' 8080x: 70000; do
 done
 grep -q "invalid port '70000'" err || fail "$(cat err)"
 
-python3 "$here/serve.py" "$strata" trace
+ask() {
+    python3 "$here/serve.py" "$strata" "$@" || fail "$*"
+}
+
+case="answers"
+ask answers trace
+
+# The index of the servers above is used by the next ones; it is this user's alone.
+case="cache"
+kept=$(ls -i cache/strata/index/*.index)
+[ "$(echo "$kept" | wc -l)" -eq 1 ] || fail "several indexes of one trace: $kept"
+[ "$(stat -c %a cache/strata/index)" = 700 ] || fail "other users may read the cache"
+
+case="view"
+mkdir desktop
+cat >desktop/xdg-open <<'END'
+#!/bin/sh
+printf %s "$1" >"${0%/*}/opened.part"
+mv "${0%/*}/opened.part" "${0%/*}/opened"
+END
+chmod +x desktop/xdg-open
+ask view trace "$work/desktop"
+[ "$(ls -i cache/strata/index/*.index)" = "$kept" ] || fail "another index"
+
+# Another setting has an index of its own, and where there is no cache there is still an answer.
+case="hostile"
+(mkdir hostile && cd hostile && python3 "$here/escapes.py" make)
+ask hostile --trace-events hostile/events hostile/simple.trace
+[ "$(find cache/strata/index -name '*.index' | wc -l)" -eq 2 ] || fail "no second index"
+XDG_CACHE_HOME=/dev/null ask hostile hostile/ctf
+(unset XDG_CACHE_HOME HOME && ask hostile hostile/ctf)
+[ "$(find cache/strata/index -name '*.index' | wc -l)" -eq 2 ] || fail "writes to a cache that was not named"
