@@ -5,8 +5,8 @@
 
 #include "serve/routes.h"
 
-extern const char page_html[], page_js[], page_css[];
-extern const size_t page_html_len, page_js_len, page_css_len;
+extern const char page_html[], page_js[], page_css[], page_icon[];
+extern const size_t page_html_len, page_js_len, page_css_len, page_icon_len;
 
 void assets_get(struct exchange *x, const char *name)
 {
@@ -17,6 +17,7 @@ void assets_get(struct exchange *x, const char *name)
         {"index.html", "text/html; charset=utf-8", page_html, page_html_len},
         {"page.js", "text/javascript; charset=utf-8", page_js, page_js_len},
         {"page.css", "text/css; charset=utf-8", page_css, page_css_len},
+        {"icon.svg", "image/svg+xml", page_icon, page_icon_len},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(assets); i++) {

@@ -36,6 +36,7 @@ static const struct route routes[] = {
     {"", false, get_page},
     {"page.js", false, get_asset},
     {"page.css", false, get_asset},
+    {"icon.svg", false, get_asset},
     {"api/trace", false, api_trace},
     {"api/names", false, api_names},
     {"api/slices", false, api_slices},

@@ -27,7 +27,7 @@ import { StatisticsPanel } from "./panel/statistics";
 import { TreePanel } from "./panel/tree";
 import { makeSvg, savePng, saveSvg } from "./picture";
 import { Search } from "./search";
-import { Selection } from "./selection";
+import { Selection, findNeighbour } from "./selection";
 import { formatAddress, parseAddress } from "./view/address";
 import { newState } from "./view/state";
 import type { SlicePlace, Theme } from "./view/state";
@@ -158,7 +158,9 @@ export class App {
         const filter = byId<HTMLInputElement>("filter");
         filter.addEventListener("input", () => {
             this.tree.filter = filter.value.trim();
-            this.onRows();
+            this.tree.update();
+            this.redraw();
+            this.saveAddress();
         });
         this.scrollbar.addEventListener("scroll", () => {
             this.redraw();
@@ -245,8 +247,7 @@ export class App {
     }
 
     private onRows(): void {
-        byId<HTMLInputElement>("filter").value ||= this.tree.filter;
-        if (!this.tree.filter) byId<HTMLInputElement>("filter").value = "";
+        byId<HTMLInputElement>("filter").value = this.tree.filter;
         this.redraw();
         this.saveAddress();
     }
@@ -315,22 +316,9 @@ export class App {
     private async selectNeighbour(by: number): Promise<void> {
         const { slice } = this.state;
         if (!slice) return;
-        const { view } = this;
         const { track, depth } = slice;
-        const known = this.tree.byId.get(track);
-        if (!known) return;
-        const next = by > 0 ? slice.end + 1 : slice.begin - 1;
-        // Between two slices there may be nothing for long: as far as is shown, the next one is known.
-        let at = next;
-        for (const piece of this.tiles.pieces(known, levelOf(view.nsPerPx), view.from, view.to)) {
-            const list = piece.tile.data[depth] ?? [];
-            for (let i = 0; i < list.length; i += 7) {
-                if (by > 0 && list[i] >= slice.end && (at === next || list[i] < at)) at = list[i];
-                if (by < 0 && list[i + 1] <= slice.begin && (at === next || list[i + 1] - 1 > at))
-                    at = Math.max(list[i], list[i + 1] - 1);
-            }
-        }
-        await this.selectSlice({ track, depth, time: at }, true);
+        const time = await findNeighbour(this.trace, slice, by);
+        if (time !== null) await this.selectSlice({ track, depth, time }, true);
     }
 
     private showFound(found: FoundSlice): void {

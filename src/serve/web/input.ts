@@ -76,9 +76,9 @@ export class Input {
     }
 
     private onKey(event: KeyboardEvent): void {
-        const target = event.target as HTMLElement;
+        const { target } = event;
         const typing = target instanceof HTMLInputElement;
-        const inDialog = target.closest("dialog") !== null;
+        const inDialog = target instanceof Element && target.closest("dialog") !== null;
         if (event.defaultPrevented || typing || inDialog || event.ctrlKey || event.metaKey || event.altKey) return;
         // Keys that move a table, a list or a control, and press a button, are theirs.
         const onTimeline = target === this.canvas || target === document.body;

@@ -2,10 +2,10 @@
 
 // The selected slice: asks what is known of it, and for the arrows of its request across layers.
 
-import { ask, errorText, isAbort } from "./api";
-import type { Arrow, ArrowsAnswer, SliceAnswer, Trace } from "./api";
+import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask, errorText, isAbort } from "./api";
+import type { Arrow, ArrowsAnswer, SliceAnswer, SlicesAnswer, Trace } from "./api";
 import type { DetailsPanel } from "./panel/details";
-import type { SlicePlace, State } from "./view/state";
+import type { SelectedSlice, SlicePlace, State } from "./view/state";
 
 const ARROWS_MAX = 2000;
 const STEPS_MAX = 16; // from slice to slice, of one request
@@ -43,7 +43,7 @@ export class Selection {
             const time = Math.min(Math.max(0, Math.round(place.time)), this.trace.duration);
             const { track, depth } = place;
             slice = await ask<SliceAnswer>("slice", { track, depth, time }, abort.signal);
-            const errorNs = slice.error_ns ?? this.trace.error_ns;
+            const errorNs = slice.event?.error_ns ?? slice.error_ns ?? this.trace.error_ns;
             state.slice = { track, depth, time: slice.begin, begin: slice.begin, end: slice.end, errorNs };
             state.sliceArrows = [];
             this.details.show(slice);
@@ -83,5 +83,32 @@ export class Selection {
             if (found.size === before) break;
         }
         return [...found.values()];
+    }
+}
+
+const NEIGHBOUR_PIXELS = 4096;
+const NEIGHBOUR_GROWTH = 64; // of the time in which it is looked for
+
+// A time of the slice before (BY is -1) or after (1) a slice of the same track and depth; null: there is none.
+export async function findNeighbour(trace: Trace, slice: SelectedSlice, by: number): Promise<number | null> {
+    const { track, depth, begin, end } = slice;
+    for (let reach = NEIGHBOUR_PIXELS * NEIGHBOUR_GROWTH; ; reach *= NEIGHBOUR_GROWTH) {
+        const from = by > 0 ? end + 1 : Math.max(0, begin - 1 - reach);
+        const to = by > 0 ? Math.min(trace.duration, end + 1 + reach) : begin - 1;
+        if (from > to) return null;
+        const parameters = { from, to, pixels: NEIGHBOUR_PIXELS, tracks: track };
+        const answer = await ask<SlicesAnswer>("slices", parameters);
+        const list = answer.tracks[0]?.depths[depth] ?? [];
+        if (by > 0) {
+            for (let i = 0; i < list.length; i += SLICE_NUMBERS)
+                if (list[i + SLICE_BEGIN] >= end) return list[i + SLICE_BEGIN];
+        } else {
+            for (let i = list.length - SLICE_NUMBERS; i >= 0; i -= SLICE_NUMBERS) {
+                const last = list[i + SLICE_END];
+                // At its end, another may begin.
+                if (last <= begin) return last === begin ? begin - 1 : last;
+            }
+        }
+        if ((by > 0 && to >= trace.duration) || (by < 0 && from <= 0)) return null;
     }
 }

@@ -21,6 +21,7 @@ export interface Palette {
     mark: string;
     arrow: string;
     lost: string;
+    error: string; // of clocks
     unknown: Fill;
     idle: Fill;
     density: string;
@@ -100,6 +101,7 @@ function makePalette(dark: boolean): Palette {
         mark: dark ? "#e2b93b" : "#a96a00",
         arrow: dark ? "#ff8fb3" : "#b3124f",
         lost: dark ? "#ff7b72" : "#c62828",
+        error: dark ? "#e2b93b" : "#8a5a00",
         unknown: make(dark ? "#8b929c" : "#b4b9c0"),
         idle: makeFill(dark ? "#2b3340" : "#e3e8ee", background, 0.3),
         density: dark ? "#7d9cc4" : "#5b7fae",

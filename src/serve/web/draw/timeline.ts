@@ -8,10 +8,12 @@ import { drawAcross, drawGrid, drawRuler, sceneTicks } from "./axis";
 import { drawCounter, drawEvents } from "./curves";
 import { RULER_HEIGHT, currentLevel, pinnedHeight, placedRows } from "./scene";
 import type { PlacedRow, Scene } from "./scene";
-import { depthMiddle, depthTop, drawSlices, firstEndingAfter } from "./slices";
+import { depthTop, drawSlices, firstEndingAfter } from "./slices";
 import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS } from "../api";
 import { DEPTH_HEIGHT } from "../model/tracks";
 import type { Surface } from "./surface";
+
+const ERROR_MIN_PX = 2;
 
 export function drawTimeline(surface: Surface, scene: Scene): void {
     const { view, palette, height } = scene;
@@ -100,11 +102,15 @@ function drawSelected(surface: Surface, scene: Scene, placed: PlacedRow): void {
     const h = track.kind === "slices" ? DEPTH_HEIGHT : height - (y - placed.y) * 2;
     surface.outline(x0 - 2, y - 2, Math.max(2, x1 - x0) + 4, h + 3, palette.text, 2);
     const error = (slice.errorNs / view.length) * view.width;
-    if (error < 3) return;
-    const middle = placed.y + depthMiddle(track, slice.depth, height);
-    for (const time of [slice.begin, slice.end]) {
+    if (error < ERROR_MIN_PX) return;
+    for (const [time, bar] of [
+        [slice.begin, y - 1],
+        [slice.end, y + h - 2],
+    ]) {
         const x = view.x(time);
-        surface.line([x - error, middle, x + error, middle], palette.text, 1);
-        for (const end of [x - error, x + error]) surface.line([end, middle - 4, end, middle + 4], palette.text, 1);
+        const left = Math.max(-2, x - error);
+        const right = Math.min(view.width + 2, x + error);
+        surface.rect(left, bar, right - left, 1.5, palette.error);
+        for (const end of [left, right]) surface.rect(end - 0.5, bar - 2, 1.5, 5, palette.error);
     }
 }

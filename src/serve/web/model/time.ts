@@ -37,6 +37,7 @@ export function formatCount(n: number): string {
 
 // A number with a multiplier, for axes: "12k".
 export function formatValue(value: number, unit: string): string {
+    if (unit === "ns") return formatDuration(value);
     const size = Math.abs(value);
     const [scale, letter] = size >= 1e9 ? [1e9, "G"] : size >= 1e6 ? [1e6, "M"] : size >= 1e4 ? [1e3, "k"] : [1, ""];
     return `${Number((value / scale).toFixed(scale === 1 ? 2 : 1))}${letter}${unit ? " " + unit : ""}`;

@@ -20,10 +20,12 @@ export const DEPTH_HEIGHT = 17;
 export const ROW_PADDING = 3;
 const STATES_HEIGHT = 18;
 const EVENTS_HEIGHT = 20;
-const COUNTER_HEIGHT = 44;
+const COUNTER_HEIGHT = 30;
 const LOSSES_HEIGHT = 12;
 // A group with more tracks than this is closed when the page opens.
 const OPEN_CHILDREN_MAX = 24;
+// From the guest down, as a request goes.
+const LAYERS = ["guest", "program", "vmm", "hypervisor", "host"];
 
 export function rowHeight(track: Track): number {
     switch (track.kind) {
@@ -67,7 +69,9 @@ export class TrackTree {
 
     private closeLarge(): void {
         for (const [parent, list] of this.children) {
-            if (parent !== null && list.length > OPEN_CHILDREN_MAX) this.closed.add(parent);
+            // What lies in a CPU's track is a second look at it.
+            const isGroup = parent !== null && this.byId.get(parent)?.kind === "group";
+            if (parent !== null && (!isGroup || list.length > OPEN_CHILDREN_MAX)) this.closed.add(parent);
         }
     }
 
@@ -82,7 +86,9 @@ export class TrackTree {
     childrenOf(parent: number | null): Track[] {
         const list = this.children.get(parent) ?? [];
         const rank = (track: Track) => this.moved.get(track.id) ?? track.rank;
-        return [...list].sort((a, b) => rank(a) - rank(b) || a.id - b.id);
+        const layer = (track: Track) =>
+            parent === null && !this.moved.has(track.id) ? LAYERS.indexOf(track.layer) : 0;
+        return [...list].sort((a, b) => layer(a) - layer(b) || rank(a) - rank(b) || a.id - b.id);
     }
 
     // "guest / Threads / dd"

@@ -47,7 +47,7 @@ export class DetailsPanel {
         const columns = make("div", "columns");
         const left = make("div");
         const state = slice.state !== undefined ? trace.states[slice.state] : undefined;
-        const error = slice.error_ns ?? trace.error_ns;
+        const error = slice.event?.error_ns ?? slice.error_ns ?? trace.error_ns;
         left.append(
             make("h3", "", slice.name || state || "(no name)"),
             makeFields([
@@ -79,10 +79,9 @@ export class DetailsPanel {
                 ["pid", event.pid],
                 ["task", event.comm],
                 ["time", formatAbsolute(BigInt(trace.begin_ns), event.time)],
+                ...Object.entries(event.fields ?? {}).map(([name, value]): [string, string] => [name, fieldText(value)]),
             ]),
         );
-        const fields = Object.entries(event.fields ?? {});
-        if (fields.length) right.append(makeFields(fields.map(([name, value]) => [name, fieldText(value)])));
         if (event.text) right.append(make("p", "text", event.text));
         return right;
     }

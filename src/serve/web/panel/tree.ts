@@ -133,6 +133,7 @@ export class TreePanel {
         const go = (to: number) => {
             const next = rows[Math.max(0, Math.min(rows.length - 1, to))];
             if (!next) return;
+            this.focused = next.track.id; // the next key may come before it is drawn
             this.actions.focus(next.track.id);
             this.actions.scrollTo(next);
         };
