@@ -8,6 +8,7 @@
 #include "base/atomic_output.h"
 #include "cmd/causal.h"
 #include "cmd/cmd.h"
+#include "cmd/export_open.h"
 #include "cmd/pairs.h"
 #include "cmd/walk.h"
 #include "export/export.h"
@@ -18,7 +19,7 @@ struct export_verb_options {
     struct select_options select;
     unsigned format; /* place in export_formats, from 1; 0: not given */
     const char *output;
-    bool spreadsheet, causal;
+    bool spreadsheet, causal, in_browser;
     struct strings pairs, files;
 };
 
@@ -50,6 +51,10 @@ static const struct option output_options[] = {
      "output format", MEMBER(format), .parse = parse_format},
     {OPTION_STRING, 'o', "output", "PATH", "file or directory to write (standard output)",
      MEMBER(output)},
+    {OPTION_FLAG, 0, "open", NULL,
+     "perfetto: open the trace in the browser, in Perfetto's\n"
+     "page ui.perfetto.dev; without -o, keep no file",
+     MEMBER(in_browser)},
     {OPTION_STRINGS, 'p', "pair", "RULE",
      "perfetto, chrome: also show the spans of RULE, as in\n"
      "strata latency",
@@ -84,6 +89,7 @@ const struct command export_command = {
              "The format of PATH is detected; - is standard input.",
     .groups = groups,
     .examples = "  strata export --to perfetto -o vm.perfetto-trace trace\n"
+                "  strata export --to perfetto --open trace\n"
                 "  strata export --to csv -e 'blk_*' trace >blk.csv",
 };
 
@@ -245,9 +251,15 @@ static int check(const struct export_verb_options *options, int n)
     if ((options->pairs.n > 0 || options->files.n > 0) && strcmp(format->name, "perfetto") != 0 &&
         strcmp(format->name, "chrome") != 0)
         return cli_usage_error("export", "--pair and --pairs require --to=perfetto or chrome");
+    if (options->in_browser && strcmp(format->name, "perfetto") != 0)
+        return cli_usage_error("export", "--open requires --to=perfetto");
+    if (options->in_browser && options->output && strcmp(options->output, "-") == 0)
+        return cli_usage_error("export", "--open requires a file; leave --output out, or give one");
     status = pairs_check_syntax("export", &options->pairs);
     if (status != EXIT_SUCCESS)
         return status;
+    if (options->in_browser)
+        return EXIT_SUCCESS;
     if (to_stdout && format->target != ATOMIC_OUTPUT_STREAM)
         return cli_usage_error("export", "--output=%s is required: %s",
                                format->target == ATOMIC_OUTPUT_DIRECTORY ? "DIR" : "FILE",
@@ -293,6 +305,30 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     return status;
 }
 
+/* Exports, and gives the file to the browser. An exit status. */
+static int export_and_open(struct export_verb_options *options, char **paths, int n)
+{
+    struct export_open open;
+    struct error error = {0};
+    int status;
+
+    if (export_open_begin(&open, !options->output, &error) < 0) {
+        cli_print_error(&error);
+        export_open_done(&open);
+        return EXIT_FAILURE;
+    }
+    if (!options->output)
+        options->output = open.path;
+    status = open_and_export(options, paths, n);
+    if (status == EXIT_SUCCESS || status == EXIT_LOSSES) {
+        int opened = export_open_run(&open, options->output);
+
+        status = opened == EXIT_SUCCESS ? status : opened;
+    }
+    export_open_done(&open);
+    return status;
+}
+
 int cmd_export(int argc, char **argv)
 {
     struct export_verb_options options = {0};
@@ -302,7 +338,8 @@ int cmd_export(int argc, char **argv)
     if (options_parse(&export_command, argc, argv, &options, &n, &status)) {
         status = check(&options, n);
         if (status == EXIT_SUCCESS)
-            status = open_and_export(&options, argv + 1, n);
+            status = options.in_browser ? export_and_open(&options, argv + 1, n)
+                                        : open_and_export(&options, argv + 1, n);
     }
     strings_done(&options.pairs);
     strings_done(&options.files);

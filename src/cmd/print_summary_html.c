@@ -528,8 +528,10 @@ int print_summary_html(struct summary_page *page, struct text *out)
 
     page->paths = TEXT_IN_MEMORY;
     print_paths(page->trace, &page->paths);
-    if (page->paths.error)
+    if (page->paths.error) {
+        text_done(&page->paths);
         return -ENOMEM;
+    }
     html_begin_page(out, "strata summary");
     chart_put_patterns(out);
     put_head(page, out);

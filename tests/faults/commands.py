@@ -125,6 +125,7 @@ def cases(strata, read_all):
     yield case("stat-task", "stat", "--by=task", "-fjson", "v7.dat", env=declared)
     yield case("summary-pages", "summary", "sched", env=declared)
     yield case("summary-json", "summary", "-fjson", "xen.raw", env=declared)
+    yield case("summary-html", "summary", "--html=out/a.html", "sched", env=declared)
     yield case("analysis-latency", "latency", "--slowest=3", "--every=0.01", "sched", env=declared)
     yield case("analysis-irq", "irq", "--by=cpu", "-fjson", "sched", env=declared)
     yield case("analysis-diff", "diff", "sched", "sched", "irq", env=declared)
