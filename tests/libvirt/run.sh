@@ -19,6 +19,9 @@ skip() {
     exit 77
 }
 
+# Their wrappers of XDR's functions crash in a libvirt that is opened at run time, as they know no such functions then.
+[ -z "${SANITIZED-}" ] || skip "libvirt's library does not run in programs with sanitisers"
+
 PATH=$PATH:/usr/sbin
 for program in libvirtd virtlogd virsh qemu-system-x86_64 jq; do
     command -v $program >/dev/null ||
@@ -370,8 +373,6 @@ virsh destroy agent >/dev/null
 case=guest
 if [ "$instance" != system ]; then
     :
-elif [ -n "${SANITIZED-}" ]; then
-    echo "SKIPPED in part: a guest: programs with sanitisers are not made for it"
 elif ! [ -e "$packages/complete" ] || ! command -v cpio >/dev/null; then
     echo "SKIPPED in part: a guest: there is no cpio, or no $packages: tools/packages fetch guest $packages"
 else
