@@ -91,6 +91,13 @@ static int compare_slopes(const void *a, const void *b)
     return (x->rate > y->rate) - (x->rate < y->rate);
 }
 
+static int compare_lengths(const void *a, const void *b)
+{
+    const struct slope *x = a, *y = b;
+
+    return (x->ticks > y->ticks) - (x->ticks < y->ticks);
+}
+
 static void set_rate(struct clock_map *clock_map, const struct clock_map_pair *a,
                      const struct clock_map_pair *b)
 {
@@ -129,15 +136,15 @@ static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_ma
                : 0;
 }
 
-/* The median rate, weighted by time. If a rate is given and the clocks mostly follow it, only of the
- * intervals in which they do. */
+/* The median rate, weighted by ticks, of which an interval has at most the median: one in which the clock was set ahead may
+ * have more than all others. If a rate is given and the clocks mostly follow it, only of the intervals in which they do. */
 static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
 {
     const struct clock_map_pair *pairs = clock_map->pairs;
     unsigned last = clock_map->n - 1;
     struct slope *slopes = malloc(last * sizeof *slopes);
     bool as_nominal = false;
-    double half = 0;
+    double half = 0, most;
     unsigned i, n = 0;
 
     if (!slopes)
@@ -154,7 +161,12 @@ static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
             .ticks = ticks,
             .first = i,
         };
-        half += ticks / 2;
+    }
+    qsort(slopes, n, sizeof *slopes, compare_lengths);
+    most = slopes[n / 2].ticks;
+    for (i = 0; i < n; i++) {
+        slopes[i].ticks = MIN(slopes[i].ticks, most);
+        half += slopes[i].ticks / 2;
     }
     qsort(slopes, n, sizeof *slopes, compare_slopes);
     for (i = 0; i + 1 < n && half > slopes[i].ticks; i++)

@@ -556,6 +556,46 @@ static void a_jump_is_no_other_rate(void **state)
     clock_map_done(&clock_map);
 }
 
+/* Set ahead by more than all that is recorded, twice, it is as exact as ever before, in between and afterwards. */
+static void a_clock_that_was_set_far_ahead_keeps_its_rate(void **state)
+{
+    struct clock_map_pair pairs[30];
+    struct clock_map clock_map;
+    int64_t error;
+
+    (void)state;
+    for (unsigned i = 0; i < 30; i++)
+        pairs[i] = (struct clock_map_pair){
+            .host_ns = INT64_C(1000000000) + i * INT64_C(150000000),
+            .ticks = i * INT64_C(315000000) + (i + 10) / 15 * INT64_C(100000000000) + 1000000000,
+            .error_ns = 150,
+        };
+    assert_int_equal(clock_map_of_pairs(pairs, 30, "p", 0, &clock_map, NULL), 0);
+    assert_in_range(clock_map.hz, 2099999000, 2100001000);
+    for (unsigned i = 0; i < 30; i++) {
+        int64_t truth = pairs[i].host_ns + 75000000;
+        bool is_last = i + 1 == 30;
+
+        if (!is_last && pairs[i + 1].ticks - pairs[i].ticks > 315000000) {
+            /* Right before it was set, and right after. */
+            assert_true(llabs(clock_map_convert(&clock_map, pairs[i].ticks + 157500000, &error) -
+                              truth) <= error);
+            assert_true(
+                llabs(clock_map_convert(&clock_map, pairs[i + 1].ticks - 157500000, &error) -
+                      truth) <= error);
+        } else {
+            assert_true(llabs(clock_map_convert(&clock_map, pairs[i].ticks + 157500000, &error) -
+                              truth) <= error);
+            assert_in_range(error, 1, 3000);
+        }
+    }
+    /* Before the first pair. */
+    assert_true(llabs(clock_map_convert(&clock_map, pairs[0].ticks - 210000000, &error) -
+                      900000000) <= error);
+    assert_in_range(error, 1, 5000);
+    clock_map_done(&clock_map);
+}
+
 /* While the clock jumps by 3 ms, it may also drift by 20 ppm of 50 s, which hides 1 ms of that. */
 static void a_jump_may_be_larger_than_it_looks(void **state)
 {
@@ -602,6 +642,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
         cmocka_unit_test(a_rate_that_was_measured_wrongly_is_not_believed),
         cmocka_unit_test(a_jump_is_no_other_rate),
+        cmocka_unit_test(a_clock_that_was_set_far_ahead_keeps_its_rate),
         cmocka_unit_test(a_jump_may_be_larger_than_it_looks),
     };
 
