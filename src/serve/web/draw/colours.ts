@@ -32,7 +32,8 @@ export interface Palette {
     layers: Map<string, string>;
 }
 
-const NAME_COLOURS = ["#77aadd", "#99ddff", "#44bb99", "#bbcc33", "#c9b84a", "#eedd88", "#ee8866", "#ffaabb", "#c9a6e0"];
+// None is a state's: that of running, or of waiting.
+const NAME_COLOURS = ["#77aadd", "#99ddff", "#bbcc33", "#c9b84a", "#eedd88", "#ffaabb", "#c9a6e0", "#c9a98a", "#8fb3bf"];
 
 const STATE_COLOURS: Record<string, string> = {
     running: "#44bb99",
@@ -50,6 +51,9 @@ const STATE_COLOURS: Record<string, string> = {
     "concurrency hazard": "#eedd88",
     "full contention": "#d9653f",
 };
+
+// What is there most of the time does not shine.
+const STATE_COLOURS_DARK: Record<string, string> = { sleeping: "#49566a", blocked: "#49566a" };
 
 // In the order of the layers, from the guest down.
 export const LAYER_COLOURS: Record<string, string> = {
@@ -108,7 +112,9 @@ function makePalette(dark: boolean): Palette {
         curve: dark ? "#6fb1ff" : "#0b5cc4",
         curveArea: dark ? "rgba(111,177,255,0.18)" : "rgba(11,92,196,0.12)",
         names: NAME_COLOURS.map(make),
-        states: new Map(Object.entries(STATE_COLOURS).map(([name, colour]) => [name, make(colour)])),
+        states: new Map(
+            Object.entries({ ...STATE_COLOURS, ...(dark ? STATE_COLOURS_DARK : {}) }).map(([name, c]) => [name, make(c)]),
+        ),
         layers: new Map(Object.entries(LAYER_COLOURS).map(([name, c]) => [name, mix(c, "#ffffff", dark ? 0.25 : 0)])),
     };
 }

@@ -107,10 +107,10 @@ export class TrackTree {
         this.rows = [];
         let top = 0;
         const add = (parent: number | null, level: number) => {
-            const list = this.childrenOf(parent).filter((track) => !matches || matches.has(track.id));
+            const list = this.childrenOf(parent).filter((track) => !matches || matches.all.has(track.id));
             list.forEach((track, i) => {
                 const hasChildren = this.children.has(track.id);
-                const open = hasChildren && (matches !== null || !this.closed.has(track.id));
+                const open = hasChildren && (matches?.around.has(track.id) || !this.closed.has(track.id));
                 const height = rowHeight(track);
                 this.rows.push({ track, level, top, height, hasChildren, open, position: i + 1, siblings: list.length });
                 top += height;
@@ -136,22 +136,29 @@ export class TrackTree {
         this.pinnedHeight = top;
     }
 
-    // Those that match the filter, what they are in, and what is in them.
-    private matching(): Set<number> {
-        const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    // Those that match the filter, with what is in them; and what they are in, which is open. "a b, c": a and b, or c.
+    private matching(): { all: Set<number>; around: Set<number> } {
+        const choices = this.filter
+            .toLowerCase()
+            .split(",")
+            .map((choice) => choice.split(/\s+/).filter(Boolean))
+            .filter((words) => words.length);
         const found = new Set<number>();
+        const around = new Set<number>();
         const addBelow = (id: number) => {
             found.add(id);
             for (const child of this.children.get(id) ?? []) if (!found.has(child.id)) addBelow(child.id);
         };
         for (const track of this.tracks) {
             const text = this.path(track.id).toLowerCase();
-            if (!words.every((word) => text.includes(word))) continue;
+            if (!choices.some((words) => words.every((word) => text.includes(word)))) continue;
             addBelow(track.id);
-            for (let up = track.parent; up !== null && !found.has(up); up = this.byId.get(up)?.parent ?? null)
-                found.add(up);
         }
-        return found;
+        for (const id of found)
+            for (let up = this.byId.get(id)?.parent ?? null; up !== null; up = this.byId.get(up)?.parent ?? null)
+                if (!found.has(up)) around.add(up);
+        for (const id of around) found.add(id);
+        return { all: found, around };
     }
 
     toggle(id: number): void {
