@@ -3,12 +3,15 @@
 
 /* What the files that read an index have in common. */
 
+#include <stddef.h>
+
 #include "index/format.h"
 #include "index/index.h"
 
 struct index {
     const uint8_t *map;
     size_t size;
+    bool is_mapped; /* else the bytes are borrowed */
     struct index_summary summary;
     const struct index_header *header;
     const struct file_track *file_tracks;
@@ -18,6 +21,14 @@ struct index {
     const char *strings;
     struct index_track *tracks;
 };
+
+/* As index_open_fd() of a file that is in memory: BYTES, aligned to 8, outlive the index. */
+int index_open_bytes(const uint8_t *bytes, size_t size, const char *path, struct index **ret_index,
+                     struct error *error);
+
+/* Checksums of an index, whose sections are within its bytes. */
+uint64_t index_tables_hash(const uint8_t *bytes);
+uint64_t index_header_hash(const struct index_header *header);
 
 /* The table of SECTION; *RET_N: how many of SIZE bytes there are. */
 static inline const void *index_table(const struct index *index, enum index_section section,

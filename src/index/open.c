@@ -23,15 +23,13 @@ static int check_header(const struct index *index, const char *path, struct erro
 {
     const struct index_header *header = index->header;
 
-    if (index->size < sizeof *header ||
-        memcmp(header->magic, INDEX_MAGIC, sizeof header->magic) != 0)
+    if (memcmp(header->magic, INDEX_MAGIC, sizeof header->magic) != 0)
         return error_set(error, -EINVAL, path, "not an index of a trace");
     if (header->version != INDEX_VERSION || header->order != INDEX_ORDER)
         return error_set(
             error, -EINVAL, path,
             "index of another version of strata; remove it, so that it is built again");
-    if (header->header_hash !=
-        hash_bytes((const char *)header, offsetof(struct index_header, header_hash)))
+    if (header->header_hash != index_header_hash(header))
         return damaged(error, path, "wrong checksum of the header");
     if (header->file_size != index->size)
         return damaged(error, path, "wrong size");
@@ -45,17 +43,22 @@ static int check_header(const struct index *index, const char *path, struct erro
     return 0;
 }
 
-static bool hash_is_right(const struct index *index)
+uint64_t index_tables_hash(const uint8_t *bytes)
 {
+    const struct index_header *header = (const struct index_header *)bytes;
     static const enum index_section hashed[] = {SECTION_TRACKS, SECTION_ROWS, SECTION_NAMES,
                                                 SECTION_STRINGS};
     uint64_t hash = 0;
 
     for (unsigned i = 0; i < sizeof hashed / sizeof *hashed; i++)
-        hash = hash_mix(
-            hash, hash_bytes((const char *)index->map + index->header->sections[hashed[i]].offset,
-                             index->header->sections[hashed[i]].size));
-    return hash == index->header->tables_hash;
+        hash = hash_mix(hash, hash_bytes((const char *)bytes + header->sections[hashed[i]].offset,
+                                         header->sections[hashed[i]].size));
+    return hash;
+}
+
+uint64_t index_header_hash(const struct index_header *header)
+{
+    return hash_bytes((const char *)header, offsetof(struct index_header, header_hash));
 }
 
 /* All texts are UTF-8 without control characters, and end in the section. */
@@ -148,7 +151,7 @@ static int load(struct index *index, const char *path, struct error *error)
 
     if (r < 0)
         return r;
-    if (!hash_is_right(index))
+    if (header->tables_hash != index_tables_hash(index->map))
         return damaged(error, path, "wrong checksum of the tables");
     index->summary = (struct index_summary){
         .begin = header->begin,
@@ -161,40 +164,53 @@ static int load(struct index *index, const char *path, struct error *error)
     return r == 0 ? load_tracks(index, path, error) : r;
 }
 
+int index_open_bytes(const uint8_t *bytes, size_t size, const char *path, struct index **ret_index,
+                     struct error *error)
+{
+    struct index *index;
+    int r;
+
+    if (size < sizeof(struct index_header))
+        return error_set(error, -EINVAL, path, "not an index of a trace");
+    index = calloc(1, sizeof *index);
+    if (!index)
+        return error_set(error, -ENOMEM, path, "out of memory");
+    index->map = bytes;
+    index->size = size;
+    index->header = (const struct index_header *)bytes;
+    r = load(index, path, error);
+    if (r < 0)
+        index_free(index);
+    else
+        *ret_index = index;
+    return r;
+}
+
 int index_open_fd(int fd, const char *path, struct index **ret_index, struct error *error)
 {
-    struct index *index = calloc(1, sizeof *index);
     struct stat st;
+    size_t size;
     void *map;
     int r;
 
-    if (!index)
-        return error_set(error, -ENOMEM, path, "out of memory");
     if (fstat(fd, &st) < 0) {
         r = -errno;
-        index_free(index);
         return error_set(error, r, path, "%s", error_text(r));
     }
-    if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct index_header)) {
-        index_free(index);
+    if (!S_ISREG(st.st_mode) || st.st_size <= 0)
         return error_set(error, -EINVAL, path, "not an index of a trace");
-    }
-    map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    size = (size_t)st.st_size;
+    map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) {
         r = -errno;
-        index_free(index);
         return error_set(error, r, path, "%s", error_text(r));
     }
-    index->map = map;
-    index->size = (size_t)st.st_size;
-    index->header = map;
-    r = load(index, path, error);
-    if (r < 0) {
-        index_free(index);
-        return r;
-    }
-    *ret_index = index;
-    return 0;
+    r = index_open_bytes(map, size, path, ret_index, error);
+    if (r < 0)
+        munmap(map, size);
+    else
+        (*ret_index)->is_mapped = true;
+    return r;
 }
 
 int index_open(const char *path, struct index **ret_index, struct error *error)
@@ -213,7 +229,7 @@ struct index *index_free(struct index *index)
 {
     if (!index)
         return NULL;
-    if (index->map)
+    if (index->is_mapped)
         munmap((void *)index->map, index->size);
     free(index->tracks);
     free(index);

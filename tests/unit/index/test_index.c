@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/hash.h"
 #include "cmocka_all.h"
 #include "index/build_internal.h"
 #include "index/internal.h"
+#include "index_seal.h"
 #include "random.h"
 
 static uint64_t random_below(uint64_t n)
@@ -251,7 +251,7 @@ static void check_model(unsigned n, unsigned n_names)
     end = model.slices[n - 1].end;
     check_query(made.index, INT64_MIN, INT64_MAX, 0);
     check_query(made.index, INT64_MIN, INT64_MAX, INT64_MAX);
-    for (unsigned i = 0; i < 60; i++) {
+    for (unsigned i = 0; i < 40; i++) {
         uint64_t span = (uint64_t)(end - begin) >> random_below(40);
         int64_t from = begin - 10 + (int64_t)random_below((uint64_t)(end - begin) + 20);
         int64_t to = from + (int64_t)random_below(span + 2);
@@ -295,13 +295,13 @@ static void test_stable(void **unused)
         assert_int_equal(index_slices(made.index, 0, 0, all.slices[i].end, all.slices[i + 20].begin,
                                       100000, &some),
                          0);
-        for (unsigned k = 0, at = i; k < some.n; k++, at++) {
-            while (all.slices[at].begin < some.slices[k].begin)
-                at++;
-            if (k > 0)
-                assert_memory_equal(&some.slices[k], &all.slices[at], sizeof *all.slices);
-        }
-        assert_true(some.n >= 20);
+        assert_true(some.n >= 21 && some.n <= 23);
+        for (unsigned at = 0; at < all.n; at++)
+            if (all.slices[at].begin == some.slices[0].begin &&
+                all.slices[at].end == some.slices[0].end) {
+                assert_memory_equal(some.slices, &all.slices[at], some.n * sizeof *some.slices);
+                break;
+            }
         index_slices_done(&some);
     }
     index_slices_done(&all);
@@ -438,6 +438,8 @@ static void put_slice(struct builder *builder, struct build_track *track, int64_
                      0);
 }
 
+static unsigned n_arrows;
+
 static void fill_tree(struct builder *builder)
 {
     struct build_track *top = add_track(builder, INDEX_GROUP, "group");
@@ -448,7 +450,7 @@ static void fill_tree(struct builder *builder)
     struct build_track *empty = add_track(builder, INDEX_SLICES, "empty");
     uint32_t number;
 
-    builder->arrows = calloc(1000, sizeof *builder->arrows);
+    builder->arrows = calloc(n_arrows, sizeof *builder->arrows);
     assert_non_null(builder->arrows);
     put_names(builder);
     assert_int_equal(index_names_put(&builder->names, "a\nb\xe2\x80\xa8", 6, &number), 0);
@@ -461,7 +463,7 @@ static void fill_tree(struct builder *builder)
     put_slice(builder, states, 20, 30, STATE_RUNNING);
     put_slice(builder, both, 10, 20, 1);
     put_event(builder, both, 12);
-    for (unsigned i = 0; i < 1000; i++)
+    for (unsigned i = 0; i < n_arrows; i++)
         builder->arrows[builder->n_arrows++] = (struct build_arrow){
             both, states, (int64_t)i * 10 - (i % 100 ? 0 : 5000), (int64_t)i * 10 + 5, 0, 0};
 }
@@ -489,6 +491,7 @@ static void test_tree(void **unused)
     uint64_t total;
 
     (void)unused;
+    n_arrows = 1000;
     make_index(&made, fill_tree);
     assert_int_equal(index_summary(made.index)->n_tracks, 4);
     check_track(made.index, 0, INDEX_NO_TRACK, INDEX_GROUP, "group", 0);
@@ -572,37 +575,13 @@ static void fill_all(struct builder *builder)
                   model.slices[i].name);
 }
 
-/* With right checksums, as a hostile file has them. */
-static void seal(uint8_t *bytes)
-{
-    static const enum index_section hashed[] = {SECTION_TRACKS, SECTION_ROWS, SECTION_NAMES,
-                                                SECTION_STRINGS};
-    struct index_header *header = (struct index_header *)bytes;
-    size_t size = header->file_size;
-
-    header->tables_hash = 0;
-    for (unsigned i = 0; i < ARRAY_SIZE(hashed); i++) {
-        if (header->sections[hashed[i]].offset > size ||
-            header->sections[hashed[i]].size > size - header->sections[hashed[i]].offset)
-            return;
-        header->tables_hash =
-            hash_mix(header->tables_hash,
-                     hash_bytes((const char *)bytes + header->sections[hashed[i]].offset,
-                                header->sections[hashed[i]].size));
-    }
-    header->header_hash =
-        hash_bytes((const char *)header, offsetof(struct index_header, header_hash));
-}
-
-static void open_damaged(FILE *file, const uint8_t *bytes, size_t size, unsigned *ret_opened)
+/* Of just SIZE bytes, so that a sanitizer sees what is read beyond them. */
+static void open_damaged(const uint8_t *bytes, size_t size, unsigned *ret_opened)
 {
     struct error error = {0};
     struct index *index;
-    int r;
+    int r = index_open_bytes(bytes, size, "damaged", &index, &error);
 
-    assert_int_equal(pwrite(fileno(file), bytes, size, 0), (ssize_t)size);
-    assert_int_equal(ftruncate(fileno(file), (off_t)size), 0);
-    r = index_open_fd(fileno(file), "damaged", &index, &error);
     if (r < 0) {
         assert_int_equal(r, -EINVAL);
         assert_true(error.what[0]);
@@ -615,7 +594,6 @@ static void open_damaged(FILE *file, const uint8_t *bytes, size_t size, unsigned
 
 static void test_damaged(void **unused)
 {
-    FILE *file = tmpfile();
     uint8_t *bytes;
     uint8_t *copy;
     struct made made;
@@ -623,8 +601,8 @@ static void test_damaged(void **unused)
     size_t size;
 
     (void)unused;
-    assert_non_null(file);
-    make_model(40, NAMES);
+    make_model(70, NAMES);
+    n_arrows = 10;
     make_index(&made, fill_all);
     ask_all(made.index);
     size = made.index->size;
@@ -632,24 +610,29 @@ static void test_damaged(void **unused)
     copy = malloc(size);
     assert_true(bytes && copy);
     memcpy(bytes, made.index->map, size);
+    memcpy(copy, bytes, size);
     made_done(&made);
     for (size_t i = 0; i < size; i++)
         for (unsigned k = 0; k < 2; k++) {
-            memcpy(copy, bytes, size);
             copy[i] ^= (uint8_t)(1 + random_below(255));
-            if (k % 2)
-                seal(copy);
-            open_damaged(file, copy, size, &opened);
+            if (k == 1)
+                index_seal(copy, size);
+            open_damaged(copy, size, &opened);
+            copy[i] = bytes[i];
+            memcpy(copy, bytes, sizeof(struct index_header));
         }
-    assert_true(opened > size / 8);
+    assert_true(opened > size / 2);
+    free(copy);
     for (size_t i = 0; i < size; i += 1 + i / 50) {
+        copy = malloc(i + !i);
+        assert_non_null(copy);
+        memcpy(copy, bytes, i);
         opened = 0;
-        open_damaged(file, bytes, i, &opened);
+        open_damaged(copy, i, &opened);
         assert_int_equal(opened, 0);
+        free(copy);
     }
     free(bytes);
-    free(copy);
-    fclose(file);
 }
 
 int main(void)
