@@ -90,8 +90,10 @@ struct guest {
         struct guest_tsc tsc;
         struct guest_pair before; /* the latest pair made of them */
         bool before_kept;         /* and an exchange has confirmed it */
-        bool is_unreadable;       /* no values hold for all vCPUs */
-        uint64_t next;            /* ns: when the next pair is due */
+        struct guest_pair early;  /* the latest exchange from before them, if `has_early` */
+        bool has_early;
+        bool is_unreadable; /* no values hold for all vCPUs */
+        uint64_t next;      /* ns: when the next pair is due */
     } clock;
     /* How many messages about it may still be printed: one guest cannot flood a terminal. */
     unsigned messages_left;

@@ -113,11 +113,22 @@ static int make_pair(struct guest *guest, struct guest_pair *ret_pair, char *wha
     return 0;
 }
 
+/* Keeps PAIR, of an exchange, and before it the one that KVM's values were to replace. */
+static int keep_exchange(struct guest *guest, const struct guest_pair *pair,
+                         int (*keep)(struct guest *guest, const struct guest_pair *pair))
+{
+    struct guest_clock *clock = &guest->clock;
+    int r = clock->has_early ? keep(guest, &clock->early) : 0;
+
+    guest->boots[guest->n_boots - 1].by_kvm = false;
+    clock->has_early = false;
+    return r < 0 ? r : keep(guest, pair);
+}
+
 int guests_clock_pair(struct guest *guest, const struct guest_pair *pair,
                       int (*keep)(struct guest *guest, const struct guest_pair *pair), char *what,
                       size_t size)
 {
-    struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     struct guest_clock *clock = &guest->clock;
     struct guest_pair after;
     int r;
@@ -127,19 +138,22 @@ int guests_clock_pair(struct guest *guest, const struct guest_pair *pair,
     if (r == 0)
         return 0;
     /* Of the exchanges in a second one is given: it may be older than the values, which it then says nothing of. */
-    if (r > 0 && !clock->before_kept && pair->host_ns < clock->before.host_ns)
+    if (r > 0 && !clock->before_kept && pair->host_ns < clock->before.host_ns) {
+        clock->early = *pair;
+        clock->has_early = true;
         return 0;
+    }
     if (r > 0 && !agrees(pair, &clock->before, &after)) {
         snprintf(what, size,
                  "KVM's values of its clock do not match the agent's; using message exchanges "
                  "instead");
+        r = keep_exchange(guest, pair, keep);
         guests_clock_done(guest);
-        r = -ENOENT;
+        return r;
     }
-    if (r < 0) {
-        boot->by_kvm = false;
-        return keep(guest, pair);
-    }
+    if (r < 0)
+        return keep_exchange(guest, pair, keep);
+    clock->has_early = false;
     r = clock->before_kept ? 0 : keep(guest, &clock->before);
     clock->before = after;
     clock->before_kept = true;

@@ -396,6 +396,37 @@ static void counters_that_differ_are_not_used(void **state)
     guests_clock_done(&guest);
 }
 
+/* An exchange from before the values were read says nothing of them. Where they turn out to be another machine's, it counts
+ * like those after it: a short recording has no more. */
+static void an_early_exchange_counts_without_kvm(void **state)
+{
+    const struct guest_tsc tsc = {.offset = 5000000, .ratio = 1};
+    struct guest_boot boot;
+    struct guest guest = make_guest(&boot, 540);
+    struct guest_pair early, pair;
+    char what[200];
+
+    (void)state;
+    if (host_moment().tsc == 0)
+        skip();
+    put("540-1", "vcpu0", "tsc-offset", "700000000000\n");
+    early = exchange(&tsc, 0);
+    usleep(2000);
+    guests_clock_begin(&guest, what, sizeof what);
+    assert_int_equal(guests_clock_pair(&guest, &early, keep, what, sizeof what), 0);
+    assert_int_equal(n_kept, 0);
+    usleep(2000);
+    pair = exchange(&tsc, 0);
+    usleep(2000);
+    assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
+    assert_non_null(strstr(what, "do not match"));
+    assert_int_equal(n_kept, 2);
+    assert_int_equal(kept[0].guest, early.guest);
+    assert_int_equal(kept[1].guest, pair.guest);
+    assert_false(boot.by_kvm);
+    guests_clock_done(&guest);
+}
+
 static void kvm_of_another_machine_is_not_believed(void **state)
 {
     const struct guest_tsc tsc = {.offset = 5000000, .ratio = 1};
@@ -457,6 +488,7 @@ int main(void)
         cmocka_unit_test(kvm_is_read_between_exchanges),
         cmocka_unit_test(a_counter_is_set),
         cmocka_unit_test(counters_that_differ_are_not_used),
+        cmocka_unit_test(an_early_exchange_counts_without_kvm),
         cmocka_unit_test(kvm_of_another_machine_is_not_believed),
         cmocka_unit_test(other_clocks_are_no_business_of_kvm),
     };
