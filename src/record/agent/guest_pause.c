@@ -34,8 +34,17 @@ static bool find_rate(const struct guest_pauses *pauses, const struct guest_boot
         *ret = (struct rate){ns, b->guest - a->guest, LINE_PPM + MIN(wrong, UINT64_C(1000000))};
         return true;
     }
-    *ret = (struct rate){NSEC_PER_SEC, boot->hz, STATED_PPM};
-    return boot->hz != 0;
+    *ret = (struct rate){NSEC_PER_SEC, boot->hz ? boot->hz : pauses->hz, STATED_PPM};
+    return ret->ticks != 0;
+}
+
+/* Notes the rate that the pairs up to the last one give, for a time in which none do. */
+static void measure_rate(struct guest_pauses *pauses, const struct guest_boot *boot)
+{
+    struct rate rate;
+
+    if (find_rate(pauses, boot, &rate) && rate.ppm < STATED_PPM)
+        pauses->hz = (uint64_t)((unsigned __int128)rate.ticks * NSEC_PER_SEC / rate.ns);
 }
 
 static uint64_t ns_of(const struct rate *rate, uint64_t ticks)
@@ -132,6 +141,9 @@ static int put_seam(struct guest *guest, const struct guest_pair *pair)
     struct rate rate;
     int r = 0;
 
+    /* The pairs that follow are few, and the first stands for a time in which the clock did not run evenly. */
+    if (guest_boot(guest)->hz == 0)
+        guest_boot(guest)->hz = pauses->hz;
     if (resumed > before->last.host_ns && resumed < pair->host_ns &&
         find_rate(pauses, before, &rate)) {
         uint64_t ns = pair->host_ns - resumed;
@@ -165,6 +177,7 @@ int guest_pause_pair(struct guest *guest, const struct guest_pair *pair)
     if (!pauses->has_line)
         pauses->line = *pair;
     pauses->has_line = true;
+    measure_rate(pauses, boot);
     return r;
 }
 

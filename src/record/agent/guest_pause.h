@@ -30,6 +30,8 @@ struct guest_pauses {
     unsigned n;
     bool has_line;
     struct guest_pair line; /* the first pair since the clock last stood still */
+    uint64_t
+        hz; /* the rate that pairs gave last, to within STATED_PPM of guest_pause.c; 0: none yet */
 };
 
 /* The machine of GUESTS had stopped at NS, or was still stopped at NS and went on then: the session with the agent waits

@@ -61,12 +61,17 @@ static void put(struct recorded *made, uint64_t host_ns, uint64_t ticks)
     assert_int_equal(guest_pause_pair(&made->guest, &pair), 0);
 }
 
-static void read_map(const char *name, struct clock_map *ret)
+static void read_map_at(const char *name, uint64_t hz, struct clock_map *ret)
 {
     char path[100];
 
     snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, directory, name);
-    assert_int_equal(clock_map_read(path, HZ, ret, NULL), 0);
+    assert_int_equal(clock_map_read(path, hz, ret, NULL), 0);
+}
+
+static void read_map(const char *name, struct clock_map *ret)
+{
+    read_map_at(name, HZ, ret);
 }
 
 /* Whether HOST_NS is right for TICKS by MAP, within a bound of at most MOST. */
@@ -216,6 +221,36 @@ static void a_trace_after_a_restore_keeps_its_bounds(void **state)
     end(made);
 }
 
+/* The same of a guest that does not state the rate of its clock, right after a pause, and with few pairs after it. */
+static void a_restored_clock_keeps_its_rate(void **state)
+{
+    const uint64_t back = 5 * NSEC_PER_SEC;
+    struct recorded *made = begin();
+    struct clock_map map;
+
+    (void)state;
+    made->guest.boots[0].hz = 0;
+    for (uint64_t s = 100; s <= 109; s++)
+        put(made, s * NSEC_PER_SEC, s * HZ);
+    guests_machine_stopped(&made->guests, 109 * NSEC_PER_SEC + 500 * MS);
+    guests_machine_resumed(&made->guests, 111 * NSEC_PER_SEC);
+    put(made, 112 * NSEC_PER_SEC, 112 * HZ - 1500 * MS * 2);
+    guests_machine_stopped(&made->guests, 112 * NSEC_PER_SEC + 500 * MS);
+    guests_machine_resumed(&made->guests, 113 * NSEC_PER_SEC);
+    assert_int_equal(guest_store_next_rewound(&made->guest.store, NULL), 0);
+    assert_int_equal(guest_boot_begin(&made->guest), 0);
+    guest_boot_copy_facts(&made->guest);
+    for (uint64_t s = 114; s <= 116; s++)
+        put(made, s * NSEC_PER_SEC, s * HZ - back * 2);
+    assert_in_range(made->guest.boots[1].hz, HZ - HZ / 10000, HZ + HZ / 10000);
+    read_map_at("guest-g.2", made->guest.boots[1].hz, &map);
+    assert_in_range(map.hz, HZ - HZ / 1000, HZ + HZ / 1000);
+    for (uint64_t t = 113 * NSEC_PER_SEC + MS; t < 118 * NSEC_PER_SEC; t += 7 * MS)
+        expect_time(&map, t * 2 - back * 2, t, 2 * MS);
+    clock_map_done(&map);
+    end(made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_pause_before_the_end),
         cmocka_unit_test(a_clock_that_goes_on_is_left_alone),
         cmocka_unit_test(a_trace_after_a_restore_keeps_its_bounds),
+        cmocka_unit_test(a_restored_clock_keeps_its_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
