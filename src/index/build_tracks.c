@@ -68,7 +68,8 @@ static struct build_track *list_children(struct builder *builder)
 {
     struct build_track *roots = NULL;
 
-    qsort(builder->tracks, builder->n_tracks, sizeof(struct build_track *), compare);
+    if (builder->n_tracks > 0)
+        qsort(builder->tracks, builder->n_tracks, sizeof(struct build_track *), compare);
     for (unsigned i = builder->n_tracks; i-- > 0;) {
         struct build_track *track = builder->tracks[i];
         struct build_track **list = track->parent ? &track->parent->children : &roots;

@@ -181,6 +181,7 @@ static void test_changed(void **unused)
 {
     struct building building = {0};
     char other[256];
+    unsigned n;
 
     (void)unused;
     open_index(&building, NULL, true);
@@ -193,8 +194,10 @@ static void test_changed(void **unused)
     open_index(&building, NULL, false);
     /* What changes while it is read is answered, but not kept. */
     put_file(in_trace, "once more");
+    n = count_files(NULL, 0);
     building.changes = in_trace;
     open_index(&building, NULL, true);
+    assert_int_equal(count_files(NULL, 0), n);
     building.changes = NULL;
     open_index(&building, NULL, true);
     open_index(&building, NULL, false);
