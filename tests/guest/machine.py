@@ -57,13 +57,16 @@ class Machine:
     Its ports of Strata's are FIFOs (those of the old agents' protocol) and a socket (strata-agent's
     own protocol, with HAS_AGENT) in FOLDER; the ports of the tests are on a second controller, which no test
     stalls. PREFIX comes before QEMU in the command, OPTIONS after its own options. KIND is of the processor.
+    With INCOMING it waits there for a guest that migrates; open_shell() is for when that has come.
     """
 
     booted = []
 
-    def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True, options=(), kind=X86_64):
+    def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True, options=(), kind=X86_64,
+                 incoming=None):
         self.folder = folder
         self.is_stuck = False
+        self.commands = 0
         Machine.booted.append(self)
         self.ports = os.path.join(folder, "ports")
         os.makedirs(self.ports)
@@ -87,11 +90,14 @@ class Machine:
         command += self._socket("shell", "org.strata.test.shell", "tests", 1)
         command += self._socket("bell", "org.strata.test.bell", "tests", 2)
         command += options
+        if incoming:
+            command += ["-incoming", incoming]
         with open(os.path.join(folder, "qemu.log"), "wb") as log:
             self.qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        if incoming:
+            return
         try:
-            self.shell = self.connect("shell")
-            self.commands = 0
+            self.open_shell()
             self.run("dmesg -n 1", patience=4 * PATIENCE)
         except BaseException:
             self.kill()
@@ -101,6 +107,9 @@ class Machine:
         path = os.path.join(self.folder, name)
         return ["-chardev", f"socket,id={name},path={path},server=on,wait=off",
                 "-device", f"virtserialport,bus={controller}.0,nr={number},chardev={name},name={port}"]
+
+    def open_shell(self):
+        self.shell = self.connect("shell")
 
     def connect(self, name):
         """The host's end of a port that is a socket."""

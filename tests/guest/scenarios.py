@@ -16,6 +16,7 @@ import agent
 import clock
 import host
 import machine
+import migration
 import virtio_trace_host
 import strata_host
 import plain_writer
@@ -23,7 +24,7 @@ import record
 import states
 
 SCENARIOS = (plain_writer.SCENARIOS + virtio_trace_host.SCENARIOS + strata_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS +
-             states.SCENARIOS)
+             states.SCENARIOS + migration.SCENARIOS)
 
 LOCKUPS_MAX = 2
 

@@ -18,6 +18,8 @@
 #define THREADS_MAX 4096u
 /* What came at once that is looked at before others have their turn. */
 #define OBJECTS_AT_ONCE 64u
+/* Between two requests for the status of a machine whose migration ends. */
+#define STATUS_INTERVAL_NS (50 * NSEC_PER_MSEC)
 
 int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct error *error)
 {
@@ -225,7 +227,7 @@ static void note_pause(struct qemu_monitor *monitor, bool is_paused, uint64_t at
     if (monitor->is_paused == is_paused)
         return;
     monitor->is_paused = monitor->wants_status = is_paused;
-    monitor->is_migrated = false;
+    monitor->is_migrated = monitor->is_migrating = false;
     if (is_paused) {
         /* The time is rounded down, and the machine has stopped before it is said. */
         monitor->pause = (struct qemu_pause){.stopped = at + 1000};
@@ -259,8 +261,10 @@ static void note_status(struct qemu_monitor *monitor, const json_t *answer)
 {
     const char *status = json_string_value(json_object_get(answer, "status"));
 
-    if (status)
-        monitor->is_migrated = monitor->is_paused && strcmp(status, "postmigrate") == 0;
+    if (!status)
+        return;
+    monitor->is_migrating = monitor->is_paused && strcmp(status, "finish-migrate") == 0;
+    monitor->is_migrated = monitor->is_paused && strcmp(status, "postmigrate") == 0;
 }
 
 static void take(struct qemu_monitor *monitor, const json_t *object)
@@ -341,11 +345,16 @@ int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_
     }
     if (!monitor->qmp || monitor->state != MONITOR_IDLE || monitor->ends)
         return 0;
+    if (monitor->is_migrating) {
+        monitor->wants_status |= now >= monitor->next_status;
+        *ret_sleep = MIN(*ret_sleep, STATUS_INTERVAL_NS);
+    }
     if (monitor->wants_cpus && qmp_send(monitor->qmp, "query-cpus-fast", NULL, NULL) >= 0) {
         monitor->wants_cpus = false;
         monitor->state = MONITOR_ASKS;
     } else if (monitor->wants_status && qmp_send(monitor->qmp, "query-status", NULL, NULL) >= 0) {
         monitor->wants_status = false;
+        monitor->next_status = now + STATUS_INTERVAL_NS;
         monitor->state = MONITOR_ASKS;
     } else if (monitor->wants_silence &&
                qmp_send(monitor->qmp, "human-monitor-command",

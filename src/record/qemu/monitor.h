@@ -37,7 +37,9 @@ struct qemu_monitor {
     unsigned resets;   /* of the machine, since it began */
     bool is_paused;
     bool wants_status;       /* why it is paused is to be asked for */
+    bool is_migrating;       /* sends the rest of it: its status is asked for again */
     bool is_migrated;        /* away: its guest goes on elsewhere */
+    uint64_t next_status;    /* when to ask for the status again, while it migrates */
     struct qemu_pause pause; /* the last one */
     unsigned n_pauses;       /* that have ended, or not … */
     uint64_t paused_ns;      /* … and in all, of those that have ended */

@@ -109,7 +109,9 @@ static void begin_stop(struct qemu_recorder *self, uint64_t now)
 
     self->is_stopping = true;
     self->monitor.ends = true;
-    self->stop_by = guest && guest->was_running ? now + GUEST_TIMEOUT_NS : now;
+    /* One that was migrated does not answer here any more. */
+    self->stop_by =
+        guest && guest->was_running && !self->monitor.is_migrated ? now + GUEST_TIMEOUT_NS : now;
     self->start_by = now + START_TIMEOUT_NS;
     if (guest)
         guest_recorder_stop(self->settings.guest);

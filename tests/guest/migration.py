@@ -1,0 +1,99 @@
+"""A virtual machine that moves to another QEMU, both of which are recorded: two traces, and one timeline of both."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+
+from agent import Agent
+from machine import PATIENCE, Machine, expect, wait_until
+from record import sources, traced
+from states import Marks, Monitor
+
+
+def recorded_machine(run, name, **arguments):
+    """A machine, by `strata record` into the folder of that NAME."""
+    out = os.path.join(run.folder(name), "trace")
+    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder(f"{name}-machine"), has_agent=False,
+                    prefix=[run.strata, "record", "-o", out, "-e", "runstate_set,virtio_console_*", "--guest", "sched:*", "--"],
+                    **arguments)
+    return guest, out
+
+
+def record_migration(run):
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
+    os.environ["XDG_RUNTIME_DIR"] = runtime
+    channel = os.path.join(run.folder("migration"), "channel")
+    source, source_out = recorded_machine(run, "migration-source")
+    destination = None
+    try:
+        destination, destination_out = recorded_machine(run, "migration-destination", incoming=f"unix:{channel}")
+        agent = Agent(source)
+        marks = Marks(source, traced(source, source_out, source.qemu))
+        marks.make()
+        moved_at = len(marks.between)
+        wait_until(lambda: marks.are_sent(f"{source_out}/guest-guest"), "the guest does not send its marks")
+        monitor = Monitor(source)
+        monitor.run("migrate-set-parameters", max_bandwidth=1 << 30)
+        monitor.run("migrate", uri=f"unix:{channel}")
+
+        def has_migrated():
+            status = monitor.run("query-migrate")["status"]
+            expect(status != "failed", "the migration failed")
+            return status == "completed"
+        wait_until(has_migrated, "the migration does not end")
+        destination.commands = source.commands
+        destination.open_shell()
+        agent.machine = marks.guest = destination
+        marks.instance = traced(destination, destination_out, destination.qemu)
+        marks.make()
+        expect(agent.is_running(), "the agent ended:", agent.log())
+        threads = {}
+        for guest, connection in (source, monitor), (destination, Monitor(destination)):
+            threads[guest] = {cpu["thread-id"]: cpu["cpu-index"] for cpu in connection.run("query-cpus-fast")}
+        for guest in source, destination:
+            guest.qemu.send_signal(signal.SIGTERM)
+            status = guest.qemu.wait(PATIENCE)
+            with open(f"{guest.folder}/qemu.log") as log:
+                said = log.read()
+            expect(status == 0, guest.folder, "strata record ended with", status, said)
+    finally:
+        source.kill()
+        if destination:
+            destination.kill()
+        del os.environ["XDG_RUNTIME_DIR"]
+    os.rmdir(runtime)
+
+    before, after = sources(source_out), sources(destination_out)
+    for recorded, guest in (before, source), (after, destination):
+        expect(set(recorded) == {"vmm", "guest"} and all(one["lost"] == 0 for one in recorded.values()), recorded)
+        vcpus = {thread["id"]: thread["vcpu"] for thread in recorded["vmm"]["vmm"]["threads"] if "vcpu" in thread}
+        expect(vcpus == threads[guest], "vCPUs are", vcpus, "but QEMU has", threads[guest])
+    expect(before["guest"]["guest"]["boot_id"] == after["guest"]["guest"]["boot_id"], "another guest", before, after)
+    expect(len(before["vmm"]["problems"]) == 1 and "was migrated" in before["vmm"]["problems"][0], before["vmm"])
+    expect(len(before["guest"]["problems"]) == 1 and "was migrated before" in before["guest"]["problems"][0], before["guest"])
+    expect(all(one["complete"] and not one.get("problems") for one in after.values()), after)
+
+    merged = os.path.join(run.folder("migration"), "merged")
+    subprocess.run([run.strata, "merge", "-o", merged, source_out, destination_out], stdout=subprocess.DEVNULL, check=True)
+    report = subprocess.run([run.strata, "report", "--format", "json", merged], stdout=subprocess.PIPE, check=True, text=True)
+    items = [json.loads(line) for line in report.stdout.splitlines()]
+    names = list(sources(merged))
+    # Here QEMU stopped the machine, and there it let it run.
+    moved = [item for item in items if item.get("event") == "runstate_set"]
+    stopped = next(item for item in moved if item["fields"]["new_state_str"] == "finish-migrate")
+    resumed = next(item for item in moved if item["fields"]["current_state_str"] == "inmigrate")
+    found = marks.check(items, 0, None)
+    for number, item in found.items():
+        at_source = number < moved_at
+        expect(names[item["source"]] == ("guest" if at_source else "guest-2"), item, "is of", names[item["source"]])
+        error = item["error_ns"] + stopped["error_ns"]
+        expect(item["time_ns"] <= stopped["time_ns"] + error if at_source else item["time_ns"] >= resumed["time_ns"] - error,
+               item, "is on the other side of", stopped, resumed)
+    expect(stopped["time_ns"] < resumed["time_ns"], stopped, resumed)
+    errors = sorted(item["error_ns"] for item in found.values())
+    print(f"  {len(found)} marks of both machines are where they belong, within {errors[-1] / 1000:.0f} us")
+
+
+SCENARIOS = [record_migration]
