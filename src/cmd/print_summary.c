@@ -32,7 +32,8 @@ static unsigned count_characters(const struct summary *summary)
     return (unsigned)MIN(last, (uint64_t)RATES_MAX - 1) / periods_per_character(summary) + 1;
 }
 
-static void put_rates(const struct summary *summary, const struct rates *rates, struct text *out)
+static void put_rates(const struct summary *summary, const struct rates *rates,
+                      const struct losses *losses, struct text *out)
 {
     unsigned per = periods_per_character(summary);
     unsigned n = count_characters(summary);
@@ -41,14 +42,14 @@ static void put_rates(const struct summary *summary, const struct rates *rates, 
 
     for (unsigned i = 0; i < n; i++) {
         values[i] = rates->counts[i * per] + (per > 1 ? rates->counts[i * per + 1] : 0);
-        lost[i] = summary_has_loss(summary, rates, i * per, per);
+        lost[i] = summary_has_loss(summary, rates, losses, i * per, per);
     }
     sparkline_put(out, values, lost, n);
 }
 
 /* [begin, number, whether events were lost] of each period. */
 static void write_rates(const struct summary *summary, const struct rates *rates,
-                        struct json_writer *w)
+                        const struct losses *losses, struct json_writer *w)
 {
     const struct clock *clock = &summary->results[0].clock;
 
@@ -58,7 +59,7 @@ static void write_rates(const struct summary *summary, const struct rates *rates
         json_write_i64(w, clock_to_ns(clock, (int64_t)((uint64_t)rates->begin +
                                                        ((uint64_t)i << rates->shift))));
         json_write_u64(w, rates->counts[i]);
-        json_write_bool(w, summary_has_loss(summary, rates, i, 1));
+        json_write_bool(w, summary_has_loss(summary, rates, losses, i, 1));
         json_write_end(w);
     }
     json_write_end(w);
@@ -145,7 +146,7 @@ static int put_source(const struct summary *summary, const struct summary_source
             text_put_literal(error, "\xc2\xb1");
             print_duration(&ns, source->error_ns, error);
         }
-        put_rates(summary, &source->rates, table_cell(table, SOURCE_SERIES_TEXT));
+        put_rates(summary, &source->rates, &source->losses, table_cell(table, SOURCE_SERIES_TEXT));
         r = trace_input_facts(input, summary_put_system, &system);
         if (source->origin->host_name && strcmp(source->origin->host_name, "(none)") != 0)
             text_printf(&system, "%s%s", text_len(&system) > 0 ? " on " : "",
@@ -158,7 +159,7 @@ static int put_source(const struct summary *summary, const struct summary_source
         table_pairs(table, SOURCE_FACTS);
         r = trace_input_facts(input, add_fact, table);
         losses_write_counts(&source->losses, table_json(table, SOURCE_LOST_COUNTS));
-        write_rates(summary, &source->rates, table_json(table, SOURCE_SERIES));
+        write_rates(summary, &source->rates, &source->losses, table_json(table, SOURCE_SERIES));
     }
     table_end_row(table);
     if (system.error)
@@ -215,7 +216,7 @@ static int put_part(const struct summary *summary, const struct findings *findin
     text_put_char(out, '\n');
     if (rates) {
         text_put_literal(out, "over time  ");
-        put_rates(summary, rates, out);
+        put_rates(summary, rates, &summary->coverage.losses, out);
         text_put_char(out, '\n');
     }
     if (!notes)
@@ -371,7 +372,7 @@ static int write_parts(const struct summary *summary, const struct causal_report
         json_write_str(w, summary_parts[i].command);
         if (rates) {
             json_write_key(w, "series");
-            write_rates(summary, rates, w);
+            write_rates(summary, rates, &summary->coverage.losses, w);
         }
         json_write_key(w, "result");
         r = write_result(&summary->results[i], causal, w);

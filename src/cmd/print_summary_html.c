@@ -13,6 +13,8 @@
 #include "print/html.h"
 #include "tracedir/manifest.h"
 
+/* Below a table, or about a recording. */
+#define LINES_MAX 40
 /* A bar of a clock's error is this many decades long, from 1 ns to 1 s. */
 #define ERROR_DECADES 9
 /* Labels below the sources. */
@@ -34,6 +36,7 @@ void print_summary_html_command(const struct summary_page *page, const char *com
 int print_summary_html_lines(struct text *lines, struct text *out)
 {
     int error = lines->error;
+    unsigned n = 0;
 
     for (char *line = lines->start; line && line < lines->next;) {
         char *end = memchr(line, '\n', (size_t)(lines->next - line));
@@ -42,13 +45,15 @@ int print_summary_html_lines(struct text *lines, struct text *out)
             end = lines->next;
         while (line < end && *line == ' ')
             line++;
-        if (line < end) {
+        if (line < end && n++ < LINES_MAX) {
             text_put_literal(out, "<p class=\"note\">");
             html_put(out, line, (size_t)(end - line), HTML_SENTENCE_MAX);
             text_put_literal(out, "</p>\n");
         }
         line = end + 1;
     }
+    if (n > LINES_MAX)
+        text_printf(out, "<p class=\"note\">and %u more lines</p>\n", n - LINES_MAX);
     text_done(lines);
     return error ? -ENOMEM : 0;
 }
@@ -243,7 +248,7 @@ static unsigned count_periods(const struct summary *summary)
 
 /* RATES as a chart; the largest number of a period. */
 static uint64_t put_series(const struct summary *summary, const struct rates *rates,
-                           struct text *out)
+                           const struct losses *losses, struct text *out)
 {
     unsigned n = count_periods(summary);
     uint64_t values[RATES_MAX] = {0};
@@ -252,7 +257,7 @@ static uint64_t put_series(const struct summary *summary, const struct rates *ra
 
     for (unsigned i = 0; i < n; i++) {
         values[i] = i < rates->n ? rates->counts[i] : 0;
-        lost[i] = summary_has_loss(summary, rates, i, 1);
+        lost[i] = summary_has_loss(summary, rates, losses, i, 1);
         most = MAX(most, values[i]);
     }
     chart_put_series(out, values, lost, n);
@@ -260,7 +265,7 @@ static uint64_t put_series(const struct summary *summary, const struct rates *ra
 }
 
 static void put_lane(const struct summary *summary, const char *name, const char *what,
-                     const struct rates *rates, struct text *out)
+                     const struct rates *rates, const struct losses *losses, struct text *out)
 {
     uint64_t most;
 
@@ -269,7 +274,7 @@ static void put_lane(const struct summary *summary, const char *name, const char
     text_put_literal(out, "</b> ");
     html_put_name(out, what);
     text_put_literal(out, "</p>");
-    most = put_series(summary, rates, out);
+    most = put_series(summary, rates, losses, out);
     text_put_literal(out, "<p class=\"peak\">at most ");
     text_put_u64(out, most);
     text_put_literal(out, " in ");
@@ -297,12 +302,13 @@ static void put_lanes(const struct summary_page *page, struct text *out)
     text_put_literal(out, "<figure>\n");
     for (unsigned i = 0; i < count_sources(page); i++)
         put_lane(summary, get_source_name(page, summary->sources[i]),
-                 get_layer(page, summary->sources[i]), &summary->sources[i]->rates, out);
+                 get_layer(page, summary->sources[i]), &summary->sources[i]->rates,
+                 &summary->sources[i]->losses, out);
     for (unsigned i = 0; i < SUMMARY_PARTS; i++) {
         const struct rates *rates = summary_rates(summary, (enum summary_part)i);
 
         if (rates && summary_has(summary, (enum summary_part)i))
-            put_lane(summary, summary_parts[i].title, "", rates, out);
+            put_lane(summary, summary_parts[i].title, "", rates, &summary->coverage.losses, out);
     }
     put_time_labels(summary, out);
     text_put_literal(out, "<figcaption>Events over time; each line has its own scale. "
@@ -353,7 +359,9 @@ static void put_periods(const struct summary_page *page, struct text *out)
             text_put_u64(out, k < rates->n ? rates->counts[k] : 0);
             html_end(out, "td");
         }
-        text_put_str(out, summary_has_loss(summary, first, k, 1) ? "<td>yes</td>" : "<td></td>");
+        text_put_str(out, summary_has_loss(summary, first, &summary->coverage.losses, k, 1)
+                              ? "<td>yes</td>"
+                              : "<td></td>");
         text_put_literal(out, "</tr>\n");
     }
     text_put_literal(out, "</tbody></table></div></details>\n");

@@ -40,13 +40,13 @@ const struct summary_part_info summary_parts[SUMMARY_PARTS] = {
                          COLUMNS("n", "rate", "sum", "p50", "p99", "max", "error")},
 };
 
-bool summary_has_loss(const struct summary *summary, const struct rates *rates, unsigned from,
-                      unsigned n)
+bool summary_has_loss(const struct summary *summary, const struct rates *rates,
+                      const struct losses *losses, unsigned from, unsigned n)
 {
     int64_t begin = (int64_t)((uint64_t)rates->begin + ((uint64_t)from << rates->shift));
     int64_t end = (int64_t)((uint64_t)begin + ((uint64_t)n << rates->shift) - 1);
 
-    return coverage_has_loss(&summary->coverage, begin, end);
+    return losses->n > 0 && coverage_has_loss(&summary->coverage, begin, end);
 }
 
 bool summary_is_shown(const struct summary *summary, unsigned part)

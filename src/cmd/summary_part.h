@@ -17,9 +17,10 @@ struct summary_part_info {
 };
 extern const struct summary_part_info summary_parts[SUMMARY_PARTS];
 
-/* Whether events were lost in N periods of RATES from number FROM on. */
-bool summary_has_loss(const struct summary *summary, const struct rates *rates, unsigned from,
-                      unsigned n);
+/* Whether events were lost in N periods of RATES from number FROM on. LOSSES: of those that RATES count; if there are
+ * none, what other sources lost does not matter. */
+bool summary_has_loss(const struct summary *summary, const struct rates *rates,
+                      const struct losses *losses, unsigned from, unsigned n);
 
 /* Whether PART has a table: one of tasks that are all vCPUs of Xen would be that of vCPUs. */
 bool summary_is_shown(const struct summary *summary, unsigned part);

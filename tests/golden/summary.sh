@@ -54,6 +54,7 @@ assert sum(source["events"] for source in told["sources"]) == told["events"]
 assert sum(source["lost"]["events"] for source in told["sources"]) == told["lost"]["events"]
 for source in told["sources"]:
     assert sum(period[1] for period in source["series"]) == source["events"]
+    assert source["lost"]["places"] or not any(period[2] for period in source["series"])
     assert len(source["series"]) <= 96
 for part in told["results"]:
     if part["command"] == "exits":

@@ -151,15 +151,21 @@ for row, source in zip(rows, told["sources"]):
     for name, key in (("rate/s", "rate"), ("unknown %", "unknown_share")):
         assert near(cells[name].value(), source[key]) if key in source else not list(cells[name].all("data")), (name, source)
     assert cells["lost"].text().endswith("+") == (source["lost"]["uncounted"] > 0)
-series = [source["series"] for source in told["sources"]] + \
-    [part["series"] for part in told["results"] if "series" in part]
+series = [(source["series"], source["lost"]["places"]) for source in told["sources"]] + \
+    [(part["series"], told["lost"]["places"]) for part in told["results"] if "series" in part]
 for number, row in enumerate(next(periods.all("tbody")).all("tr")):
     cells = [c for c in row.children if isinstance(c, Node)]
     assert len(cells) == len(series) + 2
-    for cell, one in zip(cells[1:], series):
-        begin, count, lost = one[number] if number < len(one) else (int(cells[0].value()), 0, bool(cells[-1].text()))
-        assert cells[0].value() == float(begin) and int(cell.text()) == count and (cells[-1].text() == "yes") == lost
-assert number + 1 >= max(map(len, series))
+    for cell, (one, losses) in zip(cells[1:], series):
+        begin, count, lost = one[number] if number < len(one) else (int(cells[0].value()), 0, None)
+        assert cells[0].value() == float(begin) and int(cell.text()) == count
+        # A source that lost nothing has no period with losses.
+        assert lost is None or lost == (losses > 0 and cells[-1].text() == "yes"), (number, lost, losses)
+assert number + 1 >= max(len(one) for one, _ in series)
+lanes = list(sections["sources"].all("svg", **{"class": "series"}))
+for lane, (one, losses) in zip(lanes, series):
+    hatched = bool(list(lane.all("rect")))
+    assert hatched if losses > 0 and any(period[2] for period in one) else losses > 0 or not hatched, losses
 
 # The analyses: each row and each number.
 shown = {}
