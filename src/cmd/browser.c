@@ -96,6 +96,8 @@ int browser_open(struct browser *browser, const char *address, struct error *err
         parent = "/tmp";
     locked_dir_sweep(parent, DIR_PREFIX, true, NULL, NULL);
     r = locked_dir_make(parent, DIR_PREFIX, &browser->dir);
+    if (r == -ENAMETOOLONG)
+        r = locked_dir_make(parent = "/tmp", DIR_PREFIX, &browser->dir);
     if (r < 0)
         return error_set(error, r, parent, "cannot make a temporary directory: %s", error_text(r));
     r = write_file(&browser->dir, address);

@@ -83,10 +83,10 @@ static void wait_for_signal(const struct stop_signals *signals)
         (void)poll(&p, 1, -1);
 }
 
-static int run_server(const struct server_options *server_options, const struct serve_hooks *hooks)
+static int run_server(struct server *server, const struct server_options *server_options,
+                      const struct serve_hooks *hooks)
 {
     struct stop_signals signals = {.fd = -1};
-    struct server *server = NULL;
     struct error error = {0};
     int status;
     int r;
@@ -94,8 +94,9 @@ static int run_server(const struct server_options *server_options, const struct 
     /* Its threads have these blocked, too. */
     r = stop_signals_open(true, &signals);
     if (r == 0)
-        r = server_start(server_options, &server, &error);
+        r = server_start(server, server_options, &error);
     if (r < 0) {
+        server_stop(server);
         stop_signals_close(&signals);
         return cli_print_failure(&error, r);
     }
@@ -123,7 +124,10 @@ int serve_run(const char *verb, const struct serve_options *options, char **path
     struct trace_options trace_options;
     struct serve_index index = {0};
     struct server_options server_options;
+    struct server *server;
+    struct error error = {0};
     int status;
+    int r;
 
     if (n == 0)
         return cli_usage_error(verb, "no trace file given");
@@ -132,11 +136,15 @@ int serve_run(const char *verb, const struct serve_options *options, char **path
             return cli_usage_error(
                 verb,
                 "standard input cannot be read again for its events; give the path of a file");
+    r = server_open(options->listen, &server, &error);
+    if (r < 0)
+        return cli_print_failure(&error, r);
     status = serve_index_open(verb, options, paths, n, &index);
-    if (status == EXIT_SUCCESS) {
+    if (status != EXIT_SUCCESS) {
+        server_stop(server);
+    } else {
         open_options_apply(&options->open, &trace_options);
         server_options = (struct server_options){
-            .listen = options->listen,
             .name = index.name.start,
             .clock = index.clock,
             .notes = (const char *const *)index.notes.items,
@@ -146,7 +154,7 @@ int serve_run(const char *verb, const struct serve_options *options, char **path
             .trace_options = &trace_options,
             .index = index.index,
         };
-        status = run_server(&server_options, hooks);
+        status = run_server(server, &server_options, hooks);
         if (status == EXIT_SUCCESS && options->open.strict &&
             index_summary(index.index)->n_lost > 0)
             status = EXIT_LOSSES;

@@ -221,34 +221,37 @@ static int start_daemon(struct server *server, unsigned i)
     return 0;
 }
 
-int server_start(const struct server_options *options, struct server **ret_server,
-                 struct error *error)
+int server_open(const char *where, struct server **ret_server, struct error *error)
 {
     struct server *server = calloc(1, sizeof *server);
     int r;
 
     if (!server)
         return -ENOMEM;
-    server->options = *options;
     server->numbering = numbering_new();
-    if (!server->numbering) {
-        free(server);
-        return -ENOMEM;
-    }
-    r = listeners_open(options->listen, &server->listeners, error);
-    if (r == 0) {
+    r = server->numbering ? listeners_open(where, &server->listeners, error) : -ENOMEM;
+    if (r == 0)
         r = guard_init(&server->guard, server->listeners.port);
-        set_hosts(server);
-        snprintf(server->address, sizeof server->address, "http://%s/%s/", server->listeners.shown,
-                 server->guard.secret);
-    }
-    for (unsigned i = 0; r == 0 && i < server->listeners.n; i++)
-        r = start_daemon(server, i);
     if (r < 0) {
         server_stop(server);
         return error_set(error, r, NULL, "cannot start the server: %s", error_text(r));
     }
+    set_hosts(server);
+    snprintf(server->address, sizeof server->address, "http://%s/%s/", server->listeners.shown,
+             server->guard.secret);
     *ret_server = server;
+    return 0;
+}
+
+int server_start(struct server *server, const struct server_options *options, struct error *error)
+{
+    server->options = *options;
+    for (unsigned i = 0; i < server->listeners.n; i++) {
+        int r = start_daemon(server, i);
+
+        if (r < 0)
+            return error_set(error, r, NULL, "cannot start the server: %s", error_text(r));
+    }
     return 0;
 }
 

@@ -11,7 +11,18 @@ void routes_run(struct exchange *x);
 /* The page's own files. */
 void assets_get(struct exchange *x, const char *name);
 
-/* The page's API, see docs/man/strata-serve.1: each writes the answer, or an error. */
+/* The page's API: each writes the answer, or `{"error":"…"}`. Times are ns since the begin of the trace, so that
+ * JavaScript's numbers hold them exactly; tracks and names are numbers. src/serve/web/api.ts has the types.
+ *  api/trace       all tracks, with what is known of them
+ *  api/names       ?ids                              names that api/trace left out
+ *  api/slices      ?from&to&pixels&tracks            [begin, end, name, flags, n, covered, state, …] by depth
+ *  api/counts      ?from&to&pixels&tracks            events in each pixel
+ *  api/values      ?from&to&pixels&tracks            [time, min, max, last, …]
+ *  api/arrows      ?from&to&max                      [begin, track, depth, end, track, depth]
+ *  api/slice       ?track&depth&time                 one slice, with the event that began it
+ *  api/events      ?from&skip&limit&filter&track&fields    rows; `next` and `skip` are those of the next request
+ *  api/search      ?text&from&limit                  slices by name, in order of time
+ *  api/statistics  ?from&to&tracks                   number and durations by track and name */
 void api_trace(struct exchange *x);
 void api_names(struct exchange *x);
 void api_slices(struct exchange *x);

@@ -14,9 +14,6 @@ struct server;
 struct trace_options;
 
 struct server_options {
-    /* "HOST", "HOST:PORT", ":PORT" (base/address.h). NULL, or no HOST: this machine only, by 127.0.0.1 and, if there is
-     * one, [::1]. No PORT, or 0: one that is free. */
-    const char *listen;
     const char *name;         /* of what is shown */
     const char *clock;        /* that its times are of */
     const char *const *notes; /* what the user should know of it */
@@ -28,15 +25,18 @@ struct server_options {
     const struct index *index;
 };
 
-/* What OPTIONS point to must outlive the server. Signals that are blocked remain so in its threads. -EINVAL: wrong
- * address; -EADDRINUSE; -ENOMEM; or an errno of a socket; with ERROR. */
-int server_start(const struct server_options *options, struct server **ret_server,
-                 struct error *error);
+/* Takes the address WHERE, before the work of making an index: "HOST", "PORT", "HOST:PORT", ":PORT". NULL, or no HOST: this
+ * machine only, by 127.0.0.1 and, if there is one, [::1]. No PORT, or 0: one that is free. Clients that connect wait.
+ * -EINVAL: wrong address; -EADDRINUSE; -ENOMEM; or an errno of a socket; with ERROR. */
+int server_open(const char *where, struct server **ret_server, struct error *error);
+/* Answers from now on. What OPTIONS point to must outlive the server. Signals that are blocked remain so in its threads.
+ * A negative errno with ERROR. */
+int server_start(struct server *server, const struct server_options *options, struct error *error);
 
 /* "http://127.0.0.1:8080/SECRET/" */
 const char *server_address(const struct server *server);
 /* True if other machines can reach it. */
 bool server_is_public(const struct server *server);
 
-/* Waits for the requests that are being answered, which end soon. */
+/* Waits for the requests that are being answered, which end soon. Returns NULL. */
 struct server *server_stop(struct server *server);

@@ -500,9 +500,10 @@ def check_answers(path):
 
         # The port is taken; a second server says so, and one of its own choice is another.
         second = subprocess.run([STRATA, "serve", "--listen", str(server.address.port), path], capture_output=True,
-                                text=True, check=False)
+                                text=True, check=False, env=dict(os.environ, XDG_CACHE_HOME=os.path.abspath("unused")))
         expect(second.returncode == 1 and second.stdout == "" and "in use" in second.stderr and
                second.stderr.count("\n") == 1, f"{second}")
+        expect(not os.path.exists("unused"), "makes an index before it knows that it cannot show it")
         other = Server("--listen", "localhost", path)
         expect(other.secret != server.secret, "the same secret twice")
         other.refuses(403, f"/{server.secret}/")
