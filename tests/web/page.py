@@ -366,11 +366,12 @@ def check_picture(page):
 
 
 def check_large(browser, page):
-    """At 200 % zoom nothing is out of reach."""
+    """At 200 % zoom on a small screen nothing is out of reach."""
     page.open()
     _, _, width, height = page.canvas()
     assert browser.run("return devicePixelRatio") == 2
-    assert width > 150 and height > 60, (width, height)
+    assert width > 300 and height > 150, (width, height)
+    assert "lost" in browser.text("#summary")
     assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
     # The canvas has the screen's pixels.
     assert abs(browser.run("return document.getElementById('canvas').width") - 2 * width) <= 1
@@ -429,7 +430,7 @@ def main():
             check_tree(page)
             check_link(page)
             check_picture(page)
-        with Browser(1280, 800, scale=2) as browser:
+        with Browser(640, 660, scale=2) as browser:
             check_large(browser, Page(browser, server))
         other = Server(strata, hostile)
         try:

@@ -8,8 +8,8 @@ import { byId, make } from "./panel/dom";
 
 const KEYS: [string, string][] = [
     ["W / S", "zoom in, zoom out"],
-    ["A / D, ← / →", "move left, move right"],
-    ["↑ / ↓, Page Up / Page Down", "scroll the tracks"],
+    ["A / D / ← / →", "move left, move right"],
+    ["↑ / ↓ / Page Up / Page Down", "scroll the tracks"],
     ["0", "show all of the trace"],
     ["F", "fit to the selected slice, or to the selected span of time"],
     ["/", "search slices by name; Enter: next, Shift+Enter: previous"],

@@ -35,6 +35,7 @@ const TEXT_MIN_PX = 26;
 const MANY_TEXT_MIN_PX = 60;
 const DENSITY_MIN_PX = 3;
 const TEAR_PX = 3;
+const LOST_SHARE = "66"; // how much of the hatching hides a slice that a loss has cut
 
 // The first slice of LIST that ends after TIME, as a place in the flat array.
 export function firstEndingAfter(list: number[], time: number): number {
@@ -149,7 +150,7 @@ function drawSlice(
     let top = y;
     let height = h;
     let colour = fill.fill;
-    if (track.kind === "losses" || (flags & FLAG_LOST && !many)) {
+    if (track.kind === "losses") {
         colour = palette.lost;
         surface.hatch(x0, y, Math.max(2, width), h, colour);
     } else if (many) {
@@ -160,6 +161,7 @@ function drawSlice(
     } else {
         if (width > 5) width -= 0.5; // two of one colour are seen as two
         surface.rect(x0, y, width, h, colour);
+        if (flags & FLAG_LOST) surface.hatch(x0, y, width, h, palette.lost + LOST_SHARE);
         if (width > 3 * TEAR_PX) drawTorn(surface, flags, x0, x0 + width, y, h, palette.background);
     }
     scene.onShown?.({
@@ -196,7 +198,7 @@ function drawLabel(
     n: number,
 ): void {
     const { palette } = scene;
-    let colour = flags & (FLAG_MANY | FLAG_LOST) ? palette.text : fill.text;
+    let colour = flags & FLAG_MANY ? palette.text : fill.text;
     if (flags & FLAG_IDLE && !(flags & FLAG_MANY)) colour = palette.faint;
     const label = flags & FLAG_MANY ? `${n} × ${name}` : flags & FLAG_UNKNOWN ? `? ${name}` : name;
     const text = fitText(label, room);
