@@ -59,6 +59,7 @@ if [ -z "${STRATA_TEST_INSTANCE-}" ]; then
         cp "$STRATA_BIN/strata" "$copy/bin/"
         chmod -R go+rX "$copy"
         export STRATA_BIN="$copy/bin"
+        "$STRATA_BIN/strata" --version >/dev/null
         cd /
         as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
         for program in virsh libvirtd qemu-system-x86_64 jq "$STRATA_BIN/strata"; do
