@@ -15,6 +15,8 @@
 //         to the I/O port PORT, then the line "done <number>" into the trace_marker.
 //     tool kernel-outs ...
 //         The same, but writes to the port by /dev/port.
+//     tool tsc CPU TICKS
+//         Sets the time stamp counter of CPU ahead by TICKS. Needs /dev/cpu/CPU/msr.
 //     tool pages CPU PORT
 //         What any program can do that knows of the old protocol nothing but that its data ports carry
 //         pages: reads the pages of the top-level buffer, whole or not, until there are no more, and
@@ -191,6 +193,22 @@ static void outs(long cpu, long first, long count, long port, long per_second, c
     close(marker);
 }
 
+static void set_tsc(long cpu, long ticks)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/dev/cpu/%ld/msr", cpu);
+    bind_to(cpu);
+    int msr = open(path, O_WRONLY | O_CLOEXEC);
+    if (msr < 0)
+        err(1, "%s", path);
+    unsigned long long value = __builtin_ia32_rdtsc() + (unsigned long long)ticks;
+    // The register's number is the place in the file.
+    if (pwrite(msr, &value, sizeof(value), 0x10) != sizeof(value))
+        err(1, "the time stamp counter");
+    close(msr);
+}
+
 static void pages(long cpu, const char *path)
 {
     char page[4096], from[256];
@@ -290,6 +308,8 @@ int main(int argc, char **argv)
     else if (argc == 8 && (strcmp(argv[1], "outs") == 0 || strcmp(argv[1], "kernel-outs") == 0))
         outs(number(argv[2]), number(argv[3]), number(argv[4]), number(argv[5]), number(argv[6]),
              argv[7], strcmp(argv[1], "outs") != 0);
+    else if (argc == 4 && strcmp(argv[1], "tsc") == 0)
+        set_tsc(number(argv[2]), number(argv[3]));
     else if (argc == 4 && strcmp(argv[1], "pages") == 0)
         pages(number(argv[2]), argv[3]);
     else if (argc == 3 && strcmp(argv[1], "export") == 0)

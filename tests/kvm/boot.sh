@@ -7,7 +7,7 @@
 # folder. FILEs get into the host's /bin with the libraries that they need; of a FILE.cpio, what is in it gets into the
 # host's root. OUT is made again: serial.log, what the host wrote, and what the scenario left.
 #
-# Environment: KVM_SECONDS (480) until it is given up. Exit status: that of the virtual machine's run, not of what the
+# Environment: KVM_SECONDS (840) until it is given up. Exit status: that of the virtual machine's run, not of what the
 # scenario saw.
 #
 # Software emulation, so that it runs anywhere, of a CPU that has SVM and nested paging: kvm-amd of the kernel in it is
@@ -34,6 +34,6 @@ done
 (cd "$work/in" && find . -print0 | cpio --null -o -H newc --quiet -R 0:0) >>"$work/initramfs"
 rm -rf "$work/in"
 
-run_vm "${KVM_SECONDS:-480}" -cpu EPYC,+svm,-monitor -m 2048 \
+run_vm "${KVM_SECONDS:-840}" -cpu EPYC,+svm,-monitor -m 2048 \
     -kernel "$dir/vmlinux" -initrd "$work/initramfs" \
     -append "console=ttyS0 quiet panic=-1 tsc=reliable"

@@ -17,13 +17,17 @@ import pages
 
 OUT, BIN = sys.argv[1:]
 NUMBERS = 1000
+SET = 500  # before this one, `vsock` sets its time stamp counter
 PORT = 0x2ff
+WAS_SET = "its time stamp counter was set: times around that are less exact"
 BUF = 16  # the offset of the text of a `print` event
 # What this script's own conversion may be wrong by: the host's clocks in trace.json were read one after the other.
 OWN_ERROR_NS = 1000
 # The clock of a copy of `port`: off by so much, within an error of so much, as message exchanges would leave it.
 OFF_NS = 150_000
 WIDE_NS = 400_000
+# What KVM's values give for half of the marks, on however busy a machine.
+EXACT_NS = 100_000
 
 
 def read(name):
@@ -33,7 +37,8 @@ def read(name):
 
 def strata(*args):
     done = subprocess.run([os.path.join(BIN, "strata"), *args], check=True, capture_output=True, text=True)
-    assert not done.stderr, done.stderr
+    told = [line for line in done.stderr.splitlines() if line != f"strata: {OUT}/vsock: guest: {WAS_SET}"]
+    assert not told, told
     return done.stdout
 
 
@@ -58,13 +63,13 @@ class Recording:
         return self.info[self.name_of_guest()]
 
 
-def check_sources(recording):
-    """Three layers, whole, and as many events as their pages have."""
+def check_sources(recording, problems):
+    """Three layers, whole, and as many events as their pages have. PROBLEMS: what the guest's source says."""
     layers = {source["layer"]: source for source in recording.sources.values()}
     assert sorted(layers) == ["guest", "host", "vmm"] and len(recording.sources) == 3, recording.sources
     for source in layers.values():
         assert source["complete"] and source["lost"] == 0, source
-        assert not source.get("problems"), source
+        assert source.get("problems", []) == (problems if source["layer"] == "guest" else []), source
     assert layers["guest"]["guest"]["kvm"], layers["guest"]
     assert layers["vmm"]["vmm"]["accelerator"] == "kvm", layers["vmm"]
     assert recording.info["host"]["events"] == len(recording.host) > 0, recording.info["host"]
@@ -140,10 +145,9 @@ def converter(recording, offset):
     return lambda guest: begin["monotonic_ns"] + (guest - offset - begin["tsc"]) * ns // ticks
 
 
-def check_marks(recording, threads, offset):
-    """Each mark lies on its side of the port's exit and entry, within the stated error. OFFSET is KVM's."""
+def check_marks(recording, threads, offset_of):
+    """Each mark lies on its side of the port's exit and entry, within the stated error. OFFSET_OF a mark is KVM's."""
     marked, shown = marks(recording), shown_times(recording)
-    to_host = converter(recording, offset)
     per_vcpu = NUMBERS // recording.vcpus
     before, after, wrong, errors = [], [], [], []
     for thread, vcpu in threads.items():
@@ -152,6 +156,7 @@ def check_marks(recording, threads, offset):
         assert len(found) == per_vcpu, (vcpu, len(found))
         for n, write in enumerate(found, vcpu * per_vcpu):
             assert write.value == n & 0xff, (n, write.value)
+            to_host = converter(recording, offset_of(n))
             (out_ns, out_error), (done_ns, done_error) = shown["out", n], shown["done", n]
             assert marked["out"][n].cpu == marked["done"][n].cpu == vcpu, n
             assert out_ns - out_error <= write.exit_ns, (
@@ -165,6 +170,8 @@ def check_marks(recording, threads, offset):
                 wrong.append(abs(time - to_host(marked[what][n].time)))
                 assert wrong[-1] <= error + OWN_ERROR_NS, (what, n, time, error, wrong[-1])
     errors.sort()
+    # Message exchanges would not give that; around the moment at which a counter is set, times are less exact.
+    assert errors[NUMBERS] < EXACT_NS, errors[NUMBERS]
     print(f"{os.path.basename(recording.path)}: {NUMBERS} marks are where they belong; stated error {errors[0] / 1e3:.2f} to"
           f" {errors[-1] / 1e3:.2f} us, half below {errors[NUMBERS] / 1e3:.2f}; the real one is between"
           f" {-min(after) / 1e3:.2f} and {min(before) / 1e3:.2f} us by KVM's entries and exits, and {max(wrong) / 1e3:.2f} us"
@@ -200,7 +207,7 @@ def check_tightened(recording, offset):
         file.writelines(pairs)
     causal = next(source["causal"] for source in objects("info", "-f", "json", path) if "causal" in source)
     assert causal["violations"] == 0 and causal["stated_ns"] >= WIDE_NS, causal
-    assert causal["error_ns"] < causal["stated_ns"] // 4, causal
+    assert causal["error_ns"] < causal["stated_ns"] // 2, causal
     own = softirqs(recording, converter(recording, offset))
     shown = sorted(span["begin_ns"] for span in objects("irq", "--events", "-f", "json", "--layer", "guest", path)
                    if span["key"]["kind"] == "softirq")
@@ -233,15 +240,22 @@ def check_verbs(recording):
 
 def main():
     assert "FAILED" not in read("serial.log"), read("serial.log")
-    assert read("port.status").strip() == "0", read("port.log")
-    offsets = {int(line) for line in read("port.offsets").split()}
-    assert len(offsets) == 1, offsets
-    offset = offsets.pop()
+    for name in "port", "vsock":
+        assert read(f"{name}.status").strip() == "0", read(f"{name}.log")
+    offsets = {name: {int(line) for line in read(f"{name}.offsets").split()} for name in ("port", "vsock", "vsock-set")}
+    assert all(len(each) == 1 for each in offsets.values()), offsets
+    offsets = {name: each.pop() for name, each in offsets.items()}
+    assert offsets["vsock-set"] - offsets["vsock"] > 10**9, offsets
+
     recording = Recording("port", 2)
-    check_sources(recording)
-    check_marks(recording, vcpu_threads(recording), offset)
-    check_tightened(recording, offset)
+    check_sources(recording, [])
+    check_marks(recording, vcpu_threads(recording), lambda n: offsets["port"])
+    check_tightened(recording, offsets["port"])
     check_verbs(recording)
+
+    recording = Recording("vsock", 1)
+    check_sources(recording, [WAS_SET])
+    check_marks(recording, vcpu_threads(recording), lambda n: offsets["vsock" if n < SET else "vsock-set"])
 
 
 main()
