@@ -30,7 +30,10 @@
  * and slices there are follows from the row's number of slices, as all but the last of a level are full. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/bytes.h"
 
 #define INDEX_MAGIC "StrataIx"
 #define INDEX_VERSION 1
@@ -151,8 +154,8 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
     return p;
 }
 
-/* At *P, before END; advances *P. False: there is none. */
-static inline bool varint_get(const uint8_t **p, const uint8_t *end, uint64_t *ret)
+/* The same as varint_get(), a byte at a time. */
+static inline bool varint_get_bytes(const uint8_t **p, const uint8_t *end, uint64_t *ret)
 {
     const uint8_t *next = *p;
     uint64_t v = 0;
@@ -168,4 +171,25 @@ static inline bool varint_get(const uint8_t **p, const uint8_t *end, uint64_t *r
         }
     }
     return false;
+}
+
+/* At *P, before END; advances *P. False: there is none. Lengths vary too much to be predicted: one of up to 8 bytes is
+ * read at once. */
+static inline bool varint_get(const uint8_t **p, const uint8_t *end, uint64_t *ret)
+{
+    uint64_t v;
+    uint64_t last;
+
+    if ((size_t)(end - *p) < sizeof v)
+        return varint_get_bytes(p, end, ret);
+    v = load_le64(*p);
+    last = ~v & UINT64_C(0x8080808080808080);
+    if (!last)
+        return varint_get_bytes(p, end, ret);
+    *p += ((unsigned)__builtin_ctzll(last) >> 3) + 1;
+    v &= last ^ (last - 1);
+    v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
+    v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
+    *ret = (v & UINT64_C(0x0fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
+    return true;
 }
