@@ -131,6 +131,8 @@ export interface StatisticsAnswer {
 
 export type Parameters = Record<string, string | number>;
 
+export const STATUS_TOO_LARGE = 413;
+
 export class ApiError extends Error {
     constructor(
         message: string,

@@ -3,13 +3,13 @@
 // What is drawn, cached: for a track, a level (2^level ns per px) and a piece of time of TILE_PX px at that level. Only
 // what is visible is asked for. Requests that are no longer needed are aborted.
 
-import { ask, isAbort } from "../api";
+import { ApiError, STATUS_TOO_LARGE, ask, isAbort } from "../api";
 import type { CountsAnswer, SlicesAnswer, Track, ValuesAnswer } from "../api";
 
 export const TILE_PX = 1024;
 const LEVEL_MAX = 42; // the server accepts times below 2^53
 const COUNTS_PER_TILE = 256;
-const TRACKS_PER_REQUEST = 100;
+const TRACKS_PER_REQUEST = 100; // fewer once an answer would have been too large
 const REQUESTS_MAX = 4;
 const NUMBERS_MAX = 6_000_000; // in the cache, 8 bytes each
 const RETRY_MS = 5000;
@@ -68,6 +68,7 @@ export class Tiles {
     private readonly tracks = new Map<number, Map<number, Tile>>();
     private readonly requests: Request[] = [];
     private readonly failed = new Map<string, number>();
+    private tracksPerRequest = TRACKS_PER_REQUEST;
     private size = 0;
     private clock = 0;
 
@@ -156,9 +157,9 @@ export class Tiles {
                 missing[path].push(track.id);
         }
         for (const path of ["slices", "counts", "values"] as Path[])
-            for (let i = 0; i < missing[path].length; i += TRACKS_PER_REQUEST) {
+            for (let i = 0; i < missing[path].length; i += this.tracksPerRequest) {
                 if (this.requests.length >= REQUESTS_MAX) return false;
-                void this.fetchTile(path, level, index, missing[path].slice(i, i + TRACKS_PER_REQUEST));
+                void this.fetchTile(path, level, index, missing[path].slice(i, i + this.tracksPerRequest));
             }
         return complete;
     }
@@ -180,7 +181,9 @@ export class Tiles {
                 );
             for (const id of ids) this.put(id, { from, to, level, data: data.get(id) ?? [], size: 0, used: 0 }, index);
         } catch (error) {
-            if (!isAbort(error)) {
+            if (error instanceof ApiError && error.status === STATUS_TOO_LARGE && ids.length > 1) {
+                this.tracksPerRequest = Math.max(1, Math.min(this.tracksPerRequest, ids.length >> 1));
+            } else if (!isAbort(error)) {
                 for (const id of ids) this.failed.set(`${id}/${level}/${index}`, performance.now());
                 this.onError(error);
             }
