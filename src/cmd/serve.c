@@ -147,6 +147,7 @@ int serve_run(const char *verb, const struct serve_options *options, char **path
         server_options = (struct server_options){
             .name = index.name.start,
             .clock = index.clock,
+            .is_ticks = index.is_ticks,
             .notes = (const char *const *)index.notes.items,
             .n_notes = index.notes.n,
             .paths = (const char *const *)paths,

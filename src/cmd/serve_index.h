@@ -10,6 +10,7 @@ struct index;
 struct serve_index {
     struct index *index;
     struct text name;     /* of the traces, ended by a NUL */
+    bool is_ticks;        /* the rate of its clock is unknown */
     char clock[64];       /* that its times are of */
     struct strings notes; /* copies */
 };

@@ -93,6 +93,7 @@ void api_trace(struct exchange *x)
         json_write_u64(w, summary->n_lost);
     put_number(w, "error_ns", summary->error_ns);
     put_string(w, "clock", options->clock);
+    put_string(w, "unit", options->is_ticks ? "ticks" : "ns");
     json_write_key(w, "live");
     json_write_bool(w, false);
     json_write_key(w, "tracks");

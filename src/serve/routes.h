@@ -11,7 +11,7 @@ void routes_run(struct exchange *x);
 /* The page's own files. */
 void assets_get(struct exchange *x, const char *name);
 
-/* The page's API: each writes the answer, or `{"error":"…"}`. Times are ns since the begin of the trace, so that
+/* The page's API: each writes the answer, or `{"error":"…"}`. Times are ns (ticks where the clock's rate is unknown: "unit") since the begin of the trace, so that
  * JavaScript's numbers hold them exactly; tracks and names are numbers. src/serve/web/api.ts has the types.
  *  api/trace       all tracks, with what is known of them
  *  api/names       ?ids                              names that api/trace left out

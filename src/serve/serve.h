@@ -16,6 +16,7 @@ struct trace_options;
 struct server_options {
     const char *name;         /* of what is shown */
     const char *clock;        /* that its times are of */
+    bool is_ticks;            /* its rate is unknown: all times are ticks */
     const char *const *notes; /* what the user should know of it */
     unsigned n_notes;
     /* The trace, as trace_open() has it. */

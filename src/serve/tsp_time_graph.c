@@ -183,12 +183,16 @@ void tsp_time_graph_arrows(struct exchange *x)
     tsp_end(x);
 }
 
-static void put_time(struct json_writer *w, const char *key, int64_t ns)
+static void put_time(struct exchange *x, const char *key, int64_t ns)
 {
+    struct json_writer *w = &x->answer.json;
     char text[48];
 
-    snprintf(text, sizeof text, "%lld.%09lld s", (long long)(ns / NANOSECONDS),
-             (long long)(ns % NANOSECONDS));
+    if (x->server->options.is_ticks)
+        snprintf(text, sizeof text, "%lld ticks", (long long)ns);
+    else
+        snprintf(text, sizeof text, "%lld.%09lld s", (long long)(ns / NANOSECONDS),
+                 (long long)(ns % NANOSECONDS));
     tsp_put(w, key, text);
 }
 
@@ -272,8 +276,8 @@ void tsp_time_graph_tooltip(struct exchange *x)
         if (track->kind == INDEX_STATES && slice->state < STATES)
             tsp_put(w, "State", state_name((enum state)slice->state));
         tsp_put(w, "Track", track->name);
-        put_time(w, "Begin", slice->begin);
-        put_time(w, "Duration", slice->end - slice->begin);
+        put_time(x, "Begin", slice->begin);
+        put_time(x, "Duration", slice->end - slice->begin);
         put_flags(w, slice);
         put_event(x, track, slice->begin);
     }

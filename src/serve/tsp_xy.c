@@ -129,7 +129,8 @@ static int put_series(struct exchange *x, const struct tsp_query *query, int64_t
     tsp_put_number(w, "seriesId", item);
     tsp_put(w, "seriesName", track->name);
     tsp_put_style(w, "count");
-    put_axis(w, "xValuesDescription", "Time", "ns", "TIMESTAMP");
+    put_axis(w, "xValuesDescription", "Time", x->server->options.is_ticks ? "ticks" : "ns",
+             "TIMESTAMP");
     put_axis(w, "yValuesDescription", counters ? "Value" : "Events",
              track->unit && counters ? track->unit : "", "NUMBER");
     r = counters ? put_values(x, query, number) : put_counts(x, query, number);

@@ -4,6 +4,7 @@
 
     serve.py STRATA answers TRACE            compares all that it answers with what the other commands print
     serve.py STRATA hostile OPTION... TRACE  looks at what it answers of a trace with strings that are meant to do harm
+    serve.py STRATA unit UNIT OPTION... TRACE   whether times are "ns" or "ticks"
     serve.py STRATA view TRACE DIR           strata view, with DIR/xdg-open, which writes its argument to DIR/opened
 """
 
@@ -162,6 +163,7 @@ def check_trace(server, events):
         tracks = [t for t in trace["tracks"] if t["layer"] == layer and t["kind"] == "events"]
         n = sum(1 for event in counted if event["layer"] == layer)
         expect(max(t["n"] for t in tracks) == n, f"{layer} has {n} events, and no track of them")
+    expect(trace["unit"] == "ns", f"times are {trace['unit']}")
     expect("running" in trace["states"], "no names of states")
     names = server.get("names", ids="0,1,4000000000")["names"]
     expect(names[:2] == trace["names"][:2] and names[2] == "", f"names: {names}")
@@ -570,9 +572,21 @@ def check_view(path, directory):
     expect(server.process.returncode == 0 and "there is no display" in err, f"{out} {err}")
 
 
+def check_unit(unit, *arguments):
+    server = Server(*arguments)
+    try:
+        got = server.get("trace")["unit"]
+        expect(got == unit, f"times are {got}")
+        server.end(signal.SIGTERM)
+    finally:
+        server.process.kill()
+
+
 if WHAT == "answers":
     check_answers(sys.argv[3])
 elif WHAT == "hostile":
     check_hostile(sys.argv[3:])
 elif WHAT == "view":
     check_view(*sys.argv[3:])
+elif WHAT == "unit":
+    check_unit(*sys.argv[3:])

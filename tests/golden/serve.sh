@@ -53,3 +53,8 @@ ask hostile --trace-events hostile/events hostile/simple.trace
 XDG_CACHE_HOME=/dev/null ask hostile hostile/ctf
 (unset XDG_CACHE_HOME HOME && ask hostile hostile/ctf)
 [ "$(find cache/strata/index -name '*.index' | wc -l)" -eq 2 ] || fail "writes to a cache that was not named"
+
+case="ticks"
+xz -dc "$DATA/xen/xen-4.22-all.raw.xz" | head -c 200000 >xen.raw
+ask unit ticks -k xen.raw
+ask unit ns -k --cpu-hz 2.4G xen.raw
