@@ -63,6 +63,7 @@ int sched_add_notes(const struct sched *sched, struct result *result)
 {
     unsigned events = 0;
     bool has_kernel = false, has_guest = false, has_host = false, has_xen = false;
+    bool is_filtered = false;
 
     for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;
@@ -76,7 +77,13 @@ int sched_add_notes(const struct sched *sched, struct result *result)
         has_kernel |= origin->layer != LAYER_HYPERVISOR;
         has_guest |= origin->layer == LAYER_GUEST;
         has_host |= origin->layer == LAYER_HOST;
+        is_filtered |= origin->pid_filter;
     }
+    if (is_filtered &&
+        result_add_note(result, "a kernel recorded only the threads of what was recorded: what "
+                                "other threads and CPUs without them did is unknown; to see it, "
+                                "record without --host-threads") < 0)
+        return -ENOMEM;
     if (has_kernel && !(events & (STATE_EVENT_WAKE | STATE_EVENT_WAKE_NEW)) &&
         result_add_note(result, "there are no wake-ups in the trace, so that the waits after sleep "
                                 "count as sleep; record sched_waking, too: --host='sched:*'") < 0)

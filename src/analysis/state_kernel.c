@@ -97,6 +97,10 @@ void state_cpu_forget(struct state_source *source, struct state_cpu *cpu, int64_
 
 void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time)
 {
+    if (unlikely(source->origin->pid_filter) && !state_is_recorded(source, cpu->runs)) {
+        state_cpu_forget(source, cpu, time, time, STATE_IS_LOST); /* T6 */
+        return;
+    }
     source->counts.contradictions++;
     cpu->contradictions++;
     state_cpu_forget(source, cpu, cpu->proof, time, STATE_IS_CONTRADICTED);
@@ -182,6 +186,22 @@ static inline void stamp(struct state_source *source, struct state_cpu *cpu,
     stamp_slow(source, cpu, item);
 }
 
+/* T6: ITEM shows that events of thread ID are in the trace of a filtered source. */
+static _cold_ void note_recorded(struct state_source *source, int32_t id, int64_t time)
+{
+    struct state_thread *thread = id > 0 ? state_thread_get(source, id, time) : NULL;
+
+    if (thread)
+        thread->recorded = true;
+}
+
+/* The event of a class with PLAN is in the trace because its own thread is recorded, whatever it is about. */
+static bool is_of_recorded_thread(const struct class_plan *plan)
+{
+    return plan->role != PLAN_SWITCH && plan->role != PLAN_WAKING && plan->role != PLAN_WAKEUP &&
+           plan->role != PLAN_WAKEUP_NEW && plan->role != PLAN_MIGRATE;
+}
+
 /* ---- switches ---- */
 
 static enum state state_of_prev(int64_t prev_state)
@@ -233,7 +253,7 @@ static void enter(struct state_source *source, const struct class_plan *plan,
             /* It was woken while it went to sleep. */
             thread->now.state = STATE_WOKEN;
         } else {
-            source->counts.missing_wakes++;
+            source->counts.missing_wakes += !source->origin->pid_filter || thread->recorded;
             why = STATE_IS_CONTRADICTED;
         }
     }
@@ -252,6 +272,8 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
     source->counts.switches++;
     source->events |= STATE_EVENT_SWITCH;
     cpu->switched = true;
+    if (unlikely(source->origin->pid_filter) && (prev == IDLE_THREAD || next == IDLE_THREAD))
+        note_recorded(source, prev == IDLE_THREAD ? next : prev, time);
     if (unlikely(!cpu->known)) {
         found_running(source, cpu, prev, time, STATE_IS_LOST);
     } else if (unlikely(cpu->runs != prev)) {
@@ -447,6 +469,8 @@ void state_kernel_put(struct state_source *source, const struct class_plan *plan
         if (unlikely(plan->role == PLAN_EXEC))
             put_exec(source, plan, item, cpu);
         stamp(source, cpu, item);
+        if (unlikely(source->origin->pid_filter) && source->stamped && is_of_recorded_thread(plan))
+            note_recorded(source, item->pid, item->time);
     }
     switch (plan->role) {
     case PLAN_WAKING:

@@ -71,6 +71,7 @@ struct state_thread {
     struct state_interval now;
     uint32_t next; /* in the bucket, or of the free ones */
     bool used, exiting;
+    bool recorded;    /* of a filtered source: its own events are in the trace (T6) */
     bool enters;      /* there are events that tell when it is inside of a guest */
     bool woken_early; /* while it ran */
     int32_t waker;
@@ -206,6 +207,14 @@ static inline struct state_thread *state_thread_find(const struct state_source *
         if (likely(source->threads[i].now.id == id))
             return &source->threads[i];
     return NULL;
+}
+
+/* T6: whether the events of thread ID of a filtered source are in the trace. */
+static inline bool state_is_recorded(const struct state_source *source, int32_t id)
+{
+    const struct state_thread *thread = state_thread_find(source, id);
+
+    return thread && thread->recorded;
 }
 
 /* Adds one that is not known. NULL: memory is out, and the error is set. */

@@ -142,8 +142,11 @@ static void count_wait(struct state_counts *counts, const struct state_thread *t
 static void hold_interval(struct state_source *source, struct state_thread *thread, int64_t time,
                           enum state_why why)
 {
+    bool is_hidden = unlikely(source->origin->pid_filter) && !thread->recorded;
     struct state_interval *interval;
 
+    if (is_hidden)
+        return;
     if (unlikely(why != STATE_ENDS || !thread->now.begin_seen))
         count_wait(&source->counts, thread, why);
     interval = state_hold(source);

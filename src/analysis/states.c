@@ -243,6 +243,10 @@ void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t e
 
     if (end <= cpu->since || cpu->state == STATE_UNKNOWN || !state_is_wanted(source, STATE_OF_CPU))
         return;
+    if (unlikely(source->origin->pid_filter) && !state_is_recorded(source, cpu->runs)) {
+        state_cpu_unknown(source, cpu, cpu->since, end);
+        return;
+    }
     interval = (struct state_interval){
         .of = STATE_OF_CPU,
         .state = cpu->state,

@@ -17,6 +17,10 @@
  *      that were not on a CPU at that time. Losses are delivered at their end: intervals of threads are held back
  *      until at least STATES_HELD others of their source have followed, so that a loss still takes those that end in it.
  *  T4  An interval is complete (begin_seen and end_seen) only where events in the trace begin and end it.
+ *  T6  A source with `pid_filter` has the events of some threads, and the switches and wake-ups that concern them. What
+ *      other threads did is unknown, as is what a CPU did while it ran none of them, idle or not. A thread is one of
+ *      them once it has an event of its own, or switches with the idle thread. A switch that does not follow from what
+ *      another thread ran contradicts nothing.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *

@@ -129,6 +129,8 @@ struct origin {
     /* Writes the name of an event's vCPU ("d0v1"); NULL: a plain number. */
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
+    /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
+    bool pid_filter;
 };
 
 /* " name=": printed before a field's value in the event's text. TEXT_UNIT bytes after it are readable. */

@@ -186,6 +186,9 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
     put_moment(facts, "began", &source->began);
     put_moment(facts, "ended", &source->ended);
     facts->put(facts->arg, "complete", source->complete ? "yes" : "no");
+    if (source->pid_filter)
+        facts->put(facts->arg, "filtered",
+                   "only the threads of what was recorded (--host-threads)");
     if (source->lost_known) {
         snprintf(number, sizeof number, "%" PRIu64, source->lost);
         facts->put(facts->arg, "lost in all", number);

@@ -234,6 +234,8 @@ int vcpus_identify(struct trace *trace, struct trace_input *input)
 
     if (!input->manifest || !input->recorded)
         return 0;
+    for (unsigned i = 0; i < input->n_origins; i++)
+        trace->catalogue.origins[input->first_origin + i]->pid_filter = input->recorded->pid_filter;
     if (layer == LAYER_GUEST) {
         if (!input->recorded->vmm && !has_one_vmm(input->manifest))
             return 0;

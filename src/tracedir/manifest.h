@@ -21,7 +21,7 @@
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
  *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
- *         "lost": 5, "lost_at_end": 2, "complete": true, "problems": ["…"]}]}
+ *         "lost": 5, "lost_at_end": 2, "complete": true, "pid_filter": true, "problems": ["…"]}]}
  *
  * The times of all sources are converted to one timeline, the CLOCK_MONOTONIC of the host, if all have the same "host",
  * and each says how its clock relates to that clock, in one of three ways:
@@ -159,7 +159,8 @@ struct manifest_source {
     uint64_t lost;        /* number of lost events, by the records and at the end */
     uint64_t lost_at_end; /* of these, lost after the last record, so that no record says so */
     bool lost_known;
-    bool complete; /* the recorder came to its end */
+    bool complete;   /* the recorder came to its end */
+    bool pid_filter; /* the kernel recorded only the threads of what was recorded: --host-threads */
 };
 
 static inline bool manifest_source_has_events(const struct manifest_source *source)

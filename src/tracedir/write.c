@@ -230,6 +230,8 @@ static int append_source(json_t *list, const struct manifest_source *source)
                                  json_integer((int64_t)MIN(source->lost, (uint64_t)INT64_MAX)));
     r |= set_number(json, "lost_at_end", (int64_t)MIN(source->lost_at_end, (uint64_t)INT64_MAX));
     r |= json_object_set_new(json, "complete", json_boolean(source->complete));
+    if (source->pid_filter)
+        r |= json_object_set_new(json, "pid_filter", json_true());
     if (source->n_problems)
         r |= set_strings(json, "problems", source->problems, source->n_problems);
     return json_array_append_new(list, json) | r;

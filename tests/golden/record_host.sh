@@ -144,6 +144,25 @@ wait
 "$strata" report --layer host threads | sed -n 's/.*filename=\([^ ]*\).*/\1/p' | sed 's|.*/||' | sort | uniq -c >execs
 [ "$(tr -s ' \n' ' ' <execs)" = " 1 emit 2 env 1 sh 1 true " ] || fail "$(cat execs)"
 
+# Of what runs beside, such a recording has the switches to and from the threads of the program: no time is claimed for it.
+case=threads-sched
+cp "$(command -v dash || command -v sh)" beside
+./beside -c 'while [ ! -e stopped ]; do :; done' &
+./beside -c 'while [ ! -e stopped ]; do :; done' &
+"$strata" record -o filtered --host='sched:*' --host-threads -- sh -c 'i=0; while [ $i -lt 200 ]; do true | cat; i=$((i + 1)); done' \
+    >out 2>told || fail "$(cat told)"
+: >stopped
+wait
+"$strata" report --layer host -e sched_switch filtered | grep -q 'next_comm=beside' || fail "nothing ran beside"
+"$strata" info filtered | grep -q '^ *filtered  *only the threads of what was recorded' || fail "$("$strata" info filtered)"
+"$strata" sched --layer host -f json filtered >sched 2>told || fail "$(cat told)"
+jq -e '[.rows[].key.task] as $tasks | ($tasks | index("sh")) != null and ($tasks | index("beside")) == null' sched >/dev/null ||
+    fail "$(cat sched)"
+"$strata" sched --layer host filtered >shown 2>&1 || fail "$(cat shown)"
+grep -q 'record without --host-threads' shown || fail "$(cat shown)"
+"$strata" sched --who --layer host filtered >shown 2>&1 || fail "$(cat shown)"
+! grep -q 'beside' shown || fail "$(cat shown)"
+
 # So are events that it does not have; the nearest are named.
 case=nosuch
 for given in nosuch:* shced:* sched:shced_switch; do

@@ -82,6 +82,7 @@ static int start(struct recorder *recorder, struct error *error)
     if (self->settings.agent) {
         self->config.name = "host";
         self->config.is_host = true;
+        self->config.pid_filter = self->settings.pid_filter != 0;
         self->config.endpoint =
             (struct guest_endpoint){.kind = ENDPOINT_FD, .text = recorder->name};
         if (host_agent_start(self->settings.agent, self->settings.pid_filter, &self->agent,

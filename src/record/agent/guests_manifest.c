@@ -68,6 +68,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .lost_known = !guest->config.virtio_trace && (complete || !last),
         .lost = boot->lost,
         .complete = last ? complete && guest->error == 0 : true,
+        .pid_filter = guest->config.pid_filter,
         .problems = (const char *const *)boot->problems,
         .n_problems = boot->n_problems,
     };
