@@ -64,6 +64,13 @@ void locked_dir_done(struct locked_dir *directory, bool empties)
     *directory = (struct locked_dir){.fd = -1};
 }
 
+void locked_dir_leave(struct locked_dir *directory)
+{
+    if (directory->path[0])
+        close(directory->fd);
+    *directory = (struct locked_dir){.fd = -1};
+}
+
 /* ---- Finding directories ---- */
 
 struct visit {

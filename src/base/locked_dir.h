@@ -16,6 +16,8 @@ struct locked_dir {
 int locked_dir_make(const char *parent, const char *prefix, struct locked_dir *ret);
 /* Removes it if it is empty; with EMPTIES, removes the files in it first. */
 void locked_dir_done(struct locked_dir *dir, bool empties);
+/* Leaves it to the next process, as one that is killed does. */
+void locked_dir_leave(struct locked_dir *dir);
 
 /* Of this user: owned by it, or in a PARENT that is owned by it and that no other user can write to. */
 

@@ -18,7 +18,10 @@ int ctl_process(const char *which, const struct ctl_request *request);
 int ctl_qmp(const char *socket, const struct ctl_request *request);
 /* The same of any monitor, of process PID; 0: which process it is shows when it is connected to. */
 struct qmp_endpoint;
-int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, const struct ctl_request *request);
+struct libvirt_domain;
+/* DOMAIN: of libvirt, whose QEMU it is; NULL: none. */
+int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, struct libvirt_domain *domain,
+                const struct ctl_request *request);
 
 /* WHICH is the directory of a recording, a socket, or a process: a QEMU or one that links libstrata. */
 int ctl_any(const char *which, const struct ctl_request *request);

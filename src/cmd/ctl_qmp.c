@@ -16,7 +16,8 @@
 
 struct target {
     struct qmp *qmp;
-    pid_t pid; /* of QEMU; 0: not known */
+    struct libvirt_domain *domain; /* NULL: it is of none */
+    pid_t pid;                     /* of QEMU; 0: not known */
     struct text out;
     enum table_format format;
 };
@@ -274,7 +275,7 @@ static int restore(void *p, unsigned n, char **arguments)
     if (r < 0)
         r = error_set(&error, r, NULL, "out of memory");
     else
-        r = qemu_left_undo(&left, target->qmp, runtime, true, &any, &error);
+        r = qemu_left_undo(&left, target->qmp, target->domain, runtime, true, &any, &error);
     qemu_restore_done(&left);
     close(claim);
     if (r < 0)
@@ -318,7 +319,8 @@ static int open_monitor(const struct qmp_endpoint *monitor, struct qmp **ret)
     return r;
 }
 
-int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, const struct ctl_request *request)
+int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, struct libvirt_domain *domain,
+                const struct ctl_request *request)
 {
     const struct ctl_command *command = ctl_find(commands, request);
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
@@ -330,6 +332,7 @@ int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, const struct ctl_
         return EXIT_FAILURE;
     target.qmp = qmp;
     target.pid = pid ? pid : qmp_peer(qmp);
+    target.domain = domain;
     target.format = request->format;
     if (ctl_open(&target.out, request->format) < 0)
         return EXIT_FAILURE;
@@ -340,5 +343,5 @@ int ctl_qmp(const char *socket, const struct ctl_request *request)
 {
     const struct qmp_endpoint monitor = qmp_socket_endpoint(socket);
 
-    return ctl_monitor(&monitor, 0, request);
+    return ctl_monitor(&monitor, 0, NULL, request);
 }

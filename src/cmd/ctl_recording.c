@@ -133,7 +133,7 @@ static int in_domain(const struct qemu_running *running, const struct ctl_reques
     struct error error = {0};
 
     if (libvirt_find_domain_of(NULL, running, &domain, &error) >= 0)
-        return ctl_monitor(libvirt_domain_monitor(domain), running->pid, request);
+        return ctl_monitor(libvirt_domain_monitor(domain), running->pid, domain, request);
     cli_print_error(&error);
     return EXIT_FAILURE;
 }

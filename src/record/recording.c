@@ -41,6 +41,7 @@ struct recording {
     uint64_t progress_at; /* when progress() is due */
     bool is_early;        /* a signal may have come before all had started */
     bool has_begun;
+    bool keeps_registry_entry;
     struct recorder *starting; /* that is waited for */
     bool is_full;              /* the disk, as min_free has it */
     uint64_t wakeups;
@@ -106,7 +107,10 @@ void recording_free(struct recording *recording)
     free(recording->recorders);
     free(recording->wait.fds);
     reserve_give(&recording->spare);
-    registry_remove(&recording->registry_entry);
+    if (recording->keeps_registry_entry)
+        registry_leave(&recording->registry_entry);
+    else
+        registry_remove(&recording->registry_entry);
     record_dir_close(&recording->dir, true); /* where anything was recorded, it is not empty */
     if (recording->schedstat >= 0)
         close(recording->schedstat);
@@ -589,6 +593,11 @@ const struct recording_settings *recording_settings(const struct recording *reco
 const struct registry_entry *recording_registry_entry(const struct recording *recording)
 {
     return &recording->registry_entry;
+}
+
+void recording_keep_registry_entry(struct recording *recording)
+{
+    recording->keeps_registry_entry = true;
 }
 
 struct arena *recording_arena(struct recording *recording)

@@ -59,6 +59,8 @@ const struct recording_settings *recording_settings(const struct recording *reco
 /* Makes sure that there is an entry in the registry, for things that live as long as the recording: FIFOs, sockets. -errno
  * with ERROR. */
 int recording_register(struct recording *recording, struct error *error);
+/* Leaves the recording's entry in the registry to the next recorder at the end, as what it says to restore is not restored. */
+void recording_keep_registry_entry(struct recording *recording);
 const struct registry_entry *recording_registry_entry(const struct recording *recording);
 /* Starts RECORDER, which was added after the caller and has not started yet, now. -errno with ERROR. */
 int recording_start(struct recorder *recorder, struct error *error);

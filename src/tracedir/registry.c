@@ -202,6 +202,11 @@ void registry_remove(struct registry_entry *registry_entry)
     locked_dir_done(&registry_entry->dir, true);
 }
 
+void registry_leave(struct registry_entry *registry_entry)
+{
+    locked_dir_leave(&registry_entry->dir);
+}
+
 const char *registry_name(const struct registry_entry *registry_entry, const char *name,
                           char buf[REGISTRY_NAME_MAX])
 {

@@ -11,7 +11,7 @@
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/restore     "PID START\nTEXT": what the recorder has changed in that process
  *
  * The directory is accessible to this user only. It is removed at the end, or, after a recorder was
- * killed, by the next one: with `restore`, when the process has ended, or was restored. */
+ * killed or could not restore the process, by the next one: with `restore`, when the process has ended, or was restored. */
 
 #include <sys/types.h>
 
@@ -30,6 +30,8 @@ int registry_add(const char *parent, const char *trace, struct registry_entry *r
                  struct error *error);
 /* Removes the directory with all files in it. Does nothing with REGISTRY_NONE, which the entry becomes. */
 void registry_remove(struct registry_entry *registry_entry);
+/* Leaves the directory to the next recorder, with `restore`: that process could not be restored. */
+void registry_leave(struct registry_entry *registry_entry);
 
 /* Writes the path of NAME in the directory to BUF, short enough for a socket's address. Returns BUF. */
 #define REGISTRY_NAME_MAX 100

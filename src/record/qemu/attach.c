@@ -29,7 +29,10 @@ static int undo_left(struct qemu_recorder *self, struct qmp *qmp, struct error *
     if (!self->looks_for_left)
         return 0;
     self->looks_for_left = false;
-    r = qemu_left_undo(&self->left, qmp, runtime, !self->added, &self->had_left, &self->left_error);
+    if (self->fifo_in_domain)
+        self->left.fifo = NULL; /* this recorder's own has that name */
+    r = qemu_left_undo(&self->left, qmp, self->settings.domain, runtime, !self->added,
+                       &self->had_left, &self->left_error);
     self->changes.chardev = self->left.chardev;
     self->changes.serial = self->left.serial;
     self->changes.port = self->left.port;
@@ -53,9 +56,12 @@ static int add_port(struct qmp_thread *thread, struct qmp *qmp, struct error *er
             self->port = NULL;
         return 0;
     }
-    if (libvirt_domain_add_port(domain, PROTO_PORT, &thread->refused) < 0)
+    self->changes.domain_port = true;
+    (void)qemu_left_save(&self->changes);
+    if (libvirt_domain_add_port(domain, PROTO_PORT, &thread->refused) < 0) {
+        self->changes.domain_port = false;
         return 0;
-    self->has_domain_port = true;
+    }
     if (qemu_find_domain_port(self, &self->port, &thread->refused) == 0)
         error_set(&thread->refused, -EREMOTE, NULL, "libvirt has made no socket for it");
     return 0;
@@ -85,10 +91,11 @@ static int undo(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
     struct error first = {0};
     int r = qemu_restore_undo(&self->changes, qmp, &first);
 
-    if (self->has_domain_port) {
+    if (self->changes.domain_port) {
         int removed = libvirt_domain_remove_port(self->settings.domain, PROTO_PORT, &first);
 
-        self->has_domain_port = false; /* a port that the guest does not release stays */
+        self->changes.domain_port =
+            removed == -ENOTCONN; /* a port that the guest does not release stays */
         r = r < 0 ? r : removed;
     }
     if (r < 0)
@@ -98,7 +105,8 @@ static int undo(struct qmp_thread *thread, struct qmp *qmp, struct error *error)
 
 static bool is_changed(const struct qemu_recorder *self)
 {
-    return qemu_restore_is_due(&self->changes) || self->has_domain_port;
+    return (qemu_restore_is_due(&self->changes) || self->changes.domain_port) &&
+           !self->is_left_changed;
 }
 
 /* ---- Their order ---- */
@@ -149,6 +157,7 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
         return error_set(error, r, NULL, "cannot watch process %ld; it may have ended", (long)pid);
     self->changes.pid = pid;
     self->changes.entry = recording_registry_entry(self->recorder.recording);
+    self->changes.fifo = self->fifo_in_domain;
     r = qemu_left_find(recording_settings(self->recorder.recording)->runtime, pid, &self->left);
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
@@ -169,10 +178,15 @@ static void note_restored(struct qemu_recorder *self, int r, const struct error 
 {
     const struct qemu_restore *changes = &self->changes;
 
-    if (r < 0 && !child_has_ended(&self->child))
-        recorder_problem(&self->recorder, "cannot restore QEMU's settings: %s%s%s", error->what,
-                         changes->log ? "; its log is not written (HMP: logfile FILE)" : "",
-                         changes->states ? "; events that were switched on are on" : "");
+    if (r < 0 && !child_has_ended(&self->child)) {
+        self->is_left_changed = true;
+        recording_keep_registry_entry(self->recorder.recording);
+        recorder_problem(
+            &self->recorder,
+            "cannot restore QEMU's settings: %s; events, log and the guest's port may be as they "
+            "were while it was recorded; restore them: strata ctl %ld restore",
+            error->what, (long)self->changes.pid);
+    }
     if (changes->kept)
         recorder_problem(&self->recorder,
                          "QEMU has started its own trace file again; what it had written before "

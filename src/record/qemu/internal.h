@@ -60,7 +60,7 @@ struct qemu_recorder {
     int line; /* at its end when all have ended, or closed it, that were started by what was started; -1 */
     int claim;                     /* of qemu_running_claim() */
     bool looks_for_left, had_left; /* `left` is to be looked for; there was something */
-    bool has_domain_port;          /* libvirt has added the guest's port */
+    bool is_left_changed;          /* QEMU's settings could not be restored */
     bool has_come;                 /* QEMU's monitor has answered */
     uint64_t step_at;              /* when step() is due */
     uint64_t rest_by; /* until then, the recorder waits for what the guest still sends */

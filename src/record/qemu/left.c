@@ -3,11 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/macro.h"
+#include "proto/message.h"
 
-/* {"events": [of trace-event-get-state, those that were on], "log": PATH, "simple": PATH, "simple_was_on": …}; each may
- * lack. */
+/* {"events": [of trace-event-get-state, those that were on], "log": PATH, "simple": PATH, "simple_was_on": …,
+ * "domain_port": true, "fifo": PATH}; each may lack. */
 
 static json_t *enabled_events(const json_t *states)
 {
@@ -46,6 +49,10 @@ int qemu_left_save(const struct qemu_restore *changes)
         r = put(object, "simple", json_string(changes->simple));
     if (r >= 0)
         r = put(object, "simple_was_on", json_boolean(changes->simple_was_on));
+    if (r >= 0 && changes->domain_port)
+        r = put(object, "domain_port", json_true());
+    if (r >= 0 && changes->fifo)
+        r = put(object, "fifo", json_string(changes->fifo));
     text = r >= 0 ? json_dumps(object, JSON_COMPACT) : NULL;
     return text ? registry_put_restore(changes->entry, changes->pid, text) : -ENOMEM;
 }
@@ -78,6 +85,9 @@ int qemu_left_find(const char *runtime, pid_t pid, struct qemu_restore *ret)
     r = get_string(&left, object, "log", &left.log);
     if (r >= 0)
         r = get_string(&left, object, "simple", &left.simple);
+    if (r >= 0)
+        r = get_string(&left, object, "fifo", &left.fifo);
+    left.domain_port = json_is_true(json_object_get(object, "domain_port"));
     if (r < 0)
         qemu_restore_done(&left);
     else
@@ -85,20 +95,42 @@ int qemu_left_find(const char *runtime, pid_t pid, struct qemu_restore *ret)
     return r;
 }
 
-int qemu_left_undo(struct qemu_restore *left, struct qmp *qmp, const char *runtime,
-                   bool with_serial, bool *ret_any, struct error *error)
+/* Its reader is gone, and QEMU writes elsewhere. */
+static void remove_fifo(struct qemu_restore *left)
 {
-    bool has_serial;
+    struct stat st;
+
+    if (left->fifo && lstat(left->fifo, &st) == 0 && S_ISFIFO(st.st_mode))
+        (void)unlink(left->fifo);
+    left->fifo = NULL;
+}
+
+int qemu_left_undo(struct qemu_restore *left, struct qmp *qmp, struct libvirt_domain *domain,
+                   const char *runtime, bool with_serial, bool *ret_any, struct error *error)
+{
+    bool has_serial, has_domain_port = left->domain_port && domain;
     int r = qemu_restore_find_port(left, qmp, error);
 
     if (r < 0)
         return r;
-    *ret_any = qemu_restore_is_due(left);
+    *ret_any = qemu_restore_is_due(left) || has_domain_port;
     has_serial = left->serial;
     left->serial &= with_serial;
     if (qemu_restore_is_due(left))
         r = qemu_restore_undo(left, qmp, error);
     left->serial |= has_serial && !with_serial;
+    if (has_domain_port) {
+        struct error why = {0};
+        int removed = libvirt_domain_remove_port(domain, PROTO_PORT, &why);
+
+        left->domain_port = false; /* a port that the guest does not release stays */
+        if (removed < 0 && r >= 0) {
+            *error = why;
+            r = removed;
+        }
+    }
+    if (r >= 0 || r == -EREMOTE || r == -EBUSY)
+        remove_fifo(left);
     /* QEMU is as it was, but for what it refuses, or its guest. */
     if (r >= 0 || r == -EREMOTE || r == -EBUSY)
         registry_drop_restore(runtime, left->pid);

@@ -258,7 +258,7 @@ static void free_recorder(struct recorder *recorder)
         programs_close(&self->programs);
     qemu_monitor_done(&self->monitor);
     qemu_log_pipe_done(&self->log);
-    if (self->fifo_in_domain)
+    if (self->fifo_in_domain && !self->is_left_changed)
         (void)unlink(self->fifo_in_domain);
     free(self->fifo_in_domain);
     qemu_restore_done(&self->changes);
@@ -343,6 +343,7 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .is_cut_off = self->log.error < 0,
         .has_come = self->has_come,
         .is_ended = self->is_ended,
+        .is_left_changed = self->is_left_changed,
         .child = &self->child,
     };
     for (unsigned i = 0; i < self->programs.n; i++) {

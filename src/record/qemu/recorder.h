@@ -55,6 +55,7 @@ struct qemu_summary {
     bool is_cut_off;           /* the trace of QEMU itself ends before QEMU did */
     bool has_come;             /* QEMU has answered */
     bool is_ended;             /* by the recorder, as the recording could not go on */
+    bool is_left_changed;      /* its settings could not be restored */
     const struct child *child; /* what was started */
 };
 

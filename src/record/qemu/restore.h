@@ -21,6 +21,8 @@ struct qemu_restore {
     bool simple_was_on;         /* … and whether it was written */
     const char *kept;           /* … and under what name that was put, as QEMU begins it anew */
     bool chardev, serial, port; /* were added */
+    bool domain_port; /* libvirt was asked to add the guest's port, and has to remove it */
+    const char *fifo; /* of the log, in the domain's directory; NULL: none */
 };
 
 /* The log goes to PATH, in place of BEFORE (NULL: standard error). -EREMOTE with ERROR: QEMU does not want
