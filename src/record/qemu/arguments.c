@@ -56,7 +56,7 @@ static void note_accel(struct qemu_arguments *arguments, const char *value)
     }
 }
 
-/* The type among "type=q35,accel=tcg" and "q35,accel=tcg", of the former wherever it stands. */
+/* Finds the machine type in "type=q35,accel=tcg", at any position, or "q35,accel=tcg". */
 static void note_machine(struct qemu_arguments *arguments, const char *value)
 {
     bool first = true;
@@ -177,7 +177,7 @@ static void add_option(struct build *build, const char *option, const char *form
     add(build, value ? value : "");
 }
 
-/* In a value of QEMU's, a comma stands twice. */
+/* In the values of QEMU's options, a comma is doubled. */
 static char *doubled(struct arena *arena, const char *s)
 {
     struct text text = TEXT_IN_MEMORY;

@@ -32,7 +32,7 @@ int qemu_clock_open(const char *path, uint64_t extra, struct qemu_clock *ret, st
     return 0;
 }
 
-/* Whether somebody set the real time since the last pair. */
+/* Checks whether the real time was set since the last pair. */
 static void see_step(struct qemu_clock *clock, int64_t offset, int64_t monotonic)
 {
     int64_t change = llabs(offset - clock->offset);

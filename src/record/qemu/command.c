@@ -41,7 +41,7 @@ static bool runs_another(const char *word)
     return is_among(word, names, ARRAY_SIZE(names));
 }
 
-/* These as somebody else. */
+/* Programs that run another program as another user. */
 static bool changes_user(const char *word)
 {
     static const char *const names[] = {"doas", "pkexec", "runuser", "su", "sudo"};
@@ -65,7 +65,7 @@ static int find_program(const char *word, const char *path, char **ret_program, 
 
 /* ---- Scripts ---- */
 
-/* The QEMU that stands in LINE, as it stands there, into BUF; false: none does. */
+/* Copies the path of the QEMU program that LINE names to BUF, unchanged. False: LINE names none. */
 static bool find_in_line(const char *line, char *buf, size_t size)
 {
     const char *name = strstr(line, "qemu-system-");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A command that somebody types to start a virtual machine: QEMU itself, QEMU behind programs that run another one
- * as they are told to (env, nice, taskset), or something that starts it in its own way. */
+/* A command that starts a virtual machine: QEMU itself, QEMU after programs that run the program in their arguments (env,
+ * nice, taskset), or a script that starts QEMU. */
 
 #include "base/error.h"
 
@@ -11,7 +11,7 @@ struct qemu_command {
     unsigned n_before; /* words in front of QEMU's own */
 };
 
-/* 1: COMMAND, N words, is of the first two kinds; 0: it starts no QEMU, as far as its words and its file tell;
- * -errno with ERROR: it does, but in a way that needs to be known of. PATH is $PATH or NULL. */
+/* 1: COMMAND, N words, is of the first two kinds. 0: neither its words nor its file name a QEMU. -errno with ERROR: it
+ * starts QEMU in a way that the user has to state (--qemu). PATH is $PATH or NULL. */
 int qemu_command_find(const char *const *command, unsigned n, const char *path,
                       struct qemu_command *ret, struct error *error);

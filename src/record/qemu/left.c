@@ -95,7 +95,7 @@ int qemu_left_find(const char *runtime, pid_t pid, struct qemu_restore *ret)
     return r;
 }
 
-/* Its reader is gone, and QEMU writes elsewhere. */
+/* Its reader has ended, and QEMU writes elsewhere. */
 static void remove_fifo(struct qemu_restore *left)
 {
     struct stat st;

@@ -112,7 +112,7 @@ static bool begins_event(const char *p, const char *end)
     return digit > p && digit < end && *digit == '@';
 }
 
-/* Takes from P what tells what the line is. Returns whether it is told. */
+/* Collects the begin of a line from P, until its kind is known. Returns whether it is known. */
 static bool take_head(struct qemu_log_pipe *log, const char *p, const char *next, bool whole)
 {
     size_t n = MIN((size_t)(next - p), sizeof log->head - log->head_len);

@@ -286,7 +286,7 @@ static void take(struct qemu_monitor *monitor, const json_t *object)
         monitor->answers = true;
         monitor->wants_cpus = true;
         break;
-    case MONITOR_ASKS: /* what is no list of them tells nothing */
+    case MONITOR_ASKS: /* an error, or another answer, changes nothing */
         monitor->state = MONITOR_IDLE;
         note_cpus(monitor, json_object_get(object, "return"));
         note_status(monitor, json_object_get(object, "return"));

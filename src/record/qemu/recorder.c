@@ -18,9 +18,9 @@
 /* On a kernel without pidfds nothing wakes us when a child ends, nor, on any, when a process does that it has left. */
 #define CHILD_INTERVAL_NS (NSEC_PER_SEC / 100)
 #define ORPHANS_INTERVAL_NS (NSEC_PER_SEC / 10)
-/* How often the size of simpletrace's file is looked at, while it grows. */
+/* How often the recorder checks the size of simpletrace's file while it grows. */
 #define SIMPLE_INTERVAL_NS (NSEC_PER_SEC / 4)
-/* So long what is on its way from the guest is waited for when QEMU has ended. */
+/* How long the recorder waits, after QEMU has ended, for what the guest has sent. */
 #define REST_TIMEOUT_NS (2 * NSEC_PER_SEC)
 /* Where the recording could not go on: how long QEMU has to end in order, and to be killed. */
 #define TERM_TIMEOUT_NS (10 * NSEC_PER_SEC)

@@ -28,11 +28,11 @@ struct qemu_recorder_settings {
     unsigned n_command;
     unsigned n_before;   /* words of it that run another program, in front of QEMU's own */
     const char *program; /* QEMU */
-    bool wrapped;        /* the command is none of QEMU's, but hands on to it what stands last */
-    /* One that runs already is to be recorded, whose command that is; NULL: it is started. */
+    bool wrapped;        /* the command is a script that passes its last arguments on to QEMU */
+    /* Attach to this QEMU, which has that command; NULL: start it. */
     const struct qemu_running *running;
     const struct qmp_endpoint *monitor; /* of that */
-    struct libvirt_domain *domain;      /* that it is of libvirt; NULL: it is not */
+    struct libvirt_domain *domain;      /* libvirt's domain; NULL: not libvirt's */
     const char *qmp; /* `monitor` if it is a socket that others may use; else NULL */
     /* An open connection to `monitor`, which the recorder uses first and closes; NULL: none. */
     struct qmp *connection;

@@ -15,7 +15,7 @@
 #define SERIAL "strata-serial"
 #define PORT "strata-agent-port"
 
-/* A device is gone when its guest agrees, which takes a moment, or is for ever. */
+/* QEMU removes a device when the guest releases it, which may take a moment, or never happen. */
 #define REMOVE_TRIES 40
 #define REMOVE_WAIT_MS 50
 /* What it leaves behind goes surely, when QEMU comes to it. */
@@ -194,7 +194,7 @@ static int add_port(struct qmp *qmp, const char *name, struct error *error)
                    error);
 }
 
-/* Until it is gone, or we have asked often enough. */
+/* Asks until QEMU has removed the device, at most REMOVE_TRIES times. */
 static int remove_device(struct qmp *qmp, const char *id, struct error *error)
 {
     struct error why = {0};
@@ -289,7 +289,7 @@ int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char 
 
 /* ---- The way back ---- */
 
-/* QEMU begins a file anew when it opens it: what it had written there before goes out of its way. */
+/* QEMU truncates the file when it opens it, so the file that it had written before is renamed. */
 static void keep_simple(struct qemu_restore *changes)
 {
     _cleanup_free_ char *path = NULL, *kept = NULL;

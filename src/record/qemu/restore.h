@@ -19,7 +19,7 @@ struct qemu_restore {
     const char *log;            /* where the log went before; NULL: it goes there still */
     const char *simple;         /* the same of simpletrace's file … */
     bool simple_was_on;         /* … and whether it was written */
-    const char *kept;           /* … and under what name that was put, as QEMU begins it anew */
+    const char *kept;           /* … and the name that it was renamed to, as QEMU truncates it */
     bool chardev, serial, port; /* were added */
     bool domain_port; /* libvirt was asked to add the guest's port, and has to remove it */
     const char *fifo; /* of the log, in the domain's directory; NULL: none */
@@ -41,8 +41,8 @@ int qemu_restore_port(struct qemu_restore *changes, struct qmp *qmp, const char 
                       const char *path, struct error *error);
 /* Notes which parts of such a port QEMU has, of an earlier recorder. -errno with ERROR: it does not say. */
 int qemu_restore_find_port(struct qemu_restore *changes, struct qmp *qmp, struct error *error);
-/* Puts back what was changed, all of it, whatever fails; the first error is told. A port that the guest does not let
- * go of stays. */
+/* Restores everything that was changed, also after a failure; returns the first error. A port that the guest does not
+ * release stays. */
 int qemu_restore_undo(struct qemu_restore *changes, struct qmp *qmp, struct error *error);
 /* Whether there is something to put back. */
 bool qemu_restore_is_due(const struct qemu_restore *changes);

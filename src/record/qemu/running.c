@@ -81,9 +81,9 @@ static const char *path_of(struct parse *parse, const char *path)
     return copy(parse, full, strlen(full));
 }
 
-/* ---- Values: "word,key=value,key", where a comma in a value stands twice ---- */
+/* ---- Values: "word,key=value,key", where a comma in a value is doubled ---- */
 
-/* The next part of *P, without its commas doubled; NULL: there is none. */
+/* Returns the next part of *P, with doubled commas made single; NULL at the end. */
 static const char *next_part(struct parse *parse, const char **p)
 {
     const char *start = *p, *end = start;
@@ -254,7 +254,7 @@ static void read_config(struct parse *parse, const char *value)
 
 /* ---- Options ---- */
 
-/* "unix:PATH,server=on,wait=off", and what else stands for a character device where one is wanted. */
+/* "unix:PATH,server=on,wait=off", or another form of a character device. */
 static void parse_qmp(struct parse *parse, const char *value)
 {
     struct object object = {0};
@@ -288,7 +288,7 @@ static void parse_message(struct parse *parse, const char *value)
 {
     const char *part;
 
-    /* Each -msg says it anew. */
+    /* Each -msg replaces the one before. */
     parse->running->has_times = false;
     while ((part = next_part(parse, &value)))
         if (strncmp(part, "timestamp", 9) == 0)
@@ -520,7 +520,7 @@ static int by_number(const struct dirent **a, const struct dirent **b)
     return (x > y) - (x < y);
 }
 
-/* What can be told without reading the whole file of each process: whether it may be one. */
+/* Whether the process may be a QEMU, by its name and program: without reading its command line. */
 static int may_be_qemu(const struct dirent *entry)
 {
     char link[300], program[4096];

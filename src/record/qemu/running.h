@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A QEMU that runs, as its command line tells of it (/proc/PID/cmdline, and the files of its -readconfig): where its
- * monitor can be reached, where its log goes, whether its guest has a port for the agent. */
+/* A running QEMU, by its command line (/proc/PID/cmdline, and the files of its -readconfig): the address of its monitor,
+ * the destination of its log, whether its guest has a port for the agent. */
 
 #include <sys/types.h>
 
@@ -10,9 +10,9 @@
 #include "base/error.h"
 
 struct qemu_running {
-    struct arena arena; /* of all that is pointed to */
+    struct arena arena; /* of all strings and arrays below */
     pid_t pid;
-    uint64_t start;          /* of the process, as in /proc/PID/stat: pids come again */
+    uint64_t start;          /* of the process, as in /proc/PID/stat, because PIDs are reused */
     const char *program;     /* the file that it executes */
     const char *const *argv; /* NULL-ended */
     unsigned n;
@@ -23,11 +23,11 @@ struct qemu_running {
                                did not start it */
     const char *const *qmp; /* sockets on which it speaks QMP, best first */
     unsigned n_qmp;
-    const char *qmp_elsewhere; /* where else it does: a descriptor, TCP; NULL: nowhere */
+    const char *qmp_elsewhere; /* another address of QMP: a descriptor, TCP; NULL: none */
     const char *port;          /* the socket of the port org.strata.agent; NULL */
     const char *log;           /* of -D; NULL: standard error */
-    const char *trace_file;    /* of the last -trace, which forgets that of the one before; NULL */
-    bool has_times;            /* lines of the log have them: -msg timestamp=on */
+    const char *trace_file;    /* of the last -trace, which replaces the one before; NULL */
+    bool has_times;            /* lines of the log have times: -msg timestamp=on */
 };
 
 /* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with ERROR. */

@@ -6,7 +6,7 @@
 #include "record/qemu/internal.h"
 #include "tracedir/host.h"
 
-/* How it ended, and why as far as it told. */
+/* How QEMU ended, and why if its monitor reported that. */
 static const char *exit_text(const struct qemu_recorder *self, char *buf, size_t size)
 {
     char end[64];
@@ -107,14 +107,14 @@ static void put_source(const struct qemu_recorder *self, bool final, const struc
     }
 }
 
-/* What QEMU itself, and what it started, had in rings: QEMU's own tells of it as a whole. */
+/* The rings of QEMU and of the processes that it started. QEMU's source has the facts about the virtual machine. */
 static int put_rings(const struct qemu_recorder *self, bool final, const struct manifest_vmm *vmm,
                      struct arena *arena, struct recorder_sources *ret)
 {
     int r = programs_put_sources(&self->programs, final, arena, &ret->items, &ret->n);
 
     for (unsigned i = 0; r >= 0 && i < ret->n; i++) {
-        /* One that has not come has none: then what was started tells. */
+        /* Without a QEMU, the first source has the facts. */
         if (ret->items[i].vmm->pid != self->monitor.pid && (self->monitor.pid || i > 0))
             continue;
         ret->items[i].vmm = vmm;

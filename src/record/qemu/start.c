@@ -34,7 +34,7 @@ static int copy_declarations(struct qemu_recorder *self, struct error *error)
     const char *to = inside(self, VMM_DECLARATIONS);
     int r;
 
-    /* The native trace tells what its events are. */
+    /* The trace of libstrata's rings declares its events itself. */
     if (!from || self->settings.probe->backend == VMM_BACKEND_RING)
         return 0;
     if (!to)
@@ -70,7 +70,7 @@ static int open_copy(const struct qemu_running *running, const struct qemu_argum
                : 0;
 }
 
-/* The rings of a QEMU that links libstrata: it is told by its environment where to have them. */
+/* The rings of a QEMU that links libstrata. Its environment says where it makes them. */
 static int open_rings(struct qemu_recorder *self, struct error *error)
 {
     _cleanup_free_ char *value = NULL;
@@ -219,7 +219,7 @@ int qemu_join_guest(struct qemu_recorder *self, struct error *error)
     return guest_recorder_join(self->settings.guest, &self->recorder, self->port, error);
 }
 
-/* Its guest's clock stands still meanwhile, and its agent does not answer. */
+/* While the machine is paused, the guest's clock does not advance, and its agent does not answer. */
 static void on_pause(void *userdata, const struct qemu_pause *pause)
 {
     struct qemu_recorder *self = userdata;
@@ -283,7 +283,7 @@ static int start(struct qemu_recorder *self, const struct qemu_arguments *argume
         close(line[1]);
     if (r < 0)
         return r;
-    /* Else it is told when it comes. */
+    /* Otherwise the PID is known when QEMU connects to the monitor socket. */
     if (!settings->wrapped)
         self->monitor.pid = self->child.pid;
     self->programs.main_pid = (uint32_t)self->child.pid;

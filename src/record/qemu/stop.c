@@ -11,18 +11,18 @@
 #include "record/agent/guest_recorder.h"
 #include "record/qemu/attach.h"
 
-/* When all is to end, how long the guest has to send the rest, on a machine that does much else. */
+/* How long the guest has to send the rest at the end of the recording, also on a busy machine. */
 #define GUEST_TIMEOUT_NS (15 * NSEC_PER_SEC)
-/* Before QEMU has caught SIGTERM that kills it: it is let come so far that it ends in order. */
+/* Until QEMU has a handler for SIGTERM, the signal kills it. So QEMU gets this long to start before SIGTERM. */
 #define START_TIMEOUT_NS (20 * NSEC_PER_SEC)
-/* A QEMU (7.2) that is asked something by its monitor just when it ends may stand still, until the next signal: we do not
- * ask it then, but others may. So it is told again. */
+/* QEMU 7.2 may hang at its end, until the next signal, if its monitor gets a command just then. The recorder sends none,
+ * but other clients may. So QEMU gets the signal again. */
 #define AGAIN_NS NSEC_PER_SEC
-/* When it is told to end and does not: then people are told how … */
+/* When QEMU does not end after SIGTERM: the recorder prints how to kill it … */
 #define REMIND_NS (10 * NSEC_PER_SEC)
-/* … and, where no person has told it, it is made to. */
+/* … and kills it, unless a user sent the signal. */
 #define END_TIMEOUT_NS (20 * NSEC_PER_SEC)
-/* So long after the end of what was started to start it, QEMU may come. */
+/* How long after the end of the program that starts QEMU the recorder waits for QEMU. */
 #define COME_TIMEOUT_NS (60 * NSEC_PER_SEC)
 
 bool qemu_has_ended(struct qemu_recorder *self)
@@ -157,7 +157,7 @@ static bool is_guest_over(const struct qemu_recorder *self)
     return self->settings.guest && guest_recorder_has_ended(self->settings.guest);
 }
 
-/* Whether it is to be told to end now: once. */
+/* Whether QEMU gets SIGTERM now. True once. */
 static bool is_to_end(const struct qemu_recorder *self, uint64_t now)
 {
     bool starts = !self->settings.running &&
