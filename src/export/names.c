@@ -7,7 +7,7 @@
 
 #include "base/macro.h"
 
-/* What stands for a name that no class has: taken all the same. */
+/* Marks a name that is reserved although no class has it. */
 static const struct event_class reserved;
 
 int export_names_reserve(struct export_names *names, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Fields of events that are worth a curve. */
+/* Fields of events that are drawn as counters. */
 
 #include "event/class.h"
 
@@ -10,12 +10,12 @@ struct counter_rule {
     const char *group;
     const char *event;
     const char *value;
-    const char *id;   /* a field of 32 bits: a curve for each value; NULL: one curve */
-    const char *name; /* of the curve */
+    const char *id; /* a field of 32 bits: one counter for each of its values; NULL: one counter */
+    const char *name; /* of the counter */
     const char *unit; /* NULL: a number */
 };
 
 /* NULL: none. */
 const struct counter_rule *counter_find(const struct event_class *class);
-/* From 0, of all rules. */
+/* The index of RULE among all rules. */
 unsigned counter_number(const struct counter_rule *rule);

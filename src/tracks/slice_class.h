@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the events of a class are on a timeline: looked up once for a class. */
+/* How the events of a class are drawn on a timeline. Found once per class. */
 
 #include "event/value.h"
 #include "tracks/counters.h"
@@ -10,7 +10,7 @@
 
 #define KERNEL_LAYER(layer) ((layer) == LAYER_GUEST || (layer) == LAYER_HOST)
 
-/* A name of slices, taken apart: text, and the value of a field after it. */
+/* A piece of a slice's name: text, and the value of a field after it. */
 struct name_piece {
     const char *text;
     size_t len;
@@ -24,12 +24,12 @@ struct name_piece {
 struct slice_class {
     bool made;
     bool ends_thread;
-    bool on_thread; /* where it is an instant */
-    bool is_switch; /* says what runs on its CPU from now on */
+    bool on_thread; /* an instant is drawn on the thread's track */
+    bool is_switch; /* it names the thread that its CPU runs next */
     bool in_spans;  /* it is something by the first `n_rules` rules of slices->spans */
-    /* It would begin or end spans by its name, if there were the other class. */
+    /* By its name it begins or ends spans, but there is no class for the other end. */
     bool partner_missing;
-    int task, comm;     /* tell a thread's name */
+    int task, comm;     /* fields with a thread and its name */
     unsigned n_classes; /* that there were when it was made */
     unsigned n_rules;
     int begins; /* rule of the spans that it begins and is drawn as the begin of, or NO_RULE */
@@ -48,9 +48,9 @@ struct slice_class {
 
 /* Adds the rules of all styles to slices->spans. 0, -ENOMEM. */
 int slice_classes_init(struct slices *slices);
-/* Finds out whether CLASS is something by the rules that there are by now. 0, -ENOMEM. */
+/* Checks CLASS against the rules that were added since. 0, -ENOMEM. */
 int slice_class_look_again(struct slices *slices, const struct event_class *class);
-/* Finds out what CLASS is. 0, -ENOMEM. */
+/* Finds how CLASS is drawn. 0, -ENOMEM. */
 int slice_class_make(struct slices *slices, struct group *group, const struct event_class *class);
 
 /* NULL when memory is out. */
@@ -67,7 +67,7 @@ static inline struct slice_class *slice_class_get(struct slices *slices, struct 
     return slice_class_make(slices, group, class) < 0 ? NULL : &slices->classes[class->index];
 }
 
-/* A number of ITEM; 0: it has none. */
+/* The number in FIELD of ITEM; 0: none. */
 static inline uint64_t slice_number(const struct item *item, int field)
 {
     struct value value;

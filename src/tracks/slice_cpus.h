@@ -7,8 +7,8 @@
 #include "tracks/slice_spans.h"
 
 void slice_cpus_init(struct slices *slices);
-/* ITEM, an event of slices->class, may tell that a CPU does not run what it should, or end what one was found to run.
+/* ITEM, an event of slices->class, may contradict what its CPU was thought to run, or end what it was found to run.
  * 0, -ENOMEM. */
 int slice_cpus_put(struct slices *slices, const struct item *item);
-/* The same of a loss: what is unknown then is drawn as lost. */
+/* The same for a loss: what is unknown because of it is drawn as lost. */
 int slice_cpus_put_loss(struct slices *slices, const struct item *loss);

@@ -25,12 +25,12 @@ int slice_spans_put(struct slices *slices, const struct item *item);
 int slice_spans_put_loss(struct slices *slices, struct group *group, const struct item *loss,
                          int64_t ns);
 
-/* When something begins or ends on TRACK: not before what did so last. */
+/* The time of a begin or an end on TRACK: NS, but not before the last one. */
 static inline int64_t slice_step(struct track *track, int64_t ns)
 {
     track->last = MAX(track->last, ns);
     return track->last;
 }
 
-/* Cuts what is open on TRACK, down to N. */
+/* Cuts the open slices of TRACK until N are left. */
 void slice_cut(struct slices *slices, struct track *track, unsigned n, int64_t ns, const char *why);

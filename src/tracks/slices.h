@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Events as they are drawn: marks on tracks. A span from one event to another (analysis/spans.h) is a slice, of which
+/* Events as they are drawn on tracks. A span from one event to another (analysis/spans.h) is a slice, of which
  * they are begin and end; all others are instants. Every event is in just one mark, with its fields.
  *
  * Nothing is made up. A slice whose end is not in the trace is cut, and says why: where events were lost, as
@@ -31,13 +31,13 @@ struct slice {
     enum slice_kind kind;
     const struct track *track;
     int64_t ns;
-    const struct item *item; /* whose fields go along; NULL: none */
+    const struct item *item; /* its fields belong to the slice; NULL: none */
     const char *name;        /* of a slice that begins; UTF-8, borrowed */
     size_t name_len;
     const char
         *cut;      /* why a slice ends that no event ends; NULL: an event does, or the next slice */
-    uint64_t flow; /* a slice that begins: what it has in common with another; 0: nothing */
-    bool flow_joins; /* the other has been seen */
+    uint64_t flow; /* a slice that begins: the number of its flow to or from another; 0: none */
+    bool flow_joins; /* the other slice of the flow has begun before */
     int64_t value;   /* SLICE_COUNTER */
 };
 
@@ -68,7 +68,7 @@ struct slices {
     struct slices_options options;
     struct tracks tracks;
     struct joins flows;
-    bool has_flows;              /* there are layers that may have some in common */
+    bool has_flows;              /* there are several layers, so there may be flows */
     struct slice_class *classes; /* by class->index */
     unsigned n_classes;
     struct text name;
@@ -78,7 +78,7 @@ struct slices {
     unsigned n_rules_by_name;
     struct drawn_span *free_spans;
     bool has_found; /* a CPU was found to run a task without a switch to it */
-    bool in_loss;   /* what is unknown then is drawn as lost */
+    bool in_loss;   /* unknown states are drawn as lost */
     /* Of the item that is put: */
     int64_t ns; /* of the last one, where it has none */
     struct group *group;
@@ -89,7 +89,7 @@ struct slices {
     int error;
 };
 
-/* SLICES stays where it is. 0, -ENOMEM; in either case slices_done() follows. */
+/* SLICES may not be moved afterwards. 0, -ENOMEM; in either case slices_done() follows. */
 int slices_init(struct slices *slices, const struct slices_options *options,
                 const struct slices_ops *ops);
 /* 0, -ENOMEM. */
@@ -102,10 +102,10 @@ static inline bool field_is_array(const struct field *field)
     return field->element > 0;
 }
 
-/* Names of what is added to an event's fields begin so: no field's name does. */
+/* The prefix of what is added to an event's fields. No field has such a name. */
 #define SLICE_OWN "strata."
 
-/* What an item has that the track of its mark does not show. */
+/* Whether the item has a CPU, thread or vCPU that its track does not show. */
 static inline bool slice_tells_cpu(const struct slice *slice)
 {
     return slice->item->cpu != CPU_UNKNOWN && slice->item->cpu != slice->track->cpu;

@@ -8,21 +8,21 @@
 
 /* Where a span is drawn. */
 enum style_place {
-    ON_THREAD,     /* the event's thread */
-    ON_CPU,        /* its CPU: what runs there */
-    ON_INTERRUPTS, /* its CPU, in interrupts: they nest in each other, not in what they interrupt */
+    ON_THREAD, /* the event's thread */
+    ON_CPU,    /* its CPU: what runs there */
+    ON_INTERRUPTS, /* the interrupts of its CPU: they nest in each other, not in the thread that they interrupt */
     ON_VCPU,
-    ON_LANES, /* a track for each of those that are open at a time, as they end in any order */
+    ON_LANES, /* as many tracks as spans are open at a time, because they end in any order */
 };
 
 #define STYLE_FLOW_FIELDS 2
 
-/* In texts, a '*' stands for what the rule's '*' does. */
+/* In texts, '*' is replaced by what the '*' of the rule matched. */
 struct span_style {
     const char *builtin; /* of span_builtins: what its text begins with */
     const char *rule;    /* one that is not built in; NULL: it is */
-    const char *title;   /* what such spans are called together */
-    const char *name;    /* of a slice; {FIELD} stands for the value of a field of the begin */
+    const char *title;   /* the name of the group of such spans */
+    const char *name; /* of a slice; {FIELD} is replaced by the value of that field of the begin */
     enum style_place place;
     /* Fields of the begin that are the same of what another layer does for it (analysis/joins.h); NULL: none. */
     const char *flow[STYLE_FLOW_FIELDS];

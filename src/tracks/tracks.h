@@ -11,16 +11,16 @@
 
 enum track_kind {
     TRACK_GROUP,
-    TRACK_PARENT, /* of others in a group: nothing is on it */
-    TRACK_CPU,    /* slices: what runs there; the three below lie in it */
+    TRACK_PARENT, /* of other tracks in a group; has no slices */
+    TRACK_CPU,    /* slices: the threads that run there; parent of the three below */
     TRACK_CPU_INTERRUPTS,
     TRACK_CPU_EVENTS,
     TRACK_CPU_LOST,
-    TRACK_VCPU, /* slices; its events lie in it */
+    TRACK_VCPU, /* slices; parent of its events */
     TRACK_VCPU_EVENTS,
     TRACK_THREAD,
     TRACK_LANE,
-    TRACK_EVENTS, /* what has none of these */
+    TRACK_EVENTS, /* events of no CPU, vCPU or thread */
     TRACK_LOST,
     TRACK_COUNTER,
 };
@@ -33,7 +33,7 @@ struct pair;
 /* A slice that has begun. */
 struct open_slice {
     struct pair *pair;
-    struct drawn_span *span; /* NULL: it is none, but what a CPU was found to run */
+    struct drawn_span *span; /* NULL: not a span, but a thread that a CPU was found to run */
     uint32_t flow;           /* number among the flows; 0: none */
 };
 
@@ -52,7 +52,7 @@ struct track {
     int32_t cpu;          /* or CPU_UNKNOWN */
     int32_t pid;          /* or PID_UNKNOWN */
     int32_t vcpu;         /* or VCPU_UNKNOWN */
-    int64_t last;         /* when a slice last began or ended here, ns */
+    int64_t last;         /* when a slice last began or ended, ns */
     unsigned n_open, open_room;
     struct open_slice *open; /* innermost last; track_open() */
     struct track *next;      /* of the same group */

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A quoted string: what TSDL's strings cannot have as it is comes escaped. So does what would end a
- * comment that it stands in. */
+/* Writes a quoted string, with escapes for what a TSDL string cannot hold, and for what would end a comment around
+ * it. */
 static void put_quoted(struct text *text, const char *s)
 {
     text_put_char(text, '"');

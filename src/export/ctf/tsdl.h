@@ -28,7 +28,7 @@ static inline unsigned ctf_element_size(const struct field *field)
     return field->element > 1 ? field->element : 1;
 }
 
-/* What stands in front of all else. OFFSET_S: the second that times count from. */
+/* Writes the begin of the metadata: trace and clock. OFFSET_S: the second that times count from. */
 void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset_s);
 /* `source_N_…` of the environment. */
 void tsdl_put_source(struct text *text, unsigned number, const struct origin *origin);

@@ -25,7 +25,7 @@
 #include "print/json.h"
 #include "tracks/slices.h"
 
-/* What stands before the time of what is on a track. */
+/* The JSON of a slice up to its time, kept per track. */
 struct head {
     const struct track *track;
     size_t len;
@@ -91,7 +91,7 @@ static void make_class(const struct event_class *class, struct text *text)
     json_pieces_end(text);
 }
 
-/* Where the letter stands in a head. */
+/* The offset of the letter of "ph" in a head. */
 #define HEAD_KIND 9
 
 /* `{"ph":" ","pid":1,"tid":2,"ts":` */

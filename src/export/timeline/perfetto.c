@@ -219,7 +219,7 @@ static char *put_beside(const struct perfetto *perfetto, char *p, const struct s
 
 /* ---- packets ---- */
 
-/* What stands before a name and annotations. Behind the packet's tag and length, and the event's. */
+/* Writes a packet up to where the name and the annotations of its event follow. Packet and event stay open. */
 static inline char *begin_event(char *p, int64_t ns, unsigned type, const struct track *track,
                                 char **ret_packet, char **ret_event)
 {
