@@ -1,5 +1,5 @@
 #!/bin/sh
-# strata collect, with an agent that is none: what it takes, what becomes of lost connections, and that
+# strata collect, with a stub of an agent: what it accepts, what happens to lost connections, and that
 # nothing a guest sends gets it to write elsewhere, to wait for ever or to end in disorder.
 . "$(dirname "$0")/../lib/golden.sh"
 
@@ -26,11 +26,11 @@ run() {
     )
 }
 
-# tells TEXT: prints the condition that the collector has printed TEXT.
+# tells TEXT: prints the condition "the collector has printed TEXT".
 tells() {
     echo "grep -qs '$1' told"
 }
-# … and the clock is related, which takes an answer that is not too late.
+# … and the clocks are related, which requires an answer in time.
 related='[ -s out/guest-v/clock-pairs ]'
 
 # beats NAME PART CPU: the numbers that the events of a CPU count.
@@ -85,7 +85,7 @@ start third overrun
     wait $pid || status=$?
     echo $status >status
 ) &
-# One that is killed outright.
+# A collector that is killed.
 start killed good
 (
     cd killed
@@ -134,7 +134,7 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65534 --clear-groups "$strata" --vers
         setpriv --reuid=65534 --clear-groups "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
         pid=$!
         wait_for "$(tells 'v: traces')"
-        # It is nobody's to read or write any more but its parent's.
+        # Only its parent may still read or write it.
         child=$(tr -d " " </proc/$pid/task/$pid/children)
         [ "$(sed -n 's/^Seccomp:[^0-9]*//p' /proc/"$child"/status)" = 2 ] || fail 'no seccomp'
         [ "$(sed -n 's/^NoNewPrivs:[^0-9]*//p' /proc/"$child"/status)" = 1 ] || fail 'new privileges'
@@ -217,11 +217,11 @@ for name in flip reconnect; do
     beats $name v 0 | cmp - expected
     "$strata" report $name/out 2>/dev/null | grep -qi 'lost' || fail "$name: the loss is not shown"
 done
-# An agent that ends takes no pings any more; what it sends until it has ended is taken all the same.
+# An agent that ends answers no pings any more. What it still sends is recorded.
 ends deaf 0
 beats deaf v 0 >got
 seq 0 299 | cmp - got
-# A kernel that has guest rebooted has a part of its own; an agent that is another goes on in the old one.
+# A guest that reboots gets a source of its own. Another agent of the same boot continues the old source.
 ends reboot 0 'guest rebooted'
 seq 0 299 >expected
 beats reboot v 0 | cmp - expected
@@ -235,7 +235,7 @@ for name in new-agent forgets; do
     beats $name v 0 | cmp - expected
 done
 
-# What is not to be believed.
+# Messages that the collector must reject.
 ends refuses 1 'the agent: no event is called so; look into events/'
 ends silent-setup 1 'was stopped before its agent traced'
 ends nobody 1 'no agent has answered'
@@ -289,7 +289,7 @@ mkdir silent
 "$strata" collect -o silent/out --virtio-trace=v=silent --cpus=2 -t 1 >out.txt 2>err.txt || status=$?
 [ $status -eq 1 ] || fail "nothing came: $status: $(cat out.txt)"
 grep -q 'strata: v: no data came from its ports' err.txt || fail "$(cat err.txt)"
-# Nothing but files is taken from a tree that came from a guest: a link would lead into the host.
+# From a tree that came from a guest, only regular files are read: a link would lead into the host.
 for kind in link fifo; do
     cp -r good/out/guest-v $kind
     rm $kind/saved_cmdlines

@@ -36,7 +36,7 @@ ends() {
     [ $status -eq "$2" ] || fail "$1: exit status $status: $(cat "$1/told")"
 }
 
-# A guest with more CPUs than there may be open files, and one that comes later: all that both sent is there.
+# A guest with more CPUs than the limit of open files, and one that connects later: everything that both sent is recorded.
 start greedy many-cpus
 mkdir late
 collect few 128 --port=greedy=../greedy/socket --port=late=../late-agent/socket

@@ -5,7 +5,7 @@ set -eu
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 command -v bash >/dev/null || { echo "SKIPPED: bash is not installed"; exit 77; }
 
-# offers WORD...: what is offered for the last word, one a line.
+# offers WORD...: prints the completions of the last word, one per line.
 offers() {
     PATH=$STRATA_BIN:$PATH bash -c '
         . "$0"

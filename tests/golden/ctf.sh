@@ -18,7 +18,7 @@ tar -xf "$DATA/ctf/lttng-ust.tar.xz"
 xz -dc "$DATA/ctf/lttng-ust.txt.xz" >babeltrace.txt
 "$strata" report --format json lttng-ust >json 2>err
 python3 "$here/ctf.py" json babeltrace.txt || fail "strata and babeltrace2 differ"
-# babeltrace2 tells of the losses on standard error: 658 and 723, between the ends of packets.
+# babeltrace2 reports the losses on standard error: 658 and 723, between the ends of packets.
 jq -r 'select(.lost) | "\(.lost) \(.cpu) \(.time_ns)"' json >losses
 [ "$(cut -d' ' -f1,2 losses)" = "658 0
 723 0" ] || fail "losses: $(cat losses)"
@@ -50,7 +50,7 @@ grep -q '^bash-7 bash-7 ls-7 ls-7 bash-7 a' out || fail "names of threads in tex
 grep -q '^  layer  *host$' info || fail "$(cat info)"
 grep -q '^  host  *here$' info || fail "$(cat info)"
 
-# What is exported from it is of the same layer.
+# An export of it has the same layer.
 "$strata" export --to ctf -o exported kernel
 "$strata" report --format json exported | jq -r .layer | sort -u >out
 [ "$(cat out)" = host ] || fail "layers of an export: $(cat out)"
@@ -81,7 +81,7 @@ grep -q "different hosts (a, b): their order is right only as far as these hosts
 "$strata" report A1970 C1970 2>err >out
 [ ! -s err ] || fail "a warning of one host: $(cat err)"
 
-# What is in the directory decides, not what it is called; a subfolder is no stream.
+# The content of the directory decides, not its name. A subdirectory is not a stream.
 mkdir lttng-ust/index
 "$strata" report --format json lttng-ust >again 2>err
 cmp json again || fail "a subfolder makes a difference"
@@ -98,7 +98,7 @@ grep -q '^  stamped by  *[a-z]*, [0-9]* ticks a second, 0 at [0-9]*\.[0-9]* s si
 "$strata" report --format json --trace-events "$here/../runtime/emit.trace-events" both.ctf both.st |
     jq -r '"\(.event) \(.time_ns)"' >times
 [ "$(wc -l <times)" -eq 200 ] || fail "$(wc -l <times) events of both"
-# The same event stands in both, at the same time but for what rounding makes of it.
+# Both have the same event, at the same time except for rounding.
 awk '{ if (NR % 2) { name = $1; time = $2 } else if ($1 != name || $2 - time > 2000) exit 1 }' times ||
     fail "$(head -4 times)"
 
@@ -121,7 +121,7 @@ done
 "$strata" report cut >out
 [ -s out ] || fail "nothing of the other stream"
 
-# ---- What is missing or wrong ----
+# ---- Missing and wrong files ----
 rm cut/metadata
 cp whole/stream-0 cut/
 fails "cut/metadata: cannot open" "$strata" report cut

@@ -64,7 +64,7 @@ ctl list 'qmp_*_query_name' | grep -q '^on' && fail "still on"
 says 'QEMU says: unknown event "nosuch"' on nosuch
 says "no event matches 'nosuch*'" off 'nosuch*'
 
-# A pattern leaves alone what QEMU has not; a name is told.
+# A pattern skips events that QEMU does not have. A name without an event is an error.
 grep -q '^unavailable ' all || fail "every event is available: this tests nothing"
 ctl on '*'
 ctl list >some

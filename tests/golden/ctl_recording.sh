@@ -1,5 +1,5 @@
 #!/bin/sh
-# strata ctl on what is recorded, by the recording's folder, and on a QEMU by its process. $VICTIM: tests/runtime.
+# strata ctl by the directory of a recording, and by the process of a QEMU. $VICTIM: tests/runtime.
 . "$(dirname "$0")/../lib/golden.sh"
 
 pid= qemu=

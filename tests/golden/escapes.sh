@@ -49,7 +49,7 @@ printed() {
 }
 
 $python make
-# What a spreadsheet takes for a formula: by an option.
+# Cells that a spreadsheet would run as a formula: escaped with an option.
 printf 'one(const char *s, int n) "=s=%%s n=%%d"\n' >formula.events
 printf '1@1.000001:one =s=x n=4\n' >formula.log
 "$strata" report -f csv --trace-events formula.events formula.log | grep -qF ',,=s=x n=4,' || fail "a cell is changed"

@@ -215,6 +215,6 @@ details = {row["key"]["reason"]: row["key"]["detail"].split()[0] for row in foun
 assert details == {"hypercall": "call", "page_fault": "page", "ptwr_emulation": "page", "emulate_privop": "-",
                    "math_state_restore": "-"}, details
 END
-# Where there are VM exits, they are what is asked for.
+# If there are VM exits, they are counted.
 "$strata" exits --cpu-vendor amd xen-4.17-all >rows 2>err || fail "$(cat err)"
 ! grep -e hypercall -e paravirtualised rows || fail "entries beside exits"

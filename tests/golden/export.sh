@@ -38,7 +38,7 @@ cmp report.csv file.csv || fail "csv in a file differs"
 "$strata" export --to csv -e nosuchevent boot.trace >out 2>err
 grep -q "no event in the trace matches 'nosuchevent'" err || fail "$(cat err)"
 
-# Losses are told, and count for --strict.
+# Losses are reported, and count for --strict.
 says 3 '1381 events were lost' "$strata" export --to csv --strict lttng-ust
 
 # ---- a file is replaced when the new one is whole, even by an export of itself ----

@@ -69,7 +69,7 @@ cmp before after || fail "events of Xen are counted otherwise"
 "$strata" report boot.ctf | tr -s ' ' >after
 cmp before after || fail "the text of a trace of QEMU differs"
 
-# A folder that is empty is taken, one that is not is left alone; nothing half done stays.
+# An empty directory is used, another one is left alone. No partial output is left.
 mkdir empty
 "$strata" export --to ctf -o empty/ boot.trace
 diff -r boot.ctf empty || fail "an empty directory"
@@ -106,7 +106,7 @@ status=0
 "$strata" export --to ctf -o none -e nosuch boot.trace 2>err
 [ -s none/metadata ] || fail "nothing selected"
 
-# More sources than a number of six bits can tell apart, each with streams of its own.
+# More sources than six bits can number, each with its own streams.
 mkdir sources
 for i in $(seq 70); do
     cp "$DATA/qemu/made/v2.simpletrace" "sources/$i"

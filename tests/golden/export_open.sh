@@ -1,5 +1,5 @@
 #!/bin/sh
-# strata export --to perfetto --open: the page of Perfetto's UI gets the file, once; nobody else does.
+# strata export --to perfetto --open: the page of Perfetto's UI gets the file once, and no other client does.
 
 # Its port is one of the machine: in a network of our own, if there can be one, nothing else has it.
 if [ "${1-}" != --inside ] && unshare --net true 2>/dev/null; then

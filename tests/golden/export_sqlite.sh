@@ -62,7 +62,7 @@ vmm_probe_2|table" ] || fail "variants: $(sqlite3 export.db .schema)"
 {"x":"12","z":9}
 {"x":255,"y":8}' ] || fail "variants in JSON: $(sqlite3 export.db "SELECT fields FROM events_json ORDER BY id")"
 
-# What is known of a capture, and what could not be read.
+# The facts about a capture, and its problems.
 head -c 100009 boot.trace >cut.trace
 "$strata" export --to sqlite -o export.db cut.trace 2>err && fail "the cut capture is not noticed"
 [ "strata: $(sqlite3 export.db 'SELECT text FROM problem')" = "$(cat err)" ] || fail "problems: $(cat err)"
@@ -117,7 +117,7 @@ status=0
 "$strata" export --to sqlite -o /dev/null boot.trace 2>err || status=$?
 [ $status -eq 1 ] && grep -q 'cannot be written to a pipe or device' err || fail "a device: $(cat err)"
 
-# No room: told, and nothing is left.
+# A full disk is reported, and no file is left.
 mkdir small
 (
     trap '' XFSZ

@@ -89,7 +89,7 @@ grep -o '"value":[^,}]*' hexadecimal.json >values
 [ "$(grep -c '"value":"0x' values)" -gt 100 ] || fail "$(head values)"
 ! grep -v '"value":"0x' values || fail 'numbers, where others are text'
 
-# The clock is one that Perfetto knows, and where it is not one, none is told.
+# The clock is one that Perfetto knows. For any other clock, the trace names none.
 protoc --decode=perfetto.protos.Trace -I "$schema" "$schema/perfetto.proto" <named | sed 20q | tr -d ' \n' >out
 grep -qF 'clock_snapshot{clocks{clock_id:3timestamp:5572089026368}primary_trace_clock:3}' out || fail "$(cat out)"
 grep -qF 'trace_packet_defaults{timestamp_clock_id:3}' out || fail "$(cat out)"

@@ -64,7 +64,7 @@ for event in sched_switch sched_waking; do
     done | sort
 done >expected
 "$strata" export --to trace.dat -o export.dat local other -e sched_switch,sched_waking 2>err
-# The buffer's name stands before what was dropped, where something was.
+# The buffer's name precedes the count of dropped events, if there is one.
 $trace_cmd report -N export.dat 2>err | sed '/DROPPED]$/{N;s/CPU.*\n//;}' >report
 sed -n 's/.*sched_[a-z]*: *//p' report >texts
 for event in prev_comm comm; do
@@ -141,7 +141,7 @@ status=0
 "$strata" export --to trace.dat boot.trace >out 2>err || status=$?
 [ $status -eq 2 ] && grep -q -- '--output=FILE is required' err || fail "standard output: $(cat err)"
 
-# No room: told, and nothing is left.
+# A full disk is reported, and no file is left.
 mkdir small
 (
     trap '' XFSZ

@@ -1,10 +1,10 @@
 #!/bin/sh
-# How strata gen and tracetool show what is wrong with declarations: the place, the line, what to write.
+# How strata gen and tracetool report errors in declarations: the place, the line, what to write.
 . "$(dirname "$0")/../lib/golden.sh"
 
 PATH=$STRATA_BIN:$PATH
 
-# shows STATUS COMMAND...: exits so, and prints what stands in "expected" on standard error.
+# shows STATUS COMMAND...: COMMAND exits with STATUS, and prints the content of "expected" on standard error.
 shows() {
     wanted=$1
     shift
@@ -63,7 +63,7 @@ END
 # shellcheck disable=SC2086 # words
 shows 1 $gen hostile
 
-# Of a long line, what is around the place.
+# Of a long line, only the part around the place is shown.
 awk 'BEGIN { printf "long(int a) \""; for (i = 0; i < 50000; i++) printf "0123456789"
              printf " %%m"; for (i = 0; i < 50000; i++) printf "abcdefghij"; print "\"" }' >long
 cat >expected <<'END'

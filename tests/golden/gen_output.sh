@@ -31,7 +31,7 @@ h='strata gen -g g -f h -b log'
     grep -q trace_nothing out
     [ "$(ls folder)" = link ] || fail "there is $(ls folder)"
 
-    # What is no file is written to.
+    # A target that is not a regular file is written to.
     mkfifo fifo
     cat fifo >through &
     $h -o fifo other
@@ -45,7 +45,7 @@ h='strata gen -g g -f h -b log'
 }
 ! find . -name '*.tmp*' -o -name 'out.*' | grep . || fail 'temporary files are left'
 
-# A depfile, as make takes it: names with blanks, '#', '$' and backslashes.
+# A depfile for make: names with blanks, '#', '$' and backslashes.
 mkdir 'a b'
 cp trace-events 'a b/c#d$e'
 echo 'third(void) ""' >'back\ slash'

@@ -132,7 +132,7 @@ check_log() {
     sed -n 's/^log: //p' "$work/out" | vcpu | expect "$1 log"
 }
 
-# 6 is LOG_INFO. The last call is one that only log's mask keeps back.
+# 6 is LOG_INFO. The last event is suppressed only by the mask of the log.
 check_syslog() {
     { lines "$1" && echo "plain nothing to say"; } | sed 's/^/<6>/' >"$work/expected"
     sed -n 's/^syslog: //p' "$work/out" | vcpu | expect "$1 syslog"
@@ -223,7 +223,7 @@ if [ -n "$ring" ]; then
     [ "$(cat "$work"/strata-*/stream-* | wc -c)" -gt 500 ] || fail "there are no records"
 fi
 
-# A wrong format is told at the declaration, not in the generated code.
+# A wrong format is reported at the declaration, not in the generated code.
 echo 'wrong(int a) "a %s"' >"$work/7.2/trace-events-wrong"
 generate "$work/7.2" h standin log trace-events-wrong trace-standin.h
 generate "$work/7.2" c standin log trace-events-wrong trace-standin.c

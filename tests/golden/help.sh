@@ -1,5 +1,5 @@
 #!/bin/sh
-# Help, and the manual: each option that a verb knows stands in its page, and no other.
+# Help and the manual: the page of a verb has each of its options, and no other.
 set -eu
 
 dir=$(mktemp -d)

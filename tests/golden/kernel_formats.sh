@@ -12,7 +12,7 @@ kernel_capture local local
 env -u MALLOC_PERTURB_ trace-cmd report -N -t made.dat 2>err >theirs
 "$STRATA_BIN/strata" report made.dat 2>err >ours
 "$STRATA_BIN/strata" report -f json made.dat 2>/dev/null >ours.json
-# What is wrong with the formats of which the fields are shown: one line, about the first.
+# Formats with errors, of which only the fields are shown: one line, about the first.
 [ "$(grep -c FAILED ours)" -eq 33 ]
 [ "$(grep -c 'cannot parse the print format' err)" -eq 1 ]
 grep -q "^strata: made.dat: format of intel_iommu:prq_report:[0-9]*: cannot parse the print format at .*; events of this format, and of 10 others, " err

@@ -36,7 +36,7 @@ object() {
     "$strata" list --format json | jq -se "any(.[]; .pid == $1 and .kind == \"$2\" and ($3))" >/dev/null ||
         fail "not so: $2 $1: $3: $("$strata" list --format json)"
 }
-# completes WORD COMMAND...: that is offered behind COMMAND.
+# completes WORD COMMAND...: WORD is a completion after COMMAND.
 completes() {
     word=$1
     shift
@@ -87,7 +87,7 @@ pids="$pids $collector"
 wait_for '"$strata" list | grep -q " $work/guest"'
 object $collector recording ".directory == \"$work/guest\""
 
-# One that was killed is none.
+# A recording whose recorder was killed is not listed.
 case=killed
 kill -9 $collector
 wait $collector 2>/dev/null || true
@@ -111,7 +111,7 @@ free=$!
 $none 2>/dev/null &
 closed=$!
 pids="$pids $recorder $free $closed"
-# A socket is there a moment before somebody listens.
+# A socket exists a moment before its process listens.
 wait_for '"$strata" ctl ./free.socket list qmp_enter_query_version >/dev/null 2>&1 && grep -qs mon_iothread vm/trace.json'
 wait_for 'readlink /proc/$closed/exe | grep -q qemu'
 qemu=$(jq '.sources[0].vmm.pid' vm/trace.json)

@@ -18,7 +18,7 @@ refused() {
     grep -qF -- "$text" err || fail "$*: no '$text' in: $(cat err)"
 }
 
-# tells TEXT ARGUMENT...: strata merge succeeds and prints TEXT.
+# tells TEXT ARGUMENT...: strata merge ARGUMENT... succeeds and prints TEXT.
 tells() {
     text=$1
     shift

@@ -71,7 +71,7 @@ time,error_ns,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names
 1000.070000000,1204,,4711,qemu,,vmm,,,disk_read,,sector 10 n 8,"{""sector"":10,""n"":8}",
 END
 cmp lines expected
-# An export says the same, also of which source: the layer tells that here.
+# An export has the same times and sources. Here the layer names the source.
 "$strata" report --format csv --from +0.0040 --limit 2000 trace >told 2>err
 "$strata" export --to csv --from +0.0040 --limit 2000 trace 2>err | cmp - told
 

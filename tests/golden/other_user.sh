@@ -32,7 +32,7 @@ except (BrokenPipeError, ConnectionResetError):
     got = b""
 print(got.split(b" ")[0].decode() if got else "refused")
 END
-# One that the other user may run, too.
+# A copy that the other user may run, too.
 python=/usr/bin/python3
 as_other "$python" -c '' 2>/dev/null || {
     echo "NOT TESTED WITH ANOTHER USER: that one cannot run $python" >&2

@@ -189,7 +189,7 @@ sleep 0.5
 kill -TERM $recorder 2>/dev/null || fail "a long time has ended"
 wait $recorder || fail "long ended with $?"
 
-# Left on; somebody else changes the mask; a size that it is not.
+# Left on; another program changes the mask; a wrong size.
 "$strata" record --percpu "$name" -o fourth -t 1 --leave-enabled -e guest >record.out 2>record.err || fail "fourth"
 is_on || fail "tracing is not left on"
 [ "$(word 132)" = 0800f000 ] || fail "the event mask is not left"
@@ -202,7 +202,7 @@ wait $toy || fail "the toy does not end well"
 toy=
 [ ! -e "/dev/shm/$name" ] || fail "the buffers' name is left"
 
-# ---- What is not what it should be ----
+# ---- Wrong and damaged buffers ----
 
 # wrong MESSAGE NAME
 wrong() {
@@ -233,7 +233,7 @@ damaged 40 '\001' 'its sizes are impossible'
 head -c 200000 whole >damaged
 wrong 'its sizes are impossible' ./damaged
 
-# A cons that cannot be, in a file of a program that has long ended: what is there is dropped.
+# An impossible cons, in the file of a program that has ended: the content is dropped.
 cp whole damaged
 # number BYTES OFFSET: in the damaged file
 number() {
@@ -309,7 +309,7 @@ n=$(($(reported) + unwritten))
 [ $n -le "$(traced)" ] && [ $n -ge $(($(traced) - 3)) ] || fail "$(reported) and $unwritten of $(traced)"
 "$strata" info trace 2>&1 | grep -q "problems .*$unwritten events that were in" || fail "$("$strata" info trace)"
 
-# With QEMU beside them: one that is started, and ends the recording; and one that runs, and goes on.
+# Together with QEMU: a QEMU that is started ends the recording; a QEMU that is attached to continues.
 if ! command -v qemu-system-x86_64 >/dev/null; then
     echo "SKIPPED in part: QEMU beside the buffers: it is not installed"
     exit 0

@@ -13,7 +13,7 @@ xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
 # A pipe gives what the file gives, also where the reader has to go back and forth.
 for capture in boot.trace boot.log xen.raw; do
     "$strata" report $capture >expected 2>/dev/null
-    # shellcheck disable=SC2002 # a pipe is what is tried
+    # shellcheck disable=SC2002 # the test needs a pipe
     cat $capture | "$strata" report - 2>/dev/null | cmp expected -
     "$strata" report - <$capture 2>/dev/null | cmp expected -
     "$strata" stat $capture >expected 2>/dev/null
@@ -57,7 +57,7 @@ if [ -w /dev/full ]; then
     done
 fi
 
-# A reader that goes away: no message, and the signal's own end.
+# A reader that closes the pipe: no message, and the end by SIGPIPE.
 python3 - "$strata" boot.trace <<'END'
 import os, signal, subprocess, sys
 
@@ -115,7 +115,7 @@ except OSError as error:
     sys.exit(0)
 
 
-# What a terminal gets may arrive behind the end of the process that wrote it.
+# Output to a terminal may arrive after the end of the process that wrote it.
 def all_of(ours):
     got = b""
     while True:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each example of README.md and docs/guide/, run as it stands there, with its output: tests/golden/readme.sh
+# Runs each example of README.md and docs/guide/ unchanged, and compares its output: tests/golden/readme.sh
 # [--update]. By hand, STRATA_BIN defaults to build/bin.
 set -eu
 

@@ -243,7 +243,7 @@ wait_for '[ -s full ]'
 status=0
 "$strata" ctl ./socket info >out 2>told || status=$?
 [ $status -eq 1 ] && grep -qF "$why, and no more clients can wait" told || fail "exit status $status: $(cat told)"
-# When they are gone it is recorded.
+# When they have disconnected, it is recorded.
 rm -f told
 "$strata" record --attach -o busy -e qmp_enter_query_name ./socket >out 2>told 9>&- &
 pid=$!

@@ -83,7 +83,7 @@ seen becomes 0 --qemu qemu-system-x86_64 -- ./start.sh -name 'a b'
 jq -e '.sources[0].vmm.command == ["./start.sh", "-name", "a b"]' becomes/trace.json >/dev/null ||
     fail "$(cat becomes/trace.json)"
 
-# It goes on when QEMU has ended, and its exit status is what counts.
+# It continues after the end of QEMU, and its exit status is the one that counts.
 case='a script that runs QEMU'
 script around.sh "qemu-system-x86_64 $none \"\$@\"
 echo \$? >after

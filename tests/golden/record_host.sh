@@ -79,7 +79,7 @@ kill -TERM $pid
 wait $pid || :
 pid=
 
-# The kernel sees the program begin before its first event and end behind its last, within what is said.
+# In the kernel's trace the program begins before its first event and ends after its last, within the stated errors.
 case=timeline
 "$strata" record -o trace --host=sched:sched_process_exec,sched:sched_process_exit -- "$EMIT" 600 1 >out 2>told ||
     fail "$(cat told)"
@@ -94,7 +94,7 @@ assert sources["host"]["complete"] and sources["program"]["complete"]
 events = [json.loads(line) for line in open(sys.argv[2])]
 emitted = [e for e in events if e["layer"] == "vmm"]
 assert len(emitted) == 600, len(emitted)
-# (Its first thread ends the process: with its own exit, behind that of its others.)
+# (Its first thread ends the process: its exit comes after those of the other threads.)
 begin = [e for e in events if e["event"] == "sched_process_exec" and e["fields"]["pid"] == pid]
 end = [e for e in events if e["event"] == "sched_process_exit" and e["fields"]["pid"] == pid]
 assert len(begin) == 1 and len(end) == 1, (begin, end)
@@ -103,7 +103,7 @@ assert begin[0]["time_ns"] - error < emitted[0]["time_ns"], (begin, emitted[0])
 assert emitted[-1]["time_ns"] < end[0]["time_ns"] + error, (emitted[-1], end)
 EOF
 
-# --for records what the analyses use, with what is asked for besides; nothing else.
+# --for records the events that the analyses use, and those of -e; no others.
 case=for
 for events in '' sched:sched_process_exec; do
     rm -rf for
@@ -177,7 +177,7 @@ for given in nosuch:* shced:* sched:shced_switch; do
     [ ! -e nosuch ] && [ ! -e ran ] || fail "something is left: $(ls)"
 done
 
-# What is beyond --max-size is a loss, and said.
+# Events beyond --max-size are a loss, which is reported.
 case=max-size
 status=0
 "$strata" record --strict -o full --max-size 64K --host='sched:*,timer:*' -- \
@@ -186,7 +186,7 @@ status=0
 grep -q '^  host  *--max-size is reached: ' told || fail "$(cat told)"
 "$strata" info full 2>/dev/null | grep -q -e '--max-size is reached' || fail "$("$strata" info full)"
 
-# However it ends, the instance is gone.
+# After any end, the instance is removed.
 for signal in TERM KILL; do
     case=SIG$signal
     rm -rf trace

@@ -31,7 +31,7 @@ percpu=percpu
 }
 others="$kernels $percpu"
 
-# ---- What is recorded, for all of the test ----
+# ---- The recorded programs and machines, for all cases ----
 
 ln -s /bin/true seen
 if [ "$kernels" ]; then
@@ -237,7 +237,7 @@ events=
 grep -q 'events were lost: --max-size' err || fail "$(cat err)"
 [ "$(jq '.sources[] | select(.name == "program") | .lost > 0' $case/trace.json)" = true ] || fail "$(cat $case/trace.json)"
 
-# --time is from when all are recorded; what was started is then ended, what was attached to goes on.
+# --time begins when all are recorded. Started programs end then; those attached to continue.
 for leader in $leaders; do
     status=0
     [ "$leader" != program ] || status=143

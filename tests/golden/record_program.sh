@@ -210,7 +210,7 @@ done
 "$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
 nothing_left
 
-# The recorder is killed: its trace opens, the program goes on, and what it leaves is found.
+# The recorder is killed: its trace opens, the program continues, and recover finds the rest.
 case=abandoned
 rm -rf trace
 "$strata" record -o trace -- "$VICTIM" run counters 1 0 500 >out 2>told &

@@ -8,7 +8,7 @@ tells() {
     "$strata" info "$1" >info 2>&1 || fail "info: $(cat info)"
     grep -qF -- "$2" info || fail "info does not tell '$2': $(cat info)"
 }
-# Nothing is left but what is named: no runtime folder, no QEMU that works here.
+# Only the named files are left: no runtime directory, no QEMU with this working directory.
 nothing_left() {
     [ -z "$(ls run)" ] || fail "left behind: $(ls -R run)"
     for p in /proc/[0-9]*; do
