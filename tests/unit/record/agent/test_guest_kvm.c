@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A guest's clock as KVM tells it: record/agent/guest_kvm.h on made directories of the kernel's form, and record/agent/guests_clock.h,
- * which believes it only as far as exchanges agree. */
+/* A guest's clock by KVM's values: record/agent/guest_kvm.h on directories in the form of the kernel's, and
+ * record/agent/guests_clock.h, which uses the values only while message exchanges agree with them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -375,7 +375,7 @@ static void counters_that_differ_are_not_used(void **state)
     pair = exchange(&tsc, 0);
     assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     put("530-1", "vcpu1", "tsc-offset", "7\n");
-    /* It is told once. */
+    /* It is reported once. */
     for (unsigned i = 0; i < 2; i++) {
         usleep(2000);
         pair = exchange(&tsc, 0);
@@ -448,7 +448,7 @@ static void kvm_of_another_machine_is_not_believed(void **state)
     assert_int_equal(n_kept, 1);
     assert_int_equal(kept[0].guest, pair.guest);
     assert_false(boot.by_kvm);
-    /* It is told once. */
+    /* It is reported once. */
     assert_int_equal(guests_clock_pair(&guest, &pair, keep, what, sizeof what), 0);
     assert_string_equal(what, "");
     guests_clock_done(&guest);
@@ -465,7 +465,7 @@ static void other_clocks_are_no_business_of_kvm(void **state)
     strcpy(boot.clock, "mono_raw");
     guests_clock_begin(&guest, what, sizeof what);
     assert_null(guest.clock.kvm);
-    /* Nobody need be told that there is no KVM, but who asked for it. */
+    /* That there is no KVM is reported only if its values were asked for. */
     strcpy(boot.clock, "x86-tsc");
     guest.peer = 701;
     guests_clock_begin(&guest, what, sizeof what);

@@ -435,7 +435,7 @@ static void a_session_from_hello_to_bye(void **state)
     play_end(p);
 }
 
-/* A guest that ends at once says nothing of its last pages: what is lost before them is counted by these. */
+/* A guest that ends at once sends no status of its last pages. The pages themselves show what is lost before them. */
 static void pages_tell_more_than_a_status_before_them(void **state)
 {
     struct played *p = running();
@@ -515,7 +515,7 @@ static void hello_is_said_again_and_only_the_last_counts(void **state)
     p->now += 3 * SECOND;
     expect_hello(p);
     assert_memory_not_equal(first, p->host_nonce, sizeof first);
-    /* An answer to the first, and to another host; and what another host was told. */
+    /* An answer to the first HELLO, one to another host, and a message for another host. */
     memcpy(p->host_nonce, first, sizeof first);
     assert_int_equal(say_hello(p, "one", "boot"), 0);
     assert_int_equal(say_time(p, PROTO_STOPPED), 0);
@@ -547,7 +547,7 @@ static void what_is_lost_with_a_connection_shows(void **state)
     assert_int_equal(cpu, 1);
     assert_int_equal(next, 3);
     assert_int_equal(say_time(p, PROTO_STARTED), 0);
-    /* A page that is there already, a gap, and what goes on. */
+    /* A page that was received before, a gap, and the pages after it. */
     assert_int_equal(say_data(p, 1, 2, 2), 0);
     assert_int_equal(say_data(p, 1, 6, 1), 0);
     assert_int_equal(say_data(p, 1, 7, 1), 0);
@@ -580,7 +580,7 @@ static void an_agent_that_forgot_is_set_up_anew(void **state)
     assert_int_equal(heard(p), PROTO_SETUP);
     assert_int_equal(say_ready(p), 0);
     start(p);
-    /* It counts from 0; nobody knows what was lost between. */
+    /* It counts from 0. How much was lost in between is not known. */
     assert_int_equal(say_data(p, 0, 0, 1), 0);
     assert_int_equal(say_data(p, 0, 1, 1), 0);
     expect_log(p, "0:0,1,!0:0,0:1,");
@@ -614,7 +614,7 @@ static void another_kernel_makes_another_boot(void **state)
     }
 }
 
-/* The state of the guest went back to an earlier one: by the numbers of its pages. Nothing is taken for what came before. */
+/* The guest was set back to an earlier state, as the numbers of its pages show. No page continues the trace before. */
 static void pages_that_come_again_begin_another_trace(void **state)
 {
     struct played *p = running();
@@ -733,7 +733,7 @@ static void damage_costs_what_is_damaged(void **state)
     assert_int_equal(say_file(p, "a", "end of it", true), 0);
     assert_int_equal(say_file(p, "b", "whole", true), 0);
     expect_log(p, "[b]whole;");
-    /* Within a file the session is begun anew. */
+    /* Within a file, the session restarts. */
     assert_int_equal(say_file(p, "c", "beginning", false), 0);
     assert_int_equal(receive(p, "garbage", 7), -ESTALE);
     play_end(p);
@@ -802,7 +802,7 @@ static void no_wait_is_for_ever(void **state)
     }
 }
 
-/* A machine that stands still keeps its connection, and its agent is asked for the time when it goes on. */
+/* A paused machine keeps its connection, and its agent gets a ping when the machine resumes. */
 static void a_paused_machine_is_waited_for(void **state)
 {
     struct played *p = running();
@@ -826,7 +826,7 @@ static void a_paused_machine_is_waited_for(void **state)
     assert_int_equal(p->session.state, GUEST_RUNNING);
     assert_int_equal(say_data(p, 0, 1, 1), 0);
     expect_log(p, "0:0,0:1,");
-    /* One that is paused and stopped is not waited for without end. */
+    /* The session waits for a paused machine only for a limited time once it is stopped. */
     guest_session_pause(&p->session, true, p->now);
     guest_session_stop(&p->session);
     assert_int_equal(heard(p), PROTO_STOP);
@@ -964,7 +964,7 @@ static void keys_are_proved_by_both(void **state)
         assert_int_equal(proto_get_auth(&p->frame, proof), 0);
         proto_host_proof("a secret", 8, agent_nonce, p->host_nonce, expected);
         assert_memory_equal(proof, expected, sizeof proof);
-        /* Nothing goes on before the agent has proved it, too. */
+        /* The session continues only after the agent has proved that it knows the key, too. */
         assert_int_equal(heard(p), 0);
         proto_agent_proof(right ? "a secret" : "a guess", right ? 8 : 7, agent_nonce, p->host_nonce,
                           proof);
@@ -1010,7 +1010,7 @@ static void what_comes_at_the_wrong_time_is_refused(void **state)
             r = say_time(p, (enum proto_type)type);
         else
             r = say_nothing(p, (enum proto_type)type);
-        /* An agent that goes is met again. */
+        /* The session accepts an agent that comes back. */
         if (type == PROTO_BYE && r == -ECONNRESET)
             r = -EBADMSG;
         assert_int_equal(r, -EBADMSG);

@@ -228,7 +228,7 @@ static void fact_of_full_size(int channel)
     send_packet(channel, PACKET_FACT, 0, bytes, sizeof bytes);
 }
 
-/* These are borne: what is said may be true. */
+/* These messages are accepted: they may be true. */
 
 static void send_facts(int channel)
 {
@@ -296,7 +296,7 @@ static unsigned count_open(void)
     return n;
 }
 
-/* A guest's agent that takes every connection, and says nothing. */
+/* An agent that accepts every connection, and sends nothing. */
 static int listen_at(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a monitor logs into a FIFO: all of it is kept, and what is no event is passed on. */
+/* QEMU logs into a FIFO: all lines are kept, and lines that are not events are passed on. */
 
 #include "cmocka_all.h"
 
@@ -134,7 +134,7 @@ static void test_cut_off(void **state)
     close_log(&place);
 }
 
-/* What there is no room for is counted, and goes into the copy of all nevertheless. */
+/* Lines without room are counted, and are written to the full copy nevertheless. */
 static void test_no_room(void **state)
 {
     static const char all[] = EVENT1 EVENT2 REST1;
@@ -175,7 +175,7 @@ static void stamps_after_silence(void **state)
     say(&place, "a line\n", 7);
     assert_in_range(place.log.stamp_worst, 0, UINT64_C(400000000000));
     assert_false(place.log.is_idle);
-    /* While lines come, it is looked at often: woken up by something else, it tells nothing. */
+    /* While lines come, the pipe is read often. A wake-up for another reason reports nothing. */
     qemu_log_pipe_take(&place.log, &sleep);
     say(&place, "more\n", 5);
     place.log.empty_at -= UINT64_C(1000000000000);

@@ -49,7 +49,7 @@ static const char *in_dir(const char *name, char buf[128])
     return buf;
 }
 
-/* What is in the file NAME of the directory, into BUF. */
+/* Reads the file NAME of the directory into BUF. */
 static const char *content(const char *name, char *buf, size_t size)
 {
     char path[128];
@@ -82,7 +82,7 @@ static void arguments_are_read(void **state)
     assert_memory_equal(arguments.machine, "q35", 3);
 }
 
-/* Wherever the name stands among the properties; what is asked of the probe has nothing else. */
+/* The name at any position among the properties. The command line of the probe has the name alone. */
 static void accelerators_are_read(void **state)
 {
     {
@@ -103,7 +103,7 @@ static void accelerators_are_read(void **state)
     }
 }
 
-/* What follows an option that takes text is none. */
+/* The word after an option that requires a text is not an option. */
 static void words_of_a_guest_are_no_options(void **state)
 {
     ARGUMENTS("-append", "-daemonize", "-nographic", "-kernel", "-D", "disk", "-trace", "-qmp_*",
@@ -329,14 +329,14 @@ static void log_is_taken(void **state)
     qemu_log_pipe_take(&logging.log, &sleep);
     put(&logging, "1@2.000003:a x\n0x123: nop\n1@2.0000");
     qemu_log_pipe_take(&logging.log, &sleep);
-    /* A line that comes in pieces is told by its first one. */
+    /* The first piece of a line decides its kind. */
     put(&logging, "04:b\nguest er");
     qemu_log_pipe_take(&logging.log, &sleep);
     put(&logging, "ror\n77@5");
     close(logging.writer);
     logging.writer = -1;
     qemu_log_pipe_finish(&logging.log);
-    /* What is no whole line is of no use. */
+    /* An incomplete line is dropped. */
     assert_string_equal(content("log", text, sizeof text),
                         "1@2.000003:a x\n0x123: nop\n1@2.000004:b\nguest error\n");
     assert_int_equal(logging.log.lines, 4);
@@ -345,7 +345,7 @@ static void log_is_taken(void **state)
     close_log(&logging);
 }
 
-/* The file ends with a whole line, and what comes behind that is counted; the copy has all. */
+/* The file ends with a whole line, and the lines after it are counted. The copy has all. */
 static void log_is_cut_off(void **state)
 {
     struct logging logging;
@@ -479,7 +479,7 @@ static void monitor_tells_of_threads_and_end(void **state)
     assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
     assert_true(monitor.is_paused);
     assert_int_equal(monitor.pause.resumed, 0);
-    /* Why it is paused shows whether its guest goes on elsewhere. */
+    /* The reason of the pause shows whether the guest was migrated. */
     monitor.ends = monitor.wants_cpus = false;
     assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
     text[read(fd, text, sizeof text - 1)] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is read from the command line of a QEMU that runs. */
+/* What the command line of a running QEMU says. */
 
 #include "cmocka_all.h"
 
@@ -37,7 +37,7 @@ static void test_qmp(void **state)
     assert_string_equal(r.qmp_elsewhere, "tcp:localhost:4444,server=on");
     qemu_running_done(&r);
 
-    /* One that connects to somebody is nobody's to connect to, and one of the human monitor is no QMP. */
+    /* A monitor that connects to a server has no address to connect to, and the human monitor does not speak QMP. */
     r = PARSE("qemu", "-qmp", "unix:/run/a", "-monitor", "unix:/run/b,server=on", "-chardev",
               "socket,id=m,path=/run/m,server=on", "-mon", "m");
     assert_int_equal(r.n_qmp, 0);
@@ -143,7 +143,7 @@ static void test_config(void **state)
     r = PARSE("qemu", "-qmp", "unix:/run/own,server=on,wait=off", "-readconfig", file);
     unlink(file);
     assert_int_equal(r.n_qmp, 2);
-    /* The one that a recording has for others, before the user's own, which may be in use. */
+    /* The socket that a recording makes for other clients comes before the user's own, which may be in use. */
     assert_string_equal(r.qmp[0], "/run/x");
     assert_string_equal(r.qmp[1], "/run/own");
     qemu_running_done(&r);
