@@ -436,7 +436,7 @@ static void wrong_rate(void **state)
     }
 }
 
-static char words[4000][16];
+static char words[4000][24];
 
 /* What N things are seen as, by a clock that is OFF later. */
 static void make_side(struct occurrence *items, const double *times, size_t n, double off,
