@@ -141,6 +141,8 @@ static int ask(const char *path, unsigned n)
     for (uint32_t i = 0; i < summary->n_tracks; i++)
         if (index_track(index, i)->kind != INDEX_GROUP)
             tracks[n_tracks++] = i;
+    if (n_tracks == 0)
+        return EXIT_FAILURE; /* nothing to ask for */
     for (unsigned i = 0; i < n; i++) {
         uint64_t whole = (uint64_t)(summary->end - summary->begin);
         uint64_t span = MAX(whole >> random_u64() % 20, 1u);
