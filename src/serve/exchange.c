@@ -3,8 +3,6 @@
 
 #define PIXELS_MAX 8192
 #define PIXELS_DEFAULT 1024
-/* Times are ns since the begin, which JavaScript's numbers hold exactly up to this: 104 days. */
-#define TIME_MAX ((int64_t)1 << 53)
 
 int exchange_number(struct exchange *x, const char *name, int64_t min, int64_t max, int64_t *ret)
 {
@@ -20,8 +18,8 @@ int exchange_span(struct exchange *x, struct api_span *ret)
     const struct index_summary *summary = index_summary(x->server->options.index);
     int64_t from = 0, to = summary->end - summary->begin;
 
-    if (exchange_number(x, "from", -TIME_MAX, TIME_MAX, &from) < 0 ||
-        exchange_number(x, "to", -TIME_MAX, TIME_MAX, &to) < 0)
+    if (exchange_number(x, "from", -EXCHANGE_TIME_MAX, EXCHANGE_TIME_MAX, &from) < 0 ||
+        exchange_number(x, "to", -EXCHANGE_TIME_MAX, EXCHANGE_TIME_MAX, &to) < 0)
         return -EBADMSG;
     if (!request_value(&x->request, "to"))
         to = MAX(from, to);

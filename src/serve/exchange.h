@@ -35,6 +35,9 @@ struct exchange {
     struct answer answer;
 };
 
+/* Times are ns since the begin, which JavaScript's numbers hold exactly up to this: 104 days. */
+#define EXCHANGE_TIME_MAX ((int64_t)1 << 53)
+
 /* The span of time that a request is about, in ns of the index; from parameters "from" and "to" (ns since its begin; without
  * them, all of it), which may be outside of the trace. 0 or answer_error(). */
 struct api_span {

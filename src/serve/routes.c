@@ -47,6 +47,7 @@ static const struct route routes[] = {
     {"api/events", false, api_events},
     {"api/search", false, api_search},
     {"api/statistics", false, api_statistics},
+    {"api/latency", false, api_latency},
     {TSP "health", false, tsp_health},
     {TSP "identifier", false, tsp_identifier},
     {TSP "config/types", false, tsp_no_configurations},

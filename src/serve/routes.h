@@ -22,7 +22,13 @@ void assets_get(struct exchange *x, const char *name);
  *  api/slice       ?track&depth&time                 one slice, with the event that began it
  *  api/events      ?from&skip&limit&filter&track&fields    rows; `next` and `skip` are those of the next request
  *  api/search      ?text&from&limit                  slices by name, in order of time
- *  api/statistics  ?from&to&tracks                   number and durations by track and name */
+ *  api/statistics  ?from&to&tracks                   number and durations by track and name
+ *  api/latency     ?from&to&tracks&names&text&min&max&begin_from&begin_to&columns&limit
+ *                  how long slices take that begin and end in the time: percentiles as strata latency has them, `buckets`
+ *                  [from, before, count, …] of durations, `cells` [column of time, from, before, count, …], `names` that
+ *                  took most, `slowest` [LIMIT]. Of a group of `tracks`, the tracks of slices in it; without, all of
+ *                  these. `text`: names that contain it, beside the numbers `names`. `min` to `max`: durations only;
+ *                  `begin_from` to `begin_to`: begins only. 413: there are more slices than are looked at at once */
 void api_trace(struct exchange *x);
 void api_names(struct exchange *x);
 void api_slices(struct exchange *x);
@@ -33,3 +39,4 @@ void api_slice(struct exchange *x);
 void api_events(struct exchange *x);
 void api_search(struct exchange *x);
 void api_statistics(struct exchange *x);
+void api_latency(struct exchange *x);
