@@ -96,36 +96,6 @@ const struct command export_command = {
 /* A signal ends the reading, not the writing: what was read so far makes a whole export. A second one ends it. */
 static volatile sig_atomic_t stopped;
 
-/* Facts about the trace, for the sink. */
-struct about {
-    struct export_about about;
-    const struct trace *trace;
-    const struct walk *walk;
-};
-
-static int put_facts(const struct export_about *base, const struct origin *origin,
-                     void (*put_fact)(void *arg, const char *key, const char *value), void *arg)
-{
-    const struct about *about = container_of(base, const struct about, about);
-
-    return trace_input_facts(&about->trace->inputs[trace_input_of(about->trace, origin)], put_fact,
-                             arg);
-}
-
-static void put_problems(const struct export_about *base,
-                         void (*put_problem)(void *arg, const char *text), void *arg)
-{
-    const struct about *about = container_of(base, const struct about, about);
-    char text[sizeof(struct error) + 64];
-
-    for (unsigned i = 0; i < about->trace->n_notes; i++)
-        put_problem(arg, about->trace->notes[i]);
-    if (about->walk->error.code) {
-        error_print(&about->walk->error, text, sizeof text);
-        put_problem(arg, text);
-    }
-}
-
 static void tell_losses(const struct losses *losses)
 {
     struct text text = TEXT_IN_MEMORY;
@@ -189,7 +159,6 @@ static int export_trace(const struct export_verb_options *options,
                         const struct export_format *format, const struct pairs *pairs,
                         struct trace *trace, struct atomic_output *output)
 {
-    struct about about = {.about = {.facts = put_facts, .problems = put_problems}, .trace = trace};
     struct export_options export_options = {
         .spreadsheet = options->spreadsheet,
         .out = &output->out,
@@ -201,7 +170,7 @@ static int export_trace(const struct export_verb_options *options,
         .lines_numbered = trace_needs_numbers(trace),
         .origin_arg = trace,
         .errors = trace_has_errors(trace),
-        .about = &about.about,
+        .trace = trace,
         .rules = pairs->rules.rules,
         .n_rules = pairs->rules.n,
     };
@@ -218,7 +187,7 @@ static int export_trace(const struct export_verb_options *options,
                         .stopped = &stopped};
     int status = EXIT_FAILURE;
 
-    about.walk = &walk;
+    export_options.problem = &walk.error;
     find_moments(trace, &export_options);
     error_clear(&error);
     if (selection_init(&selection, &options->select) < 0)

@@ -164,6 +164,8 @@ struct event_class {
     /* Writes the name that the text shows for a field's value; false: none, and nothing is written.
      * NULL: the field's `names` are used. */
     bool (*put_name)(const struct item *item, unsigned field, struct text *text);
+    const bool *
+        named_fields; /* with put_name: by field, whether it ever writes a name of it; NULL: it may */
     const void *reader_data; /* for the source that made the class */
     const void *task_data;   /* the same, if events of the class name tasks; otherwise NULL */
 };

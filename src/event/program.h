@@ -46,7 +46,9 @@ static inline bool class_may_name(const struct event_class *class, unsigned fiel
     const struct field *of = &class->fields[field];
 
     if (class->put_name)
-        return of->type != FIELD_STRING && of->type != FIELD_BYTES && of->type != FIELD_FLOAT;
+        return class->named_fields
+                   ? class->named_fields[field]
+                   : of->type != FIELD_STRING && of->type != FIELD_BYTES && of->type != FIELD_FLOAT;
     return of->names;
 }
 

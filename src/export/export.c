@@ -27,6 +27,22 @@ int export_no_memory(struct error *error)
     return error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
+void export_tables_options(const struct export_options *options, unsigned wanted,
+                           struct tables_options *ret)
+{
+    *ret = (struct tables_options){
+        .catalogue = options->catalogue,
+        .trace = options->trace,
+        .problem = options->problem,
+        .origin_number = options->origin_number,
+        .origin_arg = options->origin_arg,
+        .errors = options->errors,
+        .wanted = wanted,
+        .rules = options->rules,
+        .n_rules = options->n_rules,
+    };
+}
+
 int export_csv_open(const struct export_options *options, struct sink **ret_sink,
                     struct error *error)
 {

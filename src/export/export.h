@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "event/catalogue.h"
 #include "event/sink.h"
+#include "tables/sink.h"
 
 /* What the time of day was at a time of the export's clock. */
 struct export_moment {
@@ -21,6 +22,8 @@ struct export_moment {
     int64_t realtime_ns;
 };
 #define EXPORT_MOMENTS 2
+
+struct trace;
 
 /* All of it outlives the sink. */
 struct export_options {
@@ -42,17 +45,10 @@ struct export_options {
     const struct span_rule *rules; /* whose spans a timeline shows beside its own */
     unsigned n_rules;
     bool spreadsheet; /* CSV: as in struct view_options */
-    /* Facts and problems of the trace, for formats that can hold them; read when the export finishes. NULL: none. */
-    const struct export_about *about;
-};
-
-struct export_about {
-    /* Calls PUT for each thing known of the capture that ORIGIN is of ("version", "4"). -ENOMEM: for some only. */
-    int (*facts)(const struct export_about *about, const struct origin *origin,
-                 void (*put)(void *arg, const char *key, const char *value), void *arg);
-    /* Calls PUT for each thing that kept something of the captures from being exported. */
-    void (*problems)(const struct export_about *about, void (*put)(void *arg, const char *text),
-                     void *arg);
+    /* For tables (tables/sink.h). What their clocks, facts and problems are read from, and what ended the reading before
+     * the end; read when the export finishes. NULL: none. */
+    const struct trace *trace;
+    const struct error *problem;
 };
 
 struct export_format {
@@ -117,6 +113,10 @@ static inline unsigned export_origin_number(const struct export_options *options
 {
     return options->origin_number ? options->origin_number(options->origin_arg, origin) : 0;
 }
+
+/* What OPTIONS mean to a sink of tables, of which WANTED have rows. */
+void export_tables_options(const struct export_options *options, unsigned wanted,
+                           struct tables_options *ret);
 
 /* Sets ERROR to "out of memory". Returns -ENOMEM. */
 int export_no_memory(struct error *error);

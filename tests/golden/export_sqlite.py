@@ -55,10 +55,13 @@ for table, facts in tables.items():
     columns = [name for name, _ in db.execute(
         "SELECT DISTINCT column_name, number FROM field JOIN class ON id = class WHERE table_name = ? ORDER BY number",
         (table,))]
-    if [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')][7:] != columns:
+    # After the fields' columns come those of their values' names.
+    found = [row[1] for row in db.execute(f'PRAGMA table_info("{table}")')][7:]
+    if found[:len(columns)] != columns or not all(
+            re.fullmatch(r"\w+_name(_\d+)?", name) for name in found[len(columns):]):
         sys.exit(f"the columns of {table} are not those of its fields, {columns}")
     for row in db.execute(f'SELECT * FROM "{table}"'):
-        rows[row[0]] = (table, row[1:])
+        rows[row[0]] = (table, row[1:7 + len(columns)], dict(zip(found[len(columns):], row[7 + len(columns):])))
         n += 1
     if n != facts[3]:
         sys.exit(f"{table} has {n} events and says {facts[3]}")
@@ -82,7 +85,7 @@ for n, item in enumerate(items, 1):
                 facts[6] if item.get("comm") else None, item.get("vcpu"), item.get("group")]
     if item.get("comm") and not facts[6]:
         sys.exit(f"has no name: {show(item)}\n{facts}")
-    table, row = rows[n]
+    table, row, names = rows[n]
     if facts != expected or event != item["event"] or captures[source] != item.get("source", captures[source]):
         sys.exit(f"differs: {show(item)}\n{facts} {event}")
     if tables[table][:3] != (item["layer"], item.get("group"), event) or not re.fullmatch(
@@ -93,6 +96,9 @@ for n, item in enumerate(items, 1):
     fields = list(item["fields"].values())
     if len(fields) != len(row) - 6 or not all(map(same, fields, row[6:])):
         sys.exit(f"fields differ: {show(item)}\n{show(row)}")
+    expected_names = {f"{key}_name": name for key, name in item.get("names", {}).items()}
+    if {key: name for key, name in names.items() if name is not None} != expected_names:
+        sys.exit(f"names differ: {show(item)}\n{names}")
     *again, text = with_fields[n]
     found = json.loads(text)
     if again != [*facts, event] or list(found) != list(item["fields"]) or not all(

@@ -40,6 +40,17 @@ vmm|1204|4" ] || fail "layers: $(sqlite3 export.db "SELECT layer, max(error_ns),
 sqlite3 export.db 'CREATE INDEX t ON guest_sys_exit(time_ns); DELETE FROM guest_sys_exit WHERE id % 3 = 0; VACUUM; PRAGMA integrity_check' >out
 [ "$(cat out)" = ok ] || fail "after changes: $(cat out)"
 
+# Spans and states are those of the analyses.
+"$strata" export --to sqlite -o export.db trace 2>err
+[ "$(sqlite3 export.db "SELECT name, count(*), sum(duration_ns), min(duration_ns), max(duration_ns) FROM span
+    WHERE cut IS NULL GROUP BY 1 ORDER BY 2 DESC, 1")" = "$("$strata" latency -f csv trace 2>err | tr -d '\r' |
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { print $at["name"] "|" $at["n"] "|" $at["sum_ns"] "|" $at["min_ns"] "|" $at["max_ns"] }' |
+    LC_ALL=C sort -t '|' -k 2,2nr -k 1,1)" ] ||
+    fail "spans: $(sqlite3 export.db "SELECT name, cut, count(*) FROM span GROUP BY 1, 2")"
+[ "$(sqlite3 export.db "SELECT count(cpu) FROM event")" = "$(sqlite3 export.db "SELECT sum(events) FROM cpu")" ] ||
+    fail "CPUs: $(sqlite3 export.db "SELECT * FROM cpu")"
+
 # Names of values.
 "$strata" export --to sqlite -o export.db -n 5000 xen.raw 2>err
 [ "$(sqlite3 export.db "SELECT v.name FROM hypervisor_hypercall h JOIN class c ON c.name = 'hypervisor_hypercall'
@@ -101,8 +112,8 @@ with open("made.trace", "wb") as f, open("made.events", "w") as declared:
 END
 compare --trace-events made.events made.trace
 sqlite3 export.db .schema >schema
-grep -q 'CREATE TABLE.* "*vmm_[eE]vents_2"*(id .*"field_Time_NS" INTEGER, "field_id" TEXT, "field_id_2" INTEGER, "field_ID_3" INTEGER)' schema ||
-    fail "columns: $(grep -i 'events_2' schema)"
+grep -q 'CREATE TABLE.* "*vmm_[eE]vents_2"*("id" .*"field_Time_NS" INTEGER, "field_id" TEXT, "field_id_2" INTEGER, "field_ID_3" INTEGER, PRIMARY KEY(id))' schema ||
+    fail "columns: $(grep -i 'create table.*events_2' schema)"
 grep -q 'vmm_sqlite_master"*(' schema || fail "names: $(grep -i -e master schema)"
 
 # Nothing selected, and what cannot be.

@@ -23,8 +23,8 @@
 #include "base/bytes.h"
 #include "event/program.h"
 #include "export/export.h"
-#include "export/names.h"
 #include "export/put_binary.h"
+#include "tables/names.h"
 
 #define HEADER_ID UINT64_C(0xffffffffffffffff)
 #define HEADER_MAGIC UINT64_C(0xf2b177cb0aa429b4)
@@ -50,7 +50,7 @@ struct simpletrace_class {
 struct simpletrace {
     struct sink sink;
     struct text *out;
-    struct export_names names;
+    struct class_names names;
     struct simpletrace_class *classes; /* by class->index */
     unsigned n_classes;
     uint64_t n_ids;
@@ -77,7 +77,7 @@ static _cold_ struct simpletrace_class *make_class(struct simpletrace *st,
         st->n_classes = n;
     }
     c = &st->classes[class->index];
-    name = export_names_get(&st->names, class, &is_new);
+    name = class_names_get(&st->names, class, &is_new);
     if (!name)
         return NULL;
     if (is_new) {
@@ -219,7 +219,7 @@ static void simpletrace_free(struct sink *sink)
 {
     struct simpletrace *st = container_of(sink, struct simpletrace, sink);
 
-    export_names_done(&st->names);
+    class_names_done(&st->names);
     map_done(&st->id_of);
     text_done(&st->arguments);
     text_done(&st->scratch);

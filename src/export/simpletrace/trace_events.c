@@ -11,13 +11,13 @@
 
 #include "event/value.h"
 #include "export/export.h"
-#include "export/names.h"
 #include "export/simpletrace/simpletrace.h"
+#include "tables/names.h"
 
 struct trace_events {
     struct sink sink;
     struct text *out;
-    struct export_names names;
+    struct class_names names;
     bool *declared; /* by class->index */
     unsigned n;
 };
@@ -160,7 +160,7 @@ static _cold_ int declare(struct trace_events *events, const struct event_class 
         events->declared = bigger;
         events->n = n;
     }
-    name = export_names_get(&events->names, class, &is_new);
+    name = class_names_get(&events->names, class, &is_new);
     if (!name)
         return export_no_memory(&events->sink.error);
     if (is_new)
@@ -197,7 +197,7 @@ static void trace_events_free(struct sink *sink)
 {
     struct trace_events *events = container_of(sink, struct trace_events, sink);
 
-    export_names_done(&events->names);
+    class_names_done(&events->names);
     free(events->declared);
     free(events);
 }

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/sqlite/batch.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/macro.h"
-#include "export/export.h"
-#include "print/json.h"
+#include "tables/sqlite_cell.h"
 
 #define ROWS_MAX 8192
 #define PAYLOADS_MAX ((size_t)224 * 1024)
 
 struct sqlite_batch_row {
     struct item item;
-    int64_t id;
-    uint32_t source;
-    uint32_t next; /* of its class, or SQLITE_BATCH_NONE */
+    struct event_row row; /* of `item` */
+    uint32_t next;        /* of its table, or SQLITE_BATCH_NONE */
 };
 
 struct batch_table {
@@ -40,7 +37,7 @@ static int table_connect(sqlite3 *db, void *arg, int argc, const char *const *ar
     (void)argv;
     (void)ret_error;
     text_put_literal(&sql, "CREATE TABLE batch(c0");
-    for (unsigned i = 1; i < SQLITE_BATCH_COLUMNS; i++)
+    for (unsigned i = 1; i < EVENT_COLUMNS_MAX; i++)
         text_printf(&sql, ", c%u", i);
     text_put(&sql, ")", 2);
     code = sql.error ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.start);
@@ -86,13 +83,15 @@ static int cursor_close(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static void cursor_go(struct batch_cursor *cursor, uint32_t to)
+static int cursor_go(struct batch_cursor *cursor, uint32_t to)
 {
     struct sqlite_batch *batch = cursor->batch;
 
     cursor->row = to == SQLITE_BATCH_NONE ? NULL : &batch->rows[to];
-    if (cursor->row)
-        item_values(&cursor->row->item, batch->values);
+    if (!cursor->row)
+        return SQLITE_OK;
+    return event_row_cells(&cursor->row->row, batch->buffer, batch->cells) < 0 ? SQLITE_NOMEM
+                                                                               : SQLITE_OK;
 }
 
 static int cursor_filter(sqlite3_vtab_cursor *base, int number, const char *name, int argc,
@@ -104,16 +103,14 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int number, const char *name
     (void)name;
     (void)argc;
     (void)argv;
-    cursor_go(cursor, cursor->batch->next);
-    return SQLITE_OK;
+    return cursor_go(cursor, cursor->batch->next);
 }
 
 static int cursor_next(sqlite3_vtab_cursor *base)
 {
     struct batch_cursor *cursor = container_of(base, struct batch_cursor, base);
 
-    cursor_go(cursor, cursor->row->next);
-    return SQLITE_OK;
+    return cursor_go(cursor, cursor->row->next);
 }
 
 static int cursor_eof(sqlite3_vtab_cursor *base)
@@ -121,111 +118,21 @@ static int cursor_eof(sqlite3_vtab_cursor *base)
     return !container_of(base, struct batch_cursor, base)->row;
 }
 
-static void result_vcpu(sqlite3_context *context, struct sqlite_batch *batch,
-                        const struct item *item)
-{
-    struct text *name = &batch->vcpu;
-
-    if (!item->origin->put_vcpu) {
-        sqlite3_result_int(context, item->vcpu);
-        return;
-    }
-    name->next = name->start;
-    item->origin->put_vcpu(item->origin, item->vcpu, name);
-    if (name->error)
-        sqlite3_result_error_nomem(context);
-    else
-        sqlite3_result_text(context, name->start, (int)text_len(name), SQLITE_STATIC);
-}
-
-/* An array of numbers is a list of JSON. */
-static void result_list(sqlite3_context *context, const struct field *field,
-                        const struct value *value)
-{
-    struct text list = TEXT_IN_MEMORY;
-
-    json_put_value(&list, field, value);
-    if (list.error)
-        sqlite3_result_error_nomem(context);
-    else
-        sqlite3_result_text64(context, list.start, text_len(&list), SQLITE_TRANSIENT, SQLITE_UTF8);
-    text_done(&list);
-}
-
-static void result_value(sqlite3_context *context, const struct field *field,
-                         const struct value *value)
-{
-    double real;
-
-    if (!value->present)
-        return;
-    switch (field->type) {
-    case FIELD_STRING:
-        sqlite3_result_text64(context, value->s, strnlen(value->s, value->len), SQLITE_STATIC,
-                              SQLITE_UTF8);
-        break;
-    case FIELD_BYTES:
-        if (field->element > 0)
-            result_list(context, field, value);
-        else
-            sqlite3_result_blob64(context, value->s, value->len, SQLITE_STATIC);
-        break;
-    case FIELD_FLOAT:
-        memcpy(&real, &value->u, sizeof real);
-        /* SQLite has no NaN: it would be NULL, as what is not there. */
-        if (isnan(real))
-            sqlite3_result_text(context, "NaN", -1, SQLITE_STATIC);
-        else
-            sqlite3_result_double(context, real);
-        break;
-    default: sqlite3_result_int64(context, value->i);
-    }
-}
-
 /* A column for which no result is set is NULL. */
 static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     struct batch_cursor *cursor = container_of(base, struct batch_cursor, base);
-    const struct item *item = &cursor->row->item;
+    const struct trace_table *table = &cursor->row->row.table->table;
 
-    if (likely(column >= COLUMN_FIELDS)) {
-        unsigned i = (unsigned)column - COLUMN_FIELDS;
-
-        if (i < item->class->n_fields)
-            result_value(context, &item->class->fields[i], &cursor->batch->values[i]);
-        return SQLITE_OK;
-    }
-    switch (column) {
-    case COLUMN_ID: sqlite3_result_int64(context, cursor->row->id); break;
-    case COLUMN_TIME:
-        if (item->time != TIME_UNKNOWN)
-            sqlite3_result_int64(context, export_ns(item, item->time));
-        break;
-    case COLUMN_ERROR:
-        if (cursor->batch->errors)
-            sqlite3_result_int64(context, item->error_ns);
-        break;
-    case COLUMN_SOURCE: sqlite3_result_int64(context, cursor->row->source); break;
-    case COLUMN_CPU:
-        if (item->cpu != CPU_UNKNOWN)
-            sqlite3_result_int(context, item->cpu);
-        break;
-    case COLUMN_PID:
-        if (item->pid != PID_UNKNOWN)
-            sqlite3_result_int(context, item->pid);
-        break;
-    case COLUMN_VCPU:
-        if (item->vcpu != VCPU_UNKNOWN)
-            result_vcpu(context, cursor->batch, item);
-        break;
-    default: break;
-    }
+    if ((unsigned)column < table->n_columns)
+        sqlite_result_cell(context, table->columns[column].type, &cursor->batch->cells[column],
+                           SQLITE_STATIC);
     return SQLITE_OK;
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_id)
 {
-    *ret_id = container_of(base, struct batch_cursor, base)->row->id;
+    *ret_id = container_of(base, struct batch_cursor, base)->row->row.id;
     return SQLITE_OK;
 }
 
@@ -250,10 +157,14 @@ int sqlite_batch_register(struct sqlite_batch *batch, sqlite3 *db)
 
 int sqlite_batch_init(struct sqlite_batch *batch)
 {
-    *batch = (struct sqlite_batch){.next = SQLITE_BATCH_NONE, .vcpu = TEXT_IN_MEMORY};
+    *batch = (struct sqlite_batch){.next = SQLITE_BATCH_NONE};
     batch->rows = malloc(ROWS_MAX * sizeof *batch->rows);
     batch->payloads = malloc(PAYLOADS_MAX);
-    if (!batch->rows || !batch->payloads) {
+    batch->cells = calloc(EVENT_COLUMNS_MAX, sizeof *batch->cells);
+    batch->buffer = malloc(sizeof *batch->buffer);
+    if (batch->buffer)
+        row_buffer_init(batch->buffer);
+    if (!batch->rows || !batch->payloads || !batch->cells || !batch->buffer) {
         sqlite_batch_done(batch);
         return -ENOMEM;
     }
@@ -264,8 +175,11 @@ void sqlite_batch_done(struct sqlite_batch *batch)
 {
     free(batch->rows);
     free(batch->payloads);
-    text_done(&batch->vcpu);
-    *batch = (struct sqlite_batch){.vcpu = TEXT_IN_MEMORY};
+    free(batch->cells);
+    if (batch->buffer)
+        row_buffer_done(batch->buffer);
+    free(batch->buffer);
+    *batch = (struct sqlite_batch){0};
 }
 
 bool sqlite_batch_has_room(const struct sqlite_batch *batch, uint32_t size)
@@ -273,24 +187,25 @@ bool sqlite_batch_has_room(const struct sqlite_batch *batch, uint32_t size)
     return batch->n == 0 || (batch->n < ROWS_MAX && size <= PAYLOADS_MAX - batch->n_payloads);
 }
 
-bool sqlite_batch_add(struct sqlite_batch *batch, struct sqlite_chain *chain, int64_t id,
-                      unsigned source, const struct item *item)
+bool sqlite_batch_add(struct sqlite_batch *batch, struct sqlite_chain *chain,
+                      const struct event_row *from)
 {
     struct sqlite_batch_row *row = &batch->rows[batch->n];
+    uint32_t size = from->item->size;
 
-    row->item = *item;
-    row->id = id;
-    row->source = source;
+    row->item = *from->item;
+    row->row = *from;
+    row->row.item = &row->item;
     row->next = SQLITE_BATCH_NONE;
     if (chain->first == SQLITE_BATCH_NONE)
         chain->first = batch->n;
     else
         batch->rows[chain->last].next = batch->n;
     chain->last = batch->n++;
-    if (unlikely(item->size > PAYLOADS_MAX))
+    if (unlikely(size > PAYLOADS_MAX))
         return true;
-    memcpy(batch->payloads + batch->n_payloads, item->payload, item->size);
+    memcpy(batch->payloads + batch->n_payloads, from->item->payload, size);
     row->item.payload = batch->payloads + batch->n_payloads;
-    batch->n_payloads += item->size;
+    batch->n_payloads += size;
     return false;
 }

@@ -2,33 +2,17 @@
 #pragma once
 
 /* Inserts events into a database in batches: copies them until there are many, then gives SQLite the events of one
- * class at a time as a virtual table, so that one `INSERT … SELECT` inserts them all. That costs half as much as a
+ * table at a time as a virtual table, so that one `INSERT … SELECT` inserts them all. That costs half as much as a
  * statement per event. Not thread-safe. */
 
 #include <sqlite3.h>
 
-#include "base/text.h"
-#include "event/item.h"
-#include "event/value.h"
+#include "tables/event_row.h"
 
-/* The virtual table, its columns `c0`, `c1`, …: first what all events have, in this order, then the
- * fields. */
+/* The virtual table, its columns `c0`, `c1`, …: those of the table of events that it shows. */
 #define SQLITE_BATCH_TABLE "strata_batch"
 
-enum sqlite_batch_column {
-    COLUMN_ID,
-    COLUMN_TIME,
-    COLUMN_ERROR,
-    COLUMN_SOURCE,
-    COLUMN_CPU,
-    COLUMN_PID,
-    COLUMN_VCPU,
-    COLUMN_FIELDS,
-};
-
-#define SQLITE_BATCH_COLUMNS (COLUMN_FIELDS + FIELDS_MAX)
-
-/* The events of one class. */
+/* The events of one table. */
 struct sqlite_chain {
     uint32_t first, last; /* in the batch; SQLITE_BATCH_NONE: empty */
 };
@@ -42,10 +26,9 @@ struct sqlite_batch {
     uint32_t n;
     uint8_t *payloads;
     size_t n_payloads;
-    uint32_t next;                   /* the first row that the next scan of the table shows */
-    struct value values[FIELDS_MAX]; /* of the row that it is at */
-    struct text vcpu;                /* its vCPU's name */
-    bool errors;                     /* times have bounds */
+    uint32_t next;       /* the first row that the next scan of the table shows */
+    struct value *cells; /* of the row that it is at */
+    struct row_buffer *buffer;
 };
 
 /* -ENOMEM. */
@@ -58,9 +41,9 @@ int sqlite_batch_register(struct sqlite_batch *batch, sqlite3 *db);
 /* Whether an event with SIZE bytes of payload can be added before the batch is emptied. One that is
  * larger than any batch can be added to an empty one: it is then lent, not copied. */
 bool sqlite_batch_has_room(const struct sqlite_batch *batch, uint32_t size);
-/* Adds ITEM at the end of CHAIN. True: it was lent, so that the batch has to be emptied before ITEM goes. */
-bool sqlite_batch_add(struct sqlite_batch *batch, struct sqlite_chain *chain, int64_t id,
-                      unsigned source, const struct item *item);
+/* Adds ROW at the end of CHAIN. True: it was lent, so that the batch has to be emptied before its item goes. */
+bool sqlite_batch_add(struct sqlite_batch *batch, struct sqlite_chain *chain,
+                      const struct event_row *row);
 
 /* The next scan of the virtual table shows the events of CHAIN. */
 static inline void sqlite_batch_show(struct sqlite_batch *batch, const struct sqlite_chain *chain)

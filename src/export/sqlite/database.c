@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "tables/sql.h"
+
 int sqlite_failed(struct sqlite *db, int code)
 {
     int last = errno;
@@ -37,6 +39,7 @@ int sqlite_execute_text(struct sqlite *db, struct text *sql)
     text_put(sql, "", 1);
     r = sql->error ? export_no_memory(&db->sink.error) : sqlite_execute(db, sql->start);
     text_done(sql);
+    *sql = TEXT_IN_MEMORY;
     return r;
 }
 
@@ -55,31 +58,6 @@ int sqlite_run(struct sqlite *db, sqlite3_stmt *statement)
         return sqlite_failed(db, code);
     sqlite3_reset(statement);
     return 0;
-}
-
-void sqlite_bind_text(sqlite3_stmt *statement, int column, const char *s)
-{
-    if (s)
-        sqlite3_bind_text(statement, column, s, -1, SQLITE_STATIC);
-    else
-        sqlite3_bind_null(statement, column);
-}
-
-void sqlite_bind_number(sqlite3_stmt *statement, int column, int64_t v, bool known)
-{
-    if (known)
-        sqlite3_bind_int64(statement, column, v);
-    else
-        sqlite3_bind_null(statement, column);
-}
-
-unsigned sqlite_source_of(const struct sqlite *db, const struct origin *origin)
-{
-    unsigned i = 0;
-
-    while (db->options->catalogue->origins[i] != origin)
-        i++;
-    return i;
 }
 
 int sqlite_open_database(struct sqlite *db)
@@ -105,9 +83,10 @@ int sqlite_open_database(struct sqlite *db)
         text_printf(&sql, "PRAGMA user_version = %d", SQLITE_SCHEMA_VERSION);
         r = sqlite_execute_text(db, &sql);
     }
-    if (r == 0)
-        r = sqlite_execute(db, sqlite_schema_tables);
-    return r < 0 ? r
-                 : sqlite_prepare(db, "INSERT INTO loss VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                  &db->loss);
+    for (unsigned i = 0; i < FIXED_TABLES && r == 0; i++)
+        if (i != TABLE_EVENT) {
+            sql_put_fixed_table(&sql, (enum fixed_table)i);
+            r = sqlite_execute_text(db, &sql);
+        }
+    return r;
 }

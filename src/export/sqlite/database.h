@@ -1,36 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The inside of an exported database: what rows (sqlite.c), the tables that describe the export (metadata.c) and the
- * views (views.c) share. A function that returns int returns 0, or a negative errno with the sink's error. */
-
-#include <sqlite3.h>
+/* The inside of an exported database: what rows (sqlite.c) and the library's calls (database.c) share. A function that returns int returns 0, or a negative errno with the sink's error. */
 
 #include "export/export.h"
-#include "export/sqlite/tables.h"
+#include "export/sqlite/batch.h"
+#include "tables/sink.h"
 
-struct sqlite_class {
-    const struct event_class *class;
-    struct sqlite_class *next; /* in the order in which they came */
-    struct sqlite_rows *rows;
-    unsigned source; /* number of the class's origin */
-    uint64_t n_events;
+/* Of `PRAGMA user_version`: goes up when a table or column goes or means something else. */
+#define SQLITE_SCHEMA_VERSION 3
+
+/* The events on their way into a table. */
+struct sqlite_rows {
+    struct event_table *table;
+    struct sqlite_rows *next; /* in the order in which they came */
+    const char *name;         /* of the table in the database */
+    sqlite3_stmt *insert;     /* NULL: not made yet */
+    struct sqlite_chain chain;
+    unsigned source;  /* the number of the origin that most events have */
+    unsigned columns; /* those that an event had so far (put_insert()) */
+    unsigned insert_columns;
+    bool made; /* the table is created */
 };
 
 struct sqlite {
     struct sink sink;
     const struct export_options *options;
     sqlite3 *db;
+    struct sink *tables; /* makes the rows */
     struct sqlite_batch batch;
-    struct sqlite_tables tables;
-    struct sqlite_class **classes; /* by class->index; NULL: no event yet */
-    unsigned n_classes;
-    struct sqlite_class *first, *last;
-    sqlite3_stmt *loss;
-    int64_t n; /* events and losses */
-    uint64_t n_losses;
-    struct map threads; /* by source and pid: the origin */
-    uint64_t recent_thread;
+    struct arena arena;
+    struct sqlite_rows *first, *last;
+    sqlite3_stmt *inserts[FIXED_TABLES]; /* NULL: not made yet */
 };
 
 /* The error for CODE, which a call of SQLite returned. */
@@ -46,17 +47,3 @@ int sqlite_execute_text(struct sqlite *db, struct text *sql);
 int sqlite_prepare(struct sqlite *db, const char *sql, sqlite3_stmt **ret);
 /* Runs a statement that returns no rows, and makes it ready for the next time. */
 int sqlite_run(struct sqlite *db, sqlite3_stmt *statement);
-/* NULL, and a number that is not KNOWN, are NULL. S must live until the statement has run. */
-void sqlite_bind_text(sqlite3_stmt *statement, int column, const char *s);
-void sqlite_bind_number(sqlite3_stmt *statement, int column, int64_t v, bool known);
-
-/* The number of ORIGIN in the table `source`. */
-unsigned sqlite_source_of(const struct sqlite *db, const struct origin *origin);
-
-/* Writes the tables source, class, field, value_name, thread, meta, fact and problem. */
-int sqlite_put_metadata(struct sqlite *db);
-
-/* Makes the view of each event that has several tables. Names the tables, so it comes before the metadata. */
-int sqlite_make_event_views(struct sqlite *db);
-/* Makes the views `events` and `events_json`. */
-int sqlite_make_views(struct sqlite *db);

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A database of SQLite 3, written by SQLite's own library.
+/* A database of SQLite 3, written by SQLite's own library: the tables of tables/columns.h.
  *
- *   LAYER_NAME   a table for each event: id INTEGER PRIMARY KEY, time_ns, error_ns, source, cpu, pid, vcpu, and a
- *                column for each field. Ids number all events and losses in the order of time. Where classes of an
- *                event have other fields: a view of LAYER_NAME_1, LAYER_NAME_2, …, the tables of these variants
- *   events       a view of all events: id, time_ns, error_ns, layer, source, cpu, pid, comm, vcpu, event_group,
- *                event; events_json has `fields` besides, an object of JSON
- *   loss         id, time_ns, since_ns, error_ns, source, cpu, lost, cause, skipped_bytes
- *   source       id, capture, layer, format, path, clock, hz
- *   class        id, layer, event_group, event, name, table_name, events, format
- *   field        class, number, name, column_name, c_type, is_hex
- *   value_name   class, field, is_bit, value, name
- *   thread       source, pid, comm
- *   meta         key, value;   fact   source, key, value;   problem   text
+ *   LAYER_NAME   a table for each event: id INTEGER PRIMARY KEY, time_ns, error_ns, source, cpu, pid, vcpu, a column
+ *                for each field, and one for its name. Where classes of an event have other fields: a view of
+ *                LAYER_NAME_1, LAYER_NAME_2, …, the tables of these variants
+ *   event        a view of all events, also called `events`; events_json has `fields` besides, an object of JSON
+ *   span, state, loss, source, clock, thread, cpu, class, field, value_name, meta, fact, problem
  *
  * strata-export(1) describes them. Unknown values are NULL. SQLite has no unsigned numbers of 64
  * bits: those from 2^63 on are stored as the negative ones of the same bits.
@@ -21,49 +14,52 @@
  * ever appended to, so SQLite's cache holds the ends of the tables and no more, whatever the size. */
 
 #include "export/sqlite/database.h"
+#include "tables/sql.h"
+#include "tables/sqlite_cell.h"
 
-#include <string.h>
+#define WANTED (TABLE_BIT(FIXED_TABLES) - 1)
 
-static _cold_ struct sqlite_class *make_class(struct sqlite *db, const struct event_class *class)
+static int add_rows(void *arg, struct event_table *table)
 {
-    struct sqlite_class *c;
+    struct sqlite *db = arg;
+    struct sqlite_rows *rows = arena_alloc(&db->arena, sizeof *rows);
 
-    if (class->index >= db->n_classes) {
-        unsigned n = MAX(class->index + 1, 2 * db->n_classes);
-        struct sqlite_class **bigger = realloc(db->classes, n * sizeof *bigger);
-
-        if (!bigger)
-            return NULL;
-        memset(bigger + db->n_classes, 0, (n - db->n_classes) * sizeof *bigger);
-        db->classes = bigger;
-        db->n_classes = n;
-    }
-    c = arena_alloc(&db->tables.names.arena, sizeof *c);
-    if (!c)
-        return NULL;
-    *c = (struct sqlite_class){.class = class, .source = sqlite_source_of(db, class->origin)};
-    c->rows = sqlite_tables_get(&db->tables, class, c->source);
-    if (!c->rows)
-        return NULL;
-    *(db->last ? &db->last->next : &db->first) = c;
-    db->last = c;
-    db->classes[class->index] = c;
-    return c;
+    if (!rows)
+        return export_no_memory(&db->sink.error);
+    *rows = (struct sqlite_rows){
+        .table = table, .chain.first = SQLITE_BATCH_NONE, .source = UINT32_MAX};
+    table->data = rows;
+    *(db->last ? &db->last->next : &db->first) = rows;
+    db->last = rows;
+    return 0;
 }
 
-static int make_tables(struct sqlite *db)
+static int make_table(struct sqlite *db, struct sqlite_rows *rows)
 {
-    for (struct sqlite_rows *rows = db->tables.unmade; rows; rows = rows->next) {
-        struct text sql = TEXT_IN_MEMORY;
-        int r;
+    struct text sql = TEXT_IN_MEMORY;
 
-        sqlite_schema_put_table(&sql, &rows->table);
-        r = sqlite_execute_text(db, &sql);
-        if (r < 0)
-            return r;
-    }
-    db->tables.unmade = NULL;
-    return 0;
+    sql_put_event_table(&sql, rows->table, rows->table->table.name);
+    rows->made = true;
+    return sqlite_execute_text(db, &sql);
+}
+
+/* The `INSERT` of all that a scan of the virtual table shows. Of the columns that not every event has, those that
+ * none had so far are NULL and not read, and `source` is a constant: a column of the virtual table costs 10 ns a row. */
+static void put_insert(struct text *sql, const struct sqlite_rows *rows)
+{
+    unsigned columns = rows->columns | 1u << EVENT_ID | 1u << EVENT_TIME;
+
+    text_put_literal(sql, "INSERT INTO ");
+    sql_put_name(sql, rows->table->table.name);
+    text_put_literal(sql, " SELECT c0");
+    for (unsigned i = 1; i < rows->table->table.n_columns; i++)
+        if (i >= EVENT_FIELDS || columns >> i & 1)
+            text_printf(sql, ", c%u", i);
+        else if (i == EVENT_SOURCE)
+            text_printf(sql, ", %u", rows->source);
+        else
+            text_put_literal(sql, ", NULL");
+    text_put_literal(sql, " FROM " SQLITE_BATCH_TABLE);
 }
 
 /* The statement that inserts the columns which the events of ROWS have so far. */
@@ -74,7 +70,7 @@ static int make_insert(struct sqlite *db, struct sqlite_rows *rows)
 
     sqlite3_finalize(rows->insert);
     rows->insert = NULL;
-    sqlite_schema_put_insert(&sql, &rows->table, rows->columns, rows->source);
+    put_insert(&sql, rows);
     text_put(&sql, "", 1);
     r = sql.error ? export_no_memory(&db->sink.error)
                   : sqlite_prepare(db, sql.start, &rows->insert);
@@ -85,10 +81,12 @@ static int make_insert(struct sqlite *db, struct sqlite_rows *rows)
 
 static int flush(struct sqlite *db)
 {
-    int r = make_tables(db);
+    int r = 0;
 
-    for (struct sqlite_rows *rows = db->tables.first; rows && r == 0; rows = rows->next) {
-        if (rows->chain.first == SQLITE_BATCH_NONE)
+    for (struct sqlite_rows *rows = db->first; rows && r == 0; rows = rows->next) {
+        if (!rows->made)
+            r = make_table(db, rows);
+        if (r < 0 || rows->chain.first == SQLITE_BATCH_NONE)
             continue;
         if (!rows->insert || rows->insert_columns != rows->columns)
             r = make_insert(db, rows);
@@ -102,87 +100,126 @@ static int flush(struct sqlite *db)
     return r;
 }
 
-/* Remembers that there is such a thread. */
-static int note_thread(struct sqlite *db, unsigned source, const struct item *item)
+/* Which columns the event has that not every event does. */
+static inline unsigned columns_of(const struct event_row *row, bool other)
 {
-    uint64_t key = (uint64_t)source << 32 | (uint32_t)item->pid;
+    const struct item *item = row->item;
 
-    if (item->pid == PID_UNKNOWN || key == db->recent_thread)
-        return 0;
-    db->recent_thread = key;
-    if (map_get(&db->threads, key))
-        return 0;
-    return map_put(&db->threads, key, (void *)item->origin) < 0 ? export_no_memory(&db->sink.error)
-                                                                : 0;
+    return (unsigned)row->errors << EVENT_ERROR | (unsigned)other << EVENT_SOURCE |
+           (unsigned)(item->cpu != CPU_UNKNOWN) << EVENT_CPU |
+           (unsigned)(item->pid != PID_UNKNOWN) << EVENT_PID |
+           (unsigned)(item->vcpu != VCPU_UNKNOWN) << EVENT_VCPU;
 }
 
-/* Which columns ITEM has that not every event does. */
-static inline unsigned columns_of(const struct sqlite *db, const struct item *item, bool other)
+static int put_event(void *arg, const struct event_row *row)
 {
-    return (unsigned)db->options->errors << COLUMN_ERROR | (unsigned)other << COLUMN_SOURCE |
-           (unsigned)(item->cpu != CPU_UNKNOWN) << COLUMN_CPU |
-           (unsigned)(item->pid != PID_UNKNOWN) << COLUMN_PID |
-           (unsigned)(item->vcpu != VCPU_UNKNOWN) << COLUMN_VCPU;
-}
-
-static int put_event(struct sqlite *db, const struct item *item)
-{
-    const struct event_class *class = item->class;
-    struct sqlite_class *c = class->index < db->n_classes ? db->classes[class->index] : NULL;
-    struct sqlite_rows *rows;
-    unsigned source;
+    struct sqlite *db = arg;
+    struct sqlite_rows *rows = row->table->data;
     int r = 0;
 
-    if (unlikely(!c) && !(c = make_class(db, class)))
-        return export_no_memory(&db->sink.error);
-    source = likely(item->origin == class->origin) ? c->source : sqlite_source_of(db, item->origin);
-    if (item->origin->task_name)
-        r = note_thread(db, source, item);
-    if (r == 0 && unlikely(!sqlite_batch_has_room(&db->batch, item->size)))
+    if (unlikely(!sqlite_batch_has_room(&db->batch, row->item->size)))
         r = flush(db);
     if (r < 0)
         return r;
-    c->n_events++;
-    rows = c->rows;
-    rows->columns |= columns_of(db, item, source != rows->source);
-    if (unlikely(sqlite_batch_add(&db->batch, &rows->chain, db->n, source, item)))
+    if (unlikely(rows->source == UINT32_MAX))
+        rows->source = row->source;
+    rows->columns |= columns_of(row, row->source != rows->source);
+    if (unlikely(sqlite_batch_add(&db->batch, &rows->chain, row)))
         return flush(db);
     return 0;
 }
 
-static int put_loss(struct sqlite *db, const struct item *item)
+/* The statement that inserts a row of a fixed table. */
+static _cold_ int make_fixed_insert(struct sqlite *db, enum fixed_table number)
 {
-    sqlite3_stmt *loss = db->loss;
+    const struct trace_table *table = &fixed_tables[number];
+    struct text sql = TEXT_IN_MEMORY;
+    int r;
 
-    db->n_losses++;
-    sqlite3_bind_int64(loss, 1, db->n);
-    sqlite_bind_number(loss, 2, item->time == TIME_UNKNOWN ? 0 : export_ns(item, item->time),
-                       item->time != TIME_UNKNOWN);
-    sqlite_bind_number(loss, 3, item->since == TIME_UNKNOWN ? 0 : export_ns(item, item->since),
-                       item->since != TIME_UNKNOWN);
-    sqlite_bind_number(loss, 4, item->error_ns, db->options->errors);
-    sqlite3_bind_int64(loss, 5, sqlite_source_of(db, item->origin));
-    sqlite_bind_number(loss, 6, item->cpu, item->cpu != CPU_UNKNOWN);
-    sqlite_bind_number(loss, 7, (int64_t)item->lost, item->lost != LOST_UNKNOWN);
-    sqlite_bind_text(loss, 8, item->cause == LOSS_UNREADABLE ? "unreadable" : "dropped");
-    sqlite3_bind_int64(loss, 9, item->skipped);
-    return sqlite_run(db, loss);
+    text_printf(&sql, "INSERT INTO %s VALUES(?", table->name);
+    for (unsigned i = 1; i < table->n_columns; i++)
+        text_put_literal(&sql, ", ?");
+    text_put(&sql, ")", 2);
+    r = sql.error ? export_no_memory(&db->sink.error)
+                  : sqlite_prepare(db, sql.start, &db->inserts[number]);
+    text_done(&sql);
+    return r;
+}
+
+static int put_row(void *arg, enum fixed_table number, const struct value *cells)
+{
+    struct sqlite *db = arg;
+    const struct trace_table *table = &fixed_tables[number];
+
+    if (unlikely(!db->inserts[number])) {
+        int r = make_fixed_insert(db, number);
+
+        if (r < 0)
+            return r;
+    }
+    for (unsigned i = 0; i < table->n_columns; i++)
+        sqlite_bind_cell(db->inserts[number], (int)i + 1, table->columns[i].type, &cells[i]);
+    return sqlite_run(db, db->inserts[number]);
+}
+
+/* R of the sink of tables, with its error. */
+static int check(struct sqlite *db, int r)
+{
+    if (r < 0 && !db->sink.error.code) {
+        db->sink.error = *tables_sink_error(db->tables);
+        if (!db->sink.error.code)
+            (void)export_no_memory(&db->sink.error);
+    }
+    return r;
 }
 
 static int sqlite_put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct sqlite *db = container_of(sink, struct sqlite, sink);
 
-    for (unsigned i = 0; i < n; i++) {
-        int r;
+    return check(db, sink_put(db->tables, items, n));
+}
 
-        db->n++;
-        r = likely(items[i].kind == ITEM_EVENT) ? put_event(db, &items[i])
-                                                : put_loss(db, &items[i]);
-        if (r < 0)
-            return r;
+/* The table of the first of several variants gives its name to their view. */
+static int rename_variants(struct sqlite *db)
+{
+    int r = 0;
+
+    for (struct sqlite_rows *rows = db->first; rows && r == 0; rows = rows->next) {
+        struct text sql = TEXT_IN_MEMORY;
+
+        if (rows->table->sql_name == rows->table->table.name)
+            continue;
+        sqlite3_finalize(rows->insert);
+        rows->insert = NULL;
+        text_put_literal(&sql, "ALTER TABLE ");
+        sql_put_name(&sql, rows->table->table.name);
+        text_put_literal(&sql, " RENAME TO ");
+        sql_put_name(&sql, rows->table->sql_name);
+        r = sqlite_execute_text(db, &sql);
     }
-    return 0;
+    return r;
+}
+
+static int execute(void *arg, const char *sql)
+{
+    return sqlite_execute(arg, sql);
+}
+
+static int make_views(struct sqlite *db)
+{
+    struct event_tables *tables = tables_sink_events(db->tables);
+    int r = rename_variants(db);
+
+    if (r == 0)
+        r = sql_make_variant_views(tables, execute, db);
+    if (r == 0)
+        r = sql_make_event_view(tables, "event", false, execute, db);
+    if (r == 0)
+        r = sqlite_execute(db, "CREATE VIEW events AS SELECT * FROM event");
+    if (r == 0)
+        r = sql_make_event_view(tables, "events_json", true, execute, db);
+    return r;
 }
 
 static int sqlite_finish(struct sink *sink)
@@ -191,25 +228,36 @@ static int sqlite_finish(struct sink *sink)
     int r = flush(db);
 
     if (r == 0)
-        r = sqlite_make_event_views(db);
+        r = check(db, sink_finish(db->tables));
     if (r == 0)
-        r = sqlite_put_metadata(db);
+        r = make_views(db);
     if (r == 0)
-        r = sqlite_make_views(db);
-    return r < 0 ? r : sqlite_execute(db, "COMMIT");
+        return sqlite_execute(db, "COMMIT");
+    return db->sink.error.code ? r : export_no_memory(&db->sink.error);
 }
 
 static void sqlite_free(struct sink *sink)
 {
     struct sqlite *db = container_of(sink, struct sqlite, sink);
 
-    sqlite3_finalize(db->loss);
-    sqlite_tables_done(&db->tables);
+    for (unsigned i = 0; i < FIXED_TABLES; i++)
+        sqlite3_finalize(db->inserts[i]);
+    for (struct sqlite_rows *rows = db->first; rows; rows = rows->next)
+        sqlite3_finalize(rows->insert);
     sqlite3_close(db->db);
-    free(db->classes);
-    map_done(&db->threads);
+    sink_free(db->tables);
+    arena_done(&db->arena);
     sqlite_batch_done(&db->batch);
     free(db);
+}
+
+static int open_tables(struct sqlite *db)
+{
+    static const struct tables_ops ops = {.table = add_rows, .event = put_event, .row = put_row};
+    struct tables_options options;
+
+    export_tables_options(db->options, WANTED, &options);
+    return tables_sink_open(&options, &ops, db, &db->tables, &db->sink.error);
 }
 
 int export_sqlite_open(const struct export_options *options, struct sink **ret_sink,
@@ -224,14 +272,12 @@ int export_sqlite_open(const struct export_options *options, struct sink **ret_s
         return export_no_memory(error);
     db->sink.ops = &ops;
     db->options = options;
-    db->recent_thread = UINT64_MAX;
     r = sqlite_batch_init(&db->batch);
-    db->batch.errors = options->errors;
-    if (r == 0)
-        r = sqlite_tables_init(&db->tables);
     if (r < 0)
         export_no_memory(&db->sink.error);
-    else
+    if (r == 0)
+        r = open_tables(db);
+    if (r == 0)
         r = sqlite_open_database(db);
     if (r < 0) {
         *error = db->sink.error;

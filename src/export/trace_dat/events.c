@@ -28,7 +28,7 @@ void dat_events_done(struct dat_events *events)
     free(events->classes);
     map_done(&events->by_id);
     map_done(&events->made);
-    export_names_done(&events->names);
+    class_names_done(&events->names);
     arena_done(&events->arena);
     *events = (struct dat_events){0};
 }
@@ -106,7 +106,7 @@ static bool add_kernel(struct dat_events *events, const struct event_class *clas
 static bool add_made(struct dat_events *events, const struct event_class *class,
                      struct dat_class *ret)
 {
-    const char *name = export_names_get(&events->names, class, NULL);
+    const char *name = class_names_get(&events->names, class, NULL);
     struct dat_event *event = name ? map_get_str(&events->made, name, strlen(name)) : NULL;
     struct text format = TEXT_IN_MEMORY;
     uint16_t id;

@@ -5,8 +5,8 @@
  * about, and the format files. Not thread-safe. */
 
 #include "base/map.h"
-#include "export/names.h"
 #include "export/trace_dat/kernel_layout.h"
+#include "tables/names.h"
 
 /* One event of the file. */
 struct dat_event {
@@ -35,7 +35,7 @@ struct dat_events {
     struct dat_event *first, *last;
     struct map by_id;
     struct map made; /* by name: events that no kernel recorded, which several classes may be */
-    struct export_names names;
+    struct class_names names;
     uint16_t next_id; /* to be given to one that has none of its own; counts down */
 };
 

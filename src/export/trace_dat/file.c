@@ -99,7 +99,7 @@ static void put_option(struct dat_export *dat, uint16_t id, uint32_t size)
 /* The top buffer first, and names for the others. */
 static int arrange(struct dat_export *dat)
 {
-    struct export_names names = {0};
+    struct class_names names = {0};
     struct dat_buffer **top = &dat->buffers;
     struct dat_buffer *first;
     int r = 0;
@@ -116,12 +116,12 @@ static int arrange(struct dat_export *dat)
         dat->buffers->name = "";
     for (struct dat_buffer *b = dat->buffers ? dat->buffers->next : NULL; b && r == 0;
          b = b->next) {
-        const char *name = export_names_fresh(&names, layer_name(b->origin->layer));
+        const char *name = class_names_fresh(&names, layer_name(b->origin->layer));
 
         b->name = name ? arena_strdup(&dat->events.arena, name) : NULL;
         r = b->name ? 0 : -ENOMEM;
     }
-    export_names_done(&names);
+    class_names_done(&names);
     return r;
 }
 

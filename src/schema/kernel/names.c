@@ -101,6 +101,7 @@ static int field_of(const struct event_class *class, const struct looked_at *at)
 int kernel_names_find(struct arena *arena, struct kernel_text *text, struct event_class *class)
 {
     const struct kernel_string_arg **names = NULL;
+    bool *named = NULL;
 
     for (uint32_t i = 0; i < text->n_ops; i++) {
         const struct kernel_op *op = &text->ops[i];
@@ -114,15 +115,17 @@ int kernel_names_find(struct arena *arena, struct kernel_text *text, struct even
             continue;
         if (!names) {
             names = arena_alloc(arena, class->n_fields * sizeof(*names));
-            if (!names)
+            named = arena_alloc(arena, class->n_fields);
+            if (!names || !named)
                 return -ENOMEM;
-            memset(names, 0, class->n_fields * sizeof(*names));
         }
         /* The first one; what follows says more of the same. */
         if (!names[field])
             names[field] = op->string_arg;
+        named[field] = true;
     }
     text->names = names;
     class->put_name = names ? put_name : NULL;
+    class->named_fields = named;
     return 0;
 }

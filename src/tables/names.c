@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "export/names.h"
+#include "tables/names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 /* Marks a name that is reserved although no class has it. */
 static const struct event_class reserved;
 
-int export_names_reserve(struct export_names *names, const char *name)
+int class_names_reserve(struct class_names *names, const char *name)
 {
     return map_put_str(&names->taken, name, strlen(name), (void *)&reserved);
 }
@@ -40,7 +40,7 @@ static void put_identifier(char *to, const char *name)
 }
 
 /* What NAME is known by among those taken; KEY has room for as much. */
-static void fold(const struct export_names *names, char *key, const char *name)
+static void fold(const struct class_names *names, char *key, const char *name)
 {
     size_t i = 0;
 
@@ -50,7 +50,7 @@ static void fold(const struct export_names *names, char *key, const char *name)
 }
 
 /* CLASS NULL: a name for something else, made of WANTED. */
-static _cold_ const char *make(struct export_names *names, const char *wanted,
+static _cold_ const char *make(struct class_names *names, const char *wanted,
                                const struct event_class *class, bool *ret_new)
 {
     size_t size = strlen(wanted) + 16;
@@ -81,8 +81,8 @@ static _cold_ const char *make(struct export_names *names, const char *wanted,
     return name;
 }
 
-const char *export_names_get(struct export_names *names, const struct event_class *class,
-                             bool *ret_new)
+const char *class_names_get(struct class_names *names, const struct event_class *class,
+                            bool *ret_new)
 {
     bool is_new = false;
 
@@ -103,17 +103,17 @@ const char *export_names_get(struct export_names *names, const struct event_clas
     return names->names[class->index];
 }
 
-const char *export_names_fresh(struct export_names *names, const char *wanted)
+const char *class_names_fresh(struct class_names *names, const char *wanted)
 {
     bool is_new;
 
     return make(names, wanted, NULL, &is_new);
 }
 
-void export_names_done(struct export_names *names)
+void class_names_done(struct class_names *names)
 {
     free(names->names);
     map_done(&names->taken);
     arena_done(&names->arena);
-    *names = (struct export_names){0};
+    *names = (struct class_names){0};
 }

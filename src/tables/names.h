@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "event/class.h"
 
-struct export_names {
+struct class_names {
     /* Whether classes of the same name and the same fields have one name in common. */
     bool share;
     bool fold; /* names that differ by upper and lower case alone are one */
@@ -20,14 +20,14 @@ struct export_names {
 
 /* Reserves NAME, which outlives NAMES, so that no class gets it; in lower case where they
  * are folded. -ENOMEM. */
-int export_names_reserve(struct export_names *names, const char *name);
+int class_names_reserve(struct class_names *names, const char *name);
 
 /* The name of CLASS, and whether it was made just now, for no other class (*ret_new, may be NULL).
  * NULL when memory is out. */
-const char *export_names_get(struct export_names *names, const struct event_class *class,
-                             bool *ret_new);
+const char *class_names_get(struct class_names *names, const struct event_class *class,
+                            bool *ret_new);
 
 /* WANTED, or what is made of it, as a name that no class has or gets. NULL when memory is out. */
-const char *export_names_fresh(struct export_names *names, const char *wanted);
+const char *class_names_fresh(struct class_names *names, const char *wanted);
 
-void export_names_done(struct export_names *names);
+void class_names_done(struct class_names *names);

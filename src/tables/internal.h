@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The inside of the sink: what its parts share. A function that returns int returns 0, or a negative errno with the
+ * sink's error. */
+
+#include "analysis/spans.h"
+#include "analysis/states.h"
+#include "tables/sink.h"
+
+/* The keys of an open span, as text. */
+struct key_slot {
+    char *text;
+    uint32_t len, room;
+    uint32_t next_free;
+    bool known;
+};
+
+/* The fields that the keys of a rule are of, in the class whose events began its last span. */
+struct rule_fields {
+    const struct event_class *class;
+    int fields[SPAN_KEYS];
+};
+
+struct span_rows {
+    bool wanted;
+    struct spans spans;
+    struct span_rule_list builtin;
+    struct rule_fields *fields; /* by rule */
+    struct key_slot *slots;     /* slot 0 is none */
+    uint32_t n_slots, free;
+    struct text text;
+};
+
+/* Events by CPU. */
+struct cpu_counts {
+    uint64_t *counts; /* by source * CPU_COUNTS + cpu */
+    unsigned n_sources;
+};
+#define CPU_COUNTS 8192u /* events on CPUs from this one on are not in `cpu` */
+
+struct tables_sink {
+    struct sink sink;
+    struct tables_options options;
+    const struct tables_ops *ops;
+    void *arg;
+    struct arena arena;
+    struct event_tables events;
+    struct tables_class **classes; /* by class->index; NULL: no event yet */
+    unsigned n_classes;
+    struct tables_class *first, *last;
+    int64_t n; /* events and losses */
+    uint64_t n_losses;
+    struct map threads; /* by source and pid: the origin */
+    uint64_t recent_thread;
+    struct cpu_counts cpus;
+    struct span_rows spans;
+    struct states states;
+    bool has_states;
+    struct text text;
+};
+
+static inline bool tables_want(const struct tables_sink *sink, enum fixed_table table)
+{
+    return sink->options.wanted & TABLE_BIT(table);
+}
+
+static inline int tables_no_memory(struct tables_sink *sink)
+{
+    return error_set(&sink->sink.error, -ENOMEM, NULL, "out of memory");
+}
+
+/* The id of ORIGIN in `source`. */
+unsigned tables_source(const struct tables_sink *sink, const struct origin *origin);
+
+/* The vCPU of ORIGIN as a cell; its name, if it has one, is put to TEXT, which is empty. */
+struct value tables_vcpu(const struct origin *origin, int32_t vcpu, struct text *text);
+
+int span_rows_open(struct tables_sink *sink);
+int span_rows_put(struct tables_sink *sink, const struct item *items, unsigned n);
+void span_rows_done(struct tables_sink *sink);
+
+extern const struct states_ops state_rows_ops;
+
+/* Gives the rows of the tables that describe the trace. */
+int tables_describe(struct tables_sink *sink);
