@@ -16,6 +16,14 @@ static const struct {
     unsigned permille;
 } percentiles[PERMILLES] = {{"p50", 500}, {"p90", 900}, {"p99", 990}, {"p999", 999}};
 
+/* Whether NAME contains TEXT, or begins with what follows a '^', whatever the case of letters. */
+static bool matches(const char *name, const char *text)
+{
+    if (*text == '^')
+        return strncasecmp(name, text + 1, strlen(text + 1)) == 0;
+    return strcasestr(name, text) != NULL;
+}
+
 static int read_names(struct exchange *x, uint8_t **ret)
 {
     const struct index *index = x->server->options.index;
@@ -37,7 +45,7 @@ static int read_names(struct exchange *x, uint8_t **ret)
         if (ids[i] < n_names)
             names[ids[i] / 8] |= (uint8_t)(1u << ids[i] % 8);
     for (uint32_t i = 0; text && *text && i < n_names; i++)
-        if (strcasestr(index_name(index, i), text))
+        if (matches(index_name(index, i), text))
             names[i / 8] |= (uint8_t)(1u << i % 8);
     *ret = names;
     return 0;

@@ -86,6 +86,8 @@ static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
     exchange_put_time(x, "end", slice->end);
     json_write_key(w, "name");
     json_write_str(w, index_name(options->index, slice->name));
+    json_write_key(w, "name_id");
+    json_write_u64(w, slice->name);
     json_write_key(w, "flags");
     json_write_u64(w, slice->flags);
     json_write_key(w, "state");

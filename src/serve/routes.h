@@ -27,7 +27,7 @@ void assets_get(struct exchange *x, const char *name);
  *                  how long slices take that begin and end in the time: percentiles as strata latency has them, `buckets`
  *                  [from, before, count, …] of durations, `cells` [column of time, from, before, count, …], `names` that
  *                  took most, `slowest` [LIMIT]. Of a group of `tracks`, the tracks of slices in it; without, all of
- *                  these. `text`: names that contain it, beside the numbers `names`. `min` to `max`: durations only;
+ *                  these. `text`: names that contain it, or begin with what follows its `^`, beside the numbers `names`. `min` to `max`: durations only;
  *                  `begin_from` to `begin_to`: begins only. 413: there are more slices than are looked at at once */
 void api_trace(struct exchange *x);
 void api_names(struct exchange *x);

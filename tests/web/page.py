@@ -17,6 +17,7 @@ import xml.dom.minidom
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import ENTER, Browser  # noqa: E402
+from latency import check_latency  # noqa: E402
 
 MANY = 64
 COVERED_ALL = 65535
@@ -394,6 +395,12 @@ def check_hostile(page):
     assert browser.run("return document.querySelectorAll('img, body script, iframe, b').length") == 0
     assert "<img" in browser.text("#events"), browser.text("#events")[:500]
     assert any(HOSTILE_MARK in row["name"] for row in page.rows())
+    page.open("#latency=all~~~&view=0~9999999")
+    assert "<img src=x" in browser.text("#latency"), browser.text("#latency")
+    browser.run("const e = document.querySelector('#latency input'); e.value = '<img'; e.dispatchEvent(new Event('input'))")
+    page.settle()
+    assert browser.run("return window.injected === undefined")
+    assert browser.run("return document.querySelectorAll('img, body script, iframe, b').length") == 0
     svg = xml.dom.minidom.parseString(browser.run("return strata.svg()"))
     assert not svg.getElementsByTagName("img") and not svg.getElementsByTagName("script")
     page.expect_silence()
@@ -427,6 +434,7 @@ def main():
             check_search(page)
             check_statistics(page)
             check_events(page)
+            check_latency(page, strata, trace)
             check_tree(page)
             check_link(page)
             check_picture(page)

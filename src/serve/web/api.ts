@@ -93,6 +93,7 @@ export interface SliceAnswer {
     begin: number;
     end: number;
     name: string;
+    name_id: number;
     flags: number;
     state?: number;
     n?: number;
@@ -127,6 +128,31 @@ export interface StatisticsRow {
 }
 export interface StatisticsAnswer {
     rows: StatisticsRow[];
+}
+
+// Durations, ns. Percentiles are those of `strata latency`: the middle of a bucket of the histogram.
+export interface LatencyNumbers {
+    n: number;
+    sum: number;
+    p50: number;
+    p90: number;
+    p99: number;
+    p999: number;
+    max: number;
+    min?: number;
+}
+export interface LatencyAnswer extends LatencyNumbers {
+    from: number;
+    to: number;
+    min: number;
+    cut: number; // not counted: an end is not in the trace
+    partly: number; // not counted: not wholly within the time
+    buckets: number[]; // from, before, count
+    columns: number;
+    cells: number[]; // column, from, before, count
+    unnamed: number; // of other names than these
+    names: (LatencyNumbers & { name: number })[];
+    slowest: FoundSlice[];
 }
 
 export type Parameters = Record<string, string | number>;

@@ -3,7 +3,7 @@
 // The page: puts its parts together, and draws when something has changed.
 
 import { ask, isAbort } from "./api";
-import type { ArrowsAnswer, FoundSlice, Trace } from "./api";
+import type { ArrowsAnswer, FoundSlice, SliceAnswer, Trace } from "./api";
 import { CanvasSurface } from "./draw/canvas";
 import { DARK, LIGHT } from "./draw/colours";
 import { pinnedHeight, placedRows, rowAt, RULER_HEIGHT } from "./draw/scene";
@@ -22,6 +22,7 @@ import { formatAbsolute, formatCount, formatDuration } from "./model/time";
 import { DetailsPanel } from "./panel/details";
 import { byId } from "./panel/dom";
 import { EventsPanel } from "./panel/events";
+import { LatencyPanel } from "./panel/latency";
 import { Layout } from "./panel/layout";
 import { StatisticsPanel } from "./panel/statistics";
 import { TreePanel } from "./panel/tree";
@@ -38,6 +39,9 @@ const ADDRESS_DELAY_MS = 250;
 const ARROWS_MAX = 500;
 const ARROWS_DELAY_MS = 120;
 const MARKS_MAX = 100;
+// A slice that is less of the time that is shown is too small to be seen; it is shown with so much around it.
+const JUMP_SHARE_MIN = 0.01;
+const JUMP_AROUND = 10;
 
 export class App {
     private readonly state = newState();
@@ -54,6 +58,7 @@ export class App {
     private readonly selection: Selection;
     private readonly statistics: StatisticsPanel;
     private readonly events: EventsPanel;
+    private readonly latency: LatencyPanel;
     private readonly search: Search;
     private readonly layout: Layout;
     private readonly input: Input;
@@ -84,6 +89,12 @@ export class App {
                 this.setCursor(time);
                 this.view.reveal({ from: time, to: time });
             },
+        });
+        this.latency = new LatencyPanel(trace, this.tree, this.names, {
+            shown: () => this.view.goal,
+            selected: () => this.state.span,
+            jump: (found) => void this.jump(found),
+            changed: () => this.saveAddress(),
         });
         this.search = new Search({
             from: () => this.state.slice?.begin ?? Math.max(0, this.view.from),
@@ -137,6 +148,7 @@ export class App {
             help: showHelp,
             arrows: () => this.toggleArrows(),
             events: () => this.layout.select("events"),
+            latency: () => this.showLatency(),
             neighbour: (by) => void this.selectNeighbour(by),
             enter: () => {
                 if (this.state.focus !== null) void this.selectMiddle(this.state.focus);
@@ -244,6 +256,7 @@ export class App {
         this.redraw();
         this.saveAddress();
         this.updateArrows();
+        this.latency.refresh();
     }
 
     private onRows(): void {
@@ -292,10 +305,37 @@ export class App {
 
     private async selectSlice(place: SlicePlace, reveal: boolean): Promise<void> {
         this.layout.select("details");
-        const slice = await this.selection.select(place);
+        const slice = await this.select(place);
         if (!slice || !reveal) return;
         this.showTrack(place.track);
         this.view.reveal({ from: slice.begin, to: slice.end });
+    }
+
+    private async select(place: SlicePlace): Promise<SliceAnswer | null> {
+        const slice = await this.selection.select(place);
+        if (slice) this.latency.offer({ track: place.track, name: slice.name, nameId: slice.name_id });
+        return slice;
+    }
+
+    // To a slice of the list of the slowest, which stays. What is too short to be seen is shown larger.
+    private async jump(found: FoundSlice): Promise<void> {
+        const slice = await this.select({ track: found.track, depth: found.depth, time: found.begin });
+        if (!slice) return;
+        const { begin, end } = slice;
+        this.setCursor(begin);
+        this.showTrack(found.track);
+        const shown = this.view.goal;
+        if ((end - begin) / (shown.to - shown.from) < JUMP_SHARE_MIN) {
+            const around = (end - begin) * JUMP_AROUND;
+            this.view.moveTo({ from: begin - around, to: end + around });
+        } else {
+            this.view.reveal({ from: begin, to: end });
+        }
+    }
+
+    private showLatency(): void {
+        if (this.state.slice) this.latency.chooseSelected();
+        this.layout.select("latency");
     }
 
     private showTrack(track: number): void {
@@ -333,8 +373,9 @@ export class App {
         this.state.span = bounded;
         this.redraw();
         if (!done) return;
-        this.layout.select("statistics");
+        if (this.layout.selected !== "latency") this.layout.select("statistics");
         this.showStatistics();
+        this.latency.refresh();
         this.saveAddress();
     }
 
@@ -357,6 +398,9 @@ export class App {
     }
 
     private onTab(tab: string): void {
+        this.latency.visible = tab === "latency";
+        this.latency.refresh();
+        this.saveAddress();
         if (tab === "events") this.events.show(this.state.cursor ?? Math.max(0, Math.round(this.view.from)));
         this.redraw();
     }
@@ -383,6 +427,7 @@ export class App {
         this.state.span = null;
         this.state.cursor = null;
         this.showStatistics();
+        this.latency.refresh();
         this.selection.clear();
     }
 
@@ -463,6 +508,7 @@ export class App {
         document.documentElement.dataset.theme = dark ? "dark" : "light";
         this.scene.palette = dark ? DARK : LIGHT;
         drawLegend(this.scene.palette);
+        this.latency.draw(this.scene.palette);
         this.redraw();
     }
 
@@ -489,6 +535,7 @@ export class App {
             filter: tree.filter,
             search: this.search.input.value,
             arrows: state.allArrows,
+            latency: this.latency.address,
             scroll: this.scrollbar.scrollTop,
             theme: state.theme,
         });
@@ -511,10 +558,14 @@ export class App {
         state.allArrows = given.arrows;
         state.theme = given.theme;
         view.show(given.view ?? view.whole());
-        if (given.slice) void this.selection.select(given.slice);
+        if (given.slice) void this.select(given.slice);
         else if (state.slice) this.selection.clear();
         if (given.span) this.layout.select("statistics");
         if (given.slice) this.layout.select("details");
+        if (given.latency) {
+            this.latency.restore(given.latency);
+            this.layout.select("latency");
+        }
         this.showStatistics();
         this.updateArrows();
         this.draw();
@@ -526,7 +577,7 @@ export class App {
 
     // Whether all that is to be shown has arrived.
     get idle(): boolean {
-        const parts = [this.minimap, this.selection, this.statistics, this.events, this.search, this.tiles];
+        const parts = [this.minimap, this.selection, this.statistics, this.events, this.latency, this.search, this.tiles];
         return !this.frame && this.complete && !this.view.moving && !parts.some((part) => part.busy) && !this.arrowsAbort;
     }
 

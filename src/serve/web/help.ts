@@ -17,6 +17,7 @@ const KEYS: [string, string][] = [
     ["Enter", "select the slice in the middle of the selected track"],
     ["M", "mark the selection; again: remove the mark"],
     ["R", "show or hide the arrows of all requests"],
+    ["L", "how long slices like the selected one take"],
     ["E", "table of events from the cursor on"],
     ["Escape", "select nothing"],
     ["Tracks: ↑ ↓ ← →", "go from track to track, open and close groups"],

@@ -25,6 +25,7 @@ export interface Actions {
     help(): void;
     arrows(): void;
     events(): void;
+    latency(): void;
     neighbour(by: number): void;
     enter(): void;
     escape(): void;
@@ -77,7 +78,7 @@ export class Input {
 
     private onKey(event: KeyboardEvent): void {
         const { target } = event;
-        const typing = target instanceof HTMLInputElement;
+        const typing = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
         const inDialog = target instanceof Element && target.closest("dialog") !== null;
         if (event.defaultPrevented || typing || inDialog || event.ctrlKey || event.metaKey || event.altKey) return;
         // Keys that move a table, a list or a control, and press a button, are theirs.
@@ -109,6 +110,8 @@ export class Input {
                 return () => actions.fit();
             case "r":
                 return () => actions.arrows();
+            case "l":
+                return () => actions.latency();
             case "e":
                 return () => actions.events();
             case "?":

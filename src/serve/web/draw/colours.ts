@@ -25,6 +25,7 @@ export interface Palette {
     unknown: Fill;
     idle: Fill;
     density: string;
+    heat: string; // of the most in one place
     curve: string;
     curveArea: string;
     names: Fill[];
@@ -68,7 +69,8 @@ function channels(colour: string): number[] {
     return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 }
 
-function mix(colour: string, other: string, share: number): string {
+// COLOUR, with a SHARE of the other.
+export function mixColours(colour: string, other: string, share: number): string {
     const b = channels(other);
     return (
         "#" +
@@ -85,8 +87,8 @@ function luminance(colour: string): number {
 }
 
 function makeFill(base: string, background: string, share: number): Fill {
-    const fill = mix(base, background, share);
-    return { fill, many: mix(fill, background, 0.4), text: luminance(fill) > 0.18 ? "#10151c" : "#f2f5f9" };
+    const fill = mixColours(base, background, share);
+    return { fill, many: mixColours(fill, background, 0.4), text: luminance(fill) > 0.18 ? "#10151c" : "#f2f5f9" };
 }
 
 function makePalette(dark: boolean): Palette {
@@ -109,13 +111,14 @@ function makePalette(dark: boolean): Palette {
         unknown: make(dark ? "#8b929c" : "#b4b9c0"),
         idle: makeFill(dark ? "#2b3340" : "#e3e8ee", background, 0.3),
         density: dark ? "#7d9cc4" : "#5b7fae",
+        heat: dark ? "#ffd27f" : "#8c1d40",
         curve: dark ? "#6fb1ff" : "#0b5cc4",
         curveArea: dark ? "rgba(111,177,255,0.18)" : "rgba(11,92,196,0.12)",
         names: NAME_COLOURS.map(make),
         states: new Map(
             Object.entries({ ...STATE_COLOURS, ...(dark ? STATE_COLOURS_DARK : {}) }).map(([name, c]) => [name, make(c)]),
         ),
-        layers: new Map(Object.entries(LAYER_COLOURS).map(([name, c]) => [name, mix(c, "#ffffff", dark ? 0.25 : 0)])),
+        layers: new Map(Object.entries(LAYER_COLOURS).map(([name, c]) => [name, mixColours(c, "#ffffff", dark ? 0.25 : 0)])),
     };
 }
 

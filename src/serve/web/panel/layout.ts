@@ -4,12 +4,13 @@
 
 import { byId, onDrag } from "./dom";
 
-const TABS = ["details", "statistics", "events"] as const;
+const TABS = ["details", "statistics", "latency", "events"] as const;
 export type Tab = (typeof TABS)[number];
 
 const NAMES_MIN_PX = 80;
 const PANEL_MIN_PX = 34;
 const KEY_STEP_PX = 20;
+const CHARTS_PX = 300; // of the panel, when charts are shown first
 
 export interface LayoutActions {
     resized(): void;
@@ -19,6 +20,7 @@ export interface LayoutActions {
 export class Layout {
     private readonly side = byId("tree-side");
     private readonly panel = byId("panel");
+    private roomy = false;
 
     constructor(private readonly actions: LayoutActions) {
         this.setNames(Math.min(270, innerWidth * 0.3));
@@ -64,7 +66,18 @@ export class Layout {
         });
     }
 
+    // Charts need more room than texts do.
+    private makeRoom(): void {
+        if (!this.roomy && this.panel.offsetHeight < CHARTS_PX) this.setPanel(Math.min(CHARTS_PX, innerHeight * 0.4));
+        this.roomy = true;
+    }
+
+    get selected(): Tab {
+        return TABS.find((tab) => !byId(tab).hidden) ?? "details";
+    }
+
     select(selected: Tab): void {
+        if (selected === "latency") this.makeRoom();
         for (const tab of TABS) {
             const button = byId(`tab-${tab}`);
             button.setAttribute("aria-selected", String(tab === selected));
