@@ -84,6 +84,9 @@ STRATA_API int strata_reader_set_tracefs(struct strata_reader *reader, const cha
 STRATA_API int strata_reader_set_kallsyms(struct strata_reader *reader, const char *path);
 /* Uses event numbers of simpletrace files as positions in the declarations, whatever names the trace has. */
 STRATA_API int strata_reader_set_no_header(struct strata_reader *reader, bool no_header);
+/* Returns the items of a single source in the order in which they were written, whatever their times. Default: false, in
+ * the order of time. */
+STRATA_API int strata_reader_set_file_order(struct strata_reader *reader, bool file_order);
 /* A directory for temporary files: input from a pipe is copied there if its format must be read twice.
  * Default: /var/tmp, else /tmp. */
 STRATA_API int strata_reader_set_temporary_dir(struct strata_reader *reader, const char *path);
@@ -124,7 +127,7 @@ enum strata_reader_kind {
 };
 
 /* Moves to the next item and returns its enum strata_reader_kind: STRATA_READER_END after the last one. Or a
- * negative errno: as strata_reader_open(), and -EINVAL for damaged input; all items before the damage were
+ * negative errno: as strata_reader_open(), and -EBADMSG for damaged input; all items before the damage were
  * returned. After the end or an error, each further call returns the same again. */
 STRATA_API int strata_reader_next(struct strata_reader *reader);
 

@@ -206,6 +206,11 @@ int strata_reader_set_no_header(struct strata_reader *reader, bool no_header)
     return set_bool(reader, &reader->options.no_header, no_header);
 }
 
+int strata_reader_set_file_order(struct strata_reader *reader, bool file_order)
+{
+    return set_bool(reader, &reader->options.file_order, file_order);
+}
+
 int strata_reader_set_temporary_dir(struct strata_reader *reader, const char *path)
 {
     return set_string(reader, &reader->options.reader.temporary_dir, path);

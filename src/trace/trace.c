@@ -236,7 +236,7 @@ static int open_input(struct open_ctx *ctx, struct error *error)
 }
 
 /* Puts the stages on top of the readers. */
-static int assemble(struct trace *trace)
+static int assemble(struct trace *trace, bool file_order)
 {
     struct source **all;
     unsigned n = 0;
@@ -253,7 +253,7 @@ static int assemble(struct trace *trace)
         for (unsigned j = 0; j < trace->inputs[i].n_sources; j++) {
             struct source *source = trace->inputs[i].sources[j];
 
-            if (r == 0 && !source->ordered && !trace->inputs[i].per_cpu) {
+            if (r == 0 && !source->ordered && !trace->inputs[i].per_cpu && !file_order) {
                 r = reorder_open(source, REORDER_WINDOW, &source);
                 if (r < 0)
                     continue; /* it is freed */
@@ -315,7 +315,7 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
         return r;
     }
     r = host_time_choose_timebase(trace, ctxs[0].options->host_time, error);
-    return r < 0 ? r : assemble(trace);
+    return r < 0 ? r : assemble(trace, ctxs[0].options->file_order);
 }
 
 /* Makes an opening of each path, and of each source of a recorded directory. */

@@ -30,6 +30,9 @@ struct trace_options {
     const char *events_path;
     const char *source;      /* of recorded directories only the source of this name; NULL: all */
     bool no_header;          /* simpletrace: event numbers are places in the events files */
+    /* Items of a single source come in the order of its file, whatever their times; of several, each source's do as
+     * far as merging by time permits. */
+    bool file_order;
     uint64_t cpu_hz;         /* rate of a time stamp counter that is not recorded; 0: not known */
     const char *xen_version; /* of the Xen that wrote a trace, "4.17"; NULL: guessed */
     const char *cpu_vendor;  /* of the host that wrote a trace, "amd", "intel"; NULL: not known */

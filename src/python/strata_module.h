@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The types of the Python module `strata`, over libstrata-read.
+ *
+ *     Trace       an open trace: an iterator of events (trace.c)
+ *     EventClass  what all events of one kind have in common (event_class.c)
+ *     Event       one event, with copies of its values: it outlives the trace (event.c)
+ *     Loss        events that are missing (event.c)
+ *     Batch       events of one class, as columns (batch.c)
+ *     Column      numbers of one type, with the buffer protocol, which NumPy reads without a copy (column.c)
+ *
+ * All run under the interpreter's lock. Reading does not release it: a batch of events takes less time than other
+ * threads would wait for it. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <structmember.h>
+#include <stdbool.h>
+#include <strata/read.h>
+
+/* ---- Classes of events ---- */
+
+struct py_class {
+    PyObject_HEAD
+    PyObject *name, *group, *layer, *source; /* str; source: the path */
+    PyObject *fields;                        /* tuple of str */
+    PyObject *types;                         /* tuple of str, as declared */
+    PyObject *places;                        /* dict: the number of a field by its name */
+    unsigned n_fields;
+    uint64_t hz; /* of the times of its events; 0: not known */
+    const struct strata_reader_class *class; /* NULL once the trace is closed */
+};
+
+extern PyTypeObject py_class_type;
+/* A new reference, or NULL with an exception. */
+struct py_class *py_class_new(const struct strata_reader_class *class);
+
+/* ---- Values ---- */
+
+/* The time in ns, or in ticks where HZ is 0. */
+int64_t py_time_ns(int64_t time, uint64_t hz);
+/* None, if it is not known. */
+PyObject *py_time(int64_t time, uint64_t hz);
+/* VALUE as a Python object: int, bool, float, str, bytes, a tuple of int, or None where the event does not have the field.
+ * NAMES: numbers that have a name are that name. */
+PyObject *py_value(const struct strata_value *value, bool names);
+
+/* ---- Events ---- */
+
+struct py_event {
+    PyObject_VAR_HEAD
+    struct py_class *class;
+    int64_t time; /* ns, or ticks; STRATA_READER_TIME_UNKNOWN */
+    uint32_t time_error;
+    int32_t cpu, pid, vcpu;
+    PyObject *values[];
+};
+
+struct py_loss {
+    PyObject_HEAD
+    PyObject *layer, *source;
+    int64_t since, time;
+    uint64_t lost, skipped;
+    uint32_t time_error;
+    int32_t cpu;
+};
+
+extern PyTypeObject py_event_type, py_loss_type;
+/* A new reference to the item that READER is at; CLASS is the item's. NULL: an exception. */
+PyObject *py_event_new(struct strata_reader *reader, const struct strata_reader_item *item,
+                       struct py_class *class, bool names);
+PyObject *py_loss_new(const struct strata_reader_item *item);
+
+/* ---- Columns ---- */
+
+struct py_column {
+    PyObject_HEAD
+    char format;    /* as in the module struct: 'q', 'Q', 'd', 'i', 'I', '?' */
+    Py_ssize_t size; /* bytes of an element */
+    Py_ssize_t n, room;
+    Py_ssize_t exports; /* buffers that are lent: it cannot grow */
+    char *data;
+};
+
+extern PyTypeObject py_column_type;
+struct py_column *py_column_new(char format);
+/* Room for one element more; NULL: an exception. The caller fills it. */
+void *py_column_grow(struct py_column *column);
+
+static inline void *py_column_add(struct py_column *column)
+{
+    if (column->n < column->room)
+        return column->data + column->n++ * column->size;
+    return py_column_grow(column);
+}
+
+/* ---- Traces ---- */
+
+struct py_trace;
+extern PyTypeObject py_trace_type, py_batches_type, py_batch_type;
+extern PyObject *py_error; /* strata.Error */
+
+/* Raises strata.Error, or MemoryError, or the OSError of the errno: what READER's last error is. Returns NULL. */
+PyObject *py_raise(const struct strata_reader *reader, int error);
+
+struct py_trace {
+    PyObject_HEAD
+    struct strata_reader *reader; /* NULL: closed */
+    struct py_class **classes;    /* by their index; NULL: not seen yet */
+    unsigned n_classes;
+    unsigned long long lost; /* events, as far as their number is known */
+    unsigned long long n_losses;
+    bool lost_unknown; /* there was a loss of an unknown number */
+    bool losses;       /* the iterator returns them */
+    bool names;
+    bool ended;
+};
+
+/* The class of ITEM; borrowed. NULL: an exception. */
+struct py_class *py_trace_class(struct py_trace *trace, const struct strata_reader_item *item);
+/* Counts a loss. */
+void py_trace_count_loss(struct py_trace *trace, const struct strata_reader_item *item);
+/* Whether it is open; otherwise raises ValueError. */
+bool py_trace_is_open(const struct py_trace *trace);
+
+/* An iterator of batches of at most SIZE events each. */
+PyObject *py_batches_new(struct py_trace *trace, Py_ssize_t size);
+
+/* _dispatch(trace, look_up, make_time): calls a function for each event; for the module `simpletrace`. */
+PyObject *py_dispatch(PyObject *module, PyObject *args);

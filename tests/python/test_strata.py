@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The module `strata`, against what `strata report -f json` prints of the same traces."""
+
+import base64
+import gc
+import json
+import lzma
+import math
+import os
+import resource
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+import strata
+
+DATA = os.environ['DATA']
+BIN = os.environ['STRATA_BIN']
+EVENTS = '/usr/share/qemu/trace-events-all'
+CPU_HZ = 2400000000
+
+work = tempfile.TemporaryDirectory()
+
+
+def unpack(name):
+    path = os.path.join(work.name, os.path.basename(name)[:-3])
+    if not os.path.exists(path):
+        with lzma.open(os.path.join(DATA, name)) as packed, open(path, 'wb') as file:
+            file.write(packed.read())
+    return path
+
+
+def unpack_tar(name):
+    directory = os.path.join(work.name, os.path.basename(name))
+    if not os.path.exists(directory):
+        with tarfile.open(os.path.join(DATA, name)) as tar:
+            tar.extractall(directory)
+    return os.path.join(directory, os.listdir(directory)[0])
+
+
+def xen():
+    return unpack('xen/xen-4.17-all.raw.xz')
+
+
+def vm():
+    return unpack_tar('io/virtio-blk.tar.xz')
+
+
+def report(path, *options):
+    output = subprocess.run([BIN + '/strata', 'report', '-f', 'json', *options, path], stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, check=True).stdout
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def as_json(value):
+    """A value of the module as `strata report` has it in JSON."""
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, str):
+        return value.encode('utf-8', 'surrogateescape').decode('utf-8', 'replace')
+    return value
+
+
+class Values(unittest.TestCase):
+    def compare(self, path, *options, **arguments):
+        expected = report(path, *options)
+        with strata.open(path, losses=True, **arguments) as trace:
+            items = list(trace)
+        self.assertEqual(len(items), len(expected))
+        n_values = 0
+        for item, want in zip(items, expected):
+            self.assertEqual(item.layer, want['layer'])
+            if isinstance(item, strata.Loss):
+                self.assertEqual(item.lost, want['lost'])
+                continue
+            self.assertEqual(item.name, want['event'])
+            self.assertEqual(item.group, want.get('group', ''))
+            self.assertEqual(item.time, want.get('time_ns', want.get('ticks')))
+            self.assertEqual(item.cpu, want.get('cpu', -1))
+            self.assertEqual(item.pid, want.get('pid', -1))
+            self.assertEqual(item.time_error, want.get('error_ns', 0))
+            for field, value in want['fields'].items():
+                got = as_json(item[field])
+                if isinstance(got, bytes):
+                    continue # in JSON as a text of its own
+                if isinstance(got, float) and not isinstance(value, float):
+                    continue # what is no number there
+                self.assertEqual(got, value, (item, field))
+                n_values += 1
+        return n_values
+
+    def test_xen(self):
+        self.assertGreater(self.compare(xen()), 100000)
+
+    def test_several_layers(self):
+        self.assertGreater(self.compare(vm()), 10000)
+
+    def test_selection(self):
+        n = self.compare(vm(), '-e', 'sched:*,-sched_stat_*', '--layer', 'host', '--cpu', '1', '--from', '+0.5',
+                         events='sched:*,-sched_stat_*', layers='host', cpus=1, since='+0.5')
+        self.assertGreater(n, 100)
+        self.compare(vm(), '-e', 'block_rq_*', '-e', 'blk_*', '--limit', '70', events=['block_rq_*', 'blk_*'], limit=70)
+
+    def test_names(self):
+        named = 0
+        with strata.open(xen(), names=True) as trace:
+            for event, want in zip(trace, (row for row in report(xen()) if 'event' in row)):
+                for field, name in want.get('names', {}).items():
+                    if isinstance(event[field], str):
+                        self.assertEqual(event[field], name)
+                        named += 1
+        self.assertGreater(named, 1000)
+
+    def test_time_of_ticks(self):
+        with strata.open(xen(), cpu_hz=CPU_HZ, limit=1000) as trace, strata.open(xen(), limit=1000) as ticks:
+            for event, tick in zip(trace, ticks):
+                self.assertEqual(event.time, tick.time * 1000000000 // CPU_HZ)
+
+    def test_text(self):
+        with strata.open(vm(), events='sched_switch', layers='guest', limit=3) as trace:
+            next(trace)
+            self.assertIn('prev_comm=', trace.text())
+
+
+class Batches(unittest.TestCase):
+    def test_the_same_as_events(self):
+        events = {}
+        with strata.open(vm()) as trace:
+            for event in trace:
+                events.setdefault((event.layer, event.name), []).append(event)
+        columns = {}
+        with strata.open(vm()) as trace:
+            for batch in trace.batches(size=1000):
+                self.assertLessEqual(len(batch), 1000)
+                of = columns.setdefault((batch.layer, batch.name), {})
+                for name in batch.keys():
+                    of.setdefault(name, []).extend(batch[name])
+            self.assertEqual(trace.losses, 0)
+        self.assertEqual(set(columns), set(events))
+        for key, rows in events.items():
+            self.assertEqual(columns[key]['time'], [row.time for row in rows])
+            self.assertEqual(columns[key]['time_error'], [row.time_error for row in rows])
+            for field in rows[0].fields:
+                self.assertEqual(columns[key][field], [row[field] for row in rows], (key, field))
+
+    def test_absent(self):
+        """Of variants, some events do not have a field."""
+        seen = 0
+        with strata.open(unpack('xen/xen-4.22-all.raw.xz')) as events:
+            absent = {}
+            for event in events:
+                for field in event.fields:
+                    absent.setdefault((event.name, field), []).append(event[field] is None)
+        with strata.open(unpack('xen/xen-4.22-all.raw.xz')) as trace:
+            for batch in trace.batches(size=1 << 20):
+                for field in batch.event_class.fields:
+                    valid = batch.valid(field)
+                    if valid is not None:
+                        seen += 1
+                        self.assertEqual(len(valid), len(batch))
+        self.assertEqual(seen > 0, any(any(a) and not all(a) for a in absent.values()) or
+                         any(all(a) for a in absent.values()))
+
+    def test_buffers(self):
+        with strata.open(vm(), events='sched_switch', layers='host') as trace:
+            batch = next(trace.batches())
+        view = memoryview(batch['time'])
+        self.assertEqual((view.format, view.itemsize, view.readonly), ('q', 8, True))
+        self.assertEqual(view.tolist(), list(batch['time']))
+        with self.assertRaises(KeyError):
+            batch['nothing']
+        with self.assertRaises(TypeError):
+            view[0] = 1
+
+    def test_numpy(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest('numpy is not installed')
+        with strata.open(vm(), events='sched_switch', layers='host') as trace:
+            batch = next(trace.batches(size=1 << 20))
+        pids = numpy.asarray(batch['next_pid'])
+        self.assertEqual(pids.dtype, numpy.int64)
+        self.assertEqual(pids.tolist(), list(batch['next_pid']))
+        self.assertTrue((numpy.diff(numpy.asarray(batch['time'])) >= 0).all())
+
+    def test_pandas(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest('pandas is not installed')
+        frame = strata.frame(vm(), 'sched_switch', layers='host')
+        want = report(vm(), '-e', 'sched_switch', '--layer', 'host')
+        self.assertEqual(len(frame), len(want))
+        self.assertEqual(list(frame['next_comm']), [row['fields']['next_comm'] for row in want])
+        self.assertEqual(list(frame['time']), [row['time_ns'] for row in want])
+        self.assertEqual(frame.attrs['lost'], 0)
+        self.assertEqual(len(strata.frame(vm(), 'no_such_event')), 0)
+
+
+class Losses(unittest.TestCase):
+    def test_counted(self):
+        with strata.open(xen()) as trace:
+            self.assertTrue(all(isinstance(item, strata.Event) for item in trace))
+            want = [row for row in report(xen()) if 'lost' in row]
+            self.assertGreater(len(want), 0)
+            self.assertEqual(trace.losses, len(want))
+            self.assertEqual(trace.lost, sum(row['lost'] for row in want))
+        with strata.open(xen()) as trace:
+            for _ in trace.batches():
+                pass
+            self.assertEqual(trace.losses, len(want))
+
+
+class Errors(unittest.TestCase):
+    def test_no_file(self):
+        with self.assertRaises(FileNotFoundError):
+            strata.open('/nonexistent/trace')
+
+    def test_no_trace(self):
+        with self.assertRaisesRegex(strata.Error, 'test_strata.py'):
+            strata.open(__file__)
+
+    def test_arguments(self):
+        for arguments in ({'cpus': 'x'}, {'since': 'yesterday'}, {'layers': 'cellar'}):
+            with self.assertRaises(ValueError):
+                strata.open(xen(), **arguments)
+        with self.assertRaises(TypeError):
+            strata.open(17)
+        with self.assertRaises(TypeError):
+            strata.open(xen(), events=[1])
+        with self.assertRaises(TypeError):
+            strata.Event()
+
+    def test_damaged(self):
+        path = os.path.join(work.name, 'damaged')
+        with open(xen(), 'rb') as whole, open(path, 'wb') as file:
+            file.write(whole.read()[:200001])
+        n = 0
+        with self.assertRaisesRegex(strata.Error, 'the file ends within'):
+            for _ in strata.open(path):
+                n += 1
+        self.assertGreater(n, 1000)
+        n = 0
+        with self.assertRaises(strata.Error):
+            for batch in strata.open(path).batches():
+                n += len(batch)
+        self.assertGreaterEqual(sum(1 for _ in strata.open(path, keep_going=True)), n)
+
+    def test_closed(self):
+        trace = strata.open(xen())
+        batches = trace.batches()
+        trace.close()
+        trace.close()
+        for use in (lambda: next(trace), lambda: next(batches), trace.text, trace.batches, lambda: trace.notes):
+            with self.assertRaises(ValueError):
+                use()
+
+    def test_unmatched(self):
+        with strata.open(xen(), events='no_such_event,hypercall') as trace:
+            for _ in trace:
+                pass
+            self.assertEqual(trace.unmatched, ['no_such_event'])
+
+
+class Lifetime(unittest.TestCase):
+    def test_outlives_the_trace(self):
+        with strata.open(vm(), events='sched_switch', limit=1000) as trace:
+            events = list(trace)
+        del trace
+        gc.collect()
+        self.assertTrue(all(isinstance(event['prev_comm'], str) for event in events))
+        self.assertEqual(events[0].event_class.fields, events[0].fields)
+        self.assertIn('prev_pid', events[0])
+        self.assertNotIn('nothing', events[0])
+        self.assertEqual(events[0].get('nothing', 5), 5)
+        self.assertEqual(events[0].as_dict()['prev_pid'], events[0]['prev_pid'])
+        with self.assertRaises(KeyError):
+            events[0]['nothing']
+        self.assertIn('sched_switch', repr(events[0]))
+
+    def test_memory(self):
+        """What is read is freed: the largest size of the process stays that of the first rounds."""
+        def once():
+            with strata.open(xen()) as trace:
+                for _ in trace:
+                    pass
+            for batch in strata.open(xen()).batches(size=5000):
+                memoryview(batch['time'])
+        for _ in range(3):
+            once()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(6):
+            once()
+        self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4096)
+
+
+if __name__ == '__main__':
+    with work:
+        unittest.main(verbosity=1)
