@@ -19,6 +19,8 @@ BEGIN {
     library["jansson.h"] = "jansson"
     library["microhttpd.h"] = "libmicrohttpd"
     library["protobuf-c/protobuf-c.h"] = "protobuf-c"
+    library["Python.h"] = "python3"
+    library["structmember.h"] = "python3"
     library["sqlite3.h"] = "sqlite3"
     library["zlib.h"] = "zlib"
     library["zstd.h"] = "zstd"

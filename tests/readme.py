@@ -7,9 +7,12 @@ An example is a fenced block marked `console`: lines that begin with "$ " are co
 shell per page from the first block to the last; the lines after a command are its output (with standard
 error). A line "..." stands for any number of lines. --update keeps as many lines above and below a
 "..." as there were.
+
+A fenced block marked `python NAME` is written into the file DIR/NAME before the commands run.
 """
 
 import difflib
+import os
 import re
 import subprocess
 import sys
@@ -67,6 +70,9 @@ def shortened(expected, got):
 def check(path, directory, update):
     """How many examples PATH has, and how many print something else."""
     text = open(path, encoding="utf-8").read()
+    for block in re.finditer(r"^```python ([\w.-]+)\n(.*?)^```$", text, re.M | re.S):
+        with open(os.path.join(directory, block.group(1)), "w", encoding="utf-8") as file:
+            file.write(block.group(2))
     found = list(examples(text))
     outputs = run([command for command, *_ in found], directory)
     if len(outputs) != len(found):

@@ -4,23 +4,8 @@
 
 #include "python/strata_module.h"
 
-/* A field of the events of a batch: numbers, or what is none. */
-struct batch_field {
-    struct py_column *numbers; /* NULL: */
-    PyObject *objects;         /* a list of str, bytes or tuples, with None where there is no value */
-    struct py_column *valid;   /* of numbers, whether there is one; NULL: all are there */
-};
-
-struct py_batch {
-    PyObject_VAR_HEAD
-    struct py_class *class;
-    struct py_column *time, *time_error, *cpu, *pid, *vcpu;
-    struct batch_field fields[];
-};
-
 struct py_batches {
-    PyObject_HEAD
-    struct py_trace *trace;
+    PyObject_HEAD struct py_trace *trace;
     Py_ssize_t size;
     struct py_batch **batches; /* by the number of their class; NULL: none is begun */
     unsigned n_batches;
@@ -40,24 +25,20 @@ static char format_of(enum strata_value_type type)
     }
 }
 
-static struct py_batch *batch_new(struct py_class *class)
+/* Without columns for what events have in common. */
+static struct py_batch *batch_new(struct py_class *class, const char *formats)
 {
     struct py_batch *self = PyObject_NewVar(struct py_batch, &py_batch_type, class->n_fields);
 
     if (!self)
         return NULL;
-    memset(self->fields, 0, class->n_fields * sizeof self->fields[0]);
+    memset((char *)self + offsetof(struct py_batch, class), 0,
+           offsetof(struct py_batch, fields) - offsetof(struct py_batch, class) +
+               class->n_fields * sizeof self->fields[0]);
     self->class = (struct py_class *)Py_NewRef(class);
-    self->time = py_column_new('q');
-    self->time_error = py_column_new('I');
-    self->cpu = py_column_new('i');
-    self->pid = py_column_new('i');
-    self->vcpu = py_column_new('i');
     for (unsigned i = 0; i < class->n_fields; i++) {
-        char format = format_of(class->class->fields[i].value_type);
-
-        if (format)
-            self->fields[i].numbers = py_column_new(format);
+        if (formats[i])
+            self->fields[i].numbers = py_column_new(formats[i]);
         else
             self->fields[i].objects = PyList_New(0);
         if (!self->fields[i].numbers && !self->fields[i].objects) {
@@ -65,8 +46,41 @@ static struct py_batch *batch_new(struct py_class *class)
             return NULL;
         }
     }
+    return self;
+}
+
+static struct py_batch *events_new(struct py_class *class)
+{
+    char *formats = PyMem_Malloc(class->n_fields + 1);
+    struct py_batch *self;
+
+    if (!formats) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (unsigned i = 0; i < class->n_fields; i++)
+        formats[i] = format_of(class->class->fields[i].value_type);
+    self = batch_new(class, formats);
+    PyMem_Free(formats);
+    if (!self)
+        return NULL;
+    self->time = py_column_new('q');
+    self->time_error = py_column_new('I');
+    self->cpu = py_column_new('i');
+    self->pid = py_column_new('i');
+    self->vcpu = py_column_new('i');
     if (!self->time || !self->time_error || !self->cpu || !self->pid || !self->vcpu)
         Py_CLEAR(self);
+    return self;
+}
+
+struct py_batch *py_batch_of(const char *name, const char *const *names, const char *formats,
+                             unsigned n)
+{
+    struct py_class *class = py_class_of(name, names, n);
+    struct py_batch *self = class ? batch_new(class, formats) : NULL;
+
+    Py_XDECREF(class);
     return self;
 }
 
@@ -112,25 +126,35 @@ static bool put_valid(struct batch_field *field, bool valid)
     return at;
 }
 
-static bool put_number(struct batch_field *field, const struct strata_value *value)
+bool py_batch_put_number(struct py_batch *batch, unsigned i, uint64_t number, bool valid)
 {
-    bool valid = value->type != STRATA_VALUE_ABSENT;
+    struct batch_field *field = &batch->fields[i];
     void *at = py_column_add(field->numbers);
 
     if (!at)
         return false;
     if (field->numbers->format == '?')
-        *(bool *)at = valid && value->u;
+        *(bool *)at = valid && number;
     else
-        *(uint64_t *)at = valid ? value->u : 0; /* all of them have 64 bits in one place */
+        *(uint64_t *)at = valid ? number : 0;
     return put_valid(field, valid);
 }
 
-static bool put_object(struct batch_field *field, const struct strata_value *value)
+bool py_batch_put_object(struct py_batch *batch, unsigned i, PyObject *object)
 {
-    PyObject *object = py_value(value, false);
-    bool done = object && PyList_Append(field->objects, object) == 0;
+    return PyList_Append(batch->fields[i].objects, object) == 0;
+}
 
+static bool put_value(struct py_batch *self, unsigned i, const struct strata_value *value)
+{
+    PyObject *object;
+    bool done;
+
+    /* Numbers of all types have their 64 bits in one place. */
+    if (self->fields[i].numbers)
+        return py_batch_put_number(self, i, value->u, value->type != STRATA_VALUE_ABSENT);
+    object = py_value(value, false);
+    done = object && py_batch_put_object(self, i, object);
     Py_XDECREF(object);
     return done;
 }
@@ -153,11 +177,11 @@ static bool batch_put(struct py_batch *self, struct strata_reader *reader,
     *vcpu = item->vcpu;
     for (Py_ssize_t i = 0; i < Py_SIZE(self); i++) {
         struct strata_value value = strata_reader_field(reader, (unsigned)i);
-        struct batch_field *field = &self->fields[i];
 
-        if (!(field->numbers ? put_number(field, &value) : put_object(field, &value)))
+        if (!put_value(self, (unsigned)i, &value))
             return false;
     }
+    self->n++;
     return true;
 }
 
@@ -186,7 +210,8 @@ static PyObject *column_of(const struct py_batch *self, PyObject *key, bool vali
     if (PyErr_Occurred())
         return NULL;
     for (unsigned i = 0; i < sizeof common / sizeof common[0]; i++)
-        if (PyUnicode_Check(key) && PyUnicode_CompareWithASCIIString(key, common[i].name) == 0)
+        if (common[i].column && PyUnicode_Check(key) &&
+            PyUnicode_CompareWithASCIIString(key, common[i].name) == 0)
             return Py_NewRef(valid ? Py_None : (PyObject *)common[i].column);
     PyErr_SetObject(PyExc_KeyError, key);
     return NULL;
@@ -204,13 +229,15 @@ static PyObject *batch_valid(PyObject *object, PyObject *key)
 
 static Py_ssize_t batch_length(PyObject *object)
 {
-    return ((struct py_batch *)object)->time->n;
+    return ((struct py_batch *)object)->n;
 }
 
 static PyObject *batch_keys(PyObject *object, PyObject *unused)
 {
     const struct py_batch *self = (const struct py_batch *)object;
-    PyObject *list = Py_BuildValue("[sssss]", "time", "time_error", "cpu", "pid", "vcpu");
+    PyObject *list = self->time
+                         ? Py_BuildValue("[sssss]", "time", "time_error", "cpu", "pid", "vcpu")
+                         : PyList_New(0);
     Py_ssize_t at = 0;
     PyObject *name, *number;
 
@@ -228,7 +255,8 @@ static PyObject *batch_repr(PyObject *object)
 {
     const struct py_batch *self = (const struct py_batch *)object;
 
-    return PyUnicode_FromFormat("<strata.Batch %zd of %U:%U>", self->time->n, self->class->layer,
+    return PyUnicode_FromFormat("<strata.Batch: %zd of %U%s%U>", self->n, self->class->layer,
+                                PyUnicode_GET_LENGTH(self->class->layer) ? ":" : "",
                                 self->class->name);
 }
 
@@ -258,7 +286,8 @@ static PyMemberDef batch_members[] = {
 static PyMethodDef batch_methods[] = {
     {"keys", batch_keys, METH_NOARGS, "keys(): the names of its columns."},
     {"valid", batch_valid, METH_O,
-     "valid(name): a Column that is False where an event does not have the field, or None: all have."},
+     "valid(name): a Column that is False where an event does not have the field, or None: all "
+     "have."},
     {NULL},
 };
 
@@ -340,9 +369,9 @@ static bool put_event(struct py_batches *self, PyObject **ret_full)
         return false;
     }
     at = batch_at(self, item->event_class->index);
-    if (!at || (!*at && !(*at = batch_new(class))) || !batch_put(*at, self->trace->reader, item))
+    if (!at || (!*at && !(*at = events_new(class))) || !batch_put(*at, self->trace->reader, item))
         return false;
-    if ((*at)->time->n >= self->size) {
+    if ((*at)->n >= self->size) {
         *ret_full = (PyObject *)*at;
         *at = NULL;
     }

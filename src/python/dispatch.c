@@ -5,11 +5,11 @@
 
 /* Two calls of one function: its arguments begin with these. */
 enum call_style {
-    CALL_VALUES = 0,          /* the values */
-    CALL_TIME = 1,            /* the time, the values */
-    CALL_TIME_PID = 2,        /* the time, the thread, the values */
-    CALL_CATCHALL = 3,        /* the event, a tuple: name, time, thread, values */
-    CALL_KEYWORDS = 4,        /* the values; event, event_id, timestamp_ns and pid by their names */
+    CALL_VALUES = 0,   /* the values */
+    CALL_TIME = 1,     /* the time, the values */
+    CALL_TIME_PID = 2, /* the time, the thread, the values */
+    CALL_CATCHALL = 3, /* the event, a tuple: name, time, thread, values */
+    CALL_KEYWORDS = 4, /* the values; event, event_id, timestamp_ns and pid by their names */
     CALL_NOTHING = 5,
 };
 
@@ -24,9 +24,10 @@ struct handler {
 
 struct dispatch {
     struct py_trace *trace;
-    PyObject *look_up;   /* called with an EventClass, or None for lost events: (function, event, id, style) */
-    PyObject *make_time; /* called with the number of a time */
-    PyObject *keywords;  /* ("event", "event_id", "timestamp_ns", "pid") */
+    PyObject *
+        look_up; /* called with an EventClass, or None for lost events: (function, event, id, style) */
+    PyObject *make_time;      /* called with the number of a time */
+    PyObject *keywords;       /* ("event", "event_id", "timestamp_ns", "pid") */
     struct handler *handlers; /* by the number of the class; the first is that of losses */
     unsigned n_handlers;
 };

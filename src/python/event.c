@@ -119,11 +119,11 @@ static PyObject *event_repr(PyObject *object)
     return repr;
 }
 
-#define CLASS_MEMBER(function, member)                                                             \
-    static PyObject *function(PyObject *object, void *closure)                                     \
-    {                                                                                              \
-        (void)closure;                                                                             \
-        return Py_NewRef(((const struct py_event *)object)->class->member);                        \
+#define CLASS_MEMBER(function, member)                                      \
+    static PyObject *function(PyObject *object, void *closure)              \
+    {                                                                       \
+        (void)closure;                                                      \
+        return Py_NewRef(((const struct py_event *)object)->class->member); \
     }
 CLASS_MEMBER(event_name, name)
 CLASS_MEMBER(event_group, group)
@@ -165,7 +165,8 @@ static PyMemberDef event_members[] = {
 
 static PyMethodDef event_methods[] = {
     {"get", (PyCFunction)(void (*)(void))event_get, METH_FASTCALL,
-     "get(field, default=None): the value of a field, or the default where there is no such field."},
+     "get(field, default=None): the value of a field, or the default where there is no such "
+     "field."},
     {"as_dict", event_as_dict, METH_NOARGS, "The values by the names of their fields."},
     {NULL},
 };
@@ -256,10 +257,9 @@ static PyMemberDef loss_members[] = {
 static PyObject *loss_repr(PyObject *object)
 {
     PyObject *lost = loss_lost(object, NULL);
-    PyObject *repr =
-        lost ? PyUnicode_FromFormat("<strata.Loss %U lost=%R>", ((struct py_loss *)object)->layer,
-                                    lost)
-             : NULL;
+    PyObject *repr = lost ? PyUnicode_FromFormat("<strata.Loss %U lost=%R>",
+                                                 ((struct py_loss *)object)->layer, lost)
+                          : NULL;
 
     Py_XDECREF(lost);
     return repr;

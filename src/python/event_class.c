@@ -9,9 +9,9 @@ static PyObject *text(const char *s)
     return PyUnicode_DecodeUTF8(s, (Py_ssize_t)strlen(s), "surrogateescape");
 }
 
-static int add_field(struct py_class *self, unsigned i, const struct strata_reader_field *field)
+static int add_field(struct py_class *self, unsigned i, const char *field, const char *field_type)
 {
-    PyObject *name = text(field->name), *type = text(field->type);
+    PyObject *name = text(field), *type = text(field_type);
     PyObject *number = PyLong_FromUnsignedLong(i);
     int r = -1;
 
@@ -30,33 +30,54 @@ static int add_field(struct py_class *self, unsigned i, const struct strata_read
     return r;
 }
 
-struct py_class *py_class_new(const struct strata_reader_class *class)
+/* Without fields yet. */
+static struct py_class *make(const char *name, const char *group, const char *layer,
+                             const char *source, unsigned n)
 {
     struct py_class *self = PyObject_New(struct py_class, &py_class_type);
 
     if (!self)
         return NULL;
-    self->name = text(class->name);
-    self->group = text(class->group);
-    self->layer = text(class->source->layer);
-    self->source = text(class->source->path);
-    self->fields = PyTuple_New(class->n_fields);
-    self->types = PyTuple_New(class->n_fields);
+    self->name = text(name);
+    self->group = text(group);
+    self->layer = text(layer);
+    self->source = text(source);
+    self->fields = PyTuple_New(n);
+    self->types = PyTuple_New(n);
     self->places = PyDict_New();
-    self->n_fields = class->n_fields;
-    self->hz = class->source->clock_hz;
-    self->class = class;
+    self->n_fields = n;
+    self->hz = 0;
+    self->class = NULL;
     if (!self->name || !self->group || !self->layer || !self->source || !self->fields ||
-        !self->types || !self->places) {
-        Py_DECREF(self);
-        return NULL;
+        !self->types || !self->places)
+        Py_CLEAR(self);
+    else
+        PyUnicode_InternInPlace(&self->name);
+    return self;
+}
+
+struct py_class *py_class_of(const char *name, const char *const *fields, unsigned n)
+{
+    struct py_class *self = make(name, "", "", "", n);
+
+    for (unsigned i = 0; i < n && self; i++)
+        if (add_field(self, i, fields[i], "") < 0)
+            Py_CLEAR(self);
+    return self;
+}
+
+struct py_class *py_class_new(const struct strata_reader_class *class)
+{
+    struct py_class *self =
+        make(class->name, class->group, class->source->layer, class->source->path, class->n_fields);
+
+    if (self) {
+        self->hz = class->source->clock_hz;
+        self->class = class;
     }
-    PyUnicode_InternInPlace(&self->name);
-    for (unsigned i = 0; i < class->n_fields; i++)
-        if (add_field(self, i, &class->fields[i]) < 0) {
-            Py_DECREF(self);
-            return NULL;
-        }
+    for (unsigned i = 0; i < class->n_fields && self; i++)
+        if (add_field(self, i, class->fields[i].name, class->fields[i].type) < 0)
+            Py_CLEAR(self);
     return self;
 }
 

@@ -13,7 +13,8 @@ static int add_each(struct strata_reader *reader, PyObject *value, bool paths,
 
     if (!value || value == Py_None)
         return 0;
-    if (PyUnicode_Check(value) || PyBytes_Check(value) || PyObject_HasAttrString(value, "__fspath__"))
+    if (PyUnicode_Check(value) || PyBytes_Check(value) ||
+        PyObject_HasAttrString(value, "__fspath__"))
         items = PyTuple_Pack(1, value);
     else
         items = PySequence_Tuple(value);
@@ -146,17 +147,17 @@ static PyObject *open_trace(const struct open_arguments *arguments)
 
 static PyObject *module_open(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static const char *const keywords[] = {"path",   "events",     "layers",     "cpus",      "pids",  "vcpus",
-                               "since",  "until",      "limit",      "losses",    "names", "keep_going",
-                               "host_time", "source",  "declarations", "cpu_hz", "xen_version",
-                               "cpu_vendor", "no_header", "file_order", NULL};
+    static const char *const keywords[] = {
+        "path",         "events", "layers",      "cpus",       "pids",       "vcpus",      "since",
+        "until",        "limit",  "losses",      "names",      "keep_going", "host_time",  "source",
+        "declarations", "cpu_hz", "xen_version", "cpu_vendor", "no_header",  "file_order", NULL};
     struct open_arguments arguments = {0};
 
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|O$OOOOOOKppppOOKOOpp:open", (char **)(void *)keywords, &arguments.paths,
-            &arguments.events, &arguments.layers, &arguments.cpus, &arguments.pids,
-            &arguments.vcpus, &arguments.since, &arguments.until, &arguments.limit,
+            args, kwargs, "O|O$OOOOOOKppppOOKOOpp:open", (char **)(void *)keywords,
+            &arguments.paths, &arguments.events, &arguments.layers, &arguments.cpus,
+            &arguments.pids, &arguments.vcpus, &arguments.since, &arguments.until, &arguments.limit,
             &arguments.losses, &arguments.names, &arguments.keep_going, &arguments.host_time,
             &arguments.source, &arguments.declarations, &arguments.cpu_hz, &arguments.xen_version,
             &arguments.cpu_vendor, &arguments.no_header, &arguments.file_order))
@@ -189,16 +190,14 @@ static PyMethodDef methods[] = {
      "no_header     event numbers of a simpletrace file are places in the declarations\n"
      "file_order    the events of a single source as they were written, not in order of time\n\n"
      "Raises Error for what is not a trace, or is damaged, and OSError if a file cannot be read."},
+    {"_table", py_table, METH_VARARGS, NULL},
     {"_dispatch", py_dispatch, METH_VARARGS, NULL},
     {NULL},
 };
 
 static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "strata._strata",
-    .m_doc = "Reads traces of virtual machines.",
-    .m_size = -1,
-    .m_methods = methods,
+    PyModuleDef_HEAD_INIT, .m_name = "strata._strata", .m_doc = "Reads traces of virtual machines.",
+    .m_size = -1,          .m_methods = methods,
 };
 
 PyMODINIT_FUNC PyInit__strata(void);

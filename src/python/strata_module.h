@@ -16,25 +16,26 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include <structmember.h>
 #include <stdbool.h>
-#include <strata/read.h>
+
+#include "strata/read.h"
+#include <structmember.h>
 
 /* ---- Classes of events ---- */
 
 struct py_class {
-    PyObject_HEAD
-    PyObject *name, *group, *layer, *source; /* str; source: the path */
-    PyObject *fields;                        /* tuple of str */
-    PyObject *types;                         /* tuple of str, as declared */
-    PyObject *places;                        /* dict: the number of a field by its name */
+    PyObject_HEAD PyObject *name, *group, *layer, *source; /* str; source: the path */
+    PyObject *fields;                                      /* tuple of str */
+    PyObject *types;                                       /* tuple of str, as declared */
+    PyObject *places; /* dict: the number of a field by its name */
     unsigned n_fields;
-    uint64_t hz; /* of the times of its events; 0: not known */
+    uint64_t hz;                             /* of the times of its events; 0: not known */
     const struct strata_reader_class *class; /* NULL once the trace is closed */
 };
 
 extern PyTypeObject py_class_type;
 /* A new reference, or NULL with an exception. */
+struct py_class *py_class_of(const char *name, const char *const *fields, unsigned n);
 struct py_class *py_class_new(const struct strata_reader_class *class);
 
 /* ---- Values ---- */
@@ -50,8 +51,7 @@ PyObject *py_value(const struct strata_value *value, bool names);
 /* ---- Events ---- */
 
 struct py_event {
-    PyObject_VAR_HEAD
-    struct py_class *class;
+    PyObject_VAR_HEAD struct py_class *class;
     int64_t time; /* ns, or ticks; STRATA_READER_TIME_UNKNOWN */
     uint32_t time_error;
     int32_t cpu, pid, vcpu;
@@ -59,8 +59,7 @@ struct py_event {
 };
 
 struct py_loss {
-    PyObject_HEAD
-    PyObject *layer, *source;
+    PyObject_HEAD PyObject *layer, *source;
     int64_t since, time;
     uint64_t lost, skipped;
     uint32_t time_error;
@@ -76,9 +75,8 @@ PyObject *py_loss_new(const struct strata_reader_item *item);
 /* ---- Columns ---- */
 
 struct py_column {
-    PyObject_HEAD
-    char format;    /* as in the module struct: 'q', 'Q', 'd', 'i', 'I', '?' */
-    Py_ssize_t size; /* bytes of an element */
+    PyObject_HEAD char format; /* as in the module struct: 'q', 'Q', 'd', 'i', 'I', '?' */
+    Py_ssize_t size;           /* bytes of an element */
     Py_ssize_t n, room;
     Py_ssize_t exports; /* buffers that are lent: it cannot grow */
     char *data;
@@ -106,9 +104,8 @@ extern PyObject *py_error; /* strata.Error */
 PyObject *py_raise(const struct strata_reader *reader, int error);
 
 struct py_trace {
-    PyObject_HEAD
-    struct strata_reader *reader; /* NULL: closed */
-    struct py_class **classes;    /* by their index; NULL: not seen yet */
+    PyObject_HEAD struct strata_reader *reader; /* NULL: closed */
+    struct py_class **classes;                  /* by their index; NULL: not seen yet */
     unsigned n_classes;
     unsigned long long lost; /* events, as far as their number is known */
     unsigned long long n_losses;
@@ -125,8 +122,37 @@ void py_trace_count_loss(struct py_trace *trace, const struct strata_reader_item
 /* Whether it is open; otherwise raises ValueError. */
 bool py_trace_is_open(const struct py_trace *trace);
 
+/* Raises the exception of ERROR, a negative errno, with TEXT. */
+void py_raise_text(const char *text, int error);
+
+/* ---- Batches ---- */
+
+/* A field of the events of a batch: numbers, or what is none. */
+struct batch_field {
+    struct py_column *numbers; /* NULL: */
+    PyObject *objects;       /* a list of str, bytes or tuples, with None where there is no value */
+    struct py_column *valid; /* of numbers, whether there is one; NULL: all are there */
+};
+
+struct py_batch {
+    PyObject_VAR_HEAD struct py_class *class;
+    Py_ssize_t n;
+    struct py_column *time, *time_error, *cpu, *pid, *vcpu; /* of events; else NULL */
+    struct batch_field fields[];
+};
+
+/* Rows of something else than events: NAME, and N columns of FORMATS, where 0 is a list of objects. */
+struct py_batch *py_batch_of(const char *name, const char *const *names, const char *formats,
+                             unsigned n);
+/* Adds the last row's cell of column I; the caller adds the row, when all cells have come. NUMBER has the bits of what the
+ * column holds. False: an exception. */
+bool py_batch_put_number(struct py_batch *batch, unsigned i, uint64_t number, bool valid);
+bool py_batch_put_object(struct py_batch *batch, unsigned i, PyObject *object);
+
 /* An iterator of batches of at most SIZE events each. */
 PyObject *py_batches_new(struct py_trace *trace, Py_ssize_t size);
 
 /* _dispatch(trace, look_up, make_time): calls a function for each event; for the module `simpletrace`. */
 PyObject *py_dispatch(PyObject *module, PyObject *args);
+/* _table(): for table(), spans() and states(). */
+PyObject *py_table(PyObject *module, PyObject *args);

@@ -15,8 +15,8 @@ bool py_trace_is_open(const struct py_trace *trace)
 /* Whether ERROR, an errno, is of a file operation; all others say what is wrong with the trace. */
 static bool is_of_file(int error)
 {
-    static const int of_files[] = {EACCES, EEXIST, EIO,          EISDIR, ELOOP,   EMFILE, ENAMETOOLONG,
-                                   ENFILE, ENOENT, ENOSPC,       ENOTDIR, ENXIO,  EPERM,  EROFS};
+    static const int of_files[] = {EACCES, EEXIST, EIO,    EISDIR,  ELOOP, EMFILE, ENAMETOOLONG,
+                                   ENFILE, ENOENT, ENOSPC, ENOTDIR, ENXIO, EPERM,  EROFS};
 
     for (size_t i = 0; i < sizeof of_files / sizeof of_files[0]; i++)
         if (of_files[i] == error)
@@ -24,23 +24,30 @@ static bool is_of_file(int error)
     return false;
 }
 
+void py_raise_text(const char *text, int error)
+{
+    bool of_file = is_of_file(-error);
+    PyObject *message, *args;
+
+    if (PyErr_Occurred())
+        return;
+    if (error == -ENOMEM) {
+        PyErr_NoMemory();
+        return;
+    }
+    message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    args = !message  ? NULL
+           : of_file ? Py_BuildValue("(iO)", -error, message)
+                     : PyTuple_Pack(1, message);
+    if (args)
+        PyErr_SetObject(of_file ? PyExc_OSError : py_error, args);
+    Py_XDECREF(args);
+    Py_XDECREF(message);
+}
+
 PyObject *py_raise(const struct strata_reader *reader, int error)
 {
-    if (error == -ENOMEM)
-        return PyErr_NoMemory();
-    if (!PyErr_Occurred()) {
-        const char *text = strata_reader_error(reader);
-        PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
-        bool of_file = is_of_file(-error);
-        PyObject *args = !message  ? NULL
-                         : of_file ? Py_BuildValue("(iO)", -error, message)
-                                   : PyTuple_Pack(1, message);
-
-        if (args)
-            PyErr_SetObject(of_file ? PyExc_OSError : py_error, args);
-        Py_XDECREF(args);
-        Py_XDECREF(message);
-    }
+    py_raise_text(strata_reader_error(reader), error);
     return NULL;
 }
 
@@ -288,7 +295,8 @@ static PyGetSetDef getset[] = {
      "Patterns of `events` that match no event that was seen so far.", NULL},
     {"classes", trace_classes, NULL, "The EventClass of each event that was seen so far.", NULL},
     {"sources", trace_sources, NULL,
-     "A dict for each tracer's part: path, layer, format, clock, clock_hz (0: times are ticks), cpus.",
+     "A dict for each tracer's part: path, layer, format, clock, clock_hz (0: times are ticks), "
+     "cpus.",
      NULL},
     {"lost", trace_lost, NULL,
      "How many events are missing so far; None: an unknown number of them.", NULL},

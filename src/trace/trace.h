@@ -28,8 +28,8 @@ struct trace_options {
     unsigned n_events;
     /* Where to look for such a file first: paths with colons between; NULL: nowhere. */
     const char *events_path;
-    const char *source;      /* of recorded directories only the source of this name; NULL: all */
-    bool no_header;          /* simpletrace: event numbers are places in the events files */
+    const char *source; /* of recorded directories only the source of this name; NULL: all */
+    bool no_header;     /* simpletrace: event numbers are places in the events files */
     /* Items of a single source come in the order of its file, whatever their times; of several, each source's do as
      * far as merging by time permits. */
     bool file_order;

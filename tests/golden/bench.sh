@@ -36,6 +36,15 @@ grep -q 'strata exits' "$dir/table"
 }
 grep -q 'a view of 40 rows' "$dir/table"
 
+# Without the headers of Python there is no module.
+if [ -e "$STRATA_BIN/../src/python/strata/__init__.py" ]; then
+    "$tree/bench/python" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+        cat "$dir/table"
+        exit 1
+    }
+    grep -q 'module simpletrace' "$dir/table"
+fi
+
 "$tree/bench/io" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
     cat "$dir/table"
     exit 1

@@ -13,6 +13,8 @@ ln -s "${STRATA_BIN:-$tree/build/bin}" "$dir/build/bin"
 mkdir "$dir/tests"
 ln -s "$tree/tests/data" "$dir/tests/data"
 "$tree/tools/demo-data" "$dir/build/demo"
+PYTHONPATH=$(dirname "$(readlink -f "$dir/build/bin")")/src/python PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
 unset STRATA_BIN DATA
 cd "$dir/build/demo"
 PATH=$dir/build/bin:$PATH LC_ALL=C.UTF-8 python3 "$tree/tests/readme.py" "$dir/build/demo" "$@" \

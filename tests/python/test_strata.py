@@ -14,6 +14,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import zipfile
 
 import strata
 
@@ -201,6 +202,52 @@ class Batches(unittest.TestCase):
         self.assertEqual(len(strata.frame(vm(), 'no_such_event')), 0)
 
 
+def analysis(*arguments):
+    return json.loads(subprocess.run([BIN + '/strata', *arguments, '-f', 'json', '--no-causal', vm()],
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
+
+
+class Tables(unittest.TestCase):
+    def test_spans(self):
+        """As many as `strata latency` counts, and as long."""
+        rule = 'blk: block_rq_issue(sector) -> block_rq_complete(sector)'
+        row = analysis('latency', '--pair', rule)['rows'][0]
+        spans = strata.spans(vm(), pairs=rule)
+        whole = [i for i, cut in enumerate(spans['cut']) if cut is None]
+        self.assertEqual(len(whole), row['n'])
+        self.assertEqual(sum(spans['duration_ns'][i] for i in whole), row['sum'])
+        for i in range(len(spans)):
+            self.assertEqual(spans.valid('end_ns')[i], spans['cut'][i] is None)
+            if spans['cut'][i] is None:
+                self.assertEqual(spans['end_ns'][i] - spans['begin_ns'][i], spans['duration_ns'][i])
+        built_in = strata.spans(vm())
+        for row in analysis('latency')['rows']:
+            n = sum(1 for name, cut in zip(built_in['name'], built_in['cut']) if name == row['key']['name'] and not cut)
+            self.assertEqual(n, row['n'], row['key'])
+
+    def test_states(self):
+        states = strata.states(vm())
+        last = {}
+        for kind, source, number, begin, end in zip(states['kind'], states['source'], states['id'], states['begin_ns'],
+                                                    states['end_ns']):
+            self.assertLessEqual(begin, end)
+            self.assertGreaterEqual(begin, last.get((kind, source, number), begin))
+            last[kind, source, number] = end
+        self.assertGreater(len(last), 10)
+
+    def test_others(self):
+        self.assertEqual(strata.table(xen(), 'loss')['lost'][0], 188650)
+        self.assertEqual(len(strata.table(vm(), 'source')), 3)
+        with self.assertRaises(ValueError):
+            strata.table(vm(), 'event')
+        with self.assertRaises(ValueError):
+            strata.table(vm(), 'guest')
+        with self.assertRaisesRegex(strata.Error, 'column'):
+            strata.spans(vm(), pairs='a ->')
+        with self.assertRaises(FileNotFoundError):
+            strata.states('/nonexistent')
+
+
 class Losses(unittest.TestCase):
     def test_counted(self):
         with strata.open(xen()) as trace:
@@ -296,6 +343,25 @@ class Lifetime(unittest.TestCase):
         for _ in range(6):
             once()
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 4096)
+
+
+class Wheel(unittest.TestCase):
+    def test_installs(self):
+        """What is in the wheel works by itself."""
+        build = os.path.dirname(BIN)
+        tool = os.path.join(os.path.dirname(DATA), '..', 'tools', 'python-wheel')
+        paths = [subprocess.run([tool, build, os.path.join(work.name, name)], stdout=subprocess.PIPE, check=True, text=True)
+                 .stdout.strip() for name in ('one', 'two')]
+        self.assertEqual(*(open(path, 'rb').read() for path in paths))
+        with zipfile.ZipFile(paths[0]) as wheel:
+            wheel.extractall(work.name + '/installed')
+        environment = {name: value for name, value in os.environ.items() if not name.startswith('LD_')}
+        environment['PYTHONPATH'] = work.name + '/installed'
+        program = 'import strata, simpletrace, sys; print(sum(1 for _ in strata.open(sys.argv[1])), strata.__file__)'
+        n, path = subprocess.run([sys.executable, '-c', program, xen()], env=environment, stdout=subprocess.PIPE, check=True,
+                                 text=True).stdout.split()
+        self.assertEqual(int(n), 107202)
+        self.assertTrue(path.startswith(work.name))
 
 
 if __name__ == '__main__':

@@ -16,9 +16,41 @@ For many events, batches are several times faster, and NumPy reads their columns
         sectors = numpy.asarray(batch['sector'])
 """
 
-from ._strata import (Batch, Batches, Column, Error, Event, EventClass, Loss, Trace, __version__, open)
+import os
 
-__all__ = ['Batch', 'Batches', 'Column', 'Error', 'Event', 'EventClass', 'Loss', 'Trace', 'frame', 'open']
+from ._strata import (Batch, Batches, Column, Error, Event, EventClass, Loss, Trace, __version__, _table, open)
+
+__all__ = ['Batch', 'Batches', 'Column', 'Error', 'Event', 'EventClass', 'Loss', 'Trace', 'frame', 'open', 'spans', 'states',
+           'table']
+
+
+def _paths(value):
+    if value is None:
+        return ()
+    return tuple(os.fsencode(path) for path in ([value] if isinstance(value, (str, bytes, os.PathLike)) else value))
+
+
+def table(path, name, *, pairs=(), declarations=None, cpu_hz=0, xen_version=None, cpu_vendor=None, keep_going=False,
+          host_time=False):
+    """The rows of a table of `strata sql` as one Batch: 'span', 'state', 'loss', 'clock', 'source', 'thread', 'cpu', ….
+
+    pairs: own pairs for 'span', as of `strata latency --pair`; without any, all built-in ones. The other options are those
+    of open(). All rows are in memory at a time; a number that is not known is 0, and valid(column) False there.
+    """
+    if isinstance(pairs, str):
+        pairs = (pairs,)
+    return _table(name, _paths(path), tuple(pairs), _paths(declarations), cpu_hz, xen_version, cpu_vendor, keep_going,
+                  host_time)
+
+
+def spans(path, pairs=(), **options):
+    """From one event to another: name, begin_ns, end_ns, duration_ns, key, cut (None: complete), …; see table()."""
+    return table(path, 'span', pairs=pairs, **options)
+
+
+def states(path, **options):
+    """What threads, CPUs and vCPUs did, and when: kind, id, name, state, begin_ns, end_ns, cpu, …; see table()."""
+    return table(path, 'state', **options)
 
 
 def frame(path, event, **options):
