@@ -18,8 +18,8 @@
 static const struct option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "a running QEMU, or a program with writer=none",
      offsetof(struct record_options, attach)},
-    {OPTION_STRING, 0, "libvirt", "DOMAIN", "a running domain of libvirt: its name, UUID or number",
-     offsetof(struct record_options, libvirt)},
+    {OPTION_STRINGS, 0, "libvirt", "DOMAIN", "a running domain of libvirt: its name, UUID or number",
+     offsetof(struct record_options, domains)},
     {OPTION_FLAG, 0, "xen", NULL, "the Xen of this machine, as root in dom0",
      offsetof(struct record_options, xen)},
     {OPTION_STRINGS, 0, "percpu", "NAME", "per-CPU buffers of a program; repeatable",
@@ -51,7 +51,7 @@ const struct option record_common_options[] = {
     {OPTION_STRING, 'o', "output", "DIR", "directory for the trace",
      offsetof(struct record_options, output)},
     {OPTION_PARSED, 't', "time", "SECONDS", "stop after SECONDS (0.5 is half a second)",
-     offsetof(struct record_options, time), NULL, duration_parse},
+     offsetof(struct record_options, time), NULL, duration_parse_period},
     {OPTION_PARSED, 0, "max-size", "SIZE",
      "stop writing a source at SIZE (guests: 16G); what\nruns keeps running, further events count "
      "as lost",
@@ -220,6 +220,7 @@ void record_options_done(struct record_options *options)
     strings_done(&options->buffers.tables);
     strings_done(&options->buffers.names);
     strings_done(&options->events);
+    strings_done(&options->domains);
     needed_events_done(&options->needs);
     record_guest_options_done(&options->guests);
 }
@@ -238,6 +239,51 @@ static int find_needs(struct record_options *options)
     for (unsigned i = 0; r >= 0 && i < options->needs.guest.n; i++)
         r = strings_add(&options->guests.events, options->needs.guest.items[i]);
     return r < 0 ? cli_no_memory() : EXIT_SUCCESS;
+}
+
+/* Options that would do nothing. An exit status. */
+static int check_requirements(const struct record_options *options)
+{
+    const struct record_guest_options *guests = &options->guests;
+    const struct record_buffers_options *buffers = &options->buffers;
+    bool has_guests = record_guests_are_given(guests);
+    bool has_buffers = options->xen || buffers->names.n > 0;
+    const struct {
+        bool given, met;
+        const char *option, *required;
+    } requirements[] = {
+        {options->host_threads, options->host, "--host-threads", "--host"},
+        {options->keep, options->attach, "--keep-rings", "--attach"},
+        {guests->events.n > 0, has_guests, "--guest-event", "--guest=ENDPOINT"},
+        {guests->filters.n > 0, has_guests, "--filter", "--guest=ENDPOINT"},
+        {guests->kvms.n > 0, has_guests, "--kvm", "--guest=ENDPOINT"},
+        {guests->key, has_guests, "--key", "--guest=ENDPOINT"},
+        {guests->clock, has_guests, "--clock", "--guest=ENDPOINT"},
+        {guests->queue > 0, has_guests, "--queue-size", "--guest=ENDPOINT"},
+        {guests->level > 0, has_guests, "--compress", "--guest=ENDPOINT"},
+        {guests->kallsyms, has_guests, "--kallsyms", "--guest=ENDPOINT"},
+        {guests->cpus > 0, has_guests, "--cpus", "--guest=virtio-trace:DIR"},
+        {guests->tracefs, has_guests, "--tracefs-copy", "--guest=virtio-trace:DIR"},
+        {buffers->buffer_size > 0, has_buffers || has_guests, "--buffer-size",
+         "--guest=ENDPOINT, --xen or --percpu"},
+        {buffers->tables.n > 0, has_buffers, "--trace-events", "--xen or --percpu"},
+        {buffers->cpus, has_buffers, "--cpu", "--xen or --percpu"},
+        {buffers->memory > 0, has_buffers, "--flight-recorder", "--xen or --percpu"},
+        {buffers->backlog, has_buffers, "--include-old", "--xen or --percpu"},
+        {buffers->leave_on, has_buffers, "--leave-enabled", "--xen or --percpu"},
+        {buffers->libxenctrl, options->xen, "--libxenctrl", "--xen"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(requirements); i++)
+        if (requirements[i].given && !requirements[i].met)
+            return cli_usage_error("record", "%s requires %s", requirements[i].option,
+                                   requirements[i].required);
+    if (options->domains.n > 1)
+        return cli_usage_error("record",
+                               "--libvirt accepts one domain; record '%s' by a command of its own, "
+                               "and put both on one timeline by strata merge",
+                               options->domains.items[1]);
+    return EXIT_SUCCESS;
 }
 
 /* One of those that stand in `where`, or a command. */
@@ -314,6 +360,9 @@ int cmd_record(int argc, char **argv)
     status = record_live_check(&options);
     if (status == EXIT_SUCCESS && record_guests_sort(&options.guests, &options.guest) < 0)
         status = cli_no_memory();
+    if (status == EXIT_SUCCESS)
+        status = check_requirements(&options);
+    options.libvirt = options.domains.n > 0 ? options.domains.items[0] : NULL;
     if (status == EXIT_SUCCESS)
         status = find_needs(&options);
     if (status == EXIT_SUCCESS)

@@ -37,7 +37,8 @@ struct record_options {
     uint64_t time;                     /* ns; 0: until it ends or is stopped */
     uint64_t max_size;                 /* bytes; 0: any */
     uint64_t min_free;                 /* on the disk, bytes; 0: any */
-    const char *libvirt, *libvirt_uri; /* a domain, and the daemon that has it; NULL */
+    struct strings domains;            /* --libvirt: one at most */
+    const char *libvirt, *libvirt_uri; /* that domain, and the daemon that has it; NULL */
     bool attach, xen, keep, strict;
     bool runs;         /* a command */
     bool host_threads; /* the host's kernel only while threads of what is recorded run */

@@ -28,8 +28,11 @@ seen() {
     wait_ready "$into"
     wait_for "grep -qs -- '$pattern' $into/vmm/trace.log && grep -qs '$known' $into/trace.json"
     kill -TERM $recorder
-    wait $recorder || fail "exit status $?"
+    status=0
+    wait $recorder || status=$?
+    [ $status -eq $expected ] || fail "exit status $status"
 }
+expected=0
 quit='{"execute":"qmp_capabilities"}
 {"execute":"quit"}'
 none="$qemu -machine none -nodefaults -display none"
@@ -203,7 +206,9 @@ record 1 -o nope --guest -- $none
 says 'no bus for the virtio-serial device'
 [ ! -e nope ] || fail "a directory is left"
 
+# What was to be recorded of the guest was not.
 case='no agent'
+expected=1
 seen agent runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none \
     -device virtio-serial-pci,id=strata-serial
 says 'no agent has answered: start strata-agent'
@@ -219,6 +224,7 @@ seen port runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefault
     -device virtserialport,chardev=own,name=org.strata.agent
 says 'no agent has answered'
 nothing_left
+expected=0
 
 # Nothing is looked at by time but the clocks and QEMU's threads, once a second.
 case=idle

@@ -222,9 +222,12 @@ begin() {
     kill -0 $pid 2>/dev/null || fail "$(cat told)"
 }
 # end SIGNAL
+# [SIGNAL] [STATUS]: 1, where nothing was recorded of the guest.
 end() {
     [ -z "$1" ] || kill "-$1" $pid || fail "has ended: $(cat told)"
-    wait $pid || fail "exit status $?: $(cat told)"
+    status=0
+    wait $pid || status=$?
+    [ $status -eq "${2:-0}" ] || fail "exit status $status: $(cat told)"
     pid=
     [ -z "$(find run -name 'strata-*')" ] || fail "left: $(find run -name 'strata-*')"
     grep -q '"complete": true' trace/trace.json || fail "$(cat trace/trace.json)"
@@ -377,13 +380,13 @@ case=channel
 channel="<channel type='unix'><source mode='bind'/><target type='virtio' name='org.strata.agent'/></channel>"
 domain agent "$channel"
 begin agent --guest --libvirt agent
-end TERM
+end TERM 1
 grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
 virsh destroy agent >/dev/null
 domain agent "<controller type='virtio-serial'/>"
 begin agent --guest --libvirt agent
 virsh dumpxml agent | grep -q "name='org.strata.agent'" || fail "no channel: $(virsh dumpxml agent)"
-end TERM
+end TERM 1
 grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
 virsh dumpxml agent >xml
 # The firmware has no driver that could refuse.
