@@ -268,7 +268,7 @@ static int restore(void *p, unsigned n, char **arguments)
         cli_error("cannot see which process serves this monitor; run this as its user, or as root");
         return EXIT_FAILURE;
     }
-    r = qemu_running_claim(pid, &claim, &error);
+    r = qemu_running_claim(pid, runtime, &claim, &error);
     if (r < 0)
         return tell(r, &error);
     r = qemu_left_find(runtime, pid, &left);

@@ -166,6 +166,40 @@ static int in_process(pid_t pid, const struct ctl_request *request)
     return status;
 }
 
+/* ---- A QEMU, or a domain of libvirt, by its name ---- */
+
+struct name_search {
+    const char *name;
+    pid_t pid; /* of the first; 0: none */
+    unsigned n;
+};
+
+static int find_name(const struct qemu_running *running, void *userdata)
+{
+    struct name_search *search = userdata;
+
+    if (!running->name || strcmp(running->name, search->name) != 0)
+        return 0;
+    if (search->n++ == 0)
+        search->pid = running->pid;
+    return 0;
+}
+
+/* Of a QEMU that is called NAME, or of a program. */
+static int in_named(const char *name, const struct ctl_request *request)
+{
+    struct name_search search = {.name = name};
+
+    (void)qemu_running_foreach(find_name, &search);
+    if (search.n == 1)
+        return in_process(search.pid, request);
+    if (search.n == 0)
+        return ctl_process(name, request);
+    cli_error("%u QEMUs are called '%s'; give a process ID ('strata list' shows them)", search.n,
+              name);
+    return EXIT_FAILURE;
+}
+
 /* ---- A recording ---- */
 
 static int in_recording(const char *directory, const struct manifest *manifest,
@@ -221,5 +255,5 @@ int ctl_any(const char *which, const struct ctl_request *request)
         return ctl_qmp(which, request);
     if (*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX)
         return in_process((pid_t)pid, request);
-    return ctl_process(which, request);
+    return in_named(which, request);
 }

@@ -3,12 +3,14 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/input.h"
 #include "base/proc.h"
+#include "tracedir/manifest.h"
 
 #define PREFIX "strata-record-"
 #define FILE_NAME "recording"
@@ -258,4 +260,38 @@ int registry_foreach(const char *parent,
     if (r == 0 && strcmp(parent, "/tmp") != 0)
         r = locked_dir_foreach("/tmp", PREFIX, find, &search);
     return r;
+}
+
+struct recorder_search {
+    pid_t pid;
+    char *trace;
+    size_t size;
+    pid_t recorder;
+};
+
+static int find_recorder(const struct registry_recording *recording, void *userdata)
+{
+    struct recorder_search *search = userdata;
+    struct manifest manifest = {0};
+
+    /* One that begins has none yet. */
+    (void)manifest_read(recording->trace, &manifest, NULL);
+    for (unsigned i = 0; i < manifest.n_sources && search->recorder == 0; i++) {
+        const struct manifest_source *source = &manifest.sources[i];
+
+        if (source->vmm && source->vmm->pid == search->pid && !manifest_source_has_ended(source)) {
+            search->recorder = recording->pid;
+            snprintf(search->trace, search->size, "%s", recording->trace);
+        }
+    }
+    manifest_done(&manifest);
+    return search->recorder != 0;
+}
+
+pid_t registry_find_recorder(const char *parent, pid_t pid, char *trace, size_t size)
+{
+    struct recorder_search search = {.pid = pid, .trace = trace, .size = size};
+
+    (void)registry_foreach(parent, find_recorder, &search);
+    return search.recorder;
 }

@@ -63,3 +63,7 @@ struct registry_recording {
 int registry_foreach(const char *parent,
                      int (*found)(const struct registry_recording *recording, void *userdata),
                      void *userdata);
+
+/* The recorder of process PID, a VMM that a running recording of this user names in its manifest, and its trace directory
+ * in TRACE, of SIZE bytes; 0: none. */
+pid_t registry_find_recorder(const char *parent, pid_t pid, char *trace, size_t size);

@@ -47,6 +47,11 @@ ctl list qmp_enter_query_version >one
 says 'QEMU says: unknown event "nosuch"' list nosuch
 says "no event matches 'nosuch*'" list 'nosuch*'
 
+# By its name, as strata list shows it.
+case=name
+"$strata" ctl 'a machine' list qmp_enter_query_version >some 2>err || fail "$(cat err)"
+diff one some >&2 || fail "by name: $(cat some)"
+
 case=switch
 ctl on qmp_enter_query_name 'qmp_exit_query_n*'
 ctl list 'qmp_*_query_name' >some

@@ -84,7 +84,7 @@ case=twice
 begin -e qmp_enter_query_name $qemu
 status=0
 "$strata" record --attach -o other $qemu >out 2>told.other || status=$?
-[ $status -eq 1 ] && grep -q 'is being recorded already' told.other || fail "$(cat told.other)"
+[ $status -eq 1 ] && grep -qF "is being recorded already, by process $pid into $PWD/trace" told.other || fail "$(cat told.other)"
 [ ! -e other ] || fail "a directory is left"
 end
 stop

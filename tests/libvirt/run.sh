@@ -292,7 +292,7 @@ begin web --libvirt web
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 pid=
-"$strata" ctl "$qemu" list runstate_set >now 2>told || fail "$(cat told)"
+"$strata" ctl web list runstate_set >now 2>told || fail "$(cat told)"
 grep -q '^on *runstate_set$' now || fail "$(cat now)"
 "$strata" ctl "$qemu" restore >out 2>told || fail "$(cat told)"
 states web | diff before - >&2 || fail "its events"

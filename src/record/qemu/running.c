@@ -15,6 +15,7 @@
 #include "base/proc.h"
 #include "proto/message.h"
 #include "record/qemu/probe.h"
+#include "tracedir/registry.h"
 
 #define CMDLINE_MAX ((size_t)4 << 20)
 #define CONFIG_MAX ((size_t)1 << 20)
@@ -572,8 +573,20 @@ bool qemu_running_lives(const struct qemu_running *running)
     return start_of(running->pid) == running->start;
 }
 
+static int fail_claimed(pid_t pid, const char *runtime, struct error *error)
+{
+    char trace[200];
+    pid_t recorder = registry_find_recorder(runtime, pid, trace, sizeof trace);
+
+    if (recorder == 0)
+        return error_set(error, -EBUSY, NULL, "process %ld is being recorded already", (long)pid);
+    return error_set(error, -EBUSY, NULL,
+                     "process %ld is being recorded already, by process %ld into %s", (long)pid,
+                     (long)recorder, trace);
+}
+
 /* A socket without a file: it goes with its last descriptor, whatever ends its process. */
-int qemu_running_claim(pid_t pid, int *ret_fd, struct error *error)
+int qemu_running_claim(pid_t pid, const char *runtime, int *ret_fd, struct error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -587,10 +600,9 @@ int qemu_running_claim(pid_t pid, int *ret_fd, struct error *error)
              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) < 0) {
         r = errno == EADDRINUSE ? -EBUSY : -errno;
         close(fd);
-        return error_set(error, r, NULL,
-                         r == -EBUSY ? "process %ld is being recorded already"
-                                     : "process %ld cannot be claimed",
-                         (long)pid);
+        if (r == -EBUSY)
+            return fail_claimed(pid, runtime, error);
+        return error_set(error, r, NULL, "cannot claim process %ld: %s", (long)pid, error_text(r));
     }
     *ret_fd = fd;
     return 0;

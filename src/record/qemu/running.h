@@ -52,8 +52,8 @@ static inline const char *qemu_running_log(const struct qemu_running *running)
 }
 
 /* Claims process PID for this recorder until *RET_FD is closed, or the recorder ends. -EBUSY with ERROR: another
- * recorder has it. */
-int qemu_running_claim(pid_t pid, int *ret_fd, struct error *error);
+ * recorder has it, which is named if it is this user's. RUNTIME is $XDG_RUNTIME_DIR or NULL. */
+int qemu_running_claim(pid_t pid, const char *runtime, int *ret_fd, struct error *error);
 
 /* The same from words of a command line (`argv`, `n`) of PID: for tests. -ENOMEM. */
 int qemu_running_parse(struct qemu_running *running);

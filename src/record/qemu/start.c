@@ -288,7 +288,7 @@ static int start(struct qemu_recorder *self, const struct qemu_arguments *argume
         self->monitor.pid = self->child.pid;
     self->programs.main_pid = (uint32_t)self->child.pid;
     /* Nobody else can have it: it has just come. */
-    (void)qemu_running_claim(self->child.pid, &self->claim, NULL);
+    (void)qemu_running_claim(self->child.pid, NULL, &self->claim, NULL);
     self->phase = QEMU_RUNS;
     return 0;
 }
@@ -306,7 +306,8 @@ static int begin(struct qemu_recorder *self, struct error *error)
                         settings->n_command - settings->n_before, &arguments);
     r = recording_register(recording, error);
     if (r >= 0 && settings->running)
-        r = qemu_running_claim(settings->running->pid, &self->claim, error);
+        r = qemu_running_claim(settings->running->pid, recording_settings(recording)->runtime,
+                               &self->claim, error);
     if (r < 0)
         return r;
     if (mkdirat(recording_dir(recording), VMM_DIR, 0777) < 0)

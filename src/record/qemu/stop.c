@@ -85,7 +85,7 @@ void qemu_meet(struct qemu_recorder *self)
         return;
     child_done(&self->qemu);
     (void)child_adopt(pid, &self->qemu);
-    if (qemu_running_claim(pid, &claim, NULL) < 0)
+    if (qemu_running_claim(pid, NULL, &claim, NULL) < 0)
         return;
     if (self->claim >= 0)
         close(self->claim);
