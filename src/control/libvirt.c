@@ -193,7 +193,7 @@ static struct libvirt_domain *make_domain(const struct libvirt_api *api, const c
     if (!domain)
         return NULL;
     domain->api = api;
-    domain->event = -1;
+    domain->event = domain->monitor_event = domain->event_fd = -1;
     pthread_mutex_init(&domain->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -264,6 +264,8 @@ void libvirt_domain_close(struct libvirt_domain *domain)
         (void)domain->api->close(domain->connection);
     if (!is_free)
         return;
+    if (domain->event_fd >= 0)
+        close(domain->event_fd);
     pthread_cond_destroy(&domain->has_changed);
     pthread_mutex_destroy(&domain->lock);
     free(domain->uri);

@@ -4,7 +4,8 @@
 /* Domains of libvirt: virtual machines whose QEMU, and its monitor, belong to libvirt's daemon. Commands reach the
  * monitor through the daemon (virDomainQemuMonitorCommand()), never on its socket.
  *
- * Only libvirt_domain_stop_reason() may be called while another thread uses the monitor. No daemon is started. */
+ * Only libvirt_domain_stop_reason() and libvirt_domain_next_event() may be called while another thread uses the monitor.
+ * No daemon is started. */
 
 #include "control/qmp.h"
 
@@ -44,8 +45,20 @@ int libvirt_domain_add_port(struct libvirt_domain *domain, const char *name, str
 int libvirt_domain_remove_port(struct libvirt_domain *domain, const char *name,
                                struct error *error);
 
-/* Begins to watch for the domain's end. -EREMOTE with ERROR. */
+/* Begins to watch for the domain's end, and for what its machine does. -EREMOTE with ERROR. */
 int libvirt_domain_watch(struct libvirt_domain *domain, struct error *error);
+
+/* What QEMU's monitor has reported of the machine: that it was stopped, resumed or reset. */
+struct libvirt_monitor_event {
+    char name[16];        /* STOP, RESUME, RESET */
+    int64_t realtime_us;  /* by QEMU's clock, CLOCK_REALTIME */
+};
+/* As many wait to be read; later ones are dropped. */
+#define LIBVIRT_EVENTS_MAX 256
+/* The oldest one that was not read yet. False: there is none. */
+bool libvirt_domain_next_event(struct libvirt_domain *domain, struct libvirt_monitor_event *ret);
+/* To be polled for reading while it is watched: there may be one. -1: none will come. */
+int libvirt_domain_event_fd(const struct libvirt_domain *domain);
 /* Why it has stopped, as libvirt reports it ("destroyed"). Waits up to MS milliseconds for the report. NULL: not
  * reported. */
 const char *libvirt_domain_stop_reason(struct libvirt_domain *domain, unsigned ms);

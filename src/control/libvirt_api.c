@@ -42,6 +42,8 @@ static const struct symbol client_symbols[] = {
 
 static const struct symbol qemu_symbols[] = {
     {"virDomainQemuMonitorCommand", AT(monitor_command)},
+    {"virConnectDomainQemuMonitorEventRegister", AT(register_monitor_event)},
+    {"virConnectDomainQemuMonitorEventDeregister", AT(deregister_monitor_event)},
     {NULL, 0},
 };
 

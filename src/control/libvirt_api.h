@@ -2,7 +2,7 @@
 #pragma once
 
 /* The functions of libvirt's client library that Strata calls. The library is opened when it is needed, so that the same
- * binary runs where there is no libvirt. It promises to keep these (libvirt.so.0 and libvirt-qemu.so.0, of libvirt 0.10
+ * binary runs where there is no libvirt. It promises to keep these (libvirt.so.0 and libvirt-qemu.so.0, of libvirt 1.2.3
  * and later). */
 
 #include "base/error.h"
@@ -44,6 +44,11 @@ struct virt_error { /* libvirt's virError */
 typedef int (*virt_lifecycle)(struct virt_connection *connection, struct virt_domain *domain,
                               int event, int detail, void *userdata);
 
+/* An event of QMP, with its time of day; DETAILS is its data as JSON, or NULL. */
+typedef void (*virt_monitor_event)(struct virt_connection *connection, struct virt_domain *domain,
+                                   const char *event, long long seconds, unsigned us,
+                                   const char *details, void *userdata);
+
 struct libvirt_api {
     void *handles[2]; /* of dlopen() */
 
@@ -73,6 +78,11 @@ struct libvirt_api {
     int (*detach)(struct virt_domain *domain, const char *xml, unsigned flags);
     int (*monitor_command)(struct virt_domain *domain, const char *command, char **ret,
                            unsigned flags); /* allocated */
+    /* EVENT NULL: all. */
+    int (*register_monitor_event)(struct virt_connection *connection, struct virt_domain *domain,
+                                  const char *event, virt_monitor_event function, void *userdata,
+                                  void (*free)(void *userdata), unsigned flags);
+    int (*deregister_monitor_event)(struct virt_connection *connection, int id);
 
     int (*register_loop)(void);
     int (*run_loop)(void);

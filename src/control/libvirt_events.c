@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a domain, as libvirt reports it: by an event, which its event loop receives in a thread. There is one loop
- * per process. Its thread starts with the first subscription and stays as long as the process. */
+/* The end of a domain, and the events of QEMU's monitor, as libvirt reports them: its event loop receives them in a
+ * thread. There is one loop per process. Its thread starts with the first subscription and stays as long as the process. */
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "control/libvirt_internal.h"
 
@@ -57,25 +60,91 @@ static int note_event(struct virt_connection *connection, struct virt_domain *ha
     return 0;
 }
 
+static bool is_of_machine(const char *event)
+{
+    return strcmp(event, "STOP") == 0 || strcmp(event, "RESUME") == 0 || strcmp(event, "RESET") == 0;
+}
+
+static void note_monitor_event(struct virt_connection *connection, struct virt_domain *handle,
+                               const char *event, long long seconds, unsigned us,
+                               const char *details, void *userdata)
+{
+    struct libvirt_domain *domain = userdata;
+    struct libvirt_monitor_event *new;
+    const uint64_t one = 1;
+
+    (void)connection, (void)handle, (void)details;
+    if (!is_of_machine(event))
+        return;
+    pthread_mutex_lock(&domain->lock);
+    if (domain->n_queued < LIBVIRT_EVENTS_MAX) {
+        new = &domain->queue[domain->n_queued++];
+        snprintf(new->name, sizeof new->name, "%s", event);
+        new->realtime_us =
+            seconds > 0 && seconds < INT64_C(1) << 40 ? seconds * 1000000 + (int64_t)us : 0;
+    }
+    pthread_mutex_unlock(&domain->lock);
+    (void)!write(domain->event_fd, &one, sizeof one);
+}
+
+bool libvirt_domain_next_event(struct libvirt_domain *domain, struct libvirt_monitor_event *ret)
+{
+    uint64_t unused;
+    bool is_there;
+
+    if (domain->event_fd < 0)
+        return false;
+    /* Before the queue is looked at: what comes after that makes it readable again. */
+    (void)!read(domain->event_fd, &unused, sizeof unused);
+    pthread_mutex_lock(&domain->lock);
+    is_there = domain->n_queued > 0;
+    if (is_there) {
+        *ret = domain->queue[0];
+        domain->n_queued--;
+        memmove(domain->queue, domain->queue + 1, domain->n_queued * sizeof domain->queue[0]);
+    }
+    pthread_mutex_unlock(&domain->lock);
+    return is_there;
+}
+
+int libvirt_domain_event_fd(const struct libvirt_domain *domain)
+{
+    return domain->event_fd;
+}
+
 static void note_release(void *userdata)
 {
     struct libvirt_domain *domain = userdata;
 
     pthread_mutex_lock(&domain->lock);
-    domain->is_used = false;
+    domain->users--;
     pthread_cond_broadcast(&domain->has_changed);
+    pthread_mutex_unlock(&domain->lock);
+}
+
+static void change_users(struct libvirt_domain *domain, int by)
+{
+    pthread_mutex_lock(&domain->lock);
+    domain->users += (unsigned)by;
     pthread_mutex_unlock(&domain->lock);
 }
 
 int libvirt_domain_subscribe(struct libvirt_domain *domain, struct error *error)
 {
-    domain->is_used = true;
-    domain->event = domain->api->register_event(
-        domain->connection, domain->handle, VIRT_EVENT_LIFECYCLE, note_event, domain, note_release);
-    if (domain->event >= 0)
+    const struct libvirt_api *api = domain->api;
+
+    change_users(domain, 2);
+    domain->monitor_event = api->register_monitor_event(
+        domain->connection, domain->handle, NULL, note_monitor_event, domain, note_release, 0);
+    if (domain->monitor_event < 0)
+        change_users(domain, -1);
+    domain->event = api->register_event(domain->connection, domain->handle, VIRT_EVENT_LIFECYCLE,
+                                        note_event, domain, note_release);
+    if (domain->event < 0)
+        change_users(domain, -1);
+    if (domain->event >= 0 && domain->monitor_event >= 0)
         return 0;
-    domain->is_used = false;
-    return libvirt_error(domain->api, -EREMOTE, "", "libvirt reports no events", error);
+    return libvirt_error(api, -EREMOTE, "", "libvirt reports no events", error);
 }
 
 static struct timespec deadline(unsigned ms)
@@ -95,11 +164,13 @@ bool libvirt_domain_unsubscribe(struct libvirt_domain *domain)
 
     if (domain->event >= 0)
         (void)domain->api->deregister_event(domain->connection, domain->event);
-    domain->event = -1;
+    if (domain->monitor_event >= 0)
+        (void)domain->api->deregister_monitor_event(domain->connection, domain->monitor_event);
+    domain->event = domain->monitor_event = -1;
     pthread_mutex_lock(&domain->lock);
-    while (r == 0 && domain->is_used)
+    while (r == 0 && domain->users > 0)
         r = pthread_cond_timedwait(&domain->has_changed, &domain->lock, &until);
-    is_used = domain->is_used;
+    is_used = domain->users > 0;
     pthread_mutex_unlock(&domain->lock);
     return !is_used;
 }
@@ -110,6 +181,9 @@ int libvirt_domain_watch(struct libvirt_domain *domain, struct error *error)
 
     if (r < 0)
         return error_set(error, r, NULL, "cannot start a thread: %s", strerror(-r));
+    domain->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (domain->event_fd < 0)
+        return error_set(error, -errno, NULL, "cannot make an eventfd: %s", strerror(errno));
     domain->is_watched = true;
     return libvirt_domain_subscribe(domain, error);
 }

@@ -18,13 +18,17 @@ struct libvirt_domain {
     char uuid[VIRT_UUID_SIZE];
     unsigned id;
     bool is_watched; /* its events are wanted, and … */
-    int event;       /* … subscribed to on `connection`: the number of that; -1: they are not */
+    /* … subscribed to on `connection`: the numbers of that; -1: they are not */
+    int event, monitor_event;
+    int event_fd; /* of the queue of QMP's events; -1: none */
     /* Written by the thread of libvirt's event loop. */
     pthread_mutex_t lock;
     pthread_cond_t has_changed;
-    bool is_used; /* by a subscription: the domain must stay */
+    unsigned users; /* subscriptions that have the domain, which must stay */
     bool has_stopped;
     int stop_detail;
+    struct libvirt_monitor_event queue[LIBVIRT_EVENTS_MAX]; /* of QMP's events, the oldest first */
+    unsigned n_queued;
 };
 
 /* Sets ERROR to the last error of libvirt in this thread: "WHAT: its words". Returns CODE. */

@@ -163,7 +163,9 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
         return error_set(error, r, NULL, "out of memory");
     self->looks_for_left = true;
     qemu_monitor_watch(pid, &self->monitor);
-    /* Without its events, why the domain ends is not known: no more than that. */
+    self->monitor.on_pause = qemu_on_pause;
+    self->monitor.userdata = self;
+    /* Without its events, why the domain ends and when it is paused is not known: no more than that. */
     if (self->settings.domain)
         (void)libvirt_domain_watch(self->settings.domain, NULL);
     r = give_files(self, error);

@@ -96,6 +96,8 @@ static inline const struct qemu_recorder *qemu_const_self(const struct recorder 
 int qemu_start(struct recorder *recorder, struct error *error);
 /* Starts the recorder of the guest's kernel, if there is one and the guest has a port for the agent. */
 int qemu_join_guest(struct qemu_recorder *self, struct error *error);
+/* Of struct qemu_monitor: tells the guest's recorder, if there is one. USERDATA is the recorder. */
+void qemu_on_pause(void *userdata, const struct qemu_pause *pause);
 /* The socket of the domain's port for the agent. 1: *RET is it; 0: it has none. -errno with ERROR. */
 int qemu_find_domain_port(struct qemu_recorder *self, const char **ret, struct error *error);
 /* Removes the files that the recorder has made in its recording's directory. */

@@ -208,18 +208,24 @@ void qemu_monitor_note(struct qemu_monitor *monitor, const char *version, const 
     qemu_monitor_look(monitor);
 }
 
-/* The time of an event, which QEMU states as the real time. */
-static uint64_t time_of(const json_t *timestamp)
+/* A time of day in us, as CLOCK_MONOTONIC; 0, or one that cannot be: now. */
+static uint64_t time_of_day(int64_t realtime_us)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME);
+    uint64_t at = (uint64_t)MAX(realtime_us, 0) * 1000;
+
+    return at > 0 && at < real && real - at < now ? now - (real - at) : now;
+}
+
+/* The time of an event, in us; 0: it has none that can be. */
+static int64_t realtime_of(const json_t *timestamp)
+{
     json_int_t seconds = json_integer_value(json_object_get(timestamp, "seconds"));
     json_int_t us = json_integer_value(json_object_get(timestamp, "microseconds"));
-    uint64_t at;
 
     if (seconds <= 0 || seconds > INT32_MAX * INT64_C(16) || us < 0 || us >= 1000000)
-        return now;
-    at = (uint64_t)seconds * SECOND + (uint64_t)us * 1000;
-    return at < real && real - at < now ? now - (real - at) : now;
+        return 0;
+    return seconds * 1000000 + us;
 }
 
 static void note_pause(struct qemu_monitor *monitor, bool is_paused, uint64_t at)
@@ -240,6 +246,16 @@ static void note_pause(struct qemu_monitor *monitor, bool is_paused, uint64_t at
         monitor->on_pause(monitor->userdata, &monitor->pause);
 }
 
+void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, int64_t realtime_us)
+{
+    if (strcmp(event, "RESET") == 0)
+        monitor->resets++;
+    else if (strcmp(event, "STOP") == 0)
+        note_pause(monitor, true, time_of_day(realtime_us));
+    else if (strcmp(event, "RESUME") == 0)
+        note_pause(monitor, false, time_of_day(realtime_us));
+}
+
 static void note_event(struct qemu_monitor *monitor, const char *event, const json_t *data,
                        const json_t *timestamp)
 {
@@ -248,13 +264,9 @@ static void note_event(struct qemu_monitor *monitor, const char *event, const js
     if (strcmp(event, "SHUTDOWN") == 0) {
         reason = json_string_value(json_object_get(data, "reason"));
         snprintf(monitor->shutdown, sizeof monitor->shutdown, "%s", reason ? reason : "");
-    } else if (strcmp(event, "RESET") == 0) {
-        monitor->resets++;
-    } else if (strcmp(event, "STOP") == 0) {
-        note_pause(monitor, true, time_of(timestamp));
-    } else if (strcmp(event, "RESUME") == 0) {
-        note_pause(monitor, false, time_of(timestamp));
+        return;
     }
+    qemu_monitor_event(monitor, event, realtime_of(timestamp));
 }
 
 static void note_status(struct qemu_monitor *monitor, const json_t *answer)

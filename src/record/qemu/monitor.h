@@ -56,6 +56,8 @@ int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, str
 void qemu_monitor_watch(int pid, struct qemu_monitor *ret);
 /* VERSION: "QEMU 7.2.22". LIST: the result of query-cpus-fast. */
 void qemu_monitor_note(struct qemu_monitor *monitor, const char *version, const json_t *list);
+/* An event of a machine without a connection: STOP, RESUME or RESET, with its time of day in us; 0: now. */
+void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, int64_t realtime_us);
 /* Handles what QEMU sent. *RET_SLEEP: ns until the next call is due. -ENOMEM with ERROR: answers are no longer read, so
  * the recorder cannot know when QEMU handles SIGTERM. */
 int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep,

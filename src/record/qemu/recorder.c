@@ -56,6 +56,15 @@ static uint64_t watch_simple(struct qemu_recorder *self, uint64_t now)
     return UINT64_MAX;
 }
 
+/* What libvirt reports of the machine. */
+static void read_domain_events(struct qemu_recorder *self)
+{
+    struct libvirt_monitor_event event;
+
+    while (self->settings.domain && libvirt_domain_next_event(self->settings.domain, &event))
+        qemu_monitor_event(&self->monitor, event.name, event.realtime_us);
+}
+
 int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, struct error *error)
 {
     uint64_t next = watch_simple(self, now), sleep;
@@ -73,6 +82,7 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
         (void)programs_step(&self->programs, &sleep);
         next = MIN(next, now + sleep);
     }
+    read_domain_events(self);
     r = qemu_monitor_step(&self->monitor, now, &sleep, error);
     *ret_next = MIN(next, now + sleep);
     qemu_meet(self);
@@ -101,6 +111,8 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
     recorder_wait_fd(wait, qemu_monitor_fd(&self->monitor), POLLIN);
     recorder_wait_fd(wait, self->log.is_idle ? self->log.fifo : -1, POLLIN);
     recorder_wait_fd(wait, self->qmp_thread.event_fd, POLLIN);
+    if (self->settings.domain)
+        recorder_wait_fd(wait, libvirt_domain_event_fd(self->settings.domain), POLLIN);
     recorder_wait_until(wait, self->step_at);
 }
 

@@ -220,7 +220,7 @@ int qemu_join_guest(struct qemu_recorder *self, struct error *error)
 }
 
 /* While the machine is paused, the guest's clock does not advance, and its agent does not answer. */
-static void on_pause(void *userdata, const struct qemu_pause *pause)
+void qemu_on_pause(void *userdata, const struct qemu_pause *pause)
 {
     struct qemu_recorder *self = userdata;
 
@@ -255,7 +255,7 @@ static int start(struct qemu_recorder *self, const struct qemu_arguments *argume
 
     if (r >= 0)
         r = qemu_monitor_listen(additions->monitor, 0, &self->monitor, error);
-    self->monitor.on_pause = on_pause;
+    self->monitor.on_pause = qemu_on_pause;
     self->monitor.userdata = self;
     if (r >= 0)
         r = qemu_join_guest(self, error);
