@@ -18,7 +18,8 @@
 static const struct option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "a running QEMU, or a program with writer=none",
      offsetof(struct record_options, attach)},
-    {OPTION_STRINGS, 0, "libvirt", "DOMAIN", "a running domain of libvirt: its name, UUID or number",
+    {OPTION_STRINGS, 0, "libvirt", "DOMAIN",
+     "a running domain of libvirt: its name, UUID or number",
      offsetof(struct record_options, domains)},
     {OPTION_FLAG, 0, "xen", NULL, "the Xen of this machine, as root in dom0",
      offsetof(struct record_options, xen)},

@@ -50,8 +50,8 @@ int libvirt_domain_watch(struct libvirt_domain *domain, struct error *error);
 
 /* What QEMU's monitor has reported of the machine: that it was stopped, resumed or reset. */
 struct libvirt_monitor_event {
-    char name[16];        /* STOP, RESUME, RESET */
-    int64_t realtime_us;  /* by QEMU's clock, CLOCK_REALTIME */
+    char name[16];       /* STOP, RESUME, RESET */
+    int64_t realtime_us; /* by QEMU's clock, CLOCK_REALTIME */
 };
 /* As many wait to be read; later ones are dropped. */
 #define LIBVIRT_EVENTS_MAX 256

@@ -62,7 +62,8 @@ static int note_event(struct virt_connection *connection, struct virt_domain *ha
 
 static bool is_of_machine(const char *event)
 {
-    return strcmp(event, "STOP") == 0 || strcmp(event, "RESUME") == 0 || strcmp(event, "RESET") == 0;
+    return strcmp(event, "STOP") == 0 || strcmp(event, "RESUME") == 0 ||
+           strcmp(event, "RESET") == 0;
 }
 
 static void note_monitor_event(struct virt_connection *connection, struct virt_domain *handle,

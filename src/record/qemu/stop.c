@@ -243,8 +243,8 @@ static void note_pauses(struct qemu_recorder *self)
                          "guest recorded nothing meanwhile",
                          n, n == 1 ? "" : "s", (double)monitor->paused_ns / (double)NSEC_PER_SEC);
     if (monitor->resets > 0)
-        recorder_problem(&self->recorder, "the virtual machine was reset %u time%s", monitor->resets,
-                         monitor->resets == 1 ? "" : "s");
+        recorder_problem(&self->recorder, "the virtual machine was reset %u time%s",
+                         monitor->resets, monitor->resets == 1 ? "" : "s");
     if (monitor->is_migrated)
         recorder_problem(&self->recorder,
                          "the virtual machine was migrated, %.1f seconds before the recording "
