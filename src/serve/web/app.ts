@@ -10,6 +10,8 @@ import { pinnedHeight, placedRows, rowAt, RULER_HEIGHT } from "./draw/scene";
 import type { Scene, Shown } from "./draw/scene";
 import { depthAt, sliceAt } from "./draw/slices";
 import type { HitSlice } from "./draw/slices";
+import { Strips } from "./draw/strips";
+import { NOWHERE } from "./draw/surface";
 import { drawTimeline } from "./draw/timeline";
 import { drawLegend, makeHelp, showHelp } from "./help";
 import { Input } from "./input";
@@ -47,6 +49,7 @@ export class App {
     private readonly state = newState();
     private readonly canvas = byId<HTMLCanvasElement>("canvas");
     private readonly surface = new CanvasSurface(this.canvas);
+    private readonly strips = new Strips();
     private readonly scrollbar = byId<HTMLDivElement>("scroll");
     private readonly tip = byId("tip");
     private readonly view: View;
@@ -229,7 +232,7 @@ export class App {
         const room = Math.max(0, scene.height - RULER_HEIGHT - pinnedHeight(scene));
         byId("scroll-size").style.height = `${scene.height - room + this.tree.height}px`;
         scene.scroll = this.scrollbar.scrollTop;
-        drawTimeline(this.surface, scene);
+        drawTimeline(this.surface, scene, this.strips);
         this.treePanel.draw(scene.scroll, scene.height - RULER_HEIGHT, pinnedHeight(scene), state.focus, scene.palette);
         this.minimap.draw(scene.palette, state);
         const tracks = placedRows(scene).map((placed) => placed.row.track);
@@ -584,7 +587,7 @@ export class App {
     shown(): Shown[] {
         const shown: Shown[] = [];
         this.scene.onShown = (one) => shown.push(one);
-        drawTimeline(this.surface, this.scene);
+        drawTimeline(NOWHERE, this.scene);
         this.scene.onShown = null;
         return shown;
     }

@@ -14,8 +14,11 @@ export class CanvasSurface implements Surface {
     private ratio = 1;
     private readonly hatches = new Map<string, CanvasPattern>();
 
-    constructor(readonly canvas: HTMLCanvasElement) {
-        const context = canvas.getContext("2d", { alpha: false });
+    constructor(
+        readonly canvas: HTMLCanvasElement,
+        alpha = false,
+    ) {
+        const context = canvas.getContext("2d", { alpha });
         if (!context) throw new Error("this browser has no canvas");
         this.context = context;
     }
@@ -87,6 +90,13 @@ export class CanvasSurface implements Surface {
         this.fill(colour);
         this.context.textAlign = options.end ? "right" : "left";
         this.context.fillText(text, x, y);
+    }
+
+    // A picture with as many pixels as the screen has, from X, Y on.
+    image(picture: HTMLCanvasElement, x: number, y: number): void {
+        const { ratio } = this;
+        this.context.imageSmoothingEnabled = false;
+        this.context.drawImage(picture, this.snap(x), this.snap(y), picture.width / ratio, picture.height / ratio);
     }
 
     private path(points: number[]): void {

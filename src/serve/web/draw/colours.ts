@@ -125,6 +125,19 @@ function makePalette(dark: boolean): Palette {
 export const LIGHT = makePalette(false);
 export const DARK = makePalette(true);
 
+const numbers = new Map<string, number>();
+const littleEndian = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
+
+// "#rrggbb" as a pixel of an ImageData.
+export function colourNumber(colour: string): number {
+    let number = numbers.get(colour);
+    if (number !== undefined) return number;
+    const [r, g, b] = channels(colour);
+    number = (littleEndian ? (255 << 24) | (b << 16) | (g << 8) | r : (r << 24) | (g << 16) | (b << 8) | 255) >>> 0;
+    numbers.set(colour, number);
+    return number;
+}
+
 const hashes = new Map<string, number>();
 
 // The same for the same name, in any trace. Numbers at the end do not count: "kworker/0:1" is like "kworker/1:2".

@@ -24,6 +24,8 @@ import {
 import type { Track } from "../api";
 import type { Piece } from "../model/tiles";
 import { DEPTH_HEIGHT, ROW_PADDING } from "../model/tracks";
+import type { Row } from "../model/tracks";
+import type { Window } from "../view/view";
 import type { Fill } from "./colours";
 import { nameFill } from "./colours";
 import { currentLevel } from "./scene";
@@ -33,6 +35,7 @@ import { fitText } from "./surface";
 
 const TEXT_MIN_PX = 26;
 const MANY_TEXT_MIN_PX = 60;
+const QUESTION_MIN_PX = 6;
 const DENSITY_MIN_PX = 3;
 const TEAR_PX = 3;
 const LOST_SHARE = "66"; // how much of the hatching hides a slice that a loss has cut
@@ -84,32 +87,61 @@ export function depthMiddle(track: Track, depth: number, rowHeight: number): num
     return depthTop(track, depth) + depthHeight(track, rowHeight) / 2;
 }
 
+export function hasShapes(track: Track): boolean {
+    return track.kind === "slices" || track.kind === "states" || track.kind === "losses";
+}
+
+// A slice that is wide enough for a label, wherever it is shown.
+export interface WideSlice {
+    track: Track;
+    begin: number;
+    end: number;
+    name: number;
+    flags: number;
+    state: number;
+    n: number;
+    y: number; // of its middle, from where the rows were drawn
+}
+
 export function drawSlices(surface: Surface, scene: Scene, placed: PlacedRow): void {
-    const { track, height } = placed.row;
-    const { view } = scene;
-    const pieces = scene.tiles.pieces(track, currentLevel(scene), view.from, view.to);
+    const wide: WideSlice[] = [];
+    drawRowShapes(surface, scene, scene.view, placed.row, placed.y, wide);
+    for (const slice of wide) drawLabelOf(surface, scene, slice, 0);
+}
+
+// Without labels: appends those that may have one to WIDE.
+export function drawRowShapes(
+    surface: Surface,
+    scene: Scene,
+    window: Window,
+    { track, height }: Row,
+    y: number,
+    wide: WideSlice[],
+): void {
+    const pieces = scene.tiles.pieces(track, currentLevel(scene), window.from, window.to);
     const h = depthHeight(track, height);
     for (let depth = 0; depth < Math.max(1, track.depths); depth++)
-        drawDepth(surface, scene, track, depth, placed.y + depthTop(track, depth), h, pieces);
+        drawDepth(surface, scene, window, track, depth, y + depthTop(track, depth), h, pieces, wide);
 }
 
 function drawDepth(
     surface: Surface,
     scene: Scene,
+    window: Window,
     track: Track,
     depth: number,
     y: number,
     h: number,
     pieces: Piece[],
+    wide: WideSlice[],
 ): void {
-    const { view } = scene;
     let lastBegin = -1;
     let lastEnd = -1;
     for (const piece of pieces) {
         const list = piece.tile.data[depth];
         if (!list) continue;
-        const from = Math.max(piece.from, view.from);
-        const to = Math.min(piece.to, view.to);
+        const from = Math.max(piece.from, window.from);
+        const to = Math.min(piece.to, window.to);
         for (let i = firstEndingAfter(list, from); i < list.length && list[i + SLICE_BEGIN] < to; i += SLICE_NUMBERS) {
             let begin = list[i + SLICE_BEGIN];
             let end = list[i + SLICE_END];
@@ -122,7 +154,7 @@ function drawDepth(
             }
             lastBegin = begin;
             lastEnd = end;
-            drawSlice(surface, scene, track, depth, list, i, begin, end, y, h);
+            drawSlice(surface, scene, window, track, depth, list, i, begin, end, y, h, wide);
         }
     }
 }
@@ -130,6 +162,7 @@ function drawDepth(
 function drawSlice(
     surface: Surface,
     scene: Scene,
+    window: Window,
     track: Track,
     depth: number,
     list: number[],
@@ -138,14 +171,16 @@ function drawSlice(
     end: number,
     y: number,
     h: number,
+    wide: WideSlice[],
 ): void {
-    const { view, palette } = scene;
+    const { palette } = scene;
     const flags = list[i + SLICE_FLAGS];
     const many = (flags & FLAG_MANY) !== 0;
     const name = scene.names.get(list[i + SLICE_NAME]);
     const fill = sliceFill(scene, track, name, flags, list[i + SLICE_STATE]);
-    const x0 = Math.max(-TEAR_PX * 2, view.x(begin));
-    const x1 = Math.min(view.width + TEAR_PX * 2, view.x(end));
+    const all = window.x(end) - window.x(begin);
+    const x0 = Math.max(-TEAR_PX * 2, window.x(begin));
+    const x1 = Math.min(window.width + TEAR_PX * 2, window.x(end));
     let width = x1 - x0;
     let top = y;
     let height = h;
@@ -179,11 +214,32 @@ function drawSlice(
         height,
         colour,
     });
-    const left = Math.max(x0, 0) + 4;
-    const room = Math.min(x1, view.width) - left - 3;
-    if (room > (many ? MANY_TEXT_MIN_PX : TEXT_MIN_PX) && h >= 12)
-        drawLabel(surface, scene, left, y + h / 2 + 0.5, room, name, fill, flags, list[i + SLICE_N]);
-    else if (flags & FLAG_UNKNOWN && !many && room > 6) surface.text(left, y + h / 2 + 0.5, "?", fill.text);
+    if (all > (many ? MANY_TEXT_MIN_PX : flags & FLAG_UNKNOWN ? QUESTION_MIN_PX : TEXT_MIN_PX) && h >= 12)
+        wide.push({
+            track,
+            begin,
+            end,
+            name: list[i + SLICE_NAME],
+            flags,
+            state: list[i + SLICE_STATE],
+            n: list[i + SLICE_N],
+            y: y + h / 2 + 0.5,
+        });
+}
+
+// The label of a slice, in what is seen of it; Y is where the rows were drawn.
+export function drawLabelOf(surface: Surface, scene: Scene, slice: WideSlice, y: number): void {
+    const { view } = scene;
+    const { track, flags, n } = slice;
+    const left = Math.max(view.x(slice.begin), 0) + 4;
+    const room = Math.min(view.x(slice.end), view.width) - left - 3;
+    const many = (flags & FLAG_MANY) !== 0;
+    const unknown = (flags & FLAG_UNKNOWN) !== 0 && !many;
+    if (room <= (unknown ? QUESTION_MIN_PX : many ? MANY_TEXT_MIN_PX : TEXT_MIN_PX)) return;
+    const name = scene.names.get(slice.name);
+    const fill = sliceFill(scene, track, name, flags, slice.state);
+    if (unknown && room <= TEXT_MIN_PX) surface.text(left, y + slice.y, "?", fill.text);
+    else drawLabel(surface, scene, left, y + slice.y, room, name, fill, flags, n);
 }
 
 function drawLabel(

@@ -26,6 +26,19 @@ export interface Surface {
     end(): void;
 }
 
+// Draws nothing.
+export const NOWHERE: Surface = {
+    rect: () => {},
+    outline: () => {},
+    hatch: () => {},
+    text: () => {},
+    line: () => {},
+    polygon: () => {},
+    curve: () => {},
+    begin: () => {},
+    end: () => {},
+};
+
 // How far the middle of an arrow hangs to the sides.
 export function curveBend(x0: number, x1: number): number {
     return Math.max(12, Math.min(60, Math.abs(x1 - x0) / 2));

@@ -5,28 +5,31 @@
 import type { Track } from "../api";
 import { drawArrows } from "./arrows";
 import { drawAcross, drawGrid, drawRuler, sceneTicks } from "./axis";
+import { CanvasSurface } from "./canvas";
 import { drawCounter, drawEvents } from "./curves";
 import { RULER_HEIGHT, currentLevel, pinnedHeight, placedRows } from "./scene";
 import type { PlacedRow, Scene } from "./scene";
 import { depthTop, drawSlices, firstEndingAfter } from "./slices";
 import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS } from "../api";
 import { DEPTH_HEIGHT } from "../model/tracks";
+import type { Strips } from "./strips";
 import type { Surface } from "./surface";
 
 const ERROR_MIN_PX = 2;
 
-export function drawTimeline(surface: Surface, scene: Scene): void {
+// STRIPS: of a canvas, pictures of slices that are kept; without them, all is drawn.
+export function drawTimeline(surface: Surface, scene: Scene, strips: Strips | null = null): void {
     const { view, palette, height } = scene;
     const ticks = sceneTicks(scene);
     const boundary = RULER_HEIGHT + pinnedHeight(scene);
     const rows = placedRows(scene);
     surface.rect(0, 0, view.width, height, palette.background);
     surface.begin(0, RULER_HEIGHT, view.width, boundary - RULER_HEIGHT);
-    drawRows(surface, scene, rows.filter((placed) => placed.pinned));
+    drawRows(surface, scene, rows.filter((placed) => placed.pinned), strips);
     surface.end();
     surface.begin(0, boundary, view.width, height - boundary);
     drawGrid(surface, scene, ticks);
-    drawRows(surface, scene, rows.filter((placed) => !placed.pinned));
+    drawRows(surface, scene, rows.filter((placed) => !placed.pinned), strips);
     drawArrows(surface, scene, scene.state.arrows, false);
     drawArrows(surface, scene, scene.state.sliceArrows, true);
     surface.end();
@@ -35,7 +38,7 @@ export function drawTimeline(surface: Surface, scene: Scene): void {
     drawRuler(surface, scene, ticks);
 }
 
-function drawRows(surface: Surface, scene: Scene, rows: PlacedRow[]): void {
+function drawRows(surface: Surface, scene: Scene, rows: PlacedRow[], strips: Strips | null): void {
     const { view, palette, state } = scene;
     for (const placed of rows) {
         const { track, height } = placed.row;
@@ -43,13 +46,18 @@ function drawRows(surface: Surface, scene: Scene, rows: PlacedRow[]): void {
         else if (placed.pinned) surface.rect(0, placed.y, view.width, height, palette.pinned);
         if (track.id === state.focus) surface.rect(0, placed.y, view.width, height, palette.selection);
         surface.rect(0, placed.y + height - 0.5, view.width, 0.5, palette.grid);
-        drawRow(surface, scene, placed);
+    }
+    const kept = strips !== null && surface instanceof CanvasSurface;
+    if (kept) strips.draw(surface, scene, rows);
+    for (const placed of rows) {
+        const { track } = placed.row;
+        drawRow(surface, scene, placed, !kept);
         if (track.kind !== "group" && track.kind !== "losses") drawLossesOver(surface, scene, placed);
         if (state.slice?.track === track.id) drawSelected(surface, scene, placed);
     }
 }
 
-function drawRow(surface: Surface, scene: Scene, placed: PlacedRow): void {
+function drawRow(surface: Surface, scene: Scene, placed: PlacedRow, withSlices: boolean): void {
     switch (placed.row.track.kind) {
         case "group":
             break;
@@ -60,7 +68,7 @@ function drawRow(surface: Surface, scene: Scene, placed: PlacedRow): void {
             drawCounter(surface, scene, placed);
             break;
         default:
-            drawSlices(surface, scene, placed);
+            if (withSlices) drawSlices(surface, scene, placed);
     }
 }
 

@@ -11,6 +11,7 @@ export class Names {
     private readonly known: (string | undefined)[];
     private readonly asked = new Set<number>();
     private wanted: number[] = [];
+    version = 0; // changes with what is known
 
     constructor(
         names: string[],
@@ -37,9 +38,11 @@ export class Names {
         if (this.wanted.length) setTimeout(() => void this.fetchWanted(), 20);
         try {
             const answer = await ask<{ names: string[] }>("names", { ids: ids.join(",") });
+            this.version++;
             ids.forEach((id, i) => (this.known[id] = answer.names[i] ?? ""));
             this.onArrive();
         } catch (error) {
+            this.version++;
             for (const id of ids) this.known[id] = "";
             this.onError(error);
         }

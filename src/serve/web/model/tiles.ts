@@ -71,6 +71,7 @@ export class Tiles {
     private tracksPerRequest = TRACKS_PER_REQUEST;
     private size = 0;
     private clock = 0;
+    version = 0; // changes with what there is
 
     constructor(
         private readonly duration: number,
@@ -84,6 +85,7 @@ export class Tiles {
 
     clear(): void {
         for (const request of this.requests) request.abort.abort();
+        this.version++;
         this.tracks.clear();
         this.size = 0;
     }
@@ -194,6 +196,7 @@ export class Tiles {
 
     private put(track: number, tile: Tile, index: number): void {
         let tiles = this.tracks.get(track);
+        this.version++;
         if (!tiles) this.tracks.set(track, (tiles = new Map()));
         const key = tileKey(tile.level, index);
         this.size -= tiles.get(key)?.size ?? 0;

@@ -55,6 +55,7 @@ export class TrackTree {
     height = 0;
     pinnedRows: Row[] = [];
     pinnedHeight = 0;
+    version = 0; // changes with the rows
 
     constructor(readonly tracks: Track[]) {
         for (const track of tracks) {
@@ -104,6 +105,7 @@ export class TrackTree {
     // Makes `rows` from what is closed, pinned, filtered and moved.
     update(): void {
         const matches = this.filter ? this.matching() : null;
+        this.version++;
         this.rows = [];
         let top = 0;
         const add = (parent: number | null, level: number) => {

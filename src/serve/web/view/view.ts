@@ -12,6 +12,12 @@ export interface Span {
     to: number;
 }
 
+// A piece of time on so many pixels.
+export interface Window extends Span {
+    readonly width: number;
+    x(ns: number): number;
+}
+
 export class View {
     from = 0;
     to = 1;
