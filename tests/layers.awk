@@ -16,6 +16,7 @@ BEGIN {
         "arpa/inet linux/perf_event linux/vm_sockets netdb netinet/in netinet/tcp sys/epoll sys/eventfd sys/inotify sys/timerfd", names, " ")
     for (i = 1; i <= n; i++)
         libc[names[i] ".h"] = 1
+    library["editline/readline.h"] = "libedit"
     library["jansson.h"] = "jansson"
     library["microhttpd.h"] = "libmicrohttpd"
     library["protobuf-c/protobuf-c.h"] = "protobuf-c"

@@ -110,6 +110,13 @@ _strata()
         mapfile -t COMPREPLY < <(compgen -W "$(virsh list --name 2>/dev/null)" -- "$cur")
         return
     fi
+    case $verb:$prev in
+    sql:-q | sql:--query)
+        words=$("$strata" sql --list --format=csv 2>/dev/null | sed -n '1d; s/^\([a-z-]*\),.*/\1/p')
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+        return
+        ;;
+    esac
     if [ "${prev#-}" != "$prev" ]; then
         words=$(printf '%s\n' "$help" | sed -n "s/^  .*${prev}[,=][^|]*=\([a-z.-]*|[a-z.|-]*\).*/\1/p; s/^  .*${prev}=\([a-z.-]*|[a-z.|-]*\).*/\1/p")
         if [ -n "$words" ]; then

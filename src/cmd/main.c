@@ -42,6 +42,7 @@ static const struct verb verbs[] = {
     {"report", cmd_report, &report_command},
     {"sched", cmd_sched, &sched_command},
     {"serve", cmd_serve, &serve_command},
+    {"sql", cmd_sql, &sql_command},
     {"stat", cmd_stat, &stat_command},
     {"summary", cmd_summary, &summary_command},
     {"view", cmd_view, &view_command},

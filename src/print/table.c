@@ -73,6 +73,14 @@ void table_real(struct table *table, unsigned column, double v)
         text_printf(cell, "%.6g", v);
 }
 
+void table_double(struct table *table, unsigned column, double v)
+{
+    if (isfinite(v))
+        text_printf(open_cell(table, column, TABLE_CELL_NUMBER), "%.15g", v);
+    else
+        table_str(table, column, isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
+}
+
 void table_list(struct table *table, unsigned column)
 {
     open_cell(table, column, TABLE_CELL_LIST);
@@ -303,6 +311,21 @@ static void put_record(struct table *table)
 
 /* ---- CSV ---- */
 
+/* The name of a column, with what csv_put_cell() reads beyond it. */
+static const char *make_head(struct table *table, const char *name, size_t *ret_len)
+{
+    static const char padding[TEXT_UNIT];
+
+    table->scratch.next = table->scratch.start;
+    text_put_str(&table->scratch, name);
+    *ret_len = text_len(&table->scratch);
+    text_put(&table->scratch, padding, sizeof padding);
+    if (!table->scratch.error)
+        return table->scratch.start;
+    *ret_len = 0;
+    return padding;
+}
+
 static void put_csv(struct table *table, bool head)
 {
     bool first = true;
@@ -317,11 +340,10 @@ static void put_csv(struct table *table, bool head)
         if (!first)
             text_put_char(table->out, ',');
         first = false;
-        if (head) {
-            text_put_str(table->out, column->name);
-            continue;
-        }
-        s = make_shown(table, i, ";", &len);
+        if (head)
+            s = make_head(table, column->name, &len);
+        else
+            s = make_shown(table, i, ";", &len);
         csv_put_cell(table->out, s, len);
     }
     text_put_literal(table->out, "\r\n");
@@ -434,7 +456,7 @@ void table_end_row(struct table *table)
     case TABLE_JSON: write_row(table); break;
     case TABLE_CSV: put_csv(table, false); break;
     }
-    memset(table->cells, 0, sizeof table->cells);
+    memset(table->cells, 0, table->form.n * sizeof table->cells[0]);
     table->bytes.next = table->bytes.start;
 }
 

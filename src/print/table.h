@@ -29,7 +29,7 @@ struct table_column {
     unsigned decimals; /* of a real number in the text */
 };
 
-#define TABLE_COLUMNS_MAX 48
+#define TABLE_COLUMNS_MAX 320
 
 struct table_form {
     const struct table_column *columns;
@@ -80,6 +80,8 @@ void table_i64(struct table *table, unsigned column, int64_t v);
 void table_bool(struct table *table, unsigned column, bool v);
 /* Six digits, in the text the column's decimals. */
 void table_real(struct table *table, unsigned column, double v);
+/* Up to 15 digits; a string if it is not finite. */
+void table_double(struct table *table, unsigned column, double v);
 /* A list of strings: ["a","b"], `a, b` in text, `a;b` in CSV. The items follow at once. */
 void table_list(struct table *table, unsigned column);
 void table_list_add(struct table *table, const char *s);

@@ -164,6 +164,25 @@ static int make_columns(struct event_tables *tables, struct event_table *table)
     return 0;
 }
 
+const struct event_table *event_tables_find(const struct event_tables *tables,
+                                            const struct event_class *class)
+{
+    const char *layer = layer_name(class->origin->layer);
+    size_t size = strlen(layer) + 1 + strlen(class->name) + 1;
+    _cleanup_free_ char *key = malloc(size);
+    const struct event_family *family;
+    const struct event_table *table;
+
+    if (!key)
+        return NULL;
+    snprintf(key, size, "%s_%s", layer, class->name);
+    family = map_get_str(&tables->families, key, size - 1);
+    table = family ? family->first : NULL;
+    while (table && !same_columns(table->class, class))
+        table = table->next_variant;
+    return table;
+}
+
 struct event_table *event_tables_get(struct event_tables *tables, const struct event_class *class)
 {
     struct event_family *family = find_family(tables, class);

@@ -55,6 +55,10 @@ void event_tables_done(struct event_tables *tables);
 /* The table for events of CLASS: a new one, or that of a class with the same columns. NULL when memory is out. */
 struct event_table *event_tables_get(struct event_tables *tables, const struct event_class *class);
 
+/* The same, of a class whose columns a table has; NULL: there is none. For classes of the same trace opened again. */
+const struct event_table *event_tables_find(const struct event_tables *tables,
+                                            const struct event_class *class);
+
 /* Sets `sql_name` of all tables: when all are known, once. -ENOMEM. */
 int event_tables_name_variants(struct event_tables *tables);
 

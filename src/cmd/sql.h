@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the parts of strata sql have in common: the command, its printing, its shell. */
+
+#include "base/text.h"
+#include "print/table.h"
+#include "query/query.h"
+
+struct sql_session {
+    struct query *query;
+    struct text out;
+    enum table_format format;
+    bool is_terminal;
+};
+
+/* Runs the statements of SQL one after the other, and prints their rows. NAME is what errors call it. After an answer,
+ * prints on standard error what keeps it from being whole. An exit status. */
+int sql_run(struct sql_session *session, const char *sql, const char *name);
+
+/* Prints the rows of STATEMENT. 0, -EINTR, or a negative errno with ERROR. */
+int sql_print(struct sql_session *session, sqlite3_stmt *statement, struct error *error);
+
+/* Reads statements and commands from the terminal until its end. An exit status. */
+int sql_shell(struct sql_session *session);
+
+/* Prints the queries that ship with Strata. */
+int sql_list_named(struct sql_session *session);
+
+/* A signal has stopped the query; clears that. */
+bool sql_take_stopped(void);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "query/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/internal.h"
+
+static int no_memory(struct error *error)
+{
+    return error_set(error, -ENOMEM, NULL, "out of memory");
+}
+
+static int open_database(struct query *query)
+{
+    int code =
+        sqlite3_open_v2(":memory:", &query->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_MEMORY, NULL);
+
+    if (code == SQLITE_OK)
+        code = memory_tables_register(query);
+    if (code == SQLITE_OK)
+        code = interval_tables_register(query);
+    if (code == SQLITE_OK)
+        code = scan_tables_register(query);
+    if (code == SQLITE_OK)
+        code = functions_register(query);
+    if (code == SQLITE_OK)
+        guard_begin(query);
+    return code;
+}
+
+int query_open(const struct query_options *options, struct query **ret_query, struct error *error)
+{
+    struct query *query = calloc(1, sizeof *query);
+
+    if (!query)
+        return no_memory(error);
+    query->options = *options;
+    if (!query->options.temporary_dir)
+        query->options.temporary_dir = "/var/tmp";
+    if (open_database(query) != SQLITE_OK) {
+        query_close(query);
+        return no_memory(error);
+    }
+    query->unused = options->trace;
+    *ret_query = query;
+    return 0;
+}
+
+void query_close(struct query *query)
+{
+    if (!query)
+        return;
+    sqlite3_close(query->db);
+    sink_free(query->tables);
+    trace_free(query->trace);
+    trace_free(query->unused);
+    if (query->spans)
+        intervals_done(query->spans);
+    if (query->states)
+        intervals_done(query->states);
+    free(query->spans);
+    free(query->states);
+    for (unsigned i = 0; i < FIXED_TABLES; i++)
+        free(query->rows[i].rows);
+    arena_done(&query->arena);
+    free(query);
+}
+
+struct trace *query_take_trace(struct query *query)
+{
+    struct trace *trace = query->unused;
+
+    query->unused = NULL;
+    error_clear(&query->error);
+    return trace ? trace : query->options.open(query->options.arg, &query->error);
+}
+
+int query_reading_failed(struct query *query, const struct error *error)
+{
+    if (!error_is_shortage(error->code)) {
+        if (query->problem.code == 0)
+            query->problem = *error;
+        return 0;
+    }
+    query->error = *error;
+    return error->code;
+}
+
+void query_note_losses(struct query *query, const struct losses *losses)
+{
+    if (losses->n > query->losses.n)
+        query->losses = *losses;
+}
+
+/* The error of DB, after SQL was not understood. NAME and LINE: where it begins. */
+static int syntax_error(struct query *query, const char *sql, const char *name, unsigned line,
+                        struct error *error)
+{
+    int offset = sqlite3_error_offset(query->db);
+    const char *start = sql;
+
+    if (offset < 0 || strlen(sql) < (size_t)offset)
+        return error_set(error, -EINVAL, name, "%s", sqlite3_errmsg(query->db));
+    for (const char *p = sql; p < sql + offset; p++)
+        if (*p == '\n') {
+            line++;
+            start = p + 1;
+        }
+    return error_on_line(error, -EINVAL, name, line, "column %d: %s",
+                         (int)(sql + offset - start) + 1, sqlite3_errmsg(query->db));
+}
+
+/* Whether the tables of events, which are not known yet, may make the statement one that is understood. */
+static bool may_be_event_table(const struct query *query, int code)
+{
+    return code == SQLITE_ERROR && !query->events &&
+           strncmp(sqlite3_errmsg(query->db), "no such table", 13) == 0;
+}
+
+int query_prepare(struct query *query, const char *sql, const char *name, unsigned line,
+                  sqlite3_stmt **ret_statement, const char **ret_tail, struct error *error)
+{
+    int code = sqlite3_prepare_v2(query->db, sql, -1, ret_statement, ret_tail);
+
+    if (may_be_event_table(query, code)) {
+        int r = query_survey(query);
+
+        if (r < 0) {
+            *error = query->error;
+            return r;
+        }
+        code = sqlite3_prepare_v2(query->db, sql, -1, ret_statement, ret_tail);
+    }
+    if (code == SQLITE_OK)
+        return 0;
+    return code == SQLITE_NOMEM ? no_memory(error) : syntax_error(query, sql, name, line, error);
+}
+
+int query_step(struct query *query, sqlite3_stmt *statement, struct error *error)
+{
+    int code;
+
+    error_clear(&query->error);
+    code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        return 1;
+    if (code == SQLITE_DONE)
+        return 0;
+    if ((code & 0xff) == SQLITE_INTERRUPT || query_is_stopped(query))
+        return -EINTR;
+    if (query->error.code) {
+        *error = query->error;
+        return error->code;
+    }
+    if ((code & 0xff) == SQLITE_NOMEM)
+        return no_memory(error);
+    return error_set(error, -EINVAL, NULL, "%s", sqlite3_errmsg(query->db));
+}
+
+int query_tables(struct query *query, void (*put)(void *arg, const char *name), void *arg,
+                 struct error *error)
+{
+    int r = query_survey(query);
+
+    if (r < 0) {
+        *error = query->error;
+        return r;
+    }
+    for (unsigned i = 0; i < FIXED_TABLES; i++)
+        put(arg, fixed_tables[i].name);
+    for (unsigned i = 0; reserved_table_names[i]; i++)
+        put(arg, reserved_table_names[i]);
+    for (const struct event_family *family = query->events->first_family; family;
+         family = family->next) {
+        put(arg, family->name);
+        for (const struct event_table *table = family->first; table && family->first->next_variant;
+             table = table->next_variant)
+            put(arg, table->sql_name);
+    }
+    return 0;
+}
+
+int query_columns(struct query *query, const char *name,
+                  void (*put)(void *arg, const char *column, const char *type), void *arg,
+                  struct error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int n = 0;
+    int r = query_survey(query);
+
+    if (r < 0) {
+        *error = query->error;
+        return r;
+    }
+    if (sqlite3_prepare_v2(query->db, "SELECT name, type FROM pragma_table_info(?)", -1, &statement,
+                           NULL) != SQLITE_OK)
+        return error_set(error, -EINVAL, NULL, "%s", sqlite3_errmsg(query->db));
+    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    for (; sqlite3_step(statement) == SQLITE_ROW; n++)
+        put(arg, (const char *)sqlite3_column_text(statement, 0),
+            (const char *)sqlite3_column_text(statement, 1));
+    sqlite3_finalize(statement);
+    return n > 0 ? 0 : error_set(error, -ENOENT, NULL, "no such table: %s", name);
+}
+
+const struct losses *query_losses(const struct query *query)
+{
+    return &query->losses;
+}
+
+const struct error *query_problem(const struct query *query)
+{
+    return &query->problem;
+}
+
+int table_failed(struct query *query, sqlite3_vtab *table, int r)
+{
+    char text[sizeof(struct error) + 64];
+
+    if (r == -ENOMEM)
+        return SQLITE_NOMEM;
+    if (r == -EINTR)
+        return SQLITE_INTERRUPT;
+    if (!query->error.code)
+        (void)error_set(&query->error, r, NULL, "%s", error_text(r));
+    error_print(&query->error, text, sizeof text);
+    sqlite3_free(table->zErrMsg);
+    table->zErrMsg = sqlite3_mprintf("%s", text);
+    return SQLITE_ERROR;
+}
+
+void query_interrupt(struct query *query)
+{
+    sqlite3_interrupt(query->db);
+}

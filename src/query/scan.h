@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A scan: reads the trace from its beginning, or from the earliest time that is asked for, and stops at each event that
+ * may be one of those asked for. SQLite looks at each again, so a scan may stop at others; it never leaves one out. */
+
+#include "query/internal.h"
+
+#define SCAN_SET_MAX 64
+
+/* Numbers, of which one is asked for. */
+struct scan_set {
+    bool given;
+    unsigned n; /* more than SCAN_SET_MAX: not given */
+    int64_t values[SCAN_SET_MAX];
+};
+
+/* Texts that a class has to have: `layer`, `event`, `event_group`. */
+enum scan_text { SCAN_LAYER, SCAN_GROUP, SCAN_EVENT };
+#define SCAN_TEXTS 16
+struct scan_pattern {
+    enum scan_text what;
+    char op;    /* '=', 'G' GLOB, 'K' LIKE; 'i': one of a list, whose texts each end with a NUL */
+    char *text; /* malloc()ed */
+    size_t len; /* of the list */
+};
+
+struct scan_filter {
+    int64_t from, to; /* ns, both included */
+    struct scan_set cpus, pids, sources;
+    struct scan_pattern patterns[SCAN_TEXTS];
+    unsigned n_patterns;
+    bool nothing; /* a comparison with NULL */
+    /* The events of these tables; NULL: all. */
+    const struct event_family *family;
+    const struct event_table *table;
+    bool needs_ids; /* the trace is read from its beginning */
+};
+
+struct scan_class {
+    uint8_t state; /* 0: not looked at */
+    const struct event_table *table;
+    unsigned source;
+};
+
+struct scan {
+    struct query *query;
+    struct scan_filter filter;
+    struct trace *trace;
+    const struct item *items;
+    unsigned n, at;
+    int64_t id;        /* of the item at `at` */
+    int64_t from, to;  /* ticks, with room for rounding */
+    int64_t same_time; /* how many items before had the time `last_time` */
+    int64_t last_time;
+    unsigned n_after; /* consecutive items later than `to` */
+    bool started, sought, ended;
+    struct scan_class *classes; /* by class->index */
+    unsigned n_classes;
+    struct losses losses;
+    const struct item *item; /* where it stopped; NULL: at the end */
+    const struct scan_class *class;
+    unsigned source; /* of the item */
+};
+
+void query_scan_filter_clear(struct scan_filter *filter);
+
+/* Starts with scan->filter. 0, or a negative errno with query->error. */
+int query_scan_start(struct scan *scan);
+/* Goes to the next event. */
+int query_scan_next(struct scan *scan);
+void query_scan_end(struct scan *scan);
+
+/* A number of the event that is the same in all scans. */
+int64_t query_scan_rowid(const struct scan *scan);
