@@ -201,6 +201,12 @@ def check_keys(page):
     page.settle()
     moved = page.span()[0] - begin
     assert abs(moved - (end - begin) * 100 / width) < (end - begin) / width * 3, moved
+    # By keys alone: the link to the timeline keeps what is shown.
+    seen = page.span()
+    page.browser.run("document.activeElement.blur(); document.getElementById('skip').focus()")
+    page.keys(ENTER)
+    assert page.browser.run("return document.activeElement.id") == "canvas"
+    assert page.span() == seen, (page.span(), seen)
     page.keys("?")
     assert page.browser.run("return document.getElementById('help').open")
     page.browser.click("#help-close")
@@ -217,6 +223,11 @@ def find_request(page):
     return page.server.ask("slice", track=track, depth=arrow[5], time=arrow[3]), arrow
 
 
+def wait_for_slice(page, track, depth, begin):
+    page.browser.wait(f"location.hash.includes('slice={track}.{depth}.{begin}')", "the slice is selected")
+    page.settle()
+
+
 def check_click(page):
     request, arrow = find_request(page)
     length = request["end"] - request["begin"]
@@ -231,6 +242,17 @@ def check_click(page):
         assert name in text, (name, text)
     other = page.track(id=arrow[1])["name"]
     assert "connected with" in text and other in text, text
+    stages = page.browser.run("""return [...document.querySelectorAll('#details tr')].slice(1).map(
+        row => [...row.cells].map(cell => cell.textContent))""")
+    assert len(stages) == 2 and any(stage[0].endswith(other) for stage in stages), stages
+    assert [request["name"]] == [stage[1] for stage in stages if stage[0].endswith("virtio_blk 1")], stages
+    # Keys follow the arrow back, and on again.
+    page.keys("[")
+    wait_for_slice(page, arrow[1], arrow[2], arrow[0])
+    page.keys("]")
+    wait_for_slice(page, request["track"], request["depth"], request["begin"])
+    page.keys("]")  # there is no other
+    assert page.browser.text("#details h3") == request["name"]
     # The arrow is drawn.
     svg = page.browser.run("return strata.svg()")
     assert len(re.findall("<path d=.M[^>]*C", svg)) >= 1

@@ -153,6 +153,7 @@ export class App {
             events: () => this.layout.select("events"),
             latency: () => this.showLatency(),
             neighbour: (by) => void this.selectNeighbour(by),
+            follow: (by) => this.followArrow(by),
             enter: () => {
                 if (this.state.focus !== null) void this.selectMiddle(this.state.focus);
             },
@@ -169,6 +170,10 @@ export class App {
         on("save-svg", () => saveSvg(this.scene));
         on("save-png", () => savePng(this.scene));
         on("theme", () => this.nextTheme());
+        byId("skip").addEventListener("click", (event) => {
+            event.preventDefault(); // the part of the address after # is the view's
+            this.canvas.focus();
+        });
         on("error-close", () => (byId("error").hidden = true));
         const filter = byId<HTMLInputElement>("filter");
         filter.addEventListener("input", () => {
@@ -364,6 +369,11 @@ export class App {
         if (time !== null) await this.selectSlice({ track, depth, time }, true);
     }
 
+    private followArrow(by: number): void {
+        const place = this.selection.follow(by);
+        if (place) void this.selectSlice(place, true);
+    }
+
     private showFound(found: FoundSlice): void {
         const { track, depth, begin } = found;
         void this.selectSlice({ track, depth, time: begin }, true);
@@ -404,7 +414,8 @@ export class App {
         this.latency.visible = tab === "latency";
         this.latency.refresh();
         this.saveAddress();
-        if (tab === "events") this.events.show(this.state.cursor ?? Math.max(0, Math.round(this.view.from)));
+        const { cursor, span } = this.state;
+        if (tab === "events") this.events.show(cursor ?? Math.max(0, Math.round(span?.from ?? this.view.from)));
         this.redraw();
     }
 

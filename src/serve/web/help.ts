@@ -14,6 +14,7 @@ const KEYS: [string, string][] = [
     ["F", "fit to the selected slice, or to the selected span of time"],
     ["/", "search slices by name; Enter: next, Shift+Enter: previous"],
     [", / .", "the slice before, the slice after the selected one"],
+    ["[ / ]", "follow an arrow back, follow an arrow on, to another layer"],
     ["Enter", "select the slice in the middle of the selected track"],
     ["M", "mark the selection; again: remove the mark"],
     ["R", "show or hide the arrows of all requests"],

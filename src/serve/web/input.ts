@@ -27,6 +27,7 @@ export interface Actions {
     events(): void;
     latency(): void;
     neighbour(by: number): void;
+    follow(by: number): void;
     enter(): void;
     escape(): void;
 }
@@ -80,7 +81,9 @@ export class Input {
         const { target } = event;
         const typing = target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
         const inDialog = target instanceof Element && target.closest("dialog") !== null;
-        if (event.defaultPrevented || typing || inDialog || event.ctrlKey || event.metaKey || event.altKey) return;
+        // AltGr makes letters on many keyboards, and may look like Ctrl and Alt.
+        const commands = (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState("AltGraph");
+        if (event.defaultPrevented || typing || inDialog || commands) return;
         // Keys that move a table, a list or a control, and press a button, are theirs.
         const onTimeline = target === this.canvas || target === document.body;
         const run = this.keyAction(event.key.length === 1 ? event.key.toLowerCase() : event.key, onTimeline);
@@ -120,6 +123,10 @@ export class Input {
                 return () => actions.neighbour(-1);
             case ".":
                 return () => actions.neighbour(1);
+            case "[":
+                return () => actions.follow(-1);
+            case "]":
+                return () => actions.follow(1);
             case "Escape":
                 return () => actions.escape();
         }

@@ -6,6 +6,7 @@ import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask } from "./api";
 import type { CountsAnswer, SlicesAnswer, Trace, Track } from "./api";
 import { CanvasSurface } from "./draw/canvas";
 import type { Palette } from "./draw/colours";
+import { textWidth } from "./draw/surface";
 import { byId, onDrag } from "./panel/dom";
 import { formatDuration } from "./model/time";
 import type { State } from "./view/state";
@@ -78,13 +79,15 @@ export class Minimap {
             surface.hatch(x(begin), 0, Math.max(3, x(end) - x(begin)), height, palette.lost);
         for (const mark of state.marks) surface.rect(x(mark.from) - 0.5, 0, 2, height, palette.mark);
         if (state.span) surface.rect(x(state.span.from), 0, x(state.span.to) - x(state.span.from), height, palette.selection);
+        const length = formatDuration(trace.duration);
+        surface.rect(width - 8 - textWidth(length, false, 9), 2, textWidth(length, false, 9) + 4, 12, palette.background + "c0");
+        surface.text(width - 6, 8, length, palette.faint, { size: 9, end: true });
         const left = Math.max(0, x(view.from));
         const right = Math.min(width, x(view.to));
         const shade = palette.group + "b8";
         if (left > 0) surface.rect(0, 0, left, height, shade);
         if (right < width) surface.rect(right, 0, width - right, height, shade);
         surface.outline(left, 0, Math.max(3, right - left), height, palette.accent, 1.5);
-        surface.text(width - 6, 8, formatDuration(trace.duration), palette.faint, { size: 9, end: true });
     }
 
     // A drag at the shown part moves it, at its ends changes it, elsewhere shows another part; a click jumps.

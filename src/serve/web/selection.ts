@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The selected slice: asks what is known of it, and for the arrows of its request across layers.
+// The selected slice: asks what is known of it, and for the arrows and the stages of its request across layers.
 
 import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask, errorText, isAbort } from "./api";
 import type { Arrow, ArrowsAnswer, SliceAnswer, SlicesAnswer, Trace } from "./api";
@@ -9,6 +9,7 @@ import type { SelectedSlice, SlicePlace, State } from "./view/state";
 
 const ARROWS_MAX = 2000;
 const STEPS_MAX = 16; // from slice to slice, of one request
+const STAGES_MAX = 12; // of which the details are asked for
 
 export class Selection {
     private abort: AbortController | null = null;
@@ -49,7 +50,8 @@ export class Selection {
             this.details.show(slice);
             this.onChange();
             state.sliceArrows = await this.findArrows(slice, abort.signal);
-            this.details.showArrows(state.sliceArrows, track, depth);
+            this.onChange();
+            this.details.showStages(slice, await this.findStages(slice, state.sliceArrows, abort.signal));
         } catch (error) {
             if (isAbort(error)) return null;
             if (!slice) state.slice = null;
@@ -58,6 +60,38 @@ export class Selection {
         if (this.abort === abort) this.abort = null;
         this.onChange();
         return slice;
+    }
+
+    // The slices at the ends of ARROWS, in order of time, with SLICE; the first ones, if there are many.
+    private async findStages(slice: SliceAnswer, arrows: Arrow[], signal: AbortSignal): Promise<SliceAnswer[]> {
+        const places = new Map<string, SlicePlace>();
+        for (const [begin, fromTrack, fromDepth, end, toTrack, toDepth] of arrows)
+            for (const place of [
+                { track: fromTrack, depth: fromDepth, time: begin },
+                { track: toTrack, depth: toDepth, time: end },
+            ]) {
+                const isSame = place.track === slice.track && place.depth === slice.depth;
+                if (isSame && place.time >= slice.begin && place.time <= slice.end) continue;
+                places.set(`${place.track}.${place.depth}.${place.time}`, place);
+            }
+        const stages = [slice];
+        for (const { track, depth, time } of [...places.values()].slice(0, STAGES_MAX))
+            stages.push(await ask<SliceAnswer>("slice", { track, depth, time }, signal));
+        return stages.sort((a, b) => a.begin - b.begin);
+    }
+
+    // The end of an arrow that leads from the selected slice (BY is 1) or to it (-1); null: there is none.
+    follow(by: number): SlicePlace | null {
+        const { slice, sliceArrows } = this.state;
+        if (!slice) return null;
+        for (const [begin, fromTrack, fromDepth, end, toTrack, toDepth] of sliceArrows) {
+            const from = { track: fromTrack, depth: fromDepth, time: begin };
+            const to = { track: toTrack, depth: toDepth, time: end };
+            const [near, far] = by > 0 ? [from, to] : [to, from];
+            if (near.track !== slice.track || near.depth !== slice.depth) continue;
+            if (near.time >= slice.begin && near.time <= slice.end) return far;
+        }
+        return null;
     }
 
     // Those that touch the slice, and from their other ends on.

@@ -3,7 +3,7 @@
 // The selected slice as text: its times, how far they may be off, its event, and what it is connected with.
 
 import { FLAG_CUT, FLAG_IDLE, FLAG_LOST, FLAG_NO_BEGIN, FLAG_OPEN, FLAG_UNKNOWN } from "../api";
-import type { Arrow, SliceAnswer, Trace } from "../api";
+import type { SliceAnswer, Trace } from "../api";
 import type { TrackTree } from "../model/tracks";
 import { formatAbsolute, formatDuration, formatExact } from "../model/time";
 import { byId, make, makeButton, makeFields } from "./dom";
@@ -59,10 +59,10 @@ export class DetailsPanel {
                 ["clock error", error ? `may be off by ±${formatDuration(error)}` : ""],
                 ...FLAG_TEXTS.filter(([flag]) => slice.flags & flag).map(([, text]): [string, string] => ["note", text]),
             ]),
-            this.connected,
         );
         this.connected.replaceChildren();
-        columns.append(left);
+        this.connected.hidden = true;
+        columns.append(left, this.connected);
         if (slice.event) columns.append(this.makeEvent(slice.event));
         this.element.replaceChildren(columns);
     }
@@ -86,25 +86,43 @@ export class DetailsPanel {
         return right;
     }
 
-    // TRACK and DEPTH are the selected slice's.
-    showArrows(arrows: Arrow[], track: number, depth: number): void {
+    // What happened to the request of SLICE, in all layers: STAGES are in order of time, with SLICE.
+    showStages(slice: SliceAnswer, stages: SliceAnswer[]): void {
         this.connected.replaceChildren();
-        if (!arrows.length) return;
-        const line = make("p", "", "connected with: ");
-        const seen = new Set([`${track}.${depth}`]);
-        for (const [begin, fromTrack, fromDepth, end, toTrack, toDepth] of arrows)
-            for (const place of [
-                { track: fromTrack, depth: fromDepth, time: begin },
-                { track: toTrack, depth: toDepth, time: end },
-            ]) {
-                const key = `${place.track}.${place.depth}`;
-                if (seen.has(key)) continue;
-                seen.add(key);
-                if (seen.size > 2) line.append(", ");
-                const go = () => this.actions.follow(place.track, place.depth, place.time);
-                line.append(makeButton(this.tree.path(place.track), "link", go));
-            }
-        if (seen.size > 1) this.connected.append(line);
+        this.connected.hidden = stages.length < 2;
+        if (stages.length < 2) return;
+        const table = make("table");
+        const head = make("tr");
+        for (const [title, isNumber] of [
+            ["stage", false],
+            ["name", false],
+            ["begins", true],
+            ["takes", true],
+        ] as [string, boolean][]) {
+            const cell = make("th", isNumber ? "number" : "", title);
+            cell.scope = "col";
+            head.append(cell);
+        }
+        table.createTHead().append(head);
+        const body = table.createTBody();
+        for (const stage of stages) {
+            const row = make("tr");
+            const cell = make("td");
+            const path = this.tree.path(stage.track);
+            const go = () => this.actions.follow(stage.track, stage.depth, stage.begin);
+            if (stage === slice) row.className = "selected";
+            cell.append(stage === slice ? path : makeButton(path, "link", go));
+            const after = stage.begin - slice.begin;
+            const begins = stage === slice ? "" : `${after < 0 ? "−" : "+"}${formatDuration(Math.abs(after))}`;
+            row.append(
+                cell,
+                make("td", "", stage.name),
+                make("td", "number", begins),
+                make("td", "number", formatDuration(stage.end - stage.begin)),
+            );
+            body.append(row);
+        }
+        this.connected.append(make("p", "hint", "connected with; [ and ] follow the arrows"), table);
     }
 }
 
