@@ -138,6 +138,12 @@ def check_durations(server, trace):
             check_row(answer, found[0], f"{group} from {begin} to {end}")
         else:
             assert answer["n"] == 0 and answer["slowest"] == [] and answer["max"] == 0, answer
+    # At the host's device, by the kinds of strata io, which ends a flush with the first of its two completions.
+    for row in rows("io", "--no-causal", "-f", "json", "--layer", "host", trace):
+        if row["key"]["stage"] == "device" and row["key"]["kind"] != "flush":
+            begin = {"write": "^block W", "discard": "^block D", "read": "^block R"}[row["key"]["kind"]]
+            answer = server.get("latency", tracks=server.group("host", "block"), text=begin)
+            check_row(answer, row, f"strata io's {row['key']['kind']}")
     # By a name, on all tracks of a layer.
     guest = next(t["id"] for t in server.trace["tracks"] if t["layer"] == "guest" and t["parent"] is None)
     irq = rows("latency", "--no-causal", "--layer", "guest", "-f", "json", "irq", trace)[0]

@@ -187,7 +187,7 @@ function drawSlice(
     let colour = fill.fill;
     if (track.kind === "losses") {
         colour = palette.lost;
-        surface.hatch(x0, y, Math.max(2, width), h, colour);
+        surface.hatch(x0, y, Math.max(2, width), h, colour); // a label could not be read on it
     } else if (many) {
         height = Math.max(DENSITY_MIN_PX, (h * list[i + SLICE_COVERED]) / COVERED_ALL);
         top = y + h - height;
@@ -214,6 +214,7 @@ function drawSlice(
         height,
         colour,
     });
+    if (track.kind === "losses") return;
     if (all > (many ? MANY_TEXT_MIN_PX : flags & FLAG_UNKNOWN ? QUESTION_MIN_PX : TEXT_MIN_PX) && h >= 12)
         wide.push({
             track,

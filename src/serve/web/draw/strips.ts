@@ -17,7 +17,7 @@ import { drawLabelOf, drawRowShapes, hasShapes } from "./slices";
 import type { WideSlice } from "./slices";
 import type { Surface } from "./surface";
 
-const STRIP_PX = 256; // of the screen
+const STRIP_PX = 288; // of the screen; hatching of any size meets at its ends
 const BLOCK_PX = 400; // rows of one strip, or one row that is higher
 const BLOCK_MAX_PX = 4000;
 const FEW = 150; // rectangles that are no picture

@@ -21,7 +21,7 @@ export const ROW_PADDING = 3;
 const STATES_HEIGHT = 18;
 const EVENTS_HEIGHT = 20;
 const COUNTER_HEIGHT = 30;
-const LOSSES_HEIGHT = 12;
+const LOSSES_HEIGHT = 16;
 // A group with more tracks than this is closed when the page opens.
 const OPEN_CHILDREN_MAX = 24;
 // From the guest down, as a request goes.
