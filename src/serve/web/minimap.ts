@@ -69,11 +69,11 @@ export class Minimap {
         surface.resize(width, height, devicePixelRatio);
         surface.rect(0, 0, width, height, palette.background);
         const most = this.counts.reduce((a, b) => Math.max(a, b), 1);
-        const bar = width / BARS;
+        const edge = (i: number) => Math.round((i / BARS) * width * devicePixelRatio) / devicePixelRatio;
         this.counts.forEach((count, i) => {
             // The root shows quiet pieces beside loud ones.
             const h = count ? Math.max(2, Math.sqrt(count / most) * (height - 6)) : 0;
-            if (h) surface.rect(i * bar, height - h, bar, h, palette.density);
+            if (h) surface.rect(edge(i), height - h, edge(i + 1) - edge(i), h, palette.density);
         });
         for (const [begin, end] of this.losses)
             surface.hatch(x(begin), 0, Math.max(3, x(end) - x(begin)), height, palette.lost);
