@@ -222,6 +222,26 @@ static void put_all(struct exchange *x, const struct distribution *distribution)
     json_write_finish(w);
 }
 
+/* Too many slices are refused before they are read. 0, -E2BIG, another negative errno. */
+static int check_number(const struct index *index, const struct distribution_query *query,
+                        const uint8_t *selected)
+{
+    int64_t end = query->span.to < INT64_MAX ? query->span.to + 1 : query->span.to;
+    uint64_t total = 0;
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < index_summary(index)->n_tracks; i++) {
+        uint64_t n = 0;
+
+        if (selected[i])
+            r = index_counts(index, i, query->span.from, end, 1, &n);
+        total += n;
+        if (r == 0 && total > DISTRIBUTION_SLICES_MAX)
+            r = -E2BIG;
+    }
+    return r;
+}
+
 void api_latency(struct exchange *x)
 {
     const struct index *index = x->server->options.index;
@@ -238,7 +258,9 @@ void api_latency(struct exchange *x)
         return;
     query.names = names;
     selected = select_tracks(index, tracks, n);
-    r = selected ? distribution_init(&distribution, &query) : -ENOMEM;
+    r = selected ? check_number(index, &query, selected) : -ENOMEM;
+    if (r == 0)
+        r = distribution_init(&distribution, &query);
     for (uint32_t i = 0; r >= 0 && i < index_summary(index)->n_tracks; i++)
         if (selected[i])
             r = distribution_add(&distribution, x->server, i);
