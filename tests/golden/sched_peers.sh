@@ -138,7 +138,7 @@ END
     fi
 fi
 
-# trace-cmd leaves out the first wake-up of each thread.
+# trace-cmd leaves out the first wake-up of a thread that it has not seen before.
 case=trace-cmd
 if command -v trace-cmd >/dev/null; then
     "$strata" export --to trace.dat -o trace.dat trace 2>err || fail "$(cat err)"
@@ -165,7 +165,7 @@ for row in told["rows"]:
     pid, ours = row["key"]["pid"], (row["wake_n"], row.get("wake_sum", 0))
     if ours[0] == 0 and n[pid] == 0:
         continue
-    if (ours[0] - 1, ours[1] - first.get(pid, 0)) == (n[pid], total[pid]):
+    if (n[pid], total[pid]) in (ours, (ours[0] - 1, ours[1] - first.get(pid, 0))):
         same += 1
     else:
         other += 1
