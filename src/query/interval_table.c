@@ -116,7 +116,7 @@ static int interval_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
                       ? operation(table, info->aConstraint[i].iColumn, info->aConstraint[i].op)
                       : 0;
 
-        if (!op)
+        if (!op || strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
             continue;
         plan[2 * n] = op;
         plan[2 * n + 1] = (char)('A' + info->aConstraint[i].iColumn);

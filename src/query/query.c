@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/copies.h"
 #include "query/internal.h"
 
 static int no_memory(struct error *error)
@@ -54,6 +55,7 @@ void query_close(struct query *query)
     if (!query)
         return;
     sqlite3_close(query->db);
+    copies_done(query);
     sink_free(query->tables);
     trace_free(query->trace);
     trace_free(query->unused);

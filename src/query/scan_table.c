@@ -3,13 +3,18 @@
  * `events_json`. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "print/json.h"
+#include "query/copies.h"
 #include "query/scan.h"
 #include "tables/sqlite_cell.h"
+
+/* A table that is read this often in one query gets a copy (query/copies.h). */
+#define STARTS_ENOUGH 8
 
 /* SQLite's limit of columns. */
 #define COLUMNS_MAX 1900
@@ -42,6 +47,11 @@ struct scan_cursor {
     struct scan_table *table;
     struct scan scan;
     struct row_buffer buffer;
+    unsigned n_starts;
+    /* Once rows are from a copy. */
+    const struct copy *copy;
+    sqlite3_stmt *statement; /* NULL: they are not */
+    bool has_row;
 };
 
 /* ---- Columns ---- */
@@ -158,7 +168,14 @@ static int scan_connect(sqlite3 *db, void *arg, int argc, const char *const *arg
     return SQLITE_OK;
 }
 
-/* ---- What is looked for: pairs of letters, an operation and what it is on, for each argument ---- */
+/* ---- What is looked for ----
+ *
+ * The plan is the columns that are used, 16 hexadecimal digits, then for each argument an operation, the letter of what
+ * a scan can look at, or '-', and four digits of the column. Operations are '=', 'i' (one of a list), '>' and '<' (or
+ * equal), 'G' (GLOB), 'K' (LIKE). What has no letter is for lookups in copies. */
+
+#define PLAN_USED 16
+#define PLAN_TERM 6
 
 /* The letter of COLUMN, if a scan can look at it; 0: it cannot. */
 static char column_letter(const struct scan_table *table, int column)
@@ -184,13 +201,35 @@ static char operation_letter(char column, unsigned char op)
     switch (op) {
     case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
     case SQLITE_INDEX_CONSTRAINT_GT:
-    case SQLITE_INDEX_CONSTRAINT_GE: return column == 't' ? '>' : 0;
+    case SQLITE_INDEX_CONSTRAINT_GE: return is_text ? 0 : '>';
     case SQLITE_INDEX_CONSTRAINT_LT:
-    case SQLITE_INDEX_CONSTRAINT_LE: return column == 't' ? '<' : 0;
+    case SQLITE_INDEX_CONSTRAINT_LE: return is_text ? 0 : '<';
     case SQLITE_INDEX_CONSTRAINT_GLOB: return is_text ? 'G' : 0;
     case SQLITE_INDEX_CONSTRAINT_LIKE: return is_text ? 'K' : 0;
     default: return 0;
     }
+}
+
+/* Constraint number I as an operation, which is 0 if it is left to SQLite, and a letter. */
+static char look_at_constraint(const struct scan_table *table, sqlite3_index_info *info, int i,
+                               char *ret_column)
+{
+    int number = info->aConstraint[i].iColumn;
+    char column, op;
+
+    if (!info->aConstraint[i].usable || number < 0)
+        return 0;
+    column = column_letter(table, number);
+    op = operation_letter(column, info->aConstraint[i].op);
+    *ret_column = column ? column : '-';
+    if (!op || strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
+        return 0;
+    if (op != '=' || !sqlite3_vtab_in(info, i, -1))
+        return op;
+    if (!column || column == 't')
+        return 0;
+    sqlite3_vtab_in(info, i, 1);
+    return 'i';
 }
 
 static double rows_of(const struct scan_table *table)
@@ -212,39 +251,34 @@ static int scan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
     struct scan_table *table = container_of(base, struct scan_table, base);
     double rows = rows_of(table);
     double cost = table->query->n_items ? (double)table->query->n_items : 1e6;
-    char *plan = sqlite3_malloc64((sqlite3_uint64)info->nConstraint * 2 + 1);
-    unsigned n = 0;
+    int size = info->nConstraint * PLAN_TERM + PLAN_USED + 1;
+    char *plan = sqlite3_malloc(size);
+    char *next = plan + PLAN_USED;
+    int n = 0;
 
     if (!plan)
         return SQLITE_NOMEM;
+    snprintf(plan, (size_t)size, "%016llx", (unsigned long long)info->colUsed);
     for (int i = 0; i < info->nConstraint; i++) {
-        char column =
-            info->aConstraint[i].usable ? column_letter(table, info->aConstraint[i].iColumn) : 0;
-        char op = column ? operation_letter(column, info->aConstraint[i].op) : 0;
+        char column;
+        char op = look_at_constraint(table, info, i, &column);
 
         if (!op)
             continue;
-        if (op == '=' && column != 't' && sqlite3_vtab_in(info, i, -1)) {
-            sqlite3_vtab_in(info, i, 1);
-            op = 'i';
-        }
-        plan[2 * n] = op;
-        plan[2 * n + 1] = column;
-        info->aConstraintUsage[i].argvIndex = (int)++n;
+        next += snprintf(next, PLAN_TERM + 1, "%c%c%04x", op, column,
+                         (unsigned)info->aConstraint[i].iColumn & 0xffff);
+        info->aConstraintUsage[i].argvIndex = ++n;
         rows *= op == '=' ? 0.1 : 0.3;
-        if (column == 't' && op != '<')
+        if (column == 't')
             cost *= op == '=' ? 0.1 : 0.5;
-        else if (column == 't')
-            cost *= 0.5;
     }
-    plan[2 * n] = '\0';
     info->idxStr = plan;
     info->needToFreeIdxStr = 1;
-    info->idxNum = (int)(info->colUsed & 1); /* ids are needed */
     info->estimatedRows = (sqlite3_int64)rows + 1;
     info->estimatedCost = cost + rows + 10000;
     info->orderByConsumed =
         info->nOrderBy == 1 && !info->aOrderBy[0].desc && info->aOrderBy[0].iColumn == EVENT_ID;
+    info->idxNum = info->orderByConsumed;
     return SQLITE_OK;
 }
 
@@ -390,8 +424,173 @@ static int scan_close(sqlite3_vtab_cursor *base)
     query_scan_filter_clear(&cursor->scan.filter);
     query_scan_end(&cursor->scan);
     row_buffer_done(&cursor->buffer);
+    sqlite3_finalize(cursor->statement);
     free(cursor);
     return SQLITE_OK;
+}
+
+static unsigned plan_column(const char *term)
+{
+    return (unsigned)strtoul((const char[]){term[2], term[3], term[4], term[5], '\0'}, NULL, 16);
+}
+
+static int read_cell(struct scan_cursor *cursor, unsigned column, enum column_type *ret_type,
+                     struct value *ret_cell);
+
+/* Fills a new copy with what the scan's filter selects. */
+static int fill_copy(struct scan_cursor *cursor, uint64_t used, sqlite3_stmt *insert)
+{
+    struct scan_table *table = cursor->table;
+    struct query *query = table->query;
+    int r = query_scan_start(&cursor->scan);
+
+    while (r == 0 && cursor->scan.item) {
+        int parameter = 2;
+
+        sqlite3_bind_int64(insert, 1, query_scan_rowid(&cursor->scan));
+        for (unsigned i = 0; i < table->n_columns && r == 0; i++) {
+            enum column_type type;
+            struct value cell;
+
+            if (!copy_uses(used, i))
+                continue;
+            r = read_cell(cursor, i, &type, &cell);
+            /* The cells share a buffer: each is copied. */
+            if (r == 0 && cell.present && cell.len > 0 && type != COLUMN_BLOB)
+                sqlite3_bind_text64(insert, parameter++, cell.s, cell.len, SQLITE_TRANSIENT,
+                                    SQLITE_UTF8);
+            else if (r == 0)
+                sqlite_bind_cell(insert, parameter++, type, &cell);
+        }
+        if (r == 0 && sqlite3_step(insert) != SQLITE_DONE)
+            r = copies_failed(query);
+        sqlite3_reset(insert);
+        if (r == 0)
+            r = query_scan_next(&cursor->scan);
+    }
+    query_scan_end(&cursor->scan);
+    return r;
+}
+
+/* Writes what the texts among the arguments select, which the rows of a copy are selected by. */
+static void put_constants(struct text *text, const char *plan, int argc, sqlite3_value **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *term = plan + PLAN_USED + i * PLAN_TERM;
+        sqlite3_value *each = NULL;
+
+        if (!strchr("LGE", term[1]))
+            continue;
+        text_put(text, term, 2);
+        if (term[0] != 'i')
+            text_put_str(text, sqlite3_value_text(argv[i]) ? (const char *)sqlite3_value_text(argv[i])
+                                                           : "");
+        else
+            for (int code = sqlite3_vtab_in_first(argv[i], &each); code == SQLITE_OK && each;
+                 code = sqlite3_vtab_in_next(argv[i], &each)) {
+                text_put_str(text, sqlite3_value_text(each) ? (const char *)sqlite3_value_text(each)
+                                                            : "");
+                text_put_char(text, '\n');
+            }
+        text_put_char(text, '\n');
+    }
+    text_put(text, "", 1);
+}
+
+/* The copy that the rows are in; makes it if there is none. The filter has the texts alone. */
+static int get_copy(struct scan_cursor *cursor, const char *plan, int argc, sqlite3_value **argv,
+                    const struct copy **ret_copy)
+{
+    struct scan_table *table = cursor->table;
+    struct query *query = table->query;
+    uint64_t used = strtoull((const char[]){plan[0], plan[1], plan[2], plan[3], plan[4], plan[5],
+                                            plan[6], plan[7], plan[8], plan[9], plan[10], plan[11],
+                                            plan[12], plan[13], plan[14], plan[15], '\0'},
+                             NULL, 16);
+    struct text constants = TEXT_IN_MEMORY;
+    sqlite3_stmt *insert;
+    struct copy *copy;
+    int r;
+
+    put_constants(&constants, plan, argc, argv);
+    if (constants.error)
+        return -ENOMEM;
+    *ret_copy = copy_find(query, table->module, used, constants.start);
+    if (*ret_copy) {
+        text_done(&constants);
+        return 0;
+    }
+    r = copy_begin(query, table->module, used, constants.start, table->columns, table->n_columns,
+                   &copy, &insert);
+    text_done(&constants);
+    if (r == 0) {
+        int end;
+
+        r = fill_copy(cursor, used, insert);
+        end = copy_end(query, copy, insert, r < 0);
+        r = r < 0 ? r : end;
+    }
+    if (r == 0)
+        *ret_copy = copy;
+    return r;
+}
+
+/* The arguments that rows of a copy are looked up by. */
+static unsigned make_terms(const char *plan, int argc, struct copy_term *terms, int *arguments)
+{
+    unsigned n = 0;
+
+    for (int i = 0; i < argc; i++) {
+        const char *term = plan + PLAN_USED + i * PLAN_TERM;
+
+        if (term[0] == 'i' || strchr("LGE", term[1]))
+            continue;
+        terms[n].op = term[0] == '=' ? "=" : term[0] == '>' ? ">=" : "<=";
+        terms[n].column = plan_column(term);
+        arguments[n++] = i;
+    }
+    return n;
+}
+
+static int step_copy(struct scan_cursor *cursor)
+{
+    struct query *query = cursor->table->query;
+    int code = sqlite3_step(cursor->statement);
+
+    cursor->has_row = code == SQLITE_ROW;
+    if (query_is_stopped(query))
+        return -EINTR;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : copies_failed(query);
+}
+
+static int start_copy(struct scan_cursor *cursor, int number, const char *plan, int argc,
+                      sqlite3_value **argv)
+{
+    struct query *query = cursor->table->query;
+    const struct copy *copy;
+    struct copy_term *terms = calloc((size_t)argc + 1, sizeof *terms);
+    int *arguments = calloc((size_t)argc + 1, sizeof *arguments);
+    unsigned n;
+    int r = terms && arguments ? get_copy(cursor, plan, argc, argv, &copy) : -ENOMEM;
+
+    if (r == 0) {
+        n = make_terms(plan, argc, terms, arguments);
+        if (cursor->copy != copy) {
+            sqlite3_finalize(cursor->statement);
+            cursor->statement = NULL;
+            cursor->copy = copy;
+            r = copy_prepare(query, copy, terms, n, number, &cursor->statement);
+        } else {
+            sqlite3_reset(cursor->statement);
+        }
+        for (unsigned i = 0; i < n && r == 0; i++)
+            sqlite3_bind_value(cursor->statement, (int)i + 1, argv[arguments[i]]);
+        if (r == 0)
+            r = step_copy(cursor);
+    }
+    free(terms);
+    free(arguments);
+    return r;
 }
 
 static int scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, int argc,
@@ -400,34 +599,41 @@ static int scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
     struct scan_cursor *cursor = container_of(base, struct scan_cursor, base);
     struct scan_table *table = cursor->table;
     struct scan_filter *filter = &cursor->scan.filter;
+    bool copied = ++cursor->n_starts >= STARTS_ENOUGH;
     int r = 0;
 
     query_scan_filter_clear(filter);
     filter->family = table->module->family;
     filter->table = table->module->variant;
-    filter->needs_ids = number;
-    for (int i = 0; i < argc && r == 0; i++)
-        r = narrow(filter, plan[2 * i], plan[2 * i + 1], argv[i]);
+    filter->needs_ids = copied || strtoul((const char[]){plan[15], '\0'}, NULL, 16) & 1;
+    for (int i = 0; i < argc && r == 0; i++) {
+        const char *term = plan + PLAN_USED + i * PLAN_TERM;
+
+        if (term[1] != '-' && (!copied || strchr("LGE", term[1])))
+            r = narrow(filter, term[0], term[1], argv[i]);
+    }
     if (r == 0)
-        r = query_scan_start(&cursor->scan);
+        r = copied ? start_copy(cursor, number, plan, argc, argv) : query_scan_start(&cursor->scan);
     return r < 0 ? table_failed(table->query, &table->base, r) : SQLITE_OK;
 }
 
 static int scan_advance(sqlite3_vtab_cursor *base)
 {
     struct scan_cursor *cursor = container_of(base, struct scan_cursor, base);
-    int r = query_scan_next(&cursor->scan);
+    int r = cursor->statement ? step_copy(cursor) : query_scan_next(&cursor->scan);
 
     return r < 0 ? table_failed(cursor->table->query, &cursor->table->base, r) : SQLITE_OK;
 }
 
 static int scan_eof(sqlite3_vtab_cursor *base)
 {
-    return !container_of(base, struct scan_cursor, base)->scan.item;
+    const struct scan_cursor *cursor = container_of(base, struct scan_cursor, base);
+
+    return cursor->statement ? !cursor->has_row : !cursor->scan.item;
 }
 
 /* The name of the event's thread, as it is known at the end of the trace: as in the table `thread`. */
-static int result_comm(struct scan_cursor *cursor, sqlite3_context *context)
+static int comm_cell(struct scan_cursor *cursor, struct value *ret_cell)
 {
     struct query *query = cursor->table->query;
     const struct item *item = cursor->scan.item;
@@ -435,36 +641,38 @@ static int result_comm(struct scan_cursor *cursor, sqlite3_context *context)
     const char *name;
     int r;
 
+    *ret_cell = cell_null();
     if (!item->origin->comm) {
         name = item_task_name(item);
         if (name && *name)
-            sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
-        return SQLITE_OK;
+            *ret_cell = cell_text(name);
+        return 0;
     }
     r = query_survey(query);
     if (r < 0)
-        return table_failed(query, &cursor->table->base, r);
+        return r;
     cell = query_thread_name(query, cursor->scan.source, item->pid);
     if (cell)
-        sqlite3_result_text64(context, cell->s, cell->len, SQLITE_STATIC, SQLITE_UTF8);
-    return SQLITE_OK;
+        *ret_cell = *cell;
+    return 0;
 }
 
-static int result_fields(struct scan_cursor *cursor, sqlite3_context *context)
+static int fields_cell(struct scan_cursor *cursor, struct value *ret_cell)
 {
     struct text *text = &cursor->buffer.text;
 
     text->next = text->start;
     json_put_fields(text, cursor->scan.item);
     if (text->error)
-        return SQLITE_NOMEM;
-    sqlite3_result_text64(context, text->start, text_len(text), SQLITE_TRANSIENT, SQLITE_UTF8);
-    return SQLITE_OK;
+        return -ENOMEM;
+    *ret_cell = cell_text_of(text->start, text_len(text));
+    return 0;
 }
 
-static int scan_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+/* The cell of the event that the scan is at; what it points to lives until the next one. */
+static int read_cell(struct scan_cursor *cursor, unsigned column, enum column_type *ret_type,
+                     struct value *ret_cell)
 {
-    struct scan_cursor *cursor = container_of(base, struct scan_cursor, base);
     const struct scan_table *table = cursor->table;
     const struct scan *scan = &cursor->scan;
     const struct event_row row = {.table = scan->class->table,
@@ -473,28 +681,44 @@ static int scan_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
                                   .source = scan->source,
                                   .errors = table->query->options.errors};
     const struct variant_columns *variant = table->variants;
+    int place;
+
+    if (!table->module->family) {
+        *ret_type = table->columns[column].type;
+        if (column == ALL_EVENT_COMM)
+            return comm_cell(cursor, ret_cell);
+        if (column == ALL_EVENT_COLUMNS)
+            return fields_cell(cursor, ret_cell);
+        return all_event_cell(&row, column, &cursor->buffer, ret_cell);
+    }
+    while (variant->table != row.table)
+        variant++;
+    place = variant->columns[column];
+    *ret_cell = cell_null();
+    *ret_type = COLUMN_INTEGER;
+    if (place < 0)
+        return 0;
+    *ret_type = row.table->table.columns[place].type;
+    return event_row_cell(&row, (unsigned)place, &cursor->buffer, ret_cell);
+}
+
+static int scan_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    struct scan_cursor *cursor = container_of(base, struct scan_cursor, base);
     enum column_type type;
     struct value cell;
     int r;
 
-    if (!table->module->family) {
-        if (column == ALL_EVENT_COMM)
-            return result_comm(cursor, context);
-        if (column == ALL_EVENT_COLUMNS)
-            return result_fields(cursor, context);
-        r = all_event_cell(&row, (unsigned)column, &cursor->buffer, &cell);
-        type = fixed_tables[TABLE_EVENT].columns[column].type;
-    } else {
-        while (variant->table != row.table)
-            variant++;
-        column = variant->columns[column];
-        if (column < 0)
-            return SQLITE_OK;
-        r = event_row_cell(&row, (unsigned)column, &cursor->buffer, &cell);
-        type = row.table->table.columns[column].type;
+    if (cursor->statement) {
+        int place = cursor->copy->places[column];
+
+        if (place >= 0)
+            sqlite3_result_value(context, sqlite3_column_value(cursor->statement, place));
+        return SQLITE_OK;
     }
+    r = read_cell(cursor, (unsigned)column, &type, &cell);
     if (r < 0)
-        return SQLITE_NOMEM;
+        return table_failed(cursor->table->query, &cursor->table->base, r);
     /* SQLite may keep a text while the scan goes on. */
     sqlite_result_cell(context, type, &cell, SQLITE_TRANSIENT);
     return SQLITE_OK;
@@ -502,7 +726,10 @@ static int scan_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
 
 static int scan_row_number(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_id)
 {
-    *ret_id = query_scan_rowid(&container_of(base, struct scan_cursor, base)->scan);
+    const struct scan_cursor *cursor = container_of(base, struct scan_cursor, base);
+
+    *ret_id = cursor->statement ? sqlite3_column_int64(cursor->statement, 0)
+                                : query_scan_rowid(&cursor->scan);
     return SQLITE_OK;
 }
 

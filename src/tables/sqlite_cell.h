@@ -55,6 +55,8 @@ static inline void sqlite_bind_cell(sqlite3_stmt *statement, int number, enum co
         sqlite3_bind_text64(statement, number, cell->s, cell->len, SQLITE_STATIC, SQLITE_UTF8);
     else if (type == COLUMN_BLOB)
         sqlite3_bind_blob64(statement, number, cell->s, cell->len, SQLITE_STATIC);
+    else if (type == COLUMN_REAL && isnan(cell_real(cell)))
+        sqlite3_bind_text(statement, number, "NaN", -1, SQLITE_STATIC);
     else if (type == COLUMN_REAL)
         sqlite3_bind_double(statement, number, cell_real(cell));
     else

@@ -99,5 +99,20 @@ queries += [
     "JOIN state st ON st.kind = 'thread' AND st.source = sp.source AND st.id = sp.pid AND st.begin_ns < sp.end_ns "
     f"AND st.end_ns > sp.begin_ns WHERE sp.pid IN ({', '.join(map(str, pids))}) GROUP BY 1 ORDER BY 1",
 ]
+# Inner loops, which are from copies of tables, and comparisons by other rules than the readers'.
+names = [name for (name,) in db.execute("SELECT event FROM event GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 3")]
+most = db.execute("SELECT name FROM class GROUP BY 1 ORDER BY sum(events) DESC, 1 LIMIT 1").fetchone()[0]
+few = f"(SELECT * FROM event WHERE id % {n // 40 + 1} = 0)"
+queries += [
+    f"SELECT a.id, count(b.id) AS n, max(b.time_ns) AS m FROM {few} a LEFT JOIN event b ON b.time_ns > a.time_ns "
+    f"AND b.time_ns <= a.time_ns + 100000 AND b.cpu = a.cpu AND b.event = '{names[0]}' GROUP BY 1 ORDER BY 1",
+    f'SELECT a.id, count(b.id) AS n, max(b.time_ns) AS m FROM {few} a LEFT JOIN "{most}" b ON b.id BETWEEN a.id - 50 AND a.id '
+    f"AND b.source = a.source GROUP BY 1 ORDER BY 1",
+    f'SELECT a.id, (SELECT b.id FROM "{most}" b WHERE b.id > a.id ORDER BY b.id LIMIT 1) AS next FROM {few} a ORDER BY 1',
+    f"SELECT a.id, b.comm, b.vcpu, b.event_group, b.layer FROM {few} a JOIN event b ON b.id = a.id ORDER BY 1",
+    f"SELECT count(*) AS n FROM event WHERE event = '{names[-1].upper()}' COLLATE NOCASE",
+    f"SELECT count(*) AS n FROM span WHERE name = 'SYSCALL' COLLATE NOCASE",
+    f"SELECT a.event, count(*) AS n FROM event a JOIN event b ON a.event = b.event AND b.id < 20 WHERE a.id < 3000 GROUP BY 1 ORDER BY 1",
+]
 compare(queries)
 print(n, "events,", len(shown), "tables of events,", len(queries), "queries")
