@@ -93,11 +93,16 @@ bool sql_take_stopped(void)
 
 /* ---- Statements ---- */
 
-static void report_losses(const struct query *query)
+/* Once, until a query has read more. */
+static void report_losses(struct sql_session *session)
 {
+    const struct losses *losses = query_losses(session->query);
     struct text text = TEXT_IN_MEMORY;
 
-    losses_put(query_losses(query), &text);
+    if (losses->n == session->n_losses)
+        return;
+    session->n_losses = losses->n;
+    losses_put(losses, &text);
     if (text.start && text_len(&text) > 0 && !text.error)
         cli_error("%.*s; counts and sums of the answer may be too low", (int)text_len(&text),
                   text.start);
@@ -155,8 +160,10 @@ int sql_run(struct sql_session *session, const char *sql, const char *name)
         cli_error("the answer is of what comes before that");
         status = EXIT_FAILURE;
     }
-    report_losses(session->query);
-    return r < 0 ? EXIT_FAILURE : status;
+    if (r < 0)
+        return EXIT_FAILURE;
+    report_losses(session);
+    return status;
 }
 
 static const struct named_query *find_named(const char *name)

@@ -12,6 +12,7 @@ struct sql_session {
     struct text out;
     enum table_format format;
     bool is_terminal;
+    uint64_t n_losses; /* that were reported */
 };
 
 /* Runs the statements of SQL one after the other, and prints their rows. NAME is what errors call it. After an answer,

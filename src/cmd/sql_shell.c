@@ -94,6 +94,7 @@ static char *next_match(const char *start, int state)
 
 static char **complete(const char *start, int from, int to)
 {
+    static const char *const usual[] = {"event", "span", "state"};
     struct error error = {0};
 
     (void)from;
@@ -102,6 +103,8 @@ static char **complete(const char *start, int from, int to)
     if (!has_words) {
         has_words = true;
         (void)query_tables(shell->query, add_word, NULL, &error);
+        for (unsigned i = 0; i < ARRAY_SIZE(usual); i++)
+            (void)query_columns(shell->query, usual[i], add_column, NULL, &error);
     }
     add_columns_of_line(rl_line_buffer ? rl_line_buffer : "");
     return rl_completion_matches(start, next_match);

@@ -32,10 +32,10 @@ struct query {
     struct arena arena; /* of rows */
     struct memory_rows rows[FIXED_TABLES];
     struct intervals *spans, *states; /* NULL: not made yet */
-    struct copy *copies; /* query/copies.h */
-    sqlite3 *copies_db;  /* NULL: there are none yet */
+    struct copy *copies;              /* query/copies.h */
+    sqlite3 *copies_db;               /* NULL: there are none yet */
     unsigned n_copies;
-    uint64_t n_items;                 /* of the trace; 0: not known */
+    uint64_t n_items; /* of the trace; 0: not known */
 };
 
 /* The trace, open at its beginning; trace_free() is the caller's. NULL with query->error. */

@@ -7,6 +7,7 @@
 
 #include "query/copies.h"
 #include "query/internal.h"
+#include "tables/sql.h"
 
 static int no_memory(struct error *error)
 {
@@ -189,23 +190,29 @@ int query_columns(struct query *query, const char *name,
                   void (*put)(void *arg, const char *column, const char *type), void *arg,
                   struct error *error)
 {
+    struct text sql = TEXT_IN_MEMORY;
     sqlite3_stmt *statement = NULL;
-    int n = 0;
+    int code = SQLITE_NOMEM;
     int r = query_survey(query);
 
     if (r < 0) {
         *error = query->error;
         return r;
     }
-    if (sqlite3_prepare_v2(query->db, "SELECT name, type FROM pragma_table_info(?)", -1, &statement,
-                           NULL) != SQLITE_OK)
-        return error_set(error, -EINVAL, NULL, "%s", sqlite3_errmsg(query->db));
-    sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-    for (; sqlite3_step(statement) == SQLITE_ROW; n++)
-        put(arg, (const char *)sqlite3_column_text(statement, 0),
-            (const char *)sqlite3_column_text(statement, 1));
+    text_put_literal(&sql, "SELECT * FROM ");
+    sql_put_name(&sql, name);
+    text_put(&sql, "", 1);
+    if (!sql.error)
+        code = sqlite3_prepare_v2(query->db, sql.start, -1, &statement, NULL);
+    text_done(&sql);
+    if (code != SQLITE_OK)
+        return code == SQLITE_NOMEM
+                   ? no_memory(error)
+                   : error_set(error, -ENOENT, NULL, "%s", sqlite3_errmsg(query->db));
+    for (int i = 0; i < sqlite3_column_count(statement); i++)
+        put(arg, sqlite3_column_name(statement, i), sqlite3_column_decltype(statement, i));
     sqlite3_finalize(statement);
-    return n > 0 ? 0 : error_set(error, -ENOENT, NULL, "no such table: %s", name);
+    return 0;
 }
 
 const struct losses *query_losses(const struct query *query)

@@ -483,8 +483,8 @@ static void put_constants(struct text *text, const char *plan, int argc, sqlite3
             continue;
         text_put(text, term, 2);
         if (term[0] != 'i')
-            text_put_str(text, sqlite3_value_text(argv[i]) ? (const char *)sqlite3_value_text(argv[i])
-                                                           : "");
+            text_put_str(
+                text, sqlite3_value_text(argv[i]) ? (const char *)sqlite3_value_text(argv[i]) : "");
         else
             for (int code = sqlite3_vtab_in_first(argv[i], &each); code == SQLITE_OK && each;
                  code = sqlite3_vtab_in_next(argv[i], &each)) {
