@@ -63,6 +63,14 @@ grep -q 'latency syscall' "$dir/table"
 }
 grep -q 'strata sched --by vcpu' "$dir/table"
 
+if command -v sqlite3 >/dev/null; then
+    "$tree/bench/sql" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+        cat "$dir/table"
+        exit 1
+    }
+    grep -q 'spans joined with states' "$dir/table"
+fi
+
 if [ -n "${LIBSTRATA:-}" ]; then # not in a build with a sanitizer
     "$tree/bench/filter" --short >"$dir/table" || { cat "$dir/table" && exit 1; }
     [ "$(grep -c ' ns ' "$dir/table")" -eq 9 ]

@@ -108,6 +108,8 @@ kill -INT $pid
 wait $pid || status=$?
 [ $status -eq 1 ] && [ "$(cat err)" = "strata: query stopped" ] || fail "a signal: $status, $(cat err)"
 
+python3 "$here/sql_shell.py" "$strata" trace/guest-guest || fail "at a terminal"
+
 # Ten thousand classes, names that differ by case alone, and numbers beyond 63 bits.
 python3 - <<'END'
 import struct
