@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/arena.h"
 #include "base/strings.h"
 #include "cmd/cmd.h"
 #include "cmd/sql.h"
@@ -39,6 +40,7 @@ static const char *const commands[] = {".help", ".tables", ".schema", ".queries"
 
 static struct sql_session *shell;
 static struct strings words; /* tables, and columns of those that were completed */
+static struct arena word_arena;
 static bool has_words;
 
 static void add_word(void *arg, const char *word)
@@ -47,7 +49,7 @@ static void add_word(void *arg, const char *word)
     for (unsigned i = 0; i < words.n; i++)
         if (strcasecmp(words.items[i], word) == 0)
             return;
-    word = strdup(word);
+    word = arena_strdup(&word_arena, word);
     if (word)
         (void)strings_add(&words, word);
 }
@@ -193,6 +195,8 @@ static bool run_command(struct sql_session *session, char *line)
     else if (strcmp(line, ".tables") == 0)
         r = query_tables(session->query, put_table, &(struct table_list){&session->out, argument},
                          &error);
+    else if (strcmp(line, ".schema") == 0 && !*argument)
+        cli_error("no table given; .tables lists them");
     else if (strcmp(line, ".schema") == 0)
         r = query_columns(session->query, argument, put_column, &session->out, &error);
     else if (strcmp(line, ".queries") == 0)
@@ -262,6 +266,7 @@ int sql_shell(struct sql_session *session)
     if (has_history)
         (void)write_history(path);
     strings_done(&words);
+    arena_done(&word_arena);
     text_done(&statement);
     return EXIT_SUCCESS;
 }

@@ -253,7 +253,7 @@ static _cold_ int make_index(struct intervals *intervals, unsigned given,
     for (uint64_t i = 0; i < n; i++)
         index->places[i] =
             (uint64_t)hash_codes(given, intervals_item(intervals, (uint32_t)i)->codes) << 32 | i;
-    if (given)
+    if (given && n > 1)
         qsort(index->places, n, sizeof *index->places, compare_places);
     make_ends(intervals, index);
     return 0;
