@@ -22,6 +22,7 @@ BEGIN {
     library["protobuf-c/protobuf-c.h"] = "protobuf-c"
     library["Python.h"] = "python3"
     library["structmember.h"] = "python3"
+    library["curl/curl.h"] = "libcurl"
     library["sqlite3.h"] = "sqlite3"
     library["zlib.h"] = "zlib"
     library["zstd.h"] = "zstd"

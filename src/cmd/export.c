@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* strata export: what a report shows, in the format of another tool. */
 
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "base/atomic_output.h"
 #include "cmd/causal.h"
 #include "cmd/cmd.h"
+#include "cmd/export_clickhouse.h"
 #include "cmd/export_open.h"
 #include "cmd/pairs.h"
 #include "cmd/walk.h"
@@ -21,6 +23,7 @@ struct export_verb_options {
     const char *output;
     bool spreadsheet, causal, in_browser;
     struct strings pairs, files;
+    struct clickhouse_options clickhouse;
 };
 
 static int parse_format(void *member, const char *value, struct error *error)
@@ -47,7 +50,9 @@ static int parse_format(void *member, const char *value, struct error *error)
 
 static const struct option output_options[] = {
     /* The names of export_formats. */
-    {OPTION_PARSED, 't', "to", "chrome|csv|ctf|perfetto|simpletrace|sqlite|trace.dat|trace-events",
+    {OPTION_PARSED, 't', "to",
+     "chrome|clickhouse|csv|ctf|perfetto|simpletrace|sqlite|\n"
+     "trace.dat|trace-events",
      "output format", MEMBER(format), .parse = parse_format},
     {OPTION_STRING, 'o', "output", "PATH", "file or directory to write (standard output)",
      MEMBER(output)},
@@ -57,7 +62,7 @@ static const struct option output_options[] = {
      MEMBER(in_browser)},
     {OPTION_STRINGS, 'p', "pair", "RULE",
      "perfetto, chrome: also show the spans of RULE, as in\n"
-     "strata latency",
+     "strata latency; clickhouse: only these",
      MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(files)},
@@ -74,6 +79,8 @@ static const struct option output_options[] = {
 
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
+    {"With --to=clickhouse", clickhouse_option_table,
+     offsetof(struct export_verb_options, clickhouse)},
     {"Selection", select_option_table, offsetof(struct export_verb_options, select)},
     {"Reading", open_option_table, offsetof(struct export_verb_options, open)},
     {"Help", help_option_table, 0},
@@ -90,7 +97,8 @@ const struct command export_command = {
     .groups = groups,
     .examples = "  strata export --to perfetto -o vm.perfetto-trace trace\n"
                 "  strata export --to perfetto --open trace\n"
-                "  strata export --to csv -e 'blk_*' trace >blk.csv",
+                "  strata export --to csv -e 'blk_*' trace >blk.csv\n"
+                "  strata export --to clickhouse --url http://db:8123/traces trace",
 };
 
 /* A signal ends the reading, not the writing: what was read so far makes a whole export. A second one ends it. */
@@ -104,6 +112,11 @@ static void tell_losses(const struct losses *losses)
     if (text.start && !text.error)
         cli_error("%.*s", (int)text_len(&text), text.start);
     text_done(&text);
+}
+
+static bool is_remote(const struct export_verb_options *options)
+{
+    return export_formats[options->format - 1].remote;
 }
 
 static int walk_and_keep(const struct export_verb_options *options, struct walk *walk,
@@ -125,7 +138,7 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
         cli_print_error(&counter->sink.error);
         return EXIT_FAILURE;
     }
-    if (atomic_output_commit(output, &error) < 0) {
+    if (!is_remote(options) && atomic_output_commit(output, &error) < 0) {
         if (!error.code)
             return cli_output_error(-EPIPE);
         cli_print_error(&error);
@@ -157,7 +170,8 @@ static void find_moments(const struct trace *trace, struct export_options *expor
 
 static int export_trace(const struct export_verb_options *options,
                         const struct export_format *format, const struct pairs *pairs,
-                        struct trace *trace, struct atomic_output *output)
+                        struct clickhouse_request *request, struct trace *trace,
+                        struct atomic_output *output)
 {
     struct export_options export_options = {
         .spreadsheet = options->spreadsheet,
@@ -189,11 +203,15 @@ static int export_trace(const struct export_verb_options *options,
 
     export_options.problem = &walk.error;
     find_moments(trace, &export_options);
+    clickhouse_request_set_times(request, &export_options);
+    export_options.clickhouse = &request->settings;
     error_clear(&error);
     if (selection_init(&selection, &options->select) < 0)
         return cli_no_memory();
     if (format->open(&export_options, &sink, &error) < 0) {
         cli_print_error(&error);
+    } else if (request->is_complete) {
+        status = EXIT_SUCCESS;
     } else {
         losses_sink_init(&counter, sink);
         status = walk_and_keep(options, &walk, &counter, output);
@@ -214,12 +232,16 @@ static int check(const struct export_verb_options *options, int n)
 
     if (options->format == 0)
         return cli_usage_error("export", "--to=FORMAT is required");
+    status = clickhouse_check(&options->clickhouse, is_remote(options), options->output);
+    if (status != EXIT_SUCCESS || options->clickhouse.print_schema)
+        return status;
     if (n == 0)
         return cli_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
     if ((options->pairs.n > 0 || options->files.n > 0) && strcmp(format->name, "perfetto") != 0 &&
-        strcmp(format->name, "chrome") != 0)
-        return cli_usage_error("export", "--pair and --pairs require --to=perfetto or chrome");
+        strcmp(format->name, "chrome") != 0 && !format->remote)
+        return cli_usage_error("export",
+                               "--pair and --pairs require --to=perfetto, chrome or clickhouse");
     if (options->in_browser && strcmp(format->name, "perfetto") != 0)
         return cli_usage_error("export", "--open requires --to=perfetto");
     if (options->in_browser && options->output && strcmp(options->output, "-") == 0)
@@ -227,7 +249,7 @@ static int check(const struct export_verb_options *options, int n)
     status = pairs_check_syntax("export", &options->pairs);
     if (status != EXIT_SUCCESS)
         return status;
-    if (options->in_browser)
+    if (options->in_browser || format->remote)
         return EXIT_SUCCESS;
     if (to_stdout && format->target != ATOMIC_OUTPUT_STREAM)
         return cli_usage_error("export", "--output=%s is required: %s",
@@ -241,10 +263,84 @@ static int check(const struct export_verb_options *options, int n)
     return EXIT_SUCCESS;
 }
 
+static void put_ranges(struct text *text, const char *name, const struct ranges *ranges)
+{
+    for (unsigned i = 0; i < ranges->n; i++)
+        text_printf(text, "%s%" PRIu32 "-%" PRIu32 " ", name, ranges->items[i].low,
+                    ranges->items[i].high);
+}
+
+static void put_strings(struct text *text, const char *name, const struct strings *strings)
+{
+    for (unsigned i = 0; i < strings->n; i++)
+        text_printf(text, "%s%s ", name, strings->items[i]);
+}
+
+static void put_limit(struct text *text, const char *name, const struct time_limit *limit)
+{
+    if (limit->given)
+        text_printf(text, "%s%s%" PRId64 ".%09" PRIu32 " ", name, limit->relative ? "+" : "",
+                    limit->whole, limit->ns);
+}
+
+/* All options that decide which rows are made of a trace, in words, ended by a NUL. */
+static void put_variant(struct text *text, const struct export_verb_options *options)
+{
+    const struct select_options *select = &options->select;
+    const struct open_options *open = &options->open;
+
+    text_printf(text, "strata %s ", STRATA_VERSION);
+    put_strings(text, "-e ", &select->events);
+    put_limit(text, "--from ", &select->from);
+    put_limit(text, "--until ", &select->to);
+    put_ranges(text, "--cpu ", &select->cpus);
+    put_ranges(text, "--pid ", &select->pids);
+    put_ranges(text, "--vcpu ", &select->vcpus);
+    if (select->layers)
+        text_printf(text, "--layer %x ", select->layers);
+    if (select->limited)
+        text_printf(text, "--limit %" PRIu64 " ", select->limit);
+    put_strings(text, "--pair ", &options->pairs);
+    put_strings(text, "--pairs ", &options->files);
+    put_strings(text, "--trace-events ", &open->events);
+    if (open->source)
+        text_printf(text, "--source %s ", open->source);
+    if (open->cpu_hz)
+        text_printf(text, "--cpu-hz %" PRIu64 " ", open->cpu_hz);
+    text_printf(text, "%s%s%s%s", options->causal ? "--causal " : "",
+                open->host_time ? "--host-time " : "", open->keep_going ? "--keep-going " : "",
+                open->no_header ? "--no-header " : "");
+    text_put_char(text, '\0');
+}
+
+static int open_output(const struct export_verb_options *options, struct trace *trace, char **paths,
+                       int n, const struct text *variant, struct clickhouse_request *request,
+                       struct atomic_output *output)
+{
+    const struct export_format *format = &export_formats[options->format - 1];
+    struct error error = {0};
+
+    if (is_remote(options)) {
+        int status = clickhouse_request_init(request, &options->clickhouse, trace, paths, n,
+                                             variant, &stopped);
+
+        if (status != EXIT_SUCCESS)
+            return status;
+    }
+    /* To a server nothing is written here, but signals are the same. */
+    if (atomic_output_open(format->target, is_remote(options) ? "/dev/null" : options->output,
+                           format->is_export, &stopped, output, &error) >= 0)
+        return EXIT_SUCCESS;
+    cli_print_error(&error);
+    return EXIT_FAILURE;
+}
+
 static int open_and_export(const struct export_verb_options *options, char **paths, int n)
 {
     const struct export_format *format = &export_formats[options->format - 1];
     struct trace *trace = walk_open(&options->open, paths, n);
+    struct clickhouse_request request = {.name = TEXT_IN_MEMORY};
+    struct text variant = TEXT_IN_MEMORY;
     struct atomic_output output;
     struct pairs pairs = {0};
     struct error error;
@@ -254,23 +350,28 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     error_clear(&error);
     if (!trace)
         return EXIT_FAILURE;
+    put_variant(&variant, options);
     if (options->causal)
         r = causal_tighten_on_request(&options->open, &options->select, trace);
     if (r == 0 && (options->pairs.n > 0 || options->files.n > 0))
         r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
     if (r < 0) {
         (void)cli_print_failure(&error, r);
-    } else if (atomic_output_open(format->target, options->output, format->is_export, &stopped,
-                                  &output, &error) < 0) {
-        cli_print_error(&error);
     } else {
-        if (format->target == ATOMIC_OUTPUT_STREAM && !format->binary)
-            text_filter(&output.out, 0);
-        status = export_trace(options, format, &pairs, trace, &output);
-        atomic_output_done(&output);
+        status = open_output(options, trace, paths, n, &variant, &request, &output);
+        if (status == EXIT_SUCCESS) {
+            if (format->target == ATOMIC_OUTPUT_STREAM && !format->binary)
+                text_filter(&output.out, 0);
+            status = export_trace(options, format, &pairs, &request, trace, &output);
+            atomic_output_done(&output);
+            if (is_remote(options) && (status == EXIT_SUCCESS || status == EXIT_LOSSES))
+                clickhouse_request_report(&request);
+        }
     }
     trace_free(trace);
     pairs_done(&pairs);
+    clickhouse_request_done(&request);
+    text_done(&variant);
     return status;
 }
 
@@ -300,13 +401,15 @@ static int export_and_open(struct export_verb_options *options, char **paths, in
 
 int cmd_export(int argc, char **argv)
 {
-    struct export_verb_options options = {0};
+    struct export_verb_options options = {.clickhouse.retry = CLICKHOUSE_RETRY_NS};
     int status = EXIT_FAILURE;
     int n;
 
     if (options_parse(&export_command, argc, argv, &options, &n, &status)) {
         status = check(&options, n);
-        if (status == EXIT_SUCCESS)
+        if (status == EXIT_SUCCESS && options.clickhouse.print_schema)
+            status = clickhouse_print_schema(&options.clickhouse);
+        else if (status == EXIT_SUCCESS)
             status = options.in_browser ? export_and_open(&options, argv + 1, n)
                                         : open_and_export(&options, argv + 1, n);
     }

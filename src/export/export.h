@@ -23,6 +23,7 @@ struct export_moment {
 };
 #define EXPORT_MOMENTS 2
 
+struct clickhouse_settings;
 struct trace;
 
 /* All of it outlives the sink. */
@@ -49,12 +50,15 @@ struct export_options {
      * the end; read when the export finishes. NULL: none. */
     const struct trace *trace;
     const struct error *problem;
+    const struct clickhouse_settings
+        *clickhouse; /* export/clickhouse/clickhouse.h; of that format */
 };
 
 struct export_format {
     const char *name;
     enum atomic_output_kind target;
     bool binary; /* not for a terminal */
+    bool remote; /* sent to a server: nothing is written here, and `target` does not matter */
     /* True if an existing directory is an export in this format, so that another may replace it; NULL: the format is
      * a file. */
     bool (*is_export)(const char *path);
@@ -69,6 +73,8 @@ extern const char *const export_names[];
 /* The sinks, each in a file of its own that opens with what it writes. */
 int export_chrome_open(const struct export_options *options, struct sink **ret_sink,
                        struct error *error);
+int export_clickhouse_open(const struct export_options *options, struct sink **ret_sink,
+                           struct error *error);
 int export_csv_open(const struct export_options *options, struct sink **ret_sink,
                     struct error *error);
 int export_ctf_open(const struct export_options *options, struct sink **ret_sink,

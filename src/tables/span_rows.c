@@ -85,8 +85,10 @@ static uint64_t begin_span(void *arg, const struct span_kind *kind, const struct
         return 0;
     fields = find_fields(rows, kind, item->class);
     slot = new_slot(rows);
-    if (!slot)
+    if (!slot) {
+        rows->no_memory = true;
         return 0;
+    }
     rows->text.next = rows->text.start;
     for (unsigned i = 0; i < kind->rule->n_keys; i++) {
         if (i)
@@ -95,11 +97,13 @@ static uint64_t begin_span(void *arg, const struct span_kind *kind, const struct
     }
     len = (uint32_t)MIN(text_len(&rows->text), (size_t)KEY_MAX_LEN);
     slot->known = !rows->text.error;
+    rows->no_memory |= rows->text.error == -ENOMEM;
     if (len > slot->room) {
         uint32_t room = MAX(len, 32u);
         char *bigger = realloc(slot->text, room);
 
         slot->known = slot->known && bigger;
+        rows->no_memory |= !bigger;
         if (bigger) {
             slot->text = bigger;
             slot->room = room;
@@ -195,6 +199,8 @@ int span_rows_put(struct tables_sink *sink, const struct item *items, unsigned n
 {
     int r = spans_put(&sink->spans.spans, items, n);
 
+    if (r == 0 && sink->spans.no_memory)
+        return tables_no_memory(sink);
     return r < 0 ? r : sink->sink.error.code;
 }
 

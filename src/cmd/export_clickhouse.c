@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/export_clickhouse.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock_ns.h"
+#include "cli/duration.h"
+#include "cli/output.h"
+#include "cmd/cmd.h"
+#include "trace/identity.h"
+#include "tracedir/manifest.h"
+
+#define MEMBER(m) offsetof(struct clickhouse_options, m)
+
+const struct option clickhouse_option_table[] = {
+    {OPTION_STRING, 0, "url", "URL", "server and database: http://HOST:8123/DATABASE", MEMBER(url)},
+    {OPTION_STRING, 0, "host", "NAME", "host that the trace is of (that of the recording)",
+     MEMBER(host)},
+    {OPTION_STRING, 0, "netrc-file", "FILE",
+     "user and password, as of curl ($CLICKHOUSE_USER,\n$CLICKHOUSE_PASSWORD)", MEMBER(netrc_file)},
+    {OPTION_STRING, 0, "ca-file", "FILE", "certificates that sign the server's (the system's)",
+     MEMBER(ca_file)},
+    {OPTION_PARSED, 0, "retry", "SECONDS", "how long a server that does not answer is tried (60)",
+     MEMBER(retry), NULL, duration_parse},
+    {OPTION_FLAG, 0, "replace", NULL, "first remove what the server has of this trace",
+     MEMBER(replace)},
+    {OPTION_FLAG, 0, "print-schema", NULL,
+     "print the SQL that makes the tables, and end; needs no\ntrace", MEMBER(print_schema)},
+    {OPTION_STRING, 0, "cluster", "NAME", "with --print-schema: tables on all shards of a cluster",
+     MEMBER(cluster)},
+    {OPTION_END},
+};
+
+int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool has_output)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } given[] = {{options->url, "--url"},
+                 {options->host, "--host"},
+                 {options->netrc_file, "--netrc-file"},
+                 {options->ca_file, "--ca-file"},
+                 {options->replace, "--replace"},
+                 {options->print_schema, "--print-schema"},
+                 {options->cluster, "--cluster"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(given) && !format_is; i++)
+        if (given[i].given)
+            return cli_usage_error("export", "%s requires --to=clickhouse", given[i].name);
+    if (!format_is)
+        return EXIT_SUCCESS;
+    if (has_output)
+        return cli_usage_error("export", "--output: clickhouse is a server; give --url");
+    if (options->cluster && !options->print_schema)
+        return cli_usage_error("export", "--cluster requires --print-schema");
+    if (!options->url && !options->print_schema)
+        return cli_usage_error("export", "--url=http://HOST:PORT/DATABASE is required");
+    return EXIT_SUCCESS;
+}
+
+int clickhouse_print_schema(const struct clickhouse_options *options)
+{
+    const struct clickhouse_login login = {0};
+    struct clickhouse *clickhouse = NULL;
+    struct error error = {0};
+    struct text out;
+    int r;
+
+    if (options->url && clickhouse_open(options->url, &login, &clickhouse, &error) < 0) {
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
+    r = output_open(&out, OUTPUT_TEXT, (size_t)16 * 1024);
+    if (r == 0) {
+        clickhouse_put_schema(clickhouse ? clickhouse_database(clickhouse) : "traces",
+                              options->cluster, &out);
+        r = text_flush(&out);
+        text_done(&out);
+    }
+    clickhouse_free(clickhouse);
+    return r < 0 ? cli_output_error(r) : EXIT_SUCCESS;
+}
+
+/* The host that TRACE was recorded on; NULL: it names none, or several. */
+static const char *find_host(const struct trace *trace)
+{
+    const char *name = NULL;
+
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        const struct manifest_source *recorded = trace->inputs[i].recorded;
+        const char *host = recorded && recorded->host ? recorded->host->name : NULL;
+
+        if (host && name && strcmp(host, name) != 0)
+            return NULL;
+        name = host ? host : name;
+    }
+    return name;
+}
+
+static void report(void *arg, const char *text)
+{
+    (void)arg;
+    cli_error("%s; trying again", text);
+}
+
+static int choose_host(struct clickhouse_request *request, const struct clickhouse_options *options,
+                       const struct trace *trace)
+{
+    const char *host = options->host ? options->host : find_host(trace);
+
+    if (!host || !*host) {
+        cli_error("the trace does not say which host it is of, or is of several; give --host=NAME");
+        return EXIT_FAILURE;
+    }
+    if (strlen(host) >= sizeof request->host) {
+        cli_error("--host: a name has at most %zu bytes", sizeof request->host - 1);
+        return EXIT_FAILURE;
+    }
+    memcpy(request->host, host, strlen(host) + 1);
+    request->settings.host = request->host;
+    return EXIT_SUCCESS;
+}
+
+int clickhouse_request_init(struct clickhouse_request *request,
+                            const struct clickhouse_options *options, const struct trace *trace,
+                            char *const *paths, int n, const struct text *variant,
+                            const volatile sig_atomic_t *stop)
+{
+    const char *user = getenv("CLICKHOUSE_USER"), *password = getenv("CLICKHOUSE_PASSWORD");
+    struct error error = {0};
+    struct stat st;
+    int status;
+
+    *request = (struct clickhouse_request){
+        .name = TEXT_IN_MEMORY,
+        .settings = {.url = options->url,
+                     .login = {.user = user && *user ? user : NULL,
+                               .password = password && *password ? password : NULL,
+                               .netrc_file = options->netrc_file,
+                               .ca_file = options->ca_file},
+                     .version = STRATA_VERSION,
+                     .options = variant->start,
+                     .replace = options->replace,
+                     .retry_s = (unsigned)(options->retry / NSEC_PER_SEC),
+                     .stop = stop,
+                     .report = report},
+    };
+    request->settings.ret_is_complete = &request->is_complete;
+    request->settings.ret_sent = &request->n_sent;
+    request->settings.ret_found = &request->n_found;
+    status = choose_host(request, options, trace);
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (trace_identity((const char *const *)paths, (unsigned)n, request->trace, &error) < 0) {
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
+    for (int i = 0; i < n; i++) {
+        text_put_str(&request->name, i ? " " : "");
+        text_put_str(&request->name, paths[i]);
+    }
+    text_put_char(&request->name, '\0');
+    if (request->name.error || variant->error)
+        return cli_no_memory();
+    request->trace[CLICKHOUSE_TRACE_LEN] = '\0';
+    request->settings.trace = request->trace;
+    request->settings.name = request->name.start;
+    if (stat(paths[0], &st) == 0)
+        request->settings.file_unix_ns =
+            (int64_t)st.st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st.st_mtim.tv_nsec;
+    return EXIT_SUCCESS;
+}
+
+void clickhouse_request_set_times(struct clickhouse_request *request,
+                                  const struct export_options *export_options)
+{
+    struct calendar *calendar = &request->settings.calendar;
+
+    for (unsigned i = 0; i < export_options->n_moments; i++)
+        calendar->moments[i] = (struct calendar_moment){export_options->moments[i].ns,
+                                                        export_options->moments[i].realtime_ns};
+    calendar->n_moments = export_options->n_moments;
+    calendar->is_known = calendar->n_moments > 0;
+    request->settings.problem = export_options->problem;
+}
+
+void clickhouse_request_report(const struct clickhouse_request *request)
+{
+    if (request->is_complete)
+        cli_message("strata: the server has all of this trace already; nothing was sent");
+    else if (request->n_found > 0)
+        cli_message("strata: %" PRIu64 " rows were sent, and %" PRIu64 " were there already",
+                    request->n_sent, request->n_found);
+    else
+        cli_message("strata: %" PRIu64 " rows were sent", request->n_sent);
+}
+
+void clickhouse_request_done(struct clickhouse_request *request)
+{
+    text_done(&request->name);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The options of `strata export --to=clickhouse`, and what they mean to its sink. */
+
+#include "base/clock_ns.h"
+#include "cli/options.h"
+#include "cmd/walk.h"
+#include "export/clickhouse/clickhouse.h"
+#include "trace/identity.h"
+
+struct clickhouse_options {
+    const char *url, *host, *netrc_file, *ca_file, *cluster;
+    uint64_t retry; /* ns */
+    bool replace, print_schema;
+};
+
+#define CLICKHOUSE_RETRY_NS (60 * NSEC_PER_SEC)
+
+extern const struct option clickhouse_option_table[];
+
+/* Of one trace. */
+struct clickhouse_request {
+    struct clickhouse_settings settings;
+    char trace[TRACE_IDENTITY_SIZE];
+    char host[256];
+    struct text name;
+    bool is_complete;
+    uint64_t n_sent, n_found;
+};
+
+/* Usage errors of the combination; FORMAT_IS: the format is clickhouse. An exit status. */
+int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool has_output);
+/* Prints the statements that make the tables. An exit status. */
+int clickhouse_print_schema(const struct clickhouse_options *options);
+
+/* What is to be sent of TRACE, which was opened from PATHS. VARIANT, borrowed and ended by a NUL: all other options that
+ * decide which rows there are. An exit status. */
+int clickhouse_request_init(struct clickhouse_request *request,
+                            const struct clickhouse_options *options, const struct trace *trace,
+                            char *const *paths, int n, const struct text *variant,
+                            const volatile sig_atomic_t *stop);
+/* The times of day and the problem of the trace are those of EXPORT_OPTIONS. */
+void clickhouse_request_set_times(struct clickhouse_request *request,
+                                  const struct export_options *export_options);
+/* Prints how many rows were sent. */
+void clickhouse_request_report(const struct clickhouse_request *request);
+void clickhouse_request_done(struct clickhouse_request *request);
