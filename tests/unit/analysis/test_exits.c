@@ -18,7 +18,7 @@ struct made_class {
 struct world {
     struct catalogue catalogue;
     struct origin *host, *xen, *qemu;
-    struct made_class svm, arm64, riscv, entry, switches, waking, pio, fault, vmexit, nested_vmexit,
+    struct made_class svm, arm64, riscv, entry, userspace, switches, waking, pio, fault, vmexit, nested_vmexit,
         vmentry, nested_vmentry, to_blocked, to_runnable, to_running, run_exit, run;
     struct exits exits;
     struct coverage coverage;
@@ -64,6 +64,7 @@ static int setup(void **state)
     add(w, &w->arm64, w->host, "kvm", "kvm_exit", NAMES("ret", "esr_ec"));
     add(w, &w->riscv, w->host, "kvm", "kvm_exit", NAMES("sepc", "scause"));
     add(w, &w->entry, w->host, "kvm", "kvm_entry", NULL);
+    add(w, &w->userspace, w->host, "kvm", "kvm_userspace_exit", NULL);
     add(w, &w->pio, w->host, "kvm", "kvm_pio", NAMES("rw", "port"));
     add(w, &w->fault, w->host, "kvm", "kvm_page_fault", NAMES("fault_address"));
     add(w, &w->switches, w->host, "sched", "sched_switch",
@@ -293,6 +294,28 @@ static void test_both_layers(void **state)
     }
 }
 
+/* A KVM that only traces the exits that it passes on: a note says so, and does not ask for the host's kernel again. */
+static void test_no_kvm_exit(void **state)
+{
+    struct world *w = *state;
+
+    for (unsigned has_kvm = 0; has_kvm < 2; has_kvm++) {
+        start(w, (struct exits_settings){0});
+        if (has_kvm)
+            put(w, &w->svm, 7, 0x7b, EXIT_ISA_SVM, 0);
+        put(w, &w->userspace, 7, 0, 0, 0);
+        put(w, &w->run_exit, 7, 0, 2, 0);
+        put(w, &w->run, 7, 0, 0xae80, 0);
+        put(w, &w->entry, 7, 0, 0, 0);
+        finish(w);
+        assert_int_equal(w->result.n_rows, 1);
+        assert_int_equal(w->result.n_notes, !has_kvm);
+        if (!has_kvm)
+            assert_non_null(strstr(w->result.notes[0], "but no kvm_exit"));
+        stop(w);
+    }
+}
+
 static void test_incomplete(void **state)
 {
     struct world *w = *state;
@@ -331,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_handled, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
         cmocka_unit_test_setup_teardown(test_both_layers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_kvm_exit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
     };
 
