@@ -497,10 +497,10 @@ static int add_notes(const struct exits *exits, struct result *result)
                                     "with --cpu-vendor=amd or --cpu-vendor=intel");
     /* A KVM without hardware virtualization (kvm_pvm) has the event, and never traces it. */
     if (r == 0 && exits->vmm_sources.used > 0 && exits->n_exits[EXITS_OF_KVM] == 0)
-        r = result_add_note(result,
-                            "KVM of this host traced kvm_userspace_exit, but no kvm_exit: it has no "
-                            "such exits or they were not recorded; exits that KVM handles by itself "
-                            "are unknown");
+        r = result_add_note(
+            result, "KVM of this host traced kvm_userspace_exit, but no kvm_exit: it has no "
+                    "such exits or they were not recorded; exits that KVM handles by itself "
+                    "are unknown");
     else if (r == 0 && exits->n_exits[EXITS_OF_QEMU] > 0 && exits->n_exits[EXITS_OF_KVM] == 0)
         r = result_add_note(result,
                             "QEMU sees only the exits that KVM passes on to it; to see all, record "

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "proto/message.h"
+#include "record/qemu/config_file.h"
 
 /* ---- Reading ---- */
 
@@ -56,6 +57,11 @@ static void note_accel(struct qemu_arguments *arguments, const char *value)
     }
 }
 
+static void set_machine(struct qemu_arguments *arguments, const char *name, size_t len)
+{
+    snprintf(arguments->machine, sizeof arguments->machine, "%.*s", (int)len, name);
+}
+
 /* Finds the machine type in "type=q35,accel=tcg", at any position, or "q35,accel=tcg". */
 static void note_machine(struct qemu_arguments *arguments, const char *value)
 {
@@ -67,11 +73,25 @@ static void note_machine(struct qemu_arguments *arguments, const char *value)
         if (strncmp(p, "accel=", 6) == 0)
             note_accelerator(arguments, p + 6, len - 6);
         if (strncmp(p, "type=", 5) == 0 || (first && !memchr(p, '=', len))) {
-            arguments->machine = p[0] == 't' && strncmp(p, "type=", 5) == 0 ? p + 5 : p;
-            arguments->machine_len = len - (size_t)(arguments->machine - p);
+            size_t skipped = strncmp(p, "type=", 5) == 0 ? 5 : 0;
+
+            set_machine(arguments, p + skipped, len - skipped);
         }
         p += len + (p[len] == ',');
     }
+}
+
+/* Later options, and later files, win, as they do for QEMU. */
+static void note_config(void *arg, const char *group, const char *key, const char *value)
+{
+    struct qemu_arguments *arguments = arg;
+
+    if (is(key, "accel", NULL) && (is(group, "machine", "accel")))
+        note_accelerator(arguments, value, strlen(value));
+    else if (is(group, "machine", NULL) && is(key, "type", NULL))
+        set_machine(arguments, value, strlen(value));
+    else if (is(group, "name", NULL) && is(key, "debug-threads", NULL))
+        arguments->names_threads = true;
 }
 
 static void note(struct qemu_arguments *arguments, const char *option, const char *value)
@@ -92,6 +112,8 @@ static void note(struct qemu_arguments *arguments, const char *option, const cha
         note_accel(arguments, value);
     else if (is(option, "M", "machine"))
         note_machine(arguments, value);
+    else if (is(option, "readconfig", NULL))
+        config_file_read(value, note_config, arguments);
     else if (is(option, "name", NULL) && strstr(value, "debug-threads="))
         arguments->names_threads = true;
 }
@@ -118,8 +140,7 @@ void qemu_arguments_read(const char *program, const char *const *argv, unsigned 
 
 static bool machine_is(const struct qemu_arguments *arguments, const char *name)
 {
-    return arguments->machine && arguments->machine_len == strlen(name) &&
-           memcmp(arguments->machine, name, arguments->machine_len) == 0;
+    return strcmp(arguments->machine, name) == 0;
 }
 
 static bool program_is_for(const struct qemu_arguments *arguments, const char *target)

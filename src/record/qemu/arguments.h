@@ -7,8 +7,9 @@
 #include "base/error.h"
 
 #define VMM_ACCELERATOR_SIZE 64u
+#define VMM_MACHINE_SIZE 64u
 
-/* What of a user's command matters here. Strings lie in it. */
+/* What of a user's command, and of the files of its -readconfig, matters here. Strings lie in the command. */
 struct qemu_arguments {
     const char *program;     /* QEMU */
     const char *const *argv; /* from the word on that starts it */
@@ -18,13 +19,12 @@ struct qemu_arguments {
     const char *message; /* of -msg */
     /* What may run the guest, in the order of preference: "kvm:tcg"; "": it is not said. */
     char accelerator[VMM_ACCELERATOR_SIZE];
-    const char *machine; /* the type, of -M or -machine: not ended where a comma follows */
-    size_t machine_len;
+    char machine[VMM_MACHINE_SIZE]; /* the type; "": it is not said */
     bool daemonize;
     bool names_threads; /* -name … debug-threads= says whether */
 };
 
-/* Only looks. */
+/* Changes nothing. The same command gives the same again, unless its files have changed. */
 void qemu_arguments_read(const char *program, const char *const *argv, unsigned n,
                          struct qemu_arguments *ret);
 

@@ -18,8 +18,8 @@ struct made_class {
 struct world {
     struct catalogue catalogue;
     struct origin *host, *xen, *qemu;
-    struct made_class svm, arm64, riscv, entry, userspace, switches, waking, pio, fault, vmexit, nested_vmexit,
-        vmentry, nested_vmentry, to_blocked, to_runnable, to_running, run_exit, run;
+    struct made_class svm, arm64, riscv, entry, userspace, switches, waking, pio, fault, vmexit,
+        nested_vmexit, vmentry, nested_vmentry, to_blocked, to_runnable, to_running, run_exit, run;
     struct exits exits;
     struct coverage coverage;
     struct result result;

@@ -78,8 +78,7 @@ static void arguments_are_read(void **state)
     assert_string_equal(arguments.message, "guest-name=on,timestamp=off");
     assert_true(arguments.logs);
     assert_true(arguments.names_threads);
-    assert_int_equal(arguments.machine_len, 3);
-    assert_memory_equal(arguments.machine, "q35", 3);
+    assert_string_equal(arguments.machine, "q35");
 }
 
 /* The name at any position among the properties. The command line of the probe has the name alone. */
@@ -100,6 +99,35 @@ static void accelerators_are_read(void **state)
     {
         ARGUMENTS("-accel", "thread=multi");
         assert_string_equal(arguments.accelerator, "");
+    }
+}
+
+static void config_files_are_read(void **state)
+{
+    char path[128];
+    FILE *file = fopen(in_dir("user.cfg", path), "w");
+
+    assert_non_null(file);
+    fputs("# [machine]\n[machine]\n\ttype = \"microvm\"\n  accel=\"kvm:tcg\"\n[ \n[]\n[name \"n\"\n"
+          "type = \"lost\n[device \"machine\"]\n  type = \"q35\"\nno value\n= \"x\"\n"
+          "[accel]\n  accel = \"hvf\"\n[name]\n  debug-threads = \"off\"",
+          file);
+    fclose(file);
+    {
+        ARGUMENTS("-readconfig", path);
+        assert_string_equal(arguments.machine, "microvm");
+        assert_string_equal(arguments.accelerator, "kvm:tcg:hvf");
+        assert_true(arguments.names_threads);
+    }
+    {
+        ARGUMENTS("-readconfig", path, "-M", "pc");
+        assert_string_equal(arguments.machine, "pc");
+    }
+    {
+        ARGUMENTS("-readconfig", "/nowhere", "-readconfig", dir, "-readconfig", "/dev/zero");
+        assert_string_equal(arguments.machine, "");
+        assert_string_equal(arguments.accelerator, "");
+        assert_false(arguments.names_threads);
     }
 }
 
@@ -648,6 +676,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_read),
+        cmocka_unit_test(config_files_are_read),
         cmocka_unit_test(accelerators_are_read),
         cmocka_unit_test(words_of_a_guest_are_no_options),
         cmocka_unit_test(serial_device_is_of_the_machine),
