@@ -36,4 +36,4 @@ rm -rf "$work/in"
 
 run_vm "${KVM_SECONDS:-840}" -cpu EPYC,+svm,-monitor -m 2048 \
     -kernel "$dir/vmlinux" -initrd "$work/initramfs" \
-    -append "console=ttyS0 quiet panic=-1 tsc=reliable"
+    -append "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check ${KVM_APPEND:-}"

@@ -12,12 +12,15 @@ prepare_vm() { # OUT SCENARIO
     truncate -s 512M "$work/out.img"
 }
 
-# Runs the virtual machine, which has two CPUs, for SECONDS at most, and unpacks the results into OUT.
+# Runs the virtual machine for SECONDS at most, and unpacks the results into OUT. It has two CPUs, unless $VM_CPUS has
+# other options for them and how they are emulated.
 run_vm() { # SECONDS QEMU-OPTION...
     seconds=$1
     shift
     status=0
-    timeout --foreground "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -machine pc -smp 2 \
+    vm_cpus=${VM_CPUS:--accel tcg,thread=multi -smp 2}
+    # shellcheck disable=SC2086 # options
+    timeout --foreground "$seconds" qemu-system-x86_64 -machine pc $vm_cpus \
         -drive "file=$work/out.img,format=raw,if=virtio" "$@" \
         -display none -serial "file:$out/serial.log" -monitor none -net none -no-reboot \
         </dev/null >"$out/qemu.log" 2>&1 || status=$?
