@@ -122,18 +122,22 @@ static unsigned count_lines(const char *from, const char *to)
 static int run_one(struct sql_session *session, const char **sql, const char *name, unsigned *line,
                    struct error *error)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     const char *tail;
-    int r = query_prepare(session->query, *sql, name, *line, &statement, &tail, error);
+    int r;
 
+    progress_start(&session->progress, isatty(STDERR_FILENO));
+    r = query_prepare(session->query, *sql, name, *line, &statement, &tail, error);
+    if (r == 0 && statement)
+        r = sql_print(session, statement, error);
+    progress_erase(&session->progress);
+    session->progress.on = false;
+    sqlite3_finalize(statement);
     if (r < 0)
         return r;
-    if (statement)
-        r = sql_print(session, statement, error);
-    sqlite3_finalize(statement);
     *line += count_lines(*sql, tail);
     *sql = tail;
-    return r;
+    return 0;
 }
 
 int sql_run(struct sql_session *session, const char *sql, const char *name)
@@ -216,6 +220,17 @@ static struct trace *open_again(void *arg, struct error *error)
     return trace;
 }
 
+static void show_progress(void *arg, const struct trace *trace)
+{
+    struct sql_session *session = arg;
+    uint64_t done, total;
+
+    if (!session->progress.on || !progress_is_due(&session->progress))
+        return;
+    trace_progress(trace, &done, &total);
+    progress_show(&session->progress, done, total);
+}
+
 static int run_file(struct sql_session *session, const char *path)
 {
     struct error error = {0};
@@ -266,6 +281,8 @@ static int run(const struct sql_options *options, struct reopening *reopening, s
         .temporary_dir = environment_temporary_dir(),
         .rules = pairs->rules.rules,
         .n_rules = pairs->rules.n,
+        .progress = show_progress,
+        .progress_arg = &session,
         .stopped = &stopped,
     };
     struct error error = {0};

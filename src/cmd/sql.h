@@ -4,6 +4,7 @@
 /* What the parts of strata sql have in common: the command, its printing, its shell. */
 
 #include "base/text.h"
+#include "cli/progress.h"
 #include "print/table.h"
 #include "query/query.h"
 
@@ -12,7 +13,8 @@ struct sql_session {
     struct text out;
     enum table_format format;
     bool is_terminal;
-    uint64_t n_losses; /* that were reported */
+    struct progress progress; /* until the first rows are shown */
+    uint64_t n_losses;        /* that were reported */
 };
 
 /* Runs the statements of SQL one after the other, and prints their rows. NAME is what errors call it. After an answer,

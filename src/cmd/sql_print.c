@@ -165,6 +165,8 @@ static void release_rows(struct printing *printing, struct sql_session *session)
         else if (i + 1 < printing->n)
             column->width = -(int)(MIN(width, (unsigned)WIDTH_MAX) + 2);
     }
+    progress_erase(&session->progress);
+    session->progress.on = false;
     table_begin(&printing->table, &session->out, session->format, &form);
     for (const struct held_row *row = printing->first; row; row = row->next) {
         for (unsigned i = 0; i < printing->n; i++)

@@ -41,6 +41,12 @@ struct query {
 /* The trace, open at its beginning; trace_free() is the caller's. NULL with query->error. */
 struct trace *query_take_trace(struct query *query);
 
+static inline void query_note_run(const struct query *query, const struct trace *trace)
+{
+    if (query->options.progress)
+        query->options.progress(query->options.progress_arg, trace);
+}
+
 static inline bool query_is_stopped(const struct query *query)
 {
     return query->options.stopped && *query->options.stopped;

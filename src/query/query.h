@@ -35,6 +35,9 @@ struct query_options {
     const struct span_rule
         *rules; /* whose spans are in `span`; 0: all built-in ones. They outlive the query */
     unsigned n_rules;
+    /* Is called with each run of items that is read; NULL: nothing. */
+    void (*progress)(void *arg, const struct trace *trace);
+    void *progress_arg;
     const volatile sig_atomic_t
         *stopped; /* set by a signal: a query fails with -EINTR. May be NULL */
     bool errors;  /* times have bounds */

@@ -19,6 +19,7 @@ static int read_all(struct query *query, struct trace *trace, struct sink *sink,
 
         if (query_is_stopped(query))
             return -EINTR;
+        query_note_run(query, trace);
         losses_add_all(&losses, items, (unsigned)run);
         n += (unsigned)run;
         r = sink_put(sink, items, (unsigned)run);

@@ -156,6 +156,7 @@ static int read_run(struct scan *scan)
         return -EINTR;
     r = trace_next(scan->trace, &scan->items);
     if (r > 0) {
+        query_note_run(query, scan->trace);
         scan->n = (unsigned)r;
         scan->at = 0;
         return r;

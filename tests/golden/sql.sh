@@ -37,6 +37,14 @@ csv "SELECT name, count(*), sum(duration_ns), percentile(duration_ns, 50), perce
 csv "SELECT event_group, event, count(*) FROM event GROUP BY 1, 2" xen.raw | LC_ALL=C sort >out
 [ -s out ] && cmp -s out expected || fail "events are not those of stat: $(diff out expected)"
 
+"$strata" sched -f csv xen.raw 2>err | tr -d '\r' | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { print $at["task"] "," $at["run_ticks"] "," $at["wait_ticks"] "," $at["sleep_ticks"] }' | LC_ALL=C sort >expected
+csv "SELECT name, total(duration_ns) FILTER (WHERE state = 'running'),
+    total(duration_ns) FILTER (WHERE state IN ('runnable', 'woken', 'preempted')),
+    total(duration_ns) FILTER (WHERE state IN ('sleeping', 'uninterruptible', 'offline')) FROM state
+    WHERE kind = 'vcpu' AND state != 'unknown' GROUP BY name" xen.raw | LC_ALL=C sort >out
+[ -s out ] && cmp -s out expected || fail "states are not those of sched: $(diff out expected)"
+
 # Functions and formats.
 [ "$("$strata" sql -c "SELECT hex(-1) AS a, hex('AZ') AS b, duration(1500) AS c, duration(-2) AS d, histogram(value) AS e,
     percentile(value, 50) AS f, NULL AS g, 0.1 AS h, x'00ff' AS i FROM (VALUES (1)) AS t(value)" boot.trace 2>&1)" != "" ] || fail "functions"
