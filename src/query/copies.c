@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const types[] = {
-    [COLUMN_INTEGER] = " INTEGER", [COLUMN_UNSIGNED] = " INTEGER", [COLUMN_REAL] = " REAL",
-    [COLUMN_TEXT] = " TEXT",       [COLUMN_BLOB] = " BLOB",        [COLUMN_EITHER] = "",
-};
+#include "tables/sql.h"
 
 int copies_failed(struct query *query)
 {
@@ -119,7 +116,7 @@ int copy_begin(struct query *query, const void *table, uint64_t used, const char
     for (unsigned i = 0; i < n_columns; i++) {
         copy->places[i] = copy_uses(used, i) ? n++ : -1;
         if (copy->places[i] >= 0)
-            text_printf(&sql, ", c%u%s", i, types[columns[i].type]);
+            text_printf(&sql, ", c%u%s", i, sql_types[columns[i].type]);
     }
     text_put_literal(&sql, "); BEGIN");
     if (r == 0)

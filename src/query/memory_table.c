@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "query/internal.h"
+#include "tables/sql.h"
 #include "tables/sqlite_cell.h"
 
 struct memory_module {
@@ -87,23 +88,14 @@ void memory_rows_find(const struct memory_rows *rows, const int64_t *keys, unsig
 
 int declare_columns(struct query *query, const struct trace_column *columns, unsigned n)
 {
-    static const char *const types[] = {
-        [COLUMN_INTEGER] = " INTEGER", [COLUMN_UNSIGNED] = " INTEGER", [COLUMN_REAL] = " REAL",
-        [COLUMN_TEXT] = " TEXT",       [COLUMN_BLOB] = " BLOB",        [COLUMN_EITHER] = "",
-    };
     struct text sql = TEXT_IN_MEMORY;
     int code;
 
     text_put_literal(&sql, "CREATE TABLE t(");
     for (unsigned i = 0; i < n; i++) {
-        text_put_str(&sql, i ? ", \"" : "\"");
-        for (const char *p = columns[i].name; *p; p++) {
-            if (*p == '"')
-                text_put_char(&sql, '"');
-            text_put_char(&sql, *p);
-        }
-        text_put_char(&sql, '"');
-        text_put_str(&sql, types[columns[i].type]);
+        text_put_str(&sql, i ? ", " : "");
+        sql_put_name(&sql, columns[i].name);
+        text_put_str(&sql, sql_types[columns[i].type]);
     }
     text_put(&sql, ")", 2);
     query->declares = true;

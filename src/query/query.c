@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "query/copies.h"
 #include "query/internal.h"
 #include "tables/sql.h"
@@ -98,6 +99,32 @@ void query_note_losses(struct query *query, const struct losses *losses)
         query->losses = *losses;
 }
 
+/* The table that was probably meant by the one that SQLite says is not there; NULL: none is similar. */
+static const char *suggest_table(const struct query *query)
+{
+    static const char start[] = "no such table: ";
+    const char *message = sqlite3_errmsg(query->db);
+    _cleanup_free_ const char **names = NULL;
+    unsigned n = 0;
+
+    if (strncmp(message, start, sizeof start - 1) != 0 || !query->events)
+        return NULL;
+    for (const struct event_family *family = query->events->first_family; family;
+         family = family->next)
+        n++;
+    names = calloc(n + FIXED_TABLES + 1, sizeof *names);
+    if (!names)
+        return NULL;
+    n = 0;
+    for (; n < FIXED_TABLES; n++)
+        names[n] = fixed_tables[n].name;
+    for (const struct event_family *family = query->events->first_family; family;
+         family = family->next)
+        names[n++] = family->name;
+    message += sizeof start - 1;
+    return suggest_find(message, strlen(message), names);
+}
+
 /* The error of DB, after SQL was not understood. NAME and LINE: where it begins. */
 static int syntax_error(struct query *query, const char *sql, const char *name, unsigned line,
                         struct error *error)
@@ -105,8 +132,12 @@ static int syntax_error(struct query *query, const char *sql, const char *name, 
     int offset = sqlite3_error_offset(query->db);
     const char *start = sql;
 
-    if (offset < 0 || strlen(sql) < (size_t)offset)
-        return error_set(error, -EINVAL, name, "%s", sqlite3_errmsg(query->db));
+    if (offset < 0 || strlen(sql) < (size_t)offset) {
+        const char *near = suggest_table(query);
+
+        return error_set(error, -EINVAL, name, "%s%s%s%s", sqlite3_errmsg(query->db),
+                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
     for (const char *p = sql; p < sql + offset; p++)
         if (*p == '\n') {
             line++;

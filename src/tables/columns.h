@@ -30,6 +30,7 @@ enum column_type {
     COLUMN_BLOB,
     COLUMN_EITHER,
 };
+#define COLUMN_TYPES (COLUMN_EITHER + 1)
 
 struct trace_column {
     const char *name; /* unique in its table, whatever the case */

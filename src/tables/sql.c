@@ -27,8 +27,7 @@ static const struct {
     [TABLE_META] = {", PRIMARY KEY(key)", " WITHOUT ROWID"},
 };
 
-/* What SQLite calls the type of a column, with a blank; "": any. */
-static const char *const types[] = {
+const char *const sql_types[COLUMN_TYPES] = {
     [COLUMN_INTEGER] = " INTEGER", [COLUMN_UNSIGNED] = " INTEGER", [COLUMN_REAL] = " REAL",
     [COLUMN_TEXT] = " TEXT",       [COLUMN_BLOB] = " BLOB",        [COLUMN_EITHER] = "",
 };
@@ -64,7 +63,7 @@ static void put_columns(struct text *sql, const struct trace_table *table, const
     for (unsigned i = 0; i < table->n_columns; i++) {
         text_put_str(sql, i ? ", " : "(");
         sql_put_name(sql, table->columns[i].name);
-        text_put_str(sql, types[table->columns[i].type]);
+        text_put_str(sql, sql_types[table->columns[i].type]);
     }
 }
 

@@ -7,6 +7,9 @@
 #include "base/text.h"
 #include "tables/event_table.h"
 
+/* What SQLite calls the type of a column, after a blank; "": any. */
+extern const char *const sql_types[COLUMN_TYPES];
+
 /* "NAME" in quotes; 'STRING', or NULL. */
 void sql_put_name(struct text *sql, const char *name);
 void sql_put_string(struct text *sql, const char *s);
