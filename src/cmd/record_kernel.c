@@ -105,38 +105,32 @@ const char *record_kernel_agent(char *buf, size_t size)
     return AGENT;
 }
 
-/* The largest error of boot number I of GUEST from tick FIRST to LAST; -1: not known. */
-static int64_t worst_error_of_boot(const char *dir, const struct guest *guest, unsigned i,
-                                   uint64_t first, uint64_t last)
+/* By how many ns the time of any event of boot N may be wrong on the host's timeline; -1: not known. */
+static int64_t boot_error(const char *dir, const struct guest *guest, unsigned n)
 {
+    const struct guest_boot *boot = &guest->boots[n];
     struct clock_map clock_map;
     char name[96], path[PATH_MAX];
     int64_t worst;
 
-    guest_store_boot_name(&guest->store, i, name, sizeof name);
+    guest_store_boot_name(&guest->store, n, name, sizeof name);
     snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, dir, name);
-    if (clock_map_read(path, guest->boots[i].hz, &clock_map, NULL) < 0)
+    if (clock_map_read(path, boot->hz, &clock_map, NULL) < 0)
         return -1;
-    worst = clock_map_bound(&clock_map, (int64_t)MIN(first, (uint64_t)INT64_MAX),
-                            (int64_t)MIN(last, (uint64_t)INT64_MAX));
+    worst = clock_map_bound(&clock_map, (int64_t)MIN(boot->first_event, (uint64_t)INT64_MAX),
+                            (int64_t)MIN(boot->last_event, (uint64_t)INT64_MAX));
     clock_map_done(&clock_map);
     return worst;
 }
 
-/* By how many ns any of its events' times may be wrong on the host's timeline; -1: not known. Of boots before the last
- * one, between the samples of its clock. */
+/* The same of all boots. */
 static int64_t worst_error(const char *dir, const struct guest *guest)
 {
-    int64_t worst = worst_error_of_boot(dir, guest, guest->n_boots - 1, guest->progress.first,
-                                        guest->progress.last);
+    int64_t worst = -1;
 
-    for (unsigned i = 0; i + 1 < guest->n_boots && worst >= 0; i++) {
-        const struct guest_boot *boot = &guest->boots[i];
-
-        if (boot->n_pairs > 0)
-            worst =
-                MAX(worst, worst_error_of_boot(dir, guest, i, boot->first.guest, boot->last.guest));
-    }
+    for (unsigned i = 0; i < guest->n_boots; i++)
+        if (guest->n_boots == 1 || guest->boots[i].last_event > 0)
+            worst = MAX(worst, boot_error(dir, guest, i));
     return worst;
 }
 

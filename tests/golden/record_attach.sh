@@ -120,7 +120,9 @@ killed
 "$strata" report trace >/dev/null 2>told || fail "$(cat told)"
 grep -q 'is incomplete' told || fail "$(cat told)"
 begin -e qmp_enter_query_name $qemu
-grep -q 'restored what a killed recorder had changed' told || fail "$(cat told)"
+# The events that the killed one has left on end the wait of `begin`.
+wait_for "grep -q 'restored what a killed recorder had changed' told || ! kill -0 $pid"
+kill -0 $pid || fail "$(cat told)"
 status=0
 "$strata" ctl $qemu restore 2>told.ctl || status=$?
 [ $status -eq 1 ] && grep -q 'is being recorded already' told.ctl || fail "$(cat told.ctl)"
@@ -271,6 +273,18 @@ lines=$(wc -l <own.log)
 wait_for '[ "$(wc -l <own.log)" -gt $lines ]'
 tail -n 1 own.log | grep -q ':qmp_exit_query_version ' || fail "its log: $(tail -n 3 own.log)"
 ! grep qmp_ errors || fail "its log is on standard error"
+nothing_left
+stop
+
+# It migrates, here to a file.
+case=migrated
+start -msg timestamp=on
+begin -e qmp_enter_query_name $qemu
+"$strata" ctl trace monitor 'migrate -d exec:cat>migrated' >out || fail "$(cat out)"
+wait_for '"$strata" ctl trace monitor info status >out && grep -q postmigrate out'
+end
+grep -q '^  the virtual machine was migrated before the recording ended: a recording of the QEMU that it went to' told ||
+    fail "$(cat told)"
 nothing_left
 stop
 

@@ -65,6 +65,24 @@ traces() {
     echo "grep -qs '$1: traces' told"
 }
 
+# An agent that exits is reported once, also where its address then refuses connections.
+case=exits
+(umask 077 && head -c 32 /dev/urandom >key)
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"$STRATA_BIN/strata-agent" --listen "tcp:127.0.0.1:$port" --key key >agent-t 2>&1 &
+agent=$!
+pids="$pids $agent"
+"$strata" record -o exits --guest=t="tcp:127.0.0.1:$port" --key key -e sched:sched_process_exec >out 2>told &
+pid=$!
+wait_for "$(traces t) || ! kill -0 $pid 2>/dev/null"
+kill -TERM $agent
+wait $agent || fail "the agent: $(cat agent-t)"
+wait_for "grep -qs 't: the agent has exited' told || ! kill -0 $pid 2>/dev/null"
+sleep 0.5 # the recorder tries again
+kill -TERM $pid
+wait $pid || fail "exit status $?: $(cat told)"
+[ "$(sed -n '/t: traces/,$p' told | grep -c '^strata: t: ')" -eq 2 ] || fail "$(cat told)"
+
 # Two guests and the host: what happened once all three see.
 case=two
 ln -s /bin/true seen-by-all

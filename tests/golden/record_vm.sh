@@ -65,6 +65,19 @@ grep -qx virtio_queue_notify names && grep -qx virtio_blk_handle_read names && g
 ! grep -vE '^(virtio_(queue_)?notify(_irqfd)?|virtio_blk_.*|blk_co_p.*|thread_pool_.*|luring_.*|laio_.*)$' names |
     grep -vqx "$answers" || fail "others: $(cat names)"
 
+# QEMU has no vCPU until its user has it make the machine.
+case=preconfig
+known='"vcpu": 1'
+{
+    echo '{"execute":"qmp_capabilities"}'
+    wait_for "grep -qs mon_iothread preconfig/trace.json"
+    echo '{"execute":"x-exit-preconfig"}'
+    wait_for "grep -qs '\"vcpu\": 1' preconfig/trace.json"
+    echo '{"execute":"quit"}'
+} | record 0 -o preconfig -e runstate_set -- "$qemu" --preconfig -M pc -nodefaults -display none -m 32 -smp 2 -qmp stdio
+nothing_left
+known='"threads"'
+
 # What its user said stays: the monitor on the terminal that there is by default, its log file, -msg, -d.
 case=behaves
 {

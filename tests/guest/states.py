@@ -168,6 +168,48 @@ def record_states(run):
           f" {errors[-1] / 1000:.0f} us")
 
 
+def record_reset(run):
+    """A machine that is reset twice: its agent is started again after the first time, and is missing after the second."""
+    out = os.path.join(run.folder("reset"), "trace")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
+    os.environ["XDG_RUNTIME_DIR"] = runtime
+    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("reset-machine"), has_agent=False,
+                    prefix=[run.strata, "record", "-o", out, "-e", "runstate_set", "--guest", "sched:*", "--"],
+                    options=["-action", "reboot=reset"])
+    try:
+        monitor = Monitor(guest)
+        for boot in "guest", "guest.2":
+            Agent(guest)
+            wait_until(lambda boot=boot: boot in sources(out), f"no source {boot}")
+            marks = Marks(guest, traced(guest, out, guest.qemu))
+            marks.make()
+            folder = f"{out}/guest-{boot}"
+            wait_until(lambda marks=marks, folder=folder: marks.are_sent(folder), "the guest does not send its marks")
+            monitor.run("system_reset")
+            while json.loads(monitor.lines.readline()).get("event") != "RESET":
+                pass
+            guest.run("dmesg -n 1", patience=4 * PATIENCE)
+        guest.qemu.send_signal(signal.SIGTERM)
+        status = guest.qemu.wait(PATIENCE)
+        with open(f"{guest.folder}/qemu.log") as log:
+            said = log.read()
+        expect(status == 0, "strata record ended with", status, said)
+    finally:
+        guest.kill()
+        del os.environ["XDG_RUNTIME_DIR"]
+    os.rmdir(runtime)
+    recorded = sources(out)
+    expect(set(recorded) == {"vmm", "guest", "guest.2"}, "recorded are", set(recorded))
+    problem = recorded["vmm"]["problems"][0]
+    expect(re.match(r"the virtual machine was reset 2 times, and the guest's agent did not return: ", problem), problem)
+    expect(problem in said, "that is not printed:", said)
+    expect("was reset before" in recorded["guest.2"]["problems"][-1], recorded["guest.2"])
+    info = subprocess.run([run.strata, "info", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True).stdout
+    errors = [source["host_time"]["error_ns"] for source in map(json.loads, info.splitlines()) if source.get("layer") == "guest"]
+    summary = re.search(r"guest +(\d+) events?, (\d+) lost, times within (\d+) us; Linux", said)
+    expect(summary and int(summary[3]) == -(-max(errors) // 1000), "the summary is not of all boots, within", errors, said)
+
+
 def hot_plug(guest, monitor, out, folder):
     """A vCPU, which the recorder notices by its thread, and a disk."""
     monitor.run("device_add", driver="max-x86_64-cpu", id="added", socket_id=CPUS, core_id=0, thread_id=0)
@@ -178,4 +220,4 @@ def hot_plug(guest, monitor, out, folder):
     guest.run("until [ -e /sys/block/vdb ]; do usleep 100000; done")
 
 
-SCENARIOS = [record_states]
+SCENARIOS = [record_states, record_reset]

@@ -33,6 +33,7 @@ int guest_boot_begin(struct guest *guest)
         .began = host_moment(),
         .lost_before = guest_lost(guest),
     };
+    guest->progress.first = guest->progress.last = 0;
     return 0;
 }
 
@@ -55,6 +56,8 @@ void guest_boot_end(struct guest *guest)
     struct guest_boot *boot = guest_boot(guest);
 
     boot->ended = host_moment();
+    boot->first_event = guest->progress.first;
+    boot->last_event = guest->progress.last;
     /* What a guest counts may go down. */
     boot->lost = guest_lost(guest) - MIN(boot->lost_before, guest_lost(guest));
     if (boot->unreported) {

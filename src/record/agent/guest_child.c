@@ -76,11 +76,11 @@ static void disconnect(struct child *child)
 }
 
 /* Nothing, where nothing has changed. */
-static void send_progress(struct child *child, uint64_t now)
+static void send_progress_in_state(struct child *child, uint32_t state, uint64_t now)
 {
     const struct guest_session *session = &child->session;
     struct guest_progress progress = {
-        .state = session->state,
+        .state = state,
         .n_enabled = session->n_events,
         .measures = child->measures,
         .bytes = session->bytes,
@@ -105,7 +105,7 @@ static void send_progress(struct child *child, uint64_t now)
         now + (progress.bytes - child->progress_bytes < BUSY_BYTES ? PROGRESS_EVERY
                                                                    : PROGRESS_EVERY_BUSY);
     child->progress_bytes = progress.bytes;
-    child->progress_state = session->state;
+    child->progress_state = (enum guest_state)state;
     child->has_changed = false;
     if (memcmp(&progress, &child->progress_sent, sizeof progress) == 0)
         return;
@@ -114,6 +114,18 @@ static void send_progress(struct child *child, uint64_t now)
         child,
         &(struct guest_packet_head){.kind = PACKET_PROGRESS, .size = (uint32_t)sizeof progress},
         &progress);
+}
+
+static void send_progress(struct child *child, uint64_t now)
+{
+    send_progress_in_state(child, child->session.state, now);
+}
+
+/* The counts of a trace that ends. The session goes on, in a state that is reported later. */
+static void send_last_progress(struct child *child)
+{
+    send_progress_in_state(child, child->progress_sent.state, clock_ns(CLOCK_MONOTONIC));
+    child->has_changed = true;
 }
 
 static void connect_to(struct child *child, const int *fds, unsigned n, uint64_t now)
@@ -199,6 +211,7 @@ static int boot(struct kernel_sink *sink, struct error *error)
 
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         close_pages(child, i);
+    send_last_progress(child);
     return packet_sink_boot(sink, error);
 }
 
@@ -208,6 +221,7 @@ static int rewind_trace(struct kernel_sink *sink, struct error *error)
 
     for (uint32_t i = 0; i < PROTO_CPUS_MAX; i++)
         close_pages(child, i);
+    send_last_progress(child);
     return packet_sink_rewind(sink, error);
 }
 

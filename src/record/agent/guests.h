@@ -47,7 +47,8 @@ struct guest_boot {
     bool by_kvm;     /* all of them are KVM's */
     bool is_rewound; /* it begins as the guest was set back to an earlier state */
     struct manifest_moment began, ended;
-    uint64_t lost_before; /* of the guest's lost events, those of earlier boots */
+    uint64_t first_event, last_event; /* times of the guest's clock, when it has ended; 0: none */
+    uint64_t lost_before;             /* of the guest's lost events, those of earlier boots */
     uint64_t lost;
     char **problems;
     unsigned n_problems;
@@ -74,6 +75,7 @@ struct guest {
     int lost_error;        /* why the last connection was lost, negative; 0: the agent closed it */
     unsigned retries;      /* since it was last connected */
     bool is_wait_reported; /* that the agent cannot be reached */
+    bool is_exit_reported; /* that the agent has exited; it has not come back since */
     bool was_traced;       /* on any connection */
     bool is_rewound;       /* its state went back, and it is not traced again yet */
     bool was_running, ended;

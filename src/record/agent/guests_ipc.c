@@ -91,6 +91,7 @@ static int on_progress(struct guests *guests, struct guest *guest,
                      : guest->was_traced ? "is connected again"
                                          : "traces");
         guest->was_running = guest->was_traced = true;
+        guest->is_exit_reported = false;
         guest->is_rewound = false;
         guest->retries = 0;
     } else if (progress.state != GUEST_DISCONNECTED && progress.state < GUEST_RUNNING &&
@@ -255,7 +256,10 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
                                           : "the connection did not lead to an agent",
                  packet->head.error < 0 ? ": " : "",
                  packet->head.error < 0 ? error_text(packet->head.error) : "");
-        guest_report(guests, guest, what);
+        /* While an agent exits, its address still accepts connections, and then refuses them. */
+        if (!guest->is_exit_reported)
+            guest_report(guests, guest, what);
+        guest->is_exit_reported = guest->is_wait_reported = guest->progress.said_bye;
         guest->lost_error = packet->head.error;
         guest->was_running = false;
         guest->connection = CONNECTION_AWAY;

@@ -246,8 +246,11 @@ static int finish_thread(struct qemu_recorder *self, struct error *error)
                          thread->refused.what);
     if (thread->cpus)
         qemu_monitor_note(&self->monitor, thread->version, thread->cpus);
+    if (thread->status && self->phase == QEMU_RESTORES)
+        qemu_monitor_note_status(&self->monitor, thread->status);
     json_decref(thread->cpus);
-    thread->cpus = NULL;
+    json_decref(thread->status);
+    thread->cpus = thread->status = NULL;
     return r;
 }
 

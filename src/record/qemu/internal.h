@@ -63,8 +63,10 @@ struct qemu_recorder {
     bool looks_for_left, had_left; /* `left` is not searched yet; there was something */
     bool is_left_changed;          /* QEMU's settings could not be restored */
     bool has_come;                 /* QEMU's monitor has answered */
-    uint64_t step_at;              /* when step() is due */
-    uint64_t rest_by; /* until then the recorder waits for what the guest still sends */
+    unsigned n_resets;             /* of the monitor's, that are noted; … */
+    unsigned boots_at_reset; /* … the boots of the guest at the last one; 0: not traced yet */
+    uint64_t step_at;        /* when step() is due */
+    uint64_t rest_by;        /* until then the recorder waits for what the guest still sends */
     uint64_t
         come_by;   /* until then, it waits for QEMU after the program that starts QEMU has ended */
     bool is_ended; /* by the recorder, as the recording could not go on */
@@ -116,6 +118,10 @@ uint64_t qemu_stop(struct recorder *recorder, const struct recorder_stop *stop, 
 bool qemu_pursue_end(struct qemu_recorder *self, uint64_t now);
 /* When the next call of that is due. */
 uint64_t qemu_next_pursuit(const struct qemu_recorder *self, uint64_t now);
+/* Notes which boot of the guest ends if the machine has been reset. */
+void qemu_note_reset(struct qemu_recorder *self);
+/* Whether the guest was traced, and its agent has not returned since the machine was reset. */
+bool qemu_lost_agent(const struct qemu_recorder *self);
 /* What readers of the trace should know, at the end. */
 void qemu_note_problems(struct qemu_recorder *self);
 

@@ -20,6 +20,8 @@
 #define OBJECTS_AT_ONCE 64u
 /* Between two requests for the status of a machine whose migration ends. */
 #define STATUS_INTERVAL_NS (50 * NSEC_PER_MSEC)
+/* Resets that follow each other within this count as one. */
+#define RESET_INTERVAL_NS (2 * NSEC_PER_SEC)
 
 int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct error *error)
 {
@@ -246,10 +248,17 @@ static void note_pause(struct qemu_monitor *monitor, bool is_paused, uint64_t at
         monitor->on_pause(monitor->userdata, &monitor->pause);
 }
 
+/* The firmware resets the machine once or twice more when it finds that it was reset (SeaBIOS does): these are one. */
+static void note_reset(struct qemu_monitor *monitor, uint64_t at)
+{
+    monitor->resets += monitor->resets == 0 || at > monitor->last_reset + RESET_INTERVAL_NS;
+    monitor->last_reset = at;
+}
+
 void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, int64_t realtime_us)
 {
     if (strcmp(event, "RESET") == 0)
-        monitor->resets++;
+        note_reset(monitor, time_of_day(realtime_us));
     else if (strcmp(event, "STOP") == 0)
         note_pause(monitor, true, time_of_day(realtime_us));
     else if (strcmp(event, "RESUME") == 0)
@@ -269,14 +278,14 @@ static void note_event(struct qemu_monitor *monitor, const char *event, const js
     qemu_monitor_event(monitor, event, realtime_of(timestamp));
 }
 
-static void note_status(struct qemu_monitor *monitor, const json_t *answer)
+void qemu_monitor_note_status(struct qemu_monitor *monitor, const json_t *answer)
 {
     const char *status = json_string_value(json_object_get(answer, "status"));
 
     if (!status)
         return;
     monitor->is_migrating = monitor->is_paused && strcmp(status, "finish-migrate") == 0;
-    monitor->is_migrated = monitor->is_paused && strcmp(status, "postmigrate") == 0;
+    monitor->is_migrated = strcmp(status, "postmigrate") == 0;
 }
 
 static void take(struct qemu_monitor *monitor, const json_t *object)
@@ -301,7 +310,7 @@ static void take(struct qemu_monitor *monitor, const json_t *object)
     case MONITOR_ASKS: /* an error, or another answer, changes nothing */
         monitor->state = MONITOR_IDLE;
         note_cpus(monitor, json_object_get(object, "return"));
-        note_status(monitor, json_object_get(object, "return"));
+        qemu_monitor_note_status(monitor, json_object_get(object, "return"));
         qemu_monitor_look(monitor);
         break;
     case MONITOR_IDLE: break;

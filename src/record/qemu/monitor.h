@@ -33,8 +33,9 @@ struct qemu_monitor {
     struct manifest_thread *threads; /* all that were seen */
     unsigned n_threads, room;
     char version[128];
-    char shutdown[64]; /* the reason, of the event SHUTDOWN */
-    unsigned resets;   /* of the machine, since it began */
+    char shutdown[64];   /* the reason, of the event SHUTDOWN */
+    unsigned resets;     /* of the machine, since it began; … */
+    uint64_t last_reset; /* … and when it last was */
     bool is_paused;
     bool wants_status;       /* send query-status when it is idle: why it is paused */
     bool is_migrating;       /* sends the rest of it: its status is asked for again */
@@ -58,6 +59,8 @@ void qemu_monitor_watch(int pid, struct qemu_monitor *ret);
 void qemu_monitor_note(struct qemu_monitor *monitor, const char *version, const json_t *list);
 /* An event of a machine without a connection: STOP, RESUME or RESET, with its time of day in us; 0: now. */
 void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, int64_t realtime_us);
+/* ANSWER: the result of query-status. */
+void qemu_monitor_note_status(struct qemu_monitor *monitor, const json_t *answer);
 /* Handles what QEMU sent. *RET_SLEEP: ns until the next call is due. -ENOMEM with ERROR: answers are no longer read, so
  * the recorder cannot know when QEMU handles SIGTERM. */
 int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep,

@@ -51,6 +51,7 @@ static void *thread_main(void *userdata)
     if (self->r >= 0) {
         snprintf(self->version, sizeof self->version, "%s", qmp_version(self->qmp));
         (void)qmp_execute(self->qmp, "query-cpus-fast", NULL, &self->cpus, NULL);
+        (void)qmp_execute(self->qmp, "query-status", NULL, &self->status, NULL);
     }
     atomic_store(&self->has_ended, true);
     (void)!write(self->event_fd, &one, sizeof one);

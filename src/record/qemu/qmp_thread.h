@@ -28,6 +28,7 @@ struct qmp_thread {
     struct error error;
     struct error refused; /* set by `run`: what QEMU refused */
     json_t *cpus;         /* of query-cpus-fast */
+    json_t *status;       /* of query-status */
     char version[128];    /* "QEMU 7.2.22" */
 };
 
@@ -50,5 +51,5 @@ bool qmp_thread_has_ended(struct qmp_thread *self);
  * this again; UINT64_MAX: never. */
 bool qmp_thread_waits(struct qmp_thread *self, uint64_t now, uint64_t *ret_at);
 /* Ends the thread, by closing the connection if necessary. Returns the result of `run`, with ERROR. The caller releases
- * `cpus`; the other results stay valid until the next start. */
+ * `cpus` and `status`; the other results stay valid until the next start. */
 int qmp_thread_finish(struct qmp_thread *self, struct error *error);

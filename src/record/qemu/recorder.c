@@ -85,6 +85,7 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
     read_domain_events(self);
     r = qemu_monitor_step(&self->monitor, now, &sleep, error);
     *ret_next = MIN(next, now + sleep);
+    qemu_note_reset(self);
     qemu_meet(self);
     if (self->monitor.changed || self->programs.changed)
         recorder_changed(&self->recorder);
@@ -244,6 +245,8 @@ static int finish(struct recorder *recorder, struct error *error)
             self->settings.guest,
             self->monitor.is_migrated
                 ? "the virtual machine was migrated before the guest's agent had sent the rest"
+            : qemu_lost_agent(self)
+                ? "the virtual machine was reset before the guest's agent had sent the rest"
             : self->child.ended
                 ? "the virtual machine ended before the guest's agent had sent the rest"
                 : "the guest's agent did not send the rest in time",

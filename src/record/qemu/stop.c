@@ -92,6 +92,27 @@ void qemu_meet(struct qemu_recorder *self)
     self->claim = claim;
 }
 
+/* ---- Resets ---- */
+
+void qemu_note_reset(struct qemu_recorder *self)
+{
+    const struct guest *guest =
+        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
+
+    if (self->n_resets == self->monitor.resets)
+        return;
+    self->n_resets = self->monitor.resets;
+    self->boots_at_reset = guest && guest->was_traced ? guest->n_boots : 0;
+}
+
+bool qemu_lost_agent(const struct qemu_recorder *self)
+{
+    const struct guest *guest =
+        self->settings.guest ? guest_recorder_guest(self->settings.guest) : NULL;
+
+    return guest && self->boots_at_reset > 0 && guest->n_boots == self->boots_at_reset;
+}
+
 /* ---- The end ---- */
 
 /* Whether what a terminal sends reaches QEMU as well. */
@@ -109,9 +130,11 @@ static void begin_stop(struct qemu_recorder *self, uint64_t now)
 
     self->is_stopping = true;
     self->monitor.ends = true;
-    /* One that was migrated does not answer here any more. */
+    /* One that was migrated does not answer here any more, nor one that was reset until its agent returns. */
     self->stop_by =
-        guest && guest->was_running && !self->monitor.is_migrated ? now + GUEST_TIMEOUT_NS : now;
+        guest && guest->was_running && !self->monitor.is_migrated && !qemu_lost_agent(self)
+            ? now + GUEST_TIMEOUT_NS
+            : now;
     self->start_by = now + START_TIMEOUT_NS;
     if (guest)
         guest_recorder_stop(self->settings.guest);
@@ -243,9 +266,17 @@ static void note_pauses(struct qemu_recorder *self)
                          "guest recorded nothing meanwhile",
                          n, n == 1 ? "" : "s", (double)monitor->paused_ns / (double)NSEC_PER_SEC);
     if (monitor->resets > 0)
-        recorder_problem(&self->recorder, "the virtual machine was reset %u time%s",
-                         monitor->resets, monitor->resets == 1 ? "" : "s");
-    if (monitor->is_migrated)
+        recorder_problem(&self->recorder, "the virtual machine was reset %u time%s%s",
+                         monitor->resets, monitor->resets == 1 ? "" : "s",
+                         qemu_lost_agent(self) ? ", and the guest's agent did not return: nothing "
+                                                 "of the guest is recorded after that; start "
+                                                 "strata-agent when the guest boots"
+                                               : "");
+    if (monitor->is_migrated && !monitor->is_paused)
+        recorder_problem(&self->recorder,
+                         "the virtual machine was migrated before the recording ended: a "
+                         "recording of the QEMU that it went to has the rest");
+    else if (monitor->is_migrated)
         recorder_problem(&self->recorder,
                          "the virtual machine was migrated, %.1f seconds before the recording "
                          "ended: a recording of the QEMU that it went to has the rest",
