@@ -7,6 +7,7 @@ The guest writes "out N" into its trace, a number to an I/O port, and "done N" i
 exit and the entry around it. The pages are read by pages.py, and the guest's clock is converted by what debugfs showed of
 KVM's offset, so this shares nothing with Strata but the host's clocks in trace.json."""
 
+import bisect
 import json
 import os
 import shutil
@@ -26,8 +27,11 @@ OWN_ERROR_NS = 1000
 # The clock of a copy of `port`: off by so much, within an error of so much, as message exchanges would leave it.
 OFF_NS = 150_000
 WIDE_NS = 400_000
-# What KVM's values give for half of the marks, on however busy a machine.
-EXACT_NS = 100_000
+# Between two readings of KVM's values, an event's stated error may be as large as that of the worse one, which is half of
+# the time that the reading took, and what the clocks may drift since the nearer one. With a reading every 150 ms this
+# makes less than 2 us; emulation makes readings, and the time between them, longer.
+WANDER_PPM = 20
+ROUNDED_NS = 20
 
 
 def read(name):
@@ -145,8 +149,20 @@ def converter(recording, offset):
     return lambda guest: begin["monotonic_ns"] + (guest - offset - begin["tsc"]) * ns // ticks
 
 
+def largest_error(pairs, ticks):
+    """What the error of a time may be, by the readings (ns, ticks, error) around it."""
+    after = min(max(bisect.bisect(pairs, ticks, key=lambda pair: pair[1]), 1), len(pairs) - 1)
+    (before_ns, before, error), (after_ns, later, other) = pairs[after - 1:after + 1]
+    ns = before_ns + (ticks - before) * (after_ns - before_ns) // (later - before)
+    return max(error, other) + min(abs(ns - before_ns), abs(after_ns - ns)) * WANDER_PPM // 10**6 + ROUNDED_NS
+
+
 def check_marks(recording, threads, offset_of):
-    """Each mark lies on its side of the port's exit and entry, within the stated error. OFFSET_OF a mark is KVM's."""
+    """Each mark lies on its side of the port's exit and entry, within the stated error. OFFSET_OF a mark is KVM's. Returns how
+    far exits and entries let the clock be moved."""
+    with open(os.path.join(recording.path, f"guest-{recording.name_of_guest()}", "clock-pairs"), encoding="ascii") as file:
+        pairs = [tuple(map(int, line.split())) for line in file if not line.startswith("#")]
+    wide = 0
     marked, shown = marks(recording), shown_times(recording)
     per_vcpu = NUMBERS // recording.vcpus
     before, after, wrong, errors = [], [], [], []
@@ -167,15 +183,19 @@ def check_marks(recording, threads, offset_of):
             after.append(done_ns - write.entry_ns)
             for what, (time, error) in ("out", shown["out", n]), ("done", shown["done", n]):
                 errors.append(error)
+                wide += error > largest_error(pairs, marked[what][n].time)
                 wrong.append(abs(time - to_host(marked[what][n].time)))
                 assert wrong[-1] <= error + OWN_ERROR_NS, (what, n, time, error, wrong[-1])
     errors.sort()
-    # Message exchanges would not give that; around the moment at which a counter is set, times are less exact.
-    assert errors[NUMBERS] < EXACT_NS, errors[NUMBERS]
+    print(f"{wide} marks with a larger error than the readings around them give, of {len(pairs)} readings within"
+          f" {min(pair[2] for pair in pairs) / 1e3:.2f} to {max(pair[2] for pair in pairs) / 1e3:.2f} us")
+    # Around the moment at which a counter is set, times are less exact.
+    assert wide == 0 or len({offset_of(n) for n in range(NUMBERS)}) > 1 and wide < NUMBERS // 10, wide
     print(f"{os.path.basename(recording.path)}: {NUMBERS} marks are where they belong; stated error {errors[0] / 1e3:.2f} to"
           f" {errors[-1] / 1e3:.2f} us, half below {errors[NUMBERS] / 1e3:.2f}; the real one is between"
           f" {-min(after) / 1e3:.2f} and {min(before) / 1e3:.2f} us by KVM's entries and exits, and {max(wrong) / 1e3:.2f} us"
           " at most by the offset in debugfs")
+    return min(before) + min(after)
 
 
 def softirqs(recording, to_host):
@@ -191,8 +211,9 @@ def softirqs(recording, to_host):
     return sorted(found)
 
 
-def check_tightened(recording, offset):
-    """With the clock that message exchanges would give, vCPUs' exits and entries tighten it: to less, and rightly."""
+def check_tightened(recording, offset, play_ns):
+    """With the clock that message exchanges would give, vCPUs' exits and entries tighten it: to less, and rightly. The marks
+    alone leave PLAY_NS, which is how long the emulated host takes from an event of its guest to the exit and back."""
     path = os.path.join(OUT, "wide")
     shutil.rmtree(path, ignore_errors=True)
     shutil.copytree(recording.path, path)
@@ -207,7 +228,7 @@ def check_tightened(recording, offset):
         file.writelines(pairs)
     causal = next(source["causal"] for source in objects("info", "-f", "json", path) if "causal" in source)
     assert causal["violations"] == 0 and causal["stated_ns"] >= WIDE_NS, causal
-    assert causal["error_ns"] < causal["stated_ns"] // 2, causal
+    assert causal["error_ns"] < max(causal["stated_ns"] // 4, 2 * play_ns), (causal, play_ns)
     own = softirqs(recording, converter(recording, offset))
     shown = sorted(span["begin_ns"] for span in objects("irq", "--events", "-f", "json", "--layer", "guest", path)
                    if span["key"]["kind"] == "softirq")
@@ -249,8 +270,8 @@ def main():
 
     recording = Recording("port", 2)
     check_sources(recording, [])
-    check_marks(recording, vcpu_threads(recording), lambda n: offsets["port"])
-    check_tightened(recording, offsets["port"])
+    play_ns = check_marks(recording, vcpu_threads(recording), lambda n: offsets["port"])
+    check_tightened(recording, offsets["port"], play_ns)
     check_verbs(recording)
 
     recording = Recording("vsock", 1)
