@@ -22,8 +22,7 @@ for tool in qemu-system-x86_64 cpio objcopy python3; do
     }
 done
 
-# Once, for all tests that begin at the same time.
-flock "$dir/debs" "$here/host.sh" "$dir/debs" "$dir" "$KVM_GUEST"
+"$here/host.sh" "$dir/debs" "$dir" "$KVM_GUEST"
 set -- "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
 [ "$name" = exits ] || set -- "$@" "$GUEST_TOOL" "$dir/inner.cpio"
 "$here/boot.sh" "$dir" "$dir/$name" "$here/scenarios/$name.sh" "$@"

@@ -22,8 +22,7 @@ for tool in qemu-system-x86_64 cpio objcopy gcc python3; do
     }
 done
 
-# Once, for all tests that begin at the same time.
-flock "$dir/debs" "$here/dom0.sh" "$dir/debs" "$dir"
+"$here/dom0.sh" "$dir/debs" "$dir"
 XEN_OPTIONS=$(sed -n 's/^# xen: //p' "$scenario")
 export XEN_OPTIONS
 "$here/boot.sh" "$dir" "$dir/$name" "$scenario" "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
