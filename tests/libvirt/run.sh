@@ -296,9 +296,9 @@ begin web --libvirt web
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 pid=
-"$strata" ctl "$qemu" list runstate_set >now 2>told || fail "$(cat told)"
+"$strata" ctl web list runstate_set >now 2>told || fail "$(cat told)"
 grep -q '^on *runstate_set$' now || fail "$(cat now)"
-"$strata" ctl "$qemu" restore >out 2>told || fail "$(cat told)"
+"$strata" ctl web restore >out 2>told || fail "$(cat told)"
 states web | diff before - >&2 || fail "its events"
 files_of | diff files.before - >&2 || fail "files are left"
 logs web
@@ -451,6 +451,19 @@ says 2 "--libvirt excludes --attach" -o none --libvirt webserver --attach 1
 says 2 "a command after '--' excludes --libvirt" -o none --libvirt webserver -- true
 says 2 "--libvirt-uri requires --libvirt or --attach" -o none --libvirt-uri qemu:///system --host
 virsh undefine webserver >/dev/null
+
+# The daemon refuses a user.
+if [ "$instance" = system ]; then
+    case='no permission'
+    mkdir /run/bin
+    cp "$strata" /run/bin/
+    chmod 700 /run/libvirt/libvirt-sock
+    status=0
+    (cd /run/bin && setpriv --reuid=65534 --regid=65534 --clear-groups ./strata record --libvirt web) >out 2>told || status=$?
+    [ $status -eq 1 ] && [ "$(wc -l <told)" -eq 1 ] &&
+        grep -qF 'libvirt refuses this user; run it as root, or as a user of the group libvirt' told ||
+        fail "exit status $status: $(cat told)"
+fi
 
 # Without the daemon, its domain is known by its process.
 case='no daemon'
