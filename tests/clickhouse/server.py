@@ -11,6 +11,8 @@ A cluster: servers that know each other under one name, each a shard, in the ord
 """
 
 import contextlib
+import fcntl
+import glob
 import os
 import shutil
 import signal
@@ -21,7 +23,27 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-PROGRAM = shutil.which('clickhouse-server') or '/usr/bin/clickhouse-server'
+
+
+def find_program():
+    """The server's program: of an installed package, or of the one that is fetched into $CLICKHOUSE/debs, which is unpacked
+    beside it; None: there is neither. Installed, it would be a service of this machine."""
+    installed = shutil.which('clickhouse-server', path=os.environ.get('PATH', '') + ':/usr/sbin')
+    directory = os.environ.get('CLICKHOUSE', '')
+    packages = glob.glob(directory + '/debs/clickhouse-server_*.deb')
+    if installed or not packages:
+        return installed
+    program = directory + '/root/usr/sbin/clickhouse-server'
+    # One test at a time unpacks it.
+    with open(directory + '/lock', 'w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(program):
+            subprocess.run(['dpkg-deb', '-x', packages[0], directory + '/unpacked'], check=True)
+            os.rename(directory + '/unpacked', directory + '/root')
+    return program
+
+
+PROGRAM = find_program()
 
 CONFIG = """<?xml version="1.0"?>
 <yandex>
