@@ -118,7 +118,9 @@ _strata()
         ;;
     esac
     if [ "${prev#-}" != "$prev" ]; then
-        words=$(printf '%s\n' "$help" | sed -n "s/^  .*${prev}[,=][^|]*=\([a-z.-]*|[a-z.|-]*\).*/\1/p; s/^  .*${prev}=\([a-z.-]*|[a-z.|-]*\).*/\1/p")
+        # A list of choices may go on in the next line.
+        words=$(printf '%s\n' "$help" | sed -e ':a' -e '/|$/ { N; s/\n *//; ba' -e '}' |
+            sed -n "s/^  .*${prev}[,=][^|]*=\([a-z.-]*|[a-z.|-]*\).*/\1/p; s/^  .*${prev}=\([a-z.-]*|[a-z.|-]*\).*/\1/p")
         if [ -n "$words" ]; then
             mapfile -t COMPREPLY < <(compgen -W "${words//|/ }" -- "$cur")
             return
