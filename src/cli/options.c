@@ -268,7 +268,7 @@ bool options_parse(const struct command *command, int argc, char **argv, void *o
 
 static void help_option(const struct option *option, FILE *out)
 {
-    char left[96];
+    char left[128];
     int n;
 
     n = snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',

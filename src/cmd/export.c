@@ -51,8 +51,8 @@ static int parse_format(void *member, const char *value, struct error *error)
 static const struct option output_options[] = {
     /* The names of export_formats. */
     {OPTION_PARSED, 't', "to",
-     "chrome|clickhouse|csv|ctf|perfetto|simpletrace|sqlite|\n"
-     "trace.dat|trace-events",
+     "chrome|clickhouse|csv|ctf|parquet|perfetto|simpletrace|\n"
+     "sqlite|trace.dat|trace-events",
      "output format", MEMBER(format), .parse = parse_format},
     {OPTION_STRING, 'o', "output", "PATH", "file or directory to write (standard output)",
      MEMBER(output)},
@@ -205,6 +205,8 @@ static int export_trace(const struct export_verb_options *options,
     find_moments(trace, &export_options);
     clickhouse_request_set_times(request, &export_options);
     export_options.clickhouse = &request->settings;
+    export_options.host = request->settings.host;
+    export_options.file_unix_ns = request->settings.file_unix_ns;
     error_clear(&error);
     if (selection_init(&selection, &options->select) < 0)
         return cli_no_memory();
@@ -223,6 +225,11 @@ static int export_trace(const struct export_verb_options *options,
     return status;
 }
 
+static bool is_parquet(const struct export_verb_options *options)
+{
+    return strcmp(export_formats[options->format - 1].name, "parquet") == 0;
+}
+
 /* Whether what was asked for can be written where it was asked for. An exit status. */
 static int check(const struct export_verb_options *options, int n)
 {
@@ -232,16 +239,17 @@ static int check(const struct export_verb_options *options, int n)
 
     if (options->format == 0)
         return cli_usage_error("export", "--to=FORMAT is required");
-    status = clickhouse_check(&options->clickhouse, is_remote(options), options->output);
+    status = clickhouse_check(&options->clickhouse, is_remote(options), is_parquet(options),
+                              options->output);
     if (status != EXIT_SUCCESS || options->clickhouse.print_schema)
         return status;
     if (n == 0)
         return cli_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
     if ((options->pairs.n > 0 || options->files.n > 0) && strcmp(format->name, "perfetto") != 0 &&
-        strcmp(format->name, "chrome") != 0 && !format->remote)
-        return cli_usage_error("export",
-                               "--pair and --pairs require --to=perfetto, chrome or clickhouse");
+        strcmp(format->name, "chrome") != 0 && !format->remote && !is_parquet(options))
+        return cli_usage_error(
+            "export", "--pair and --pairs require --to=perfetto, chrome, clickhouse or parquet");
     if (options->in_browser && strcmp(format->name, "perfetto") != 0)
         return cli_usage_error("export", "--open requires --to=perfetto");
     if (options->in_browser && options->output && strcmp(options->output, "-") == 0)
@@ -323,6 +331,12 @@ static int open_output(const struct export_verb_options *options, struct trace *
     if (is_remote(options)) {
         int status = clickhouse_request_init(request, &options->clickhouse, trace, paths, n,
                                              variant, &stopped);
+
+        if (status != EXIT_SUCCESS)
+            return status;
+    }
+    if (is_parquet(options)) {
+        int status = clickhouse_request_set_host(request, &options->clickhouse, trace, paths[0]);
 
         if (status != EXIT_SUCCESS)
             return status;

@@ -34,7 +34,8 @@ const struct option clickhouse_option_table[] = {
     {OPTION_END},
 };
 
-int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool has_output)
+int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool uses_host,
+                     bool has_output)
 {
     const struct {
         bool given;
@@ -48,8 +49,9 @@ int clickhouse_check(const struct clickhouse_options *options, bool format_is, b
                  {options->cluster, "--cluster"}};
 
     for (size_t i = 0; i < ARRAY_SIZE(given) && !format_is; i++)
-        if (given[i].given)
-            return cli_usage_error("export", "%s requires --to=clickhouse", given[i].name);
+        if (given[i].given && !(uses_host && strcmp(given[i].name, "--host") == 0))
+            return cli_usage_error("export", "%s requires --to=clickhouse%s", given[i].name,
+                                   strcmp(given[i].name, "--host") == 0 ? " or parquet" : "");
     if (!format_is)
         return EXIT_SUCCESS;
     if (has_output)
@@ -106,9 +108,11 @@ static void report(void *arg, const char *text)
     cli_error("%s; trying again", text);
 }
 
-static int choose_host(struct clickhouse_request *request, const struct clickhouse_options *options,
-                       const struct trace *trace)
+int clickhouse_request_set_host(struct clickhouse_request *request,
+                                const struct clickhouse_options *options, const struct trace *trace,
+                                const char *path)
 {
+    struct stat st;
     const char *host = options->host ? options->host : find_host(trace);
 
     if (!host || !*host) {
@@ -121,6 +125,9 @@ static int choose_host(struct clickhouse_request *request, const struct clickhou
     }
     memcpy(request->host, host, strlen(host) + 1);
     request->settings.host = request->host;
+    if (stat(path, &st) == 0)
+        request->settings.file_unix_ns =
+            (int64_t)st.st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st.st_mtim.tv_nsec;
     return EXIT_SUCCESS;
 }
 
@@ -131,7 +138,6 @@ int clickhouse_request_init(struct clickhouse_request *request,
 {
     const char *user = getenv("CLICKHOUSE_USER"), *password = getenv("CLICKHOUSE_PASSWORD");
     struct error error = {0};
-    struct stat st;
     int status;
 
     *request = (struct clickhouse_request){
@@ -151,7 +157,7 @@ int clickhouse_request_init(struct clickhouse_request *request,
     request->settings.ret_is_complete = &request->is_complete;
     request->settings.ret_sent = &request->n_sent;
     request->settings.ret_found = &request->n_found;
-    status = choose_host(request, options, trace);
+    status = clickhouse_request_set_host(request, options, trace, paths[0]);
     if (status != EXIT_SUCCESS)
         return status;
     if (trace_identity((const char *const *)paths, (unsigned)n, request->trace, &error) < 0) {
@@ -168,9 +174,6 @@ int clickhouse_request_init(struct clickhouse_request *request,
     request->trace[CLICKHOUSE_TRACE_LEN] = '\0';
     request->settings.trace = request->trace;
     request->settings.name = request->name.start;
-    if (stat(paths[0], &st) == 0)
-        request->settings.file_unix_ns =
-            (int64_t)st.st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st.st_mtim.tv_nsec;
     return EXIT_SUCCESS;
 }
 

@@ -29,8 +29,10 @@ struct clickhouse_request {
     uint64_t n_sent, n_found;
 };
 
-/* Usage errors of the combination; FORMAT_IS: the format is clickhouse. An exit status. */
-int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool has_output);
+/* Usage errors of the combination; FORMAT_IS: the format is clickhouse; USES_HOST: another one that has --host. An exit
+ * status. */
+int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool uses_host,
+                     bool has_output);
 /* Prints the statements that make the tables. An exit status. */
 int clickhouse_print_schema(const struct clickhouse_options *options);
 
@@ -40,6 +42,10 @@ int clickhouse_request_init(struct clickhouse_request *request,
                             const struct clickhouse_options *options, const struct trace *trace,
                             char *const *paths, int n, const struct text *variant,
                             const volatile sig_atomic_t *stop);
+/* The host alone, and the time of the file PATH: for parquet. An exit status. */
+int clickhouse_request_set_host(struct clickhouse_request *request,
+                                const struct clickhouse_options *options, const struct trace *trace,
+                                const char *path);
 /* The times of day and the problem of the trace are those of EXPORT_OPTIONS. */
 void clickhouse_request_set_times(struct clickhouse_request *request,
                                   const struct export_options *export_options);

@@ -10,6 +10,7 @@
     F("clickhouse", ATOMIC_OUTPUT_STREAM, true, true, NULL, export_clickhouse_open) \
     F("csv", ATOMIC_OUTPUT_STREAM, false, false, NULL, export_csv_open) \
     F("ctf", ATOMIC_OUTPUT_DIRECTORY, true, false, export_ctf_is_export, export_ctf_open) \
+    F("parquet", ATOMIC_OUTPUT_DIRECTORY, true, false, NULL, export_parquet_open) \
     F("perfetto", ATOMIC_OUTPUT_STREAM, true, false, NULL, export_perfetto_open) \
     F("simpletrace", ATOMIC_OUTPUT_STREAM, true, false, NULL, export_simpletrace_open) \
     F("sqlite", ATOMIC_OUTPUT_FILE, true, false, NULL, export_sqlite_open) \

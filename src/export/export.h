@@ -50,6 +50,9 @@ struct export_options {
      * the end; read when the export finishes. NULL: none. */
     const struct trace *trace;
     const struct error *problem;
+    const char *host; /* parquet: whose trace it is */
+    int64_t
+        file_unix_ns; /* parquet: when the trace was last written, where the time of day is not known */
     const struct clickhouse_settings
         *clickhouse; /* export/clickhouse/clickhouse.h; of that format */
 };
@@ -81,6 +84,8 @@ int export_ctf_open(const struct export_options *options, struct sink **ret_sink
                     struct error *error);
 /* True if the directory PATH is an export in CTF and nothing else. */
 bool export_ctf_is_export(const char *path);
+int export_parquet_open(const struct export_options *options, struct sink **ret_sink,
+                        struct error *error);
 int export_perfetto_open(const struct export_options *options, struct sink **ret_sink,
                          struct error *error);
 int export_simpletrace_open(const struct export_options *options, struct sink **ret_sink,

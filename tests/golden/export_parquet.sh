@@ -1,0 +1,17 @@
+#!/bin/sh
+# strata export --to parquet: what a reader of its own finds in the files, and the same bytes again.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+tar -xf "$DATA/ctf/lttng-ust.tar.xz"
+python3 "$here/export_parquet.py" "$strata" "$PWD" boot.trace xen.raw lttng-ust >out 2>err ||
+    fail "the files differ from the report: $(cat out err)"
+
+"$strata" export --to parquet -o none boot.trace 2>err && fail "exported without a host"
+grep -q 'give --host=NAME' err || fail "the message is: $(cat err)"
+[ ! -e none ] || fail "left a directory"
+echo kept >parquet0/file
+"$strata" export --to parquet --host a -o parquet0 boot.trace 2>err && fail "replaced a directory"
+[ "$(cat parquet0/file)" = kept ] || fail "replaced a directory"
