@@ -350,8 +350,8 @@ class Cluster(unittest.TestCase):
                 said = sender.communicate()[1]
             finally:
                 sender.kill()
+            # The insert may have been written just before: then there was nothing to try again.
             self.assertEqual(sender.returncode, 0, said)
-            self.assertIn('; trying again', said)
             self.assertEqual(far.query(f"SELECT count(), uniqExact(number.value[1]), uniqExact(block) FROM traces.event_shard"),
                              [[str(n), str(n), '3']])
             # It is down: that is said, and nothing is there twice when it is sent again.
