@@ -531,6 +531,7 @@ export class App {
     private saveAddress(): void {
         clearTimeout(this.addressTimer);
         this.addressTimer = window.setTimeout(() => {
+            this.addressTimer = 0;
             history.replaceState(null, "", this.address());
         }, ADDRESS_DELAY_MS);
     }
@@ -589,10 +590,11 @@ export class App {
 
     // ---- For tests: what is shown, as data ----
 
-    // Whether all that is to be shown has arrived.
+    // Whether all that is to be shown has arrived, and the address says what is shown.
     get idle(): boolean {
         const parts = [this.minimap, this.selection, this.statistics, this.events, this.latency, this.search, this.tiles];
-        return !this.frame && this.complete && !this.view.moving && !parts.some((part) => part.busy) && !this.arrowsAbort;
+        const busy = this.frame || this.addressTimer || this.arrowsAbort || this.view.moving || parts.some((part) => part.busy);
+        return this.complete && !busy;
     }
 
     shown(): Shown[] {

@@ -34,32 +34,48 @@ export class Selection {
         this.onChange();
     }
 
-    // The slice at PLACE; null if there is none, which the details then say.
+    // The slice at PLACE; null if there is none, which the details then say. Its arrows and stages arrive later.
     async select(place: SlicePlace): Promise<SliceAnswer | null> {
         this.abort?.abort();
         const abort = (this.abort = new AbortController());
         const { state } = this;
-        let slice: SliceAnswer | null = null;
         try {
             const time = Math.min(Math.max(0, Math.round(place.time)), this.trace.duration);
             const { track, depth } = place;
-            slice = await ask<SliceAnswer>("slice", { track, depth, time }, abort.signal);
+            const slice = await ask<SliceAnswer>("slice", { track, depth, time }, abort.signal);
             const errorNs = slice.event?.error_ns ?? slice.error_ns ?? this.trace.error_ns;
             state.slice = { track, depth, time: slice.begin, begin: slice.begin, end: slice.end, errorNs };
             state.sliceArrows = [];
             this.details.show(slice);
             this.onChange();
+            void this.addRequest(slice, abort);
+            return slice;
+        } catch (error) {
+            if (isAbort(error)) return null;
+            state.slice = null;
+            this.details.showError(errorText(error));
+        }
+        this.end(abort);
+        return null;
+    }
+
+    // What belongs to the request of the selected SLICE, on all layers.
+    private async addRequest(slice: SliceAnswer, abort: AbortController): Promise<void> {
+        const { state } = this;
+        try {
             state.sliceArrows = await this.findArrows(slice, abort.signal);
             this.onChange();
             this.details.showStages(slice, await this.findStages(slice, state.sliceArrows, abort.signal));
         } catch (error) {
-            if (isAbort(error)) return null;
-            if (!slice) state.slice = null;
+            if (isAbort(error)) return;
             this.details.showError(errorText(error));
         }
+        this.end(abort);
+    }
+
+    private end(abort: AbortController): void {
         if (this.abort === abort) this.abort = null;
         this.onChange();
-        return slice;
     }
 
     // The slices at the ends of ARROWS, in order of time, with SLICE; the first ones, if there are many.
