@@ -10,17 +10,17 @@
 #include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/export_clickhouse.h"
+#include "cmd/export_host.h"
 #include "cmd/export_open.h"
 #include "cmd/pairs.h"
 #include "cmd/walk.h"
 #include "export/export.h"
-#include "tracedir/manifest.h"
 
 struct export_verb_options {
     struct open_options open;
     struct select_options select;
     unsigned format; /* place in export_formats, from 1; 0: not given */
-    const char *output;
+    const char *output, *host;
     bool spreadsheet, causal, in_browser;
     struct strings pairs, files;
     struct clickhouse_options clickhouse;
@@ -62,10 +62,14 @@ static const struct option output_options[] = {
      MEMBER(in_browser)},
     {OPTION_STRINGS, 'p', "pair", "RULE",
      "perfetto, chrome: also show the spans of RULE, as in\n"
-     "strata latency; clickhouse: only these",
+     "strata latency; clickhouse, parquet: only these",
      MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(files)},
+    {OPTION_STRING, 0, "host", "NAME",
+     "clickhouse, parquet: host that the trace is of\n"
+     "(as recorded)",
+     MEMBER(host)},
     {OPTION_FLAG, 0, "spreadsheet", NULL,
      "in CSV, write ' before a text that a spreadsheet would\n"
      "run as a formula (= + - @)",
@@ -114,9 +118,14 @@ static void tell_losses(const struct losses *losses)
     text_done(&text);
 }
 
+static bool has_trait(const struct export_verb_options *options, enum export_trait trait)
+{
+    return export_formats[options->format - 1].traits & trait;
+}
+
 static bool is_remote(const struct export_verb_options *options)
 {
-    return export_formats[options->format - 1].remote;
+    return has_trait(options, EXPORT_REMOTE);
 }
 
 static int walk_and_keep(const struct export_verb_options *options, struct walk *walk,
@@ -148,31 +157,12 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
     return walk_end(walk, &options->open, status);
 }
 
-/* When the recording began and ended, where times are of the host's clock. */
-static void find_moments(const struct trace *trace, struct export_options *export_options)
-{
-    for (unsigned i = 0; i < trace->n_inputs; i++) {
-        const struct manifest_source *recorded = trace->inputs[i].recorded;
-        const struct manifest_moment *moments[EXPORT_MOMENTS];
-
-        if (!recorded || !(trace->host_time || recorded->clock.host))
-            continue;
-        moments[0] = &recorded->began;
-        moments[1] = &recorded->ended;
-        for (unsigned k = 0; k < EXPORT_MOMENTS; k++)
-            if (moments[k]->monotonic_ns && moments[k]->realtime_ns)
-                export_options->moments[export_options->n_moments++] =
-                    (struct export_moment){moments[k]->monotonic_ns, moments[k]->realtime_ns};
-        if (export_options->n_moments > 0)
-            return;
-    }
-}
-
 static int export_trace(const struct export_verb_options *options,
                         const struct export_format *format, const struct pairs *pairs,
-                        struct clickhouse_request *request, struct trace *trace,
+                        struct clickhouse_request *request, const char *path, struct trace *trace,
                         struct atomic_output *output)
 {
+    char host[EXPORT_HOST_SIZE] = "";
     struct export_options export_options = {
         .spreadsheet = options->spreadsheet,
         .out = &output->out,
@@ -187,6 +177,8 @@ static int export_trace(const struct export_verb_options *options,
         .trace = trace,
         .rules = pairs->rules.rules,
         .n_rules = pairs->rules.n,
+        .host = host,
+        .clickhouse = &request->settings,
     };
     struct sink *sink = NULL;
     struct losses_sink counter;
@@ -202,11 +194,10 @@ static int export_trace(const struct export_verb_options *options,
     int status = EXIT_FAILURE;
 
     export_options.problem = &walk.error;
-    find_moments(trace, &export_options);
-    clickhouse_request_set_times(request, &export_options);
-    export_options.clickhouse = &request->settings;
-    export_options.host = request->settings.host;
-    export_options.file_unix_ns = request->settings.file_unix_ns;
+    export_find_calendar(trace, path, &export_options.calendar);
+    if (has_trait(options, EXPORT_HOSTS) &&
+        export_find_host(trace, options->host, host) != EXIT_SUCCESS)
+        return EXIT_FAILURE;
     error_clear(&error);
     if (selection_init(&selection, &options->select) < 0)
         return cli_no_memory();
@@ -225,11 +216,6 @@ static int export_trace(const struct export_verb_options *options,
     return status;
 }
 
-static bool is_parquet(const struct export_verb_options *options)
-{
-    return strcmp(export_formats[options->format - 1].name, "parquet") == 0;
-}
-
 /* Whether what was asked for can be written where it was asked for. An exit status. */
 static int check(const struct export_verb_options *options, int n)
 {
@@ -239,15 +225,15 @@ static int check(const struct export_verb_options *options, int n)
 
     if (options->format == 0)
         return cli_usage_error("export", "--to=FORMAT is required");
-    status = clickhouse_check(&options->clickhouse, is_remote(options), is_parquet(options),
-                              options->output);
+    status = clickhouse_check(&options->clickhouse, is_remote(options), options->output);
     if (status != EXIT_SUCCESS || options->clickhouse.print_schema)
         return status;
     if (n == 0)
         return cli_usage_error("export", "no trace file given");
     format = &export_formats[options->format - 1];
-    if ((options->pairs.n > 0 || options->files.n > 0) && strcmp(format->name, "perfetto") != 0 &&
-        strcmp(format->name, "chrome") != 0 && !format->remote && !is_parquet(options))
+    if (options->host && !has_trait(options, EXPORT_HOSTS))
+        return cli_usage_error("export", "--host requires --to=clickhouse or parquet");
+    if ((options->pairs.n > 0 || options->files.n > 0) && !has_trait(options, EXPORT_SPANS))
         return cli_usage_error(
             "export", "--pair and --pairs require --to=perfetto, chrome, clickhouse or parquet");
     if (options->in_browser && strcmp(format->name, "perfetto") != 0)
@@ -257,7 +243,7 @@ static int check(const struct export_verb_options *options, int n)
     status = pairs_check_syntax("export", &options->pairs);
     if (status != EXIT_SUCCESS)
         return status;
-    if (options->in_browser || format->remote)
+    if (options->in_browser || is_remote(options))
         return EXIT_SUCCESS;
     if (to_stdout && format->target != ATOMIC_OUTPUT_STREAM)
         return cli_usage_error("export", "--output=%s is required: %s",
@@ -265,7 +251,7 @@ static int check(const struct export_verb_options *options, int n)
                                format->target == ATOMIC_OUTPUT_DIRECTORY
                                    ? "the format is a directory"
                                    : "the format cannot be written to a pipe");
-    if (to_stdout && format->binary && isatty(STDOUT_FILENO))
+    if (to_stdout && !has_trait(options, EXPORT_TEXT) && isatty(STDOUT_FILENO))
         return cli_usage_error("export", "--output=FILE is required: %s is not text for a terminal",
                                format->name);
     return EXIT_SUCCESS;
@@ -321,22 +307,16 @@ static void put_variant(struct text *text, const struct export_verb_options *opt
     text_put_char(text, '\0');
 }
 
-static int open_output(const struct export_verb_options *options, struct trace *trace, char **paths,
-                       int n, const struct text *variant, struct clickhouse_request *request,
+static int open_output(const struct export_verb_options *options, char **paths, int n,
+                       const struct text *variant, struct clickhouse_request *request,
                        struct atomic_output *output)
 {
     const struct export_format *format = &export_formats[options->format - 1];
     struct error error = {0};
 
     if (is_remote(options)) {
-        int status = clickhouse_request_init(request, &options->clickhouse, trace, paths, n,
-                                             variant, &stopped);
-
-        if (status != EXIT_SUCCESS)
-            return status;
-    }
-    if (is_parquet(options)) {
-        int status = clickhouse_request_set_host(request, &options->clickhouse, trace, paths[0]);
+        int status =
+            clickhouse_request_init(request, &options->clickhouse, paths, n, variant, &stopped);
 
         if (status != EXIT_SUCCESS)
             return status;
@@ -372,11 +352,11 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     if (r < 0) {
         (void)cli_print_failure(&error, r);
     } else {
-        status = open_output(options, trace, paths, n, &variant, &request, &output);
+        status = open_output(options, paths, n, &variant, &request, &output);
         if (status == EXIT_SUCCESS) {
-            if (format->target == ATOMIC_OUTPUT_STREAM && !format->binary)
+            if (format->target == ATOMIC_OUTPUT_STREAM && has_trait(options, EXPORT_TEXT))
                 text_filter(&output.out, 0);
-            status = export_trace(options, format, &pairs, &request, trace, &output);
+            status = export_trace(options, format, &pairs, &request, paths[0], trace, &output);
             atomic_output_done(&output);
             if (is_remote(options) && (status == EXIT_SUCCESS || status == EXIT_LOSSES))
                 clickhouse_request_report(&request);

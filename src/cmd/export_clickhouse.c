@@ -4,21 +4,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/clock_ns.h"
 #include "cli/duration.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "trace/identity.h"
-#include "tracedir/manifest.h"
 
 #define MEMBER(m) offsetof(struct clickhouse_options, m)
 
 const struct option clickhouse_option_table[] = {
     {OPTION_STRING, 0, "url", "URL", "server and database: http://HOST:8123/DATABASE", MEMBER(url)},
-    {OPTION_STRING, 0, "host", "NAME", "host that the trace is of (that of the recording)",
-     MEMBER(host)},
     {OPTION_STRING, 0, "netrc-file", "FILE",
      "user and password, as of curl ($CLICKHOUSE_USER,\n$CLICKHOUSE_PASSWORD)", MEMBER(netrc_file)},
     {OPTION_STRING, 0, "ca-file", "FILE", "certificates that sign the server's (the system's)",
@@ -34,14 +30,12 @@ const struct option clickhouse_option_table[] = {
     {OPTION_END},
 };
 
-int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool uses_host,
-                     bool has_output)
+int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool has_output)
 {
     const struct {
         bool given;
         const char *name;
     } given[] = {{options->url, "--url"},
-                 {options->host, "--host"},
                  {options->netrc_file, "--netrc-file"},
                  {options->ca_file, "--ca-file"},
                  {options->replace, "--replace"},
@@ -49,9 +43,8 @@ int clickhouse_check(const struct clickhouse_options *options, bool format_is, b
                  {options->cluster, "--cluster"}};
 
     for (size_t i = 0; i < ARRAY_SIZE(given) && !format_is; i++)
-        if (given[i].given && !(uses_host && strcmp(given[i].name, "--host") == 0))
-            return cli_usage_error("export", "%s requires --to=clickhouse%s", given[i].name,
-                                   strcmp(given[i].name, "--host") == 0 ? " or parquet" : "");
+        if (given[i].given)
+            return cli_usage_error("export", "%s requires --to=clickhouse", given[i].name);
     if (!format_is)
         return EXIT_SUCCESS;
     if (has_output)
@@ -86,59 +79,18 @@ int clickhouse_print_schema(const struct clickhouse_options *options)
     return r < 0 ? cli_output_error(r) : EXIT_SUCCESS;
 }
 
-/* The host that TRACE was recorded on; NULL: it names none, or several. */
-static const char *find_host(const struct trace *trace)
-{
-    const char *name = NULL;
-
-    for (unsigned i = 0; i < trace->n_inputs; i++) {
-        const struct manifest_source *recorded = trace->inputs[i].recorded;
-        const char *host = recorded && recorded->host ? recorded->host->name : NULL;
-
-        if (host && name && strcmp(host, name) != 0)
-            return NULL;
-        name = host ? host : name;
-    }
-    return name;
-}
-
 static void report(void *arg, const char *text)
 {
     (void)arg;
     cli_error("%s; trying again", text);
 }
 
-int clickhouse_request_set_host(struct clickhouse_request *request,
-                                const struct clickhouse_options *options, const struct trace *trace,
-                                const char *path)
-{
-    struct stat st;
-    const char *host = options->host ? options->host : find_host(trace);
-
-    if (!host || !*host) {
-        cli_error("the trace does not say which host it is of, or is of several; give --host=NAME");
-        return EXIT_FAILURE;
-    }
-    if (strlen(host) >= sizeof request->host) {
-        cli_error("--host: a name has at most %zu bytes", sizeof request->host - 1);
-        return EXIT_FAILURE;
-    }
-    memcpy(request->host, host, strlen(host) + 1);
-    request->settings.host = request->host;
-    if (stat(path, &st) == 0)
-        request->settings.file_unix_ns =
-            (int64_t)st.st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st.st_mtim.tv_nsec;
-    return EXIT_SUCCESS;
-}
-
 int clickhouse_request_init(struct clickhouse_request *request,
-                            const struct clickhouse_options *options, const struct trace *trace,
-                            char *const *paths, int n, const struct text *variant,
-                            const volatile sig_atomic_t *stop)
+                            const struct clickhouse_options *options, char *const *paths, int n,
+                            const struct text *variant, const volatile sig_atomic_t *stop)
 {
     const char *user = getenv("CLICKHOUSE_USER"), *password = getenv("CLICKHOUSE_PASSWORD");
     struct error error = {0};
-    int status;
 
     *request = (struct clickhouse_request){
         .name = TEXT_IN_MEMORY,
@@ -157,9 +109,6 @@ int clickhouse_request_init(struct clickhouse_request *request,
     request->settings.ret_is_complete = &request->is_complete;
     request->settings.ret_sent = &request->n_sent;
     request->settings.ret_found = &request->n_found;
-    status = clickhouse_request_set_host(request, options, trace, paths[0]);
-    if (status != EXIT_SUCCESS)
-        return status;
     if (trace_identity((const char *const *)paths, (unsigned)n, request->trace, &error) < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
@@ -175,19 +124,6 @@ int clickhouse_request_init(struct clickhouse_request *request,
     request->settings.trace = request->trace;
     request->settings.name = request->name.start;
     return EXIT_SUCCESS;
-}
-
-void clickhouse_request_set_times(struct clickhouse_request *request,
-                                  const struct export_options *export_options)
-{
-    struct calendar *calendar = &request->settings.calendar;
-
-    for (unsigned i = 0; i < export_options->n_moments; i++)
-        calendar->moments[i] = (struct calendar_moment){export_options->moments[i].ns,
-                                                        export_options->moments[i].realtime_ns};
-    calendar->n_moments = export_options->n_moments;
-    calendar->is_known = calendar->n_moments > 0;
-    request->settings.problem = export_options->problem;
 }
 
 void clickhouse_request_report(const struct clickhouse_request *request)

@@ -10,7 +10,7 @@
 #include "trace/identity.h"
 
 struct clickhouse_options {
-    const char *url, *host, *netrc_file, *ca_file, *cluster;
+    const char *url, *netrc_file, *ca_file, *cluster;
     uint64_t retry; /* ns */
     bool replace, print_schema;
 };
@@ -23,32 +23,21 @@ extern const struct option clickhouse_option_table[];
 struct clickhouse_request {
     struct clickhouse_settings settings;
     char trace[TRACE_IDENTITY_SIZE];
-    char host[256];
     struct text name;
     bool is_complete;
     uint64_t n_sent, n_found;
 };
 
-/* Usage errors of the combination; FORMAT_IS: the format is clickhouse; USES_HOST: another one that has --host. An exit
- * status. */
-int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool uses_host,
-                     bool has_output);
+/* Usage errors of the combination; FORMAT_IS: the format is clickhouse. An exit status. */
+int clickhouse_check(const struct clickhouse_options *options, bool format_is, bool has_output);
 /* Prints the statements that make the tables. An exit status. */
 int clickhouse_print_schema(const struct clickhouse_options *options);
 
-/* What is to be sent of TRACE, which was opened from PATHS. VARIANT, borrowed and ended by a NUL: all other options that
+/* What is to be sent of the trace that was opened from PATHS. VARIANT, borrowed and ended by a NUL: all other options that
  * decide which rows there are. An exit status. */
 int clickhouse_request_init(struct clickhouse_request *request,
-                            const struct clickhouse_options *options, const struct trace *trace,
-                            char *const *paths, int n, const struct text *variant,
-                            const volatile sig_atomic_t *stop);
-/* The host alone, and the time of the file PATH: for parquet. An exit status. */
-int clickhouse_request_set_host(struct clickhouse_request *request,
-                                const struct clickhouse_options *options, const struct trace *trace,
-                                const char *path);
-/* The times of day and the problem of the trace are those of EXPORT_OPTIONS. */
-void clickhouse_request_set_times(struct clickhouse_request *request,
-                                  const struct export_options *export_options);
+                            const struct clickhouse_options *options, char *const *paths, int n,
+                            const struct text *variant, const volatile sig_atomic_t *stop);
 /* Prints how many rows were sent. */
 void clickhouse_request_report(const struct clickhouse_request *request);
 void clickhouse_request_done(struct clickhouse_request *request);

@@ -6,23 +6,23 @@
 /* One line a format, by name: its name here, and again in the list that options are made of. */
 /* clang-format off */
 #define FORMATS(F) \
-    F("chrome", ATOMIC_OUTPUT_STREAM, false, false, NULL, export_chrome_open) \
-    F("clickhouse", ATOMIC_OUTPUT_STREAM, true, true, NULL, export_clickhouse_open) \
-    F("csv", ATOMIC_OUTPUT_STREAM, false, false, NULL, export_csv_open) \
-    F("ctf", ATOMIC_OUTPUT_DIRECTORY, true, false, export_ctf_is_export, export_ctf_open) \
-    F("parquet", ATOMIC_OUTPUT_DIRECTORY, true, false, NULL, export_parquet_open) \
-    F("perfetto", ATOMIC_OUTPUT_STREAM, true, false, NULL, export_perfetto_open) \
-    F("simpletrace", ATOMIC_OUTPUT_STREAM, true, false, NULL, export_simpletrace_open) \
-    F("sqlite", ATOMIC_OUTPUT_FILE, true, false, NULL, export_sqlite_open) \
-    F("trace.dat", ATOMIC_OUTPUT_FILE, true, false, NULL, export_trace_dat_open) \
-    F("trace-events", ATOMIC_OUTPUT_STREAM, false, false, NULL, export_trace_events_open)
+    F("chrome", STREAM, EXPORT_TEXT | EXPORT_SPANS, NULL, export_chrome_open) \
+    F("clickhouse", STREAM, EXPORT_REMOTE | EXPORT_HOSTS | EXPORT_SPANS, NULL, export_clickhouse_open) \
+    F("csv", STREAM, EXPORT_TEXT, NULL, export_csv_open) \
+    F("ctf", DIRECTORY, 0, export_ctf_is_export, export_ctf_open) \
+    F("parquet", DIRECTORY, EXPORT_HOSTS | EXPORT_SPANS, NULL, export_parquet_open) \
+    F("perfetto", STREAM, EXPORT_SPANS, NULL, export_perfetto_open) \
+    F("simpletrace", STREAM, 0, NULL, export_simpletrace_open) \
+    F("sqlite", FILE, 0, NULL, export_sqlite_open) \
+    F("trace.dat", FILE, 0, NULL, export_trace_dat_open) \
+    F("trace-events", STREAM, EXPORT_TEXT, NULL, export_trace_events_open)
 /* clang-format on */
 
-#define FORMAT(name, target, binary, remote, is_export, open) \
-    {name, target, binary, remote, is_export, open},
+#define FORMAT(name, target, traits, is_export, open) \
+    {name, ATOMIC_OUTPUT_##target, traits, is_export, open},
 const struct export_format export_formats[] = {FORMATS(FORMAT){NULL}};
 
-#define NAME(name, target, binary, remote, is_export, open) name,
+#define NAME(name, target, traits, is_export, open) name,
 const char *const export_names[] = {FORMATS(NAME) NULL};
 
 int export_no_memory(struct error *error)

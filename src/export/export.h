@@ -14,14 +14,8 @@
 #include "base/text.h"
 #include "event/catalogue.h"
 #include "event/sink.h"
+#include "tables/calendar.h"
 #include "tables/sink.h"
-
-/* What the time of day was at a time of the export's clock. */
-struct export_moment {
-    int64_t ns;
-    int64_t realtime_ns;
-};
-#define EXPORT_MOMENTS 2
 
 struct clickhouse_settings;
 struct trace;
@@ -38,9 +32,8 @@ struct export_options {
      * capture. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
-    bool lines_numbered; /* lines of text name the number, as those of a report do */
-    struct export_moment moments[EXPORT_MOMENTS]; /* ascending */
-    unsigned n_moments;
+    bool lines_numbered;      /* lines of text name the number, as those of a report do */
+    struct calendar calendar; /* without moments, the time of day is not known */
     /* Several clocks were converted to one: export the items' error_ns. */
     bool errors;
     const struct span_rule *rules; /* whose spans a timeline shows beside its own */
@@ -50,18 +43,22 @@ struct export_options {
      * the end; read when the export finishes. NULL: none. */
     const struct trace *trace;
     const struct error *problem;
-    const char *host; /* parquet: whose trace it is */
-    int64_t
-        file_unix_ns; /* parquet: when the trace was last written, where the time of day is not known */
+    const char *host; /* whose trace it is; of formats that are of many hosts */
     const struct clickhouse_settings
         *clickhouse; /* export/clickhouse/clickhouse.h; of that format */
+};
+
+enum export_trait {
+    EXPORT_TEXT = 1,
+    EXPORT_REMOTE = 2, /* sent to a server: nothing is written here, and `target` does not matter */
+    EXPORT_HOSTS = 4,  /* holds the traces of many hosts: options->host is needed */
+    EXPORT_SPANS = 8,  /* has spans of options->rules */
 };
 
 struct export_format {
     const char *name;
     enum atomic_output_kind target;
-    bool binary; /* not for a terminal */
-    bool remote; /* sent to a server: nothing is written here, and `target` does not matter */
+    unsigned traits; /* enum export_trait */
     /* True if an existing directory is an export in this format, so that another may replace it; NULL: the format is
      * a file. */
     bool (*is_export)(const char *path);

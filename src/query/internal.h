@@ -86,3 +86,18 @@ int table_failed(struct query *query, sqlite3_vtab *table, int r);
 
 /* `CREATE TABLE` with COLUMNS, for sqlite3_declare_vtab(). A code of SQLite. */
 int declare_columns(struct query *query, const struct trace_column *columns, unsigned n);
+
+/* The virtual table of a fixed table. */
+struct fixed_vtab {
+    sqlite3_vtab base;
+    struct query *query;
+    enum fixed_table number;
+};
+
+/* Of its module FUNCTIONS: xConnect and xDisconnect. */
+int fixed_vtab_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
+                       sqlite3_vtab **ret_table, char **ret_error);
+int fixed_vtab_disconnect(sqlite3_vtab *base);
+/* A code of SQLite. */
+int fixed_vtab_register(struct query *query, enum fixed_table number,
+                        const sqlite3_module *functions);

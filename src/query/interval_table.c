@@ -8,20 +8,9 @@
 #include "query/internal.h"
 #include "tables/sqlite_cell.h"
 
-struct interval_module {
-    struct query *query;
-    enum fixed_table number;
-};
-
-struct interval_table {
-    sqlite3_vtab base;
-    struct query *query;
-    enum fixed_table number;
-};
-
 struct interval_cursor {
     sqlite3_vtab_cursor base;
-    struct interval_table *table;
+    struct fixed_vtab *table;
     struct intervals *intervals;
     struct interval_walk walk;
     const struct interval *item; /* NULL: after the last */
@@ -39,39 +28,10 @@ static unsigned code_of(enum fixed_table number, unsigned column)
     return column > begin_column(number) ? column - 3 : column;
 }
 
-static int interval_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
-                            sqlite3_vtab **ret_table, char **ret_error)
-{
-    const struct interval_module *module = arg;
-    const struct trace_table *columns = &fixed_tables[module->number];
-    struct interval_table *table;
-    int code = declare_columns(module->query, columns->columns, columns->n_columns);
-
-    (void)db;
-    (void)argc;
-    (void)argv;
-    (void)ret_error;
-    if (code != SQLITE_OK)
-        return code;
-    table = calloc(1, sizeof *table);
-    if (!table)
-        return SQLITE_NOMEM;
-    table->query = module->query;
-    table->number = module->number;
-    *ret_table = &table->base;
-    return SQLITE_OK;
-}
-
-static int interval_disconnect(sqlite3_vtab *base)
-{
-    free(container_of(base, struct interval_table, base));
-    return SQLITE_OK;
-}
-
 /* ---- What is looked for: pairs of letters, an operation and a column from 'A' on, for each argument ---- */
 
 /* The letter of an operation that narrows the walk; 0: it does not. */
-static char operation(const struct interval_table *table, int column, unsigned char op)
+static char operation(const struct fixed_vtab *table, int column, unsigned char op)
 {
     int begin = (int)begin_column(table->number);
     bool is_key = table->number == TABLE_SPAN && column == SPAN_COL_KEY;
@@ -87,7 +47,7 @@ static char operation(const struct interval_table *table, int column, unsigned c
 }
 
 /* What share of the intervals is left. */
-static double selectivity(const struct interval_table *table, int column, char op)
+static double selectivity(const struct fixed_vtab *table, int column, char op)
 {
     int begin = (int)begin_column(table->number);
 
@@ -102,7 +62,7 @@ static double selectivity(const struct interval_table *table, int column, char o
 
 static int interval_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const struct interval_table *table = container_of(base, struct interval_table, base);
+    const struct fixed_vtab *table = container_of(base, struct fixed_vtab, base);
     const struct intervals *intervals =
         table->number == TABLE_SPAN ? table->query->spans : table->query->states;
     double rows = intervals ? intervals->n : 1e6;
@@ -151,7 +111,7 @@ static bool near_integer(sqlite3_value *value, bool down, int64_t *ret)
 }
 
 /* Narrows RANGE to intervals with VALUE in COLUMN. False: there are none. */
-static bool narrow_equal(const struct interval_table *table, struct intervals *intervals,
+static bool narrow_equal(const struct fixed_vtab *table, struct intervals *intervals,
                          struct interval_range *range, unsigned column, sqlite3_value *value)
 {
     enum column_type type = fixed_tables[table->number].columns[column].type;
@@ -184,7 +144,7 @@ static bool narrow_equal(const struct interval_table *table, struct intervals *i
     return true;
 }
 
-static bool narrow(const struct interval_table *table, struct intervals *intervals,
+static bool narrow(const struct fixed_vtab *table, struct intervals *intervals,
                    struct interval_range *range, char op, unsigned column, sqlite3_value *value)
 {
     unsigned begin = begin_column(table->number);
@@ -212,7 +172,7 @@ static int interval_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor)
 
     if (!cursor)
         return SQLITE_NOMEM;
-    cursor->table = container_of(base, struct interval_table, base);
+    cursor->table = container_of(base, struct fixed_vtab, base);
     *ret_cursor = &cursor->base;
     return SQLITE_OK;
 }
@@ -227,7 +187,7 @@ static int interval_filter(sqlite3_vtab_cursor *base, int number, const char *pl
                            sqlite3_value **argv)
 {
     struct interval_cursor *cursor = container_of(base, struct interval_cursor, base);
-    struct interval_table *table = cursor->table;
+    struct fixed_vtab *table = cursor->table;
     struct query *query = table->query;
     struct interval_range range = {
         .begin_from = INT64_MIN, .begin_to = INT64_MAX, .end_from = INT64_MIN};
@@ -283,7 +243,7 @@ static void result_code(sqlite3_context *context, const struct intervals *interv
 static int interval_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     const struct interval_cursor *cursor = container_of(base, struct interval_cursor, base);
-    const struct interval_table *table = cursor->table;
+    const struct fixed_vtab *table = cursor->table;
     const struct interval *item = cursor->item;
     unsigned begin = begin_column(table->number);
 
@@ -321,9 +281,9 @@ static int interval_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_id)
 int interval_tables_register(struct query *query)
 {
     static const sqlite3_module module = {
-        .xConnect = interval_connect,
+        .xConnect = fixed_vtab_connect,
         .xBestIndex = interval_best_index,
-        .xDisconnect = interval_disconnect,
+        .xDisconnect = fixed_vtab_disconnect,
         .xOpen = interval_open,
         .xClose = interval_close,
         .xFilter = interval_filter,
@@ -332,16 +292,7 @@ int interval_tables_register(struct query *query)
         .xColumn = interval_column,
         .xRowid = interval_rowid,
     };
-    static const enum fixed_table numbers[] = {TABLE_SPAN, TABLE_STATE};
-    int code = SQLITE_OK;
+    int code = fixed_vtab_register(query, TABLE_SPAN, &module);
 
-    for (unsigned i = 0; i < ARRAY_SIZE(numbers) && code == SQLITE_OK; i++) {
-        struct interval_module *arg = arena_alloc(&query->arena, sizeof *arg);
-
-        if (!arg)
-            return SQLITE_NOMEM;
-        *arg = (struct interval_module){query, numbers[i]};
-        code = sqlite3_create_module(query->db, fixed_tables[numbers[i]].name, &module, arg);
-    }
-    return code;
+    return code == SQLITE_OK ? fixed_vtab_register(query, TABLE_STATE, &module) : code;
 }

@@ -8,17 +8,6 @@
 #include "tables/sql.h"
 #include "tables/sqlite_cell.h"
 
-struct memory_module {
-    struct query *query;
-    enum fixed_table number;
-};
-
-struct memory_table {
-    sqlite3_vtab base;
-    struct query *query;
-    enum fixed_table number;
-};
-
 struct memory_cursor {
     sqlite3_vtab_cursor base;
     const struct trace_table *table;
@@ -86,57 +75,9 @@ void memory_rows_find(const struct memory_rows *rows, const int64_t *keys, unsig
 
 /* ---- The virtual table ---- */
 
-int declare_columns(struct query *query, const struct trace_column *columns, unsigned n)
-{
-    struct text sql = TEXT_IN_MEMORY;
-    int code;
-
-    text_put_literal(&sql, "CREATE TABLE t(");
-    for (unsigned i = 0; i < n; i++) {
-        text_put_str(&sql, i ? ", " : "");
-        sql_put_name(&sql, columns[i].name);
-        text_put_str(&sql, sql_types[columns[i].type]);
-    }
-    text_put(&sql, ")", 2);
-    query->declares = true;
-    code = sql.error ? SQLITE_NOMEM : sqlite3_declare_vtab(query->db, sql.start);
-    query->declares = false;
-    text_done(&sql);
-    return code;
-}
-
-static int memory_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
-                          sqlite3_vtab **ret_table, char **ret_error)
-{
-    const struct memory_module *module = arg;
-    const struct trace_table *columns = &fixed_tables[module->number];
-    struct memory_table *table;
-    int code = declare_columns(module->query, columns->columns, columns->n_columns);
-
-    (void)db;
-    (void)argc;
-    (void)argv;
-    (void)ret_error;
-    if (code != SQLITE_OK)
-        return code;
-    table = calloc(1, sizeof *table);
-    if (!table)
-        return SQLITE_NOMEM;
-    table->query = module->query;
-    table->number = module->number;
-    *ret_table = &table->base;
-    return SQLITE_OK;
-}
-
-static int memory_disconnect(sqlite3_vtab *base)
-{
-    free(container_of(base, struct memory_table, base));
-    return SQLITE_OK;
-}
-
 static int memory_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-    const struct memory_table *table = container_of(base, struct memory_table, base);
+    const struct fixed_vtab *table = container_of(base, struct fixed_vtab, base);
     const struct memory_rows *rows = &table->query->rows[table->number];
     unsigned n_sorted = sorted_columns(table->number), n = 0;
 
@@ -159,7 +100,7 @@ static int memory_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 static int memory_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor)
 {
-    const struct memory_table *table = container_of(base, struct memory_table, base);
+    const struct fixed_vtab *table = container_of(base, struct fixed_vtab, base);
     struct memory_cursor *cursor = calloc(1, sizeof *cursor);
 
     if (!cursor)
@@ -180,7 +121,7 @@ static int memory_filter(sqlite3_vtab_cursor *base, int number, const char *name
                          sqlite3_value **argv)
 {
     struct memory_cursor *cursor = container_of(base, struct memory_cursor, base);
-    struct memory_table *table = container_of(base->pVtab, struct memory_table, base);
+    struct fixed_vtab *table = container_of(base->pVtab, struct fixed_vtab, base);
     int64_t keys[2] = {0};
     unsigned n = 0;
     int r = query_survey(table->query);
@@ -229,9 +170,9 @@ int memory_tables_register(struct query *query)
 {
     /* Without xCreate: each is there under its name, and not in a schema. */
     static const sqlite3_module module = {
-        .xConnect = memory_connect,
+        .xConnect = fixed_vtab_connect,
         .xBestIndex = memory_best_index,
-        .xDisconnect = memory_disconnect,
+        .xDisconnect = fixed_vtab_disconnect,
         .xOpen = memory_open,
         .xClose = memory_close,
         .xFilter = memory_filter,
@@ -242,16 +183,8 @@ int memory_tables_register(struct query *query)
     };
     int code = SQLITE_OK;
 
-    for (unsigned i = 0; i < FIXED_TABLES && code == SQLITE_OK; i++) {
-        struct memory_module *arg;
-
-        if (i == TABLE_EVENT || i == TABLE_SPAN || i == TABLE_STATE)
-            continue;
-        arg = arena_alloc(&query->arena, sizeof *arg);
-        if (!arg)
-            return SQLITE_NOMEM;
-        *arg = (struct memory_module){query, (enum fixed_table)i};
-        code = sqlite3_create_module(query->db, fixed_tables[i].name, &module, arg);
-    }
+    for (enum fixed_table i = 0; i < FIXED_TABLES && code == SQLITE_OK; i++)
+        if (i != TABLE_EVENT && i != TABLE_SPAN && i != TABLE_STATE)
+            code = fixed_vtab_register(query, i, &module);
     return code;
 }

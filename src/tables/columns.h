@@ -134,6 +134,24 @@ enum {
     STATE_COLUMNS,
 };
 
+/* Columns of `loss`. */
+enum {
+    LOSS_COL_ID,
+    LOSS_COL_TIME,
+    LOSS_COL_SINCE,
+    LOSS_COL_ERROR,
+    LOSS_COL_SOURCE,
+    LOSS_COL_CPU,
+    LOSS_COL_LOST,  /* NULL: the number is not known */
+    LOSS_COL_CAUSE, /* dropped, unreadable */
+    LOSS_COL_SKIPPED,
+    LOSS_COLUMNS,
+};
+
+/* The times of a row of TABLE: of a moment, both are the same cell. False: the table has none. */
+bool fixed_row_times(enum fixed_table table, const struct value *cells,
+                     const struct value **ret_begin, const struct value **ret_end);
+
 /* The most columns that a fixed table has. */
 #define FIXED_COLUMNS_MAX 16
 

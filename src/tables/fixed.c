@@ -105,15 +105,15 @@ static const struct trace_column state[STATE_COLUMNS] = {
 };
 
 static const struct trace_column loss[] = {
-    ID,
-    TIME,
-    INTEGER_OR_NULL("since_ns"),
-    ERROR,
-    SOURCE,
-    CPU,
-    INTEGER_OR_NULL("lost"), /* NULL: the number is not known */
-    TEXT("cause"),           /* dropped, unreadable */
-    INTEGER("skipped_bytes"),
+    [LOSS_COL_ID] = ID,
+    [LOSS_COL_TIME] = TIME,
+    [LOSS_COL_SINCE] = INTEGER_OR_NULL("since_ns"),
+    [LOSS_COL_ERROR] = ERROR,
+    [LOSS_COL_SOURCE] = SOURCE,
+    [LOSS_COL_CPU] = CPU,
+    [LOSS_COL_LOST] = INTEGER_OR_NULL("lost"),
+    [LOSS_COL_CAUSE] = TEXT("cause"),
+    [LOSS_COL_SKIPPED] = INTEGER("skipped_bytes"),
 };
 
 static const struct trace_column source[] = {
@@ -192,3 +192,20 @@ const struct trace_table fixed_tables[FIXED_TABLES] = {
 };
 
 const char *const reserved_table_names[] = {"events", "events_json", NULL};
+
+bool fixed_row_times(enum fixed_table table, const struct value *cells,
+                     const struct value **ret_begin, const struct value **ret_end)
+{
+    unsigned begin, end;
+
+    switch (table) {
+    case TABLE_EVENT: begin = end = ALL_EVENT_TIME; break;
+    case TABLE_SPAN: begin = SPAN_COL_BEGIN, end = SPAN_COL_END; break;
+    case TABLE_STATE: begin = STATE_COL_BEGIN, end = STATE_COL_END; break;
+    case TABLE_LOSS: begin = end = LOSS_COL_TIME; break;
+    default: return false;
+    }
+    *ret_begin = &cells[begin];
+    *ret_end = &cells[end];
+    return true;
+}

@@ -123,18 +123,20 @@ static inline int put_event(struct tables_sink *sink, const struct item *item)
 
 static int put_loss(struct tables_sink *sink, const struct item *item)
 {
-    const struct value cells[] = {
-        cell_integer(sink->n),
-        cell_integer_if(item->time == TIME_UNKNOWN ? 0 : table_ns(item, item->time),
-                        item->time != TIME_UNKNOWN),
-        cell_integer_if(item->since == TIME_UNKNOWN ? 0 : table_ns(item, item->since),
-                        item->since != TIME_UNKNOWN),
-        cell_integer_if(item->error_ns, sink->options.errors),
-        cell_integer(tables_source(sink, item->origin)),
-        cell_integer_if(item->cpu, item->cpu != CPU_UNKNOWN),
-        cell_integer_if((int64_t)item->lost, item->lost != LOST_UNKNOWN),
-        cell_text(item->cause == LOSS_UNREADABLE ? "unreadable" : "dropped"),
-        cell_integer(item->skipped),
+    const struct value cells[LOSS_COLUMNS] = {
+        [LOSS_COL_ID] = cell_integer(sink->n),
+        [LOSS_COL_TIME] =
+            cell_integer_if(item->time == TIME_UNKNOWN ? 0 : table_ns(item, item->time),
+                            item->time != TIME_UNKNOWN),
+        [LOSS_COL_SINCE] =
+            cell_integer_if(item->since == TIME_UNKNOWN ? 0 : table_ns(item, item->since),
+                            item->since != TIME_UNKNOWN),
+        [LOSS_COL_ERROR] = cell_integer_if(item->error_ns, sink->options.errors),
+        [LOSS_COL_SOURCE] = cell_integer(tables_source(sink, item->origin)),
+        [LOSS_COL_CPU] = cell_integer_if(item->cpu, item->cpu != CPU_UNKNOWN),
+        [LOSS_COL_LOST] = cell_integer_if((int64_t)item->lost, item->lost != LOST_UNKNOWN),
+        [LOSS_COL_CAUSE] = cell_text(item->cause == LOSS_UNREADABLE ? "unreadable" : "dropped"),
+        [LOSS_COL_SKIPPED] = cell_integer(item->skipped),
     };
 
     sink->n_losses++;

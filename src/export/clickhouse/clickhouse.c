@@ -63,6 +63,7 @@ struct field_plan {
 struct exporter {
     struct sink sink;
     struct sink *tables; /* tables/sink.h */
+    const struct export_options *options;
     const struct clickhouse_settings *settings;
     struct clickhouse *clickhouse;
     struct sender sender;
@@ -72,7 +73,6 @@ struct exporter {
     struct row_buffer buffer, comm_buffer;
     struct arena arena;
     struct calendar calendar;
-    int64_t first_ns, last_ns; /* of the events */
     uint64_t n_rows[FIXED_TABLES];
     uint64_t n_events, n_lost;
     bool has_lost_unknown;
@@ -229,11 +229,6 @@ static void put_cells(struct native_column *columns, const struct trace_table *t
         put_cell(&columns[i], &table->columns[i], &cells[i]);
 }
 
-static int64_t unix_of(const struct exporter *exporter, const struct value *time)
-{
-    return calendar_unix_ns(&exporter->calendar, time->present ? time->i : exporter->last_ns);
-}
-
 /* ---- Events ---- */
 
 static int plan_fields(void *arg, struct event_table *table)
@@ -287,17 +282,6 @@ static void put_offsets(struct native_column *columns)
     }
 }
 
-/* Where the time of day is not known, the first time of all is put at that of the file. */
-static void start_calendar(struct exporter *exporter, int64_t ns)
-{
-    struct calendar *calendar = &exporter->calendar;
-
-    if (likely(calendar->n_moments > 0))
-        return;
-    calendar->moments[0] = (struct calendar_moment){ns, exporter->settings->file_unix_ns};
-    calendar->n_moments = 1;
-}
-
 static int put_event(void *arg, const struct event_row *row)
 {
     struct exporter *exporter = arg;
@@ -312,14 +296,8 @@ static int put_event(void *arg, const struct event_row *row)
     if (event_row_cells(row, &exporter->buffer, cells) < 0 ||
         all_event_cells(row, &exporter->comm_buffer, all) < 0)
         return export_no_memory(&exporter->sink.error);
-    if (all[ALL_EVENT_TIME].present) {
-        exporter->last_ns = all[ALL_EVENT_TIME].i;
-        if (exporter->n_events == 0)
-            exporter->first_ns = exporter->last_ns;
-    }
-    start_calendar(exporter, exporter->last_ns);
     exporter->n_events++;
-    unix_ns = unix_of(exporter, &all[ALL_EVENT_TIME]);
+    unix_ns = calendar_event(&exporter->calendar, &all[ALL_EVENT_TIME]);
     r = begin_row(exporter, table, calendar_day(unix_ns));
     native_put_u64(&columns[UNIX_NS].values, (uint64_t)unix_ns);
     put_cells(columns + FIRST, &fixed_tables[TABLE_EVENT], all);
@@ -332,31 +310,13 @@ static int put_event(void *arg, const struct event_row *row)
 
 /* ---- Other rows ---- */
 
-/* The time by which TABLE is sorted, and the one that decides which day it is. */
-static void find_times(const struct exporter *exporter, enum fixed_table table,
-                       const struct value *cells, int64_t *ret_unix_ns, int64_t *ret_day_ns)
-{
-    static const struct value unknown;
-
-    switch (table) {
-    case TABLE_SPAN:
-        *ret_unix_ns = unix_of(exporter, &cells[SPAN_COL_BEGIN]);
-        *ret_day_ns = unix_of(exporter, &cells[SPAN_COL_END]);
-        break;
-    case TABLE_STATE:
-        *ret_unix_ns = unix_of(exporter, &cells[STATE_COL_BEGIN]);
-        *ret_day_ns = unix_of(exporter, &cells[STATE_COL_END]);
-        break;
-    case TABLE_LOSS: *ret_unix_ns = *ret_day_ns = unix_of(exporter, &cells[1]); break;
-    default: *ret_unix_ns = *ret_day_ns = unix_of(exporter, &unknown); break;
-    }
-}
-
 static int put_row(void *arg, enum fixed_table number, const struct value *cells)
 {
+    static const struct value unknown;
     struct exporter *exporter = arg;
     struct sender_table *table = NULL;
-    int64_t unix_ns, day_ns;
+    const struct value *begin = &unknown, *end = &unknown;
+    int64_t unix_ns;
     int r;
 
     for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
@@ -365,13 +325,14 @@ static int put_row(void *arg, enum fixed_table number, const struct value *cells
     if (!table)
         return 0;
     if (number == TABLE_LOSS) {
-        exporter->n_lost += cells[6].present ? cells[6].u : 0;
-        exporter->has_lost_unknown |= !cells[6].present;
+        const struct value *lost = &cells[LOSS_COL_LOST];
+
+        exporter->n_lost += lost->present ? lost->u : 0;
+        exporter->has_lost_unknown |= !lost->present;
     }
-    if (number == TABLE_LOSS && cells[1].present)
-        start_calendar(exporter, cells[1].i);
-    find_times(exporter, number, cells, &unix_ns, &day_ns);
-    r = begin_row(exporter, table, calendar_day(day_ns));
+    (void)fixed_row_times(number, cells, &begin, &end);
+    unix_ns = calendar_cell(&exporter->calendar, begin);
+    r = begin_row(exporter, table, calendar_day(calendar_cell(&exporter->calendar, end)));
     native_put_u64(&table->block.columns[UNIX_NS].values, (uint64_t)unix_ns);
     native_put_u64(&table->block.columns[UNIX_NS + 1].values, exporter->n_rows[number]++);
     put_cells(table->block.columns + FIXED_FIRST, &fixed_tables[number], cells);
@@ -388,9 +349,9 @@ static void put_trace_row(struct exporter *exporter)
     unsigned i = 0;
 
     native_put_u64(&columns[i++].values,
-                   (uint64_t)calendar_unix_ns(&exporter->calendar, exporter->first_ns));
+                   (uint64_t)calendar_unix_ns(&exporter->calendar, exporter->calendar.first_ns));
     native_put_u64(&columns[i++].values,
-                   (uint64_t)calendar_unix_ns(&exporter->calendar, exporter->last_ns));
+                   (uint64_t)calendar_unix_ns(&exporter->calendar, exporter->calendar.last_ns));
     text_put_char(&columns[i++].values, exporter->calendar.is_known);
     for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
         native_put_string(&columns[i++].values, texts[k], strlen(texts[k]));
@@ -415,6 +376,8 @@ static int clickhouse_finish(struct sink *sink)
 {
     struct exporter *exporter = container_of(sink, struct exporter, sink);
     const struct clickhouse_settings *settings = exporter->settings;
+    const struct error *problem = exporter->options->problem;
+    const struct calendar *calendar = &exporter->calendar;
     int r = sink_finish(exporter->tables);
 
     if (r < 0 && !sink->error.code)
@@ -424,9 +387,9 @@ static int clickhouse_finish(struct sink *sink)
     if (r == 0)
         r = sender_settle(&exporter->sender, &sink->error);
     /* What was not read to its end may become more when it is sent again: it is not whole. */
-    if (r == 0 && !(settings->problem && settings->problem->code)) {
+    if (r == 0 && !(problem && problem->code)) {
         r = begin_row(exporter, &exporter->sent[TRACES],
-                      calendar_day(calendar_unix_ns(&exporter->calendar, exporter->first_ns)));
+                      calendar_day(calendar_unix_ns(calendar, calendar->first_ns)));
         put_trace_row(exporter);
         if (r == 0)
             r = sender_flush(&exporter->sender, &exporter->sent[TRACES], &sink->error);
@@ -459,7 +422,7 @@ static int connect_server(struct exporter *exporter, struct error *error)
 {
     const struct clickhouse_settings *settings = exporter->settings;
     struct sender_options options = {
-        .host = settings->host,
+        .host = exporter->options->host,
         .trace = settings->trace,
         .retry_s = settings->retry_s,
         .stop = settings->stop,
@@ -490,25 +453,17 @@ int export_clickhouse_open(const struct export_options *options, struct sink **r
         .put = clickhouse_put, .finish = clickhouse_finish, .free = clickhouse_sink_free};
     static const struct tables_ops tables_ops = {
         .table = plan_fields, .event = put_event, .row = put_row};
-    const struct tables_options tables_options = {
-        .catalogue = options->catalogue,
-        .trace = options->trace,
-        .problem = options->problem,
-        .origin_number = options->origin_number,
-        .origin_arg = options->origin_arg,
-        .errors = options->errors,
-        .wanted = WANTED,
-        .rules = options->rules,
-        .n_rules = options->n_rules,
-    };
     struct exporter *exporter = calloc(1, sizeof *exporter);
+    struct tables_options tables_options;
     int r;
 
     if (!exporter)
         return export_no_memory(error);
     exporter->sink.ops = &sink_ops;
+    exporter->options = options;
     exporter->settings = options->clickhouse;
-    exporter->calendar = options->clickhouse->calendar;
+    exporter->calendar = options->calendar;
+    export_tables_options(options, WANTED, &tables_options);
     row_buffer_init(&exporter->buffer);
     row_buffer_init(&exporter->comm_buffer);
     make_tables(exporter);

@@ -55,9 +55,6 @@ struct exporter {
     struct row_buffer buffer;
     struct arena arena;
     struct calendar calendar;
-    int64_t last_ns;
-    uint16_t first_day;
-    bool has_day;
     int dir;
     size_t held; /* bytes */
     struct part *parts, *last;
@@ -282,22 +279,11 @@ static int put_cells(struct exporter *exporter, struct dataset *dataset, int64_t
     return r < 0 ? fail(exporter, r) : 0;
 }
 
-/* Where the time of day is not known, the first time of all is put at that of the file. */
-static int64_t unix_of(struct exporter *exporter, const struct value *time)
+static uint16_t first_day(struct exporter *exporter)
 {
-    int64_t ns = time->present ? time->i : exporter->last_ns;
-    int64_t unix_ns;
+    const struct value first = cell_integer(exporter->calendar.first_ns);
 
-    if (exporter->calendar.n_moments == 0) {
-        exporter->calendar.moments[0] =
-            (struct calendar_moment){ns, exporter->options->file_unix_ns};
-        exporter->calendar.n_moments = 1;
-    }
-    unix_ns = calendar_unix_ns(&exporter->calendar, ns);
-    if (!exporter->has_day)
-        exporter->first_day = calendar_day(unix_ns);
-    exporter->has_day = true;
-    return unix_ns;
+    return calendar_day(calendar_cell(&exporter->calendar, &first));
 }
 
 static int add_table(void *arg, struct event_table *table)
@@ -320,9 +306,7 @@ static int put_event(void *arg, const struct event_row *row)
 
     if (event_row_cells(row, &exporter->buffer, cells) < 0)
         return fail(exporter, -ENOMEM);
-    if (cells[EVENT_TIME].present)
-        exporter->last_ns = cells[EVENT_TIME].i;
-    unix_ns = unix_of(exporter, &cells[EVENT_TIME]);
+    unix_ns = calendar_event(&exporter->calendar, &cells[EVENT_TIME]);
     return put_cells(exporter, row->table->data, unix_ns, calendar_day(unix_ns), cells);
 }
 
@@ -331,20 +315,11 @@ static int put_row(void *arg, enum fixed_table number, const struct value *cells
     static const struct value unknown;
     struct exporter *exporter = arg;
     const struct value *begin = &unknown, *end = &unknown;
-    int64_t unix_ns;
-    uint16_t day;
+    bool has_times = fixed_row_times(number, cells, &begin, &end);
+    int64_t unix_ns = calendar_cell(&exporter->calendar, begin);
+    uint16_t day =
+        has_times ? calendar_day(calendar_cell(&exporter->calendar, end)) : first_day(exporter);
 
-    if (number == TABLE_SPAN) {
-        begin = &cells[SPAN_COL_BEGIN];
-        end = &cells[SPAN_COL_END];
-    } else if (number == TABLE_STATE) {
-        begin = &cells[STATE_COL_BEGIN];
-        end = &cells[STATE_COL_END];
-    } else if (number == TABLE_LOSS) {
-        begin = end = &cells[1];
-    }
-    unix_ns = unix_of(exporter, begin);
-    day = begin == &unknown ? exporter->first_day : calendar_day(unix_of(exporter, end));
     return put_cells(exporter, &exporter->fixed[number], unix_ns, day, cells);
 }
 
@@ -374,20 +349,17 @@ static int finish_files(struct exporter *exporter)
 
 static int parquet_sink_finish(struct sink *sink)
 {
-    static const struct value unknown;
     struct exporter *exporter = container_of(sink, struct exporter, sink);
     int r = sink_finish(exporter->tables);
 
     if (r < 0 && !sink->error.code)
         return sink_fail(sink, exporter->tables, r);
-    if (r == 0)
-        (void)unix_of(exporter, &unknown);
     /* A query finds no rows, not no files. */
     for (unsigned i = 0; i < FIXED_TABLES && r == 0; i++) {
         struct part *part;
 
         if (exporter->fixed[i].table && !exporter->fixed[i].parts)
-            r = get_part(exporter, &exporter->fixed[i], exporter->first_day, &part);
+            r = get_part(exporter, &exporter->fixed[i], first_day(exporter), &part);
     }
     if (r == 0)
         r = finish_files(exporter);
@@ -425,11 +397,7 @@ static int open_directory(struct exporter *exporter)
         }
     if (r < 0)
         return r;
-    for (unsigned i = 0; i < options->n_moments; i++)
-        exporter->calendar.moments[i] =
-            (struct calendar_moment){options->moments[i].ns, options->moments[i].realtime_ns};
-    exporter->calendar.n_moments = options->n_moments;
-    exporter->calendar.is_known = options->n_moments > 0;
+    exporter->calendar = options->calendar;
     exporter->dir = open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return exporter->dir < 0 ? -errno : 0;
 }

@@ -352,8 +352,7 @@ static int perfetto_track(struct slices *slices, const struct track *track)
 
 static int start(struct perfetto *perfetto, const struct clock *clock, int64_t ns)
 {
-    int r = perfetto_put_start(perfetto->out, clock, ns, perfetto->options->moments,
-                               perfetto->options->n_moments);
+    int r = perfetto_put_start(perfetto->out, clock, ns, &perfetto->options->calendar);
 
     if (r < 0)
         return r;

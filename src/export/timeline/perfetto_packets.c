@@ -84,7 +84,7 @@ static int put_snapshot(struct text *out, uint32_t id, int64_t ns, int64_t realt
 }
 
 int perfetto_put_start(struct text *out, const struct clock *clock, int64_t ns,
-                       const struct export_moment *moments, unsigned n)
+                       const struct calendar *calendar)
 {
     Packet packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
     Perfetto__Protos__TracePacketDefaults defaults = PERFETTO__PROTOS__TRACE_PACKET_DEFAULTS__INIT;
@@ -100,10 +100,10 @@ int perfetto_put_start(struct text *out, const struct clock *clock, int64_t ns,
     packet.first_packet_on_sequence = true;
     packet.trace_packet_defaults = &defaults;
     r = put_packet(out, &packet);
-    if (id && n == 0 && r >= 0)
+    if (id && calendar->n_moments == 0 && r >= 0)
         r = put_snapshot(out, id, ns, 0);
-    for (unsigned i = 0; id && i < n && r >= 0; i++)
-        r = put_snapshot(out, id, moments[i].ns, moments[i].realtime_ns);
+    for (unsigned i = 0; id && i < calendar->n_moments && r >= 0; i++)
+        r = put_snapshot(out, id, calendar->moments[i].ns, calendar->moments[i].unix_ns);
     return r;
 }
 

@@ -27,7 +27,7 @@ enum perfetto_names {
 /* What stands first: the clock, where it is one that Perfetto knows, as it shows NS; and what the time of day was at
  * N moments of it. */
 int perfetto_put_start(struct text *out, const struct clock *clock, int64_t ns,
-                       const struct export_moment *moments, unsigned n);
+                       const struct calendar *calendar);
 int perfetto_put_track(struct text *out, const struct track *track);
 /* That NUMBER is the name S. */
 int perfetto_put_name(struct text *out, enum perfetto_names names, unsigned number, const char *s,

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/export_host.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock_ns.h"
+#include "cli/message.h"
+#include "tracedir/manifest.h"
+
+/* NULL: TRACE names none, or several. */
+static const char *recorded_host(const struct trace *trace)
+{
+    const char *name = NULL;
+
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        const struct manifest_source *recorded = trace->inputs[i].recorded;
+        const char *host = recorded && recorded->host ? recorded->host->name : NULL;
+
+        if (host && name && strcmp(host, name) != 0)
+            return NULL;
+        name = host ? host : name;
+    }
+    return name;
+}
+
+int export_find_host(const struct trace *trace, const char *given, char ret_host[EXPORT_HOST_SIZE])
+{
+    const char *host = given ? given : recorded_host(trace);
+
+    if (!host || !*host) {
+        cli_error("the trace does not say which host it is of, or is of several; give --host=NAME");
+        return EXIT_FAILURE;
+    }
+    if (strlen(host) >= EXPORT_HOST_SIZE) {
+        cli_error("--host: a name has at most %d bytes", EXPORT_HOST_SIZE - 1);
+        return EXIT_FAILURE;
+    }
+    memcpy(ret_host, host, strlen(host) + 1);
+    return EXIT_SUCCESS;
+}
+
+static void add_moments(struct calendar *calendar, const struct manifest_source *recorded)
+{
+    const struct manifest_moment *moments[CALENDAR_MOMENTS] = {&recorded->began, &recorded->ended};
+
+    for (unsigned i = 0; i < CALENDAR_MOMENTS; i++)
+        if (moments[i]->monotonic_ns && moments[i]->realtime_ns)
+            calendar->moments[calendar->n_moments++] =
+                (struct calendar_moment){moments[i]->monotonic_ns, moments[i]->realtime_ns};
+}
+
+void export_find_calendar(const struct trace *trace, const char *path,
+                          struct calendar *ret_calendar)
+{
+    struct calendar calendar = {0};
+    struct stat st;
+
+    for (unsigned i = 0; i < trace->n_inputs && calendar.n_moments == 0; i++) {
+        const struct manifest_source *recorded = trace->inputs[i].recorded;
+
+        if (recorded && (trace->host_time || recorded->clock.host))
+            add_moments(&calendar, recorded);
+    }
+    calendar.is_known = calendar.n_moments > 0;
+    if (stat(path, &st) == 0)
+        calendar.file_unix_ns =
+            (int64_t)st.st_mtim.tv_sec * (int64_t)NSEC_PER_SEC + st.st_mtim.tv_nsec;
+    *ret_calendar = calendar;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Whose trace it is and when it was recorded, for exports that hold the traces of many hosts. */
+
+#include "tables/calendar.h"
+#include "trace/trace.h"
+
+#define EXPORT_HOST_SIZE 256
+
+/* The host that TRACE was recorded on, or GIVEN if it is not NULL. Prints why there is none. An exit status. */
+int export_find_host(const struct trace *trace, const char *given, char ret_host[EXPORT_HOST_SIZE]);
+
+/* When TRACE began and ended by the time of day, where times are of the host's clock; else when the file PATH was last
+ * written. */
+void export_find_calendar(const struct trace *trace, const char *path,
+                          struct calendar *ret_calendar);
