@@ -200,7 +200,7 @@ tiny_vmm() {
     "$strata" report --strict "$dir/live" >"$dir/log" || fail "strata cannot read what it left"
     ! grep -q -e ' vcpu_' -e ' timer_' "$dir/log" || fail "more is traced than was switched on"
     unset XDG_RUNTIME_DIR
-    ! "$binary" /dev/null/none >"$dir/out" 2>"$dir/err" || fail "a disk that is not there is no error"
+    ! "$binary" /dev/null/none >"$dir/out" 2>"$dir/err" || fail "a disk that is not there is not an error"
 }
 
 # Several processors with per-CPU buffers, recorded by the command that records Xen.

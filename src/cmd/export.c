@@ -137,7 +137,7 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
     sink_begin(&counter->sink);
     status = walk_through(walk);
     error_clear(&error);
-    /* What a sink that failed wrote is no good. */
+    /* A sink that failed leaves an incomplete file. */
     if (counter->sink.error.code)
         return EXIT_FAILURE;
     /* What is damaged may be exported up to there; a lack of memory says nothing of the trace. */

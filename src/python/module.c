@@ -178,7 +178,7 @@ static PyMethodDef methods[] = {
      "layers        'guest,host', or a list\n"
      "cpus, pids, vcpus  '0,2-5', a number, or a list of numbers\n"
      "since, until  seconds of the timeline: '12.5'; after its first event: '+0.5'\n"
-     "limit         at most so many events\n"
+     "limit         the most events that are read\n"
      "losses        the iterator returns a Loss where events are missing\n"
      "names         numbers that have a name, as the kernel's enumerations, are that name\n"
      "keep_going    continue after damaged input where the format permits it\n"

@@ -41,7 +41,7 @@ static char column_format(enum column_type type)
     }
 }
 
-/* A cell of a column that is no number. */
+/* A cell of a column of texts or bytes. */
 static PyObject *cell_object(const struct value *cell, enum column_type type)
 {
     if (!cell->present)

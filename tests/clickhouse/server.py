@@ -18,10 +18,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
+import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
+
+import captures
 
 
 
@@ -169,3 +173,12 @@ def cluster(name, directory, n):
     finally:
         for server in servers:
             server.stop()
+
+
+def run_tests():
+    """Those of the program that runs."""
+    if not PROGRAM:
+        print('SKIPPED: clickhouse-server is missing; fetch it: tools/packages fetch clickhouse build/clickhouse/debs')
+        sys.exit(77)
+    with captures.work:
+        unittest.main(verbosity=1)

@@ -4,7 +4,6 @@
 
 import http.server
 import json
-import lzma
 import os
 import shutil
 import signal
@@ -12,42 +11,17 @@ import socket
 import struct
 import subprocess
 import sys
-import tarfile
-import tempfile
 import threading
 import time
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(__file__)) + '/../lib']
 
-from server import PROGRAM, QueryError, Server, cluster  # noqa: E402
+from captures import STRATA, report, vm, work, xen  # noqa: E402
+from server import Server, cluster, run_tests  # noqa: E402
 
-DATA = os.environ['DATA']
-STRATA = os.environ['STRATA_BIN'] + '/strata'
 COMMON = ('id', 'time_ns', 'error_ns', 'source', 'cpu', 'pid', 'vcpu')
 TABLES = ('event', 'span', 'state', 'loss', 'source', 'clock', 'trace')
-
-work = tempfile.TemporaryDirectory()
-
-
-def unpack(name):
-    path = os.path.join(work.name, os.path.basename(name)[:-3])
-    if not os.path.exists(path):
-        with lzma.open(os.path.join(DATA, name)) as packed, open(path, 'wb') as file:
-            file.write(packed.read())
-    return path
-
-
-def vm():
-    directory = os.path.join(work.name, 'vm')
-    if not os.path.exists(directory):
-        with tarfile.open(DATA + '/io/virtio-blk.tar.xz') as tar:
-            tar.extractall(directory)
-    return os.path.join(directory, os.listdir(directory)[0])
-
-
-def xen():
-    return unpack('xen/xen-4.17-all.raw.xz')
 
 
 def command(url, *arguments, host='h1', database='traces'):
@@ -65,12 +39,6 @@ def send(url, *arguments, status=0, environment=None, **options):
 
 def counts(server, database='traces', table_suffix=''):
     return {table: int(server.value(f'SELECT count() FROM {database}.`{table}{table_suffix}`')) for table in TABLES}
-
-
-def report(path, *options):
-    output = subprocess.run([STRATA, 'report', '-f', 'json', *options, path], stdout=subprocess.PIPE,
-                            stderr=subprocess.DEVNULL, check=True).stdout
-    return [json.loads(line) for line in output.splitlines()]
 
 
 def simpletrace(path, declarations, records):
@@ -384,8 +352,4 @@ class Cluster(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if not PROGRAM:
-        print('SKIPPED: there is no clickhouse-server; fetch it: tools/packages fetch clickhouse build/clickhouse/debs')
-        sys.exit(77)
-    with work:
-        unittest.main(verbosity=1)
+    run_tests()

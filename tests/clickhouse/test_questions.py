@@ -8,29 +8,18 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(__file__)) + '/../lib']
 
-from server import PROGRAM, Server  # noqa: E402
+from captures import DATA, STRATA, unpack_tar, work  # noqa: E402
+from server import Server, run_tests  # noqa: E402
 
-DATA = os.environ['DATA']
-STRATA = os.environ['STRATA_BIN'] + '/strata'
 QUESTIONS = os.path.join(DATA, '..', '..', 'data', 'questions')
 HOSTS = [f'far{i}' for i in range(8)]
 DAYS = 8
 DAY_NS = 86400 * 10 ** 9
-
-work = tempfile.TemporaryDirectory()
-
-
-def unpack(name):
-    directory = os.path.join(work.name, os.path.basename(name))
-    with tarfile.open(os.path.join(DATA, name)) as tar:
-        tar.extractall(directory)
-    return os.path.join(directory, os.listdir(directory)[0])
 
 
 def as_of_another_day(source, days, number=0):
@@ -74,8 +63,8 @@ class Questions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = Server(work.name + '/server').start()
-        cls.kvm = unpack('kvm/exits.tar.xz')
-        cls.vm = unpack('io/virtio-blk.tar.xz')
+        cls.kvm = unpack_tar('kvm/exits.tar.xz')
+        cls.vm = unpack_tar('io/virtio-blk.tar.xz')
         for host in HOSTS:
             for day in range(DAYS):
                 last = day == DAYS - 1
@@ -151,8 +140,4 @@ class Questions(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    if not PROGRAM:
-        print('SKIPPED: there is no clickhouse-server; fetch it: tools/packages fetch clickhouse build/clickhouse/debs')
-        sys.exit(77)
-    with work:
-        unittest.main(verbosity=1)
+    run_tests()

@@ -65,7 +65,7 @@ E2
         translate 3 "$dir/tapset" "probe demo.x.$kind.* { }"
         grep -q '_stp_printf' "$dir/out" || fail "$target: nothing prints"
     done
-    # Without the program there is nothing to probe, which is no error of the tapset.
+    # Without the program there is nothing to probe, which is not an error of the tapset.
     translate 2 "$dir/tapset" 'probe demo.x.log.nothing, begin { println(1) }'
 done
 echo "stap translates the tapsets"

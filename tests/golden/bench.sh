@@ -36,7 +36,7 @@ grep -q 'strata exits' "$dir/table"
 }
 grep -q 'a view of 40 rows' "$dir/table"
 
-# Without the headers of Python there is no module.
+# The module is built only if Python's headers are installed.
 if [ -e "$STRATA_BIN/../src/python/strata/__init__.py" ]; then
     "$tree/bench/python" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
         cat "$dir/table"

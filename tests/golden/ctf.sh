@@ -116,7 +116,7 @@ for cut in 1 50 95 96 100 $((size / 2 | 1)) $((size - 1)); do
     grep -q 'LOST: ' kept || fail "cut at $cut: no loss"
     grep -v LOST kept | cmp - out || fail "cut at $cut: not the same events"
 done
-# An empty one has no events, and is no error.
+# An empty one has no events, and is not an error.
 : >cut/stream-0
 "$strata" report cut >out
 [ -s out ] || fail "nothing of the other stream"

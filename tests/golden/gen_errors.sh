@@ -112,7 +112,7 @@ h='strata gen -g g -f h -b log'
         wrong 1 '/dev/full: cannot write: No space left' $h -o /dev/full trace-events
         status=0
         $h trace-events >/dev/full 2>err || status=$?
-        [ "$status" -eq 1 ] || fail "a full standard output is no error"
+        [ "$status" -eq 1 ] || fail "a full standard output is not reported"
         grep -q 'standard output: cannot write: No space left' err ||
             fail "a full standard output is not told of" err
     fi

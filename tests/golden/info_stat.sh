@@ -117,5 +117,5 @@ grep -qx 'strata: 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places
 # Times before 0.
 "$strata" stat -f json "$made/v3.simpletrace" | grep -q '"first_ns":-9223372036854775803,'
 
-# Nothing selected is no error.
+# Nothing selected is not an error.
 "$strata" stat -e nonesuch guest 2>/dev/null | grep -q ' 0 events$'

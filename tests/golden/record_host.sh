@@ -119,7 +119,7 @@ status=0
 [ $status -eq 2 ] || fail "exit status $status: $(cat told)"
 grep -q "invalid analysis 'exit' (they are exits, sched, io and irq)" told || fail "$(cat told)"
 
-# A recording of the kernel beside any command is one; what the command did not emit is no error.
+# A recording of the kernel beside any command is one; what the command did not emit is not an error.
 case=command
 status=0
 "$strata" record -o command --host=sched:sched_process_exec -- sh -c 'env true; exit 4' >out 2>told || status=$?

@@ -46,7 +46,7 @@ same '$2 == "[000]" && $4 == "sys_exit:" && $1 >= 4.67 && $3 ~ /-161$/ && ++n <=
     "$(grep -c ' sys_exit: ' all)" ]
 [ "$("$strata" report guest -fcsv -n 3 2>/dev/null | wc -l)" -eq 5 ]
 
-# A pattern that no event has is pointed out, and is no error.
+# A pattern that no event has is pointed out, and is not an error.
 "$strata" report guest -e nonesuch >actual 2>err
 grep -q "no event in the trace matches 'nonesuch'" err
 [ "$(wc -l <actual)" -eq 2 ]

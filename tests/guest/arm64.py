@@ -13,14 +13,13 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 
 import machine
 from agent import Agent
-from machine import PATIENCE, Machine, expect
+from machine import Machine, expect
 from record import sources, traced
 
 READINGS = 200
@@ -48,11 +47,7 @@ def record(strata, work):
                       f"echo out $n >{instance}/trace_marker; read time </sys/class/rtc/rtc0/since_epoch; "
                       f"echo done $n >{instance}/trace_marker; n=$((n + 1)); done'")
         expect(agent.is_running(), "the agent ended:", agent.log())
-        guest.qemu.send_signal(signal.SIGTERM)
-        status = guest.qemu.wait(PATIENCE)
-        with open(f"{guest.folder}/qemu.log") as log:
-            said = log.read()
-        expect(status == 0, "strata record ended with", status, said)
+        guest.end_recording()
     finally:
         guest.kill()
     expect(not os.listdir(runtime), "left behind:", os.listdir(runtime))

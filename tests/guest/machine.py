@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import signal
 import socket
 import subprocess
 import time
@@ -217,6 +218,15 @@ class Machine:
         except subprocess.TimeoutExpired:
             self.kill()
             raise Failure("the guest did not end:\n" + self.console()) from None
+
+    def end_recording(self):
+        """Ends QEMU, which PREFIX's recorder started: the guest sends what is left first. What the recorder printed."""
+        self.qemu.send_signal(signal.SIGTERM)
+        status = self.qemu.wait(PATIENCE)
+        with open(f"{self.folder}/qemu.log") as log:
+            said = log.read()
+        expect(status == 0, "strata record ended with", status, said)
+        return said
 
     def kill(self):
         self.qemu.kill()

@@ -6,8 +6,6 @@ errors that they state: each mark once, whatever happened before and after it.""
 import json
 import os
 import re
-import signal
-import socket
 import struct
 import subprocess
 import tempfile
@@ -141,11 +139,7 @@ def record_states(run):
         marks.make()
         threads = {cpu["thread-id"]: cpu["cpu-index"] for cpu in monitor.run("query-cpus-fast")}
         expect(agent.is_running(), "the agent ended:", agent.log())
-        guest.qemu.send_signal(signal.SIGTERM)
-        status = guest.qemu.wait(PATIENCE)
-        with open(f"{guest.folder}/qemu.log") as log:
-            said = log.read()
-        expect(status == 0, "strata record ended with", status, said)
+        guest.end_recording()
     finally:
         guest.kill()
         del os.environ["XDG_RUNTIME_DIR"]
@@ -189,11 +183,7 @@ def record_reset(run):
             while json.loads(monitor.lines.readline()).get("event") != "RESET":
                 pass
             guest.run("dmesg -n 1", patience=4 * PATIENCE)
-        guest.qemu.send_signal(signal.SIGTERM)
-        status = guest.qemu.wait(PATIENCE)
-        with open(f"{guest.folder}/qemu.log") as log:
-            said = log.read()
-        expect(status == 0, "strata record ended with", status, said)
+        said = guest.end_recording()
     finally:
         guest.kill()
         del os.environ["XDG_RUNTIME_DIR"]

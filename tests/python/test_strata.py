@@ -2,58 +2,24 @@
 # SPDX-License-Identifier: MIT
 """The module `strata`, against what `strata report -f json` prints of the same traces."""
 
-import base64
 import gc
 import json
-import lzma
-import math
 import os
 import resource
 import subprocess
 import sys
-import tarfile
-import tempfile
 import unittest
 import zipfile
 
 import strata
 
-DATA = os.environ['DATA']
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + '/../lib')
+
+from captures import DATA, report, unpack, vm, work, xen  # noqa: E402
+
 BIN = os.environ['STRATA_BIN']
 EVENTS = '/usr/share/qemu/trace-events-all'
 CPU_HZ = 2400000000
-
-work = tempfile.TemporaryDirectory()
-
-
-def unpack(name):
-    path = os.path.join(work.name, os.path.basename(name)[:-3])
-    if not os.path.exists(path):
-        with lzma.open(os.path.join(DATA, name)) as packed, open(path, 'wb') as file:
-            file.write(packed.read())
-    return path
-
-
-def unpack_tar(name):
-    directory = os.path.join(work.name, os.path.basename(name))
-    if not os.path.exists(directory):
-        with tarfile.open(os.path.join(DATA, name)) as tar:
-            tar.extractall(directory)
-    return os.path.join(directory, os.listdir(directory)[0])
-
-
-def xen():
-    return unpack('xen/xen-4.17-all.raw.xz')
-
-
-def vm():
-    return unpack_tar('io/virtio-blk.tar.xz')
-
-
-def report(path, *options):
-    output = subprocess.run([BIN + '/strata', 'report', '-f', 'json', *options, path], stdout=subprocess.PIPE,
-                            stderr=subprocess.DEVNULL, check=True).stdout
-    return [json.loads(line) for line in output.splitlines()]
 
 
 def as_json(value):
@@ -88,7 +54,7 @@ class Values(unittest.TestCase):
                 if isinstance(got, bytes):
                     continue # in JSON as a text of its own
                 if isinstance(got, float) and not isinstance(value, float):
-                    continue # what is no number there
+                    continue # not a number there
                 self.assertEqual(got, value, (item, field))
                 n_values += 1
         return n_values

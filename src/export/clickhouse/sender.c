@@ -528,7 +528,7 @@ int sender_settle(struct sender *sender, struct error *error)
         for (const char *p = answer.start; r == 0 && p && p < answer.next; p++)
             if (*p == '\t')
                 n += strtoull(p + 1, NULL, 10);
-        /* What distributed tables refuse is no error. */
+        /* A distributed table refuses to be merged; its shards merge by themselves. */
         if (r == 0 && n > table->n_sent + table->n_found &&
             merge_days(sender, table, &answer, error) == -EIO)
             error_clear(error);

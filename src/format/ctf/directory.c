@@ -230,7 +230,7 @@ int ctf_open_dir(const char *path, struct catalogue *catalogue,
         r = ctf_trace_new(path, metadata, text, len, catalogue, &trace, error);
     if (r < 0)
         return r;
-    /* A trace without events has one stream, an empty one: then it has an origin, and is no error. */
+    /* A trace without events has one stream, an empty one: then it has an origin, and that is not an error. */
     sources = calloc((size_t)names.n + 1, sizeof *sources);
     if (!sources)
         return -ENOMEM;

@@ -239,7 +239,7 @@ static inline const char *match_number(struct log_matcher *m, const struct step 
         }
         n = read_dec(p, end, MIN(*digits, 20u), &v, &overflow);
         *digits = n;
-        /* The range is symmetric but for the one more negative number; "-0" is no number. */
+        /* The range is symmetric but for the one more negative number; "-0" is not a number. */
         if (overflow || !is_canonical(p, n, 1) || (negative && v == 0) ||
             v > (UINT64_C(1) << (8 * step->size - 1)) - !negative)
             return NULL;

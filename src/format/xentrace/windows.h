@@ -76,7 +76,7 @@ struct xentrace_cursor {
 };
 
 /* Walks the whole chain of IN (which must stay where it is, and be seekable) from START on. A chain
- * that breaks is no error here: `error` says where, and the windows before are in the index. With
+ * that breaks is not an error here: `error` says where, and the windows before are in the index. With
  * KEEP_GOING it never breaks. -ENOMEM, or an errno from reading. SEGMENTS_MAX: 0 for what is best. */
 int xentrace_windows_open(struct xentrace_windows *windows, const struct input *in, uint64_t start,
                           bool keep_going, size_t segments_max, struct error *error);

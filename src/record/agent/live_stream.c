@@ -111,7 +111,7 @@ static bool queue(struct live_stream *stream, const struct guest_packet_head *he
     return true;
 }
 
-/* Sends one packet, after those that are queued. The view's end is no error. */
+/* Sends one packet, after those that are queued. The view's end is not an error. */
 static int send_packet(struct packet_sink *sink, const struct guest_packet_head *head,
                        const void *p)
 {

@@ -10,6 +10,6 @@
 
 typedef void config_entry_fn(void *arg, const char *group, const char *key, const char *value);
 
-/* Calls ENTRY for each key of the file at PATH. Nothing of a file that is not there, is no regular file (QEMU alone can
+/* Calls ENTRY for each key of the file at PATH. Does nothing if the file is missing, is not a regular file (only QEMU may
  * read a pipe), or has more than 64 KiB: QEMU itself reports what is wrong with it. */
 void config_file_read(const char *path, config_entry_fn *entry, void *arg);

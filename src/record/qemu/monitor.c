@@ -345,7 +345,7 @@ static int receive(struct qemu_monitor *monitor, unsigned *ret_n, struct error *
 int qemu_monitor_step(struct qemu_monitor *monitor, uint64_t now, uint64_t *ret_sleep,
                       struct error *error)
 {
-    struct error why = {0}; /* what ends the connection is no error */
+    struct error why = {0}; /* what ends the connection is not an error */
     unsigned n = 0;
     int r = 0;
 

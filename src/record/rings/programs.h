@@ -100,7 +100,7 @@ char *programs_environment(const struct programs *programs, const char *before,
                            const char *const *patterns, unsigned n);
 
 /* Takes what there is, from processes that came too. *RET_SLEEP: for how long (ns) there need not be another call, if
- * `watch` and programs_wakeup_fd() stay silent. What goes wrong with one process is noted with it, and is no error. */
+ * `watch` and programs_wakeup_fd() stay silent. What goes wrong with one process is noted with it; the functions succeed. */
 int programs_step(struct programs *programs, uint64_t *ret_sleep);
 /* Readable when a ring has closed a sub-buffer; good until the next step. -1: none wakes us. */
 int programs_wakeup_fd(const struct programs *programs);

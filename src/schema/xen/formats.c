@@ -130,7 +130,7 @@ static int parse_line(struct xen_formats *formats, const char *name, uint32_t li
     if (!parse_id(id, id_end, &rule.id))
         return error_on_line(
             error, -EINVAL, name, line,
-            "Bad format file: '%.*s' is no number (such as 0x1f003, or several joined "
+            "Bad format file: '%.*s' is not a number (such as 0x1f003, or several joined "
             "by | or +)",
             (int)(id_end - id < 64 ? id_end - id : 64), id);
     rule.format = p;

@@ -20,7 +20,7 @@ import type { Surface } from "./surface";
 const STRIP_PX = 288; // of the screen; hatching of any size meets at its ends
 const BLOCK_PX = 400; // rows of one strip, or one row that is higher
 const BLOCK_MAX_PX = 4000;
-const FEW = 150; // rectangles that are no picture
+const FEW = 150; // rectangles that are not worth a picture
 const PIXELS_MAX = 24_000_000; // in all strips, 4 bytes each
 const STRIPS_MAX = 4000;
 
@@ -48,7 +48,7 @@ interface Rect {
     colour: string;
 }
 
-// Fills pixels; what is no rectangle is drawn over them at the end.
+// Fills pixels; arrows, text and hatching are drawn over them at the end.
 class PixelSurface implements Surface {
     private pixels: Uint32Array | null = null;
     private readonly later: ((to: Surface) => void)[] = [];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // The state of the view as the part of the address after #, so that a link shows the same. Times are ns since the begin
-// of the trace. What is missing, or is no number, is as it is when the page opens.
+// of the trace. A missing or invalid value is the one that the page opens with.
 
 import type { Span } from "./view";
 import type { SlicePlace, Theme } from "./state";

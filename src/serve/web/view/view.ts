@@ -12,7 +12,7 @@ export interface Span {
     to: number;
 }
 
-// A piece of time on so many pixels.
+// A piece of time on `width` pixels.
 export interface Window extends Span {
     readonly width: number;
     x(ns: number): number;

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""The captures in tests/data, and what `strata report` prints of them. $DATA and $STRATA_BIN are those of the test."""
+
+import json
+import lzma
+import os
+import subprocess
+import tarfile
+import tempfile
+
+DATA = os.environ['DATA']
+STRATA = os.environ['STRATA_BIN'] + '/strata'
+
+work = tempfile.TemporaryDirectory()
+
+
+def unpack(name):
+    """The file NAME without its suffix .xz."""
+    path = os.path.join(work.name, os.path.basename(name)[:-3])
+    if not os.path.exists(path):
+        with lzma.open(os.path.join(DATA, name)) as packed, open(path, 'wb') as file:
+            file.write(packed.read())
+    return path
+
+
+def unpack_tar(name):
+    """The one entry of the archive NAME."""
+    directory = os.path.join(work.name, os.path.basename(name))
+    if not os.path.exists(directory):
+        with tarfile.open(os.path.join(DATA, name)) as tar:
+            tar.extractall(directory)
+    return os.path.join(directory, os.listdir(directory)[0])
+
+
+def xen():
+    return unpack('xen/xen-4.17-all.raw.xz')
+
+
+def vm():
+    return unpack_tar('io/virtio-blk.tar.xz')
+
+
+def report(path, *options):
+    """The events and losses of the trace, as JSON has them."""
+    output = subprocess.run([STRATA, 'report', '-f', 'json', *options, path], stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, check=True).stdout
+    return [json.loads(line) for line in output.splitlines()]
