@@ -206,7 +206,7 @@ int record_beside(const struct record_options *options)
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
     cmd_raise_files(); /* a file for each CPU of each guest */
-    status = record_kernels_add(&run, leads, 0);
+    status = record_kernels_add(&run, leads, false, 0);
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)

@@ -139,7 +139,7 @@ static int record(const struct record_options *options, const char *rings)
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
     cmd_raise_files(); /* a file for each ring, and each CPU of each guest */
-    status = record_kernels_add(&run, false, options->host_threads ? find_process(rings) : 0);
+    status = record_kernels_add(&run, false, true, options->host_threads ? find_process(rings) : 0);
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS) {

@@ -208,14 +208,16 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     const struct guest *guest = guest_recorder_guest(item->recorder);
     bool is_whole;
 
-    if (!guest)
-        return EXIT_SUCCESS;
+    if (!guest) {
+        cli_message("  host   nothing");
+        return EXIT_FAILURE;
+    }
     is_whole = record_kernel_tell(run->dir, guest);
     record_kernel_tell_problems(guest);
     return is_whole || !run->options->strict ? EXIT_SUCCESS : EXIT_LOSSES;
 }
 
-static int add_host(struct record_run *run, pid_t pid)
+static int add_host(struct record_run *run, bool beside, pid_t pid)
 {
     const struct record_options *options = run->options;
     struct record_item item = {.sum_up = sum_up, .free = free_host};
@@ -247,18 +249,19 @@ static int add_host(struct record_run *run, pid_t pid)
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
+    item.recorder->is_optional = beside || record_guests_count(run) > 0 || options->xen;
     item.userdata = host;
     return record_run_add(run, &item) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-int record_kernels_add(struct record_run *run, bool leads, pid_t pid)
+int record_kernels_add(struct record_run *run, bool leads, bool beside, pid_t pid)
 {
     int status = record_guests_choose(run);
 
     if (status == EXIT_SUCCESS)
         status = record_live_add(run);
     if (status == EXIT_SUCCESS)
-        status = add_host(run, pid);
+        status = add_host(run, beside, pid);
     if (status == EXIT_SUCCESS)
         status = record_guests_add(run, leads);
     return status;

@@ -31,7 +31,7 @@ bool record_kernel_tell(const char *dir, const struct guest *guest);
 void record_kernel_tell_problems(const struct guest *guest);
 
 /* Adds the recorders of this machine's kernel, where --host asks for it, and of guests, and what prints them live, before
- * all others. LEADS: the recording is about guests. PID: the process that --host-threads means; 0: what the recording
- * starts. An exit status. */
+ * all others. LEADS: the recording is about guests. BESIDE: beside something else, which is recorded even if this machine's kernel
+ * may not be traced. PID: the process that --host-threads means; 0: what the recording starts. An exit status. */
 struct record_run;
-int record_kernels_add(struct record_run *run, bool leads, pid_t pid);
+int record_kernels_add(struct record_run *run, bool leads, bool beside, pid_t pid);

@@ -137,7 +137,7 @@ int record_program(const struct record_options *options, char **command)
     if (!record_run_init(options, true, &run))
         return EXIT_FAILURE;
     cmd_raise_files(); /* a file for each ring */
-    status = record_kernels_add(&run, false, 0);
+    status = record_kernels_add(&run, false, false, 0);
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)

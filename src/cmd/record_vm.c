@@ -257,7 +257,8 @@ static int record_machine(const struct record_options *options, struct vm *vm)
     cmd_raise_files(); /* a file for each CPU of a guest */
     status = choose(options, vm);
     if (status == EXIT_SUCCESS)
-        status = record_kernels_add(&run, false, settings->running ? settings->running->pid : 0);
+        status =
+            record_kernels_add(&run, false, true, settings->running ? settings->running->pid : 0);
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)

@@ -95,7 +95,8 @@ static int record(const struct record_options *options, struct vmm *vmms, unsign
         return EXIT_FAILURE;
     run.vmm = n == 1 ? vmms[0].process.pid : 0;
     cmd_raise_files(); /* a file for each CPU of each guest */
-    status = record_kernels_add(&run, false, options->host_threads ? vmms[0].process.pid : 0);
+    status =
+        record_kernels_add(&run, false, false, options->host_threads ? vmms[0].process.pid : 0);
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS)

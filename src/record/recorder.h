@@ -8,7 +8,8 @@
  *
  *  R1  The recording calls start() once, in the order in which recorders were added, and nothing but free() before. A
  *      recorder may start one that was added after it sooner (recording_start()). Where start() fails, the recorder has
- *      released and removed what it had made; free() alone follows.
+ *      released and removed what it had made; free() alone follows. So it is for the others, unless it is `is_optional`:
+ *      then they are recorded without it, and the trace has its error as a problem.
  *  R2  From then on poll() says what the recorder waits for: descriptors, and the time at which step() is due although
  *      none of them is ready. It is asked before each sleep. A recorder with nothing due names no time: nothing polls by
  *      timers.
@@ -115,6 +116,8 @@ struct recorder {
     /* Before it is ready: it waits for something that may never come. Then the recording waits without limit, and a signal
      * meanwhile fails it. */
     bool waits;
+    /* Where it cannot be started, the recording goes on without it. */
+    bool is_optional;
     struct recording *recording;
     enum recorder_state {
         RECORDER_NEW,

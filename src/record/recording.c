@@ -179,9 +179,10 @@ static void fail(struct recorder *recorder, int err, const struct error *error)
     recorder->error.code = err;
     if (!recorder->error.what[0])
         snprintf(recorder->error.what, sizeof recorder->error.what, "%s", strerror(-err));
+    if (recorder == recorder->recording->starting) /* start() handles it */
+        return;
     error_print(&recorder->error, text, sizeof text);
-    if (recorder != recorder->recording->starting) /* else recording_run() returns it */
-        recorder_report(recorder, "%s", text);
+    recorder_report(recorder, "%s", text);
     recorder_problem(recorder, "recording failed: %s", recorder->error.what);
 }
 
@@ -494,13 +495,11 @@ int recording_start(struct recorder *recorder, struct error *error)
     return error_set(error, r, NULL, "%s cannot be recorded: %s", recorder->name, strerror(-r));
 }
 
-static int start(struct recording *recording, struct recorder *recorder, struct error *error)
+static int start_and_await(struct recording *recording, struct recorder *recorder,
+                           struct error *error)
 {
-    int r;
+    int r = recording_start(recorder, error);
 
-    if (recorder->state != RECORDER_NEW) /* another recorder had it started */
-        return 0;
-    r = recording_start(recorder, error);
     if (r < 0)
         return r;
     recording->starting = recorder;
@@ -509,9 +508,32 @@ static int start(struct recording *recording, struct recorder *recorder, struct 
     recording->starting = NULL;
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
-    if (recorder->error.code && error)
+    if (recorder->error.code)
         *error = recorder->error;
     return recorder->error.code;
+}
+
+static int start(struct recording *recording, struct recorder *recorder, struct error *error)
+{
+    struct error why = {0};
+    char text[sizeof why.path + sizeof why.what + 40];
+    int r;
+
+    if (recorder->state != RECORDER_NEW) /* another recorder had it started */
+        return 0;
+    r = start_and_await(recording, recorder, &why);
+    if (r >= 0)
+        return 0;
+    if (!recorder->is_optional || has_signal(recording)) {
+        if (error)
+            *error = why;
+        return r;
+    }
+    recorder->error = why;
+    error_print(&why, text, sizeof text);
+    recorder_report(recorder, "%s; the rest is recorded", text);
+    recorder_problem(recorder, "%s", text);
+    return 0;
 }
 
 static void finish_all(struct recording *recording)

@@ -35,6 +35,27 @@ if [ -z "$as_nobody" ] || $as_nobody test -x "$strata"; then
     grep -q "the host's kernel cannot be recorded: .*trac.*; run as root" told || fail "$(cat told)"
     [ ! -e forbidden ] && [ ! -e ran ] || fail "something is left: $(ls)"
 fi
+# Beside a virtual machine, that is recorded alone, and the trace says why.
+if { [ -z "$as_nobody" ] || $as_nobody test -x "$strata"; } && command -v qemu-system-x86_64 >/dev/null; then
+    case="forbidden beside QEMU"
+    mkdir -m 777 run
+    status=0
+    echo quit | $as_nobody env XDG_RUNTIME_DIR="$work/run" "$strata" record -o alone-vmm --host -e 'qmp*' -- qemu-system-x86_64 \
+        -M none -nodefaults -display none -monitor stdio >out 2>told || status=$?
+    [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
+    grep -q "^strata: the host's kernel cannot be recorded: .*trac.*; run as root.*; the rest is recorded$" told || fail "$(cat told)"
+    grep -q '^  host  *nothing$' told || fail "$(cat told)"
+    "$strata" info alone-vmm >info 2>&1 || fail "info: $(cat info)"
+    grep -q "problems  *the host's kernel cannot be recorded: .*trac" info || fail "$(cat info)"
+    grep -q 'complete  *yes' info || fail "$(cat info)"
+    # A misspelt event is not a matter of permission.
+    if [ "$(id -u)" -eq 0 ] && [ -d $instances ]; then
+        status=0
+        "$strata" record -o nosuch --host='shced:*' -- qemu-system-x86_64 -M none -display none >out 2>told || status=$?
+        [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
+        grep -qF "did you mean 'sched:*'" told && [ ! -e nosuch ] || fail "$(cat told)"
+    fi
+fi
 
 if [ "$(id -u)" -ne 0 ] || [ ! -d $instances ]; then
     echo "record_host: SKIPPED in part: only root may trace this machine's kernel, where tracefs is mounted" >&2

@@ -51,6 +51,9 @@ static void read_stderr(struct guest_recorder *self)
 static int fail(struct guest_recorder *self, struct error *why, struct error *error)
 {
     host_agent_explain(&self->agent, why);
+    /* The agent runs, and refuses what it was asked for, such as a misspelt event. */
+    if (why->code == -EREMOTEIO)
+        self->recorder.is_optional = false;
     return error_set(error, why->code, NULL, "the host's kernel cannot be recorded: %s", why->what);
 }
 
