@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/size.h"
 #include "cmd/cmd.h"
 #include "cmd/serve_index.h"
 #include "index/index.h"
@@ -21,6 +22,10 @@ const struct option serve_pair_option_table[] = {
      MEMBER(pairs)},
     {OPTION_STRINGS, 0, "pairs", "FILE", "the same for the rules of a file, one per line",
      MEMBER(files)},
+    {OPTION_PARSED, 0, "index-cache-size", "SIZE",
+     "remove the least recently used indexes of other\n"
+     "traces beyond SIZE in all (1G)",
+     MEMBER(index_cache_size), NULL, size_parse},
     {OPTION_END},
 };
 
@@ -166,7 +171,7 @@ int serve_run(const char *verb, const struct serve_options *options, char **path
 
 int cmd_serve(int argc, char **argv)
 {
-    struct serve_options options = {0};
+    struct serve_options options = SERVE_OPTIONS_DEFAULT;
     int status = EXIT_FAILURE;
     int n;
 

@@ -8,11 +8,16 @@
 struct serve_options {
     struct open_options open;
     struct strings pairs, files;
-    const char *listen; /* NULL: this machine only, a free port */
+    const char *listen;        /* NULL: this machine only, a free port */
+    uint64_t index_cache_size; /* bytes */
 };
+#define SERVE_OPTIONS_DEFAULT                 \
+    {                                         \
+        .index_cache_size = UINT64_C(1) << 30 \
+    }
 
 void serve_options_done(struct serve_options *options);
-/* --pair and --pairs, --listen. */
+/* --pair, --pairs and --index-cache-size; --listen. */
 extern const struct option serve_pair_option_table[], serve_listen_option_table[];
 
 /* Serves the N traces PATHS until a signal ends it. STARTED, which may be NULL, is called once with the address; STOPPED,

@@ -15,6 +15,9 @@
 #include "index/cache.h"
 #include "index/index.h"
 
+#define UNUSED_DAYS_MAX UINT64_C(30) /* that an index is kept, as docs/man/strata-serve.1 says */
+#define DAY_S UINT64_C(86400)
+
 /* What index_cache_open() calls back. */
 struct build {
     struct trace *trace; /* of which nothing was read */
@@ -131,6 +134,8 @@ static int open_index(const struct serve_options *options, char **paths, int n, 
         .paths = (const char *const *)paths,
         .n_paths = (unsigned)n,
         .settings = settings.start,
+        .max_size = options->index_cache_size,
+        .max_unused_s = UNUSED_DAYS_MAX * DAY_S,
         .build = build_index,
         .arg = build,
     };

@@ -52,7 +52,7 @@ static void close_browser(void *arg)
 
 int cmd_view(int argc, char **argv)
 {
-    struct view_verb_options options = {0};
+    struct view_verb_options options = {.serve = SERVE_OPTIONS_DEFAULT};
     struct browser browser = {.dir = {.fd = -1}};
     const struct serve_hooks hooks = {open_browser, close_browser, &browser};
     int status = EXIT_FAILURE;

@@ -13,11 +13,10 @@
 
 #include "base/fd.h"
 #include "base/sha256.h"
+#include "index/cache_internal.h"
 #include "index/format.h"
 #include "index/index.h"
 
-#define KEY_SIZE (2 * SHA256_SIZE + 1)
-#define NAME_SIZE (KEY_SIZE + 8)
 #define DEPTH_MAX 16 /* of directories in a trace directory */
 
 /* ---- the key ---- */
@@ -184,7 +183,7 @@ struct place {
     char path[PATH_MAX];                                        /* for messages */
 };
 
-/* -ENOENT: there is none. */
+/* -ENOENT: there is none. The time of the file is that of its last use, for cache_clean(). */
 static int open_index(const struct place *place, struct index **ret_index, struct error *error)
 {
     _cleanup_(closep) int fd =
@@ -192,41 +191,41 @@ static int open_index(const struct place *place, struct index **ret_index, struc
 
     if (fd < 0)
         return errno == ENOENT ? -ENOENT : errno_of(error, place->path);
+    (void)futimens(fd, NULL);
     return index_open_fd(fd, place->path, ret_index, error);
 }
 
-/* Locks the file of locks, and returns its descriptor. It is removed by its owner, so that it may have gone, or been made
- * again, by the time at which it is locked. */
-static int take_lock(const struct place *place, struct error *error)
+/* The file of the lock is removed by its owner, so that it may have gone, or been made again, by the time at which it is
+ * locked. */
+int cache_lock(int directory, const char *name, bool wait)
 {
     for (;;) {
-        int fd =
-            openat(place->directory, place->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (wait ? O_CREAT : 0);
+        int fd = openat(directory, name, flags, 0600);
         struct stat mine;
         struct stat there;
         int r;
 
         if (fd < 0)
-            return errno_of(error, place->path);
+            return -errno;
         do
-            r = flock(fd, LOCK_EX);
+            r = flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
         while (r < 0 && errno == EINTR);
         if (r < 0) {
-            r = errno_of(error, place->path);
+            r = -errno;
             close(fd);
             return r;
         }
-        if (fstat(fd, &mine) == 0 &&
-            fstatat(place->directory, place->lock, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (fstat(fd, &mine) == 0 && fstatat(directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
             mine.st_ino == there.st_ino && mine.st_dev == there.st_dev)
             return fd;
         close(fd);
     }
 }
 
-static void drop_lock(const struct place *place, int fd)
+void cache_unlock(int directory, const char *name, int fd)
 {
-    unlinkat(place->directory, place->lock, 0);
+    unlinkat(directory, name, 0);
     close(fd);
 }
 
@@ -279,15 +278,18 @@ static int open_or_build(const struct place *place, struct index **ret_index, bo
     /* What is damaged is built again. */
     if (open_index(place, ret_index, NULL) == 0)
         return 0;
-    lock = take_lock(place, error);
+    lock = cache_lock(place->directory, place->lock, true);
     if (lock < 0)
-        return lock;
+        return error_set(error, lock, place->path, "%s", error_text(lock));
     r = open_index(place, ret_index, NULL);
     if (r < 0) {
         *ret_built = true;
         r = build_index(place, ret_index, error);
     }
-    drop_lock(place, lock);
+    cache_unlock(place->directory, place->lock, lock);
+    if (*ret_built)
+        cache_clean(place->directory, place->index, place->request->max_size,
+                    place->request->max_unused_s);
     return r;
 }
 
@@ -304,9 +306,9 @@ int index_cache_open(const struct index_cache_request *request, struct index **r
     place.directory = open_directory(request->directory, error);
     if (place.directory < 0)
         return place.directory;
-    snprintf(place.index, sizeof place.index, "%s.index", place.key);
-    snprintf(place.lock, sizeof place.lock, "%s.lock", place.key);
-    snprintf(place.unnamed, sizeof place.unnamed, "%s.new", place.key);
+    snprintf(place.index, sizeof place.index, "%s" INDEX_SUFFIX, place.key);
+    snprintf(place.lock, sizeof place.lock, "%s" LOCK_SUFFIX, place.key);
+    snprintf(place.unnamed, sizeof place.unnamed, "%s" UNNAMED_SUFFIX, place.key);
     snprintf(place.path, sizeof place.path, "%s/index/%s", request->directory, place.index);
     r = open_or_build(&place, &index, &built, error);
     close(place.directory);

@@ -5,11 +5,15 @@
  *
  *     DIRECTORY/index/KEY.index    an index; KEY is a hash of the paths, sizes, times and inodes of all files of the
  *                                  trace, and of what else the index depends on
+ *     DIRECTORY/index/KEY.new      the same while it is built
  *     DIRECTORY/index/KEY.lock     locked (flock) by the process that builds it
  *
- * An index gets its name when it is complete and on the disk, so that a crash leaves nothing that is taken for one. */
+ * An index gets its name when it is complete and on the disk, so that a crash leaves nothing that is taken for one. The time of
+ * the file is that of its last use. Building an index removes others (`max_size`, `max_unused_s`), which stay readable for
+ * those who have them open. */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -21,6 +25,9 @@ struct index_cache_request {
     unsigned n_paths;
     const char *
         settings; /* all else that the index depends on, as options that were given; NULL: nothing */
+    /* After an index is built: how many bytes all may have, beside the one that was built, and for how many seconds an index
+     * is kept that is not used. */
+    uint64_t max_size, max_unused_s;
     /* Builds the index in FD, an empty file. 0, or a negative errno with ERROR, and nothing is kept. */
     int (*build)(void *arg, int fd, struct error *error);
     void *arg;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The cache of indexes: when an index is built, and what a crash, damage or a second process leave. */
+/* The cache of indexes: when an index is built, and what a crash, damage or a second process leave,
+ * and which are removed. */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +14,9 @@
 #include "cmocka_all.h"
 #include "index/build_internal.h"
 #include "index/cache.h"
+
+/* What the cache may hold. */
+static uint64_t max_size, max_unused_s;
 
 static char scratch[64], cache[128], trace[128], in_trace[160];
 
@@ -28,6 +32,8 @@ static void put_file(const char *path, const char *text)
 static int setup(void **unused)
 {
     (void)unused;
+    max_size = UINT64_MAX;
+    max_unused_s = UINT64_MAX;
     snprintf(scratch, sizeof scratch, "/tmp/test_index_cache.XXXXXX");
     if (!mkdtemp(scratch))
         return -1;
@@ -103,6 +109,8 @@ static void open_index(struct building *building, const char *settings, bool bui
         .paths = paths,
         .n_paths = 1,
         .settings = settings,
+        .max_size = max_size,
+        .max_unused_s = max_unused_s,
         .build = build,
         .arg = building,
     };
@@ -123,7 +131,14 @@ static int try_index(struct building *building, struct error *error)
 {
     const char *const paths[] = {trace};
     const struct index_cache_request request = {
-        .directory = cache, .paths = paths, .n_paths = 1, .build = build, .arg = building};
+        .directory = cache,
+        .paths = paths,
+        .n_paths = 1,
+        .max_size = max_size,
+        .max_unused_s = max_unused_s,
+        .build = build,
+        .arg = building,
+    };
     struct index *index;
     int r;
 
@@ -310,6 +325,160 @@ static void test_two(void **unused)
     }
 }
 
+/* The last use of all indexes was SECONDS earlier. */
+static void age(int64_t seconds)
+{
+    char path[512];
+    struct dirent *entry;
+    DIR *dir;
+
+    snprintf(path, sizeof path, "%s/index", cache);
+    dir = opendir(path);
+    assert_non_null(dir);
+    while ((entry = readdir(dir))) {
+        struct timespec times[2];
+        struct stat st;
+
+        if (entry->d_name[0] == '.')
+            continue;
+        assert_int_equal(fstatat(dirfd(dir), entry->d_name, &st, 0), 0);
+        times[0] = times[1] = st.st_mtim;
+        times[1].tv_sec -= seconds;
+        assert_int_equal(utimensat(dirfd(dir), entry->d_name, times, 0), 0);
+    }
+    closedir(dir);
+}
+
+static void test_too_large(void **unused)
+{
+    struct building building = {0};
+    char path[512] = "";
+    struct stat st;
+
+    (void)unused;
+    open_index(&building, "a", true);
+    count_files(path, sizeof path);
+    assert_int_equal(stat(path, &st), 0);
+    max_size = (uint64_t)st.st_size * 2;
+    age(100);
+    open_index(&building, "b", true);
+    age(100);
+    open_index(&building, "a", false);
+    age(100);
+    /* b was used least recently. */
+    open_index(&building, "c", true);
+    assert_int_equal(count_files(NULL, 0), 2);
+    age(100);
+    open_index(&building, "c", false);
+    open_index(&building, "a", false);
+    age(100);
+    open_index(&building, "b", true);
+    assert_int_equal(count_files(NULL, 0), 2);
+    /* What was built stays, whatever its size. */
+    max_size = 0;
+    open_index(&building, "d", true);
+    assert_int_equal(count_files(NULL, 0), 1);
+    open_index(&building, "d", false);
+}
+
+static void test_unused(void **unused)
+{
+    struct building building = {0};
+
+    (void)unused;
+    max_unused_s = 1000;
+    open_index(&building, "a", true);
+    open_index(&building, "b", true);
+    age(2000);
+    /* Opening is a use. */
+    open_index(&building, "a", false);
+    assert_int_equal(count_files(NULL, 0), 2);
+    open_index(&building, "c", true);
+    assert_int_equal(count_files(NULL, 0), 2);
+    open_index(&building, "a", false);
+    open_index(&building, "b", true);
+}
+
+/* What was removed can still be read by those who have it open. */
+static void test_removed_while_open(void **unused)
+{
+    const char *const paths[] = {trace};
+    struct building building = {0};
+    const struct index_cache_request request = {
+        .directory = cache, .paths = paths, .n_paths = 1, .build = build, .arg = &building};
+    struct error error = {0};
+    struct index *index;
+
+    (void)unused;
+    assert_int_equal(index_cache_open(&request, &index, NULL, &error), 0);
+    max_size = 0;
+    open_index(&building, "another", true);
+    assert_int_equal(count_files(NULL, 0), 1);
+    assert_int_equal(index_summary(index)->n_events, 77);
+    assert_string_equal(index_name(index, 0), "");
+    index_free(index);
+}
+
+static void crash_while_building(void)
+{
+    struct building building = {.crash = true};
+    pid_t child = fork();
+    int status;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct error error;
+
+        try_index(&building, &error);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+/* What a crash left goes; what another process builds, and what is not the cache's, stays. */
+static void test_leftovers(void **unused)
+{
+    struct building building = {0};
+    char path[512];
+    int begun[2];
+    int go[2];
+    int started[2];
+    pid_t child;
+    int status;
+    char c;
+
+    (void)unused;
+    crash_while_building();
+    assert_int_equal(count_files(NULL, 0), 2);
+    snprintf(path, sizeof path, "%s/index/notes.lock", cache);
+    put_file(path, "");
+    max_size = 0;
+    open_index(&building, "another", true);
+    assert_int_equal(count_files(NULL, 0), 2);
+    assert_int_equal(access(path, F_OK), 0);
+
+    assert_int_equal(pipe(begun), 0);
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe(started), 0);
+    building.begun = begun[1];
+    building.go = go[0];
+    child = start(&building, started[1]);
+    assert_int_equal(read(begun[0], &c, 1), 1);
+    building.begun = 0;
+    open_index(&building, "a third", true);
+    assert_int_equal(count_files(NULL, 0), 4);
+    assert_int_equal(write(go[1], "x", 1), 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    open_index(&building, NULL, false);
+    for (unsigned i = 0; i < 2; i++) {
+        close(begun[i]);
+        close(go[i]);
+        close(started[i]);
+    }
+}
+
 static void test_refused(void **unused)
 {
     struct building building = {0};
@@ -339,6 +508,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_removed_while_open, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
     };
 
