@@ -4,10 +4,16 @@
 #include "serve/events.h"
 #include "serve/routes.h"
 
-/* Events at one time that are compared. */
+/* Items that are looked at for each end of a slice. */
 #define CANDIDATES_MAX 1000
 
-/* How much of what is known of TRACK is that of ITEM; -1: it is of another source. */
+/* What the trace has of TRACK at a time. */
+struct moment {
+    int place; /* of the event that is the most like TRACK, among the items from that time on; -1: there is none */
+    uint32_t error_ns; /* of a time of TRACK's source there */
+};
+
+/* How much of what is known of TRACK is that of ITEM; -1: it is no event of its source. */
 static int likeness(const struct events *events, const struct item *item,
                     const struct index_track *track)
 {
@@ -18,42 +24,44 @@ static int likeness(const struct events *events, const struct item *item,
            (track->vcpu >= 0 && item->vcpu == track->vcpu);
 }
 
-/* Which event at TIME is the most like TRACK: its place among those at that time; -1: there is none. */
-static int find_event(const struct server *server, const struct index_track *track, int64_t time,
-                      struct error *error)
+/* A slice may begin or end where its source has no event (another source's event ended it, or the trace did): its error is
+ * that of the source's next event, or else the largest of the trace. */
+static struct moment find_moment(const struct server *server, const struct index_track *track,
+                                 int64_t time)
 {
+    struct moment moment = {-1, index_summary(server->options.index)->error_ns};
+    struct error error = {0};
     struct events events;
     const struct item *item;
     int64_t t;
-    int best = -1, best_likeness = -1;
-    int r = events_open(server, time, &events, error);
+    int best = -1;
 
-    if (r < 0)
-        return r == -1 ? -EIO : r;
-    for (int i = 0; i < CANDIDATES_MAX; i++) {
-        int like;
+    if (events_open(server, time, &events, &error) < 0)
+        return moment;
+    for (int i = 0; i < CANDIDATES_MAX && events_next(&events, &item, &t, &error) > 0; i++) {
+        int like = likeness(&events, item, track);
 
-        r = events_next(&events, &item, &t, error);
-        if (r <= 0 || t > time)
+        if (t > time && best >= 0)
             break;
-        like = likeness(&events, item, track);
-        if (like > best_likeness) {
-            best_likeness = like;
-            best = i;
+        if (like > best) {
+            best = like;
+            moment.error_ns = item->error_ns;
+            if (t > time)
+                break;
+            moment.place = i;
         }
     }
     events_close(&events);
-    return best;
+    return moment;
 }
 
 /* What is lent of an item ends with the next one: the one that was found is read again. */
-static void put_event(struct exchange *x, const struct index_track *track, int64_t time)
+static void put_event(struct exchange *x, int place, int64_t time)
 {
     struct json_writer *w = &x->answer.json;
     struct error error = {0};
     struct events events;
     const struct item *item = NULL;
-    int place = find_event(x->server, track, time, &error);
     int64_t t = time;
 
     json_write_key(w, "event");
@@ -75,6 +83,10 @@ static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
                       const struct index_slice *slice)
 {
     const struct server_options *options = &x->server->options;
+    const struct index_track *track = index_track(options->index, number);
+    struct moment begin = find_moment(x->server, track, slice->begin);
+    struct moment end =
+        slice->end == slice->begin ? begin : find_moment(x->server, track, slice->end);
     struct json_writer *w = &x->answer.json;
 
     json_write_object(w);
@@ -92,9 +104,11 @@ static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
     json_write_u64(w, slice->flags);
     json_write_key(w, "state");
     json_write_u64(w, slice->state);
-    json_write_key(w, "error_ns");
-    json_write_u64(w, index_summary(options->index)->error_ns);
-    put_event(x, index_track(options->index, number), slice->begin);
+    json_write_key(w, "begin_error_ns");
+    json_write_u64(w, begin.error_ns);
+    json_write_key(w, "end_error_ns");
+    json_write_u64(w, end.error_ns);
+    put_event(x, begin.place, slice->begin);
     json_write_finish(w);
 }
 

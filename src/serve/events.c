@@ -104,6 +104,33 @@ static void put_vcpu(struct json_writer *w, const struct item *item)
     text_done(&text);
 }
 
+/* `[["FIELD","0x40 (NAME)"],…]`: what people read of each field that is there. */
+static void put_shown(struct json_writer *w, const struct item *item)
+{
+    const struct event_class *class = item->class;
+    struct value values[FIELDS_MAX];
+    struct text text = TEXT_IN_MEMORY;
+    struct text name = TEXT_IN_MEMORY;
+
+    item_values(item, values);
+    json_write_key(w, "shown");
+    json_write_array(w);
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (!values[i].present)
+            continue;
+        value_put(&class->fields[i], &values[i], &text);
+        if (item_put_name(item, i, &values[i], &name) && name.start)
+            text_printf(&text, " (%.*s)", (int)text_len(&name), name.start);
+        text_done(&name);
+        json_write_array(w);
+        json_write_str(w, class->fields[i].name);
+        json_write_string(w, text.start, text.start ? text_len(&text) : 0);
+        json_write_end(w);
+        text_done(&text);
+    }
+    json_write_end(w);
+}
+
 static void put_event(struct json_writer *w, const struct item *item, bool fields)
 {
     const struct event_class *class = item->class;
@@ -126,6 +153,7 @@ static void put_event(struct json_writer *w, const struct item *item, bool field
     else
         json_write_raw(w, "{}", 2);
     text_done(&text);
+    put_shown(w, item);
 }
 
 static void put_loss(struct exchange *x, const struct item *item)

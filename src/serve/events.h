@@ -33,6 +33,7 @@ int events_next(struct events *events, const struct item **ret_item, int64_t *re
 bool events_on_track(const struct events *events, const struct item *item,
                      const struct index_track *track);
 
-/* An object: the event, or the loss, in ITEM at TIME. */
+/* An object: the event, or the loss, in ITEM at TIME. FIELDS: with the event's fields, `fields` as `strata report -f json` has
+ * them and `shown` as its text has them. */
 void events_put_item(struct exchange *x, const struct events *events, const struct item *item,
                      int64_t time, bool fields);

@@ -8,6 +8,7 @@
     serve.py STRATA view TRACE DIR           strata view, with DIR/xdg-open, which writes its argument to DIR/opened
 """
 
+import bisect
 import http.client
 import json
 import os
@@ -202,9 +203,12 @@ def check_slices(server, trace):
             expect(n == track["n"], f"{track['name']} at {pixels}: {n} slices of {track['n']}")
 
 
-def check_places(server, trace):
-    """At random places, the slice of any level of detail is that of api/slice."""
+def check_places(server, trace, events):
+    """At random places, the slice of any level of detail is that of api/slice; its ends may be off as far as its source's
+    events at these times."""
     rand = random.Random(1)
+    layers = {layer: sorted((e["time_ns"] - int(trace["begin_ns"]), e.get("error_ns", 0)) for e in events
+                            if e.get("layer") == layer and "event" in e) for layer in {t["layer"] for t in trace["tracks"]}}
     tracks = [t for t in trace["tracks"] if t["kind"] in ("slices", "states") and t["n"] > 0]
     found = 0
     for _ in range(100):
@@ -223,6 +227,11 @@ def check_places(server, trace):
                [here[-1][0], here[-1][1], trace["names"][here[-1][2]], here[-1][3]], f"{answer} is not {here}")
         if answer["event"]:
             expect(answer["event"]["time"] == answer["begin"], f"{answer}")
+        for end in ("begin", "end"):
+            errors = layers[track["layer"]]
+            errors = errors[bisect.bisect_left(errors, (answer[end], -1)):]
+            expect(not errors or answer[f"{end}_error_ns"] in {error for time, error in errors if time == errors[0][0]},
+                   f"{end}: {errors[:2]} is not the error of {answer}")
         coarse = server.get("slices", pixels=10, tracks=track["id"])["tracks"][0]["depths"][0]
         expect(any(coarse[i] <= place <= coarse[i + 1] for i in range(0, len(coarse), 7)),
                f"{track['name']} at {place}: nothing at a coarse level")
@@ -248,6 +257,15 @@ def check_counts(server, trace, events):
         expect(len(one["values"]) % 4 == 0 and len(one["values"]) > 0, f"{one}")
 
 
+def check_shown(event):
+    """A number reads as in the event's text, where that names its field: addresses alike, and small ones with the value."""
+    for name, text in event["shown"]:
+        for found in re.findall(rf"(?:^|[ ,]){re.escape(name)}[= ](0x[0-9a-f]+|0|-?[1-9]\d*)(?=[ ,]|$)", event["text"]):
+            shown = text.split(" (")[0].replace("true", "1").replace("false", "0")
+            expect(int(shown, 0) == int(found, 0) and (found == shown or int(found, 0) < 1 << 32),
+                   f"{name} of {event} reads as {text}")
+
+
 def check_events(server, trace, events):
     """All events, page by page, are those of the report."""
     begin = int(trace["begin_ns"])
@@ -269,6 +287,7 @@ def check_events(server, trace, events):
             if "event" in b:
                 name = f"{b['group']}:{b['event']}" if b.get("group") else b["event"]
                 same = same and a["name"] == name and a["fields"] == b["fields"]
+                check_shown(a)
             else:
                 same = same and a["lost"] == b["lost"]
             expect(same, f"{a} is not {b}")
@@ -490,7 +509,7 @@ def check_answers(path):
         check_guard(server)
         trace = check_trace(server, events)
         check_slices(server, trace)
-        check_places(server, trace)
+        check_places(server, trace, events)
         check_counts(server, trace, events)
         check_events(server, trace, events)
         check_statistics(server, trace)

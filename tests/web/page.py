@@ -238,8 +238,9 @@ def check_click(page):
     event = request["event"]
     assert event and request["name"] in text and event["name"] in text, text
     assert "may be off by ±" in text, text
-    for name in event["fields"]:
-        assert name in text, (name, text)
+    assert any(value.startswith("0x") for _, value in event["shown"]), event
+    for name, value in event["shown"]:
+        assert name in text and value in text, (name, value, text)
     other = page.track(id=arrow[1])["name"]
     assert "connected with" in text and other in text, text
     stages = page.browser.run("""return [...document.querySelectorAll('#details tr')].slice(1).map(

@@ -84,7 +84,7 @@ export interface EventAnswer {
     vcpu?: number | null;
     pid?: number | null;
     comm?: string | null;
-    fields?: Record<string, unknown> | null;
+    shown?: [string, string][] | null; // its fields, as text
     text?: string | null;
 }
 export interface SliceAnswer {
@@ -97,7 +97,8 @@ export interface SliceAnswer {
     flags: number;
     state?: number;
     n?: number;
-    error_ns?: number | null;
+    begin_error_ns: number; // how far its ends may be off
+    end_error_ns: number;
     event: EventAnswer | null;
 }
 export interface EventsAnswer {

@@ -43,8 +43,8 @@ export class Selection {
             const time = Math.min(Math.max(0, Math.round(place.time)), this.trace.duration);
             const { track, depth } = place;
             const slice = await ask<SliceAnswer>("slice", { track, depth, time }, abort.signal);
-            const errorNs = slice.event?.error_ns ?? slice.error_ns ?? this.trace.error_ns;
-            state.slice = { track, depth, time: slice.begin, begin: slice.begin, end: slice.end, errorNs };
+            const { begin, end, begin_error_ns: beginErrorNs, end_error_ns: endErrorNs } = slice;
+            state.slice = { track, depth, time: begin, begin, end, beginErrorNs, endErrorNs };
             state.sliceArrows = [];
             this.details.show(slice);
             this.onChange();

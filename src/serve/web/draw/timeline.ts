@@ -109,12 +109,12 @@ function drawSelected(surface: Surface, scene: Scene, placed: PlacedRow): void {
     const y = placed.y + depthTop(track, slice.depth);
     const h = track.kind === "slices" ? DEPTH_HEIGHT : height - (y - placed.y) * 2;
     surface.outline(x0 - 2, y - 2, Math.max(2, x1 - x0) + 4, h + 3, palette.text, 2);
-    const error = (slice.errorNs / view.length) * view.width;
-    if (error < ERROR_MIN_PX) return;
-    for (const [time, bar] of [
-        [slice.begin, y - 1],
-        [slice.end, y + h - 2],
+    for (const [time, errorNs, bar] of [
+        [slice.begin, slice.beginErrorNs, y - 1],
+        [slice.end, slice.endErrorNs, y + h - 2],
     ]) {
+        const error = (errorNs / view.length) * view.width;
+        if (error < ERROR_MIN_PX) continue;
         const x = view.x(time);
         const left = Math.max(-2, x - error);
         const right = Math.min(view.width + 2, x + error);

@@ -47,7 +47,6 @@ export class DetailsPanel {
         const columns = make("div", "columns");
         const left = make("div");
         const state = slice.state !== undefined ? trace.states[slice.state] : undefined;
-        const error = slice.event?.error_ns ?? slice.error_ns ?? trace.error_ns;
         left.append(
             make("h3", "", slice.name || state || "(no name)"),
             makeFields([
@@ -56,7 +55,7 @@ export class DetailsPanel {
                 ["duration", formatDuration(slice.end - slice.begin)],
                 ["begin", `${formatAbsolute(begin, slice.begin)} (${formatExact(slice.begin)} after the begin)`],
                 ["end", formatAbsolute(begin, slice.end)],
-                ["clock error", error ? `may be off by ±${formatDuration(error)}` : ""],
+                ["clock error", offText(slice)],
                 ...FLAG_TEXTS.filter(([flag]) => slice.flags & flag).map(([, text]): [string, string] => ["note", text]),
             ]),
         );
@@ -79,7 +78,7 @@ export class DetailsPanel {
                 ["pid", event.pid],
                 ["task", event.comm],
                 ["time", formatAbsolute(BigInt(trace.begin_ns), event.time)],
-                ...Object.entries(event.fields ?? {}).map(([name, value]): [string, string] => [name, fieldText(value)]),
+                ...(event.shown ?? []),
             ]),
         );
         if (event.text) right.append(make("p", "text", event.text));
@@ -126,6 +125,10 @@ export class DetailsPanel {
     }
 }
 
-function fieldText(value: unknown): string {
-    return typeof value === "string" ? value : JSON.stringify(value) ?? "";
+// How far the ends of SLICE may be off; "" if they are exact.
+function offText(slice: SliceAnswer): string {
+    if (!slice.begin_error_ns && !slice.end_error_ns) return "";
+    const begin = `±${formatDuration(slice.begin_error_ns)}`;
+    const end = `±${formatDuration(slice.end_error_ns)}`;
+    return begin === end ? `may be off by ${begin}` : `may be off by ${begin} at its begin, by ${end} at its end`;
 }

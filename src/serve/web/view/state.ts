@@ -14,7 +14,8 @@ export interface SlicePlace {
 export interface SelectedSlice extends SlicePlace {
     begin: number;
     end: number;
-    errorNs: number;
+    beginErrorNs: number;
+    endErrorNs: number;
 }
 
 export type Theme = "auto" | "light" | "dark";
