@@ -97,7 +97,40 @@ no-events) options='-e runstate_set' ;;
 agent) options='-e runstate_set --guest=sched:sched_process_exec' ;;
 guest-only) options='-e runstate_set --guest' ;;
 host-only) options='-e runstate_set --host' ;;
+# What the kernel's own tracing of the default events takes, into buffers that nobody reads.
+*-ftrace) ;;
 esac
+usual="sched/sched_switch sched/sched_wakeup irq/irq_handler_entry irq/irq_handler_exit irq/softirq_entry irq/softirq_exit"
+of_kvm="entry exit userspace_exit pio mmio msr cpuid hypercall page_fault inj_virq inj_exception vcpu_wakeup"
+ftrace() { # EVENT...: the command that enables them; without, the one that ends it
+    instance=/sys/kernel/tracing/instances/bench
+    if [ $# -eq 0 ]; then
+        echo "rmdir $instance"
+    else
+        echo "mkdir $instance; cd $instance; echo 4096 >buffer_size_kb; echo mono_raw >trace_clock; for e in $*; do echo 1 >events/\$e/enable; done"
+    fi
+}
+tell() { # COMMAND: that the guest runs
+    echo "run $1" >&3
+    read -r line <&4
+}
+start_ftrace() {
+    case $CONFIG in
+    guest-*) tell "$(ftrace $usual)" ;;
+    # shellcheck disable=SC2046 # words
+    *) (eval "$(ftrace $usual $(for e in $of_kvm; do echo "kvm/kvm_$e"; done))") ;;
+    esac
+}
+end_ftrace() {
+    case $CONFIG in
+    guest-*) tell "cat /sys/kernel/tracing/instances/bench/per_cpu/cpu0/stats >/dev/ttyS0; $(ftrace)" ;;
+    *)
+        say "recorded $CONFIG $(grep -h '^entries\|^overrun' /sys/kernel/tracing/instances/bench/per_cpu/cpu0/stats | tr '\n' ' ')0 lost"
+        (eval "$(ftrace)")
+        ;;
+    esac
+}
+
 recorders=
 work warm
 n=0
@@ -105,6 +138,15 @@ while [ $n -lt "$ROUNDS" ]; do
     n=$((n + 1))
     recorders=
     work off
+    case $CONFIG in
+    *-ftrace)
+        start_ftrace
+        sleep 0.3
+        work "$CONFIG"
+        end_ftrace
+        continue
+        ;;
+    esac
     # shellcheck disable=SC2086 # words
     strata record --attach -o /tmp/trace $options $qemu >recorder.log 2>&1 &
     recorder=$!

@@ -263,6 +263,10 @@ def main():
     assert "FAILED" not in read("serial.log"), read("serial.log")
     for name in "port", "vsock":
         assert read(f"{name}.status").strip() == "0", read(f"{name}.log")
+    # Its CID is taken: QEMU says so, and that it ended is reported.
+    assert read("taken.status").strip() == "1", read("taken.log")
+    for line in "unable to set guest cid: Address already in use", "QEMU ended with status 1":
+        assert line in read("taken.log"), read("taken.log")
     offsets = {name: {int(line) for line in read(f"{name}.offsets").split()} for name in ("port", "vsock", "vsock-set")}
     assert all(len(each) == 1 for each in offsets.values()), offsets
     offsets = {name: each.pop() for name, each in offsets.items()}

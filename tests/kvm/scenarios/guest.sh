@@ -94,6 +94,10 @@ record vsock '--guest=vsock:3:4727 --key=/inner/added/key' 1 -chardev pipe,id=go
     -device vhost-vsock-pci,guest-cid=3
 wait_for vsock.console grep -q 'the counter is set' vsock.console
 save_offsets vsock-set
+# Another virtual machine cannot have its CID.
+strata record -o taken --guest=vsock:3:4727 --key=/inner/added/key -- qemu-system-x86_64 -accel kvm -m 64 -nodefaults \
+    -display none -device vhost-vsock-pci,guest-cid=3 >taken.log 2>&1
+echo $? >taken.status
 # Until the recorder knows of it, and has related the clocks again.
 has_pairs() {
     [ "$(wc -l <vsock/guest-guest/clock-pairs)" -ge "$1" ]
