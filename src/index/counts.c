@@ -123,19 +123,19 @@ static int count_events(struct counting *counting, uint32_t track, unsigned numb
     const struct file_row *row = index_row(counting->index, track, number, SECTION_EVENTS,
                                            sizeof(struct event_node), &table, &n_nodes);
     const struct event_node *nodes = table;
-    uint64_t n = n_parts(row->n, BLOCK_EVENTS);
+    uint64_t left = row->n;
     int r = 0;
 
-    if (n > n_nodes)
-        return -EINVAL;
-    for (uint64_t i = 0; i < n && r == 0; i++) {
+    for (uint64_t i = 0; left > 0 && r == 0; i++) {
         const struct event_node *node = &nodes[i];
-        uint64_t some = MIN(row->n - i * BLOCK_EVENTS, (uint64_t)BLOCK_EVENTS);
 
+        if (i == n_nodes || node->n == 0 || node->n > MIN(left, (uint64_t)BLOCK_EVENTS))
+            return -EINVAL;
         if (is_in_one(&counting->grid, &counting->period, node->begin, node->end))
-            count(counting, node->begin, some);
+            count(counting, node->begin, node->n);
         else
-            r = count_event_block(counting, node, some);
+            r = count_event_block(counting, node, node->n);
+        left -= node->n;
     }
     return r;
 }

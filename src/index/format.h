@@ -25,6 +25,8 @@
  *     values  of BLOCK_VALUES: gap, z: value minus the one before (0)
  *     events  of BLOCK_GROUPS groups of GROUP_EVENTS events: gap to the first, time from the first to the last
  *
+ * A block of events ends early where events of the source were lost: none is taken to lie in that time.
+ *
  * Over the blocks of slices there is a tree: its lowest level has a node for each block, each next one a node for
  * NODE_CHILDREN of those below it, up to a level of one node. Levels follow one another from the lowest on. How many nodes
  * and slices there are follows from the row's number of slices, as all but the last of a level are full. */
@@ -36,7 +38,7 @@
 #include "base/bytes.h"
 
 #define INDEX_MAGIC "StrataIx"
-#define INDEX_VERSION 1
+#define INDEX_VERSION 2
 #define INDEX_ORDER 0x01020304u
 
 #define BLOCK_SLICES 32u
@@ -110,6 +112,7 @@ struct value_node {
 struct event_node {
     int64_t begin, end;
     uint64_t offset;
+    uint64_t n; /* events in the block: up to BLOCK_EVENTS */
 };
 
 _Static_assert(sizeof(struct index_header) == 224, "no padding");

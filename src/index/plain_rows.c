@@ -70,7 +70,9 @@ static int flush_events(struct event_row *row, struct index_writer *writer)
 {
     uint8_t bytes[BLOCK_GROUPS * 2 * VARINT_MAX];
     const struct row_group *groups = row->block;
-    struct event_node node = {.begin = groups[0].first, .end = groups[row->n_block - 1].last};
+    struct event_node node = {.begin = groups[0].first,
+                              .end = groups[row->n_block - 1].last,
+                              .n = row->n - row->n_written};
     int64_t time = node.begin;
     uint8_t *p = bytes;
     void *nodes = row->nodes;
@@ -86,6 +88,7 @@ static int flush_events(struct event_row *row, struct index_writer *writer)
     row->nodes = nodes;
     node.offset = index_writer_put(writer, bytes, (size_t)(p - bytes));
     row->nodes[row->n_nodes++] = node;
+    row->n_written = row->n;
     return 0;
 }
 
@@ -96,10 +99,16 @@ static int end_group(struct event_row *row, struct index_writer *writer)
     return ++row->n_block == BLOCK_GROUPS ? flush_events(row, writer) : 0;
 }
 
-int event_row_put_slow(struct event_row *row, struct index_writer *writer, int64_t time)
+int event_row_put_slow(struct event_row *row, struct index_writer *writer, int64_t time,
+                       uint64_t n_losses)
 {
-    int r = row->n_group == GROUP_EVENTS ? end_group(row, writer) : 0;
+    int r = 0;
 
+    if (row->n_losses != n_losses)
+        r = event_row_finish(row, writer);
+    else if (row->n_group == GROUP_EVENTS)
+        r = end_group(row, writer);
+    row->n_losses = n_losses;
     row->last = row->n ? MAX(row->last, time) : time;
     row->n++;
     row->n_group++;

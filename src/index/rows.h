@@ -62,6 +62,8 @@ int value_row_finish(struct value_row *row, struct index_writer *writer);
 
 struct event_row {
     uint64_t n;
+    uint64_t n_written; /* events in nodes */
+    uint64_t n_losses;  /* that were known at the last event */
     int64_t last;
     struct event_node *nodes;
     size_t n_nodes, room;
@@ -71,14 +73,16 @@ struct event_row {
     } block[BLOCK_GROUPS];
 };
 
-int event_row_put_slow(struct event_row *row, struct index_writer *writer, int64_t time);
+int event_row_put_slow(struct event_row *row, struct index_writer *writer, int64_t time,
+                       uint64_t n_losses);
 int event_row_finish(struct event_row *row, struct index_writer *writer);
 
-/* The same as value_row_put() of an event. */
-static inline int event_row_put(struct event_row *row, struct index_writer *writer, int64_t time)
+/* The same as value_row_put() of an event, with the number of losses of its source so far. */
+static inline int event_row_put(struct event_row *row, struct index_writer *writer, int64_t time,
+                                uint64_t n_losses)
 {
-    if (row->n_group == 0 || row->n_group == GROUP_EVENTS)
-        return event_row_put_slow(row, writer, time);
+    if (row->n_group == 0 || row->n_group == GROUP_EVENTS || row->n_losses != n_losses)
+        return event_row_put_slow(row, writer, time, n_losses);
     if (time > row->last)
         row->last = time;
     row->n++;

@@ -320,7 +320,8 @@ static void fill_series(struct builder *builder)
     values->values = calloc(1, sizeof *values->values);
     assert_true(events->events && values->values);
     for (unsigned i = 0; i < model.n; i++) {
-        assert_int_equal(event_row_put(events->events, &builder->writer, model.slices[i].begin), 0);
+        assert_int_equal(event_row_put(events->events, &builder->writer, model.slices[i].begin, 0),
+                         0);
         assert_int_equal(value_row_put(values->values, &builder->writer, model.slices[i].begin,
                                        (int64_t)model.slices[i].name - 7),
                          0);
@@ -418,6 +419,49 @@ static void test_random_series(void **unused)
     }
 }
 
+/* Events between which some were lost, as after each 300th, are not taken to lie in that time. */
+#define LOSS_EVENTS 300u
+#define LOSS_NS 1000000
+
+static int64_t time_near_losses(unsigned i)
+{
+    return (int64_t)i * 1000 + (int64_t)(i / LOSS_EVENTS) * LOSS_NS;
+}
+
+static void fill_losses(struct builder *builder)
+{
+    struct build_track *events = add_track(builder, INDEX_EVENTS, "events");
+
+    events->events = calloc(1, sizeof *events->events);
+    assert_non_null(events->events);
+    for (unsigned i = 0; i < 20000; i++)
+        assert_int_equal(
+            event_row_put(events->events, &builder->writer, time_near_losses(i), i / LOSS_EVENTS),
+            0);
+}
+
+static void test_losses(void **unused)
+{
+    struct made made;
+    uint64_t counts[1000];
+
+    (void)unused;
+    make_index(&made, fill_losses);
+    assert_int_equal(index_counts(made.index, 0, 0, INT64_MAX, 1, counts), 0);
+    assert_int_equal(counts[0], 20000);
+    for (unsigned i = LOSS_EVENTS; i < 20000; i += LOSS_EVENTS) {
+        int64_t from = time_near_losses(i - 1) + 1;
+        int64_t to = time_near_losses(i);
+
+        assert_int_equal(index_counts(made.index, 0, from, to, 1000, counts), 0);
+        for (unsigned k = 0; k < 1000; k++)
+            assert_int_equal(counts[k], 0);
+        assert_int_equal(index_counts(made.index, 0, to, to + 1, 1, counts), 0);
+        assert_int_equal(counts[0], 1);
+    }
+    made_done(&made);
+}
+
 /* ---- tracks, names, arrows ---- */
 
 static void put_event(struct builder *builder, struct build_track *track, int64_t ns)
@@ -425,7 +469,7 @@ static void put_event(struct builder *builder, struct build_track *track, int64_
     if (!track->events)
         track->events = calloc(1, sizeof *track->events);
     assert_non_null(track->events);
-    assert_int_equal(event_row_put(track->events, &builder->writer, ns), 0);
+    assert_int_equal(event_row_put(track->events, &builder->writer, ns, 0), 0);
 }
 
 static void put_slice(struct builder *builder, struct build_track *track, int64_t begin,
@@ -639,8 +683,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_slices), cmocka_unit_test(test_stable),
-        cmocka_unit_test(test_random_series), cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_random_series), cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_tree),          cmocka_unit_test(test_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
