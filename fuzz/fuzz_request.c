@@ -10,7 +10,6 @@
 #include "base/remove_dir.h"
 #include "base/utf8.h"
 #include "index/build.h"
-#include "serve/numbering.h"
 #include "serve/routes.h"
 #include "serve/tsp_uuid.h"
 #include "trace/trace.h"
@@ -75,17 +74,15 @@ static void make_server(void)
     }
     trace_free(trace);
     close(fd);
-    server.options = (struct server_options){.name = "fuzz",
-                                             .clock = "realtime",
-                                             .paths = paths,
-                                             .n_paths = 1,
-                                             .trace_options = &trace_options,
-                                             .index = index};
+    server.options = (struct server_options){
+        .name = "fuzz", .paths = paths, .n_paths = 1, .trace_options = &trace_options};
+    generations_init(&server.generations);
+    if (server_set_data(&server, &(struct server_data){.index = index, .clock = "realtime"}) < 0)
+        abort();
     server.guard.port = 8080;
     memset(server.guard.secret, '0', SECRET_LEN);
     guard_add_host(&server.guard, "localhost");
     server.guard.any_address = true;
-    server.numbering = numbering_new();
 }
 
 static char *copy(const char *prefix, const char *s, size_t len)
@@ -136,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *target;
     char *header;
 
-    if (!server.numbering)
+    if (!server.generations.current)
         make_server();
     snprintf(prefix, sizeof prefix, "/%s/", server.guard.secret);
     if (size >= 8 && memcmp(s, "outputs/", 8) == 0) {

@@ -10,7 +10,7 @@
 
 #include "cli/size.h"
 #include "cmd/cmd.h"
-#include "cmd/serve_index.h"
+#include "cmd/serve_live.h"
 #include "index/index.h"
 #include "record/stop_signals.h"
 #include "serve/serve.h"
@@ -88,18 +88,32 @@ static void wait_for_signal(const struct stop_signals *signals)
         (void)poll(&p, 1, -1);
 }
 
-static int run_server(struct server *server, const struct server_options *server_options,
-                      const struct serve_hooks *hooks)
+/* INDEX becomes the server's. */
+static int run_server(struct server *server, const struct serve_source *source,
+                      struct serve_index *index, const struct serve_hooks *hooks)
 {
+    const struct server_options server_options = {
+        .name = source->name.start,
+        .paths = (const char *const *)source->paths,
+        .n_paths = (unsigned)source->n,
+        .trace_options = &source->trace_options,
+    };
     struct stop_signals signals = {.fd = -1};
+    struct serve_live live = {0};
     struct error error = {0};
+    const struct index_summary shown = *index_summary(index->index);
+    bool is_live = index->live;
     int status;
     int r;
 
     /* Its threads have these blocked, too. */
     r = stop_signals_open(true, &signals);
     if (r == 0)
-        r = server_start(server, server_options, &error);
+        r = serve_index_publish(index, server);
+    if (r == 0)
+        r = server_start(server, &server_options, &error);
+    if (r == 0 && is_live)
+        r = serve_live_start(&live, source, server, &shown);
     if (r < 0) {
         server_stop(server);
         stop_signals_close(&signals);
@@ -116,6 +130,9 @@ static int run_server(struct server *server, const struct server_options *server
             cli_error("Ctrl-C ends the server");
         wait_for_signal(&signals);
     }
+    serve_live_stop(&live);
+    if (status == EXIT_SUCCESS && source->options->open.strict && server_has_losses(server))
+        status = EXIT_LOSSES;
     server_stop(server);
     if (hooks && hooks->stopped)
         hooks->stopped(hooks->arg);
@@ -126,9 +143,8 @@ static int run_server(struct server *server, const struct server_options *server
 int serve_run(const char *verb, const struct serve_options *options, char **paths, int n,
               const struct serve_hooks *hooks)
 {
-    struct trace_options trace_options;
+    struct serve_source source;
     struct serve_index index = {0};
-    struct server_options server_options;
     struct server *server;
     struct error error = {0};
     int status;
@@ -144,28 +160,15 @@ int serve_run(const char *verb, const struct serve_options *options, char **path
     r = server_open(options->listen, &server, &error);
     if (r < 0)
         return cli_print_failure(&error, r);
-    status = serve_index_open(verb, options, paths, n, &index);
-    if (status != EXIT_SUCCESS) {
+    status = serve_source_init(verb, options, paths, n, &source);
+    if (status == EXIT_SUCCESS)
+        status = serve_index_open(&source, &index);
+    if (status == EXIT_SUCCESS)
+        status = run_server(server, &source, &index, hooks);
+    else
         server_stop(server);
-    } else {
-        open_options_apply(&options->open, &trace_options);
-        server_options = (struct server_options){
-            .name = index.name.start,
-            .clock = index.clock,
-            .is_ticks = index.is_ticks,
-            .notes = (const char *const *)index.notes.items,
-            .n_notes = index.notes.n,
-            .paths = (const char *const *)paths,
-            .n_paths = (unsigned)n,
-            .trace_options = &trace_options,
-            .index = index.index,
-        };
-        status = run_server(server, &server_options, hooks);
-        if (status == EXIT_SUCCESS && options->open.strict &&
-            index_summary(index.index)->n_lost > 0)
-            status = EXIT_LOSSES;
-    }
     serve_index_done(&index);
+    serve_source_done(&source);
     return status;
 }
 

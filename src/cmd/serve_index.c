@@ -5,24 +5,27 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "cli/progress.h"
 #include "cmd/cmd.h"
-#include "cmd/pairs.h"
 #include "index/build.h"
-#include "index/cache.h"
 #include "index/index.h"
+#include "serve/serve.h"
 
+#define BEGIN_POLL_NS 200000000
 #define UNUSED_DAYS_MAX UINT64_C(30) /* that an index is kept, as docs/man/strata-serve.1 says */
 #define DAY_S UINT64_C(86400)
 
 /* What index_cache_open() calls back. */
 struct build {
+    const struct serve_source *source;
     struct trace *trace; /* of which nothing was read */
-    const struct pairs *pairs;
+    bool shows_progress;
     struct progress progress;
+    const atomic_bool *stops;
     bool started;
 };
 
@@ -38,17 +41,20 @@ static int build_index(void *arg, int fd, struct error *error)
 {
     struct build *build = arg;
     const struct index_options options = {
-        .rules = build->pairs->rules.rules,
-        .n_rules = build->pairs->rules.n,
-        .progress = show_progress,
+        .rules = build->source->pairs.rules.rules,
+        .n_rules = build->source->pairs.rules.n,
+        .progress = build->shows_progress ? show_progress : NULL,
         .progress_arg = &build->progress,
+        .stops = build->stops,
     };
     int r;
 
     build->started = true;
-    progress_start(&build->progress, isatty(STDERR_FILENO));
+    if (build->shows_progress)
+        progress_start(&build->progress, isatty(STDERR_FILENO));
     r = index_build(build->trace, &options, fd, error);
-    progress_erase(&build->progress);
+    if (build->shows_progress)
+        progress_erase(&build->progress);
     return r;
 }
 
@@ -101,63 +107,72 @@ static void put_settings(struct text *text, const struct serve_options *options)
     text_put_char(text, '\0');
 }
 
-/* In a file without a name. */
-static int build_temporary(struct build *build, struct index **ret, struct error *error)
+static struct index_cache_request request_of(const struct serve_source *source, struct build *build)
 {
-    const char *directory = environment_temporary_dir();
-    _cleanup_(closep) int fd = -1;
-    int r;
+    return (struct index_cache_request){
+        .directory = source->directory.start,
+        .paths = (const char *const *)source->paths,
+        .n_paths = (unsigned)source->n,
+        .settings = source->settings.start,
+        .max_size = source->options->index_cache_size,
+        .max_unused_s = UNUSED_DAYS_MAX * DAY_S,
+        .build = build_index,
+        .arg = build,
+        .stops = build ? build->stops : NULL,
+    };
+}
 
+/* A file without a name: in the cache, or where that cannot be, in the directory for temporary files. */
+static int open_unnamed(struct build *build, bool in_cache, struct error *error)
+{
+    const struct index_cache_request request = request_of(build->source, build);
+    const char *directory = environment_temporary_dir();
+    int fd = in_cache ? index_cache_open_unnamed(&request, NULL) : -1;
+
+    if (fd >= 0)
+        return fd;
     if (!directory)
         directory = "/tmp";
     fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set(error, -errno, directory, "cannot make a temporary file: %s",
                          error_text(-errno));
+    return fd;
+}
+
+static int build_unnamed(struct build *build, bool in_cache, struct index **ret,
+                         struct error *error)
+{
+    _cleanup_(closep) int fd = open_unnamed(build, in_cache, error);
+    int r;
+
+    if (fd < 0)
+        return fd;
     r = build_index(build, fd, error);
     return r < 0 ? r : index_open_fd(fd, "index", ret, error);
 }
 
-static int open_index(const struct serve_options *options, char **paths, int n, struct build *build,
-                      struct index **ret, struct error *error)
+static int open_kept(struct build *build, struct index **ret, struct error *error)
 {
-    _cleanup_(text_done) struct text directory = TEXT_IN_MEMORY, settings = TEXT_IN_MEMORY;
-    struct index_cache_request request;
+    const struct index_cache_request request = request_of(build->source, build);
     int r;
 
-    put_cache_directory(&directory);
-    put_settings(&settings, options);
-    if (directory.error || settings.error)
-        return -ENOMEM;
-    request = (struct index_cache_request){
-        .directory = directory.start,
-        .paths = (const char *const *)paths,
-        .n_paths = (unsigned)n,
-        .settings = settings.start,
-        .max_size = options->index_cache_size,
-        .max_unused_s = UNUSED_DAYS_MAX * DAY_S,
-        .build = build_index,
-        .arg = build,
-    };
-    if (!*directory.start)
-        return build_temporary(build, ret, error);
+    if (!*request.directory)
+        return build_unnamed(build, false, ret, error);
     r = index_cache_open(&request, ret, NULL, error);
     /* A directory that cannot be written to. */
-    if (r < 0 && !build->started && r != -ENOMEM && r != -EMFILE && r != -ENFILE) {
+    if (r < 0 && !build->started && r != -ECANCELED && !error_is_shortage(r)) {
         cli_error("%s: the index is not kept: %s", error->path, error->what);
         error_clear(error);
-        r = build_temporary(build, ret, error);
+        r = build_unnamed(build, false, ret, error);
     }
     return r;
 }
 
-static int keep_facts(const struct trace *trace, char **paths, int n, struct serve_index *index)
+static int keep_facts(const struct trace *trace, struct serve_index *index)
 {
     const struct catalogue *catalogue = &trace->catalogue;
 
-    for (int i = 0; i < n; i++)
-        text_printf(&index->name, "%s%s", i > 0 ? ", " : "", paths[i]);
-    text_put_char(&index->name, '\0');
     if (trace->host_time)
         snprintf(index->clock, sizeof index->clock, "monotonic");
     else if (catalogue->n_origins > 0)
@@ -172,38 +187,150 @@ static int keep_facts(const struct trace *trace, char **paths, int n, struct ser
             return -ENOMEM;
         }
     }
-    return index->name.error;
+    return 0;
 }
 
-int serve_index_open(const char *verb, const struct serve_options *options, char **paths, int n,
-                     struct serve_index *ret)
+/* The index of build->trace, which ends with it. */
+static int make(struct build *build, bool live, struct serve_index *ret, struct error *error)
 {
-    struct serve_index index = {.name = TEXT_IN_MEMORY};
-    struct pairs pairs = {0};
-    struct build build = {.pairs = &pairs};
+    struct serve_index index = {.live = live};
+    int r = keep_facts(build->trace, &index);
+
+    if (r < 0)
+        error_set(error, r, NULL, "out of memory");
+    else
+        r = live ? build_unnamed(build, *build->source->directory.start, &index.index, error)
+                 : open_kept(build, &index.index, error);
+    build->trace = trace_free(build->trace);
+    if (r < 0)
+        serve_index_done(&index);
+    else
+        *ret = index;
+    return r;
+}
+
+int serve_source_init(const char *verb, const struct serve_options *options, char **paths, int n,
+                      struct serve_source *ret)
+{
     struct error error = {0};
-    int status = pairs_check_syntax(verb, &options->pairs);
+    int status;
     int r = 0;
 
+    *ret = (struct serve_source){
+        .options = options,
+        .paths = paths,
+        .n = n,
+        .name = TEXT_IN_MEMORY,
+        .directory = TEXT_IN_MEMORY,
+        .settings = TEXT_IN_MEMORY,
+    };
+    status = pairs_check_syntax(verb, &options->pairs);
     if (status != EXIT_SUCCESS)
         return status;
-    build.trace = walk_open(&options->open, paths, n);
+    open_options_apply(&options->open, &ret->trace_options);
+    for (int i = 0; i < n; i++)
+        text_printf(&ret->name, "%s%s", i > 0 ? ", " : "", paths[i]);
+    text_put_char(&ret->name, '\0');
+    put_cache_directory(&ret->directory);
+    put_settings(&ret->settings, options);
+    if (ret->name.error || ret->directory.error || ret->settings.error)
+        r = -ENOMEM;
+    if (r == 0 && (options->pairs.n > 0 || options->files.n > 0))
+        r = pairs_read(&ret->pairs, NULL, 0, &options->pairs, &options->files, &error);
+    return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
+}
+
+void serve_source_done(struct serve_source *source)
+{
+    text_done(&source->name);
+    text_done(&source->directory);
+    text_done(&source->settings);
+    pairs_done(&source->pairs);
+}
+
+bool serve_source_is_live(const struct serve_source *source)
+{
+    return trace_is_live((const char *const *)source->paths, (unsigned)source->n,
+                         source->trace_options.runtime_dir);
+}
+
+int serve_source_key(const struct serve_source *source, char ret_key[INDEX_CACHE_KEY_SIZE])
+{
+    const struct index_cache_request request = request_of(source, NULL);
+
+    return index_cache_key(&request, ret_key, NULL);
+}
+
+static int open_trace(const struct serve_source *source, struct trace **ret, struct error *error)
+{
+    return trace_open((const char *const *)source->paths, (unsigned)source->n,
+                      &source->trace_options, ret, error);
+}
+
+/* Until what is being recorded can be opened, or its recording ends. Returns whether it is still being recorded. */
+static bool await_begin(const struct serve_source *source)
+{
+    const struct timespec period = {.tv_nsec = BEGIN_POLL_NS};
+    char why[1024];
+    bool reported = false;
+
+    while (serve_source_is_live(source)) {
+        struct error error = {0};
+        struct trace *trace;
+
+        if (open_trace(source, &trace, &error) == 0) {
+            trace_free(trace);
+            return true;
+        }
+        if (!reported) {
+            error_print(&error, why, sizeof why);
+            cli_error("waiting for the recording to begin: %s", why);
+        }
+        reported = true;
+        nanosleep(&period, NULL);
+    }
+    return false;
+}
+
+int serve_index_open(const struct serve_source *source, struct serve_index *ret)
+{
+    struct build build = {.source = source, .shows_progress = true};
+    struct error error = {0};
+    /* Before the trace is opened: what is not live any more is all there. */
+    bool live = await_begin(source);
+    int r;
+
+    build.trace = walk_open(&source->options->open, source->paths, source->n);
     if (!build.trace)
         return EXIT_FAILURE;
-    if (options->pairs.n > 0 || options->files.n > 0)
-        r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
+    r = make(&build, live, ret, &error);
+    return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
+}
+
+int serve_index_renew(const struct serve_source *source, bool live, const atomic_bool *stops,
+                      struct serve_index *ret, struct error *error)
+{
+    struct build build = {.source = source, .stops = stops};
+    int r = open_trace(source, &build.trace, error);
+
+    return r < 0 ? r : make(&build, live, ret, error);
+}
+
+int serve_index_publish(struct serve_index *index, struct server *server)
+{
+    const struct server_data data = {
+        .index = index->index,
+        .clock = index->clock,
+        .is_ticks = index->is_ticks,
+        .live = index->live,
+        .notes = (const char *const *)index->notes.items,
+        .n_notes = index->notes.n,
+    };
+    int r = server_set_data(server, &data);
+
     if (r == 0)
-        r = keep_facts(build.trace, paths, n, &index);
-    if (r == 0)
-        r = open_index(options, paths, n, &build, &index.index, &error);
-    trace_free(build.trace);
-    pairs_done(&pairs);
-    if (r < 0) {
-        serve_index_done(&index);
-        return cli_print_failure(&error, r);
-    }
-    *ret = index;
-    return EXIT_SUCCESS;
+        index->index = NULL;
+    return r;
 }
 
 void serve_index_done(struct serve_index *index)
@@ -212,6 +339,5 @@ void serve_index_done(struct serve_index *index)
     for (unsigned i = 0; i < index->notes.n; i++)
         free((void *)(uintptr_t)index->notes.items[i]);
     strings_done(&index->notes);
-    text_done(&index->name);
-    *index = (struct serve_index){.name = TEXT_IN_MEMORY};
+    *index = (struct serve_index){0};
 }

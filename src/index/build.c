@@ -409,6 +409,8 @@ static int read_trace(struct builder *builder, struct trace *trace,
 
         if (r >= 0 && builder->writer.error)
             r = builder->writer.error;
+        if (r >= 0 && options->stops && atomic_load(options->stops))
+            r = -ECANCELED;
         if (r < 0)
             return error_set(error, r, NULL, "cannot build an index: %s", error_text(r));
         if (options->progress && runs % PROGRESS_RUNS == 0) {

@@ -3,6 +3,7 @@
 
 /* Makes the index of a trace (index/index.h), in one pass over it. */
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -17,6 +18,7 @@ struct index_options {
     void (*progress)(void *arg, uint64_t done,
                      uint64_t total); /* bytes, as trace_progress(); NULL: none */
     void *progress_arg;
+    const atomic_bool *stops; /* becomes true: ends early with -ECANCELED; NULL: never */
 };
 
 /* Reads all of TRACE, of which nothing was read, and writes its index to FD, an empty file that is open for reading and

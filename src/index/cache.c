@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/sha256.h"
@@ -17,6 +18,7 @@
 #include "index/format.h"
 #include "index/index.h"
 
+#define LOCK_POLL_US 50000
 #define DEPTH_MAX 16 /* of directories in a trace directory */
 
 /* ---- the key ---- */
@@ -99,7 +101,7 @@ static int put_path(struct sha256 *sha, const char *path, struct error *error)
     return r < 0 ? error_set(error, r, path, "%s", error_text(r)) : 0;
 }
 
-static int make_key(const struct index_cache_request *request, char ret_key[KEY_SIZE],
+int index_cache_key(const struct index_cache_request *request, char ret_key[KEY_SIZE],
                     struct error *error)
 {
     const uint32_t format[] = {INDEX_VERSION, INDEX_ORDER};
@@ -195,9 +197,25 @@ static int open_index(const struct place *place, struct index **ret_index, struc
     return index_open_fd(fd, place->path, ret_index, error);
 }
 
+/* Without WAIT, -EWOULDBLOCK where another process has the lock; with it, -ECANCELED once STOPS becomes true. */
+static int lock_file(int fd, bool wait, const atomic_bool *stops)
+{
+    for (;;) {
+        if (flock(fd, wait && !stops ? LOCK_EX : LOCK_EX | LOCK_NB) == 0)
+            return 0;
+        if (errno == EINTR)
+            continue;
+        if (!wait || !stops || errno != EWOULDBLOCK)
+            return -errno;
+        if (atomic_load(stops))
+            return -ECANCELED;
+        (void)usleep(LOCK_POLL_US);
+    }
+}
+
 /* The file of the lock is removed by its owner, so that it may have gone, or been made again, by the time at which it is
  * locked. */
-int cache_lock(int directory, const char *name, bool wait)
+int cache_lock(int directory, const char *name, bool wait, const atomic_bool *stops)
 {
     for (;;) {
         int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (wait ? O_CREAT : 0);
@@ -208,11 +226,8 @@ int cache_lock(int directory, const char *name, bool wait)
 
         if (fd < 0)
             return -errno;
-        do
-            r = flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
-        while (r < 0 && errno == EINTR);
+        r = lock_file(fd, wait, stops);
         if (r < 0) {
-            r = -errno;
             close(fd);
             return r;
         }
@@ -234,7 +249,7 @@ static int name_index(const struct place *place, int fd, struct error *error)
 {
     char key[KEY_SIZE];
 
-    if (make_key(place->request, key, NULL) < 0 || strcmp(key, place->key) != 0) {
+    if (index_cache_key(place->request, key, NULL) < 0 || strcmp(key, place->key) != 0) {
         unlinkat(place->directory, place->unnamed, 0);
         return 0;
     }
@@ -278,7 +293,7 @@ static int open_or_build(const struct place *place, struct index **ret_index, bo
     /* What is damaged is built again. */
     if (open_index(place, ret_index, NULL) == 0)
         return 0;
-    lock = cache_lock(place->directory, place->lock, true);
+    lock = cache_lock(place->directory, place->lock, true, place->request->stops);
     if (lock < 0)
         return error_set(error, lock, place->path, "%s", error_text(lock));
     r = open_index(place, ret_index, NULL);
@@ -299,7 +314,7 @@ int index_cache_open(const struct index_cache_request *request, struct index **r
     struct place place = {.request = request};
     struct index *index = NULL;
     bool built;
-    int r = make_key(request, place.key, error);
+    int r = index_cache_key(request, place.key, error);
 
     if (r < 0)
         return r;
@@ -318,4 +333,33 @@ int index_cache_open(const struct index_cache_request *request, struct index **r
     if (ret_built)
         *ret_built = built;
     return 0;
+}
+
+int index_cache_open_unnamed(const struct index_cache_request *request, struct error *error)
+{
+    static const char name[] = "live.XXXXXX";
+    int directory = open_directory(request->directory, error);
+    _cleanup_free_ char *path = NULL;
+    int fd;
+    int r;
+
+    if (directory < 0)
+        return directory;
+    fd = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    r = -errno;
+    close(directory);
+    if (fd >= 0)
+        return fd;
+    if (r != -EOPNOTSUPP && r != -EISDIR)
+        return error_set(error, r, request->directory, "%s", error_text(r));
+    /* The file system has no files without a name. */
+    if (asprintf(&path, "%s/index/%s", request->directory, name) < 0) {
+        path = NULL;
+        return error_set(error, -ENOMEM, request->directory, "out of memory");
+    }
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        return errno_of(error, path);
+    unlink(path);
+    return fd;
 }

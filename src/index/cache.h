@@ -12,6 +12,7 @@
  * the file is that of its last use. Building an index removes others (`max_size`, `max_unused_s`), which stay readable for
  * those who have them open. */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,9 +32,20 @@ struct index_cache_request {
     /* Builds the index in FD, an empty file. 0, or a negative errno with ERROR, and nothing is kept. */
     int (*build)(void *arg, int fd, struct error *error);
     void *arg;
+    /* Becomes true: does not wait for another process any longer, -ECANCELED; NULL: never. */
+    const atomic_bool *stops;
 };
 
 /* Opens the index of REQUEST from the cache, or builds it. While another process builds it, waits for that one.
  * *RET_BUILT, which may be NULL: whether it was built. A negative errno with ERROR. */
 int index_cache_open(const struct index_cache_request *request, struct index **ret_index,
                      bool *ret_built, struct error *error);
+
+/* What an index is kept under: it changes when the traces of REQUEST do. A negative errno with ERROR. */
+#define INDEX_CACHE_KEY_SIZE 65 /* hexadecimal digits of a SHA-256, and a NUL */
+int index_cache_key(const struct index_cache_request *request, char ret_key[INDEX_CACHE_KEY_SIZE],
+                    struct error *error);
+
+/* Opens a file in the directory of REQUEST that has no name: an index that will not be kept. A crash leaves nothing of
+ * it. Its descriptor, or a negative errno with ERROR. */
+int index_cache_open_unnamed(const struct index_cache_request *request, struct error *error);

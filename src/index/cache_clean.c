@@ -54,7 +54,7 @@ static void remove_leftovers(int directory)
         return;
     for (int i = 0; i < n; i++) {
         const char *lock = entries[i]->d_name;
-        int fd = cache_lock(directory, lock, false);
+        int fd = cache_lock(directory, lock, false, NULL);
         char unnamed[NAME_SIZE];
 
         if (fd < 0)

@@ -3,6 +3,7 @@
 
 /* What the files of the cache have in common: the names of its files, and its locks. */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,9 +15,9 @@
 #define LOCK_SUFFIX ".lock"
 #define UNNAMED_SUFFIX ".new"
 
-/* Locks NAME in DIRECTORY, and returns its descriptor. With WAIT, makes NAME and waits for the process that has the lock;
- * else -EWOULDBLOCK, or -ENOENT. A negative errno. */
-int cache_lock(int directory, const char *name, bool wait);
+/* Locks NAME in DIRECTORY, and returns its descriptor. With WAIT, makes NAME and waits for the process that has the lock, or
+ * until STOPS, which may be NULL, becomes true: -ECANCELED; else -EWOULDBLOCK, or -ENOENT. A negative errno. */
+int cache_lock(int directory, const char *name, bool wait, const atomic_bool *stops);
 void cache_unlock(int directory, const char *name, int fd);
 
 /* Removes what crashes left, indexes that were not used for MAX_UNUSED_S seconds, and those least recently used while all

@@ -35,8 +35,8 @@ static void table_done(struct table *table)
 static int table_init(struct exchange *x, struct table *table)
 {
     const char *filter = request_value(&x->request, "filter");
-    const struct index *index = x->server->options.index;
-    int64_t track = -1, fields = 0;
+    int64_t fields = 0;
+    uint32_t track;
     struct api_span span;
     struct error error = {0};
     int r = 0;
@@ -45,11 +45,10 @@ static int table_init(struct exchange *x, struct table *table)
     if (exchange_span(x, &span) < 0 ||
         exchange_number(x, "limit", 1, LIMIT_MAX, &table->limit) < 0 ||
         exchange_number(x, "skip", 0, INT64_MAX, &table->skip) < 0 ||
-        exchange_number(x, "fields", 0, 1, &fields) < 0 ||
-        exchange_number(x, "track", 0, (int64_t)index_summary(index)->n_tracks - 1, &track) < 0)
+        exchange_number(x, "fields", 0, 1, &fields) < 0 || exchange_track(x, &track) < 0)
         return -EBADMSG;
     table->fields = fields;
-    table->track = track < 0 ? NULL : index_track(index, (uint32_t)track);
+    table->track = index_track(x->generation->index, track);
     if (filter && *filter) {
         table->filter = strdup(filter);
         r = table->filter ? strings_split(&table->options.events, table->filter, &error) : -ENOMEM;

@@ -26,7 +26,7 @@ static bool matches(const char *name, const char *text)
 
 static int read_names(struct exchange *x, uint8_t **ret)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     const char *text = request_value(&x->request, "text");
     uint32_t n_names = index_summary(index)->n_names;
     uint32_t ids[NAMES_MAX];
@@ -54,7 +54,7 @@ static int read_names(struct exchange *x, uint8_t **ret)
 static int read_query(struct exchange *x, struct distribution_query *ret)
 {
     int64_t columns = COLUMNS_DEFAULT, slowest = SLOWEST_DEFAULT;
-    int64_t begin = index_summary(x->server->options.index)->begin;
+    int64_t begin = index_summary(x->generation->index)->begin;
     struct api_span begins = {INT64_MIN, INT64_MAX};
 
     ret->longest = INT64_MAX;
@@ -193,7 +193,7 @@ static void put_slowest(struct exchange *x, const struct distribution *distribut
         const struct distribution_slice *one = &distribution->slowest[i];
 
         json_write_object(w);
-        put_number(w, "track", one->track);
+        exchange_put_track(x, "track", one->track);
         put_number(w, "depth", one->depth);
         exchange_put_time(x, "begin", one->slice.begin);
         exchange_put_time(x, "end", one->slice.end);
@@ -244,7 +244,7 @@ static int check_number(const struct index *index, const struct distribution_que
 
 void api_latency(struct exchange *x)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     struct distribution distribution = {0};
     struct distribution_query query = {0};
     _cleanup_free_ uint8_t *selected = NULL;
@@ -263,7 +263,7 @@ void api_latency(struct exchange *x)
         r = distribution_init(&distribution, &query);
     for (uint32_t i = 0; r >= 0 && i < index_summary(index)->n_tracks; i++)
         if (selected[i])
-            r = distribution_add(&distribution, x->server, i);
+            r = distribution_add(&distribution, x, i);
     if (r == -E2BIG) {
         answer_error(&x->answer, HTTP_TOO_LARGE,
                      "more than %u slices; select less time or fewer tracks",

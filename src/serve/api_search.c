@@ -174,8 +174,7 @@ static void put_found(struct exchange *x, const struct search *search, unsigned 
         const struct found *found = &search->found[i];
 
         json_write_object(w);
-        json_write_key(w, "track");
-        json_write_u64(w, found->track);
+        exchange_put_track(x, "track", found->track);
         json_write_key(w, "depth");
         json_write_u64(w, found->depth);
         exchange_put_time(x, "begin", found->slice.begin);
@@ -196,7 +195,7 @@ static void put_found(struct exchange *x, const struct search *search, unsigned 
 
 void api_search(struct exchange *x)
 {
-    struct search search = {.index = x->server->options.index,
+    struct search search = {.index = x->generation->index,
                             .text = request_value(&x->request, "text")};
     int64_t limit = LIMIT_DEFAULT, next = INT64_MAX;
     struct api_span span;

@@ -26,17 +26,17 @@ static int likeness(const struct events *events, const struct item *item,
 
 /* A slice may begin or end where its source has no event (another source's event ended it, or the trace did): its error is
  * that of the source's next event, or else the largest of the trace. */
-static struct moment find_moment(const struct server *server, const struct index_track *track,
+static struct moment find_moment(const struct exchange *x, const struct index_track *track,
                                  int64_t time)
 {
-    struct moment moment = {-1, index_summary(server->options.index)->error_ns};
+    struct moment moment = {-1, index_summary(x->generation->index)->error_ns};
     struct error error = {0};
     struct events events;
     const struct item *item;
     int64_t t;
     int best = -1;
 
-    if (events_open(server, time, &events, &error) < 0)
+    if (events_open(x->server, time, &events, &error) < 0)
         return moment;
     for (int i = 0; i < CANDIDATES_MAX && events_next(&events, &item, &t, &error) > 0; i++) {
         int like = likeness(&events, item, track);
@@ -82,22 +82,20 @@ static void put_event(struct exchange *x, int place, int64_t time)
 static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
                       const struct index_slice *slice)
 {
-    const struct server_options *options = &x->server->options;
-    const struct index_track *track = index_track(options->index, number);
-    struct moment begin = find_moment(x->server, track, slice->begin);
-    struct moment end =
-        slice->end == slice->begin ? begin : find_moment(x->server, track, slice->end);
+    const struct index *index = x->generation->index;
+    const struct index_track *track = index_track(index, number);
+    struct moment begin = find_moment(x, track, slice->begin);
+    struct moment end = slice->end == slice->begin ? begin : find_moment(x, track, slice->end);
     struct json_writer *w = &x->answer.json;
 
     json_write_object(w);
-    json_write_key(w, "track");
-    json_write_u64(w, number);
+    exchange_put_track(x, "track", number);
     json_write_key(w, "depth");
     json_write_u64(w, depth);
     exchange_put_time(x, "begin", slice->begin);
     exchange_put_time(x, "end", slice->end);
     json_write_key(w, "name");
-    json_write_str(w, index_name(options->index, slice->name));
+    json_write_str(w, index_name(index, slice->name));
     json_write_key(w, "name_id");
     json_write_u64(w, slice->name);
     json_write_key(w, "flags");
@@ -114,27 +112,27 @@ static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
 
 void api_slice(struct exchange *x)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     const struct index_summary *summary = index_summary(index);
     struct index_slices slices = {0};
-    int64_t number = -1, depth = 0, time = INT64_MIN;
+    int64_t depth = 0, time = INT64_MIN;
+    uint32_t number;
     int r;
 
-    if (exchange_number(x, "track", 0, (int64_t)summary->n_tracks - 1, &number) < 0 ||
-        exchange_number(x, "depth", 0, UINT16_MAX, &depth) < 0 ||
+    if (exchange_track(x, &number) < 0 || exchange_number(x, "depth", 0, UINT16_MAX, &depth) < 0 ||
         exchange_number(x, "time", 0, summary->end - summary->begin, &time) < 0)
         return;
-    if (number < 0 || time == INT64_MIN) {
+    if (number == INDEX_NO_TRACK || time == INT64_MIN) {
         answer_error(&x->answer, HTTP_BAD_REQUEST, "'track' and 'time' are required");
         return;
     }
     time += summary->begin;
-    r = index_slices(index, (uint32_t)number, (unsigned)depth, time, time, 0, &slices);
+    r = index_slices(index, number, (unsigned)depth, time, time, 0, &slices);
     if (r < 0)
         answer_failure(&x->answer, r, NULL);
     else if (slices.n == 0)
         answer_error(&x->answer, HTTP_NOT_FOUND, "there is no slice at this place");
     else /* one may end where the next begins */
-        put_slice(x, (uint32_t)number, (unsigned)depth, &slices.slices[slices.n - 1]);
+        put_slice(x, number, (unsigned)depth, &slices.slices[slices.n - 1]);
     index_slices_done(&slices);
 }

@@ -45,18 +45,19 @@ static void put_head(struct exchange *x, const struct piece *piece)
 }
 
 /* `{"id":1,"KEY":[` */
-static void put_track(struct json_writer *w, uint32_t track, const char *key)
+static void put_track(struct exchange *x, uint32_t track, const char *key)
 {
+    struct json_writer *w = &x->answer.json;
+
     json_write_object(w);
-    json_write_key(w, "id");
-    json_write_u64(w, track);
+    exchange_put_track(x, "id", track);
     json_write_key(w, key);
     json_write_array(w);
 }
 
 static int put_depth(struct exchange *x, const struct piece *piece, uint32_t track, unsigned depth)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     int64_t begin = index_summary(index)->begin;
     struct json_writer *w = &x->answer.json;
     struct index_slices slices = {0};
@@ -94,9 +95,9 @@ void api_slices(struct exchange *x)
     put_head(x, &piece);
     for (int i = 0; i < piece.n_tracks; i++) {
         uint32_t number = piece.tracks[i];
-        const struct index_track *track = index_track(x->server->options.index, number);
+        const struct index_track *track = index_track(x->generation->index, number);
 
-        put_track(w, number, "depths");
+        put_track(x, number, "depths");
         for (unsigned depth = 0; depth < track->n_depths; depth++)
             if (put_depth(x, &piece, number, depth) < 0)
                 return;
@@ -121,14 +122,14 @@ void api_counts(struct exchange *x)
     }
     put_head(x, &piece);
     for (int i = 0; i < piece.n_tracks; i++) {
-        int r = index_counts(x->server->options.index, piece.tracks[i], piece.span.from,
-                             piece.span.to, piece.pixels, counts);
+        int r = index_counts(x->generation->index, piece.tracks[i], piece.span.from, piece.span.to,
+                             piece.pixels, counts);
 
         if (r < 0) {
             answer_failure(&x->answer, r, NULL);
             return;
         }
-        put_track(w, piece.tracks[i], "counts");
+        put_track(x, piece.tracks[i], "counts");
         for (unsigned j = 0; j < piece.pixels; j++)
             json_write_u64(w, counts[j]);
         json_write_end(w);
@@ -141,7 +142,7 @@ void api_counts(struct exchange *x)
 
 static int put_values(struct exchange *x, const struct piece *piece, uint32_t track)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     int64_t begin = index_summary(index)->begin;
     struct json_writer *w = &x->answer.json;
     _cleanup_free_ struct index_value *values = NULL;
@@ -151,7 +152,7 @@ static int put_values(struct exchange *x, const struct piece *piece, uint32_t tr
 
     if (r < 0)
         return answer_failure(&x->answer, r, NULL);
-    put_track(w, track, "values");
+    put_track(x, track, "values");
     for (unsigned i = 0; i < n; i++) {
         json_write_i64(w, values[i].time - begin);
         json_write_i64(w, values[i].min);
@@ -180,7 +181,7 @@ void api_values(struct exchange *x)
 
 void api_arrows(struct exchange *x)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     int64_t begin = index_summary(index)->begin;
     int64_t max = ARROWS_DEFAULT;
     struct json_writer *w = &x->answer.json;
@@ -205,10 +206,10 @@ void api_arrows(struct exchange *x)
     for (unsigned i = 0; i < n; i++) {
         json_write_array(w);
         json_write_i64(w, arrows[i].begin - begin);
-        json_write_u64(w, arrows[i].from_track);
+        exchange_put_track(x, NULL, arrows[i].from_track);
         json_write_u64(w, arrows[i].from_depth);
         json_write_i64(w, arrows[i].end - begin);
-        json_write_u64(w, arrows[i].to_track);
+        exchange_put_track(x, NULL, arrows[i].to_track);
         json_write_u64(w, arrows[i].to_depth);
         json_write_end(w);
     }

@@ -4,8 +4,10 @@
 #include "serve/routes.h"
 #include "serve/statistics.h"
 
-static void put_rows(struct json_writer *w, const struct statistics *statistics)
+static void put_rows(struct exchange *x, const struct statistics *statistics)
 {
+    struct json_writer *w = &x->answer.json;
+
     json_write_object(w);
     json_write_key(w, "rows");
     json_write_lines(w);
@@ -15,16 +17,12 @@ static void put_rows(struct json_writer *w, const struct statistics *statistics)
             const char *key;
             int64_t value;
         } members[] = {
-            {"track", row->track},
-            {"name", row->name},
-            {"n", (int64_t)row->n},
-            {"total", row->total},
-            {"min", row->min},
-            {"max", row->max},
-            {"mean", row->sum / (int64_t)row->n},
+            {"name", row->name}, {"n", (int64_t)row->n}, {"total", row->total},
+            {"min", row->min},   {"max", row->max},      {"mean", row->sum / (int64_t)row->n},
         };
 
         json_write_object(w);
+        exchange_put_track(x, "track", row->track);
         for (size_t j = 0; j < ARRAY_SIZE(members); j++) {
             json_write_key(w, members[j].key);
             json_write_i64(w, members[j].value);
@@ -44,7 +42,7 @@ void api_statistics(struct exchange *x)
     if (exchange_span(x, &span) < 0 || (n = exchange_tracks(x, tracks)) < 0)
         return;
     for (int i = 0; i < n && r >= 0; i++)
-        r = statistics_add(&statistics, x->server, tracks[i], &span);
+        r = statistics_add(&statistics, x, tracks[i], &span);
     if (r == -E2BIG) {
         answer_error(&x->answer, HTTP_TOO_LARGE,
                      "more than %u slices, or %u names; select less time or fewer tracks",
@@ -53,7 +51,7 @@ void api_statistics(struct exchange *x)
         answer_failure(&x->answer, r, NULL);
     } else {
         statistics_sort(&statistics);
-        put_rows(&x->answer.json, &statistics);
+        put_rows(x, &statistics);
     }
     statistics_done(&statistics);
 }

@@ -39,15 +39,17 @@ static void put_known(struct json_writer *w, const char *key, int32_t value)
         put_number(w, key, value);
 }
 
-static void put_track(struct json_writer *w, uint32_t number, const struct index_track *track)
+static void put_track(struct exchange *x, uint32_t number, const struct index_track *track)
 {
+    struct json_writer *w = &x->answer.json;
+
     json_write_object(w);
-    put_number(w, "id", number);
+    exchange_put_track(x, "id", number);
     json_write_key(w, "parent");
     if (track->parent == INDEX_NO_TRACK)
         json_write_raw(w, "null", 4);
     else
-        json_write_u64(w, track->parent);
+        exchange_put_track(x, NULL, track->parent);
     put_string(w, "kind", kind_name(track->kind));
     put_string(w, "layer", layer_name(track->layer));
     put_number(w, "source", track->source);
@@ -76,12 +78,13 @@ static void put_begin(struct json_writer *w, int64_t begin)
 
 void api_trace(struct exchange *x)
 {
-    const struct server_options *options = &x->server->options;
-    const struct index_summary *summary = index_summary(options->index);
+    const struct generation *generation = x->generation;
+    const struct index *index = generation->index;
+    const struct index_summary *summary = index_summary(index);
     struct json_writer *w = &x->answer.json;
 
     json_write_object(w);
-    put_string(w, "name", options->name);
+    put_string(w, "name", x->server->options.name);
     put_begin(w, summary->begin);
     put_number(w, "duration", summary->end - summary->begin);
     json_write_key(w, "events");
@@ -92,21 +95,23 @@ void api_trace(struct exchange *x)
     else
         json_write_u64(w, summary->n_lost);
     put_number(w, "error_ns", summary->error_ns);
-    put_string(w, "clock", options->clock);
-    put_string(w, "unit", options->is_ticks ? "ticks" : "ns");
+    put_string(w, "clock", generation->clock);
+    put_string(w, "unit", generation->is_ticks ? "ticks" : "ns");
     json_write_key(w, "live");
-    json_write_bool(w, false);
+    json_write_bool(w, atomic_load(&generation->live));
+    json_write_key(w, "generation");
+    json_write_u64(w, generation->number);
     json_write_key(w, "tracks");
     json_write_lines(w);
     for (uint32_t i = 0; i < summary->n_tracks && !answer_is_full(&x->answer); i++)
-        put_track(w, i, index_track(options->index, i));
+        put_track(x, i, index_track(index, i));
     if (answer_is_full(&x->answer))
         return;
     json_write_end(w);
     json_write_key(w, "names");
     json_write_array(w);
     for (uint32_t i = 0; i < MIN(summary->n_names, NAMES_MAX) && !answer_is_full(&x->answer); i++)
-        json_write_str(w, index_name(options->index, i));
+        json_write_str(w, index_name(index, i));
     if (answer_is_full(&x->answer))
         return;
     json_write_end(w);
@@ -117,14 +122,14 @@ void api_trace(struct exchange *x)
     json_write_end(w);
     json_write_key(w, "notes");
     json_write_array(w);
-    for (unsigned i = 0; i < options->n_notes; i++)
-        json_write_str(w, options->notes[i]);
+    for (unsigned i = 0; i < generation->n_notes; i++)
+        json_write_str(w, generation->notes[i]);
     json_write_finish(w);
 }
 
 void api_names(struct exchange *x)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     uint32_t ids[NAMES_AT_ONCE];
     int n = request_numbers(&x->request, "ids", ids, NAMES_AT_ONCE);
     struct json_writer *w = &x->answer.json;

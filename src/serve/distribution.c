@@ -152,23 +152,23 @@ static int add_slice(struct distribution *distribution, const struct distributio
     return r;
 }
 
-static int add_depth(struct distribution *distribution, const struct server *server, uint32_t track,
+static int add_depth(struct distribution *distribution, const struct exchange *x, uint32_t track,
                      unsigned depth)
 {
     const struct distribution_query *query = &distribution->query;
-    uint32_t n_names = index_summary(server->options.index)->n_names;
+    uint32_t n_names = index_summary(x->generation->index)->n_names;
     const struct index_slice *slices;
     struct scan scan;
     unsigned n;
     int r;
 
-    scan_init(&scan, server->options.index, track, depth, query->span.from, query->span.to,
+    scan_init(&scan, x->generation->index, track, depth, query->span.from, query->span.to,
               DISTRIBUTION_SLICES_MAX - distribution->n_slices);
     while ((r = scan_next(&scan, &slices, &n)) > 0) {
         for (unsigned i = 0; i < n && r >= 0; i++)
             if (has_name(query, slices[i].name, n_names))
                 r = add_slice(distribution, &(struct distribution_slice){track, depth, slices[i]});
-        if (r >= 0 && atomic_load(&server->stops))
+        if (r >= 0 && atomic_load(&x->server->stops))
             r = -ECANCELED;
         if (r < 0)
             break;
@@ -178,13 +178,13 @@ static int add_depth(struct distribution *distribution, const struct server *ser
     return r;
 }
 
-int distribution_add(struct distribution *distribution, const struct server *server, uint32_t track)
+int distribution_add(struct distribution *distribution, const struct exchange *x, uint32_t track)
 {
-    unsigned n_depths = index_track(server->options.index, track)->n_depths;
+    unsigned n_depths = index_track(x->generation->index, track)->n_depths;
     int r = 0;
 
     for (unsigned depth = 0; depth < n_depths && r >= 0; depth++)
-        r = add_depth(distribution, server, track, depth);
+        r = add_depth(distribution, x, track, depth);
     return r;
 }
 

@@ -62,8 +62,7 @@ struct distribution {
 int distribution_init(struct distribution *distribution, const struct distribution_query *query);
 /* Adds the slices of TRACK, of all depths. -E2BIG: DISTRIBUTION_SLICES_MAX; -ECANCELED: the server stops; another negative
  * errno. */
-int distribution_add(struct distribution *distribution, const struct server *server,
-                     uint32_t track);
+int distribution_add(struct distribution *distribution, const struct exchange *x, uint32_t track);
 /* Nothing is added any more: the longest first, and names by what they took, most first. */
 void distribution_sort(struct distribution *distribution);
 void distribution_done(struct distribution *distribution);

@@ -15,7 +15,7 @@ int exchange_number(struct exchange *x, const char *name, int64_t min, int64_t m
 
 int exchange_span(struct exchange *x, struct api_span *ret)
 {
-    const struct index_summary *summary = index_summary(x->server->options.index);
+    const struct index_summary *summary = index_summary(x->generation->index);
     int64_t from = 0, to = summary->end - summary->begin;
 
     if (exchange_number(x, "from", -EXCHANGE_TIME_MAX, EXCHANGE_TIME_MAX, &from) < 0 ||
@@ -42,7 +42,6 @@ int exchange_pixels(struct exchange *x, unsigned *ret)
 
 int exchange_tracks(struct exchange *x, uint32_t ret[EXCHANGE_TRACKS_MAX])
 {
-    uint32_t n_tracks = index_summary(x->server->options.index)->n_tracks;
     int n = request_numbers(&x->request, "tracks", ret, EXCHANGE_TRACKS_MAX);
 
     if (n == -E2BIG)
@@ -51,15 +50,39 @@ int exchange_tracks(struct exchange *x, uint32_t ret[EXCHANGE_TRACKS_MAX])
     if (n < 0)
         return answer_error(&x->answer, HTTP_BAD_REQUEST,
                             "invalid tracks; use numbers of api/trace with commas between");
-    for (int i = 0; i < n; i++)
-        if (ret[i] >= n_tracks)
+    for (int i = 0; i < n; i++) {
+        uint32_t number = generation_track(x->generation, ret[i]);
+
+        if (number == INDEX_NO_TRACK)
             return answer_error(&x->answer, HTTP_BAD_REQUEST, "there is no track %u; there are %u",
-                                ret[i], n_tracks);
+                                ret[i], index_summary(x->generation->index)->n_tracks);
+        ret[i] = number;
+    }
     return n;
+}
+
+int exchange_track(struct exchange *x, uint32_t *ret)
+{
+    int64_t id = -1;
+
+    if (exchange_number(x, "track", 0, UINT32_MAX, &id) < 0)
+        return -EBADMSG;
+    *ret = generation_track(x->generation, id);
+    if (id >= 0 && *ret == INDEX_NO_TRACK)
+        return answer_error(&x->answer, HTTP_BAD_REQUEST, "invalid track '%lld'; there are %u",
+                            (long long)id, index_summary(x->generation->index)->n_tracks);
+    return 0;
+}
+
+void exchange_put_track(struct exchange *x, const char *key, uint32_t number)
+{
+    if (key)
+        json_write_key(&x->answer.json, key);
+    json_write_u64(&x->answer.json, x->generation->ids[number]);
 }
 
 void exchange_put_time(struct exchange *x, const char *key, int64_t time)
 {
     json_write_key(&x->answer.json, key);
-    json_write_i64(&x->answer.json, time - index_summary(x->server->options.index)->begin);
+    json_write_i64(&x->answer.json, time - index_summary(x->generation->index)->begin);
 }

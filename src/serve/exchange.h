@@ -7,13 +7,13 @@
 
 #include "index/index.h"
 #include "serve/answer.h"
+#include "serve/generation.h"
 #include "serve/guard.h"
 #include "serve/listen.h"
 #include "serve/request.h"
 #include "serve/serve.h"
 
 struct MHD_Daemon;
-struct numbering;
 
 struct server {
     struct server_options options;
@@ -22,12 +22,13 @@ struct server {
     struct MHD_Daemon *daemons[LISTEN_MAX];
     unsigned n_daemons;
     char address[400];
-    struct numbering *numbering; /* of events, for tables of the Trace Server Protocol */
-    atomic_bool stops;           /* requests end early */
+    struct generations generations;
+    atomic_bool stops; /* requests end early */
 };
 
 struct exchange {
     struct server *server;
+    struct generation *generation; /* while routes_run() is under way */
     struct request request;
     int request_error; /* of request_parse() */
     bool post, seen;   /* seen: its headers were */
@@ -46,7 +47,12 @@ struct api_span {
 int exchange_span(struct exchange *x, struct api_span *ret);
 /* The parameter "pixels": 1 to 8192, 1024 without. */
 int exchange_pixels(struct exchange *x, unsigned *ret);
-/* The parameter "tracks", numbers of tracks that there are. The count, or answer_error(). */
+/* Tracks have ids in requests and answers, and numbers in the index (serve/generation.h). */
+/* The parameter "track"; INDEX_NO_TRACK without it. 0 or answer_error(). */
+int exchange_track(struct exchange *x, uint32_t *ret);
+/* A member, or with KEY NULL an element, with the id of track NUMBER. */
+void exchange_put_track(struct exchange *x, const char *key, uint32_t number);
+/* The parameter "tracks", as numbers of tracks that there are. The count, or answer_error(). */
 #define EXCHANGE_TRACKS_MAX 200
 int exchange_tracks(struct exchange *x, uint32_t ret[EXCHANGE_TRACKS_MAX]);
 /* Another parameter; *RET stays without it. 0 or answer_error(). */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/numbering.h"
 #include "serve/routes.h"
 
 #define CONNECTIONS_MAX 64u
@@ -228,8 +227,8 @@ int server_open(const char *where, struct server **ret_server, struct error *err
 
     if (!server)
         return -ENOMEM;
-    server->numbering = numbering_new();
-    r = server->numbering ? listeners_open(where, &server->listeners, error) : -ENOMEM;
+    generations_init(&server->generations);
+    r = listeners_open(where, &server->listeners, error);
     if (r == 0)
         r = guard_init(&server->guard, server->listeners.port);
     if (r < 0) {
@@ -241,6 +240,25 @@ int server_open(const char *where, struct server **ret_server, struct error *err
              server->guard.secret);
     *ret_server = server;
     return 0;
+}
+
+int server_set_data(struct server *server, const struct server_data *data)
+{
+    return generations_add(&server->generations, data);
+}
+
+void server_set_ended(struct server *server)
+{
+    generations_end(&server->generations);
+}
+
+bool server_has_losses(struct server *server)
+{
+    struct generation *generation = generations_get(&server->generations, 0);
+    bool has_losses = generation && index_summary(generation->index)->n_lost > 0;
+
+    generation_put(generation);
+    return has_losses;
 }
 
 int server_start(struct server *server, const struct server_options *options, struct error *error)
@@ -273,7 +291,7 @@ struct server *server_stop(struct server *server)
     for (unsigned i = 0; i < server->n_daemons; i++)
         MHD_stop_daemon(server->daemons[i]);
     listeners_close(&server->listeners);
-    numbering_free(server->numbering);
+    generations_done(&server->generations);
     explicit_bzero(server->guard.secret, sizeof server->guard.secret);
     free(server);
     return NULL;

@@ -38,6 +38,7 @@ static const struct route routes[] = {
     {"page.css", false, get_asset},
     {"icon.svg", false, get_asset},
     {"api/trace", false, api_trace},
+    {"api/live", false, api_live},
     {"api/names", false, api_names},
     {"api/slices", false, api_slices},
     {"api/counts", false, api_counts},
@@ -93,6 +94,24 @@ static bool matches(const struct route *route, const struct request *request)
     return false;
 }
 
+/* With the generation that is asked for, or the newest one. */
+static void run_route(struct exchange *x, const struct route *route)
+{
+    int64_t number = 0;
+
+    if (exchange_number(x, "generation", 1, INT64_MAX, &number) < 0)
+        return;
+    x->generation = generations_get(&x->server->generations, (uint64_t)number);
+    if (x->generation) {
+        route->run(x);
+        (void)answer_is_full(&x->answer);
+    } else {
+        answer_error(&x->answer, HTTP_GONE,
+                     "this generation of the index is gone; ask api/trace for the newest");
+    }
+    x->generation = generation_put(x->generation);
+}
+
 void routes_run(struct exchange *x)
 {
     bool found = false;
@@ -107,8 +126,7 @@ void routes_run(struct exchange *x)
             continue;
         found = true;
         if (routes[i].post == x->post) {
-            routes[i].run(x);
-            (void)answer_is_full(&x->answer);
+            run_route(x, &routes[i]);
             return;
         }
     }

@@ -12,8 +12,11 @@ void routes_run(struct exchange *x);
 void assets_get(struct exchange *x, const char *name);
 
 /* The page's API: each writes the answer, or `{"error":"…"}`. Times are ns (ticks where the clock's rate is unknown: "unit") since the begin of the trace, so that
- * JavaScript's numbers hold them exactly; tracks and names are numbers. src/serve/web/api.ts has the types.
- *  api/trace       all tracks, with what is known of them
+ * JavaScript's numbers hold them exactly; tracks and names are numbers. These numbers and the begin are those of one index:
+ * each request may say which with `generation`, and 410 is the answer if that one is gone; without, it is the newest. src/serve/web/api.ts has the types.
+ *  api/trace       all tracks, with what is known of them; `generation` is the index's
+ *  api/live        `generation` and `live`: while it is, the trace is being recorded, and later indexes of it will have
+ *                  higher numbers
  *  api/names       ?ids                              names that api/trace left out
  *  api/slices      ?from&to&pixels&tracks            [begin, end, name, flags, n, covered, state, …] by depth
  *  api/counts      ?from&to&pixels&tracks            events in each pixel
@@ -30,6 +33,7 @@ void assets_get(struct exchange *x, const char *name);
  *                  these. `text`: names that contain it, or begin with what follows its `^`, beside the numbers `names`. `min` to `max`: durations only;
  *                  `begin_from` to `begin_to`: begins only. 413: there are more slices than are looked at at once */
 void api_trace(struct exchange *x);
+void api_live(struct exchange *x);
 void api_names(struct exchange *x);
 void api_slices(struct exchange *x);
 void api_counts(struct exchange *x);

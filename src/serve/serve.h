@@ -14,28 +14,40 @@ struct server;
 struct trace_options;
 
 struct server_options {
-    const char *name;         /* of what is shown */
-    const char *clock;        /* that its times are of */
-    bool is_ticks;            /* its rate is unknown: all times are ticks */
-    const char *const *notes; /* what the user should know of it */
-    unsigned n_notes;
+    const char *name; /* of what is shown */
     /* The trace, as trace_open() has it. */
     const char *const *paths;
     unsigned n_paths;
     const struct trace_options *trace_options;
-    const struct index *index;
+};
+
+/* What is known of the trace at one time. */
+struct server_data {
+    struct index *index;
+    const char *clock;        /* that its times are of */
+    bool is_ticks;            /* its rate is unknown: all times are ticks */
+    bool live;                /* it is being recorded: newer data will follow */
+    const char *const *notes; /* what the user should know of it */
+    unsigned n_notes;
 };
 
 /* Takes the address WHERE, before the work of making an index: "HOST", "PORT", "HOST:PORT", ":PORT". NULL, or no HOST: this
  * machine only, by 127.0.0.1 and, if there is one, [::1]. No PORT, or 0: one that is free. Clients that connect wait.
  * -EINVAL: wrong address; -EADDRINUSE; -ENOMEM; or an errno of a socket; with ERROR. */
 int server_open(const char *where, struct server **ret_server, struct error *error);
-/* Answers from now on. What OPTIONS point to must outlive the server. Signals that are blocked remain so in its threads.
- * A negative errno with ERROR. */
+/* Serves DATA from now on, whose index becomes the server's; requests under way end with what was served before. Any thread
+ * may call it while the server runs. -ENOMEM: nothing has changed, and the index stays the caller's. */
+int server_set_data(struct server *server, const struct server_data *data);
+/* No newer data will follow. */
+void server_set_ended(struct server *server);
+/* Answers from now on: server_set_data() was called. What OPTIONS point to must outlive the server. Signals that are blocked
+ * remain so in its threads. A negative errno with ERROR. */
 int server_start(struct server *server, const struct server_options *options, struct error *error);
 
 /* "http://127.0.0.1:8080/SECRET/" */
 const char *server_address(const struct server *server);
+/* True if events were lost of what is served now. */
+bool server_has_losses(struct server *server);
 /* True if other machines can reach it. */
 bool server_is_public(const struct server *server);
 

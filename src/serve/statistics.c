@@ -47,10 +47,10 @@ static int add_slices(struct statistics *statistics, uint32_t track, const struc
     return 0;
 }
 
-int statistics_add(struct statistics *statistics, const struct server *server, uint32_t number,
+int statistics_add(struct statistics *statistics, const struct exchange *x, uint32_t number,
                    const struct api_span *span)
 {
-    const struct index *index = server->options.index;
+    const struct index *index = x->generation->index;
     const struct index_track *track = index_track(index, number);
     int r = 0;
 
@@ -63,7 +63,7 @@ int statistics_add(struct statistics *statistics, const struct server *server, u
                   STATISTICS_SLICES_MAX - statistics->n_slices);
         while (r >= 0 && (r = scan_next(&scan, &slices, &n)) > 0) {
             r = add_slices(statistics, number, span, slices, n);
-            if (atomic_load(&server->stops))
+            if (atomic_load(&x->server->stops))
                 r = -ECANCELED;
         }
         statistics->n_slices += scan.n;

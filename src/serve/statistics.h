@@ -26,7 +26,7 @@ struct statistics {
 
 /* Adds rows for the slices of track NUMBER. -E2BIG: more slices or rows than the limits; -ECANCELED: the server stops;
  * -ENOMEM. */
-int statistics_add(struct statistics *statistics, const struct server *server, uint32_t number,
+int statistics_add(struct statistics *statistics, const struct exchange *x, uint32_t number,
                    const struct api_span *span);
 /* Puts the rows that took most first. */
 void statistics_sort(struct statistics *statistics);

@@ -58,7 +58,7 @@ static int read_items(struct exchange *x, struct tsp_query *query)
 
 int tsp_query_read(struct exchange *x, unsigned needs, struct tsp_query *ret)
 {
-    const struct index_summary *summary = index_summary(x->server->options.index);
+    const struct index_summary *summary = index_summary(x->generation->index);
     struct tsp_query query = {
         .start = summary->begin, .end = summary->end, .n_times = TSP_TIMES_DEFAULT};
     size_t len = x->body.start ? text_len(&x->body) : 0;
@@ -114,6 +114,11 @@ bool tsp_check_output(struct exchange *x, unsigned part, const char *const *name
     return false;
 }
 
+const char *tsp_tree_status(const struct exchange *x)
+{
+    return atomic_load(&x->generation->live) ? "RUNNING" : "COMPLETED";
+}
+
 void tsp_begin(struct exchange *x, const char *status)
 {
     struct json_writer *w = &x->answer.json;
@@ -161,11 +166,11 @@ static void put_entry(struct exchange *x, const struct tsp_tree *tree, uint32_t 
     struct text label = TEXT_IN_MEMORY;
 
     json_write_object(w);
-    tsp_put_number(w, "id", tsp_entry(number, depth));
+    tsp_put_number(w, "id", tsp_entry(x, number, depth));
     if (depth > 0)
-        tsp_put_number(w, "parentId", tsp_entry(number, 0));
+        tsp_put_number(w, "parentId", tsp_entry(x, number, 0));
     else if (track->parent != INDEX_NO_TRACK)
-        tsp_put_number(w, "parentId", tsp_entry(track->parent, 0));
+        tsp_put_number(w, "parentId", tsp_entry(x, track->parent, 0));
     json_write_key(w, "labels");
     json_write_array(w);
     text_put_str(&label, track->name);
@@ -201,7 +206,7 @@ static uint8_t *find_shown(const struct index *index, const struct tsp_tree *tre
 
 void tsp_put_tree(struct exchange *x, const struct tsp_tree *tree)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     uint32_t n = index_summary(index)->n_tracks;
     struct json_writer *w = &x->answer.json;
     _cleanup_free_ uint8_t *shown = find_shown(index, tree);

@@ -14,9 +14,18 @@
 
 /* An entry of a tree is a track at a depth. */
 #define TSP_DEPTHS_MAX 256
-static inline int64_t tsp_entry(uint32_t track, unsigned depth)
+static inline int64_t tsp_entry(const struct exchange *x, uint32_t track, unsigned depth)
 {
-    return (int64_t)track << 8 | depth;
+    return (int64_t)x->generation->ids[track] << 8 | depth;
+}
+/* The number of its track, or INDEX_NO_TRACK. */
+static inline uint32_t tsp_entry_track(const struct exchange *x, int64_t entry)
+{
+    return generation_track(x->generation, entry >> 8);
+}
+static inline unsigned tsp_entry_depth(int64_t entry)
+{
+    return (unsigned)(entry & 0xff);
 }
 
 /* The parameters in the body of a request. */
@@ -47,6 +56,8 @@ bool tsp_check_output(struct exchange *x, unsigned part, const char *const *name
 
 /* `{"status":…,"statusMessage":…,"model":`, then what the caller writes, and the end. */
 void tsp_begin(struct exchange *x, const char *status);
+/* The status of a tree of tracks: of a recording under way there may be more. */
+const char *tsp_tree_status(const struct exchange *x);
 void tsp_end(struct exchange *x);
 
 /* A member. */

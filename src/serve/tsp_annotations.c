@@ -56,7 +56,7 @@ static bool is_requested(const struct tsp_query *query)
 static int put_losses(struct exchange *x, const struct tsp_query *query, uint32_t number,
                       unsigned *n)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     const struct index_track *track = index_track(index, number);
     struct json_writer *w = &x->answer.json;
     struct index_slices slices = {0};
@@ -85,7 +85,7 @@ static int put_losses(struct exchange *x, const struct tsp_query *query, uint32_
 
 void tsp_annotations(struct exchange *x)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     struct json_writer *w = &x->answer.json;
     struct tsp_query query;
     unsigned n = 0;

@@ -63,14 +63,14 @@ static void end_entry(struct json_writer *w)
     json_write_end(w);
 }
 
-static int64_t parent_of(const struct index_track *track)
+static int64_t parent_of(const struct exchange *x, const struct index_track *track)
 {
-    return track->parent == INDEX_NO_TRACK ? -1 : (int64_t)track->parent;
+    return track->parent == INDEX_NO_TRACK ? -1 : (int64_t)x->generation->ids[track->parent];
 }
 
 static int add_all(struct exchange *x, const struct tsp_query *query, struct statistics *statistics)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     const struct api_span span = {query->start, query->end};
     int r = 0;
 
@@ -78,7 +78,7 @@ static int add_all(struct exchange *x, const struct tsp_query *query, struct sta
         enum index_track_kind kind = index_track(index, i)->kind;
 
         if (kind == INDEX_SLICES || kind == INDEX_STATES || kind == INDEX_LOSSES)
-            r = statistics_add(statistics, x->server, i, &span);
+            r = statistics_add(statistics, x, i, &span);
     }
     return r;
 }
@@ -86,14 +86,14 @@ static int add_all(struct exchange *x, const struct tsp_query *query, struct sta
 /* A track, with how many there are on it, and empty cells. */
 static int put_track(struct exchange *x, const struct tsp_query *query, uint32_t number)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     const struct index_track *track = index_track(index, number);
     struct json_writer *w = &x->answer.json;
     int64_t end = query->end < INT64_MAX ? query->end + 1 : query->end;
     uint64_t n = 0;
     int r = track->kind == INDEX_GROUP ? 0 : index_counts(index, number, query->start, end, 1, &n);
 
-    begin_entry(w, number, parent_of(track), track->name);
+    begin_entry(w, x->generation->ids[number], parent_of(x, track), track->name);
     if (track->kind == INDEX_GROUP)
         json_write_str(w, "");
     else
@@ -107,9 +107,9 @@ static int put_track(struct exchange *x, const struct tsp_query *query, uint32_t
 static void put_row(struct exchange *x, const struct statistics_row *row, unsigned i)
 {
     struct json_writer *w = &x->answer.json;
-    const char *name = index_name(x->server->options.index, row->name);
+    const char *name = index_name(x->generation->index, row->name);
 
-    begin_entry(w, FIRST_ROW + i, row->track, *name ? name : "(no name)");
+    begin_entry(w, FIRST_ROW + i, x->generation->ids[row->track], *name ? name : "(no name)");
     put_number(w, (int64_t)row->n);
     put_number(w, row->total);
     put_number(w, row->min);
@@ -120,7 +120,7 @@ static void put_row(struct exchange *x, const struct statistics_row *row, unsign
 
 void tsp_data_tree(struct exchange *x)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     struct json_writer *w = &x->answer.json;
     struct statistics statistics = {0};
     struct tsp_query query;
@@ -135,7 +135,7 @@ void tsp_data_tree(struct exchange *x)
         answer_failure(&x->answer, r, NULL);
     if (r == 0 || r == -E2BIG) {
         statistics_sort(&statistics);
-        tsp_begin(x, "COMPLETED");
+        tsp_begin(x, tsp_tree_status(x));
         json_write_object(w);
         put_headers(w);
         json_write_key(w, "entries");

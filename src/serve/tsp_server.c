@@ -40,7 +40,7 @@ void tsp_identifier(struct exchange *x)
 static void put_common(struct exchange *x, enum tsp_uuid_of of)
 {
     const struct server_options *options = &x->server->options;
-    const struct index_summary *summary = index_summary(options->index);
+    const struct index_summary *summary = index_summary(x->generation->index);
     struct json_writer *w = &x->answer.json;
     char uuid[TSP_UUID_SIZE];
 
@@ -51,7 +51,7 @@ static void put_common(struct exchange *x, enum tsp_uuid_of of)
     tsp_put_number(w, "end", summary->end);
     json_write_key(w, "nbEvents");
     json_write_u64(w, summary->n_events);
-    tsp_put(w, "indexingStatus", "COMPLETED");
+    tsp_put(w, "indexingStatus", tsp_tree_status(x));
 }
 
 static void put_trace(struct exchange *x)
@@ -64,7 +64,7 @@ static void put_trace(struct exchange *x)
     tsp_put(w, "path", options->paths[0]);
     json_write_key(w, "properties");
     json_write_object(w);
-    tsp_put(w, "clock", options->clock);
+    tsp_put(w, "clock", x->generation->clock);
     json_write_end(w);
     json_write_end(w);
 }

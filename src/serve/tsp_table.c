@@ -397,7 +397,7 @@ static int put_lines(struct exchange *x, struct lines *lines, struct error *erro
 
 static void put_model(struct exchange *x, struct lines *lines, bool found)
 {
-    const struct index_summary *summary = index_summary(x->server->options.index);
+    const struct index_summary *summary = index_summary(x->generation->index);
     struct json_writer *w = &x->answer.json;
     struct error error = {0};
     int r = 0;
@@ -427,7 +427,7 @@ static void put_model(struct exchange *x, struct lines *lines, bool found)
 
 void tsp_table_lines(struct exchange *x)
 {
-    struct lines lines = {.numbering = x->server->numbering};
+    struct lines lines = {.numbering = x->generation->numbering};
     struct numbering_place place;
     struct error error = {0};
     struct tsp_query query;

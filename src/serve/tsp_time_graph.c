@@ -33,7 +33,7 @@ static void put_metadata(struct json_writer *w, const char *key, int32_t value)
 /* The members of an entry that others do not have. */
 static void put_entry(struct exchange *x, const struct index_track *track, unsigned depth)
 {
-    const struct index_summary *summary = index_summary(x->server->options.index);
+    const struct index_summary *summary = index_summary(x->generation->index);
     struct json_writer *w = &x->answer.json;
 
     (void)depth;
@@ -55,22 +55,20 @@ void tsp_time_graph_tree(struct exchange *x)
     if (!tsp_check_output(x, 7, names) || tsp_query_read(x, 0, &query) < 0)
         return;
     tsp_query_done(&query);
-    tsp_begin(x, "COMPLETED");
+    tsp_begin(x, tsp_tree_status(x));
     tsp_put_tree(x, &tree);
     tsp_end(x);
 }
 
 /* The track and depth that ITEM, an entry, stands for; NULL: there is no such entry. */
-static const struct index_track *find_track(const struct index *index, int64_t item,
+static const struct index_track *find_track(const struct exchange *x, int64_t item,
                                             uint32_t *ret_number, unsigned *ret_depth)
 {
     const struct index_track *track;
 
-    if (item < 0 || item >> 8 >= index_summary(index)->n_tracks)
-        return NULL;
-    track = index_track(index, (uint32_t)(item >> 8));
-    *ret_number = (uint32_t)(item >> 8);
-    *ret_depth = (unsigned)(item & 0xff);
+    *ret_number = tsp_entry_track(x, item);
+    *ret_depth = tsp_entry_depth(item);
+    track = index_track(x->generation->index, *ret_number);
     return track && is_shown(track) && *ret_depth < track->n_depths ? track : NULL;
 }
 
@@ -91,7 +89,7 @@ static void put_text(struct json_writer *w, const char *key, struct text *text)
 
 static int put_states(struct exchange *x, const struct tsp_query *query, int64_t item)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     struct json_writer *w = &x->answer.json;
     struct index_slices slices = {0};
     const struct index_track *track;
@@ -99,7 +97,7 @@ static int put_states(struct exchange *x, const struct tsp_query *query, int64_t
     unsigned depth;
     int r;
 
-    track = find_track(index, item, &number, &depth);
+    track = find_track(x, item, &number, &depth);
     if (!track)
         return 0; /* a group has no states */
     r = index_slices(index, number, depth, query->start, query->end, query->resolution, &slices);
@@ -162,8 +160,7 @@ void tsp_time_graph_arrows(struct exchange *x)
 
     if (!tsp_check_output(x, 7, names) || tsp_query_read(x, TSP_NEEDS_RANGE, &query) < 0)
         return;
-    r = index_arrows(x->server->options.index, query.start, query.end, ARROWS_MAX, &arrows, &n,
-                     &total);
+    r = index_arrows(x->generation->index, query.start, query.end, ARROWS_MAX, &arrows, &n, &total);
     tsp_query_done(&query);
     if (r < 0) {
         answer_failure(&x->answer, r, NULL);
@@ -173,8 +170,8 @@ void tsp_time_graph_arrows(struct exchange *x)
     json_write_array(w);
     for (unsigned i = 0; i < n; i++) {
         json_write_object(w);
-        tsp_put_number(w, "sourceId", tsp_entry(arrows[i].from_track, arrows[i].from_depth));
-        tsp_put_number(w, "targetId", tsp_entry(arrows[i].to_track, arrows[i].to_depth));
+        tsp_put_number(w, "sourceId", tsp_entry(x, arrows[i].from_track, arrows[i].from_depth));
+        tsp_put_number(w, "targetId", tsp_entry(x, arrows[i].to_track, arrows[i].to_depth));
         tsp_put_number(w, "start", arrows[i].begin);
         tsp_put_number(w, "end", arrows[i].end);
         json_write_end(w);
@@ -188,7 +185,7 @@ static void put_time(struct exchange *x, const char *key, int64_t ns)
     struct json_writer *w = &x->answer.json;
     char text[48];
 
-    if (x->server->options.is_ticks)
+    if (x->generation->is_ticks)
         snprintf(text, sizeof text, "%lld ticks", (long long)ns);
     else
         snprintf(text, sizeof text, "%lld.%09lld s", (long long)(ns / NANOSECONDS),
@@ -244,7 +241,7 @@ static void put_event(struct exchange *x, const struct index_track *track, int64
 
 void tsp_time_graph_tooltip(struct exchange *x)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     struct json_writer *w = &x->answer.json;
     struct index_slices slices = {0};
     const struct index_track *track = NULL;
@@ -262,7 +259,7 @@ void tsp_time_graph_tooltip(struct exchange *x)
         tsp_query_done(&query);
         return;
     }
-    track = find_track(index, query.items[0], &number, &depth);
+    track = find_track(x, query.items[0], &number, &depth);
     if (track)
         (void)index_slices(index, number, depth, json_integer_value(time), json_integer_value(time),
                            0, &slices);

@@ -38,7 +38,7 @@ void tsp_xy_tree(struct exchange *x)
         return;
     tsp_query_done(&query);
     tree.shows = asks_for_counters(x) ? is_counter : is_events;
-    tsp_begin(x, "COMPLETED");
+    tsp_begin(x, tsp_tree_status(x));
     tsp_put_tree(x, &tree);
     tsp_end(x);
 }
@@ -69,8 +69,8 @@ static int put_counts(struct exchange *x, const struct tsp_query *query, uint32_
     _cleanup_free_ uint64_t *counts = calloc(query->n_times, sizeof *counts);
     /* The last instant, too. */
     int64_t end = query->end < INT64_MAX ? query->end + 1 : query->end;
-    int r = counts ? index_counts(x->server->options.index, number, query->start, end,
-                                  query->n_times, counts)
+    int r = counts ? index_counts(x->generation->index, number, query->start, end, query->n_times,
+                                  counts)
                    : -ENOMEM;
 
     if (r < 0)
@@ -93,8 +93,8 @@ static int put_values(struct exchange *x, const struct tsp_query *query, uint32_
     struct json_writer *w = &x->answer.json;
     _cleanup_free_ struct index_value *values = NULL;
     unsigned n = 0;
-    int r = index_values(x->server->options.index, number, query->start, query->end,
-                         query->resolution, &values, &n);
+    int r = index_values(x->generation->index, number, query->start, query->end, query->resolution,
+                         &values, &n);
 
     if (r < 0)
         return answer_failure(&x->answer, r, NULL);
@@ -114,13 +114,13 @@ static int put_values(struct exchange *x, const struct tsp_query *query, uint32_
 static int put_series(struct exchange *x, const struct tsp_query *query, int64_t item,
                       bool counters)
 {
-    const struct index *index = x->server->options.index;
+    const struct index *index = x->generation->index;
     struct json_writer *w = &x->answer.json;
     const struct index_track *track;
-    uint32_t number = (uint32_t)(item >> 8);
+    uint32_t number = tsp_entry_track(x, item);
     int r;
 
-    if (item < 0 || item >> 8 >= index_summary(index)->n_tracks || (item & 0xff) != 0)
+    if (tsp_entry_depth(item) != 0)
         return 0;
     track = index_track(index, number);
     if (!track || !(counters ? is_counter(track) : is_events(track)))
@@ -129,7 +129,7 @@ static int put_series(struct exchange *x, const struct tsp_query *query, int64_t
     tsp_put_number(w, "seriesId", item);
     tsp_put(w, "seriesName", track->name);
     tsp_put_style(w, "count");
-    put_axis(w, "xValuesDescription", "Time", x->server->options.is_ticks ? "ticks" : "ns",
+    put_axis(w, "xValuesDescription", "Time", x->generation->is_ticks ? "ticks" : "ns",
              "TIMESTAMP");
     put_axis(w, "yValuesDescription", counters ? "Value" : "Events",
              track->unit && counters ? track->unit : "", "NUMBER");

@@ -70,6 +70,28 @@ static int find_recorder(const struct registry_recording *recording, void *userd
     return search->recorder != 0;
 }
 
+/* The recorder that writes into DIR; 0: none of this user's. */
+static pid_t recorder_of(const char *dir, const char *runtime_dir)
+{
+    struct search search = {0};
+
+    if (stat(dir, &search.dir) == 0)
+        (void)registry_foreach(runtime_dir, find_recorder, &search);
+    return search.recorder;
+}
+
+bool trace_is_live(const char *const *paths, unsigned n, const char *runtime_dir)
+{
+    bool live = false;
+
+    for (unsigned i = 0; i < n && !live; i++) {
+        _cleanup_free_ char *dir = directory_of_manifest(paths[i]);
+
+        live = recorder_of(dir ? dir : paths[i], runtime_dir) != 0;
+    }
+    return live;
+}
+
 static bool is_wanted(const struct trace_options *options, const struct manifest_source *source)
 {
     return !options->source || strcmp(options->source, source->name) == 0;
@@ -80,8 +102,8 @@ static bool is_wanted(const struct trace_options *options, const struct manifest
 static int note_end(struct trace *trace, const struct trace_options *options, const char *dir,
                     const struct manifest *manifest)
 {
-    struct search search = {0};
     char names[400] = "";
+    pid_t recorder;
 
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
@@ -92,12 +114,11 @@ static int note_end(struct trace *trace, const struct trace_options *options, co
     }
     if (!names[0])
         return 0;
-    if (stat(dir, &search.dir) == 0)
-        (void)registry_foreach(options->runtime_dir, find_recorder, &search);
-    if (search.recorder)
+    recorder = recorder_of(dir, options->runtime_dir);
+    if (recorder)
         return trace_note(trace,
                           "%s: still recording (process %ld); showing what is written so far", dir,
-                          (long)search.recorder);
+                          (long)recorder);
     return trace_note(trace,
                       "%s: the recording of %s is incomplete: its recorder was killed, or belongs "
                       "to another user",

@@ -95,6 +95,10 @@ int trace_open(const char *const *paths, unsigned n, const struct trace_options 
                struct trace **ret_trace, struct error *error);
 struct trace *trace_free(struct trace *trace);
 
+/* True if a recording of this user is still being written into one of PATHS, N of them, as trace_open() has these.
+ * RUNTIME_DIR: as in struct trace_options. */
+bool trace_is_live(const char *const *paths, unsigned n, const char *runtime_dir);
+
 /* Calls PUT for each fact about PART, from its reader and from its manifest. -ENOMEM: some are left
  * out. */
 int trace_input_facts(const struct trace_input *input,
