@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "index/columns.h"
 #include "index/internal.h"
 
 struct counting {
@@ -87,26 +88,35 @@ static void count_group(struct counting *counting, int64_t first, int64_t last, 
     }
 }
 
+/* The block of two columns of N numbers at OFFSET. */
+static int read_columns(const struct index *index, uint64_t offset, unsigned n, uint64_t *ret_first,
+                        uint64_t *ret_second)
+{
+    const uint8_t *end = index->map + index->size;
+    const uint8_t *head = index->map + offset;
+    const uint8_t *p = head + 2;
+
+    if (offset > index->size || index->size - offset < 2 ||
+        !column_get(&p, end, head[0], n, ret_first) || !column_get(&p, end, head[1], n, ret_second))
+        return -EINVAL;
+    return 0;
+}
+
 static int count_event_block(struct counting *counting, const struct event_node *node, uint64_t n)
 {
-    const uint8_t *end = counting->index->map + counting->index->size;
+    uint64_t gaps[BLOCK_GROUPS];
+    uint64_t durations[BLOCK_GROUPS];
     int64_t time = node->begin;
-    const uint8_t *p;
+    int r = read_columns(counting->index, node->offset, (unsigned)n_parts(n, GROUP_EVENTS), gaps,
+                         durations);
 
-    if (node->offset > counting->index->size)
-        return -EINVAL;
-    p = counting->index->map + node->offset;
-    while (n > 0) {
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; n > 0; i++) {
         uint64_t some = MIN(n, (uint64_t)GROUP_EVENTS);
-        uint64_t gap;
-        uint64_t duration;
-        int64_t first;
-        int64_t last;
+        int64_t first = (int64_t)((uint64_t)time + gaps[i]);
+        int64_t last = (int64_t)((uint64_t)first + durations[i]);
 
-        if (!varint_get(&p, end, &gap) || !varint_get(&p, end, &duration))
-            return -EINVAL;
-        first = (int64_t)((uint64_t)time + gap);
-        last = (int64_t)((uint64_t)first + duration);
         if (first < time || last < first)
             return -EINVAL;
         count_group(counting, first, last, some);
@@ -159,27 +169,19 @@ struct values {
 
 static int walk_value_block(struct values *values, const struct value_node *node, uint64_t n)
 {
-    const uint8_t *end = values->index->map + values->index->size;
+    uint64_t gaps[BLOCK_VALUES];
+    uint64_t changes[BLOCK_VALUES];
     int64_t time = node->begin;
-    const uint8_t *p;
-    int64_t v = 0;
-    int r = 0;
+    int64_t v = node->min;
+    int r = read_columns(values->index, node->offset, (unsigned)n, gaps, changes);
 
-    if (node->offset > values->index->size)
-        return -EINVAL;
-    p = values->index->map + node->offset;
-    for (; n > 0 && r == 0; n--) {
-        struct index_value value;
-        uint64_t gap;
-        uint64_t delta;
+    for (unsigned i = 0; i < n && r == 0; i++) {
+        struct index_value value = {.time = (int64_t)((uint64_t)time + gaps[i])};
 
-        if (!varint_get(&p, end, &gap) || !varint_get(&p, end, &delta))
-            return -EINVAL;
-        value.time = (int64_t)((uint64_t)time + gap);
         if (value.time < time)
             return -EINVAL;
         time = value.time;
-        v = (int64_t)((uint64_t)v + unzigzag(delta));
+        v = (int64_t)((uint64_t)v + unzigzag(changes[i]));
         value.min = value.max = value.last = v;
         r = values->put(values, &value);
     }

@@ -17,13 +17,20 @@
  *              names         uint32_t for each name: its place in `strings`; the first STATES are those of enum state
  *              strings       texts, each ended by a NUL; the first is empty
  *
- * A row is what is on a track at one depth. Its blocks are runs of varints (7 bits a byte, the lowest first, the highest
- * bit of all but the last byte is set; `z` are signed, as 2v or -2v-1). "gap" is the time since the end of the one before,
- * or since the begin of the node.
+ * A row is what is on a track at one depth. Its blocks are columns of numbers that have one width each (index/columns.h).
+ * "gap" is the time since the end of the one before, or since the begin of the node.
  *
- *     slices  of BLOCK_SLICES: gap, duration, name << 1 | has flags, then a byte of flags if it has some
- *     values  of BLOCK_VALUES: gap, z: value minus the one before (0)
- *     events  of BLOCK_GROUPS groups of GROUP_EVENTS events: gap to the first, time from the first to the last
+ *     slices  of BLOCK_SLICES
+ *               a byte each: the widths of gaps and of durations, the number of names
+ *               names: varint (7 bits a byte, the lowest first, the highest bit of all but the last byte is set) of
+ *               number << 1 | has flags, then a byte of flags if it has some
+ *               columns: gap; duration; which of the names, in as many bits as the number of names minus 1 has
+ *     values  of BLOCK_VALUES
+ *               a byte each: the widths of both columns
+ *               columns: gap; v: value minus the one before, or minus the node's least, as 2v or -2v-1
+ *     events  of BLOCK_GROUPS groups of GROUP_EVENTS events
+ *               a byte each: the widths of both columns
+ *               columns: gap to the first of a group; time from that to the last
  *
  * A block of events ends early where events of the source were lost: none is taken to lie in that time.
  *
@@ -35,16 +42,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/bytes.h"
-
 #define INDEX_MAGIC "StrataIx"
-#define INDEX_VERSION 2
+#define INDEX_VERSION 3
 #define INDEX_ORDER 0x01020304u
 
-#define BLOCK_SLICES 32u
+#define BLOCK_SLICES 64u
 #define NODE_CHILDREN 8u
-#define BLOCK_VALUES 64u
-#define GROUP_EVENTS 64u
+#define BLOCK_VALUES 128u
+#define GROUP_EVENTS 128u
 #define BLOCK_GROUPS 64u
 #define BLOCK_EVENTS (GROUP_EVENTS * BLOCK_GROUPS)
 #define ARROWS_PER_BEGIN 256u
@@ -157,8 +162,8 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
     return p;
 }
 
-/* The same as varint_get(), a byte at a time. */
-static inline bool varint_get_bytes(const uint8_t **p, const uint8_t *end, uint64_t *ret)
+/* At *P, before END; advances *P. False: there is none. */
+static inline bool varint_get(const uint8_t **p, const uint8_t *end, uint64_t *ret)
 {
     const uint8_t *next = *p;
     uint64_t v = 0;
@@ -174,25 +179,4 @@ static inline bool varint_get_bytes(const uint8_t **p, const uint8_t *end, uint6
         }
     }
     return false;
-}
-
-/* At *P, before END; advances *P. False: there is none. Lengths vary too much to be predicted: one of up to 8 bytes is
- * read at once. */
-static inline bool varint_get(const uint8_t **p, const uint8_t *end, uint64_t *ret)
-{
-    uint64_t v;
-    uint64_t last;
-
-    if ((size_t)(end - *p) < sizeof v)
-        return varint_get_bytes(p, end, ret);
-    v = load_le64(*p);
-    last = ~v & UINT64_C(0x8080808080808080);
-    if (!last)
-        return varint_get_bytes(p, end, ret);
-    *p += ((unsigned)__builtin_ctzll(last) >> 3) + 1;
-    v &= last ^ (last - 1);
-    v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
-    v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
-    *ret = (v & UINT64_C(0x0fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
-    return true;
 }

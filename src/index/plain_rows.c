@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/macro.h"
+#include "index/columns.h"
 #include "index/rows.h"
 
 static int grow(void **nodes, size_t n, size_t *room, size_t size)
@@ -22,33 +23,49 @@ static int grow(void **nodes, size_t n, size_t *room, size_t size)
     return 0;
 }
 
+/* Writes a block of two columns of N numbers. Returns its place. */
+static uint64_t put_columns(struct index_writer *writer, const uint64_t *first,
+                            const uint64_t *second, unsigned n)
+{
+    uint8_t bytes[2 + MAX(BLOCK_VALUES, BLOCK_GROUPS) * 2 * 8 + COLUMN_SLACK];
+    uint8_t *p = bytes + 2;
+
+    bytes[0] = (uint8_t)column_width(first, n);
+    bytes[1] = (uint8_t)column_width(second, n);
+    p = column_put(p, first, n, bytes[0]);
+    p = column_put(p, second, n, bytes[1]);
+    return index_writer_put(writer, bytes, (size_t)(p - bytes));
+}
+
 static int flush_values(struct value_row *row, struct index_writer *writer)
 {
-    uint8_t bytes[BLOCK_VALUES * 2 * VARINT_MAX];
     const struct row_value *values = row->block;
+    unsigned n = row->n_block;
     struct value_node node = {.begin = values[0].time,
-                              .end = values[row->n_block - 1].time,
+                              .end = values[n - 1].time,
                               .min = values[0].value,
                               .max = values[0].value,
-                              .last = values[row->n_block - 1].value};
-    int64_t time = node.begin;
-    uint8_t *p = bytes;
-    int64_t value = 0;
+                              .last = values[n - 1].value};
+    uint64_t gaps[BLOCK_VALUES];
+    uint64_t changes[BLOCK_VALUES];
     void *nodes = row->nodes;
 
-    for (unsigned i = 0; i < row->n_block; i++) {
-        p = varint_put(p, ns_between(time, values[i].time));
-        p = varint_put(p, zigzag((uint64_t)values[i].value - (uint64_t)value));
-        time = values[i].time;
-        value = values[i].value;
-        node.min = MIN(node.min, value);
-        node.max = MAX(node.max, value);
+    for (unsigned i = 1; i < n; i++) {
+        node.min = MIN(node.min, values[i].value);
+        node.max = MAX(node.max, values[i].value);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        int64_t time = i > 0 ? values[i - 1].time : node.begin;
+        int64_t value = i > 0 ? values[i - 1].value : node.min;
+
+        gaps[i] = ns_between(time, values[i].time);
+        changes[i] = zigzag((uint64_t)values[i].value - (uint64_t)value);
     }
     row->n_block = 0;
     if (grow(&nodes, row->n_nodes, &row->room, sizeof node) < 0)
         return -ENOMEM;
     row->nodes = nodes;
-    node.offset = index_writer_put(writer, bytes, (size_t)(p - bytes));
+    node.offset = put_columns(writer, gaps, changes, n);
     row->nodes[row->n_nodes++] = node;
     return 0;
 }
@@ -68,25 +85,23 @@ int value_row_finish(struct value_row *row, struct index_writer *writer)
 
 static int flush_events(struct event_row *row, struct index_writer *writer)
 {
-    uint8_t bytes[BLOCK_GROUPS * 2 * VARINT_MAX];
     const struct row_group *groups = row->block;
-    struct event_node node = {.begin = groups[0].first,
-                              .end = groups[row->n_block - 1].last,
-                              .n = row->n - row->n_written};
-    int64_t time = node.begin;
-    uint8_t *p = bytes;
+    unsigned n = row->n_block;
+    struct event_node node = {
+        .begin = groups[0].first, .end = groups[n - 1].last, .n = row->n - row->n_written};
+    uint64_t gaps[BLOCK_GROUPS];
+    uint64_t durations[BLOCK_GROUPS];
     void *nodes = row->nodes;
 
-    for (unsigned i = 0; i < row->n_block; i++) {
-        p = varint_put(p, ns_between(time, groups[i].first));
-        p = varint_put(p, ns_between(groups[i].first, groups[i].last));
-        time = groups[i].last;
+    for (unsigned i = 0; i < n; i++) {
+        gaps[i] = ns_between(i > 0 ? groups[i - 1].last : node.begin, groups[i].first);
+        durations[i] = ns_between(groups[i].first, groups[i].last);
     }
     row->n_block = 0;
     if (grow(&nodes, row->n_nodes, &row->room, sizeof node) < 0)
         return -ENOMEM;
     row->nodes = nodes;
-    node.offset = index_writer_put(writer, bytes, (size_t)(p - bytes));
+    node.offset = put_columns(writer, gaps, durations, n);
     row->nodes[row->n_nodes++] = node;
     row->n_written = row->n;
     return 0;

@@ -4,6 +4,7 @@
 
 #include "analysis/states.h"
 #include "base/macro.h"
+#include "index/columns.h"
 #include "index/index.h"
 #include "index/rows.h"
 #include "index/tops.h"
@@ -72,31 +73,83 @@ static int push_node(struct slice_row *row, unsigned level, const struct slice_n
     return to->n % NODE_CHILDREN == 0 ? push_parent(row, level, NODE_CHILDREN) : 0;
 }
 
+/* The different names of a block, with their flags. */
+struct palette {
+    unsigned n;
+    uint32_t names[BLOCK_SLICES];
+    uint8_t flags[BLOCK_SLICES];
+    uint64_t times[BLOCK_SLICES];
+};
+
+/* The number of NAME and FLAGS, for DURATION. */
+static unsigned palette_put(struct palette *palette, uint32_t name, uint8_t flags,
+                            uint64_t duration)
+{
+    unsigned i = 0;
+
+    while (i < palette->n && (palette->names[i] != name || palette->flags[i] != flags))
+        i++;
+    if (i == palette->n) {
+        palette->names[i] = name;
+        palette->flags[i] = flags;
+        palette->times[i] = 0;
+        palette->n++;
+    }
+    palette->times[i] += duration;
+    return i;
+}
+
+static uint8_t *palette_write(const struct palette *palette, uint8_t *p)
+{
+    for (unsigned i = 0; i < palette->n; i++) {
+        p = varint_put(p, (uint64_t)palette->names[i] << 1 | (palette->flags[i] != 0));
+        if (palette->flags[i])
+            *p++ = palette->flags[i];
+    }
+    return p;
+}
+
+/* Three widths; names with flags; three columns. */
+#define BLOCK_BYTES (3 + BLOCK_SLICES * (VARINT_MAX + 1) + BLOCK_SLICES * 3 * 8 + COLUMN_SLACK)
+
 static int flush_block(struct slice_row *row, struct index_writer *writer)
 {
-    uint8_t bytes[BLOCK_SLICES * (3 * VARINT_MAX + 1)];
     const struct row_slice *slices = row->block;
-    struct slice_node node = {.begin = slices[0].begin, .end = slices[row->n_block - 1].end};
-    int64_t before = node.begin;
-    struct tops tops = {0};
+    unsigned n = row->n_block;
+    struct slice_node node = {.begin = slices[0].begin, .end = slices[n - 1].end};
+    uint64_t gaps[BLOCK_SLICES];
+    uint64_t durations[BLOCK_SLICES];
+    uint64_t names[BLOCK_SLICES];
+    uint8_t bytes[BLOCK_BYTES];
     uint8_t *p = bytes;
+    int64_t before = node.begin;
+    struct palette palette;
+    struct tops tops = {0};
+    uint64_t last_name;
     uint8_t all = 0;
 
-    for (unsigned i = 0; i < row->n_block; i++) {
+    palette.n = 0;
+    for (unsigned i = 0; i < n; i++) {
         const struct row_slice *slice = &slices[i];
-        uint64_t duration = ns_between(slice->begin, slice->end);
         uint8_t known = row->is_states ? state_flags(slice->name) : 0;
         uint8_t flags = slice->flags & (uint8_t)~known;
 
-        p = varint_put(p, ns_between(before, slice->begin));
-        p = varint_put(p, duration);
-        p = varint_put(p, (uint64_t)slice->name << 1 | (flags != 0));
-        if (flags)
-            *p++ = flags;
+        gaps[i] = ns_between(before, slice->begin);
+        durations[i] = ns_between(slice->begin, slice->end);
+        names[i] = palette_put(&palette, slice->name, flags, durations[i]);
         before = slice->end;
         all |= flags | known;
-        tops_put(&tops, slice->name, duration);
     }
+    last_name = palette.n - 1;
+    *p++ = (uint8_t)column_width(gaps, n);
+    *p++ = (uint8_t)column_width(durations, n);
+    *p++ = (uint8_t)palette.n;
+    p = palette_write(&palette, p);
+    p = column_put(p, gaps, n, bytes[0]);
+    p = column_put(p, durations, n, bytes[1]);
+    p = column_put(p, names, n, column_width(&last_name, 1));
+    for (unsigned i = 0; i < palette.n; i++)
+        tops_put(&tops, palette.names[i], palette.times[i]);
     node.name = tops_best(&tops, &node.top);
     node.covered = share_of(tops.covered, ns_between(node.begin, node.end));
     node.where = index_writer_put(writer, bytes, (size_t)(p - bytes)) << 8 | all;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
+#include "index/columns.h"
 #include "index/internal.h"
 #include "index/rows.h"
 
@@ -60,41 +61,72 @@ static bool is_in_one_period(struct slice_walk *walk, const struct slice_node *n
     return biased(node->end) <= walk->period.end;
 }
 
-static int walk_block(const struct slice_walk *walk, const struct slice_node *node, uint64_t n)
+/* A block that was read. */
+struct block {
+    uint64_t gaps[BLOCK_SLICES];
+    uint64_t durations[BLOCK_SLICES];
+    uint64_t which[BLOCK_SLICES]; /* of the names */
+    unsigned n_names;
+    uint32_t names[BLOCK_SLICES];
+    uint8_t flags[BLOCK_SLICES];
+};
+
+static bool read_names(struct block *block, const uint8_t **p, const uint8_t *end, bool is_states)
+{
+    for (unsigned i = 0; i < block->n_names; i++) {
+        uint64_t name;
+
+        if (!varint_get(p, end, &name) || ((name & 1) && *p == end) || name >> 1 > UINT32_MAX)
+            return false;
+        block->names[i] = (uint32_t)(name >> 1);
+        block->flags[i] = name & 1 ? *(*p)++ : 0;
+        if (is_states)
+            block->flags[i] |= state_flags(block->names[i]);
+        block->flags[i] &= (uint8_t)~INDEX_MANY;
+    }
+    return true;
+}
+
+/* The block of N slices at OFFSET. */
+static int read_block(const struct slice_walk *walk, uint64_t offset, unsigned n,
+                      struct block *block)
 {
     const uint8_t *end = walk->index->map + walk->index->size;
-    uint64_t offset = node->where >> 8;
-    int64_t time = node->begin;
-    const uint8_t *p;
-    int r = 0;
+    const uint8_t *head = walk->index->map + offset;
+    const uint8_t *p = head + 3;
+    uint64_t last;
 
-    if (offset > walk->index->size)
+    if (offset > walk->index->size || walk->index->size - offset < 3 || head[2] == 0 ||
+        head[2] > BLOCK_SLICES)
         return -EINVAL;
-    p = walk->index->map + offset;
-    for (uint64_t i = 0; i < n && r == 0; i++) {
-        uint64_t gap;
-        uint64_t duration;
-        uint64_t name;
-        int64_t begin;
-        int64_t until;
-        uint8_t flags;
+    block->n_names = head[2];
+    last = block->n_names - 1;
+    if (!read_names(block, &p, end, walk->is_states) ||
+        !column_get(&p, end, head[0], n, block->gaps) ||
+        !column_get(&p, end, head[1], n, block->durations) ||
+        !column_get(&p, end, column_width(&last, 1), n, block->which))
+        return -EINVAL;
+    return 0;
+}
 
-        if (!varint_get(&p, end, &gap) || !varint_get(&p, end, &duration) ||
-            !varint_get(&p, end, &name) || ((name & 1) && p == end))
-            return -EINVAL;
-        flags = name & 1 ? *p++ : 0;
-        name >>= 1;
-        begin = (int64_t)((uint64_t)time + gap);
-        until = (int64_t)((uint64_t)begin + duration);
-        if (begin < time || until < begin || name > UINT32_MAX)
+static int walk_block(const struct slice_walk *walk, const struct slice_node *node, uint64_t n)
+{
+    int64_t time = node->begin;
+    struct block block;
+    int r = read_block(walk, node->where >> 8, (unsigned)n, &block);
+
+    for (unsigned i = 0; i < n && r == 0; i++) {
+        uint64_t which = block.which[i];
+        int64_t begin = (int64_t)((uint64_t)time + block.gaps[i]);
+        int64_t until = (int64_t)((uint64_t)begin + block.durations[i]);
+
+        if (begin < time || until < begin || which >= block.n_names)
             return -EINVAL;
         time = until;
-        if (walk->is_states)
-            flags |= state_flags((uint32_t)name);
         if (begin > walk->to)
             break;
         if (until >= walk->from)
-            r = walk->slice(walk->arg, begin, until, (uint32_t)name, flags & (uint8_t)~INDEX_MANY);
+            r = walk->slice(walk->arg, begin, until, block.names[which], block.flags[which]);
     }
     return r;
 }

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "cmocka_all.h"
 #include "index/build_internal.h"
+#include "index/columns.h"
 #include "index/internal.h"
 #include "index_seal.h"
 #include "random.h"
@@ -270,8 +271,8 @@ static void check_model(unsigned n, unsigned n_names)
 
 static void test_random_slices(void **unused)
 {
-    static const unsigned sizes[] = {1,   2,    31,   32,   33,   255,   256,  257,
-                                     288, 2047, 2048, 2049, 2080, 16385, 20000};
+    static const unsigned sizes[] = {1,   2,    63,   64,   65,   511,   512,  513,
+                                     576, 4095, 4096, 4097, 4160, 16385, 20000};
 
     (void)unused;
     for (unsigned round = 0; round < 4; round++)
@@ -365,7 +366,7 @@ static void check_values(const struct index *index, int64_t from, int64_t to, in
     free(values);
 }
 
-/* Events are counted as if 64 were evenly spread: the sum up to any time is wrong by 64 at most. */
+/* Events are counted as if 128 were evenly spread: the sum up to any time is wrong by 128 at most. */
 static void check_events(const struct index *index, int64_t from, int64_t to)
 {
     uint64_t counts[50];
@@ -381,13 +382,13 @@ static void check_events(const struct index *index, int64_t from, int64_t to)
         while (at < model.n && model.slices[at].begin < end)
             at++;
         sum += counts[i];
-        assert_true(sum + 128 >= at - before && sum <= at - before + 128);
+        assert_true(sum + 256 >= at - before && sum <= at - before + 256);
     }
 }
 
 static void test_random_series(void **unused)
 {
-    static const unsigned sizes[] = {1, 63, 64, 65, 4095, 4096, 4097, 20000};
+    static const unsigned sizes[] = {1, 127, 128, 129, 8191, 8192, 8193, 20000};
 
     (void)unused;
     for (unsigned i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -460,6 +461,38 @@ static void test_losses(void **unused)
         assert_int_equal(counts[0], 1);
     }
     made_done(&made);
+}
+
+static void test_columns(void **unused)
+{
+    static uint8_t bytes[BLOCK_SLICES * 8 + COLUMN_SLACK];
+    uint64_t values[BLOCK_SLICES];
+    uint64_t got[BLOCK_SLICES];
+
+    (void)unused;
+    for (unsigned bits = 0; bits <= 64; bits++)
+        for (unsigned n = 1; n <= BLOCK_SLICES; n += 7) {
+            unsigned width = bits <= 56 ? bits : 64;
+            const uint8_t *p = bytes;
+            const uint8_t *end;
+
+            for (unsigned i = 0; i < n; i++)
+                values[i] = bits == 0 ? 0 : random_u64() >> (64 - bits);
+            if (bits > 0)
+                values[random_below(n)] |= UINT64_C(1) << (bits - 1);
+            assert_int_equal(column_width(values, n), width);
+            memset(bytes, 0xff, sizeof bytes);
+            end = column_put(bytes, values, n, width);
+            assert_int_equal(end - bytes, (width * n + 7) / 8);
+            assert_true(column_get(&p, end + COLUMN_SLACK, width, n, got));
+            assert_ptr_equal(p, end);
+            assert_memory_equal(got, values, n * sizeof *values);
+            p = bytes;
+            assert_false(column_get(&p, end + COLUMN_SLACK - 1, width, n, got));
+            assert_false(column_get(&p, end + COLUMN_SLACK, 57, n, got));
+            assert_false(column_get(&p, end + COLUMN_SLACK, 65, n, got));
+            assert_ptr_equal(p, bytes);
+        }
 }
 
 /* ---- tracks, names, arrows ---- */
@@ -684,7 +717,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_slices), cmocka_unit_test(test_stable),
         cmocka_unit_test(test_random_series), cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_tree),          cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_columns),       cmocka_unit_test(test_tree),
+        cmocka_unit_test(test_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
