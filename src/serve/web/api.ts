@@ -28,11 +28,17 @@ export interface Trace {
     lost: number | null; // null: unknown
     error_ns: number;
     clock: string;
-    live: boolean;
+    live: boolean; // it is being recorded: indexes with higher numbers will follow
+    generation: number;
     tracks: Track[];
     names: string[];
     states: string[];
     notes: string[];
+}
+
+export interface LiveAnswer {
+    generation: number;
+    live: boolean;
 }
 
 export const FLAG_CUT = 1; // its end is not in the trace
@@ -158,6 +164,7 @@ export interface LatencyAnswer extends LatencyNumbers {
 
 export type Parameters = Record<string, string | number>;
 
+export const STATUS_GONE = 410;
 export const STATUS_TOO_LARGE = 413;
 
 export class ApiError extends Error {
@@ -177,8 +184,36 @@ export function errorText(error: unknown): string {
     return error instanceof Error ? error.message : String(error);
 }
 
-// Asks for api/PATH. Throws ApiError with the server's own words, or an AbortError.
+// Of a recording under way, requests are about the index that is shown; 0: the server's newest.
+let generation = 0;
+
+export function useGeneration(number: number): void {
+    generation = number;
+}
+
+// Asks for api/PATH. Throws ApiError with the server's own words, or an AbortError. If the index that is shown is gone, the
+// answer is that of the newest one, in which names may have other numbers; a generation among PARAMETERS is kept.
 export async function ask<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+    if (!generation || path === "live" || path === "trace" || parameters.generation !== undefined)
+        return send<T>(path, parameters, signal);
+    try {
+        return await send<T>(path, { ...parameters, generation }, signal);
+    } catch (error) {
+        if (!isGone(error)) throw error;
+        return send<T>(path, parameters, signal);
+    }
+}
+
+// The same, of the index that is shown alone: isGone() if that is gone, as it is soon after a newer one has come.
+export function askExactly<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<T> {
+    return ask<T>(path, generation ? { ...parameters, generation } : parameters, signal);
+}
+
+export function isGone(error: unknown): boolean {
+    return error instanceof ApiError && error.status === STATUS_GONE;
+}
+
+async function send<T>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<T> {
     const query = Object.entries(parameters)
         .map(([name, value]) => `${name}=${encodeURIComponent(value).replace(/%2C/g, ",")}`)
         .join("&");

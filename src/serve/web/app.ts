@@ -15,6 +15,7 @@ import { NOWHERE } from "./draw/surface";
 import { drawTimeline } from "./draw/timeline";
 import { drawLegend, makeHelp, showHelp } from "./help";
 import { Input } from "./input";
+import { Live } from "./live";
 import { Minimap } from "./minimap";
 import { Names } from "./model/names";
 import { Tiles, levelOf } from "./model/tiles";
@@ -65,6 +66,7 @@ export class App {
     private readonly search: Search;
     private readonly layout: Layout;
     private readonly input: Input;
+    private readonly live: Live;
     private readonly scene: Scene;
     private readonly dark = matchMedia("(prefers-color-scheme: dark)");
     private frame = 0;
@@ -78,7 +80,7 @@ export class App {
         const redraw = () => this.redraw();
         const fail = (error: unknown) => this.showError(error);
         this.tree = new TrackTree(trace.tracks);
-        this.view = new View(trace.duration, () => this.onView());
+        this.view = new View(trace.duration, () => this.onView(), () => this.onFollow());
         this.names = new Names(trace.names, redraw, fail);
         this.tiles = new Tiles(trace.duration, redraw, fail);
         this.minimap = new Minimap(trace, this.view, redraw, fail);
@@ -125,6 +127,12 @@ export class App {
             onShown: null,
         };
         this.input = this.makeInput();
+        this.live = new Live(trace, {
+            busy: () => this.tiles.busy,
+            renew: (next) => this.renew(next),
+            toggleFollow: () => this.toggleFollow(),
+            fail,
+        });
         this.listen();
         this.showSummary();
         this.readAddress();
@@ -152,6 +160,7 @@ export class App {
             arrows: () => this.toggleArrows(),
             events: () => this.layout.select("events"),
             latency: () => this.showLatency(),
+            toggleFollow: () => this.toggleFollow(),
             neighbour: (by) => void this.selectNeighbour(by),
             follow: (by) => this.followArrow(by),
             enter: () => {
@@ -212,6 +221,46 @@ export class App {
             error,
         );
         byId("summary").title = trace.notes.join("\n");
+    }
+
+    // ---- A recording under way ----
+
+    // NEXT is of a newer index, with the same ids of tracks. All that refers to the trace has the same object.
+    private renew(next: Trace): void {
+        const { trace, tree, state, view } = this;
+        // An earlier begin: times since the begin are later.
+        const by = Number(BigInt(trace.begin_ns) - BigInt(next.begin_ns));
+        const before = trace.names;
+        Object.assign(trace, next);
+        const sameNames = this.names.renew(next.names);
+        tree.renew(next.tracks);
+        tree.pinned = tree.pinned.filter((id) => tree.byId.has(id));
+        this.scene.lossTracks = trace.tracks.filter((track) => track.kind === "losses");
+        this.tiles.renew(trace.duration, sameNames && by === 0);
+        for (const span of [...state.marks, ...(state.span ? [state.span] : [])]) {
+            span.from += by;
+            span.to += by;
+        }
+        if (state.cursor !== null) state.cursor += by;
+        this.minimap.renew();
+        void this.selection.renew(by);
+        this.events.renew(by);
+        this.latency.renew(by, sameNames ? null : before);
+        view.renew(trace.duration, by);
+        this.arrowsSpan = "";
+        this.updateArrows();
+        this.showSummary();
+        this.redraw();
+    }
+
+    private toggleFollow(): void {
+        if (this.trace.live || this.view.following) this.view.setFollowing(!this.view.following);
+    }
+
+    private onFollow(): void {
+        if (!this.live) return;
+        this.live.showFollowing(this.view.following);
+        this.saveAddress();
     }
 
     showError(error: unknown): void {
@@ -550,6 +599,7 @@ export class App {
             filter: tree.filter,
             search: this.search.input.value,
             arrows: state.allArrows,
+            follow: view.following,
             latency: this.latency.address,
             scroll: this.scrollbar.scrollTop,
             theme: state.theme,
@@ -572,7 +622,10 @@ export class App {
         state.marks = given.marks.slice(0, MARKS_MAX);
         state.allArrows = given.arrows;
         state.theme = given.theme;
+        view.following = false;
         view.show(given.view ?? view.whole());
+        if (this.trace.live && (given.follow || !given.view)) view.setFollowing(true);
+        else this.onFollow();
         if (given.slice) void this.select(given.slice);
         else if (state.slice) this.selection.clear();
         if (given.span) this.layout.select("statistics");

@@ -12,6 +12,7 @@ const KEYS: [string, string][] = [
     ["↑ / ↓ / Page Up / Page Down", "scroll the tracks"],
     ["0", "show all of the trace"],
     ["F", "fit to the selected slice, or to the selected span of time"],
+    ["G", "follow a recording under way: the newest time stays at the right; moving away from it ends that"],
     ["/", "search slices by name; Enter: next, Shift+Enter: previous"],
     [", / .", "the slice before, the slice after the selected one"],
     ["[ / ]", "follow an arrow back, follow an arrow on, to another layer"],

@@ -26,6 +26,7 @@ export interface Actions {
     arrows(): void;
     events(): void;
     latency(): void;
+    toggleFollow(): void;
     neighbour(by: number): void;
     follow(by: number): void;
     enter(): void;
@@ -111,6 +112,8 @@ export class Input {
                 return () => actions.mark();
             case "f":
                 return () => actions.fit();
+            case "g":
+                return () => actions.toggleFollow();
             case "r":
                 return () => actions.arrows();
             case "l":

@@ -2,7 +2,7 @@
 
 // All of the trace: how many events there are, where events were lost, and what part of it is shown.
 
-import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask } from "./api";
+import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask, isAbort } from "./api";
 import type { CountsAnswer, SlicesAnswer, Trace, Track } from "./api";
 import { CanvasSurface } from "./draw/canvas";
 import type { Palette } from "./draw/colours";
@@ -22,7 +22,7 @@ export class Minimap {
     private readonly surface = new CanvasSurface(this.canvas);
     private counts: number[] = [];
     private losses: [number, number][] = [];
-    busy = true;
+    private abort: AbortController | null = null;
 
     constructor(
         private readonly trace: Trace,
@@ -34,29 +34,44 @@ export class Minimap {
         void this.fetch();
     }
 
+    get busy(): boolean {
+        return this.abort !== null;
+    }
+
+    // The trace has changed.
+    renew(): void {
+        void this.fetch();
+    }
+
     private async fetch(): Promise<void> {
         const { trace } = this;
+        this.abort?.abort();
+        const abort = (this.abort = new AbortController());
+        const counts: number[] = [];
+        const losses: [number, number][] = [];
         const range = { from: 0, to: Math.max(1, trace.duration), pixels: BARS };
         const named = trace.tracks.filter((track) => track.kind === "events" && track.name === ALL_EVENTS);
         const counted = named.length ? named : trace.tracks.filter((track) => track.kind === "events");
         const lost = trace.tracks.filter((track) => track.kind === "losses");
         try {
             if (counted.length) {
-                const answer = await ask<CountsAnswer>("counts", { ...range, tracks: ids(counted) });
-                this.counts = new Array<number>(BARS).fill(0);
+                const answer = await ask<CountsAnswer>("counts", { ...range, tracks: ids(counted) }, abort.signal);
                 for (const track of answer.tracks)
-                    track.counts.forEach((count, i) => (this.counts[i] = (this.counts[i] ?? 0) + count));
+                    track.counts.forEach((count, i) => (counts[i] = (counts[i] ?? 0) + count));
             }
             if (lost.length) {
-                const answer = await ask<SlicesAnswer>("slices", { ...range, tracks: ids(lost) });
+                const answer = await ask<SlicesAnswer>("slices", { ...range, tracks: ids(lost) }, abort.signal);
                 for (const list of answer.tracks.flatMap((track) => track.depths))
                     for (let i = 0; i < list.length; i += SLICE_NUMBERS)
-                        this.losses.push([list[i + SLICE_BEGIN], list[i + SLICE_END]]);
+                        losses.push([list[i + SLICE_BEGIN], list[i + SLICE_END]]);
             }
+            this.counts = counts;
+            this.losses = losses;
         } catch (error) {
+            if (isAbort(error)) return;
             this.onError(error);
         }
-        this.busy = false;
+        if (this.abort === abort) this.abort = null;
         this.onArrive();
     }
 

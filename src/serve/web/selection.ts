@@ -2,7 +2,7 @@
 
 // The selected slice: asks what is known of it, and for the arrows and the stages of its request across layers.
 
-import { SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask, errorText, isAbort } from "./api";
+import { FLAG_OPEN, SLICE_BEGIN, SLICE_END, SLICE_NUMBERS, ask, errorText, isAbort } from "./api";
 import type { Arrow, ArrowsAnswer, SliceAnswer, SlicesAnswer, Trace } from "./api";
 import type { DetailsPanel } from "./panel/details";
 import type { SelectedSlice, SlicePlace, State } from "./view/state";
@@ -44,7 +44,8 @@ export class Selection {
             const { track, depth } = place;
             const slice = await ask<SliceAnswer>("slice", { track, depth, time }, abort.signal);
             const { begin, end, begin_error_ns: beginErrorNs, end_error_ns: endErrorNs } = slice;
-            state.slice = { track, depth, time: begin, begin, end, beginErrorNs, endErrorNs };
+            const open = (slice.flags & FLAG_OPEN) !== 0;
+            state.slice = { track, depth, time: begin, begin, end, beginErrorNs, endErrorNs, open };
             state.sliceArrows = [];
             this.details.show(slice);
             this.onChange();
@@ -57,6 +58,30 @@ export class Selection {
         }
         this.end(abort);
         return null;
+    }
+
+    // The index is a newer one, in which times are BY ns later: a slice that was open has become longer, or has ended.
+    async renew(by: number): Promise<void> {
+        const { slice } = this.state;
+        if (!slice) return;
+        slice.begin += by;
+        slice.end += by;
+        slice.time += by;
+        if (by) {
+            void this.select(slice);
+            return;
+        }
+        if (!slice.open || this.busy) return;
+        try {
+            const { track, depth, time } = slice;
+            const answer = await ask<SliceAnswer>("slice", { track, depth, time });
+            if (this.state.slice !== slice || answer.begin !== slice.begin) return;
+            slice.end = answer.end;
+            if (!(answer.flags & FLAG_OPEN)) void this.select(slice);
+            else this.onChange();
+        } catch {
+            // It stays as it was.
+        }
     }
 
     // What belongs to the request of the selected SLICE, on all layers.

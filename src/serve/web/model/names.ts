@@ -3,12 +3,12 @@
 // The strings of slices, by number. A trace with very many sends only the first ones; the others are asked for when
 // something that is drawn has them.
 
-import { ask } from "../api";
+import { askExactly, isGone } from "../api";
 
 const ASK_MAX = 500;
 
 export class Names {
-    private readonly known: (string | undefined)[];
+    private known: (string | undefined)[];
     private readonly asked = new Set<number>();
     private wanted: number[] = [];
     version = 0; // changes with what is known
@@ -19,6 +19,15 @@ export class Names {
         private readonly onError: (error: unknown) => void,
     ) {
         this.known = [...names];
+    }
+
+    // Of a newer index. False: strings have other numbers than before.
+    renew(names: string[]): boolean {
+        const same = this.known.every((name, i) => name === names[i]);
+        this.known = [...names];
+        this.asked.clear();
+        this.version++;
+        return same;
     }
 
     // "…" until it is known.
@@ -37,12 +46,13 @@ export class Names {
         const ids = this.wanted.splice(0, ASK_MAX);
         if (this.wanted.length) setTimeout(() => void this.fetchWanted(), 20);
         try {
-            const answer = await ask<{ names: string[] }>("names", { ids: ids.join(",") });
+            const answer = await askExactly<{ names: string[] }>("names", { ids: ids.join(",") });
             this.version++;
             ids.forEach((id, i) => (this.known[id] = answer.names[i] ?? ""));
             this.onArrive();
         } catch (error) {
             this.version++;
+            if (isGone(error)) return;
             for (const id of ids) this.known[id] = "";
             this.onError(error);
         }

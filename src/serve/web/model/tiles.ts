@@ -3,7 +3,7 @@
 // What is drawn, cached: for a track, a level (2^level ns per px) and a piece of time of TILE_PX px at that level. Only
 // what is visible is asked for. Requests that are no longer needed are aborted.
 
-import { ApiError, STATUS_TOO_LARGE, ask, isAbort } from "../api";
+import { ApiError, STATUS_TOO_LARGE, askExactly, isAbort, isGone } from "../api";
 import type { CountsAnswer, SlicesAnswer, Track, ValuesAnswer } from "../api";
 
 export const TILE_PX = 1024;
@@ -23,6 +23,7 @@ export interface Tile {
     data: number[][];
     size: number;
     used: number;
+    outdated: boolean; // of an older index: drawn until the newer one has arrived
 }
 
 // A piece of time that is drawn from a tile, which may be of another level than is wanted.
@@ -74,7 +75,7 @@ export class Tiles {
     version = 0; // changes with what there is
 
     constructor(
-        private readonly duration: number,
+        private duration: number,
         private readonly onArrive: () => void,
         private readonly onError: (error: unknown) => void,
     ) {}
@@ -83,11 +84,19 @@ export class Tiles {
         return this.requests.length > 0;
     }
 
-    clear(): void {
+    // Of a newer index, DURATION long. What was seen last is drawn until it has arrived anew, if it may be: KEEP.
+    renew(duration: number, keep: boolean): void {
         for (const request of this.requests) request.abort.abort();
+        this.duration = duration;
+        this.failed.clear();
         this.version++;
-        this.tracks.clear();
-        this.size = 0;
+        for (const tiles of this.tracks.values())
+            for (const [key, tile] of tiles) {
+                tile.outdated = true;
+                if (keep && tile.used === this.clock) continue;
+                tiles.delete(key);
+                this.size -= tile.size;
+            }
     }
 
     private find(track: number, level: number, index: number): Tile | undefined {
@@ -151,11 +160,12 @@ export class Tiles {
         let complete = true;
         for (const track of tracks) {
             const path = pathOf(track);
-            if (!path || this.find(track.id, level, index)) continue;
+            const tile = path && this.find(track.id, level, index);
+            if (!path || (tile && !tile.outdated)) continue;
             const failed = this.failed.get(`${track.id}/${level}/${index}`);
             if (failed !== undefined && performance.now() - failed < RETRY_MS) continue;
             complete = false;
-            if (!this.requests.some((r) => r.level === level && r.index === index && r.tracks.has(track.id)))
+            if (!this.requests.some((r) => !r.abort.signal.aborted && r.level === level && r.index === index && r.tracks.has(track.id)))
                 missing[path].push(track.id);
         }
         for (const path of ["slices", "counts", "values"] as Path[])
@@ -174,20 +184,20 @@ export class Tiles {
         this.requests.push(request);
         try {
             const parameters = { from, to, pixels, tracks: ids.join(",") };
-            const answer = await ask<SlicesAnswer | CountsAnswer | ValuesAnswer>(path, parameters, request.abort.signal);
+            const answer = await askExactly<SlicesAnswer | CountsAnswer | ValuesAnswer>(path, parameters, request.abort.signal);
             const data = new Map<number, number[][]>();
             for (const track of answer.tracks)
                 data.set(
                     track.id,
                     "depths" in track ? track.depths : ["counts" in track ? track.counts : track.values],
                 );
-            for (const id of ids) this.put(id, { from, to, level, data: data.get(id) ?? [], size: 0, used: 0 }, index);
+            for (const id of ids) this.put(id, { from, to, level, data: data.get(id) ?? [], size: 0, used: 0, outdated: false }, index);
         } catch (error) {
             if (error instanceof ApiError && error.status === STATUS_TOO_LARGE && ids.length > 1) {
                 this.tracksPerRequest = Math.max(1, Math.min(this.tracksPerRequest, ids.length >> 1));
             } else if (!isAbort(error)) {
                 for (const id of ids) this.failed.set(`${id}/${level}/${index}`, performance.now());
-                this.onError(error);
+                if (!isGone(error)) this.onError(error); // a newer index will come
             }
         }
         this.requests.splice(this.requests.indexOf(request), 1);

@@ -57,19 +57,38 @@ export class TrackTree {
     pinnedHeight = 0;
     version = 0; // changes with the rows
 
-    constructor(readonly tracks: Track[]) {
+    tracks: Track[] = [];
+
+    constructor(tracks: Track[]) {
+        this.fill(tracks);
+        this.closeLarge();
+        this.update();
+    }
+
+    private fill(tracks: Track[]): void {
+        this.tracks = tracks;
+        this.byId.clear();
+        this.children.clear();
         for (const track of tracks) {
             this.byId.set(track.id, track);
             const siblings = this.children.get(track.parent);
             if (siblings) siblings.push(track);
             else this.children.set(track.parent, [track]);
         }
-        this.closeLarge();
+    }
+
+    // The tracks of a newer index; what is closed, pinned and moved stays so.
+    renew(tracks: Track[]): void {
+        const before = new Set(this.children.keys());
+        this.fill(tracks);
+        this.closeLarge(before);
         this.update();
     }
 
-    private closeLarge(): void {
+    // All but the groups EXCEPT.
+    private closeLarge(except: Set<number | null> = new Set()): void {
         for (const [parent, list] of this.children) {
+            if (except.has(parent)) continue;
             // What lies in a CPU's track is a second look at it.
             const isGroup = parent !== null && this.byId.get(parent)?.kind === "group";
             if (parent !== null && (!isGroup || list.length > OPEN_CHILDREN_MAX)) this.closed.add(parent);
@@ -89,7 +108,7 @@ export class TrackTree {
         const rank = (track: Track) => this.moved.get(track.id) ?? track.rank;
         const layer = (track: Track) =>
             parent === null && !this.moved.has(track.id) ? LAYERS.indexOf(track.layer) : 0;
-        return [...list].sort((a, b) => layer(a) - layer(b) || rank(a) - rank(b) || a.id - b.id);
+        return [...list].sort((a, b) => layer(a) - layer(b) || rank(a) - rank(b));
     }
 
     // "guest / Threads / dd"

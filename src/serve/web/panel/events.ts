@@ -66,7 +66,16 @@ export class EventsPanel {
         void this.fetchFrom(time, true);
     }
 
-    private async fetchFrom(time: number, anew: boolean): Promise<void> {
+    // The index is a newer one, in which times are BY ns later: there may be more events.
+    renew(by: number): void {
+        if (this.shownFrom !== null) this.shownFrom += by;
+        if (this.next !== null) this.next += by;
+        const atEnd = this.next === null && this.body.rows.length <= LIMIT;
+        if ((by || atEnd) && this.shownFrom !== null && !this.element.hidden && !this.busy)
+            void this.fetchFrom(this.shownFrom, true, this.element.scrollTop);
+    }
+
+    private async fetchFrom(time: number, anew: boolean, scrollTop = 0): Promise<void> {
         this.abort?.abort();
         const abort = (this.abort = new AbortController());
         if (anew) this.shownFrom = time;
@@ -82,7 +91,7 @@ export class EventsPanel {
             this.next = answer.next;
             this.skip = answer.skip ?? 0;
             this.more.hidden = answer.next === null || this.body.rows.length >= ROWS_MAX;
-            if (anew) this.element.scrollTop = 0;
+            if (anew) this.element.scrollTop = scrollTop;
         } catch (error) {
             if (isAbort(error)) return;
             this.message.className = "failed";

@@ -85,7 +85,7 @@ export class LatencyPanel {
     private readonly list = make("div", "slowest");
     private readonly histogram: Chart;
     private readonly heatmap: Chart;
-    private readonly groups: ChoiceOption[];
+    private groups: ChoiceOption[];
     private selected: ChoiceOption[] = [];
     private chosen: ChoiceOption;
     private times: Times = "shown";
@@ -227,6 +227,23 @@ export class LatencyPanel {
 
     get busy(): boolean {
         return this.abort !== null || this.timer !== 0;
+    }
+
+    // The index is a newer one, in which times are BY ns later. OLD: the names before, if they have other numbers now.
+    renew(by: number, old: string[] | null): void {
+        const before = this.groups.map((group) => group.label + keyOf(group)).join();
+        this.groups = this.findGroups();
+        if (this.held) this.held = { from: this.held.from + by, to: this.held.to + by };
+        if (old) {
+            const { names } = this.chosen;
+            this.chosen = { ...this.chosen, names: names.map((name) => this.trace.names.indexOf(old[name])).filter((name) => name >= 0) };
+            if (this.chosen.names.length !== names.length) this.chosen = this.groups[0];
+            this.selected = [];
+        }
+        // A list that is open would close.
+        if (old || this.groups.map((group) => group.label + keyOf(group)).join() !== before) this.fillControls();
+        if (old || by) this.asked = "";
+        this.refresh();
     }
 
     // ---- What is chosen ----

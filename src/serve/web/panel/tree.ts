@@ -48,7 +48,7 @@ export class TreePanel {
         this.focused = focus;
         const rows = this.tree.rowsBetween(scroll, scroll + height - pinnedHeight);
         const pinned = rowsBetween(this.tree.pinnedRows, 0, pinnedHeight);
-        const state = [scroll, height, pinnedHeight, focus, palette.background, rows.map(rowState), pinned.map(rowState)];
+        const state = [this.tree.version, scroll, height, pinnedHeight, focus, palette.background, rows.map(rowState), pinned.map(rowState)];
         const drawn = JSON.stringify(state);
         if (drawn === this.drawn) return;
         this.drawn = drawn;

@@ -18,6 +18,7 @@ export interface Address {
     filter: string;
     search: string;
     arrows: boolean;
+    follow: boolean;
     latency: string; // of the panel, if it is seen
     scroll: number;
     theme: Theme;
@@ -60,6 +61,7 @@ export function parseAddress(hash: string): Address {
         filter: given.get("filter") ?? "",
         search: given.get("search") ?? "",
         arrows: given.get("arrows") === "1",
+        follow: given.get("follow") === "1",
         latency: given.get("latency") ?? "",
         scroll: Math.max(0, numbers(given.get("scroll"), ",")[0] ?? 0),
         theme: theme === "dark" || theme === "light" ? theme : "auto",
@@ -83,6 +85,7 @@ export function formatAddress(address: Address): string {
     add("filter", address.filter);
     add("search", address.search);
     if (address.arrows) add("arrows", "1");
+    if (address.follow) add("follow", "1");
     add("latency", address.latency);
     if (address.scroll) add("scroll", String(Math.round(address.scroll)));
     if (address.theme !== "auto") add("theme", address.theme);

@@ -16,6 +16,7 @@ export interface SelectedSlice extends SlicePlace {
     end: number;
     beginErrorNs: number;
     endErrorNs: number;
+    open: boolean; // at the end of the trace
 }
 
 export type Theme = "auto" | "light" | "dark";

@@ -6,6 +6,8 @@ const SPAN_MIN_NS = 20;
 const MARGIN = 0.05; // how far the view may go over the ends of the trace, of its own length
 const SPAN_MAX = 1.1; // of the trace
 const EASE = 0.3; // of the way to the target, each frame
+const ROUNDING = 1e-6; // of what is shown
+const AHEAD = 0.02; // of what is shown: room right of the newest time
 
 export interface Span {
     from: number;
@@ -24,12 +26,17 @@ export class View {
     width = 1; // px
     private target: Span | null = null;
     private frame = 0;
+    duration: number; // of the trace
+    // The newest time stays at the right: until the view is moved to where that is not seen.
+    following = false;
     private readonly still = matchMedia("(prefers-reduced-motion: reduce)");
 
     constructor(
-        readonly duration: number,
+        duration: number,
         private readonly onChange: () => void,
+        private readonly onFollow: () => void,
     ) {
+        this.duration = duration;
         this.show(this.whole());
     }
 
@@ -70,7 +77,42 @@ export class View {
     show(span: Span): void {
         this.target = null;
         ({ from: this.from, to: this.to } = this.bounded(span));
+        this.leave(this);
         this.onChange();
+    }
+
+    private leave({ from, to }: Span): void {
+        if (!this.following || to >= this.duration - (to - from) * ROUNDING) return;
+        this.following = false;
+        this.onFollow();
+    }
+
+    setFollowing(following: boolean): void {
+        this.following = following;
+        this.follow(this.isWhole());
+        this.onFollow();
+    }
+
+    private isWhole(): boolean {
+        return this.goal.from <= 0 && this.goal.to >= this.duration;
+    }
+
+    // As much time as before, up to the newest; or the WHOLE trace.
+    private follow(whole: boolean): void {
+        if (!this.following) return;
+        const { from, to } = this.goal;
+        const end = this.duration + (to - from) * AHEAD;
+        this.moveTo(whole ? this.whole() : { from: end - (to - from), to: end });
+    }
+
+    // The trace has become DURATION long, and begins BY ns earlier than before.
+    renew(duration: number, by: number): void {
+        const whole = this.isWhole();
+        this.duration = duration;
+        this.from += by;
+        this.to += by;
+        if (this.target) this.target = { from: this.target.from + by, to: this.target.to + by };
+        this.follow(whole);
     }
 
     // The same, in some frames.
@@ -80,6 +122,7 @@ export class View {
             return;
         }
         this.target = this.bounded(span);
+        this.leave(this.target);
         if (!this.frame) this.frame = requestAnimationFrame(() => this.step());
     }
 
@@ -102,9 +145,10 @@ export class View {
         this.onChange();
     }
 
-    // FACTOR below 1 zooms in; what is at the time AT stays where it is.
+    // FACTOR below 1 zooms in; what is at the time AT stays where it is, or, while following, the newest time does.
     zoom(factor: number, at: number, smooth: boolean): void {
         const { from, to } = this.goal;
+        if (this.following) at = to;
         const span = { from: at - (at - from) * factor, to: at + (to - at) * factor };
         // At a bound of the length, the place of AT would move.
         if (factor < 1 && to - from <= SPAN_MIN_NS) return;
