@@ -9,5 +9,6 @@ export XDG_CACHE_HOME="$work/cache"
 mkdir cache
 
 tar -xJf "$DATA/io/virtio-blk.tar.xz"
+xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >xen.raw
 python3 "$here/../web/hostile_trace.py" hostile
-python3 "$here/../web/page.py" "$strata" vm hostile
+python3 "$here/../web/page.py" "$strata" vm hostile xen.raw

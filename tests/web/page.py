@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""page.py STRATA TRACE HOSTILE: the page of `strata serve` in a real browser. What is drawn is compared with what the
+"""page.py STRATA TRACE HOSTILE XEN: the page of `strata serve` in a real browser. What is drawn is compared with what the
 server answers, by content."""
 
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -18,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import ENTER, Browser  # noqa: E402
 from latency import check_latency  # noqa: E402
+from places import Places, check_page, choose_seed  # noqa: E402
 
 MANY = 64
 COVERED_ALL = 65535
@@ -25,8 +27,8 @@ HOSTILE_MARK = "injected"
 
 
 class Server:
-    def __init__(self, strata, trace):
-        self.process = subprocess.Popen([strata, "serve", trace], stdout=subprocess.PIPE, text=True)
+    def __init__(self, strata, *arguments):
+        self.process = subprocess.Popen([strata, "serve", *arguments], stdout=subprocess.PIPE, text=True)
         self.address = ""
         for line in self.process.stdout:
             found = re.search(r"http://\S+", line)
@@ -156,6 +158,21 @@ def check_drawn(page, begin, end):
                                for other in slices_of(numbers)), f"made up: {one}"
     assert compared > 10, compared
     return shown
+
+
+XEN_OPTIONS = ("--cpu-hz", "2.4G")
+
+
+def check_places(page, strata, arguments, filters):
+    seed = choose_seed()
+    places = Places(strata, arguments, page.trace)
+    try:
+        check_page(page, places, random.Random(seed), filters)
+        assert places.compared["drawn"] > 100, places.compared
+    except BaseException:
+        print(f"page.py: to repeat this, set STRATA_TEST_SEED={seed}", file=sys.stderr)
+        raise
+    page.expect_silence()
 
 
 def check_pixels(page, shown):
@@ -440,7 +457,7 @@ def check_failure(page):
 
 
 def main():
-    strata, trace, hostile = sys.argv[1:]
+    strata, trace, hostile, xen = sys.argv[1:]
     server = Server(strata, trace)
     try:
         with Browser() as browser:
@@ -452,6 +469,8 @@ def main():
             middle = request["begin"]
             check_drawn(page, middle - 50_000_000, middle + 50_000_000)
             check_pixels(page, check_drawn(page, middle - 1_000_000, middle + 1_000_000))
+            check_places(page, strata, [trace], ["", "guest", "VMM", "host cpu", "guest cpu", "guest usleep", "VMM virtio_blk",
+                                                 "host", "guest", "host 55"])
             check_keys(page)
             check_click(page)
             check_search(page)
@@ -463,6 +482,12 @@ def main():
             check_picture(page)
         with Browser(640, 660, scale=2) as browser:
             check_large(browser, Page(browser, server))
+        other = Server(strata, *XEN_OPTIONS, xen)
+        try:
+            with Browser() as browser:
+                check_places(Page(browser, other), strata, [*XEN_OPTIONS, xen], [""] * 6)
+        finally:
+            other.end()
         other = Server(strata, hostile)
         try:
             with Browser() as browser:
