@@ -42,7 +42,7 @@ cmp -s "$tree/docs/man/strata-agent.8" "$root/share/man/man8/trace-agent.8" ||
     fail "trace-agent(8) is not the page of strata-agent(8)"
 [ -f "$root/share/bash-completion/completions/strata" ] || fail "no bash completion"
 [ -f "$root/share/strata/analysis.schema.json" ] || fail "no schema of the analyses"
-[ -f "$root/share/strata/questions/stolen.sql" ] || fail "no questions"
+[ -f "$root/share/strata/questions/duckdb/stolen.sql" ] || fail "no questions"
 
 # The library, by what pkg-config says of it.
 export PKG_CONFIG_PATH="$root/$libdir/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dest"

@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -17,10 +16,9 @@ import unittest
 
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(__file__)) + '/../lib']
 
-from captures import STRATA, report, vm, work, xen  # noqa: E402
+from captures import COMMON, STRATA, report, simpletrace, vm, work, xen  # noqa: E402
 from server import Server, cluster, run_tests  # noqa: E402
 
-COMMON = ('id', 'time_ns', 'error_ns', 'source', 'cpu', 'pid', 'vcpu')
 TABLES = ('event', 'span', 'state', 'loss', 'source', 'clock', 'trace')
 
 
@@ -39,22 +37,6 @@ def send(url, *arguments, status=0, environment=None, **options):
 
 def counts(server, database='traces', table_suffix=''):
     return {table: int(server.value(f'SELECT count() FROM {database}.`{table}{table_suffix}`')) for table in TABLES}
-
-
-def simpletrace(path, declarations, records):
-    """A trace of QEMU's: RECORDS of (name, values), and the file that declares them."""
-    names = sorted({name for name, _ in records})
-    with open(path, 'wb') as out:
-        out.write(struct.pack('=QQQ', 0xffffffffffffffff, 0xf2b177cb0aa429b4, 4))
-        for i, name in enumerate(names):
-            out.write(struct.pack('=QQL', 0, i, len(name)) + name.encode())
-        for n, (name, values) in enumerate(records):
-            payload = b''.join(struct.pack('=L', len(v)) + v if isinstance(v, bytes) else struct.pack('=Q', v)
-                               for v in values)
-            out.write(struct.pack('=QQQII', 1, names.index(name), 1000 + n, 24 + len(payload), 5) + payload)
-    with open(path + '.events', 'w') as out:
-        out.write(declarations)
-    return path, '--trace-events', path + '.events'
 
 
 class OneServer(unittest.TestCase):

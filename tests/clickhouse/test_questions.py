@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The questions in data/questions, over eight hosts of eight days each, made of real recordings, with faults that they must
-find: far3's VM exits of the last day take three times as long, and far5 records one event again and again."""
+find: far3's VM exits of the last day take three times as long, and far5 records one event again and again. Where DuckDB is
+there, it is asked the same of Parquet files, and answers the same."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ import unittest
 
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(__file__)) + '/../lib']
 
+import duckdb  # noqa: E402
 from captures import DATA, STRATA, unpack_tar, work  # noqa: E402
 from server import Server, run_tests  # noqa: E402
 
@@ -54,35 +57,53 @@ def slower(source, days, times):
     return copy
 
 
-def send(url, path, host, *options):
-    subprocess.run([STRATA, 'export', '--to', 'clickhouse', '--url', url + '/traces', '--host', host, *options, path],
-                   check=True, stderr=subprocess.PIPE)
+def comparable(row):
+    """As both engines print it. Names of traces differ: directories here, numbers there."""
+    return [float(cell) if re.fullmatch(r'-?[0-9.]+(e\+?[0-9]+)?', str(cell)) else str(cell) for cell in row
+            if not re.fullmatch('trace-[0-9]+|[0-9a-f]{16}', str(cell))]
 
 
 class Questions(unittest.TestCase):
     @classmethod
+    def send(cls, path, host, *options):
+        """To the server, and into a directory of the fleet."""
+        for target in (['clickhouse', '--url', cls.server.url + '/traces'],
+                       ['parquet', '-o', f'{cls.fleet}/trace-{len(os.listdir(cls.fleet))}']):
+            if target[0] == 'clickhouse' or not duckdb.missing():
+                subprocess.run([STRATA, 'export', '--host', host, *options, '--to', *target, path], check=True,
+                               stderr=subprocess.PIPE)
+
+    @classmethod
     def setUpClass(cls):
         cls.server = Server(work.name + '/server').start()
+        cls.fleet = work.name + '/fleet'
+        os.mkdir(cls.fleet)
         cls.kvm = unpack_tar('kvm/exits.tar.xz')
         cls.vm = unpack_tar('io/virtio-blk.tar.xz')
         for host in HOSTS:
             for day in range(DAYS):
                 last = day == DAYS - 1
                 copy = slower(cls.kvm, day, 3) if host == 'far3' and last else as_of_another_day(cls.kvm, day)
-                send(cls.server.url, copy, host)
+                cls.send(copy, host)
         # The disk recording and the guest's events, of the last day.
         for host in HOSTS[:2]:
-            send(cls.server.url, as_of_another_day(cls.vm, DAYS - 1), host)
+            cls.send(as_of_another_day(cls.vm, DAYS - 1), host)
         for copy in range(2):
-            send(cls.server.url, as_of_another_day(cls.kvm, DAYS - 1, 1 + copy), 'far5', '-e', 'kvm_exit')
+            cls.send(as_of_another_day(cls.kvm, DAYS - 1, 1 + copy), 'far5', '-e', 'kvm_exit')
 
     @classmethod
     def tearDownClass(cls):
         cls.server.stop()
 
     def ask(self, question):
-        with open(os.path.join(QUESTIONS, question + '.sql')) as file:
-            return self.server.query(file.read(), database='traces')
+        with open(os.path.join(QUESTIONS, 'clickhouse', question + '.sql')) as file:
+            rows = self.server.query(file.read(), database='traces')
+        if not duckdb.missing():
+            with open(os.path.join(QUESTIONS, 'duckdb', 'tables.sql')) as tables, \
+                    open(os.path.join(QUESTIONS, 'duckdb', question + '.sql')) as file:
+                self.assertEqual(sorted(map(comparable, duckdb.query(tables.read() + file.read(), self.fleet))),
+                                 sorted(map(comparable, rows)))
+        return rows
 
     def test_exits_out_of_range(self):
         rows = self.ask('exits-out-of-range')

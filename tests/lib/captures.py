@@ -4,12 +4,15 @@
 import json
 import lzma
 import os
+import struct
 import subprocess
 import tarfile
 import tempfile
 
 DATA = os.environ['DATA']
 STRATA = os.environ['STRATA_BIN'] + '/strata'
+# Columns of all events: a field of that name is exported under another one.
+COMMON = ('id', 'time_ns', 'error_ns', 'source', 'cpu', 'pid', 'vcpu')
 
 work = tempfile.TemporaryDirectory()
 
@@ -45,3 +48,19 @@ def report(path, *options):
     output = subprocess.run([STRATA, 'report', '-f', 'json', *options, path], stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, check=True).stdout
     return [json.loads(line) for line in output.splitlines()]
+
+
+def simpletrace(path, declarations, records):
+    """A trace of QEMU's: RECORDS of (name, values), and the file that declares them."""
+    names = sorted({name for name, _ in records})
+    with open(path, 'wb') as out:
+        out.write(struct.pack('=QQQ', 0xffffffffffffffff, 0xf2b177cb0aa429b4, 4))
+        for i, name in enumerate(names):
+            out.write(struct.pack('=QQL', 0, i, len(name)) + name.encode())
+        for n, (name, values) in enumerate(records):
+            payload = b''.join(struct.pack('=L', len(v)) + v if isinstance(v, bytes) else struct.pack('=Q', v)
+                               for v in values)
+            out.write(struct.pack('=QQQII', 1, names.index(name), 1000 + n, 24 + len(payload), 5) + payload)
+    with open(path + '.events', 'w') as out:
+        out.write(declarations)
+    return path, '--trace-events', path + '.events'
