@@ -30,8 +30,9 @@ const struct command view_command = {
     .summary = "show a trace as a timeline in the browser",
     .operands = "PATH...",
     .about = "Shows the timeline of one or more traces in the browser, and prints its\n"
-             "address. The timeline is there until Ctrl-C. strata serve does the same for\n"
-             "browsers of other machines, and for other viewers.",
+             "address. The timeline is there until Ctrl-C, and follows a recording under way.\n"
+             "strata serve does the same for browsers of other machines, and for other\n"
+             "viewers.",
     .groups = groups,
     .examples = "  strata view trace\n"
                 "  strata view host guest",

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -479,6 +480,86 @@ static void test_leftovers(void **unused)
     }
 }
 
+static struct index_cache_request request_of(struct building *building, const char **path)
+{
+    *path = trace;
+    return (struct index_cache_request){
+        .directory = cache,
+        .paths = path,
+        .n_paths = 1,
+        .max_size = max_size,
+        .max_unused_s = max_unused_s,
+        .build = build,
+        .arg = building,
+    };
+}
+
+/* An index that will not be kept has no name from the first, so that nothing can be left of it. */
+static void test_unnamed(void **unused)
+{
+    struct building building = {0};
+    const char *path;
+    struct index_cache_request request = request_of(&building, &path);
+    struct error error = {0};
+    struct index *index;
+    int fd;
+
+    (void)unused;
+    fd = index_cache_open_unnamed(&request, &error);
+    assert_true(fd >= 0);
+    assert_int_equal(count_files(NULL, 0), 0);
+    assert_int_equal(build(&building, fd, &error), 0);
+    assert_int_equal(index_open_fd(fd, "index", &index, &error), 0);
+    close(fd);
+    assert_int_equal(count_files(NULL, 0), 0);
+    assert_int_equal(index_summary(index)->n_events, 77);
+    index_free(index);
+}
+
+static void test_key(void **unused)
+{
+    struct building building = {0};
+    const char *path;
+    struct index_cache_request request = request_of(&building, &path);
+    char first[INDEX_CACHE_KEY_SIZE], second[INDEX_CACHE_KEY_SIZE];
+
+    (void)unused;
+    assert_int_equal(index_cache_key(&request, first, NULL), 0);
+    assert_int_equal(index_cache_key(&request, second, NULL), 0);
+    assert_string_equal(first, second);
+    assert_int_equal(strlen(first), INDEX_CACHE_KEY_SIZE - 1);
+    put_file(in_trace, "longer than it was");
+    assert_int_equal(index_cache_key(&request, second, NULL), 0);
+    assert_string_not_equal(first, second);
+}
+
+/* A process that is to stop does not wait for another one's index. */
+static void test_stops(void **unused)
+{
+    struct building building = {0};
+    atomic_bool stops = true;
+    const char *path;
+    struct index_cache_request request = request_of(&building, &path);
+    char key[INDEX_CACHE_KEY_SIZE];
+    char lock[256];
+    struct index *index;
+    struct error error = {0};
+    int fd;
+
+    (void)unused;
+    open_index(&building, "makes the directory", true);
+    assert_int_equal(index_cache_key(&request, key, NULL), 0);
+    snprintf(lock, sizeof lock, "%s/index/%s.lock", cache, key);
+    fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    request.stops = &stops;
+    assert_int_equal(index_cache_open(&request, &index, NULL, &error), -ECANCELED);
+    assert_int_equal(building.n, 1);
+    close(fd);
+    assert_int_equal(index_cache_open(&request, &index, NULL, &error), 0);
+    index_free(index);
+}
+
 static void test_refused(void **unused)
 {
     struct building building = {0};
@@ -512,6 +593,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_removed_while_open, setup, teardown),
         cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unnamed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_key, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stops, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
     };
 
