@@ -9,10 +9,15 @@
 #include "index/columns.h"
 #include "index/internal.h"
 
+/* How many nodes ahead of the one that is read their blocks are asked for, and how large those are. */
+#define NODES_AHEAD 32u
+#define BLOCK_BYTES_USUAL 384u
+
 struct counting {
     const struct index *index;
     struct grid grid;
     struct period period;
+    struct period ahead; /* of the node ahead */
     uint64_t *counts;
 };
 
@@ -34,12 +39,10 @@ static bool is_in_one(const struct grid *grid, struct period *period, int64_t be
     return biased(end) <= period->end;
 }
 
-static int count_slice(void *arg, int64_t begin, int64_t end, uint32_t name, uint8_t flags)
+static int count_slices(void *arg, const struct walked_slice *slices, unsigned n)
 {
-    (void)end;
-    (void)name;
-    (void)flags;
-    count(arg, begin, 1);
+    for (unsigned i = 0; i < n; i++)
+        count(arg, slices[i].begin, 1);
     return 0;
 }
 
@@ -141,6 +144,9 @@ static int count_events(struct counting *counting, uint32_t track, unsigned numb
 
         if (i == n_nodes || node->n == 0 || node->n > MIN(left, (uint64_t)BLOCK_EVENTS))
             return -EINVAL;
+        if (n_nodes - i > NODES_AHEAD && !is_in_one(&counting->grid, &counting->ahead,
+                                                    node[NODES_AHEAD].begin, node[NODES_AHEAD].end))
+            index_prefetch(counting->index, node[NODES_AHEAD].offset, BLOCK_BYTES_USUAL);
         if (is_in_one(&counting->grid, &counting->period, node->begin, node->end))
             count(counting, node->begin, node->n);
         else
@@ -162,6 +168,7 @@ struct values {
     unsigned n, room;
     struct period period;      /* of the last one in the list */
     struct period node_period; /* of the last node */
+    struct period ahead;       /* of the node ahead */
     bool has_period;
     bool has_before;
     struct index_value before; /* the last one before FROM */
@@ -221,6 +228,10 @@ static int walk_values(struct values *values, uint32_t track)
     for (i -= i > 0; i < n && r == 0 && nodes[i].begin <= values->to; i++) {
         const struct value_node *node = &nodes[i];
 
+        if (values->grid.width && n - i > NODES_AHEAD &&
+            !is_in_one(&values->grid, &values->ahead, node[NODES_AHEAD].begin,
+                       node[NODES_AHEAD].end))
+            index_prefetch(values->index, node[NODES_AHEAD].offset, BLOCK_BYTES_USUAL);
         if (values->list && values->grid.width && node->begin >= values->from &&
             node->end <= values->to &&
             is_in_one(&values->grid, &values->node_period, node->begin, node->end))
@@ -336,7 +347,7 @@ int index_counts(const struct index *index, uint32_t track, int64_t from, int64_
         struct slice_walk walk = {.from = from,
                                   .to = to,
                                   .grid = &counting.grid,
-                                  .slice = count_slice,
+                                  .slices = count_slices,
                                   .node = count_node,
                                   .arg = &counting};
         struct values values = {

@@ -88,6 +88,29 @@ static inline void grid_seek(const struct grid *grid, uint64_t ns, struct period
         grid_find(grid, ns, period);
 }
 
+/* Asks for the SIZE bytes at OFFSET of the file, which are read a little later: in a large index they are in no cache. */
+static inline void index_prefetch(const struct index *index, uint64_t offset, size_t size)
+{
+    if (offset < index->size)
+        for (size_t i = 0; i < size; i += 64)
+            __builtin_prefetch(index->map + offset + i);
+}
+
+struct walked_slice {
+    int64_t begin, end;
+    uint32_t name;
+    uint8_t flags;
+};
+
+/* What a walk has found, and visits when it is some steps further, so that the block has come by then. */
+struct slice_visit {
+    const struct slice_node *node;
+    uint64_t n; /* slices */
+    bool is_block;
+};
+
+#define SLICE_VISITS 32u
+
 /* Tree of a row of slices (index/format.h). */
 struct slice_walk {
     const struct index *index;
@@ -99,8 +122,11 @@ struct slice_walk {
     const struct grid *grid;
     struct period period;
     bool is_states;
-    /* A slice, or NODE, which begins and ends in one period, with N slices. 0, or a negative errno, which ends it. */
-    int (*slice)(void *arg, int64_t begin, int64_t end, uint32_t name, uint8_t flags);
+    struct slice_visit visits[SLICE_VISITS]; /* a ring */
+    unsigned n_visits;                       /* in all */
+    unsigned n_visited;
+    /* N slices, or NODE, which begins and ends in one period, with N slices. 0, or a negative errno, which ends it. */
+    int (*slices)(void *arg, const struct walked_slice *slices, unsigned n);
     int (*node)(void *arg, const struct slice_node *node, uint64_t n);
     void *arg;
 };

@@ -100,24 +100,33 @@ static int gather_one(struct gather *gather, int64_t begin, int64_t end, uint32_
     return r;
 }
 
-static int put_slice(void *arg, int64_t begin, int64_t end, uint32_t name, uint8_t flags)
+static int put_slices(void *arg, const struct walked_slice *slices, unsigned n)
 {
     struct gather *gather = arg;
-    uint64_t duration = ns_between(begin, end);
-    int r = step(gather, begin, end);
+    int r = 0;
 
-    if (r < 0)
-        return r;
-    if (duration >= gather->grid.width) {
-        const struct index_slice slice = {
-            .begin = begin, .end = end, .name = name, .n = 1, .covered = SHARE_ONE, .flags = flags};
+    for (unsigned i = 0; i < n && r >= 0; i++) {
+        const struct walked_slice *slice = &slices[i];
+        uint64_t duration = ns_between(slice->begin, slice->end);
 
-        r = flush(gather);
-        return r < 0 ? r : append(gather, &slice);
+        r = step(gather, slice->begin, slice->end);
+        if (r == 0 && duration >= gather->grid.width) {
+            const struct index_slice exact = {.begin = slice->begin,
+                                              .end = slice->end,
+                                              .name = slice->name,
+                                              .n = 1,
+                                              .covered = SHARE_ONE,
+                                              .flags = slice->flags};
+
+            r = flush(gather);
+            if (r == 0)
+                r = append(gather, &exact);
+        } else if (r == 0) {
+            r = gather_one(gather, slice->begin, slice->end, slice->name, slice->flags);
+            tops_put(&gather->tops, slice->name, duration);
+            gather->n++;
+        }
     }
-    r = gather_one(gather, begin, end, name, flags);
-    tops_put(&gather->tops, name, duration);
-    gather->n++;
     return r < 0 ? r : 0;
 }
 
@@ -152,7 +161,7 @@ int index_slices(const struct index *index, uint32_t track, unsigned depth, int6
     const struct index_track *found = index_track(index, track);
     struct gather gather = {.slices = slices, .from = from, .to = to};
     struct slice_walk walk = {
-        .from = from, .to = to, .grid = &gather.grid, .slice = put_slice, .node = put_node};
+        .from = from, .to = to, .grid = &gather.grid, .slices = put_slices, .node = put_node};
     int r;
 
     if (!found || depth >= found->n_depths || to < from)

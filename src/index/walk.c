@@ -5,6 +5,8 @@
 #include "index/internal.h"
 #include "index/rows.h"
 
+#define BLOCK_BYTES_USUAL (BLOCK_SLICES * 4)
+
 /* Slices under a node of LEVEL. */
 static uint64_t slices_per_node(unsigned level)
 {
@@ -111,23 +113,47 @@ static int read_block(const struct slice_walk *walk, uint64_t offset, unsigned n
 
 static int walk_block(const struct slice_walk *walk, const struct slice_node *node, uint64_t n)
 {
+    struct walked_slice slices[BLOCK_SLICES];
     int64_t time = node->begin;
+    unsigned n_slices = 0;
     struct block block;
     int r = read_block(walk, node->where >> 8, (unsigned)n, &block);
 
-    for (unsigned i = 0; i < n && r == 0; i++) {
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < n; i++) {
         uint64_t which = block.which[i];
         int64_t begin = (int64_t)((uint64_t)time + block.gaps[i]);
-        int64_t until = (int64_t)((uint64_t)begin + block.durations[i]);
+        int64_t end = (int64_t)((uint64_t)begin + block.durations[i]);
 
-        if (begin < time || until < begin || which >= block.n_names)
+        if (begin < time || end < begin || which >= block.n_names)
             return -EINVAL;
-        time = until;
+        time = end;
         if (begin > walk->to)
             break;
-        if (until >= walk->from)
-            r = walk->slice(walk->arg, begin, until, block.names[which], block.flags[which]);
+        if (end >= walk->from)
+            slices[n_slices++] =
+                (struct walked_slice){begin, end, block.names[which], block.flags[which]};
     }
+    return walk->slices(walk->arg, slices, n_slices);
+}
+
+/* Visits the first that was found. */
+static int visit(struct slice_walk *walk)
+{
+    const struct slice_visit *visit = &walk->visits[walk->n_visited++ % SLICE_VISITS];
+
+    return visit->is_block ? walk_block(walk, visit->node, visit->n)
+                           : walk->node(walk->arg, visit->node, visit->n);
+}
+
+static int find(struct slice_walk *walk, const struct slice_node *node, uint64_t n, bool is_block)
+{
+    int r = walk->n_visits - walk->n_visited == SLICE_VISITS ? visit(walk) : 0;
+
+    walk->visits[walk->n_visits++ % SLICE_VISITS] = (struct slice_visit){node, n, is_block};
+    if (is_block)
+        index_prefetch(walk->index, node->where >> 8, BLOCK_BYTES_USUAL);
     return r;
 }
 
@@ -147,9 +173,9 @@ static int walk_nodes(struct slice_walk *walk, unsigned level, uint64_t from, ui
         if (node->end < node->begin)
             return -EINVAL;
         if (is_in_one_period(walk, node)) {
-            r = walk->node(walk->arg, node, slices_of(walk, level, i));
+            r = find(walk, node, slices_of(walk, level, i), false);
         } else if (level == 0) {
-            r = walk_block(walk, node, slices_of(walk, 0, i));
+            r = find(walk, node, slices_of(walk, 0, i), true);
         } else {
             uint64_t first = i * NODE_CHILDREN;
             uint64_t left = walk->level_n[level - 1] - first;
@@ -169,6 +195,7 @@ int slice_walk(struct slice_walk *walk, const struct index *index, uint32_t trac
         index_row(index, track, depth, SECTION_NODES, sizeof(struct slice_node), &nodes, &left);
     const struct slice_node *next = nodes;
     uint64_t n = n_parts(row->n, BLOCK_SLICES);
+    int r;
 
     if (row->n == 0)
         return 0;
@@ -185,5 +212,8 @@ int slice_walk(struct slice_walk *walk, const struct index *index, uint32_t trac
         if (n == 1)
             break;
     }
-    return walk_nodes(walk, walk->n_levels - 1, 0, 1);
+    r = walk_nodes(walk, walk->n_levels - 1, 0, 1);
+    while (r == 0 && walk->n_visited != walk->n_visits)
+        r = visit(walk);
+    return r;
 }
