@@ -77,6 +77,7 @@ static void make_server(void)
     server.options = (struct server_options){
         .name = "fuzz", .paths = paths, .n_paths = 1, .trace_options = &trace_options};
     generations_init(&server.generations);
+    tsp_bookmarks_init(&server.bookmarks);
     if (server_set_data(&server, &(struct server_data){.index = index, .clock = "realtime"}) < 0)
         abort();
     server.guard.port = 8080;
@@ -100,8 +101,10 @@ static char *copy(const char *prefix, const char *s, size_t len)
 
 static void run(const char *target, const char *body, size_t body_len)
 {
-    struct exchange x = {
-        .server = &server, .post = body_len > 0, .seen = true, .body = TEXT_IN_MEMORY};
+    struct exchange x = {.server = &server,
+                         .method = body_len > 0 ? METHOD_POST : METHOD_GET,
+                         .seen = true,
+                         .body = TEXT_IN_MEMORY};
 
     answer_init(&x.answer);
     text_put(&x.body, body, body_len);
@@ -137,7 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_server();
     snprintf(prefix, sizeof prefix, "/%s/", server.guard.secret);
     if (size >= 8 && memcmp(s, "outputs/", 8) == 0) {
-        tsp_uuid(&server, TSP_UUID_EXPERIMENT, uuid);
+        tsp_uuid_experiment(&server, uuid);
         snprintf(prefix, sizeof prefix, "/%s/tsp/api/experiments/%s/", server.guard.secret, uuid);
     }
     target = copy(prefix, s, (size_t)((line ? line : end) - s));

@@ -12,8 +12,16 @@
 #include "serve/listen.h"
 #include "serve/request.h"
 #include "serve/serve.h"
+#include "serve/tsp_bookmarks.h"
 
 struct MHD_Daemon;
+
+enum method {
+    METHOD_GET,
+    METHOD_POST,
+    METHOD_PUT,
+    METHOD_DELETE,
+};
 
 struct server {
     struct server_options options;
@@ -23,6 +31,7 @@ struct server {
     unsigned n_daemons;
     char address[400];
     struct generations generations;
+    struct tsp_bookmarks bookmarks;
     atomic_bool stops; /* requests end early */
 };
 
@@ -31,7 +40,8 @@ struct exchange {
     struct generation *generation; /* while routes_run() is under way */
     struct request request;
     int request_error; /* of request_parse() */
-    bool post, seen;   /* seen: its headers were */
+    enum method method;
+    bool seen; /* its headers were */
     struct text body;
     struct answer answer;
 };

@@ -68,6 +68,22 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+/* -1: none that any address accepts. */
+static int parse_method(const char *name)
+{
+    static const char *const names[] = {
+        [METHOD_GET] = "GET",
+        [METHOD_POST] = "POST",
+        [METHOD_PUT] = "PUT",
+        [METHOD_DELETE] = "DELETE",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return (int)i;
+    return -1;
+}
+
 /* Whether the request may be answered; otherwise, the answer says why not. */
 static bool is_allowed(struct exchange *x, struct MHD_Connection *connection, const char *method)
 {
@@ -81,14 +97,13 @@ static bool is_allowed(struct exchange *x, struct MHD_Connection *connection, co
     };
     const struct request *request = &x->request;
     bool is_page = request->n_parts == 1 || (request->n_parts == 2 && !*request->parts[1]);
-    const char *refusal;
+    int number = parse_method(method);
+    const char *refusal = guard_refuses(guard, &h, is_page && number == METHOD_GET);
 
-    x->post = strcmp(method, "POST") == 0;
-    refusal = guard_refuses(guard, &h, is_page && !x->post);
     if (refusal)
         answer_error(&x->answer, HTTP_FORBIDDEN, "%s", refusal);
-    else if (!x->post && strcmp(method, "GET") != 0)
-        answer_error(&x->answer, HTTP_METHOD, "the method is not GET or POST");
+    else if (number < 0)
+        answer_error(&x->answer, HTTP_METHOD, "the method is not GET, POST, PUT or DELETE");
     else if (x->request_error == -E2BIG)
         answer_error(&x->answer, HTTP_TOO_LONG, "the address is longer than %d bytes",
                      REQUEST_TARGET_MAX);
@@ -101,8 +116,8 @@ static bool is_allowed(struct exchange *x, struct MHD_Connection *connection, co
             &x->answer, HTTP_FORBIDDEN,
             "the address does not begin with the secret; use the address that strata printed");
     else
-        return true;
-    return false;
+        x->method = (enum method)number;
+    return x->answer.status == HTTP_OK;
 }
 
 static enum MHD_Result send_answer(struct exchange *x, struct MHD_Connection *connection)
@@ -228,6 +243,7 @@ int server_open(const char *where, struct server **ret_server, struct error *err
     if (!server)
         return -ENOMEM;
     generations_init(&server->generations);
+    tsp_bookmarks_init(&server->bookmarks);
     r = listeners_open(where, &server->listeners, error);
     if (r == 0)
         r = guard_init(&server->guard, server->listeners.port);
@@ -292,6 +308,7 @@ struct server *server_stop(struct server *server)
         MHD_stop_daemon(server->daemons[i]);
     listeners_close(&server->listeners);
     generations_done(&server->generations);
+    tsp_bookmarks_done(&server->bookmarks);
     explicit_bzero(server->guard.secret, sizeof server->guard.secret);
     free(server);
     return NULL;

@@ -8,7 +8,7 @@
 /* "{}" stands for any part of a path. */
 struct route {
     const char *pattern; /* after the secret */
-    bool post;
+    enum method method;
     void (*run)(struct exchange *x);
 };
 
@@ -31,49 +31,56 @@ static void redirect(struct exchange *x)
 
 #define TSP "tsp/api/"
 #define OUTPUTS TSP "experiments/{}/outputs"
+#define BOOKMARKS TSP "experiments/{}/bookmarks"
 
 static const struct route routes[] = {
-    {"", false, get_page},
-    {"page.js", false, get_asset},
-    {"page.css", false, get_asset},
-    {"icon.svg", false, get_asset},
-    {"api/trace", false, api_trace},
-    {"api/live", false, api_live},
-    {"api/names", false, api_names},
-    {"api/slices", false, api_slices},
-    {"api/counts", false, api_counts},
-    {"api/values", false, api_values},
-    {"api/arrows", false, api_arrows},
-    {"api/slice", false, api_slice},
-    {"api/events", false, api_events},
-    {"api/search", false, api_search},
-    {"api/statistics", false, api_statistics},
-    {"api/latency", false, api_latency},
-    {TSP "health", false, tsp_health},
-    {TSP "identifier", false, tsp_identifier},
-    {TSP "config/types", false, tsp_no_configurations},
-    {TSP "traces", false, tsp_traces},
-    {TSP "traces", true, tsp_open_trace},
-    {TSP "traces/{}", false, tsp_trace},
-    {TSP "experiments", false, tsp_experiments},
-    {TSP "experiments", true, tsp_open_experiment},
-    {TSP "experiments/{}", false, tsp_experiment},
-    {OUTPUTS, false, tsp_outputs},
-    {OUTPUTS "/markerSets", false, tsp_marker_sets},
-    {OUTPUTS "/{}", false, tsp_output},
-    {OUTPUTS "/{}/configTypes", false, tsp_no_configurations},
-    {OUTPUTS "/{}/annotations", false, tsp_annotation_categories},
-    {OUTPUTS "/{}/annotations", true, tsp_annotations},
-    {OUTPUTS "/{}/style", true, tsp_styles},
-    {OUTPUTS "/timeGraph/{}/tree", true, tsp_time_graph_tree},
-    {OUTPUTS "/timeGraph/{}/states", true, tsp_time_graph_states},
-    {OUTPUTS "/timeGraph/{}/arrows", true, tsp_time_graph_arrows},
-    {OUTPUTS "/timeGraph/{}/tooltip", true, tsp_time_graph_tooltip},
-    {OUTPUTS "/XY/{}/tree", true, tsp_xy_tree},
-    {OUTPUTS "/XY/{}/xy", true, tsp_xy},
-    {OUTPUTS "/data/{}/tree", true, tsp_data_tree},
-    {OUTPUTS "/table/{}/columns", true, tsp_table_columns},
-    {OUTPUTS "/table/{}/lines", true, tsp_table_lines},
+    {"", METHOD_GET, get_page},
+    {"page.js", METHOD_GET, get_asset},
+    {"page.css", METHOD_GET, get_asset},
+    {"icon.svg", METHOD_GET, get_asset},
+    {"api/trace", METHOD_GET, api_trace},
+    {"api/live", METHOD_GET, api_live},
+    {"api/names", METHOD_GET, api_names},
+    {"api/slices", METHOD_GET, api_slices},
+    {"api/counts", METHOD_GET, api_counts},
+    {"api/values", METHOD_GET, api_values},
+    {"api/arrows", METHOD_GET, api_arrows},
+    {"api/slice", METHOD_GET, api_slice},
+    {"api/events", METHOD_GET, api_events},
+    {"api/search", METHOD_GET, api_search},
+    {"api/statistics", METHOD_GET, api_statistics},
+    {"api/latency", METHOD_GET, api_latency},
+    {TSP "health", METHOD_GET, tsp_health},
+    {TSP "identifier", METHOD_GET, tsp_identifier},
+    {TSP "config/types", METHOD_GET, tsp_no_configurations},
+    {TSP "traces", METHOD_GET, tsp_traces},
+    {TSP "traces", METHOD_POST, tsp_open_trace},
+    {TSP "traces/{}", METHOD_GET, tsp_trace},
+    {TSP "traces/{}", METHOD_DELETE, tsp_delete_trace},
+    {TSP "experiments", METHOD_GET, tsp_experiments},
+    {TSP "experiments", METHOD_POST, tsp_open_experiment},
+    {TSP "experiments/{}", METHOD_GET, tsp_experiment},
+    {BOOKMARKS, METHOD_GET, tsp_bookmarks},
+    {BOOKMARKS, METHOD_POST, tsp_add_bookmark},
+    {BOOKMARKS "/{}", METHOD_GET, tsp_bookmark},
+    {BOOKMARKS "/{}", METHOD_PUT, tsp_change_bookmark},
+    {BOOKMARKS "/{}", METHOD_DELETE, tsp_delete_bookmark},
+    {OUTPUTS, METHOD_GET, tsp_outputs},
+    {OUTPUTS "/markerSets", METHOD_GET, tsp_marker_sets},
+    {OUTPUTS "/{}", METHOD_GET, tsp_output},
+    {OUTPUTS "/{}/configTypes", METHOD_GET, tsp_no_configurations},
+    {OUTPUTS "/{}/annotations", METHOD_GET, tsp_annotation_categories},
+    {OUTPUTS "/{}/annotations", METHOD_POST, tsp_annotations},
+    {OUTPUTS "/{}/style", METHOD_POST, tsp_styles},
+    {OUTPUTS "/timeGraph/{}/tree", METHOD_POST, tsp_time_graph_tree},
+    {OUTPUTS "/timeGraph/{}/states", METHOD_POST, tsp_time_graph_states},
+    {OUTPUTS "/timeGraph/{}/arrows", METHOD_POST, tsp_time_graph_arrows},
+    {OUTPUTS "/timeGraph/{}/tooltip", METHOD_POST, tsp_time_graph_tooltip},
+    {OUTPUTS "/XY/{}/tree", METHOD_POST, tsp_xy_tree},
+    {OUTPUTS "/XY/{}/xy", METHOD_POST, tsp_xy},
+    {OUTPUTS "/data/{}/tree", METHOD_POST, tsp_data_tree},
+    {OUTPUTS "/table/{}/columns", METHOD_POST, tsp_table_columns},
+    {OUTPUTS "/table/{}/lines", METHOD_POST, tsp_table_lines},
 };
 
 static bool matches(const struct route *route, const struct request *request)
@@ -125,14 +132,13 @@ void routes_run(struct exchange *x)
         if (!matches(&routes[i], &x->request))
             continue;
         found = true;
-        if (routes[i].post == x->post) {
+        if (routes[i].method == x->method) {
             run_route(x, &routes[i]);
             return;
         }
     }
     if (found)
-        answer_error(&x->answer, HTTP_METHOD, "this address accepts only %s",
-                     x->post ? "GET" : "POST");
+        answer_error(&x->answer, HTTP_METHOD, "this address does not accept this method");
     else
         answer_error(&x->answer, HTTP_NOT_FOUND, "there is nothing at this address");
 }

@@ -96,7 +96,7 @@ bool tsp_check_experiment(struct exchange *x)
 {
     char uuid[TSP_UUID_SIZE];
 
-    tsp_uuid(x->server, TSP_UUID_EXPERIMENT, uuid);
+    tsp_uuid_experiment(x->server, uuid);
     if (strcmp(x->request.parts[4], uuid) == 0)
         return true;
     answer_error(&x->answer, HTTP_NOT_FOUND, "no such experiment");

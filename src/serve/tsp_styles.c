@@ -10,10 +10,11 @@ static const struct {
     const char *key, *color;
     double height; /* of a row */
 } styles[] = {
-    {"lost", "#b2182b", 1},    {"many", "#8073ac", 0.6},  {"idle", "#d9d9d9", 0.35},
-    {"slice-0", "#4477aa", 1}, {"slice-1", "#66ccee", 1}, {"slice-2", "#228833", 1},
-    {"slice-3", "#ccbb44", 1}, {"slice-4", "#ee6677", 1}, {"slice-5", "#aa3377", 1},
-    {"slice-6", "#997700", 1}, {"slice-7", "#44aa99", 1}, {"count", "#4477aa", 1},
+    {"lost", "#b2182b", 1},     {"many", "#8073ac", 0.6},  {"idle", "#d9d9d9", 0.35},
+    {"slice-0", "#4477aa", 1},  {"slice-1", "#66ccee", 1}, {"slice-2", "#228833", 1},
+    {"slice-3", "#ccbb44", 1},  {"slice-4", "#ee6677", 1}, {"slice-5", "#aa3377", 1},
+    {"slice-6", "#997700", 1},  {"slice-7", "#44aa99", 1}, {"count", "#4477aa", 1},
+    {"bookmark", "#332288", 1},
 };
 #define SLICE_STYLES 8
 

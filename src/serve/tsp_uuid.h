@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* UUIDs of what is served: the same at each start with the same paths. */
+/* UUIDs of what is served. */
 
 #include "serve/exchange.h"
 
-#define TSP_UUID_SIZE 37
-
-enum tsp_uuid_of {
-    TSP_UUID_TRACE,
-    TSP_UUID_EXPERIMENT,
-};
-
-void tsp_uuid(const struct server *server, enum tsp_uuid_of of, char ret[TSP_UUID_SIZE]);
+/* The same at each start with the same paths. */
+void tsp_uuid_experiment(const struct server *server, char ret[TSP_UUID_SIZE]);
+/* Of the trace at one of the server's paths. */
+void tsp_uuid_trace(const char *path, char ret[TSP_UUID_SIZE]);
+/* A negative errno. */
+int tsp_uuid_random(char ret[TSP_UUID_SIZE]);

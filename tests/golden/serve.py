@@ -4,6 +4,7 @@
 
     serve.py STRATA answers TRACE            compares all that it answers with what the other commands print
     serve.py STRATA hostile OPTION... TRACE  looks at what it answers of a trace with strings that are meant to do harm
+    serve.py STRATA traces TRACE...          several traces, by the Trace Server Protocol
     serve.py STRATA unit UNIT OPTION... TRACE   whether times are "ns" or "ticks"
     serve.py STRATA view TRACE DIR           strata view, with DIR/xdg-open, which writes its argument to DIR/opened
 """
@@ -357,8 +358,8 @@ class Tsp:
         expect(status == 200, f"{path}: {status} {body[:300]}")
         return json.loads(body)
 
-    def post(self, path, wanted=200, **parameters):
-        status, _, body = self.server.request(f"/{self.server.secret}/tsp/api/{path}", method="POST",
+    def post(self, path, wanted=200, method="POST", **parameters):
+        status, _, body = self.server.request(f"/{self.server.secret}/tsp/api/{path}", method=method,
                                               body=json.dumps({"parameters": parameters}).encode())
         expect(status == wanted, f"{path} {str(parameters)[:200]}: {status} {body[:300]}")
         answer = json.loads(body)
@@ -386,6 +387,13 @@ def check_tsp(server, trace, events):
     tsp.post("traces", 404, uri="/etc/passwd")
     tsp.post("traces", 400)
     tsp.post("experiments", 404, name="a", traces=[experiment["UUID"]])
+    for path in (os.path.realpath(opened["path"]), "file://" + os.path.realpath(opened["path"]) + "/vmm/trace.log"):
+        expect(tsp.post("traces", uri=path, name="a") == opened, f"{path} is another trace")
+    for path in (os.path.realpath(opened["path"]) + "x", os.path.dirname(os.path.realpath(opened["path"])), "/", "", "."):
+        tsp.post("traces", 404, uri=path)
+    tsp.post(f"traces/{opened['UUID']}", 409, method="DELETE")
+    tsp.post(f"traces/{experiment['UUID']}", 404, method="DELETE")
+    server.refuses(405, f"/{server.secret}/tsp/api/experiments/{experiment['UUID']}", method="DELETE")
     outputs = f"experiments/{experiment['UUID']}/outputs"
     ids = {output["type"]: output["id"] for output in reversed(tsp.get(outputs))}
     expect(set(ids) == {"TIME_GRAPH", "TREE_TIME_XY", "TABLE", "DATA_TREE"}, f"{ids}")
@@ -423,6 +431,7 @@ def check_tsp(server, trace, events):
     marks = tsp.post(f"{outputs}/{ids['TIME_GRAPH']}/annotations", requested_timerange=span)["annotations"]
     losses = sum(t["n"] for t in trace["tracks"] if t["kind"] == "losses")
     expect(len(marks["Lost events"]) == losses, f"{len(marks['Lost events'])} marks of {losses} losses")
+    check_tsp_marks(tsp, trace, outputs, ids["TIME_GRAPH"], span)
 
     # Events over time.
     tree = tsp.post(f"{outputs}/XY/{ids['TREE_TIME_XY']}/tree")["entries"]
@@ -472,6 +481,70 @@ def check_tsp(server, trace, events):
             expect(rows[track["id"]][:2] == [track["name"], str(track["n"])], f"{rows[track['id']]}")
             named = [e["labels"] for e in model["entries"] if e["id"] >> 32 and e["parentId"] == track["id"]]
             expect(sum(int(labels[1]) for labels in named) == track["n"], f"{named}")
+
+
+def check_tsp_marks(tsp, trace, outputs, output, span):
+    """Bookmarks that clients make, and the losses of each source as a marker set."""
+    annotations = f"{outputs}/{output}/annotations"
+    bookmarks = outputs.replace("outputs", "bookmarks")
+    middle = span["start"] + trace["duration"] // 2
+    expect(tsp.get(bookmarks) == [], "there are bookmarks at the start")
+    first = tsp.post(bookmarks, name='here "\n<b>', start=middle, end=middle + 5)
+    second = tsp.post(bookmarks, name="there", start=span["end"], end=span["end"])
+    expect(first["uuid"] != second["uuid"] and re.fullmatch("[0-9a-f-]{36}", first["uuid"]), f"{first} {second}")
+    expect(tsp.get(bookmarks) == [first, second] and tsp.get(f"{bookmarks}/{first['uuid']}") == first, "other bookmarks")
+    for wrong in ({"name": "a"}, {"name": "a", "start": 2, "end": 1}, {"name": 1, "start": 1, "end": 1},
+                  {"name": "a" * 1001, "start": 1, "end": 1}, {"name": "a", "start": "1", "end": 1}):
+        tsp.post(bookmarks, 400, **wrong)
+    changed = tsp.post(f"{bookmarks}/{first['uuid']}", method="PUT", name="new", start=middle, end=middle)
+    expect(changed == dict(first, name="new", end=middle), f"{changed}")
+    marks = tsp.post(annotations, requested_timerange=dict(span, end=middle), requested_marker_categories=["Bookmarks"])
+    expect([(m["label"], m["time"], m["duration"]) for m in marks["annotations"]["Bookmarks"]] == [("new", middle, 0)] and
+           list(marks["annotations"]) == ["Bookmarks"], f"{marks}")
+    expect(tsp.post(f"{bookmarks}/{second['uuid']}", method="DELETE") == second and tsp.get(bookmarks) == [changed], "kept")
+    for method in ("PUT", "DELETE"):
+        tsp.post(f"{bookmarks}/{second['uuid']}", 404, method=method, name="a", start=1, end=1)
+    for i in range(999):
+        tsp.post(bookmarks, name=str(i), start=1, end=1)
+    tsp.post(bookmarks, 400, name="one more", start=1, end=1)
+
+    expect(tsp.get(annotations)["model"]["annotationCategories"] == ["Lost events", "Bookmarks"], "other categories")
+    (markers,) = tsp.get(f"{outputs}/markerSets")["model"]
+    categories = tsp.get(f"{annotations}?markerSetId={markers['id']}")["model"]["annotationCategories"]
+    marks = tsp.post(annotations, requested_timerange=span, requested_marker_set=markers["id"])["annotations"]
+    expect(list(marks) == categories, f"{list(marks)} are not {categories}")
+    tracks = trace["tracks"]
+    for track in tracks:
+        if track["kind"] != "losses":
+            continue
+        root = track
+        while root["parent"] is not None:
+            root = tracks[root["parent"]]
+        expect(marks["Lost events: " + root["name"]], f"{categories}")
+    expect(sum(map(len, marks.values())) == sum(t["n"] for t in tracks if t["kind"] == "losses"), f"{marks}")
+
+
+def check_traces(paths):
+    """Several traces are one experiment, and nothing else of the machine is a trace."""
+    server = Server(*paths)
+    try:
+        tsp = Tsp(server)
+        traces = tsp.get("traces")
+        (experiment,) = tsp.get("experiments")
+        expect([one["path"] for one in traces] == paths and experiment["traces"] == traces, f"{traces}")
+        for path, one in zip(paths, traces):
+            n = sum(1 for event in lines("report", "-f", "json", path) if "event" in event)
+            expect(one["nbEvents"] == n, f"{one} has {n} events")
+            expect(tsp.post("traces", uri="file://" + os.path.realpath(path), name="a") == one, f"{path} is not opened")
+        uuids = [one["UUID"] for one in traces]
+        expect(len(set(uuids)) == len(paths) and experiment["nbEvents"] == sum(one["nbEvents"] for one in traces), f"{traces}")
+        for some in (uuids, uuids[::-1], uuids + uuids):
+            expect(tsp.post("experiments", name="all", traces=some) == experiment, f"{some}: another experiment")
+        for wrong in (uuids[:1], [], uuids + [experiment["UUID"]], uuids + [1]):
+            tsp.post("experiments", 404, name="all", traces=wrong)
+        server.end(signal.SIGTERM)
+    finally:
+        server.process.kill()
 
 
 def check_wrong_parameters(server, trace):
@@ -603,6 +676,8 @@ def check_unit(unit, *arguments):
 
 if WHAT == "answers":
     check_answers(sys.argv[3])
+elif WHAT == "traces":
+    check_traces(sys.argv[3:])
 elif WHAT == "hostile":
     check_hostile(sys.argv[3:])
 elif WHAT == "view":

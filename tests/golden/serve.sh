@@ -54,6 +54,11 @@ XDG_CACHE_HOME=/dev/null ask hostile hostile/ctf
 (unset XDG_CACHE_HOME HOME && ask hostile hostile/ctf)
 [ "$(find cache/strata/index -name '*.index' | wc -l)" -eq 2 ] || fail "writes to a cache that was not named"
 
+case="several traces"
+kernel_capture local one
+kernel_capture local two
+ask traces one two
+
 case="ticks"
 xz -dc "$DATA/xen/xen-4.22-all.raw.xz" | head -c 200000 >xen.raw
 ask unit ticks -k xen.raw
