@@ -231,6 +231,11 @@ static void put_event(struct exchange *x, const struct index_track *track, int64
 
         if (item->kind != ITEM_EVENT || !events_on_track(&events, item, track))
             continue;
+        if (item->error_ns) {
+            text_printf(&text, "±%u ns", item->error_ns);
+            put_text(w, "Clock error", &text);
+            text = TEXT_IN_MEMORY;
+        }
         text_printf(&text, "%s: ", item->class->name);
         item_put_text(item, &text);
         put_text(w, "Event", &text);

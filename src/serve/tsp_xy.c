@@ -63,6 +63,17 @@ static int64_t period_begin(const struct tsp_query *query, unsigned i)
                                     duration % query->n_times * i / query->n_times);
 }
 
+static void put_times(struct exchange *x, const struct tsp_query *query)
+{
+    struct json_writer *w = &x->answer.json;
+
+    json_write_key(w, "xValues");
+    json_write_array(w);
+    for (unsigned i = 0; i < query->n_times; i++)
+        json_write_i64(w, period_begin(query, i));
+    json_write_end(w);
+}
+
 static int put_counts(struct exchange *x, const struct tsp_query *query, uint32_t number)
 {
     struct json_writer *w = &x->answer.json;
@@ -75,11 +86,7 @@ static int put_counts(struct exchange *x, const struct tsp_query *query, uint32_
 
     if (r < 0)
         return answer_failure(&x->answer, r, NULL);
-    json_write_key(w, "xValues");
-    json_write_array(w);
-    for (unsigned i = 0; i < query->n_times; i++)
-        json_write_i64(w, period_begin(query, i));
-    json_write_end(w);
+    put_times(x, query);
     json_write_key(w, "yValues");
     json_write_array(w);
     for (unsigned i = 0; i < query->n_times; i++)
@@ -88,25 +95,26 @@ static int put_counts(struct exchange *x, const struct tsp_query *query, uint32_
     return 0;
 }
 
+/* At each time the value that holds there; 0 before the first. Viewers draw all series of a chart over the times of one. */
 static int put_values(struct exchange *x, const struct tsp_query *query, uint32_t number)
 {
     struct json_writer *w = &x->answer.json;
     _cleanup_free_ struct index_value *values = NULL;
     unsigned n = 0;
+    unsigned next = 0;
     int r = index_values(x->generation->index, number, query->start, query->end, query->resolution,
                          &values, &n);
 
     if (r < 0)
         return answer_failure(&x->answer, r, NULL);
-    json_write_key(w, "xValues");
-    json_write_array(w);
-    for (unsigned i = 0; i < n; i++)
-        json_write_i64(w, values[i].time);
-    json_write_end(w);
+    put_times(x, query);
     json_write_key(w, "yValues");
     json_write_array(w);
-    for (unsigned i = 0; i < n; i++)
-        json_write_i64(w, values[i].last);
+    for (unsigned i = 0; i < query->n_times; i++) {
+        while (next < n && values[next].time <= period_begin(query, i))
+            next++;
+        json_write_i64(w, next > 0 ? values[next - 1].last : 0);
+    }
     json_write_end(w);
     return 0;
 }

@@ -427,6 +427,7 @@ def check_tsp(server, trace, events):
     tip = tsp.post(f"{graph}/tooltip", requested_items=[row["entryId"]], requested_times=[row["states"][0]["start"]],
                    requested_element={"elementType": "STATE", "time": row["states"][0]["start"], "duration": 1})
     expect("Name" in tip and "Duration" in tip, f"{tip}")
+    expect("Event" not in tip or re.fullmatch("±[0-9]+ ns", tip["Clock error"]), f"{tip}")
     expect(len(tsp.post(f"{graph}/arrows", requested_timerange=span)) <= server.get("arrows")["total"], "arrows")
     marks = tsp.post(f"{outputs}/{ids['TIME_GRAPH']}/annotations", requested_timerange=span)["annotations"]
     losses = sum(t["n"] for t in trace["tracks"] if t["kind"] == "losses")
@@ -440,6 +441,8 @@ def check_tsp(server, trace, events):
     for one in series:
         expect(len(one["xValues"]) == len(one["yValues"]) == 10, f"{one}")
         expect(sum(one["yValues"]) == trace["tracks"][one["seriesId"] >> 8]["n"], f"{one['seriesName']}")
+
+    check_tsp_counters(tsp, trace, events, outputs, dict(span, nbTimes=777))
 
     # The table, by number, by time, and by search.
     table = f"{outputs}/table/{ids['TABLE']}"
@@ -483,6 +486,28 @@ def check_tsp(server, trace, events):
             expect(sum(int(labels[1]) for labels in named) == track["n"], f"{named}")
 
 
+def check_tsp_counters(tsp, trace, events, outputs, span):
+    """At each time there is the value that holds there: of a clock's error, that of the last event before, rounded up."""
+    counters = f"{outputs}/XY/strata.counters"
+    items = [entry["id"] for entry in tsp.post(f"{counters}/tree")["entries"]]
+    series = tsp.post(f"{counters}/xy", requested_items=items, requested_timerange=span)["series"]
+    checked = 0
+    for one in series:
+        expect(len(one["xValues"]) == len(one["yValues"]) == 777 and one["xValues"] == series[0]["xValues"], f"{one}")
+        track = trace["tracks"][one["seriesId"] >> 8]
+        errors = [(e["time_ns"], e.get("error_ns", 0)) for e in events if "event" in e and e["layer"] == track["layer"]]
+        if track["name"] != "clock error":
+            continue
+        for time, value in zip(one["xValues"], one["yValues"]):
+            i = bisect.bisect_left(errors, (time, -1)) - 1
+            if i >= 0 and errors[i + 1:i + 2] and errors[i + 1][0] > time:
+                # One value in each period is kept.
+                near = [e for t, e in errors[max(0, i - 500):i + 1] if t >= errors[i][0] - trace["duration"] // 777]
+                expect(min(near) <= value <= max(near) * 17 // 16 + 1, f"{track['layer']} at {time}: {value}, not {near}")
+                checked += 1
+    expect(checked > 200, f"only {checked} values")
+
+
 def check_tsp_marks(tsp, trace, outputs, output, span):
     """Bookmarks that clients make, and the losses of each source as a marker set."""
     annotations = f"{outputs}/{output}/annotations"
@@ -521,7 +546,8 @@ def check_tsp_marks(tsp, trace, outputs, output, span):
         while root["parent"] is not None:
             root = tracks[root["parent"]]
         expect(marks["Lost events: " + root["name"]], f"{categories}")
-    expect(sum(map(len, marks.values())) == sum(t["n"] for t in tracks if t["kind"] == "losses"), f"{marks}")
+    n = sum(len(of) for name, of in marks.items() if name != "Bookmarks")
+    expect(n == sum(t["n"] for t in tracks if t["kind"] == "losses"), f"{marks}")
 
 
 def check_traces(paths):
