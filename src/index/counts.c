@@ -96,13 +96,16 @@ static int read_columns(const struct index *index, uint64_t offset, unsigned n, 
                         uint64_t *ret_second)
 {
     const uint8_t *end = index->map + index->size;
-    const uint8_t *head = index->map + offset;
-    const uint8_t *p = head + 2;
+    const uint8_t *head;
+    const uint8_t *p;
 
-    if (offset > index->size || index->size - offset < 2 ||
-        !column_get(&p, end, head[0], n, ret_first) || !column_get(&p, end, head[1], n, ret_second))
+    if (offset > index->size || index->size - offset < 2)
         return -EINVAL;
-    return 0;
+    head = index->map + offset;
+    p = head + 2;
+    return column_get(&p, end, head[0], n, ret_first) && column_get(&p, end, head[1], n, ret_second)
+               ? 0
+               : -EINVAL;
 }
 
 static int count_event_block(struct counting *counting, const struct event_node *node, uint64_t n)

@@ -91,9 +91,8 @@ static inline void grid_seek(const struct grid *grid, uint64_t ns, struct period
 /* Asks for the SIZE bytes at OFFSET of the file, which are read a little later: in a large index they are in no cache. */
 static inline void index_prefetch(const struct index *index, uint64_t offset, size_t size)
 {
-    if (offset < index->size)
-        for (size_t i = 0; i < size; i += 64)
-            __builtin_prefetch(index->map + offset + i);
+    for (size_t i = 0; i < size && offset < index->size && i < index->size - offset; i += 64)
+        __builtin_prefetch(index->map + offset + i);
 }
 
 struct walked_slice {

@@ -94,12 +94,15 @@ static int read_block(const struct slice_walk *walk, uint64_t offset, unsigned n
                       struct block *block)
 {
     const uint8_t *end = walk->index->map + walk->index->size;
-    const uint8_t *head = walk->index->map + offset;
-    const uint8_t *p = head + 3;
+    const uint8_t *head;
+    const uint8_t *p;
     uint64_t last;
 
-    if (offset > walk->index->size || walk->index->size - offset < 3 || head[2] == 0 ||
-        head[2] > BLOCK_SLICES)
+    if (offset > walk->index->size || walk->index->size - offset < 3)
+        return -EINVAL;
+    head = walk->index->map + offset;
+    p = head + 3;
+    if (head[2] == 0 || head[2] > BLOCK_SLICES)
         return -EINVAL;
     block->n_names = head[2];
     last = block->n_names - 1;
