@@ -63,3 +63,11 @@ case="ticks"
 xz -dc "$DATA/xen/xen-4.22-all.raw.xz" | head -c 200000 >xen.raw
 ask unit ticks -k xen.raw
 ask unit ns -k --cpu-hz 2.4G xen.raw
+
+# Other indexes are removed when one is built.
+case="index-cache-size"
+"$strata" serve --index-cache-size 1Q xen.raw 2>err && fail "a size of 1Q"
+grep -q "1Q" err || fail "$(cat err)"
+[ "$(find cache/strata/index -name '*.index' | wc -l)" -gt 1 ] || fail "nothing to remove"
+ask unit ns -k --index-cache-size 0 --cpu-hz 2.5G xen.raw
+[ "$(find cache/strata/index -name '*.index' | wc -l)" -eq 1 ] || fail "not one index is left"
