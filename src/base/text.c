@@ -108,10 +108,13 @@ int text_flush(struct text *text)
     return text->error;
 }
 
+/* Of a text in memory: there may be hundreds of thousands of them. */
+#define MEMORY_MIN 256
+
 static int grow(struct text *text, size_t size)
 {
     size_t len = text_len(text);
-    size_t capacity = MAX((size_t)(text->end - text->start) * 2, (size_t)TEXT_ROOM_MAX);
+    size_t capacity = MAX((size_t)(text->end - text->start) * 2, (size_t)MEMORY_MIN);
     char *bigger;
 
     while (capacity - len < size)
