@@ -73,14 +73,11 @@ const struct command sql_command = {
 /* ---- Signals ---- */
 
 static volatile sig_atomic_t stopped;
-static struct query *interrupted; /* the one that SIGINT stops */
 
 static void handle_interrupt(int signal)
 {
     (void)signal;
     stopped = 1;
-    if (interrupted)
-        query_interrupt(interrupted);
 }
 
 bool sql_take_stopped(void)
@@ -148,7 +145,6 @@ int sql_run(struct sql_session *session, const char *sql, const char *name)
     int status = EXIT_SUCCESS;
     int r = 0;
 
-    stopped = 0;
     while (r == 0 && *sql && !session->out.error)
         r = run_one(session, &sql, name, &line, &error);
     text_flush(&session->out);
@@ -304,10 +300,8 @@ static int run(const struct sql_options *options, struct reopening *reopening, s
                     OUT_SIZE) < 0) {
         (void)cli_no_memory();
     } else {
-        interrupted = session.query;
         sigaction(SIGINT, &action, NULL);
         status = run_queries(options, &session);
-        interrupted = NULL;
         r = text_flush(&session.out);
         if (r < 0)
             status = cli_output_error(r);

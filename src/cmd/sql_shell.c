@@ -167,11 +167,18 @@ static void set_format(struct sql_session *session, const char *name)
     cli_error("invalid format '%s' (formats: text, json, csv)", name);
 }
 
+/* A signal that came before it is not about it. */
+static void run(struct sql_session *session, const char *sql, const char *name)
+{
+    (void)sql_take_stopped();
+    (void)sql_run(session, sql, name);
+}
+
 static void run_named(struct sql_session *session, const char *name)
 {
     for (const struct named_query *query = named_queries; query->name; query++)
         if (strcmp(query->name, name) == 0) {
-            (void)sql_run(session, query->sql, name);
+            run(session, query->sql, name);
             return;
         }
     cli_error("no query is called '%s'; .queries shows them", name);
@@ -256,7 +263,7 @@ int sql_shell(struct sql_session *session)
             if (!statement.error && sqlite3_complete(statement.start)) {
                 statement.start[text_len(&statement) - 1] = '\0';
                 add_history(statement.start);
-                (void)sql_run(session, statement.start, "query");
+                run(session, statement.start, "query");
                 statement.next = statement.start;
             }
         }

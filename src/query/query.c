@@ -15,6 +15,14 @@ static int no_memory(struct error *error)
     return error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
+/* Of SQLite's machine. */
+#define STEPS_PER_LOOK 1000
+
+static int is_stopped(void *arg)
+{
+    return query_is_stopped(arg);
+}
+
 static int open_database(struct query *query)
 {
     int code =
@@ -29,8 +37,10 @@ static int open_database(struct query *query)
         code = scan_tables_register(query);
     if (code == SQLITE_OK)
         code = functions_register(query);
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK) {
         guard_begin(query);
+        sqlite3_progress_handler(query->db, STEPS_PER_LOOK, is_stopped, query);
+    }
     return code;
 }
 
@@ -270,9 +280,4 @@ int table_failed(struct query *query, sqlite3_vtab *table, int r)
     sqlite3_free(table->zErrMsg);
     table->zErrMsg = sqlite3_mprintf("%s", text);
     return SQLITE_ERROR;
-}
-
-void query_interrupt(struct query *query)
-{
-    sqlite3_interrupt(query->db);
 }

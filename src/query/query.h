@@ -39,7 +39,7 @@ struct query_options {
     void (*progress)(void *arg, const struct trace *trace);
     void *progress_arg;
     const volatile sig_atomic_t
-        *stopped; /* set by a signal: a query fails with -EINTR. May be NULL */
+        *stopped; /* not 0: a query fails with -EINTR; set by a signal's handler. May be NULL */
     bool errors;  /* times have bounds */
 };
 
@@ -61,9 +61,6 @@ int query_tables(struct query *query, void (*put)(void *arg, const char *name), 
 int query_columns(struct query *query, const char *name,
                   void (*put)(void *arg, const char *column, const char *type), void *arg,
                   struct error *error);
-
-/* Makes query_step() fail with -EINTR; a signal's handler may call it. */
-void query_interrupt(struct query *query);
 
 /* What was lost, as far as queries have read. */
 const struct losses *query_losses(const struct query *query);

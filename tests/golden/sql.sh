@@ -112,7 +112,7 @@ status=0
 # A signal stops a query that would not end.
 "$strata" sql -c 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n' boot.trace >out 2>err &
 pid=$!
-wait_for 'grep -q "^SigCgt:.*[2367abef]$" /proc/$pid/status'
+wait_for 'grep -qx strata /proc/$pid/comm && grep -q "^SigCgt:.*[2367abef]$" /proc/$pid/status'
 status=0
 kill -INT $pid
 wait $pid || status=$?
