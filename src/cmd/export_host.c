@@ -29,6 +29,13 @@ int export_find_host(const struct trace *trace, const char *given, char ret_host
 {
     const char *host = given ? given : recorded_host(trace);
 
+    if (trace_is_in_ticks(trace)) {
+        cli_error(
+            "%s: times are ticks of a clock whose rate is not known, which cannot be compared with "
+            "other hosts' times; give --cpu-hz=HZ",
+            trace->inputs[0].path);
+        return EXIT_FAILURE;
+    }
     if (!host || !*host) {
         cli_error("the trace does not say which host it is of, or is of several; give --host=NAME");
         return EXIT_FAILURE;

@@ -8,7 +8,8 @@
 
 #define EXPORT_HOST_SIZE 256
 
-/* The host that TRACE was recorded on, or GIVEN if it is not NULL. Prints why there is none. An exit status. */
+/* The host that TRACE was recorded on, or GIVEN if it is not NULL. Prints why there is none, or why its times cannot be
+ * compared with those of others. An exit status. */
 int export_find_host(const struct trace *trace, const char *given, char ret_host[EXPORT_HOST_SIZE]);
 
 /* When TRACE began and ended by the time of day, where times are of the host's clock; else when the file PATH was last

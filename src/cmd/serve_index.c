@@ -177,8 +177,7 @@ static int keep_facts(const struct trace *trace, struct serve_index *index)
         snprintf(index->clock, sizeof index->clock, "monotonic");
     else if (catalogue->n_origins > 0)
         snprintf(index->clock, sizeof index->clock, "%s", catalogue->origins[0]->clock.name);
-    index->is_ticks =
-        !trace->host_time && catalogue->n_origins > 0 && catalogue->origins[0]->clock.hz == 0;
+    index->is_ticks = trace_is_in_ticks(trace);
     for (unsigned i = 0; i < trace->n_notes; i++) {
         char *note = strdup(trace->notes[i]);
 

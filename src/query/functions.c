@@ -153,7 +153,7 @@ static void hex(sqlite3_context *context, int argc, sqlite3_value **argv)
 static void duration(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     const struct query *query = sqlite3_user_data(context);
-    const struct clock clock = {.hz = NANOSECONDS};
+    const struct clock clock = {.hz = query->in_ticks ? 0 : NANOSECONDS};
     char buf[40] = "-";
     double real;
     int64_t ns;

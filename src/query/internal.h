@@ -28,6 +28,7 @@ struct query {
     struct trace *trace;
     struct sink *tables;
     const struct event_tables *events;
+    bool in_ticks;      /* the rate of a clock is not known: times are ticks, as far as was read */
     bool declares;      /* a table declares its columns: not a query's doing */
     struct arena arena; /* of rows */
     struct memory_rows rows[FIXED_TABLES];

@@ -58,6 +58,7 @@ int query_open(const struct query_options *options, struct query **ret_query, st
         return no_memory(error);
     }
     query->unused = options->trace;
+    query->in_ticks = trace_is_in_ticks(options->trace);
     *ret_query = query;
     return 0;
 }

@@ -36,6 +36,7 @@ static int read_all(struct query *query, struct trace *trace, struct sink *sink,
     }
     query_note_losses(query, &losses);
     query->n_items = n;
+    query->in_ticks = trace_is_in_ticks(trace);
     r = sink_finish(sink);
     if (r < 0)
         query->error = sink->error;

@@ -148,6 +148,15 @@ static inline bool trace_has_errors(const struct trace *trace)
     return trace->host_time && trace->n_inputs > 1;
 }
 
+/* True if times are ticks, as far as is known: the rate of a clock is not, and some formats tell it late. */
+static inline bool trace_is_in_ticks(const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->catalogue.n_origins && !trace->host_time; i++)
+        if (trace->catalogue.origins[i]->clock.hz == 0)
+            return true;
+    return false;
+}
+
 /* Whether asking for more may wait for a writer: a pipe has nothing to read. */
 bool trace_would_wait(const struct trace *trace);
 

@@ -160,7 +160,7 @@ def main():
     strata, scratch, traces = sys.argv[1], sys.argv[2], sys.argv[3:]
     for number, trace in enumerate(traces):
         out = os.path.join(scratch, f"parquet{number}")
-        export = [strata, "export", "--to", "parquet", "--host", "a/b", "-n", "20000", "-o"]
+        export = [strata, "export", "--to", "parquet", "--host", "a/b", "--cpu-hz", "1G", "-n", "20000", "-o"]
         for directory in (out, out + ".again"):
             r = subprocess.run(export + [directory, trace], stdout=subprocess.PIPE)
             assert r.returncode in (0, 3), r.returncode
@@ -178,7 +178,7 @@ def main():
             for i, event_id in enumerate(rows["id"]):
                 assert event_id not in found
                 found[event_id] = (urllib.parse.unquote(keys["event"]), {k: v[i] for k, v in rows.items()})
-        lines = subprocess.run([strata, "report", "-f", "json", "-n", "20000", trace], stdout=subprocess.PIPE).stdout
+        lines = subprocess.run([strata, "report", "-f", "json", "--cpu-hz", "1G", "-n", "20000", trace], stdout=subprocess.PIPE).stdout
         expected = [e for e in map(json.loads, lines.splitlines()) if "event" in e]
         assert len(expected) == len(found) > 0, (len(expected), len(found))
         compared = 0

@@ -15,3 +15,8 @@ grep -q 'give --host=NAME' err || fail "the message is: $(cat err)"
 echo kept >parquet0/file
 "$strata" export --to parquet --host a -o parquet0 boot.trace 2>err && fail "replaced a directory"
 [ "$(cat parquet0/file)" = kept ] || fail "replaced a directory"
+
+# Times of a clock whose rate is not known cannot stand beside those of other hosts.
+"$strata" export --to parquet --host a -o ticks xen.raw 2>err && fail "exported ticks as nanoseconds"
+grep -q 'xen.raw: times are ticks .*; give --cpu-hz=HZ$' err || fail "the message is: $(cat err)"
+[ ! -e ticks ] || fail "left a directory"

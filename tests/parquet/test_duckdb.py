@@ -34,12 +34,12 @@ def rows_of(directory, sql):
 
 
 class Values(unittest.TestCase):
-    def check_events(self, name, path):
+    def check_events(self, name, path, *options):
         """Each event, and each number and text, as `strata report` prints it."""
-        directory = export(name, path)
+        directory = export(name, path, *options)
         n = 0
         wanted = {}
-        for row in report(path):
+        for row in report(path, *options):
             if 'event' in row:
                 wanted.setdefault((row['layer'], row['event']), []).append(row)
         found = {}
@@ -75,7 +75,7 @@ class Values(unittest.TestCase):
             self.assertEqual(got[row['key']['name']], (row['n'], row['sum']), row['key'])
 
     def test_xen(self):
-        _, n = self.check_events('xen', xen())
+        _, n = self.check_events('xen', xen(), '--cpu-hz', '1G')
         self.assertGreater(n, 100000)
 
 

@@ -28,6 +28,7 @@ export interface Trace {
     lost: number | null; // null: unknown
     error_ns: number;
     clock: string;
+    unit: "ns" | "ticks"; // of all times; ticks: the rate of the clock is not known
     live: boolean; // it is being recorded: indexes with higher numbers will follow
     generation: number;
     tracks: Track[];

@@ -21,7 +21,7 @@ import { Names } from "./model/names";
 import { Tiles, levelOf } from "./model/tiles";
 import { TrackTree } from "./model/tracks";
 import type { Row } from "./model/tracks";
-import { formatAbsolute, formatCount, formatDuration } from "./model/time";
+import { formatAbsolute, formatCount, formatDuration, setTimeUnit } from "./model/time";
 import { DetailsPanel } from "./panel/details";
 import { byId } from "./panel/dom";
 import { EventsPanel } from "./panel/events";
@@ -77,6 +77,7 @@ export class App {
     private arrowsSpan = "";
 
     constructor(readonly trace: Trace) {
+        setTimeUnit(trace.unit);
         const redraw = () => this.redraw();
         const fail = (error: unknown) => this.showError(error);
         this.tree = new TrackTree(trace.tracks);
@@ -219,6 +220,7 @@ export class App {
             `${formatDuration(trace.duration)}, ${formatCount(trace.events)} events`,
             lost,
             error,
+            trace.unit === "ticks" ? "; times are ticks: the rate of the clock is not known (--cpu-hz)" : "",
         );
         byId("summary").title = trace.notes.join("\n");
     }

@@ -2,17 +2,35 @@
 
 // Times and durations as text.
 
-const UNITS: [number, string][] = [
+type Units = [number, string][];
+const SECONDS: Units = [
     [1e9, "s"],
     [1e6, "ms"],
     [1e3, "µs"],
     [1, "ns"],
 ];
+// Of a clock whose rate is not known.
+const TICKS: Units = [
+    [1e9, "G ticks"],
+    [1e6, "M ticks"],
+    [1e3, "k ticks"],
+    [1, "ticks"],
+];
+let units = SECONDS;
+
+// What times of the trace are in, as the API says it.
+export function setTimeUnit(unit: "ns" | "ticks"): void {
+    units = unit === "ticks" ? TICKS : SECONDS;
+}
+
+function findUnit(fits: (scale: number) => boolean): [number, string] {
+    return units.find(([scale]) => fits(scale)) ?? units[units.length - 1];
+}
 
 // Four digits and a unit: "12.34 ms".
 export function formatDuration(ns: number): string {
     const size = Math.abs(ns);
-    const [scale, unit] = UNITS.find(([scale]) => size >= scale) ?? [1, "ns"];
+    const [scale, unit] = findUnit((scale) => size >= scale);
     const value = ns / scale;
     const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.max(1, Math.abs(value)))));
     return `${scale === 1 ? Math.round(value) : Number(value.toFixed(digits))} ${unit}`;
@@ -20,12 +38,18 @@ export function formatDuration(ns: number): string {
 
 // All digits: "1.234567891 s" after the begin of the trace.
 export function formatExact(ns: number): string {
-    return `${(Math.round(ns) / 1e9).toFixed(9)} s`;
+    return units === TICKS ? formatWhole(ns) : `${(Math.round(ns) / 1e9).toFixed(9)} s`;
 }
 
-// Seconds of the timeline's clock, as `strata report` prints them.
+// The smallest unit: "1234567891 ns".
+export function formatWhole(ns: number): string {
+    return `${Math.round(ns)} ${findUnit((scale) => scale === 1)[1]}`;
+}
+
+// Seconds of the timeline's clock, or its ticks, as `strata report` prints them.
 export function formatAbsolute(beginNs: bigint, ns: number): string {
     const time = beginNs + BigInt(Math.round(ns));
+    if (units === TICKS) return time.toString();
     const size = time < 0n ? -time : time;
     const fraction = (size % 1_000_000_000n).toString().padStart(9, "0");
     return `${time < 0n ? "-" : ""}${size / 1_000_000_000n}.${fraction}`;
@@ -57,7 +81,7 @@ export function makeTicks(from: number, to: number, width: number, minPx: number
     const times: number[] = [];
     for (let i = Math.ceil(from / step); i * step <= to; i++) times.push(i * step);
     const largest = Math.max(Math.abs(from), Math.abs(to));
-    const [scale, unit] = UNITS.find(([scale]) => largest >= scale && step * 1e6 >= scale) ?? [1, "ns"];
+    const [scale, unit] = findUnit((scale) => largest >= scale && step * 1e6 >= scale);
     const digits = Math.max(0, Math.ceil(Math.log10(scale / step) - 1e-9));
     return { step, times, label: (ns) => `${(ns / scale).toFixed(digits)} ${unit}` };
 }

@@ -19,7 +19,7 @@ import {
 import type { Plot, Range } from "../draw/distribution";
 import type { Names } from "../model/names";
 import type { TrackTree } from "../model/tracks";
-import { formatAbsolute, formatCount, formatDuration, formatExact } from "../model/time";
+import { formatAbsolute, formatCount, formatDuration, formatExact, formatWhole } from "../model/time";
 import type { Span } from "../view/view";
 import { Chart } from "./chart";
 import type { Point } from "./chart";
@@ -440,7 +440,7 @@ export class LatencyPanel {
         const add = (name: string, ns: number | null, text = "") => {
             const row = make("tr");
             const value = make("td", "number", ns === null ? text : formatDuration(ns));
-            if (ns !== null) value.title = `${ns} ns`;
+            if (ns !== null) value.title = formatWhole(ns);
             const head = make("th", "", name);
             head.scope = "row";
             row.append(head, value);
@@ -509,7 +509,7 @@ export class LatencyPanel {
             const row = make("tr");
             const cell = make("td", "number");
             const button = makeButton(formatDuration(found.end - found.begin), "link", () => this.jump(found));
-            button.title = `${found.end - found.begin} ns`;
+            button.title = formatWhole(found.end - found.begin);
             cell.append(button);
             row.append(
                 cell,
