@@ -446,6 +446,16 @@ def check_hostile(page):
     page.expect_silence()
 
 
+def check_ticks(page):
+    """Times of a clock whose rate is not known are never shown as seconds."""
+    page.open("#latency=all~~~")
+    assert "times are ticks" in page.browser.text("#summary"), page.browser.text("#summary")
+    for part in "#summary", "#status", "#latency":
+        found = re.search(r"\d\.?\d* (?:[mµn]?s)\b", page.browser.text(part))
+        assert not found, (part, found)
+    page.expect_silence()
+
+
 def check_failure(page):
     """A server that has gone is reported."""
     page.open()
@@ -486,6 +496,12 @@ def main():
         try:
             with Browser() as browser:
                 check_places(Page(browser, other), strata, [*XEN_OPTIONS, xen], [""] * 6)
+        finally:
+            other.end()
+        other = Server(strata, xen)
+        try:
+            with Browser() as browser:
+                check_ticks(Page(browser, other))
         finally:
             other.end()
         other = Server(strata, hostile)
