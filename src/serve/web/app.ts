@@ -230,8 +230,8 @@ export class App {
     // NEXT is of a newer index, with the same ids of tracks. All that refers to the trace has the same object.
     private renew(next: Trace): void {
         const { trace, tree, state, view } = this;
-        // An earlier begin: times since the begin are later.
-        const by = Number(BigInt(trace.begin_ns) - BigInt(next.begin_ns));
+        // An earlier begin: times since the begin are later. By another clock, they are about what they were.
+        const by = next.clock === trace.clock ? Number(BigInt(trace.begin_ns) - BigInt(next.begin_ns)) : 0;
         const before = trace.names;
         Object.assign(trace, next);
         const sameNames = this.names.renew(next.names);

@@ -35,7 +35,7 @@ export class Selection {
     }
 
     // The slice at PLACE; null if there is none, which the details then say. Its arrows and stages arrive later.
-    async select(place: SlicePlace): Promise<SliceAnswer | null> {
+    async select(place: SlicePlace, mayHaveMoved = true): Promise<SliceAnswer | null> {
         this.abort?.abort();
         const abort = (this.abort = new AbortController());
         const { state } = this;
@@ -53,11 +53,42 @@ export class Selection {
             return slice;
         } catch (error) {
             if (isAbort(error)) return null;
+            // A link may be older than the end of the recording, where times of other clocks became exact.
+            const moved = mayHaveMoved ? await this.findMoved({ ...place, begin: place.time, end: null }) : null;
+            if (moved && this.abort === abort) return this.select(moved, false);
             state.slice = null;
             this.details.showError(errorText(error));
         }
         this.end(abort);
         return null;
+    }
+
+    // Where the slice that was at these times is now: as the recording goes on, clocks are related better, and times move
+    // by less than their error. Null: it is not known.
+    private async findMoved(old: { track: number; depth: number; begin: number; end: number | null }): Promise<SlicePlace | null> {
+        const { track, depth, begin, end } = old;
+        const reach = 2 * this.trace.error_ns;
+        if (!reach) return null;
+        const from = Math.max(0, Math.floor(begin - reach));
+        const to = Math.min(this.trace.duration, Math.ceil(begin + reach));
+        let best: SlicePlace | null = null;
+        let least = Infinity;
+        try {
+            const answer = await ask<SlicesAnswer>("slices", { from, to, pixels: NEIGHBOUR_PIXELS, tracks: track });
+            const list = answer.tracks[0]?.depths[depth] ?? [];
+            for (let i = 0; i < list.length; i += SLICE_NUMBERS) {
+                const time = list[i + SLICE_BEGIN];
+                const longer = end === null ? 0 : Math.abs(list[i + SLICE_END] - time - (end - begin));
+                const off = Math.abs(time - begin) + longer;
+                if (off < least) {
+                    least = off;
+                    best = { track, depth, time };
+                }
+            }
+        } catch {
+            return null;
+        }
+        return best;
     }
 
     // The index is a newer one, in which times are BY ns later: a slice that was open has become longer, or has ended.
@@ -71,7 +102,12 @@ export class Selection {
             void this.select(slice);
             return;
         }
-        if (!slice.open || this.busy) return;
+        if (this.busy) return;
+        if (!slice.open) {
+            const moved = await this.findMoved(slice);
+            if (moved && this.state.slice === slice && moved.time !== slice.begin) void this.select(moved, false);
+            return;
+        }
         try {
             const { track, depth, time } = slice;
             const answer = await ask<SliceAnswer>("slice", { track, depth, time });
