@@ -121,7 +121,7 @@ static unsigned width_of(sqlite3_value *value)
         return (unsigned)snprintf(number, sizeof number, "%lld",
                                   (long long)sqlite3_value_int64(value));
     case SQLITE_FLOAT:
-        return (unsigned)snprintf(number, sizeof number, "%.15g", sqlite3_value_double(value));
+        return (unsigned)snprintf(number, sizeof number, "%.17g", sqlite3_value_double(value));
     case SQLITE_BLOB: n = 2 * sqlite3_value_bytes(value); break;
     default: n = sqlite3_value_bytes(value);
     }

@@ -15,7 +15,7 @@ import strata
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + '/../lib')
 
-from captures import DATA, report, unpack, vm, work, xen  # noqa: E402
+from captures import DATA, report, unpack, unpack_tar, vm, work, xen  # noqa: E402
 
 BIN = os.environ['STRATA_BIN']
 EVENTS = '/usr/share/qemu/trace-events-all'
@@ -165,7 +165,17 @@ class Batches(unittest.TestCase):
         self.assertEqual(list(frame['next_comm']), [row['fields']['next_comm'] for row in want])
         self.assertEqual(list(frame['time']), [row['time_ns'] for row in want])
         self.assertEqual(frame.attrs['lost'], 0)
-        self.assertEqual(len(strata.frame(vm(), 'no_such_event')), 0)
+        with self.assertWarnsRegex(UserWarning, "no event matches 'no_such_event'"):
+            self.assertEqual(len(strata.frame(vm(), 'no_such_event')), 0)
+        # Of several events: their names, and integers of 64 bits as they are.
+        kvm = unpack_tar('kvm/exits.tar.xz')
+        frame = strata.frame(kvm, 'kvm_e*')
+        want = [row for row in report(kvm, '-e', 'kvm_e*') if 'event' in row]
+        self.assertEqual(list(frame['event']), [row['event'] for row in want])
+        addresses = [None if pandas.isna(value) else value for value in frame['guest_rip']]
+        self.assertEqual(addresses, [row['fields'].get('guest_rip') for row in want])
+        self.assertIn(str(frame['guest_rip'].dtype), ('Int64', 'UInt64'))
+        self.assertIn(None, addresses)
 
 
 def analysis(*arguments):

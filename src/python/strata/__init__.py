@@ -17,6 +17,7 @@ For many events, batches are several times faster, and NumPy reads their columns
 """
 
 import os
+import warnings
 
 from ._strata import (Batch, Batches, Column, Error, Event, EventClass, Loss, Trace, __version__, _table, open)
 
@@ -56,23 +57,37 @@ def states(path, **options):
 def frame(path, event, **options):
     """The events called EVENT of a trace as a pandas.DataFrame, a column per field; the options are those of open().
 
+    EVENT may be a pattern, as in open(): then the column `event` has the names, and a value is missing where an event does not
+    have the field. Integers of a column in which values are missing are of pandas' types Int64 and UInt64.
+
     Requires pandas. Times are in the column `time`, in ns, and losses in the attribute `attrs['lost']`.
     """
     import pandas
 
     with open(path, events=event, **options) as trace:
-        frames = [_frame_of(batch, pandas) for batch in trace.batches(size=1 << 20)]
-        whole = pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
-        if len(frames) > 1:
-            whole = whole.sort_values('time', kind='stable', ignore_index=True)
-        whole.attrs['lost'] = trace.lost
-        return whole
+        batches = list(trace.batches(size=1 << 20))
+        for pattern in trace.unmatched:
+            warnings.warn(f"no event matches '{pattern}'", stacklevel=2)
+        lost = trace.lost
+    classes = {batch.event_class for batch in batches}
+    frames = [_frame_of(batch, pandas, len(classes) > 1) for batch in batches]
+    if not isinstance(event, str) or any(c in event for c in '*?[,'):
+        for batch, one in zip(batches, frames):
+            one.insert(0, 'event', batch.name)
+    whole = pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
+    if len(frames) > 1:
+        whole = whole.sort_values('time', kind='stable', ignore_index=True)
+    whole.attrs['lost'] = lost
+    return whole
 
 
-def _frame_of(batch, pandas):
+def _frame_of(batch, pandas, mixed):
+    """With MIXED, other frames may lack columns of this one."""
     columns = {}
     for name in batch.keys():
         values = pandas.Series(memoryview(batch[name]) if isinstance(batch[name], Column) else batch[name])
         valid = batch.valid(name)
-        columns[name] = values if valid is None else values.where(pandas.Series(memoryview(valid)))
+        if values.dtype.kind in 'iu' and (mixed or valid is not None):
+            values = values.astype('UInt64' if values.dtype.kind == 'u' else 'Int64')
+        columns[name] = values if valid is None else values.where(pandas.Series(memoryview(valid)).astype(bool))
     return pandas.DataFrame(columns)
