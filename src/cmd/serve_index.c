@@ -303,7 +303,12 @@ int serve_index_open(const struct serve_source *source, struct serve_index *ret)
     if (!build.trace)
         return EXIT_FAILURE;
     r = make(&build, live, ret, &error);
-    return r < 0 ? cli_print_failure(&error, r) : EXIT_SUCCESS;
+    if (r >= 0)
+        return EXIT_SUCCESS;
+    (void)cli_print_failure(&error, r);
+    if (r == -EBADMSG && !source->options->open.keep_going)
+        cli_error("use --keep-going to skip what is damaged and show it as a loss");
+    return EXIT_FAILURE;
 }
 
 int serve_index_renew(const struct serve_source *source, bool live, const atomic_bool *stops,

@@ -64,6 +64,11 @@ xz -dc "$DATA/xen/xen-4.22-all.raw.xz" | head -c 200000 >xen.raw
 ask unit ticks -k xen.raw
 ask unit ns -k --cpu-hz 2.4G xen.raw
 
+case="damaged"
+head -c 100001 xen.raw >cut.raw
+"$strata" serve cut.raw >out 2>err && fail "serves what is damaged"
+grep -q '^strata: use --keep-going to skip what is damaged' err || fail "$(cat err)"
+
 # Other indexes are removed when one is built.
 case="index-cache-size"
 "$strata" serve --index-cache-size 1Q xen.raw 2>err && fail "a size of 1Q"
