@@ -84,7 +84,8 @@ static int add_path(struct strata_reader *reader, const char *text)
 struct open_arguments {
     PyObject *paths, *events, *declarations, *layers, *cpus, *pids, *vcpus, *since, *until;
     PyObject *source, *xen_version, *cpu_vendor;
-    unsigned long long limit, cpu_hz;
+    long long limit;
+    unsigned long long cpu_hz;
     int keep_going, host_time, losses, names, no_header, file_order;
 };
 
@@ -108,7 +109,7 @@ static int set_up(struct strata_reader *reader, const struct open_arguments *arg
         strata_reader_set_no_header(reader, arguments->no_header) < 0 ||
         strata_reader_set_file_order(reader, arguments->file_order) < 0 ||
         (arguments->cpu_hz > 0 && strata_reader_set_cpu_hz(reader, arguments->cpu_hz) < 0) ||
-        (arguments->limit > 0 && strata_reader_set_limit(reader, arguments->limit) < 0)) {
+        (arguments->limit > 0 && strata_reader_set_limit(reader, (uint64_t)arguments->limit) < 0)) {
         py_raise(reader, -EINVAL);
         return -1;
     }
@@ -155,13 +156,17 @@ static PyObject *module_open(PyObject *module, PyObject *args, PyObject *kwargs)
 
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|O$OOOOOOKppppOOKOOpp:open", (char **)(void *)keywords,
+            args, kwargs, "O|O$OOOOOOLppppOOKOOpp:open", (char **)(void *)keywords,
             &arguments.paths, &arguments.events, &arguments.layers, &arguments.cpus,
             &arguments.pids, &arguments.vcpus, &arguments.since, &arguments.until, &arguments.limit,
             &arguments.losses, &arguments.names, &arguments.keep_going, &arguments.host_time,
             &arguments.source, &arguments.declarations, &arguments.cpu_hz, &arguments.xen_version,
             &arguments.cpu_vendor, &arguments.no_header, &arguments.file_order))
         return NULL;
+    if (arguments.limit < 0) {
+        PyErr_SetString(PyExc_ValueError, "limit is negative");
+        return NULL;
+    }
     return open_trace(&arguments);
 }
 

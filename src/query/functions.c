@@ -52,7 +52,9 @@ static void percentile_step(sqlite3_context *context, int argc, sqlite3_value **
         sqlite3_result_error_nomem(context);
         return;
     }
-    if (sqlite3_value_numeric_type(argv[1]) == SQLITE_NULL || !(p >= 0 && p <= 100)) {
+    if ((sqlite3_value_numeric_type(argv[1]) != SQLITE_INTEGER &&
+         sqlite3_value_numeric_type(argv[1]) != SQLITE_FLOAT) ||
+        !(p >= 0 && p <= 100)) {
         sqlite3_result_error(context, "percentile(x, p): p is from 0 to 100", -1);
         return;
     }

@@ -81,6 +81,7 @@ refuse '^strata: -c: no such table: guest_nothing$' -c 'SELECT * FROM guest_noth
 refuse "^strata: -c: no such table: spn; did you mean 'span'?$" -c 'SELECT * FROM spn' boot.trace
 refuse "^strata: -c: no such table: vmm_pci_cfg_reed; did you mean 'vmm_pci_cfg_read'?$" -c 'SELECT * FROM vmm_pci_cfg_reed' boot.trace
 refuse 'percentile(x, p): p is from 0 to 100' -c 'SELECT percentile(id, 101) FROM source' boot.trace
+refuse 'percentile(x, p): p is from 0 to 100' -c "SELECT percentile(id, 'a') FROM source" boot.trace
 # A query cannot do anything but read.
 for statement in "ATTACH 'other.db' AS other" "CREATE TABLE t(x)" "CREATE TEMP TABLE t(x)" "PRAGMA journal_mode = DELETE" \
     "INSERT INTO source(id) VALUES(1)" "DELETE FROM event" "SELECT load_extension('x')" "VACUUM INTO 'other.db'" \

@@ -214,6 +214,8 @@ class Tables(unittest.TestCase):
     def test_others(self):
         self.assertEqual(strata.table(xen(), 'loss')['lost'][0], 188650)
         self.assertEqual(len(strata.table(vm(), 'source')), 3)
+        with self.assertRaisesRegex(ValueError, 'limit is negative'):
+            strata.open(vm(), limit=-1)
         with self.assertRaises(ValueError):
             strata.table(vm(), 'event')
         with self.assertRaises(ValueError):

@@ -117,13 +117,14 @@ static bool wait_to_retry(const struct sender *sender, uint64_t since, unsigned 
     uint64_t tried_ms = (clock_ns(CLOCK_MONOTONIC) - since) / 1000000;
     char text[sizeof error->what + sizeof error->path + 64];
 
-    if (tried_ms + *pause_ms > sender->options.retry_s * 1000ull)
+    if (tried_ms >= sender->options.retry_s * 1000ull)
         return false;
     if (sender->options.report && *pause_ms == FIRST_PAUSE_MS) {
         error_print(error, text, sizeof text);
         sender->options.report(sender->options.report_arg, text);
     }
-    poll(NULL, 0, (int)*pause_ms); /* a signal ends it early */
+    /* The last try is when the time is over. A signal ends it early. */
+    poll(NULL, 0, (int)MIN(*pause_ms, sender->options.retry_s * 1000ull - tried_ms));
     if (sender->options.stop && *sender->options.stop)
         return false;
     *pause_ms = MIN(*pause_ms * 2, LONGEST_PAUSE_MS);
