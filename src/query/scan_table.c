@@ -2,7 +2,6 @@
 /* The tables of events, each LAYER_NAME and its variants, and those of all events: `event`, also called `events`, and
  * `events_json`. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 
 #include "print/json.h"
 #include "query/copies.h"
-#include "query/scan.h"
+#include "query/scan_table.h"
 #include "tables/sqlite_cell.h"
 
 /* A table that is read this often in one query gets a copy (query/copies.h). */
@@ -18,29 +17,6 @@
 
 /* SQLite's limit of columns. */
 #define COLUMNS_MAX 1900
-
-struct scan_module {
-    struct query *query;
-    const struct event_family *family; /* NULL: all events */
-    const struct event_table *variant; /* NULL: all variants */
-    bool fields;                       /* events_json */
-};
-
-/* Where each column of a table of several variants is in one of them. */
-struct variant_columns {
-    const struct event_table *table;
-    int16_t *columns; /* -1: it has none */
-};
-
-struct scan_table {
-    sqlite3_vtab base;
-    struct query *query;
-    const struct scan_module *module;
-    struct trace_column *columns;
-    unsigned n_columns;
-    struct variant_columns *variants;
-    unsigned n_variants;
-};
 
 struct scan_cursor {
     sqlite3_vtab_cursor base;
@@ -168,240 +144,6 @@ static int scan_connect(sqlite3 *db, void *arg, int argc, const char *const *arg
     return SQLITE_OK;
 }
 
-/* ---- What is looked for ----
- *
- * The plan is the columns that are used, 16 hexadecimal digits, then for each argument an operation, the letter of what
- * a scan can look at, or '-', and four digits of the column. Operations are '=', 'i' (one of a list), '>' and '<' (or
- * equal), 'G' (GLOB), 'K' (LIKE). What has no letter is for lookups in copies. */
-
-#define PLAN_USED 16
-#define PLAN_TERM 6
-
-/* The letter of COLUMN, if a scan can look at it; 0: it cannot. */
-static char column_letter(const struct scan_table *table, int column)
-{
-    static const char common[] = {
-        [EVENT_TIME] = 't', [EVENT_SOURCE] = 's', [EVENT_CPU] = 'c', [EVENT_PID] = 'p'};
-    static const char all[] = {
-        [ALL_EVENT_TIME] = 't', [ALL_EVENT_SOURCE] = 's', [ALL_EVENT_CPU] = 'c',
-        [ALL_EVENT_PID] = 'p',  [ALL_EVENT_LAYER] = 'L',  [ALL_EVENT_GROUP] = 'G',
-        [ALL_EVENT_EVENT] = 'E'};
-
-    if (column < 0)
-        return 0;
-    if (table->module->family)
-        return (size_t)column < sizeof common ? common[column] : 0;
-    return (size_t)column < sizeof all ? all[column] : 0;
-}
-
-static char operation_letter(char column, unsigned char op)
-{
-    bool is_text = column == 'L' || column == 'G' || column == 'E';
-
-    switch (op) {
-    case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
-    case SQLITE_INDEX_CONSTRAINT_GT:
-    case SQLITE_INDEX_CONSTRAINT_GE: return is_text ? 0 : '>';
-    case SQLITE_INDEX_CONSTRAINT_LT:
-    case SQLITE_INDEX_CONSTRAINT_LE: return is_text ? 0 : '<';
-    case SQLITE_INDEX_CONSTRAINT_GLOB: return is_text ? 'G' : 0;
-    case SQLITE_INDEX_CONSTRAINT_LIKE: return is_text ? 'K' : 0;
-    default: return 0;
-    }
-}
-
-/* Constraint number I as an operation, which is 0 if it is left to SQLite, and a letter. */
-static char look_at_constraint(const struct scan_table *table, sqlite3_index_info *info, int i,
-                               char *ret_column)
-{
-    int number = info->aConstraint[i].iColumn;
-    char column, op;
-
-    if (!info->aConstraint[i].usable || number < 0)
-        return 0;
-    column = column_letter(table, number);
-    op = operation_letter(column, info->aConstraint[i].op);
-    *ret_column = column ? column : '-';
-    if (!op || strcmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
-        return 0;
-    if (op != '=' || !sqlite3_vtab_in(info, i, -1))
-        return op;
-    if (!column || column == 't')
-        return 0;
-    sqlite3_vtab_in(info, i, 1);
-    return 'i';
-}
-
-static double rows_of(const struct scan_table *table)
-{
-    const struct tables_class *class =
-        table->query->tables ? tables_sink_classes(table->query->tables) : NULL;
-    double n = 0;
-
-    if (!class)
-        return table->module->family ? 1e5 : 1e6;
-    for (; class; class = class->next)
-        if (!table->module->family || class->table->family == table->module->family)
-            n += (double)class->n_events;
-    return n + 1;
-}
-
-static int scan_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
-{
-    struct scan_table *table = container_of(base, struct scan_table, base);
-    double rows = rows_of(table);
-    double cost = table->query->n_items ? (double)table->query->n_items : 1e6;
-    int size = info->nConstraint * PLAN_TERM + PLAN_USED + 1;
-    char *plan = sqlite3_malloc(size);
-    char *next = plan + PLAN_USED;
-    int n = 0;
-
-    if (!plan)
-        return SQLITE_NOMEM;
-    snprintf(plan, (size_t)size, "%016llx", (unsigned long long)info->colUsed);
-    for (int i = 0; i < info->nConstraint; i++) {
-        char column;
-        char op = look_at_constraint(table, info, i, &column);
-
-        if (!op)
-            continue;
-        next += snprintf(next, PLAN_TERM + 1, "%c%c%04x", op, column,
-                         (unsigned)info->aConstraint[i].iColumn & 0xffff);
-        info->aConstraintUsage[i].argvIndex = ++n;
-        rows *= op == '=' ? 0.1 : 0.3;
-        if (column == 't')
-            cost *= op == '=' ? 0.1 : 0.5;
-    }
-    info->idxStr = plan;
-    info->needToFreeIdxStr = 1;
-    info->estimatedRows = (sqlite3_int64)rows + 1;
-    info->estimatedCost = cost + rows + 10000;
-    info->orderByConsumed =
-        info->nOrderBy == 1 && !info->aOrderBy[0].desc && info->aOrderBy[0].iColumn == EVENT_ID;
-    info->idxNum = info->orderByConsumed;
-    return SQLITE_OK;
-}
-
-static void set_number(struct scan_set *set, sqlite3_value *value, bool *exact)
-{
-    double real;
-
-    if (sqlite3_value_type(value) == SQLITE_FLOAT) {
-        real = sqlite3_value_double(value);
-        if (real != floor(real) || fabs(real) > 9e15)
-            return;
-    } else if (sqlite3_value_type(value) != SQLITE_INTEGER) {
-        *exact = *exact && sqlite3_value_type(value) == SQLITE_NULL;
-        return;
-    }
-    if (set->n < SCAN_SET_MAX)
-        set->values[set->n] = sqlite3_value_int64(value);
-    set->n++;
-}
-
-/* Narrows SET, which nothing else has, to VALUE, or to the values of a list. */
-static void narrow_set(struct scan_set *set, char op, sqlite3_value *value)
-{
-    sqlite3_value *each = NULL;
-    bool exact = true;
-
-    if (set->given)
-        return;
-    set->n = 0;
-    if (op == '=')
-        set_number(set, value, &exact);
-    else
-        for (int code = sqlite3_vtab_in_first(value, &each); code == SQLITE_OK && each;
-             code = sqlite3_vtab_in_next(value, &each))
-            set_number(set, each, &exact);
-    /* Texts may be equal to numbers by SQLite's rules. */
-    set->given = exact && set->n <= SCAN_SET_MAX;
-}
-
-static int add_text(struct scan_pattern *pattern, sqlite3_value *value, bool *exact)
-{
-    const char *s;
-    size_t len;
-    char *bigger;
-
-    if (sqlite3_value_type(value) == SQLITE_NULL)
-        return 0;
-    s = (const char *)sqlite3_value_text(value);
-    if (!s)
-        return -ENOMEM;
-    len = strlen(s) + 1;
-    *exact = *exact && len == (size_t)sqlite3_value_bytes(value) + 1;
-    bigger = realloc(pattern->text, pattern->len + len);
-    if (!bigger)
-        return -ENOMEM;
-    memcpy(bigger + pattern->len, s, len);
-    pattern->text = bigger;
-    pattern->len += len;
-    return 0;
-}
-
-static int narrow_text(struct scan_filter *filter, enum scan_text what, char op,
-                       sqlite3_value *value)
-{
-    struct scan_pattern pattern = {.what = what, .op = op};
-    sqlite3_value *each = NULL;
-    bool exact = true;
-    int r = 0;
-
-    if (filter->n_patterns == SCAN_TEXTS)
-        return 0;
-    if (op != 'i')
-        r = add_text(&pattern, value, &exact);
-    else
-        for (int code = sqlite3_vtab_in_first(value, &each); code == SQLITE_OK && each && r == 0;
-             code = sqlite3_vtab_in_next(value, &each))
-            r = add_text(&pattern, each, &exact);
-    if (r == 0 && exact && (pattern.text || op == 'i')) {
-        filter->patterns[filter->n_patterns++] = pattern;
-        return 0;
-    }
-    free(pattern.text);
-    return r;
-}
-
-static void narrow_time(struct scan_filter *filter, char op, sqlite3_value *value)
-{
-    double real = sqlite3_value_double(value);
-    bool is_integer = sqlite3_value_type(value) == SQLITE_INTEGER;
-    int64_t low, high;
-
-    if (!is_integer && sqlite3_value_type(value) != SQLITE_FLOAT)
-        return;
-    /* Doubles are within 1024 of any time. */
-    low = is_integer       ? sqlite3_value_int64(value)
-          : real > 9.2e18  ? INT64_MAX
-          : real < -9.2e18 ? INT64_MIN
-                           : (int64_t)floor(real) - 1024;
-    high = is_integer       ? sqlite3_value_int64(value)
-           : real > 9.2e18  ? INT64_MAX
-           : real < -9.2e18 ? INT64_MIN
-                            : (int64_t)ceil(real) + 1024;
-    if (op != '<')
-        filter->from = MAX(filter->from, low);
-    if (op != '>')
-        filter->to = MIN(filter->to, high);
-}
-
-static int narrow(struct scan_filter *filter, char op, char column, sqlite3_value *value)
-{
-    if (op != 'i' && sqlite3_value_type(value) == SQLITE_NULL)
-        filter->nothing = true;
-    switch (column) {
-    case 't': narrow_time(filter, op, value); return 0;
-    case 's': narrow_set(&filter->sources, op, value); return 0;
-    case 'c': narrow_set(&filter->cpus, op, value); return 0;
-    case 'p': narrow_set(&filter->pids, op, value); return 0;
-    case 'L': return narrow_text(filter, SCAN_LAYER, op, value);
-    case 'G': return narrow_text(filter, SCAN_GROUP, op, value);
-    default: return narrow_text(filter, SCAN_EVENT, op, value);
-    }
-}
-
 /* ---- The cursor ---- */
 
 static int scan_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor)
@@ -427,11 +169,6 @@ static int scan_close(sqlite3_vtab_cursor *base)
     sqlite3_finalize(cursor->statement);
     free(cursor);
     return SQLITE_OK;
-}
-
-static unsigned plan_column(const char *term)
-{
-    return (unsigned)strtoul((const char[]){term[2], term[3], term[4], term[5], '\0'}, NULL, 16);
 }
 
 static int read_cell(struct scan_cursor *cursor, unsigned column, enum column_type *ret_type,
@@ -610,7 +347,7 @@ static int scan_filter(sqlite3_vtab_cursor *base, int number, const char *plan, 
         const char *term = plan + PLAN_USED + i * PLAN_TERM;
 
         if (term[1] != '-' && (!copied || strchr("LGE", term[1])))
-            r = narrow(filter, term[0], term[1], argv[i]);
+            r = scan_narrow(filter, term[0], term[1], argv[i]);
     }
     if (r == 0)
         r = copied ? start_copy(cursor, number, plan, argc, argv) : query_scan_start(&cursor->scan);

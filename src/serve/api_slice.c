@@ -13,7 +13,7 @@ struct moment {
     uint32_t error_ns; /* of a time of TRACK's source there */
 };
 
-/* How much of what is known of TRACK is that of ITEM; -1: it is no event of its source. */
+/* How much of what is known of TRACK is that of ITEM; -1: it is not an event of its source. */
 static int likeness(const struct events *events, const struct item *item,
                     const struct index_track *track)
 {

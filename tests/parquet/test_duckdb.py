@@ -106,7 +106,7 @@ class Made(unittest.TestCase):
             rows_of(directory, f"SELECT sum(n) AS n FROM {table}")
 
     def test_names_and_numbers(self):
-        """Fields whose names differ only by case, or that are a column's; numbers from 2^63 on; a host that is no file name."""
+        """Fields whose names differ only by case, or that are a column's; numbers from 2^63 on; a host that is not a file name."""
         big, text = 2 ** 64 - 1, b"it's \"so\"\n\xff"
         path, *options = simpletrace(work.name + '/odd', 'odd(uint64_t a, uint64_t A, uint64_t host, const char *Day, uint64_t id)\n',
                                      [('odd', (big, 2 ** 63, 3, text, 5))])

@@ -21,7 +21,7 @@ from naive import Naive  # noqa: E402
 PLACES = 1000
 MANY = 64
 COVERED_ALL = 65535
-GROUP_EVENTS = 128  # the times of one event in so many are kept
+GROUP_EVENTS = 128  # of as many events the time of one is kept
 Slice = collections.namedtuple("Slice", "begin end name flags n covered state")
 
 
