@@ -251,92 +251,94 @@ start_daemon skip
 "$strata" list >listed 2>&1 || fail "$(cat listed)"
 
 case=record
-domain web
-"$strata" list | grep -q "^ *$qemu .* web  *libvirt domain; strata record --libvirt web$" || fail "$("$strata" list)"
-states web >before
+# Both instances are tested at the same time, and strata knows all QEMUs of the machine by their names.
+web=web-$instance
+domain $web
+"$strata" list | grep -q "^ *$qemu .* $web  *libvirt domain; strata record --libvirt $web$" || fail "$("$strata" list)"
+states $web >before
 stat -L -c '%u %a' /proc/$qemu/fd/2 >stderr.before
 files_of >files.before
-begin web --libvirt web
+begin $web --libvirt $web
 # One recorder at a time.
-says 1 "process $qemu is being recorded already" -o other --libvirt web
+says 1 "process $qemu is being recorded already" -o other --libvirt $web
 [ ! -e other ] || fail "a directory is left"
-pause web 3
+pause $web 3
 end TERM
 recorded 6
 # QEMU's monitor has said so to libvirt, with its time.
 grep -q 'the virtual machine stood still 3 times, for [0-9.]* seconds in all' told || fail "$(cat told)"
-states web | diff before - >&2 || fail "its events"
+states $web | diff before - >&2 || fail "its events"
 files_of | diff files.before - >&2 || fail "files are left"
 stat -L -c '%u %a' /proc/$qemu/fd/2 | diff stderr.before - >&2 || fail "its standard error"
-logs web
+logs $web
 "$strata" info trace | grep -q "^  vcpus  *0 by thread " || fail "$("$strata" info trace)"
 
 # The firmware may reset it once more.
 case=reset
-begin web --libvirt web
-virsh reset web >/dev/null
-pause web 1
+begin $web --libvirt $web
+virsh reset $web >/dev/null
+pause $web 1
 end TERM
 grep -q 'the virtual machine was reset [1-9]' told || fail "$(cat told)"
 
 # By its number, its UUID, its process; Ctrl-C ends it in the same way.
 case=names
-begin web --libvirt "$(virsh domid web)"
-pause web 1
+begin $web --libvirt "$(virsh domid $web)"
+pause $web 1
 end INT
 recorded 2
-begin web --libvirt "$(virsh domuuid web)" --libvirt-uri "$LIBVIRT_DEFAULT_URI"
-pause web 1
+begin $web --libvirt "$(virsh domuuid $web)" --libvirt-uri "$LIBVIRT_DEFAULT_URI"
+pause $web 1
 end TERM
 recorded 2
-begin web --attach "$qemu"
-pause web 2
+begin $web --attach "$qemu"
+pause $web 2
 end TERM
 recorded 4
-states web | diff before - >&2 || fail "its events"
-logs web
+states $web | diff before - >&2 || fail "its events"
+logs $web
 
 # A recorder that is killed leaves events on and the FIFO; the next one begins all the same.
 case=killed
-begin web --libvirt web
+begin $web --libvirt $web
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 pid=
-"$strata" ctl web list runstate_set >now 2>told || fail "$(cat told)"
+"$strata" ctl $web list runstate_set >now 2>told || fail "$(cat told)"
 grep -q '^on *runstate_set$' now || fail "$(cat now)"
-"$strata" ctl web restore >out 2>told || fail "$(cat told)"
-states web | diff before - >&2 || fail "its events"
+"$strata" ctl $web restore >out 2>told || fail "$(cat told)"
+states $web | diff before - >&2 || fail "its events"
 files_of | diff files.before - >&2 || fail "files are left"
-logs web
-begin web --libvirt web
+logs $web
+begin $web --libvirt $web
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 pid=
-hmp web 'trace-event runstate_set off'
-begin web --libvirt web
+hmp $web 'trace-event runstate_set off'
+begin $web --libvirt $web
 "$strata" ctl trace on virtio_notify 2>told || fail "$(cat told)"
-states web | grep -q '^virtio_notify$' || fail "$(states web)"
-pause web 1
+states $web | grep -q '^virtio_notify$' || fail "$(states $web)"
+pause $web 1
 end TERM
 recorded 2
-logs web
+logs $web
 
 # The daemon is another one at the end.
 case=restarted
-begin web --libvirt web
-pause web 1
+begin $web --libvirt $web
+pause $web 1
 stop_daemon
 start_daemon
-pause web 1
+pause $web 1
 end TERM
 recorded 4
-states web | diff before - >&2 || fail "its events"
-logs web
+states $web | diff before - >&2 || fail "its events"
+logs $web
 
 # There is none at the end: what cannot be restored is reported, and restored later.
 case=absent
-begin web --libvirt web
-pause web 1
+begin $web --libvirt $web
+pause $web 1
 stop_daemon
 kill -TERM $pid
 status=0
@@ -345,45 +347,45 @@ pid=
 [ $status -eq 1 ] || fail "status $status: $(cat told)"
 [ "$(grep -c "cannot restore QEMU's settings: .*; restore them: strata ctl $qemu restore" told)" -eq 1 ] || fail "$(cat told)"
 start_daemon
-states web | grep -q . || fail "no event is on"
+states $web | grep -q . || fail "no event is on"
 "$strata" ctl "$qemu" restore >out 2>told || fail "$(cat told)"
 ! grep -q 'no killed recorder' told || fail "$(cat told)"
-states web | diff before - >&2 || fail "its events"
+states $web | diff before - >&2 || fail "its events"
 files_of | diff files.before - >&2 || fail "files are left"
-logs web
+logs $web
 
 # It ends with the domain, and says why.
 case=ends
-begin web --libvirt web
-virsh destroy web >/dev/null
+begin $web --libvirt $web
+virsh destroy $web >/dev/null
 end ''
-grep -qF "strata: libvirt domain 'web' has ended: destroyed" told || fail "$(cat told)"
+grep -qF "strata: libvirt domain '$web' has ended: destroyed" told || fail "$(cat told)"
 grep -q '"exit": "destroyed"' trace/trace.json || fail "$(cat trace/trace.json)"
-domain web
-begin web --libvirt web
-virsh save web "$work/saved" >/dev/null 2>errors || fail "virsh save: $(cat errors)"
+domain $web
+begin $web --libvirt $web
+virsh save $web "$work/saved" >/dev/null 2>errors || fail "virsh save: $(cat errors)"
 end ''
-grep -qF "strata: libvirt domain 'web' has ended: saved to a file" told || fail "$(cat told)"
-domain web
-begin web --libvirt web
+grep -qF "strata: libvirt domain '$web' has ended: saved to a file" told || fail "$(cat told)"
+domain $web
+begin $web --libvirt $web
 kill -KILL "$qemu"
 end ''
-grep -qF "strata: libvirt domain 'web' has ended: " told || fail "$(cat told)"
+grep -qF "strata: libvirt domain '$web' has ended: " told || fail "$(cat told)"
 
 # The domain's log file is libvirtd's own.
 case='log file'
 stop_daemon
 sed -i 's/"logd"/"file"/' "$config/qemu.conf"
 start_daemon
-domain web
+domain $web
 stat -L -c '%u %a' /proc/$qemu/fd/2 >stderr.before
-begin web --libvirt web
-pause web 1
+begin $web --libvirt $web
+pause $web 1
 end TERM
 recorded 2
 stat -L -c '%u %a' /proc/$qemu/fd/2 | diff stderr.before - >&2 || fail "its standard error"
-logs web
-virsh destroy web >/dev/null
+logs $web
+virsh destroy $web >/dev/null
 
 # A channel for the agent: that of the domain; one that is added, where there is a controller; or none.
 case=channel
@@ -465,7 +467,7 @@ if [ "$instance" = system ]; then
     cp "$strata" /run/bin/
     chmod 700 /run/libvirt/libvirt-sock
     status=0
-    (cd /run/bin && setpriv --reuid=65534 --regid=65534 --clear-groups ./strata record --libvirt web) >out 2>told || status=$?
+    (cd /run/bin && setpriv --reuid=65534 --regid=65534 --clear-groups ./strata record --libvirt $web) >out 2>told || status=$?
     [ $status -eq 1 ] && [ "$(wc -l <told)" -eq 1 ] &&
         grep -qF 'libvirt refuses this user; run it as root, or as a user of the group libvirt' told ||
         fail "exit status $status: $(cat told)"
@@ -473,15 +475,15 @@ fi
 
 # Without the daemon, its domain is known by its process.
 case='no daemon'
-domain web
+domain $web
 stop_daemon
-says 1 "cannot connect to libvirt; start its daemon (libvirtd or virtqemud)" -o none --libvirt web
-says 1 "process $qemu is the QEMU of libvirt domain 'web', and its monitor is reached through libvirt only" \
+says 1 "cannot connect to libvirt; start its daemon (libvirtd or virtqemud)" -o none --libvirt $web
+says 1 "process $qemu is the QEMU of libvirt domain '$web', and its monitor is reached through libvirt only" \
     -o none --attach "$qemu"
 if [ "$instance" = system ]; then
     library=$(find /usr/lib -name libvirt.so.0 | head -n 1)
     mount --bind /dev/null "$library"
-    says 1 "libvirt.so.0 cannot be loaded; install libvirt's client library" -o none --libvirt web
+    says 1 "libvirt.so.0 cannot be loaded; install libvirt's client library" -o none --libvirt $web
     umount "$library"
 fi
 [ ! -e none ] || fail "a directory is left"
