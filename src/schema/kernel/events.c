@@ -368,7 +368,9 @@ static struct field field_of(const struct kernel_events *events, const struct ke
         .swap = events->facts.swap,
     };
     bool is_array = f->flags & FIELD_IS_ARRAY;
-    bool is_string = f->flags & FIELD_IS_STRING;
+    /* Print formats take an array of u8 for a string if it looks like one; its value is bytes, which may hold a NUL. */
+    bool is_u8 = !strstr(f->type, "char") && (strstr(f->type, "u8") || strstr(f->type, "s8"));
+    bool is_string = f->flags & FIELD_IS_STRING && !is_u8;
 
     if (f->flags & FIELD_IS_DYNAMIC) {
         field.place = f->flags & FIELD_IS_RELATIVE ? PLACE_REL_LOC : PLACE_DATA_LOC;

@@ -33,7 +33,7 @@ static void fields(void **state)
         {"list", "__rel_loc u32[]", FIELD_BYTES, PLACE_REL_LOC, STORE_ARRAY, 40, 4, 4},
         {"p", "const char *", FIELD_POINTER, PLACE_FIXED, STORE_SCALAR, 48, 8, 0},
         {"b", "bool", FIELD_BOOL, PLACE_FIXED, STORE_SCALAR, 56, 1, 0},
-        {"rest", "u8[]", FIELD_STRING, PLACE_FIXED, STORE_TO_END, 57, 0, 0},
+        {"rest", "u8[]", FIELD_BYTES, PLACE_FIXED, STORE_TO_END, 57, 0, 0},
     };
     const struct event_class *class;
     struct kernel k;
