@@ -27,6 +27,7 @@ struct build {
     struct progress progress;
     const atomic_bool *stops;
     bool started;
+    char *settings; /* NULL: those of `source` */
 };
 
 static void show_progress(void *arg, uint64_t done, uint64_t total)
@@ -113,7 +114,7 @@ static struct index_cache_request request_of(const struct serve_source *source, 
         .directory = source->directory.start,
         .paths = (const char *const *)source->paths,
         .n_paths = (unsigned)source->n,
-        .settings = source->settings.start,
+        .settings = build && build->settings ? build->settings : source->settings.start,
         .max_size = source->options->index_cache_size,
         .max_unused_s = UNUSED_DAYS_MAX * DAY_S,
         .build = build_index,
@@ -189,18 +190,34 @@ static int keep_facts(const struct trace *trace, struct serve_index *index)
     return 0;
 }
 
+/* An index without a source that could not be read is kept apart: the next time, it may be there. */
+static int set_settings(struct build *build)
+{
+    if (build->trace->n_missing == 0)
+        return 0;
+    if (asprintf(&build->settings, "%smissing=%u\n", build->source->settings.start,
+                 build->trace->n_missing) >= 0)
+        return 0;
+    build->settings = NULL;
+    return -ENOMEM;
+}
+
 /* The index of build->trace, which ends with it. */
 static int make(struct build *build, bool live, struct serve_index *ret, struct error *error)
 {
-    struct serve_index index = {.live = live};
+    struct serve_index index = {.live = live, .n_missing = build->trace->n_missing};
     int r = keep_facts(build->trace, &index);
 
+    if (r == 0)
+        r = set_settings(build);
     if (r < 0)
         error_set(error, r, NULL, "out of memory");
     else
         r = live ? build_unnamed(build, *build->source->directory.start, &index.index, error)
                  : open_kept(build, &index.index, error);
     build->trace = trace_free(build->trace);
+    free(build->settings);
+    build->settings = NULL;
     if (r < 0)
         serve_index_done(&index);
     else
@@ -327,6 +344,7 @@ int serve_index_publish(struct serve_index *index, struct server *server)
         .clock = index->clock,
         .is_ticks = index->is_ticks,
         .live = index->live,
+        .n_missing = index->n_missing,
         .notes = (const char *const *)index->notes.items,
         .n_notes = index->notes.n,
     };

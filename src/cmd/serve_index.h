@@ -37,6 +37,7 @@ struct serve_index {
     bool is_ticks;        /* the rate of its clock is unknown */
     bool live;            /* of what has been recorded so far; it is not kept */
     char clock[64];       /* that its times are of */
+    unsigned n_missing;   /* sources that it has not */
     struct strings notes; /* copies */
 };
 

@@ -83,7 +83,6 @@ void index_writer_section(struct index_writer *writer, enum index_section sectio
 int index_writer_finish(struct index_writer *writer)
 {
     struct index_header *header = &writer->header;
-    ssize_t n;
 
     flush(writer);
     if (writer->error)
@@ -94,9 +93,7 @@ int index_writer_finish(struct index_writer *writer)
     header->file_size = writer->offset;
     header->header_hash =
         hash_bytes((const char *)header, offsetof(struct index_header, header_hash));
-    n = pwrite(writer->fd, header, sizeof *header, 0);
-    if (n == (ssize_t)sizeof *header)
-        return 0;
-    writer->error = n < 0 ? -errno : -EIO;
+    writer->error =
+        lseek(writer->fd, 0, SEEK_SET) < 0 ? -errno : write_all(writer->fd, header, sizeof *header);
     return writer->error;
 }

@@ -52,6 +52,16 @@ int answer_failure(struct answer *answer, int r, const struct error *error)
     return answer_error(answer, HTTP_FAILED, "%s", message);
 }
 
+void answer_put_text(struct json_writer *json, struct text *text)
+{
+    bool is_whole = text->start && !text->error;
+
+    json_write_string(json, is_whole ? text->start : "", is_whole ? text_len(text) : 0);
+    if (text->error)
+        json->out->error = text->error;
+    text_done(text);
+}
+
 bool answer_is_full(struct answer *answer)
 {
     if (answer->status != HTTP_OK)

@@ -44,5 +44,8 @@ int answer_error(struct answer *answer, unsigned status, const char *format, ...
 struct error;
 int answer_failure(struct answer *answer, int r, const struct error *error);
 
+/* A string: TEXT, which is emptied. What failed of it has failed of the answer. */
+void answer_put_text(struct json_writer *json, struct text *text);
+
 /* Whether no more should be written; the answer is an error then. */
 bool answer_is_full(struct answer *answer);

@@ -70,7 +70,7 @@ static int table_has(struct table *table, const struct item *item)
         return 0;
     if (item->kind != ITEM_EVENT)
         return 1;
-    return table->options.events.n == 0 || selection_has_class(&table->selection, item->class);
+    return table->options.events.n == 0 ? 1 : selection_has_class(&table->selection, item->class);
 }
 
 static void count_loss(struct table *table, const struct item *item)

@@ -26,8 +26,8 @@ static int likeness(const struct events *events, const struct item *item,
 
 /* A slice may begin or end where its source has no event (another source's event ended it, or the trace did): its error is
  * that of the source's next event, or else the largest of the trace. */
-static struct moment find_moment(const struct exchange *x, const struct index_track *track,
-                                 int64_t time)
+static int find_moment(struct exchange *x, const struct index_track *track, int64_t time,
+                       struct moment *ret)
 {
     struct moment moment = {-1, index_summary(x->generation->index)->error_ns};
     struct error error = {0};
@@ -35,48 +35,59 @@ static struct moment find_moment(const struct exchange *x, const struct index_tr
     const struct item *item;
     int64_t t;
     int best = -1;
+    int r = events_open(x->server, time, &events, &error);
 
-    if (events_open(x->server, time, &events, &error) < 0)
-        return moment;
-    for (int i = 0; i < CANDIDATES_MAX && events_next(&events, &item, &t, &error) > 0; i++) {
-        int like = likeness(&events, item, track);
+    if (r < 0)
+        return answer_failure(&x->answer, r, &error);
+    for (int i = 0; i < CANDIDATES_MAX; i++) {
+        int like;
 
-        if (t > time && best >= 0)
+        r = events_next(&events, &item, &t, &error);
+        if (r <= 0 || (t > time && best >= 0))
             break;
-        if (like > best) {
-            best = like;
-            moment.error_ns = item->error_ns;
-            if (t > time)
-                break;
-            moment.place = i;
-        }
+        like = likeness(&events, item, track);
+        if (like <= best)
+            continue;
+        best = like;
+        moment.error_ns = item->error_ns;
+        if (t > time)
+            break;
+        moment.place = i;
     }
     events_close(&events);
-    return moment;
+    if (r < 0 && r != -ECANCELED)
+        return answer_failure(&x->answer, r, &error);
+    *ret = moment;
+    return 0;
 }
 
 /* What is lent of an item ends with the next one: the one that was found is read again. */
-static void put_event(struct exchange *x, int place, int64_t time)
+static int put_event(struct exchange *x, int place, int64_t time)
 {
     struct json_writer *w = &x->answer.json;
     struct error error = {0};
     struct events events;
-    const struct item *item = NULL;
+    const struct item *item;
     int64_t t = time;
+    int r = 1;
 
     json_write_key(w, "event");
-    if (place < 0 || events_open(x->server, time, &events, &error) < 0) {
+    if (place < 0) {
         json_write_raw(w, "null", 4);
-        return;
+        return 0;
     }
-    for (int i = 0; i <= place; i++)
-        if (events_next(&events, &item, &t, &error) <= 0)
-            item = NULL;
-    if (item && t == time)
+    r = events_open(x->server, time, &events, &error);
+    if (r < 0)
+        return answer_failure(&x->answer, r, &error);
+    r = 1;
+    for (int i = 0; i <= place && r > 0; i++)
+        r = events_next(&events, &item, &t, &error);
+    if (r > 0 && t == time)
         events_put_item(x, &events, item, t, true);
     else
         json_write_raw(w, "null", 4);
     events_close(&events);
+    return r < 0 && r != -ECANCELED ? answer_failure(&x->answer, r, &error) : 0;
 }
 
 static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
@@ -84,10 +95,13 @@ static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
 {
     const struct index *index = x->generation->index;
     const struct index_track *track = index_track(index, number);
-    struct moment begin = find_moment(x, track, slice->begin);
-    struct moment end = slice->end == slice->begin ? begin : find_moment(x, track, slice->end);
     struct json_writer *w = &x->answer.json;
+    struct moment begin;
+    struct moment end;
 
+    if (find_moment(x, track, slice->begin, &begin) < 0 ||
+        find_moment(x, track, slice->end, &end) < 0)
+        return;
     json_write_object(w);
     exchange_put_track(x, "track", number);
     json_write_key(w, "depth");
@@ -106,8 +120,8 @@ static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
     json_write_u64(w, begin.error_ns);
     json_write_key(w, "end_error_ns");
     json_write_u64(w, end.error_ns);
-    put_event(x, begin.place, slice->begin);
-    json_write_finish(w);
+    if (put_event(x, begin.place, slice->begin) == 0)
+        json_write_finish(w);
 }
 
 void api_slice(struct exchange *x)

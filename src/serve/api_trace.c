@@ -72,8 +72,7 @@ static void put_begin(struct json_writer *w, int64_t begin)
 
     text_put_i64(&text, begin);
     json_write_key(w, "begin_ns");
-    json_write_string(w, text.start, text.error ? 0 : text_len(&text));
-    text_done(&text);
+    answer_put_text(w, &text);
 }
 
 void api_trace(struct exchange *x)

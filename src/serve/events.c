@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/events.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "event/program.h"
 #include "print/json.h"
+
+/* The index has numbers of sources, which are others where one is missing that the index has. */
+static int check_sources(const struct server *server, const struct trace *trace,
+                         struct error *error)
+{
+    if (trace->n_missing <= atomic_load(&server->n_missing))
+        return 0;
+    return error_set(error, -EIO, NULL, "a source of the trace cannot be read: %s",
+                     trace->n_notes > 0 ? trace->notes[trace->n_notes - 1] : "");
+}
+
+/* The next run of items. One of several sources that fails only ends, but what a request asks for may be in it. */
+static int next_run(struct events *events, struct error *error)
+{
+    int r = trace_next(events->trace, &events->items);
+    const struct error *failed = &events->trace->source->error;
+
+    if (r >= 0 && failed->code < 0)
+        r = failed->code;
+    if (r < 0)
+        *error = *failed;
+    return r;
+}
 
 int events_open(const struct server *server, int64_t from, struct events *ret, struct error *error)
 {
@@ -15,9 +39,10 @@ int events_open(const struct server *server, int64_t from, struct events *ret, s
     r = trace_open(options->paths, options->n_paths, options->trace_options, &events.trace, error);
     if (r < 0)
         return r;
-    r = trace_next(events.trace, &events.items);
+    r = check_sources(server, events.trace, error);
+    if (r == 0)
+        r = next_run(&events, error);
     if (r < 0) {
-        *error = events.trace->source->error;
         events_close(&events);
         return r;
     }
@@ -52,11 +77,9 @@ int events_next(struct events *events, const struct item **ret_item, int64_t *re
         if (events->n_read > EVENTS_READ_MAX || atomic_load(&events->server->stops))
             return -ECANCELED;
         events->i = 0;
-        int r = trace_next(events->trace, &events->items);
+        int r = next_run(events, error);
         if (r <= 0) {
             events->n = 0;
-            if (r < 0)
-                *error = events->trace->source->error;
             return r;
         }
         events->n = (unsigned)r;
@@ -76,10 +99,10 @@ bool events_on_track(const struct events *events, const struct item *item,
            may_be(item->vcpu, track->vcpu);
 }
 
-static void put_text(struct json_writer *w, const char *key, const struct text *text)
+static void put_text(struct json_writer *w, const char *key, struct text *text)
 {
     json_write_key(w, key);
-    json_write_string(w, text->start ? text->start : "", text->start ? text_len(text) : 0);
+    answer_put_text(w, text);
 }
 
 static void put_known(struct json_writer *w, const char *key, int32_t value)
@@ -101,7 +124,6 @@ static void put_vcpu(struct json_writer *w, const struct item *item)
     else
         text_put_i64(&text, item->vcpu);
     put_text(w, "vcpu", &text);
-    text_done(&text);
 }
 
 /* `[["FIELD","0x40 (NAME)"],…]`: what people read of each field that is there. */
@@ -121,12 +143,13 @@ static void put_shown(struct json_writer *w, const struct item *item)
         value_put(&class->fields[i], &values[i], &text);
         if (item_put_name(item, i, &values[i], &name) && name.start)
             text_printf(&text, " (%.*s)", (int)text_len(&name), name.start);
+        if (name.error)
+            text.error = name.error;
         text_done(&name);
         json_write_array(w);
         json_write_str(w, class->fields[i].name);
-        json_write_string(w, text.start, text.start ? text_len(&text) : 0);
+        answer_put_text(w, &text);
         json_write_end(w);
-        text_done(&text);
     }
     json_write_end(w);
 }
@@ -140,10 +163,8 @@ static void put_event(struct json_writer *w, const struct item *item, bool field
         text_printf(&text, "%s:", class->group);
     text_put_str(&text, class->name);
     put_text(w, "name", &text);
-    text_done(&text);
     item_put_text(item, &text);
     put_text(w, "text", &text);
-    text_done(&text);
     if (!fields)
         return;
     json_write_key(w, "fields");
@@ -151,7 +172,7 @@ static void put_event(struct json_writer *w, const struct item *item, bool field
     if (text.start && !text.error)
         json_write_raw(w, text.start, text_len(&text));
     else
-        json_write_raw(w, "{}", 2);
+        w->out->error = text.error ? text.error : -ENOMEM;
     text_done(&text);
     put_shown(w, item);
 }
@@ -177,7 +198,6 @@ static void put_loss(struct exchange *x, const struct item *item)
     if (item->cause == LOSS_UNREADABLE)
         text_printf(&text, ", with %u damaged bytes of input skipped", item->skipped);
     put_text(w, "text", &text);
-    text_done(&text);
 }
 
 void events_put_item(struct exchange *x, const struct events *events, const struct item *item,

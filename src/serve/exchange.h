@@ -32,7 +32,8 @@ struct server {
     char address[400];
     struct generations generations;
     struct tsp_bookmarks bookmarks;
-    atomic_bool stops; /* requests end early */
+    atomic_bool stops;     /* requests end early */
+    atomic_uint n_missing; /* sources that the newest index has not */
 };
 
 struct exchange {

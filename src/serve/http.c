@@ -174,7 +174,9 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     if (*piece_len > 0) {
         if (x->answer.status == HTTP_OK) {
             text_put(&x->body, piece, *piece_len);
-            if (x->body.error || text_len(&x->body) > BODY_MAX)
+            if (x->body.error)
+                answer_failure(&x->answer, x->body.error, NULL);
+            else if (text_len(&x->body) > BODY_MAX)
                 answer_error(&x->answer, HTTP_TOO_LARGE, "the request is longer than %zu bytes",
                              BODY_MAX);
         }
@@ -260,7 +262,11 @@ int server_open(const char *where, struct server **ret_server, struct error *err
 
 int server_set_data(struct server *server, const struct server_data *data)
 {
-    return generations_add(&server->generations, data);
+    int r = generations_add(&server->generations, data);
+
+    if (r == 0)
+        atomic_store(&server->n_missing, data->n_missing);
+    return r;
 }
 
 void server_set_ended(struct server *server)

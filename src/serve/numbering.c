@@ -45,9 +45,20 @@ static bool has(const struct numbering *numbering, uint64_t number, int64_t time
     return numbering->n_events > number && numbering->time >= time;
 }
 
-/* Reads on until event NUMBER, and one at or after TIME, were read. 0; -EAGAIN; another negative errno with ERROR. */
-static int read_on(struct numbering *numbering, const struct server *server, uint64_t number,
-                   int64_t time, struct error *error)
+/* The next request begins again. */
+static void forget(struct numbering *numbering)
+{
+    if (numbering->open)
+        events_close(&numbering->events);
+    numbering->open = false;
+    numbering->n = 0;
+    numbering->n_events = 0;
+    numbering->same = 0;
+    numbering->time = INT64_MIN;
+}
+
+static int read_events(struct numbering *numbering, const struct server *server, uint64_t number,
+                       int64_t time, struct error *error)
 {
     int r;
 
@@ -83,6 +94,17 @@ static int read_on(struct numbering *numbering, const struct server *server, uin
         numbering->n_events++;
     }
     return 0;
+}
+
+/* Reads on until event NUMBER, and one at or after TIME, were read. 0; -EAGAIN; another negative errno with ERROR. */
+static int read_on(struct numbering *numbering, const struct server *server, uint64_t number,
+                   int64_t time, struct error *error)
+{
+    int r = read_events(numbering, server, number, time, error);
+
+    if (r < 0 && r != -EAGAIN)
+        forget(numbering);
+    return r;
 }
 
 int numbering_find(struct numbering *numbering, const struct server *server, uint64_t number,

@@ -27,6 +27,7 @@ struct server_data {
     const char *clock;        /* that its times are of */
     bool is_ticks;            /* its rate is unknown: all times are ticks */
     bool live;                /* it is being recorded: newer data will follow */
+    unsigned n_missing;       /* sources that the index has not, as struct trace has it */
     const char *const *notes; /* what the user should know of it */
     unsigned n_notes;
 };

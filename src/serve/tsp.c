@@ -56,17 +56,28 @@ static int read_items(struct exchange *x, struct tsp_query *query)
     return 0;
 }
 
+/* jansson does not always say so; anything else, it does. */
+static bool is_no_memory(const json_error_t *error)
+{
+    enum json_error_code code = json_error_code(error);
+
+    return code == json_error_out_of_memory || code == json_error_unknown;
+}
+
 int tsp_query_read(struct exchange *x, unsigned needs, struct tsp_query *ret)
 {
     const struct index_summary *summary = index_summary(x->generation->index);
     struct tsp_query query = {
         .start = summary->begin, .end = summary->end, .n_times = TSP_TIMES_DEFAULT};
     size_t len = x->body.start ? text_len(&x->body) : 0;
+    json_error_t error = {0}; /* its code, too */
     int r = 0;
 
-    query.body = json_loadb(len > 0 ? x->body.start : "", len, JSON_REJECT_DUPLICATES, NULL);
+    query.body = json_loadb(len > 0 ? x->body.start : "", len, JSON_REJECT_DUPLICATES, &error);
     query.parameters = json_object_get(query.body, "parameters");
-    if (!json_is_object(query.parameters))
+    if (!query.body && is_no_memory(&error))
+        r = answer_failure(&x->answer, -ENOMEM, NULL);
+    else if (!json_is_object(query.parameters))
         r = bad(x, "the body is not a JSON object with the object 'parameters'");
     if (r == 0)
         r = read_range(x, &query);
@@ -176,8 +187,7 @@ static void put_entry(struct exchange *x, const struct tsp_tree *tree, uint32_t 
     text_put_str(&label, track->name);
     if (depth > 0)
         text_printf(&label, " (level %u)", depth + 1);
-    json_write_string(w, label.start ? label.start : "", label.start ? text_len(&label) : 0);
-    text_done(&label);
+    answer_put_text(w, &label);
     json_write_end(w);
     json_write_key(w, "hasData");
     json_write_bool(w, tree->shows(track));

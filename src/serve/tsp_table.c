@@ -122,6 +122,7 @@ static int read_patterns(struct exchange *x, json_t *expressions, struct lines *
 {
     const char *key;
     json_t *value;
+    int r;
 
     json_object_foreach(expressions, key, value)
     {
@@ -130,8 +131,11 @@ static int read_patterns(struct exchange *x, json_t *expressions, struct lines *
 
         if (!pattern || column >= COLUMNS || key[1])
             return bad(x, "table_search_expressions is not a map from columns to expressions");
-        if (!is_tame(pattern) ||
-            regcomp(&lines->patterns[column], pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        r = is_tame(pattern) ? regcomp(&lines->patterns[column], pattern, REG_EXTENDED | REG_NOSUB)
+                             : REG_BADPAT;
+        if (r == REG_ESPACE)
+            return answer_failure(&x->answer, -ENOMEM, NULL);
+        if (r != 0)
             return bad(x,
                        "an expression of table_search_expressions is malformed, too long, or has "
                        "counts or references");
@@ -241,8 +245,7 @@ static void put_line(struct exchange *x, const struct lines *lines, const struct
         json_write_object(w);
         put_cell(item, (enum column)lines->columns[i], &text);
         json_write_key(w, "content");
-        json_write_string(w, text.start ? text.start : "", text.start ? text_len(&text) : 0);
-        text_done(&text);
+        answer_put_text(w, &text);
         json_write_end(w);
     }
     json_write_end(w);

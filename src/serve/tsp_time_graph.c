@@ -83,8 +83,7 @@ static void put_label(const struct index *index, const struct index_slice *slice
 static void put_text(struct json_writer *w, const char *key, struct text *text)
 {
     json_write_key(w, key);
-    json_write_string(w, text->start ? text->start : "", text->start ? text_len(text) : 0);
-    text_done(text);
+    answer_put_text(w, text);
 }
 
 static int put_states(struct exchange *x, const struct tsp_query *query, int64_t item)
@@ -216,17 +215,18 @@ static void put_flags(struct json_writer *w, const struct index_slice *slice)
 }
 
 /* The first event of TRACK's source at TIME. */
-static void put_event(struct exchange *x, const struct index_track *track, int64_t time)
+static int put_event(struct exchange *x, const struct index_track *track, int64_t time)
 {
     struct json_writer *w = &x->answer.json;
     struct error error = {0};
     struct events events;
     const struct item *item;
     int64_t t;
+    int r = events_open(x->server, time, &events, &error);
 
-    if (events_open(x->server, time, &events, &error) < 0)
-        return;
-    while (events_next(&events, &item, &t, &error) > 0 && t == time) {
+    if (r < 0)
+        return answer_failure(&x->answer, r, &error);
+    while ((r = events_next(&events, &item, &t, &error)) > 0 && t == time) {
         struct text text = TEXT_IN_MEMORY;
 
         if (item->kind != ITEM_EVENT || !events_on_track(&events, item, track))
@@ -242,6 +242,7 @@ static void put_event(struct exchange *x, const struct index_track *track, int64
         break;
     }
     events_close(&events);
+    return r < 0 && r != -ECANCELED ? answer_failure(&x->answer, r, &error) : 0;
 }
 
 void tsp_time_graph_tooltip(struct exchange *x)
@@ -254,6 +255,7 @@ void tsp_time_graph_tooltip(struct exchange *x)
     struct tsp_query query;
     uint32_t number = 0;
     unsigned depth = 0;
+    int r = 0;
 
     if (!tsp_check_output(x, 7, names) || tsp_query_read(x, TSP_NEEDS_ITEMS, &query) < 0)
         return;
@@ -266,9 +268,14 @@ void tsp_time_graph_tooltip(struct exchange *x)
     }
     track = find_track(x, query.items[0], &number, &depth);
     if (track)
-        (void)index_slices(index, number, depth, json_integer_value(time), json_integer_value(time),
-                           0, &slices);
+        r = index_slices(index, number, depth, json_integer_value(time), json_integer_value(time),
+                         0, &slices);
     tsp_query_done(&query);
+    if (r < 0) {
+        index_slices_done(&slices);
+        answer_failure(&x->answer, r, NULL);
+        return;
+    }
     tsp_begin(x, "COMPLETED");
     json_write_object(w);
     if (slices.n > 0) {
@@ -281,9 +288,11 @@ void tsp_time_graph_tooltip(struct exchange *x)
         put_time(x, "Begin", slice->begin);
         put_time(x, "Duration", slice->end - slice->begin);
         put_flags(w, slice);
-        put_event(x, track, slice->begin);
+        r = put_event(x, track, slice->begin);
     }
-    json_write_end(w);
-    tsp_end(x);
+    if (r == 0) {
+        json_write_end(w);
+        tsp_end(x);
+    }
     index_slices_done(&slices);
 }
