@@ -60,7 +60,7 @@ static inline uint64_t decode_packed(const uint8_t *p, size_t i, unsigned width)
 static inline bool decode_rle(const uint8_t *p, size_t size, unsigned width, uint32_t *ret,
                               size_t n)
 {
-    struct decode_input in = {p, p + size, false};
+    struct decode_input in = {p, size ? p + size : p, false};
     size_t done = 0;
 
     while (done < n && !in.failed) {
@@ -88,7 +88,7 @@ static inline bool decode_rle(const uint8_t *p, size_t size, unsigned width, uin
 /* The same of DELTA_BINARY_PACKED. */
 static inline bool decode_delta(const uint8_t *p, size_t size, uint64_t *ret, size_t n)
 {
-    struct decode_input in = {p, p + size, false};
+    struct decode_input in = {p, size ? p + size : p, false};
     uint64_t block = decode_varint(&in), parts = decode_varint(&in), total = decode_varint(&in);
     uint64_t last = (uint64_t)decode_zigzag(&in);
     size_t done = 0;
