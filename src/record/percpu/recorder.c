@@ -303,6 +303,8 @@ static int watch(struct buffers_recorder *self, uint64_t now, struct error *erro
 {
     struct manifest_moment moment;
 
+    if (self->n_losses_reported == 0) /* the first ones at once */
+        watch_losses(self);
     if (now < self->watch_at)
         return 0;
     self->watch_at = now + WATCH_INTERVAL_NS;
