@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What the set and its printer share. */
+
+#include "metrics/metrics.h"
+
+struct metric_sample {
+    const struct metric_family *family;
+    uint64_t hash;
+    char *values[METRIC_LABELS_MAX]; /* in one allocation, which begins with the first */
+    double value;                    /* of a histogram: the sum */
+    uint64_t count;                  /* of a histogram */
+    uint64_t buckets[];              /* not cumulative; the last one has no bound */
+};
+
+struct metric_family {
+    struct metric_desc desc;
+    struct metric_sample **samples;
+    unsigned n, room, max;
+    struct metric_sample *other; /* NULL: none yet */
+    uint64_t n_over_limit;
+};
+
+struct metrics {
+    struct metric_family **families;
+    unsigned n;
+};
