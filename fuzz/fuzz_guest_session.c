@@ -18,6 +18,9 @@
  *   21    the connection is lost, and made again
  *   22    it is to stop
  *   23    nothing that the host says is taken any more
+ *   24    FLUSHED, rightly sealed: u16 length, body
+ *   25    a flush is asked for
+ *   26    the guest's machine stands still, or goes on: u8
  */
 
 struct seen {
@@ -163,9 +166,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     guest_session_connected(&seen.session, nonce, now);
     while (bytes.next < bytes.end && seen.session.state != GUEST_OVER) {
-        unsigned op = take(&bytes, 1) % 24;
-        unsigned type = op == 18 ? take(&bytes, 1) : op;
-        unsigned length = op <= 19 ? take(&bytes, 2) : 0;
+        unsigned op = take(&bytes, 1) % 27;
+        unsigned type = op == 18 ? take(&bytes, 1) : op == 24 ? PROTO_FLUSHED : op;
+        unsigned length = op <= 19 || op == 24 ? take(&bytes, 2) : 0;
         unsigned unpacked = op == 18 ? take(&bytes, 2) : length;
         uint8_t *body = frame + PROTO_HEADER_SIZE;
 
@@ -184,7 +187,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (op == PROTO_AUTH && config.key && length == SHA256_SIZE && body[0] & 1)
             proto_agent_proof(config.key, config.key_size, seen.session.agent_nonce,
                               seen.session.nonce, body);
-        if (op <= 18) {
+        if (op == 24 && length >= 8 && body[0] & 1)
+            store_le64(body, seen.session.flush_sent);
+        if (op <= 18 || op == 24) {
             proto_frame_seal(frame, (uint16_t)type, op == 18 ? PROTO_ZSTD : 0, length, unpacked,
                              number++);
             r = receive(&seen, frame, PROTO_HEADER_SIZE + length, now);
@@ -198,6 +203,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             guest_session_connected(&seen.session, nonce, now);
         } else if (op == 22) {
             guest_session_stop(&seen.session);
+        } else if (op == 25) {
+            guest_session_flush(&seen.session);
+        } else if (op == 26) {
+            guest_session_pause(&seen.session, take(&bytes, 1) & 1, now);
         } else {
             deaf = true;
         }
@@ -229,6 +238,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (i > 10000)
             abort();
         now += UINT64_C(100000000);
+    }
+    if (seen.session.state == GUEST_OVER) {
+        (void)guest_session_step(&seen.session, now, &next, NULL);
+        if (!guest_session_is_flushed(&seen.session))
+            abort();
     }
     guest_session_done(&seen.session);
     return 0;

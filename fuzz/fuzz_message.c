@@ -33,6 +33,7 @@ static void decode(const struct proto_frame *frame)
         struct proto_ping ping;
         struct proto_failed failed;
         struct proto_resume resume;
+        struct proto_flushed flushed;
         uint8_t proof[SHA256_SIZE];
         uint64_t time;
     } m;
@@ -94,6 +95,8 @@ static void decode(const struct proto_frame *frame)
                 seen += cpu + page;
             }
         break;
+    case PROTO_FLUSH: (void)proto_get_flush(frame, &m.time); break;
+    case PROTO_FLUSHED: (void)proto_get_flushed(frame, &m.flushed); break;
     default: break;
     }
 }

@@ -262,15 +262,14 @@ static int read_pages(struct reader *r, size_t *ret_used, uint64_t *ret_time)
     return 1;
 }
 
-/* Reads everything in the ring. If events are still being written, only up to the time at which the
- * drain began; otherwise it would chase the kernel, and the events of its own reads, without end. */
-static void drain(struct reader *r, unsigned order)
+/* Reads everything in the ring, as long as ORDER holds. If events are still being written, only up to the time
+ * at which it began; otherwise it would chase the kernel, and the events of its own reads, without end. */
+static void read_ring(struct reader *r, unsigned order, bool is_still)
 {
     uint64_t left = r->buffer->ring_pages + 2;
     uint64_t until = UINT64_MAX;
-    unsigned none = order;
 
-    if (!r->buffer->is_still && reader_clock(r->buffer->dir, r->cpu, &until) >= 0)
+    if (!is_still && reader_clock(r->buffer->dir, r->cpu, &until) >= 0)
         until += 999; /* the time is cut to microseconds */
     while (left > 0 && atomic_load(&r->state) == order) {
         uint64_t time = 0;
@@ -288,14 +287,42 @@ static void drain(struct reader *r, unsigned order)
         clear_error(r);
         if (n == 0 || time > until)
             break;
-        if (!r->buffer->is_still)
+        if (!is_still)
             left -= MIN(left, (uint64_t)n);
     }
     if (r->unsent)
         send_or_wake(r);
+}
+
+static void drain(struct reader *r, unsigned order)
+{
+    unsigned none = order;
+
+    read_ring(r, order, r->buffer->is_still);
     if (atomic_compare_exchange_strong(&r->state, &none,
                                        with_state(order, READER_STOPPED))) /* R2 */
         wakeup_signal_always(r->buffer->sender);
+}
+
+static bool wants_flush(struct reader *r)
+{
+    return atomic_load(&r->flush_wanted) != atomic_load(&r->flushed);
+}
+
+/* Does what was asked for up to now (R4). A drain that comes meanwhile reads the rest. */
+static void flush(struct reader *r)
+{
+    unsigned wanted = atomic_load(&r->flush_wanted);
+    unsigned order = atomic_load(&r->state);
+
+    if (order % READER_STATES != READER_RUNNING)
+        return;
+    read_ring(r, order, false);
+    if (atomic_load(&r->state) != order)
+        return;
+    atomic_store(&r->flush_head, atomic_load(&r->queue.head));
+    atomic_store(&r->flushed, wanted);
+    wakeup_signal_always(r->buffer->sender);
 }
 
 /* How many ms it is until a period of PERIOD ms ends for all readers; never next to none. */
@@ -322,7 +349,11 @@ static void run(struct reader *r)
         bool caught_up = false;
         bool readable;
 
-        while (!caught_up && state_of(r) == READER_RUNNING) {
+        if (wants_flush(r)) {
+            flush(r);
+            burst = 0;
+        }
+        while (!caught_up && state_of(r) == READER_RUNNING && !wants_flush(r)) {
             uint64_t time;
             size_t used = 0;
             int n = read_pages(r, &used, &time);
@@ -346,6 +377,8 @@ static void run(struct reader *r)
         }
         if (state_of(r) != READER_RUNNING)
             break;
+        if (wants_flush(r))
+            continue;
 
         if (burst)
             r->wakes_early = pages * 16 < r->buffer->ring_pages;
@@ -364,6 +397,8 @@ static void run(struct reader *r)
             if (state_of(r) != READER_RUNNING)
                 break;
         }
+        if (wants_flush(r))
+            continue;
         readable = wait_for(r, r->fd, period);
         burst = readable ? r->buffer->ring_pages / 4 : 0;
     }
@@ -446,4 +481,17 @@ void reader_stop(struct reader *r)
 {
     if (state_of(r) == READER_RUNNING)
         give_order(r, READER_DRAINING);
+}
+
+void reader_flush(struct reader *r)
+{
+    atomic_fetch_add(&r->flush_wanted, 1);
+    wakeup_signal_always(&r->wakeup);
+}
+
+bool reader_is_flushed(struct reader *r)
+{
+    if (reader_is_stopped(r))
+        return queue_held(&r->queue) == 0;
+    return !wants_flush(r) && atomic_load(&r->queue.tail) >= atomic_load(&r->flush_head);
 }

@@ -10,7 +10,7 @@
  * While the ring has whole pages, the reader reads one after the other. When it has caught up with the
  * kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by
  * poll(2)) or a period has passed, and then also reads partial pages, so that no event waits longer than
- * that. The periods of all readers end at the same time, so that the thread that takes the pages wakes once. A stop
+ * that. A flush has it read at once what is in the ring. The periods of all readers end at the same time, so that the thread that takes the pages wakes once. A stop
  * drains: the reader reads everything that was in the ring when the stop was requested.
  *
  *   R1  Only the reader puts pages into its queue. One thread at a time takes them out (agent/queue.h): the
@@ -20,7 +20,10 @@
  *       which must drain more.
  *   R3  A thread that is going to wait announces it before it checks again: the reader sets `wants_room`, then
  *       checks its queue; the sender takes pages, then checks `wants_room`. One of them sees the other. The
- *       same holds for wakeup_signal() and wakeup_arm(). */
+ *       same holds for wakeup_signal() and wakeup_arm().
+ *   R4  A flush raises `flush_wanted`. The reader takes its value, reads all that is in the ring at that moment, sets
+ *       `flush_head`, and only then `flushed` to the value that it took: what was put into the queue below
+ *       `flush_head` holds what was in the ring when the flush was asked for. */
 
 #include <pthread.h>
 
@@ -98,6 +101,9 @@ struct reader {
     struct wakeup wakeup;
     _Atomic unsigned state; /* enum reader_state + READER_STATES * order number */
     _Atomic bool wants_room;
+    _Atomic unsigned flush_wanted,
+        flushed;                 /* how many flushes were asked for; which of them are done (R4) */
+    _Atomic uint64_t flush_head; /* the number of the page after the last one of the flush */
 
     /* Statistics; any thread may read them. */
     _Atomic uint64_t pages_read;
@@ -125,6 +131,11 @@ static inline bool reader_is_stopped(struct reader *reader)
 {
     return atomic_load(&reader->state) % READER_STATES == READER_STOPPED;
 }
+
+/* Has a running reader read what is in the ring now. It goes on after that. */
+void reader_flush(struct reader *reader);
+/* Whether what was in the ring at the last flush was taken from the queue; also if the reader is stopped. */
+bool reader_is_flushed(struct reader *reader);
 
 /* Call after taking pages from the queue: wakes the reader if it waits for room. */
 void reader_has_room(struct reader *reader);

@@ -121,6 +121,20 @@ bool readers_are_stopped(struct readers *readers)
     return true;
 }
 
+void readers_flush(struct readers *readers)
+{
+    for (unsigned i = 0; i < atomic_load(&readers->n); i++)
+        reader_flush(readers->list[i]);
+}
+
+bool readers_are_flushed(struct readers *readers)
+{
+    for (unsigned i = 0; i < atomic_load(&readers->n); i++)
+        if (!reader_is_flushed(readers->list[i]))
+            return false;
+    return true;
+}
+
 uint64_t readers_held(struct readers *readers)
 {
     uint64_t held = 0;

@@ -145,6 +145,9 @@ static bool is_idle(struct session *session, enum session_wait what, bool is_sen
     case WAIT_DRAINED:
         return readers_held(readers) == 0 && !readers_are_stopped(readers) &&
                !rx_queue_has_hello(session->rx_queue);
+    case WAIT_FLUSHED:
+        return readers_held(readers) == 0 && !readers_are_flushed(readers) &&
+               !rx_queue_has_hello(session->rx_queue);
     default: return !has_message(session) && !(session->flowing && readers_held(readers) > 0);
     }
 }

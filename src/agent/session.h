@@ -77,6 +77,7 @@ struct session {
     uint8_t id[PROTO_SESSION_SIZE];
     uint8_t host_nonce[PROTO_NONCE_SIZE], nonce[PROTO_NONCE_SIZE];
     uint32_t keep_seconds;
+    uint16_t version; /* of the protocol, that was chosen */
     uint8_t level, wants;
     int64_t disconnected_since; /* CLOCK_MONOTONIC, ms; 0: connected */
     int64_t next_cpu_check, next_status;

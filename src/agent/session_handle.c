@@ -42,7 +42,7 @@ static void strip_brackets(char *text)
 static int greet(struct session *session)
 {
     struct proto_agent_hello hello = {
-        .version = PROTO_VERSION,
+        .version = session->version,
         .needs_auth = session->key != NULL,
         .agent = proto_text("strata-agent " STRATA_VERSION),
         .page_size = (uint32_t)sysconf(_SC_PAGESIZE),
@@ -119,12 +119,13 @@ static void on_hello(struct session *session, const struct proto_frame *frame)
     if (proto_get_host_hello(frame, &hello) < 0)
         return;
     frame_tx_forget_pings(session->tx);
-    if (hello.lowest > PROTO_VERSION || hello.highest < PROTO_VERSION) {
+    if (hello.lowest > PROTO_VERSION || hello.highest < PROTO_VERSION_LOWEST) {
         session_send_failed(session, -EPROTONOSUPPORT,
                             "the host does not support this agent's protocol version",
-                            "the agent supports version 1; use a strata of the same age");
+                            "the agent supports versions 1 and 2; use a strata of the same age");
         return;
     }
+    session->version = MIN(hello.highest, (uint16_t)PROTO_VERSION);
     memcpy(session->host_nonce, hello.nonce, sizeof session->host_nonce);
     session_answer_hello(session);
 }
@@ -292,6 +293,39 @@ static void on_stop(struct session *session)
     session_set_flowing(session, false);
 }
 
+/* What a reader holds is in its queue then, and sent with what was queued before. Pages that are read after that are
+ * not waited for, so that it ends however much is recorded meanwhile. */
+static void on_flush(struct session *session, const struct proto_frame *frame)
+{
+    struct proto_flushed flushed = {.time = frame_tx_now(session->tx)};
+    bool traces = session->flowing && tracer_is_set_up(&session->tracer);
+    struct proto_out out;
+    int r = 0;
+
+    if (proto_get_flush(frame, &flushed.token) < 0) {
+        session_send_failed(session, -EBADMSG, "FLUSH is not well formed", "");
+        return;
+    }
+    if (traces)
+        tracer_flush(&session->tracer);
+    while (traces && !readers_are_flushed(session->tracer.readers)) {
+        r = session_send_pages(session);
+        if (r < 0 || rx_queue_has_hello(session->rx_queue) || atomic_load(&session->ending))
+            return;
+        if (r == 0)
+            session_wait(session, WAIT_FLUSHED, 1000);
+    }
+    if (traces && session->wants & PROTO_WANT_CMDLINES)
+        r = session_send_cmdlines(session);
+    if (traces && r >= 0)
+        r = session_send_status(session);
+    if (r < 0)
+        return;
+    out = session_begin(session);
+    proto_put_flushed(&out, &flushed);
+    (void)session_send(session, &out, PROTO_FLUSHED);
+}
+
 void session_handle(struct session *session, const struct rx_message *message)
 {
     const struct proto_frame *frame = &message->frame;
@@ -315,6 +349,7 @@ void session_handle(struct session *session, const struct rx_message *message)
     case PROTO_START: on_start(session); break;
     case PROTO_STOP: on_stop(session); break;
     case PROTO_RESUME: on_resume(session, frame); break;
+    case PROTO_FLUSH: on_flush(session, frame); break;
     case PROTO_ASK_STATUS: (void)session_send_status(session); break;
     case PROTO_BYE:
         session_discard(session);

@@ -21,7 +21,8 @@ enum session_wait {
     WAIT_INPUT, /* until a message arrives or there are pages to send */
     /* until there are pages, all readers have stopped, or another HELLO has arrived */
     WAIT_DRAINED,
-    WAIT_ROOM, /* until the connection accepts more of the frame in progress */
+    WAIT_FLUSHED, /* … or all readers have flushed */
+    WAIT_ROOM,    /* until the connection accepts more of the frame in progress */
 };
 /* Sleeps up to MS. -ECANCELED: the agent must end now. */
 int session_wait(struct session *session, enum session_wait what, int ms);

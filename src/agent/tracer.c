@@ -452,6 +452,14 @@ int tracer_stop(struct tracer *tracer)
     return r;
 }
 
+void tracer_flush(struct tracer *tracer)
+{
+    tracer_update_cpus(tracer);
+    if (tracer->started)
+        add_missed_cpus(tracer);
+    readers_flush(tracer->readers);
+}
+
 void tracer_status(struct tracer *tracer, unsigned i, struct proto_status_cpu *ret_status)
 {
     struct reader *reader = tracer->readers->list[i];

@@ -56,6 +56,9 @@ int tracer_start(struct tracer *tracer);
 /* Stops recording; the readers drain the rings. */
 int tracer_stop(struct tracer *tracer);
 
+/* Has the readers read what the rings hold; recording goes on. */
+void tracer_flush(struct tracer *tracer);
+
 /* Handles CPUs that went online or offline. */
 void tracer_update_cpus(struct tracer *tracer);
 /* The statistics of reader I. */

@@ -14,7 +14,8 @@ const char *proto_type_name(uint16_t type)
         [PROTO_STARTED] = "STARTED", [PROTO_STOP] = "STOP",     [PROTO_STOPPED] = "STOPPED",
         [PROTO_DATA] = "DATA",       [PROTO_STATUS] = "STATUS", [PROTO_ASK_STATUS] = "ASK_STATUS",
         [PROTO_PING] = "PING",       [PROTO_PONG] = "PONG",     [PROTO_FAILED] = "FAILED",
-        [PROTO_BYE] = "BYE",         [PROTO_RESUME] = "RESUME",
+        [PROTO_BYE] = "BYE",         [PROTO_RESUME] = "RESUME", [PROTO_FLUSH] = "FLUSH",
+        [PROTO_FLUSHED] = "FLUSHED",
     };
 
     return type < ARRAY_SIZE(names) ? names[type] : NULL;
@@ -411,6 +412,25 @@ int proto_get_ping(const struct proto_frame *frame, struct proto_ping *ret)
     if (ended(&body) < 0)
         return -EBADMSG;
     *ret = ping;
+    return 0;
+}
+
+int proto_get_flush(const struct proto_frame *frame, uint64_t *ret_token)
+{
+    return proto_get_time(frame, ret_token);
+}
+
+void proto_put_flushed(struct proto_out *out, const struct proto_flushed *flushed)
+{
+    proto_put_u64(out, flushed->token);
+    proto_put_u64(out, flushed->time);
+}
+
+int proto_get_flushed(const struct proto_frame *frame, struct proto_flushed *ret)
+{
+    if (frame->size != 16)
+        return -EBADMSG;
+    *ret = (struct proto_flushed){load_le64(frame->body), load_le64(frame->body + 8)};
     return 0;
 }
 

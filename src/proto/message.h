@@ -40,6 +40,11 @@
  *                     when it has, and waits for another HELLO
  *   17 RESUME      H  16 bytes session; n × {u32 CPU; u64 number of the page wanted next}. The answer is
  *                     STARTED or FAILED
+ *   18 FLUSH       H  u64 token. What was recorded before is sent, also in pages that are not full, and the tracing goes
+ *                     on. The answer: DATA, META of the names of tasks if they are wanted, STATUS, FLUSHED
+ *   19 FLUSHED     A  u64 token of the FLUSH; u64 guest time when it came
+ *
+ * FLUSH and FLUSHED are of version 2, which has nothing else that version 1 has not.
  *
  * "Guest time" is the trace's own clock, in its ticks; 0 where it cannot be read outside the kernel. */
 
@@ -47,7 +52,11 @@
 #include "proto/body.h"
 #include "proto/frame.h"
 
-#define PROTO_VERSION 1
+/* That this library speaks, and the lowest that it still speaks. */
+#define PROTO_VERSION 2
+#define PROTO_VERSION_LOWEST 1
+/* From which on an agent answers FLUSH. */
+#define PROTO_VERSION_FLUSH 2
 #define PROTO_NONCE_SIZE 16
 #define PROTO_SESSION_SIZE 16
 #define PROTO_CPUS_MAX 4096u
@@ -82,6 +91,8 @@ enum proto_type {
     PROTO_FAILED = 15,
     PROTO_BYE = 16,
     PROTO_RESUME = 17,
+    PROTO_FLUSH = 18,
+    PROTO_FLUSHED = 19,
 };
 
 enum proto_meta {
@@ -270,6 +281,14 @@ void proto_put_resume_cpu(struct proto_out *out, uint32_t cpu, uint64_t next_pag
 int proto_get_resume(const struct proto_frame *frame, struct proto_resume *ret);
 void proto_resume_at(const struct proto_resume *resume, uint32_t i, uint32_t *ret_cpu,
                      uint64_t *ret_next_page);
+
+struct proto_flushed {
+    uint64_t token;
+    uint64_t time;
+};
+int proto_get_flush(const struct proto_frame *frame, uint64_t *ret_token);
+void proto_put_flushed(struct proto_out *out, const struct proto_flushed *flushed);
+int proto_get_flushed(const struct proto_frame *frame, struct proto_flushed *ret);
 
 /* START, STOP, ASK_STATUS, BYE: an empty body. */
 int proto_get_nothing(const struct proto_frame *frame);

@@ -186,6 +186,61 @@ def start_stop(tracefs, work):
     print(f"start_stop: {sum(written.values())} markers")
 
 
+def flushed(tracefs, work):
+    """What was recorded before a flush comes before its answer, also in pages that are not full, and recording goes on."""
+    listening = Listening(work, "flushed")
+    h = listening.connect()
+    h.hello(1, 1)
+    check(h.flush(1) is not None, "FLUSH before SETUP is not answered")
+    h.hello()
+    h.setup(EVENTS, clock="mono", wants=4 + 32)
+    instance = instance_of(tracefs, listening.agent)
+    instance.write("events/enable", "0")
+    started = h.start()
+    written = {}
+
+    def marked(n):
+        for cpu in CPUS:
+            instance.mark(cpu, n)
+            written[cpu] = instance.next[cpu]
+
+    def came():
+        return all(h.pages.get(cpu, b"").count(b" of cpu ") == written[cpu] for cpu in CPUS)
+
+    # Few and many; no page is full after the few, and no reader would look at its ring within two seconds.
+    for i, n in enumerate([1, 3, 0, 2000, 1, 0, 0, 5, 700, 2] * 3):
+        marked(n)
+        h.metas.pop("saved_cmdlines", None)
+        h.status = {}
+        flushed_at = h.flush(100 + i)
+        check(came(), f"flush {i} is not complete")
+        check(started < flushed_at <= time.clock_gettime_ns(time.CLOCK_MONOTONIC), "FLUSHED's time is wrong")
+        check("saved_cmdlines" in h.metas, "the names of tasks do not come with a flush")
+        check(all(h.status[cpu]["read_events"] == written[cpu] for cpu in CPUS), "a flush without its status")
+    check(instance.read("tracing_on") == "1\n", "a flush ended the tracing")
+    # While events come without an end.
+    instance.write("events/sched/enable", "1")
+    for i in range(20):
+        marked(20)
+        h.flush(200 + i)
+        check(came(), f"flush {i} under load is not complete")
+    instance.write("events/enable", "0")
+    # STOP right behind it, and the flush of a session that is stopped.
+    marked(10)
+    h.send(host.FLUSH, struct.pack("<Q", 300))
+    h.send(host.STOP)
+    check(h.wait(host.FLUSHED).get("Q") == 300 and h.wait(host.STOPPED), "a flush before STOP is not answered")
+    h.flush(301)
+    check(account(read_folder(STRATA, write_folder(work, h)), written, "flushed", instance) == 0, "something was lost")
+    h.send(host.FLUSH, b"bad")
+    fails(h.wait, errno.EBADMSG, "FLUSH is not well formed", host.FLUSHED)
+    instance.leave()
+    listening.end()
+    none_left(tracefs, listening.agent)
+    h.close()
+    print(f"flushed: {sum(written.values())} markers")
+
+
 def stalled(tracefs, work):
     """A host that does not read: bounded memory, exact counts, pings when it is back."""
     listening = Listening(work, "stalled", "-q", "128k")
@@ -370,7 +425,7 @@ def wrong(tracefs, work):
     h.send(host.SETUP, b"before HELLO")
     h.socket.sendall(os.urandom(100) + host.frame(host.START)[:20])
     h.hello()
-    fails(h.hello, errno.EPROTONOSUPPORT, "version", 2, 3)
+    fails(h.hello, errno.EPROTONOSUPPORT, "version", 3, 4)
     h.hello()
     fails(h.setup, errno.ENOENT, "no event 'sched:sched_nothing'", [("sched:sched_switch", ""), ("sched:sched_nothing", "")])
     fails(h.setup, errno.EINVAL, "rejects the filter 'prio >'", [("sched:sched_waking", "prio >")])
@@ -652,7 +707,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         tracefs = Tracefs(work)
         try:
-            for scenario in [conversation, start_stop, stalled, resumed, kept, killed, wrong, tcp, strangers, given, run]:
+            for scenario in [conversation, start_stop, flushed, stalled, resumed, kept, killed, wrong, tcp, strangers, given, run]:
                 if not only or scenario.__name__ in only:
                     scenario(tracefs, work)
         finally:

@@ -152,7 +152,7 @@ class Host:
             self.status[cpu] = dict(zip(names, body.get("B9Q")))
         body.done()
 
-    def hello(self, lowest=1, highest=1):
+    def hello(self, lowest=1, highest=2):
         self.nonce = os.urandom(16)
         self.send(HELLO, struct.pack("<HH", lowest, highest) + self.nonce)
         while True:
@@ -161,7 +161,7 @@ class Host:
             if kind == FAILED:
                 raise OSError(body.get("i"), body.text(), body.text())
             if kind == HELLO:
-                check(body.get("H") == 1, "another version was chosen")
+                check(body.get("H") == min(highest, 2), "another version was chosen")
                 if body.bytes(16) == self.nonce:
                     break
         self.agent_nonce = body.bytes(16)
@@ -201,6 +201,12 @@ class Host:
     def stop(self):
         self.send(STOP)
         return self.wait(STOPPED).get("Q")
+
+    def flush(self, token):
+        self.send(FLUSH, struct.pack("<Q", token))
+        body = self.wait(FLUSHED)
+        check(body.get("Q") == token, "FLUSHED answers another FLUSH")
+        return body.get("Q")
 
     def resume(self, before):
         self.page_size = before.page_size

@@ -36,6 +36,8 @@ enum guest_packet_kind {
     PACKET_PAGES, /* of `cpu`, at `offset`. Without bytes: all before `offset` that did not come is missing */
     /* The trace: from the child to the collector and to the view. */
     PACKET_REWIND,
+    PACKET_FLUSH,   /* from the collector to the child; `offset`: its number */
+    PACKET_FLUSHED, /* … and back: what the guest had recorded is in the files, or cannot come */
 };
 
 #define GUEST_PACKET_MAX 32768u

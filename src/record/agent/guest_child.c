@@ -55,6 +55,7 @@ struct child {
     enum guest_state progress_state;
     uint64_t wake_by; /* ns: when its last sleep was to end at the latest */
     uint64_t stop_at; /* ns */
+    uint64_t flush;   /* the number of the flush that is asked for; 0: none */
 };
 
 /* Without the collector there is nothing to do, and no way to report it. */
@@ -159,6 +160,10 @@ static int read_packet(struct child *child, bool wanted, struct error *error)
                 connect_to(child, fds, n, clock_ns(CLOCK_MONOTONIC));
             break;
         case PACKET_STOP: guest_session_stop(&child->session); break;
+        case PACKET_FLUSH:
+            child->flush = packet.head.offset;
+            guest_session_flush(&child->session);
+            break;
         case PACKET_PAUSE:
         case PACKET_CONTINUE:
             guest_session_pause(&child->session, packet.head.kind == PACKET_PAUSE,
@@ -403,6 +408,17 @@ static int wait_and_step(struct child *child, uint64_t next, struct error *error
     return r;
 }
 
+/* Pages are in their files when they have been handled. The counts come first. */
+static void answer_flush(struct child *child, uint64_t now)
+{
+    if (child->flush == 0 || !guest_session_is_flushed(&child->session))
+        return;
+    send_progress(child, now);
+    send_packet(child, &(struct guest_packet_head){.kind = PACKET_FLUSHED, .offset = child->flush},
+                NULL);
+    child->flush = 0;
+}
+
 static void send_rest(struct child *child)
 {
     uint64_t until = clock_ns(CLOCK_MONOTONIC) + BYE_TIMEOUT;
@@ -432,8 +448,10 @@ static int run_session(struct child *child, struct error *error)
             guest_session_add_delay(&child->session, now - child->wake_by, now);
         r = guest_session_step(&child->session, now, &next, error);
         /* Before waiting, or each request would wait once. */
-        if (r >= 0)
+        if (r >= 0) {
             send_pending(child);
+            answer_flush(child, now);
+        }
         if (r >= 0 && child->session.state != GUEST_OVER) {
             if ((child->has_changed && now >= child->progress_next) ||
                 child->session.state != child->progress_state)

@@ -199,6 +199,17 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
     return stop->urgency == RECORDER_KILL ? now : self->stop_by;
 }
 
+static void flush(struct recorder *recorder, uint64_t now)
+{
+    (void)now;
+    guests_flush(&self_of(recorder)->guests);
+}
+
+static bool is_flushed(const struct recorder *recorder)
+{
+    return guests_are_flushed(&const_self_of(recorder)->guests);
+}
+
 static int finish(struct recorder *recorder, struct error *error)
 {
     struct guest_recorder *self = self_of(recorder);
@@ -256,6 +267,8 @@ static const struct recorder_ops ops = {
     .poll = poll_fds,
     .step = step,
     .stop = stop,
+    .flush = flush,
+    .is_flushed = is_flushed,
     .finish = finish,
     .sources = sources,
     .stats = stats,

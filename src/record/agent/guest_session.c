@@ -150,6 +150,7 @@ static int on_started(struct guest_session *session, const struct proto_frame *f
         return -EBADMSG;
     session->has_session = true;
     session->said_bye = false;
+    session->flush_sent = session->flushed; /* what was not answered is asked again */
     session->ran = session->has_pages = true;
     memcpy(session->session, session->agent_session, sizeof session->session);
     guest_session_wait_for(session, GUEST_RUNNING, now, UINT64_MAX / 2);
@@ -250,6 +251,7 @@ static int on_frame(struct guest_session *session, const struct proto_frame *fra
     case PROTO_READY: return guest_session_on_ready(session, frame, now, error);
     case PROTO_STARTED: return on_started(session, frame, now);
     case PROTO_STOPPED: return on_stopped(session, frame, now, error);
+    case PROTO_FLUSHED: return guest_session_on_flushed(session, frame, error);
     case PROTO_DATA: return guest_session_on_data(session, frame, error);
     case PROTO_STATUS: return guest_session_on_status(session, frame);
     case PROTO_PONG: return guest_session_on_pong(session, frame, now, error);
@@ -369,6 +371,9 @@ static bool waits_for_machine(const struct guest_session *session)
 
 static int step(struct guest_session *session, uint64_t now, struct error *error)
 {
+    int r;
+
+    guest_session_settle_flush(session);
     switch (session->state) {
     case GUEST_OVER: return 0;
     case GUEST_DISCONNECTED:
@@ -402,6 +407,9 @@ static int step(struct guest_session *session, uint64_t now, struct error *error
     case GUEST_RUNNING:
         if (session->stop_wanted)
             return stop(session, now);
+        r = guest_session_ask_flush(session, error);
+        if (r < 0)
+            return r;
         break;
     default: break;
     }

@@ -107,6 +107,11 @@ struct guest_session {
     uint32_t page_size;
     unsigned hellos; /* sent on this connection */
 
+    uint16_t version; /* of the protocol, that the agent chose */
+
+    /* How many flushes were asked for; which was asked of the agent last; which is done. */
+    uint64_t flush_asked, flush_sent, flushed;
+
     /* Deadlines. */
     uint64_t deadline;    /* of the answer that the state waits for */
     uint64_t received_at; /* when a frame came last */
@@ -187,6 +192,14 @@ void guest_session_sent(struct guest_session *session, size_t size);
 
 /* Stops the tracing, reads the rest, and ends in state GUEST_OVER. */
 void guest_session_stop(struct guest_session *session);
+
+/* Asks for all that the guest has recorded until now. guest_session_step() goes on with it. */
+void guest_session_flush(struct guest_session *session);
+/* Whether it came, or cannot come: the guest is not connected, not traced or paused, or its agent is too old. */
+static inline bool guest_session_is_flushed(const struct guest_session *session)
+{
+    return session->flushed >= session->flush_asked;
+}
 
 /* The session has failed: sends BYE, so that the agent does not keep the trace for another connection. Call only
  * guest_session_pending(), guest_session_sent() and guest_session_done() after that. */

@@ -38,6 +38,13 @@ int guest_session_on_ready(struct guest_session *session, const struct proto_fra
 /* The agent was accepted: resumes the session that it has for this host, or sets up another one. */
 int guest_session_go_on(struct guest_session *session, uint64_t now, struct error *error);
 
+/* What the agent holds (guest_session_flush.c). In state RUNNING: asks the agent, if that is due. */
+int guest_session_ask_flush(struct guest_session *session, struct error *error);
+/* Whatever is asked for is done if nothing can come. */
+void guest_session_settle_flush(struct guest_session *session);
+int guest_session_on_flushed(struct guest_session *session, const struct proto_frame *frame,
+                             struct error *error);
+
 /* The clocks (guest_session_clock.c). Sends a ping, unless one is not answered yet … */
 void guest_session_ping(struct guest_session *session, uint64_t now);
 /* … and N pings in STATE, each after the answer to the one before. */

@@ -15,7 +15,7 @@
 
 void guest_session_put_hello(struct guest_session *session, uint64_t now)
 {
-    struct proto_host_hello hello = {.lowest = PROTO_VERSION, .highest = PROTO_VERSION};
+    struct proto_host_hello hello = {.lowest = PROTO_VERSION_LOWEST, .highest = PROTO_VERSION};
     struct proto_out out;
 
     session->hello_next = now + (HELLO_EVERY << MIN(session->hellos, (unsigned)HELLO_DOUBLED));
@@ -142,7 +142,7 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
     if (session->state != GUEST_HELLO ||
         memcmp(hello.answers, session->nonce, sizeof hello.answers) != 0)
         return 0; /* the answer to an earlier HELLO, or to another host */
-    if (hello.version != PROTO_VERSION)
+    if (hello.version < PROTO_VERSION_LOWEST || hello.version > PROTO_VERSION)
         return error_set(error, -EPROTONOSUPPORT, NULL,
                          "the agent chose version %u of the protocol, which was not offered",
                          hello.version);
@@ -155,6 +155,7 @@ int guest_session_on_hello(struct guest_session *session, const struct proto_fra
     memcpy(session->boot_id, boot_id, sizeof boot_id);
     memcpy(session->agent_nonce, hello.nonce, sizeof session->agent_nonce);
     memcpy(session->agent_session, hello.session, sizeof session->agent_session);
+    session->version = hello.version;
     session->big_endian = hello.big_endian;
     session->long_size = hello.long_size;
     r = guest_session_put_fact(session, "agent", &hello.agent, error);

@@ -291,6 +291,28 @@ void guests_stop(struct guests *guests)
     }
 }
 
+void guests_flush(struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        struct guest *guest = &guests->guests[i];
+        struct guest_packet_head flush = {.kind = PACKET_FLUSH, .offset = guest->flush_asked + 1};
+
+        if (guest->ended || guest->config.virtio_trace)
+            continue;
+        guest->flush_asked++;
+        if (guest_packet_send_to_child(guest->channel, &flush, NULL, 0) < 0)
+            guest_read_last_messages(guests, guest);
+    }
+}
+
+bool guests_are_flushed(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++)
+        if (!guests->guests[i].ended && guests->guests[i].flushed < guests->guests[i].flush_asked)
+            return false;
+    return true;
+}
+
 bool guest_is_silent(const struct guest *guest)
 {
     return guest->n_boots == 1 && !guest->was_running && guest->progress.bytes == 0 &&

@@ -79,6 +79,8 @@ struct guest {
     bool was_traced;       /* on any connection */
     bool is_rewound;       /* its state went back, and it is not traced again yet */
     bool was_running, ended;
+    uint64_t flush_asked,
+        flushed;        /* the numbers of the last flush that was asked for, and that is done */
     bool measures_seen; /* how its child is confined is known */
     int error;          /* 0, or why it ended, with WHAT */
     char what[400];
@@ -150,5 +152,10 @@ unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, ui
 int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now);
 /* Whether a guest has a connection: to its agent, or to QEMU's socket, whether or not an agent is at its other end. */
 bool guests_are_connected(const struct guests *guests);
+/* Has the agents send what was recorded until now. guests_serve() goes on with it. */
+void guests_flush(struct guests *guests);
+/* Whether it is in the files, of all that can send it now: guests that are connected, not paused, and whose agent is not
+ * too old. One of the virtio-trace protocol cannot be asked. */
+bool guests_are_flushed(const struct guests *guests);
 /* Stops the tracing. What the agents still have is read. */
 void guests_stop(struct guests *guests);

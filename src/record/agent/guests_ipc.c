@@ -266,6 +266,9 @@ static int on_packet(struct guests *guests, struct guest *guest, struct guest_pa
         guest->retries = MAX(guest->retries, 1u);
         guest->retry_at = now + RETRY_FIRST;
         return 0;
+    case PACKET_FLUSHED: /* later than what it stands for, as the child writes that itself */
+        guest->flushed = MAX(guest->flushed, MIN(packet->head.offset, guest->flush_asked));
+        return 0;
     case PACKET_END:
         packet->bytes[MIN(packet->head.size, sizeof packet->bytes - 1)] = 0;
         guest_end(guest, packet->head.error, (const char *)packet->bytes);

@@ -616,6 +616,7 @@ static void the_other_messages_are_read_as_they_were_put(void **state)
     struct proto_failed failed = {22, proto_text("events/x/enable"), proto_text("write y")};
     struct proto_failed failed_got;
     struct proto_resume resume = {.session = "session", .n_cpus = 1}, resume_got;
+    struct proto_flushed flushed;
     uint8_t proof[SHA256_SIZE] = {1, 2, 3}, proof_got[SHA256_SIZE];
     struct proto_frame frame;
     uint64_t time;
@@ -667,6 +668,22 @@ static void the_other_messages_are_read_as_they_were_put(void **state)
     assert_int_equal(proto_get_time(&frame, &time), 0);
     assert_int_equal(time, 77);
     assert_int_equal(proto_get_nothing(&frame), -EBADMSG);
+
+    out = wire_begin(wire);
+    proto_put_u64(&out, 78);
+    exchange(wire, &out, PROTO_FLUSH, &frame);
+    CHECK_LENGTH(proto_get_flush, uint64_t);
+    assert_int_equal(proto_get_flush(&frame, &time), 0);
+    assert_int_equal(time, 78);
+
+    out = wire_begin(wire);
+    proto_put_flushed(&out, &(struct proto_flushed){79, 80});
+    exchange(wire, &out, PROTO_FLUSHED, &frame);
+    CHECK_LENGTH(proto_get_flushed, struct proto_flushed);
+    assert_int_equal(proto_get_flushed(&frame, &flushed), 0);
+    assert_int_equal(flushed.token, 79);
+    assert_int_equal(flushed.time, 80);
+    assert_string_equal(proto_type_name(PROTO_FLUSHED), "FLUSHED");
 
     out = wire_begin(wire);
     proto_put(&out, proof, sizeof proof);
