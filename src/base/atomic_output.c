@@ -13,6 +13,7 @@
 
 /* Pieces of 256 KB cost the kernel three times as much. */
 #define OUT_SIZE ((size_t)64 * 1024)
+#define INNER_NAME "/new"
 
 /* ---- Removal ---- */
 
@@ -89,6 +90,12 @@ static void restore_signals(void)
 
 /* ---- Opening ---- */
 
+/* What is removed if the output stays incomplete; NULL: nothing. */
+static const char *incomplete(const struct atomic_output *output)
+{
+    return output->temp_parent ? output->temp_parent : output->temp_path;
+}
+
 static int fail(struct error *error, const char *path, const char *what)
 {
     int err = errno;
@@ -135,7 +142,7 @@ static mode_t current_umask(void)
     return mask;
 }
 
-/* Makes the directory by TEMPLATE, which becomes output->temp_path once it exists. */
+/* Makes the directory by TEMPLATE, which becomes output->temp_parent once it exists, and output->temp_path in it. */
 static int open_dir(struct atomic_output *output, char *template, struct error *error)
 {
     struct stat st;
@@ -150,9 +157,13 @@ static int open_dir(struct atomic_output *output, char *template, struct error *
     }
     if (!mkdtemp(template))
         return fail(error, output->path, "cannot create the directory");
-    output->temp_path = template;
-    if (chmod(template, 0777 & ~current_umask()) < 0)
-        return fail(error, output->path, "cannot set its mode");
+    output->temp_parent = template;
+    if (asprintf(&output->temp_path, "%s" INNER_NAME, template) < 0) {
+        output->temp_path = NULL;
+        return no_memory(error);
+    }
+    if (mkdir(output->temp_path, 0777) < 0)
+        return fail(error, output->path, "cannot create the directory");
     return 0;
 }
 
@@ -198,7 +209,7 @@ static int open_output(struct atomic_output *output, struct error *error)
             return no_memory(error);
         r = output->kind == ATOMIC_OUTPUT_DIRECTORY ? open_dir(output, template, error)
                                                     : open_file(output, template, error);
-        if (!output->temp_path)
+        if (!output->temp_path && !output->temp_parent)
             free(template);
         if (r < 0)
             return r;
@@ -211,12 +222,13 @@ static int open_output(struct atomic_output *output, struct error *error)
 
 static void close_output(struct atomic_output *output)
 {
-    if (output->temp_path)
-        remove_output(output->temp_path, output->kind == ATOMIC_OUTPUT_DIRECTORY);
+    if (incomplete(output))
+        remove_output(incomplete(output), output->kind == ATOMIC_OUTPUT_DIRECTORY);
     if (output->fd >= 0 && output->fd != STDOUT_FILENO)
         close(output->fd);
     text_done(&output->out);
     free(output->temp_path);
+    free(output->temp_parent);
     *output = (struct atomic_output){.fd = -1, .out = TEXT_IN_MEMORY};
 }
 
@@ -234,7 +246,7 @@ int atomic_output_open(enum atomic_output_kind kind, const char *path,
     if (r >= 0) {
         /* A path that is too long could not have been opened. */
         snprintf(incomplete_path, sizeof incomplete_path, "%s",
-                 output.temp_path ? output.temp_path : "");
+                 incomplete(&output) ? incomplete(&output) : "");
         incomplete_is_dir = kind == ATOMIC_OUTPUT_DIRECTORY;
         stop_request = stop;
         catch_signals();
@@ -249,7 +261,7 @@ int atomic_output_open(enum atomic_output_kind kind, const char *path,
 /* ---- The end ---- */
 
 /* rename() replaces an empty directory. Another directory that may be replaced is exchanged with the
- * new one and then removed under the temporary name. */
+ * new one, and removed with the temporary parent. */
 static int rename_output(struct atomic_output *output)
 {
     if (rename(output->temp_path, output->path) == 0)
@@ -257,10 +269,8 @@ static int rename_output(struct atomic_output *output)
     if (output->kind != ATOMIC_OUTPUT_DIRECTORY || (errno != ENOTEMPTY && errno != EEXIST) ||
         !is_replaceable(output))
         return -1;
-    if (renameat2(AT_FDCWD, output->temp_path, AT_FDCWD, output->path, RENAME_EXCHANGE) == 0) {
-        remove_dir(output->temp_path);
+    if (renameat2(AT_FDCWD, output->temp_path, AT_FDCWD, output->path, RENAME_EXCHANGE) == 0)
         return 0;
-    }
     /* Not every file system supports the exchange. */
     remove_dir(output->path);
     return rename(output->temp_path, output->path);
@@ -285,8 +295,11 @@ int atomic_output_commit(struct atomic_output *output, struct error *error)
     }
     if (rename_output(output) < 0)
         return fail(error, output->path, "cannot rename the finished output");
+    if (output->temp_parent)
+        remove_dir(output->temp_parent);
     free(output->temp_path);
-    output->temp_path = NULL;
+    free(output->temp_parent);
+    output->temp_path = output->temp_parent = NULL;
     return 0;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A file or directory that is written under a temporary name in the same directory and renamed when it
+/* A file or directory that is written under a temporary name beside its final one and renamed when it
  * is complete: a failed write leaves no file, and the output may replace the file that is being
  * read.
+ *
+ * A file is PATH.XXXXXX until then. A directory is PATH.XXXXXX/new: a reader of all directories beside PATH, by a pattern
+ * such as DIR/TABLE, does not find what is incomplete, nor what a killed writer (SIGKILL, a crash) leaves.
  *
  * SIGINT, SIGTERM and SIGHUP remove incomplete output before they end the program; ignored signals stay
  * ignored. One output at a time per process; not thread-safe. */
@@ -22,8 +25,9 @@ enum atomic_output_kind {
 
 struct atomic_output {
     enum atomic_output_kind kind;
-    const char *path; /* final name; borrowed; NULL: standard output */
-    char *temp_path;  /* name until it is committed; NULL: written in place (a pipe, a device) */
+    const char *path;  /* final name; borrowed; NULL: standard output */
+    char *temp_path;   /* name until it is committed; NULL: written in place (a pipe, a device) */
+    char *temp_parent; /* ATOMIC_OUTPUT_DIRECTORY: holds temp_path alone; NULL: otherwise */
     bool (*may_replace)(const char *path);
     int fd;          /* -1: a directory */
     struct text out; /* ATOMIC_OUTPUT_STREAM */

@@ -20,3 +20,25 @@ echo kept >parquet0/file
 "$strata" export --to parquet --host a -o ticks xen.raw 2>err && fail "exported ticks as nanoseconds"
 grep -q 'xen.raw: times are ticks .*; give --cpu-hz=HZ$' err || fail "the message is: $(cat err)"
 [ ! -e ticks ] || fail "left a directory"
+
+# A killed export leaves nothing that the patterns of data/questions/duckdb/tables.sql find.
+mkdir fleet
+mkfifo fleet.in
+"$strata" export --to parquet --host a -o fleet/boot - <fleet.in 2>err &
+export=$!
+at_exit='kill -9 $export 2>/dev/null'
+exec 3>fleet.in
+cat boot.trace >&3
+wait_for '[ -n "$(find fleet -path "*/event/*" -name "event=*")" ]'
+[ ! -e fleet/boot ] || fail "the directory is there before it is complete"
+kill -9 $export
+wait $export 2>/dev/null || :
+exec 3>&-
+at_exit=
+[ "$(ls fleet | wc -l)" -eq 1 ] || fail "a killed export left: $(ls fleet)"
+for table in event span state loss source clock; do
+    [ ! -e "$(echo fleet/*/$table)" ] || fail "a killed export left $(echo fleet/*/$table)"
+done
+"$strata" export --to parquet --host a -o fleet/boot boot.trace 2>err || fail "after a killed export: $(cat err)"
+[ "$(echo fleet/*/event)" = fleet/boot/event ] || fail "found $(echo fleet/*/event)"
+[ "$(ls fleet | wc -l)" -eq 2 ] || fail "an export left: $(ls fleet)"

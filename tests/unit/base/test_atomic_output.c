@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -143,6 +144,23 @@ static void a_file_in_the_place_of_a_directory_is_named(void **state)
     assert_string_equal(error.what, "exists and is not a directory; name another directory");
 }
 
+static void a_directory_has_the_mode_that_mkdir_gives(void **state)
+{
+    struct atomic_output output;
+    struct error error = {0};
+    mode_t mask = umask(027);
+    struct stat st;
+
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &error),
+                     0);
+    umask(mask);
+    assert_int_equal(atomic_output_commit(&output, &error), 0);
+    atomic_output_done(&output);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0750);
+    assert_int_equal(count_entries(scratch), 1);
+}
+
 /* A child writes a directory with a directory in it, and gets NUMBER, which ends it. */
 static void end_by_signal(int number)
 {
@@ -176,6 +194,29 @@ static void a_signal_leaves_nothing(void **state)
     assert_int_equal(count_entries(scratch), 0);
 }
 
+/* A reader of all directories beside the output, by the pattern "*\/inner", finds nothing of it. */
+static void what_a_kill_leaves_is_no_output(void **state)
+{
+    struct atomic_output output;
+    struct error error = {0};
+    char pattern[128];
+    glob_t found = {0};
+
+    end_by_signal(SIGKILL);
+    assert_int_equal(count_entries(scratch), 1);
+    snprintf(pattern, sizeof pattern, "%s/*/inner", scratch);
+    assert_int_equal(glob(pattern, 0, NULL, &found), GLOB_NOMATCH);
+    globfree(&found);
+
+    assert_int_equal(atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &error),
+                     0);
+    put_file(output.temp_path, "new");
+    assert_int_equal(atomic_output_commit(&output, &error), 0);
+    atomic_output_done(&output);
+    assert_true(exists(path, "new"));
+    assert_int_equal(count_entries(scratch), 2);
+}
+
 static void the_first_signal_may_be_a_request_to_stop(void **state)
 {
     static volatile sig_atomic_t stop;
@@ -202,7 +243,9 @@ int main(void)
         TEST(a_directory_that_is_not_empty_is_refused),
         TEST(a_directory_may_be_replaced_where_the_caller_says_so),
         TEST(a_file_in_the_place_of_a_directory_is_named),
+        TEST(a_directory_has_the_mode_that_mkdir_gives),
         TEST(a_signal_leaves_nothing),
+        TEST(what_a_kill_leaves_is_no_output),
         TEST(the_first_signal_may_be_a_request_to_stop),
     };
 
