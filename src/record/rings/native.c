@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/saturate.h"
 #include "runtime/pieces.h"
@@ -139,8 +140,26 @@ int native_describe(struct native *native, const struct classes *classes, struct
     return put_metadata(native, error);
 }
 
+/* Makes the start of METADATA the first event, with the time that readers compute for it. */
+static void start_at_first(const struct native *native, struct ctf_metadata *metadata)
+{
+    struct clock_pair *start = &metadata->start;
+    struct clock_pair first = {.ticks = native->first_ticks};
+    __int128 ns;
+
+    if (!native->has_first)
+        return;
+    ns = ((__int128)first.ticks - (__int128)start->ticks) * (__int128)NSEC_PER_SEC /
+         (__int128)metadata->clock_hz;
+    /* A process may state any times. */
+    if (!__builtin_add_overflow(start->monotonic, ns, &first.monotonic) &&
+        !__builtin_add_overflow(start->realtime, ns, &first.realtime))
+        *start = first;
+}
+
 int native_refine(struct native *native, uint64_t clock_hz, struct error *error)
 {
+    struct ctf_metadata refined = native->metadata;
     char *text = NULL;
     size_t len = 0, start_len;
     FILE *f;
@@ -150,8 +169,9 @@ int native_refine(struct native *native, uint64_t clock_hz, struct error *error)
     f = open_memstream(&text, &len);
     if (!f)
         return fail(error, -ENOMEM, native->path);
-    native->metadata.clock_hz = clock_hz;
-    ctf_metadata_put_start(f, &native->metadata);
+    start_at_first(native, &refined);
+    refined.clock_hz = clock_hz;
+    ctf_metadata_put_start(f, &refined);
     start_len = (size_t)ftell(f);
     fwrite(native->text + native->start_len, 1, native->text_len - native->start_len, f);
     if (fclose(f) != 0 || !text) {
@@ -162,6 +182,7 @@ int native_refine(struct native *native, uint64_t clock_hz, struct error *error)
     native->text = text;
     native->text_len = len;
     native->start_len = start_len;
+    native->metadata = refined;
     return put_metadata(native, error);
 }
 
@@ -414,6 +435,11 @@ int native_stream_write(struct native_stream *stream, const struct ring_packet *
     }
     stream->length += size;
     native->size += size;
+    if (packet->content_size > 0) {
+        native->first_ticks = native->has_first ? MIN(native->first_ticks, header.timestamp_begin)
+                                                : header.timestamp_begin;
+        native->has_first = true;
+    }
     stream->discarded = header.events_discarded;
     stream->time = header.timestamp_end;
     return 0;

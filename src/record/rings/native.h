@@ -23,6 +23,8 @@ struct native {
     /* Of a new one: how long is what stands in front of the classes, and of what it was made. */
     size_t start_len;
     struct ctf_metadata metadata;
+    uint64_t first_ticks; /* the earliest time of packets with records that were written here; */
+    bool has_first;       /* … false: there are none */
 };
 
 /* Makes the directory PATH; -ENOTEMPTY: it is there, and has something in it. METADATA->uuid may be 0, then
@@ -36,7 +38,9 @@ void native_free(struct native *native);
 
 /* Sees to it that the metadata has all of CLASSES. */
 int native_describe(struct native *native, const struct classes *classes, struct error *error);
-/* The clock's rate is known better: writes it into the metadata, if we began the trace. */
+/* The clock's rate is known better: writes it into the metadata, if we began the trace. The first event
+ * keeps its time, so that a viewer that follows the recording has one begin: `metadata.start` moves to that event. Times of
+ * later events change by the error of the earlier rate. */
 int native_refine(struct native *native, uint64_t clock_hz, struct error *error);
 /* All is on the disk. */
 int native_sync(struct native *native, struct error *error);

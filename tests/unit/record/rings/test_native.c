@@ -44,8 +44,8 @@ static void remove_name(const char *name)
 
 static int remove_trace(void **state)
 {
-    static const char *const names[] = {"metadata", ".metadata", "other", "stream-0",
-                                        "stream-4096"};
+    static const char *const names[] = {"metadata", ".metadata", "other",
+                                        "stream-0", "stream-1",  "stream-4096"};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -246,6 +246,79 @@ static void losses_of_no_ring_are_written_once(void **state)
     native_free(native);
 }
 
+/* The time of TICKS, as readers compute it. */
+static int64_t time_of(const struct native *native, uint64_t ticks)
+{
+    const struct clock_pair *start = &native->metadata.start;
+
+    return start->monotonic + (int64_t)(((__int128)ticks - start->ticks) * 1000000000 /
+                                        (__int128)native->metadata.clock_hz);
+}
+
+static void expect_in_metadata(const char *key, int64_t value)
+{
+    char name[128], line[80], text[4096];
+    size_t n;
+    FILE *f;
+
+    snprintf(name, sizeof name, "%s/metadata", path);
+    snprintf(line, sizeof line, "    %s = %lld;\n", key, (long long)value);
+    f = fopen(name, "r");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    assert_non_null(strstr(text, line));
+}
+
+/* A viewer that follows a recording has shown it. */
+static void the_first_event_keeps_its_time_when_the_rate_is_refined(void **state)
+{
+    /* 0.6 s after the start. */
+    const uint64_t start = 85254649211045, first = start + 1557658815, second = first + 2596098026;
+    struct ctf_metadata of_counter = metadata;
+    struct ring_packet packet = packet_of(0, 24);
+    struct native_stream stream, other;
+    struct native *native = NULL;
+    int64_t begin, end, real;
+
+    (void)state;
+    of_counter.clock_kind = CLOCK_KIND_TSC;
+    of_counter.start = (struct clock_pair){
+        .ticks = start, .monotonic = 32839454295493, .realtime = 1795485552170139437};
+    of_counter.clock_hz = 2596097377;
+    assert_int_equal(native_create(path, &of_counter, &native, NULL), 0);
+    assert_int_equal(native_describe(native, &no_classes, NULL), 0);
+    /* Nothing was shown: the start stays the reading that it was. */
+    assert_int_equal(native_refine(native, 2596097378, NULL), 0);
+    assert_int_equal(native->metadata.start.ticks, start);
+
+    packet.header.timestamp_begin = packet.header.timestamp_end = second;
+    assert_int_equal(native_stream_open(native, 0, 0, &stream, NULL), 0);
+    assert_int_equal(native_stream_write(&stream, &packet, 0), 0);
+    /* Of another ring, and earlier. */
+    packet.header.timestamp_begin = packet.header.timestamp_end = first;
+    assert_int_equal(native_stream_open(native, 1, 0, &other, NULL), 0);
+    assert_int_equal(native_stream_write(&other, &packet, 0), 0);
+
+    begin = time_of(native, first);
+    end = time_of(native, second);
+    for (uint64_t hz = 2596098026; hz > 2596098020; hz -= 2) {
+        assert_int_equal(native_refine(native, hz, NULL), 0);
+        assert_int_equal(time_of(native, first), begin);
+        assert_int_equal(native->metadata.clock_hz, hz);
+    }
+    assert_true(time_of(native, second) < end);
+    expect_in_metadata("clock_ticks", (int64_t)first);
+    expect_in_metadata("clock_monotonic", begin);
+    real = of_counter.start.realtime + begin - of_counter.start.monotonic;
+    expect_in_metadata("clock_realtime", real);
+
+    native_stream_done(&stream);
+    native_stream_done(&other);
+    native_free(native);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, remove_trace)
 
 int main(void)
@@ -258,6 +331,7 @@ int main(void)
         TEST(times_and_losses_do_not_go_back),
         TEST(max_size_refuses_packets_with_records),
         TEST(losses_of_no_ring_are_written_once),
+        TEST(the_first_event_keeps_its_time_when_the_rate_is_refined),
     };
 
     return cmocka_run_group_tests(tests, make_parent, remove_parent);
