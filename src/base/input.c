@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sparse.h"
+
 int input_open(struct input *in, const char *path, size_t capacity, struct error *error)
 {
     int fd;
@@ -60,6 +62,8 @@ int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, s
     if (S_ISREG(st.st_mode)) {
         off_t at = lseek(fd, 0, SEEK_CUR);
 
+        if (at == 0 && (at = (off_t)sparse_begin(fd)) > 0)
+            at = lseek(fd, at, SEEK_SET);
         opened.seekable = at >= 0;
         opened.offset = at >= 0 ? (uint64_t)at : 0;
         opened.size = (uint64_t)st.st_size;

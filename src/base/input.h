@@ -6,6 +6,8 @@
  * Why not mmap: a pipe cannot be mapped, a file that is truncated while it is read kills the reader
  * with SIGBUS, and the pages of a large mapping count as the reader's memory.
  *
+ * Of a file whose beginning was released (base/sparse.h), the first unread byte is the first of its data.
+ *
  * Readers hold pointers into the buffer. They are valid until the next input_need() for more than is
  * buffered, which moves the unread bytes to the front and reads after them. The buffer never grows
  * beyond the capacity given at opening, whatever a file claims. Not thread-safe. */

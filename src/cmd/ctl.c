@@ -58,7 +58,8 @@ const struct command ctl_command = {
              "\n"
              "For a recording:\n"
              "\n"
-             "    status                      show what is recorded so far",
+             "    status                      show what is recorded so far\n"
+             "    snapshot [NAME]             save what is kept as a trace, DIR/snapshots/NAME",
     .groups = groups,
     .examples = "  strata ctl 4711 on 'blk_*'\n"
                 "  strata ctl --qmp /run/vm.qmp list 'virtio_*'\n"

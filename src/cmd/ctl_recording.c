@@ -16,6 +16,7 @@
 #include "cmd/libvirt_domain.h"
 #include "control/client.h"
 #include "control/qmp.h"
+#include "record/flight.h"
 #include "record/qemu/running.h"
 #include "tracedir/manifest.h"
 
@@ -118,6 +119,32 @@ static int status(const char *directory, const struct manifest *manifest, enum t
     return ctl_end(&out, r < 0 ? cli_output_error(r) : EXIT_SUCCESS);
 }
 
+/* What was kept until now, as a trace of its own: prints its path. */
+static int snapshot(const char *directory, const char *name)
+{
+    _cleanup_free_ char *text = NULL;
+    char request[300];
+    int r;
+
+    if (name && strlen(name) > 99) {
+        cli_error("the name of a snapshot has up to 99 letters, digits, '-', '_' and '.'");
+        return EXIT_FAILURE;
+    }
+    snprintf(request, sizeof request, "snapshot%s%s", name ? " " : "", name ? name : "");
+    r = flight_ask(directory, request, &text);
+    if (r >= 0) {
+        output_line(stdout, "%s", text);
+        return EXIT_SUCCESS;
+    }
+    if (r == -EREMOTE)
+        cli_error("%s: %s", directory, text);
+    else if (r == -ENOENT || r == -ECONNREFUSED)
+        cli_error("%s: nothing is being recorded there", directory);
+    else
+        cli_error("%s: cannot ask its recorder: %s", directory, strerror(-r));
+    return EXIT_FAILURE;
+}
+
 /* ---- A QEMU ---- */
 
 static bool has_control_socket(pid_t pid)
@@ -210,6 +237,8 @@ static int in_recording(const char *directory, const struct manifest *manifest,
 
     if (strcmp(request->words[0], "status") == 0 && request->n == 1)
         return status(directory, manifest, request->format);
+    if (strcmp(request->words[0], "snapshot") == 0 && request->n <= 2)
+        return snapshot(directory, request->n == 2 ? request->words[1] : NULL);
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* strata record: records virtual machines, programs, kernels and per-CPU buffers while they run. */
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +15,49 @@
 #include "cmd/record_run.h"
 #include "record/qemu/command.h"
 #include "record/qemu/probe.h"
+
+/* WORD, LEN bytes: "60s" or "2G". -EINVAL. */
+static int parse_limit(const char *word, size_t len, struct retention_limit *limit)
+{
+    static const struct {
+        char unit;
+        uint64_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+    char text[32];
+
+    if (len < 2 || len >= sizeof text || isdigit((unsigned char)word[len - 1]))
+        return -EINVAL;
+    memcpy(text, word, len);
+    text[len] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        if (units[i].unit != text[len - 1])
+            continue;
+        text[len - 1] = '\0';
+        return duration_parse_period(&limit->ns, text, NULL) < 0 ||
+                       __builtin_mul_overflow(limit->ns, units[i].seconds, &limit->ns)
+                   ? -EINVAL
+                   : 0;
+    }
+    return size_parse(&limit->bytes, text, NULL) < 0 || limit->bytes == 0 ? -EINVAL : 0;
+}
+
+/* One of them, or both with a comma between. */
+static int parse_flight(void *member, const char *value, struct error *error)
+{
+    size_t first = strcspn(value, ",");
+    struct retention_limit limit = {0};
+    int r = parse_limit(value, first, &limit);
+
+    if (r >= 0 && value[first])
+        r = parse_limit(value + first + 1, strlen(value + first + 1), &limit);
+    if (r < 0)
+        return error_set(error, r, "",
+                         "is neither a time nor a size (examples: 60s, 5m, 512M, 2G)");
+    *(struct retention_limit *)member = limit;
+    return 0;
+}
+
+#define FLIGHT_MAX_SIZE ((uint64_t)1 << 60)
 
 static const struct option where[] = {
     {OPTION_FLAG, 'a', "attach", NULL, "a running QEMU, or a program with writer=none",
@@ -57,6 +101,8 @@ const struct option record_common_options[] = {
      "stop writing a source at SIZE (guests: 16G); what\nruns keeps running, further events count "
      "as lost",
      offsetof(struct record_options, max_size), NULL, size_parse},
+    {OPTION_PARSED, 0, "flight", "TIME|SIZE", "keep the last TIME (60s, 5m, 2h) or SIZE (2G) alone",
+     offsetof(struct record_options, flight), NULL, parse_flight},
     {OPTION_PARSED, 0, "min-free", "SIZE",
      "stop before less is free on the disk (64M with\n--xen and --percpu, else 0)",
      offsetof(struct record_options, min_free), NULL, size_parse},
@@ -242,6 +288,11 @@ static int find_needs(struct record_options *options)
     return r < 0 ? cli_no_memory() : EXIT_SUCCESS;
 }
 
+static bool is_limited(const struct retention_limit *limit)
+{
+    return limit->ns > 0 || limit->bytes > 0;
+}
+
 /* Options that would do nothing. An exit status. */
 static int check_requirements(const struct record_options *options)
 {
@@ -279,6 +330,11 @@ static int check_requirements(const struct record_options *options)
         if (requirements[i].given && !requirements[i].met)
             return cli_usage_error("record", "%s requires %s", requirements[i].option,
                                    requirements[i].required);
+    if (is_limited(&options->flight) && options->max_size > 0)
+        return cli_usage_error("record", "--max-size would end what --flight records without end; "
+                                         "give one of them");
+    if (is_limited(&options->flight) && options->live.on && !options->output)
+        return cli_usage_error("record", "--flight requires --output");
     if (options->domains.n > 1)
         return cli_usage_error("record",
                                "--libvirt accepts one domain; record '%s' by a command of its own, "
@@ -363,6 +419,9 @@ int cmd_record(int argc, char **argv)
         status = cli_no_memory();
     if (status == EXIT_SUCCESS)
         status = check_requirements(&options);
+    /* Files that lose their beginning may become as long as they like. */
+    if (is_limited(&options.flight))
+        options.max_size = FLIGHT_MAX_SIZE;
     options.libvirt = options.domains.n > 0 ? options.domains.items[0] : NULL;
     if (status == EXIT_SUCCESS)
         status = find_needs(&options);

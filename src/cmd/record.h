@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
+#include "record/retention.h"
 
 /* Of recording from per-CPU trace buffers. */
 struct record_buffers_options {
@@ -37,6 +38,7 @@ struct record_options {
     uint64_t time;                     /* ns; 0: until it ends or is stopped */
     uint64_t max_size;                 /* bytes; 0: any */
     uint64_t min_free;                 /* on the disk, bytes; 0: any */
+    struct retention_limit flight;     /* --flight: what is kept; 0: everything */
     struct strings domains;            /* --libvirt: one at most */
     const char *libvirt, *libvirt_uri; /* that domain, and the daemon that has it; NULL */
     bool attach, xen, keep, strict;

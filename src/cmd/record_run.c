@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
+#include "record/flight.h"
 
 void cmd_print_report(void *userdata, const char *text)
 {
@@ -53,6 +54,20 @@ static int add_recorders(struct record_run *run)
         if (recording_add(run->recording, run->items[i].recorder) < 0)
             return -ENOMEM;
     return 0;
+}
+
+/* Last: it is asked after all others. */
+static int add_flight_recorder(struct record_run *run)
+{
+    struct recorder *recorder;
+    int r = flight_recorder_new(&run->options->flight, &recorder);
+
+    if (r < 0)
+        return r;
+    r = recording_add(run->recording, recorder);
+    if (r < 0)
+        recorder->ops->free(recorder);
+    return r;
 }
 
 static int sum_up_item(const struct record_run *run, const struct record_item *item)
@@ -139,6 +154,8 @@ int record_run(struct record_run *run, const char *dir)
     run->dir = dir;
     if (r >= 0) {
         r = add_recorders(run);
+        if (r >= 0 && dir)
+            r = add_flight_recorder(run);
         r = r < 0 ? error_set(&error, r, NULL, "out of memory")
                   : recording_run(run->recording, &error);
         if (recording_has_begun(run->recording) && !record_live_is_unread(run)) {

@@ -124,6 +124,14 @@ static int raw_open(const char *path, bool found, const struct ftrace_layout *la
         return error_set(error, -ENOMEM, path, "out of memory");
     capacity = MAX(capacity, (size_t)layout->size);
     r = (found ? input_open_regular : input_open)(&raw->input, path, capacity, error);
+    /* Of a file whose beginning was released, what begins with a zero is a page, too. */
+    if (r >= 0 && found && input_offset(&raw->input) % layout->size != 0) {
+        uint64_t begin = input_offset(&raw->input);
+
+        r = input_seek(&raw->input, begin - begin % layout->size, error);
+        if (r < 0)
+            input_done(&raw->input);
+    }
     if (r < 0) {
         free(raw);
         return r;

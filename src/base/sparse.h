@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Files whose beginning was released: they have a hole there. Offsets of what is left stay as they were. */
+
+#include "base/error.h"
+
+/* Where the data of the regular file FD begin: after a hole at its start, and the zero bytes that follow it in the block
+ * where it ends. 0: there is no hole, or nothing else, or the file system does not say. Does not move FD's offset. */
+uint64_t sparse_begin(int fd);
+
+/* Releases the bytes before OFFSET: they read as zero, and use no disk space but for the rest of a block. -EOPNOTSUPP: the file
+ * system cannot do this; or another negative errno. */
+int sparse_release(int fd, uint64_t from, uint64_t offset);
+
+/* Whether the file system of the directory DIR can. 0, -EOPNOTSUPP, or another negative errno. */
+int sparse_check(int dir);

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/flight.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/fd.h"
+#include "base/remove_dir.h"
+#include "record/recorder_internal.h"
+#include "tracedir/host.h"
+
+#define CLIENTS_MAX 8u
+#define LINE_MAX_BYTES 256u
+#define ANSWER_MAX 1024u
+#define NAME_MAX_BYTES 100u
+/* So many snapshots of one second, when no name is given. */
+#define SAME_SECOND_MAX 1000u
+
+struct client {
+    int fd; /* -1: none */
+    char line[LINE_MAX_BYTES];
+    size_t len;
+    bool waits; /* its request is whole, and its turn will come */
+};
+
+enum progress {
+    FLIGHT_IDLE,
+    FLIGHT_FLUSHING,
+    FLIGHT_SAVING,
+};
+
+struct flight {
+    struct recorder recorder;
+    struct retention_limit limit;
+    struct retention *retention;
+    int listener;
+    struct client clients[CLIENTS_MAX];
+    enum progress progress;
+    struct client *asker;      /* of the present snapshot */
+    char name[NAME_MAX_BYTES]; /* … and its name */
+    uint64_t flush_by;         /* CLOCK_MONOTONIC, ns */
+    pid_t saver;               /* the child that copies; 0: none */
+    int answers;               /* its answer comes here; -1 */
+    bool is_stopping;
+    bool is_retention_reported; /* that it failed */
+};
+
+static struct flight *self_of(struct recorder *recorder)
+{
+    return container_of(recorder, struct flight, recorder);
+}
+
+/* ---- Requests ---- */
+
+static void close_client(struct client *client)
+{
+    if (client->fd >= 0)
+        close(client->fd);
+    *client = (struct client){.fd = -1};
+}
+
+/* "ok …" or "error …" */
+static void answer(struct client *client, const char *verdict, const char *text)
+{
+    char line[ANSWER_MAX + 16];
+    int n = snprintf(line, sizeof line, "%s %s\n", verdict, text);
+
+    if (client->fd >= 0)
+        (void)send(client->fd, line, MIN((size_t)n, sizeof line - 1), MSG_NOSIGNAL | MSG_DONTWAIT);
+    close_client(client);
+}
+
+static int listen_at(struct flight *self, struct error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    mode_t mask;
+    int r;
+
+    self->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (self->listener < 0)
+        return error_set(error, -errno, FLIGHT_SOCKET, "cannot make the socket: %s",
+                         strerror(errno));
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" FLIGHT_SOCKET,
+             recording_dir(self->recorder.recording));
+    mask = umask(0177);
+    r = bind(self->listener, (const struct sockaddr *)&address, sizeof address);
+    umask(mask);
+    if (r == 0 && listen(self->listener, CLIENTS_MAX) == 0)
+        return 0;
+    r = error_set(error, -errno, FLIGHT_SOCKET, "cannot make the socket: %s", strerror(errno));
+    close(self->listener);
+    self->listener = -1;
+    return r;
+}
+
+static void accept_clients(struct flight *self)
+{
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (self->clients[i].fd < 0)
+            self->clients[i].fd = accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+static void read_client(struct client *client)
+{
+    ssize_t n = recv(client->fd, client->line + client->len, sizeof client->line - 1 - client->len,
+                     MSG_DONTWAIT);
+    char *end;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        close_client(client);
+        return;
+    }
+    client->len += (size_t)n;
+    end = memchr(client->line, '\n', client->len);
+    if (end) {
+        *end = '\0';
+        client->waits = true;
+    } else if (client->len == sizeof client->line - 1) {
+        answer(client, "error", "the request is too long");
+    }
+}
+
+/* ---- Names ---- */
+
+static bool name_is_valid(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > 0 && len < NAME_MAX_BYTES && name[0] != '.' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
+}
+
+/* Makes DIR/snapshots/.NAME, which gets its name when it is complete. -EEXIST: there is such a snapshot. */
+static int make_directory(int snapshots, const char *name)
+{
+    char unfinished[NAME_MAX_BYTES + 2];
+
+    if (faccessat(snapshots, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return -EEXIST;
+    snprintf(unfinished, sizeof unfinished, ".%s", name);
+    return mkdirat(snapshots, unfinished, 0777) < 0 ? -errno : 0;
+}
+
+static int open_snapshots(int dir)
+{
+    int fd;
+
+    if (mkdirat(dir, FLIGHT_SNAPSHOTS, 0777) < 0 && errno != EEXIST)
+        return -errno;
+    fd = openat(dir, FLIGHT_SNAPSHOTS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* NAME, or one of this second into BUF. */
+static int choose_name(int snapshots, const char *name, char buf[static NAME_MAX_BYTES])
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    char date[32];
+    int r = -EEXIST;
+
+    if (*name) {
+        snprintf(buf, NAME_MAX_BYTES, "%s", name);
+        return make_directory(snapshots, buf);
+    }
+    if (!localtime_r(&now, &tm) || strftime(date, sizeof date, "%Y%m%d-%H%M%S", &tm) == 0)
+        return -EOVERFLOW;
+    for (unsigned i = 0; r == -EEXIST && i < SAME_SECOND_MAX; i++) {
+        if (i == 0)
+            snprintf(buf, NAME_MAX_BYTES, "%s", date);
+        else
+            snprintf(buf, NAME_MAX_BYTES, "%s-%u", date, i + 1);
+        r = make_directory(snapshots, buf);
+    }
+    return r;
+}
+
+/* ---- A snapshot ---- */
+
+static bool all_flushed(const struct flight *self)
+{
+    unsigned n;
+    struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
+
+    for (unsigned i = 0; i < n; i++)
+        if (recorders[i]->state == RECORDER_RUNNING && recorders[i]->ops->is_flushed &&
+            !recorders[i]->ops->is_flushed(recorders[i]))
+            return false;
+    return true;
+}
+
+/* In DIR/snapshots a directory for what ASKER wants. */
+static int begin(struct flight *self, struct client *asker, uint64_t now)
+{
+    _cleanup_(closep) int snapshots = open_snapshots(recording_dir(self->recorder.recording));
+    const char *name = asker->line + strlen("snapshot");
+    unsigned n;
+    struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
+    int r = snapshots;
+
+    name += *name == ' ';
+    if (r >= 0)
+        r = choose_name(snapshots, name, self->name);
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < n; i++)
+        if (recorders[i]->state == RECORDER_RUNNING && recorders[i]->ops->flush)
+            recorders[i]->ops->flush(recorders[i], now);
+    self->asker = asker;
+    asker->waits = false;
+    self->progress = FLIGHT_FLUSHING;
+    self->flush_by = now + FLIGHT_FLUSH_NS;
+    return 0;
+}
+
+/* The next request, where there is one. */
+static void handle_requests(struct flight *self, uint64_t now)
+{
+    for (unsigned i = 0; i < CLIENTS_MAX && self->progress == FLIGHT_IDLE; i++) {
+        struct client *client = &self->clients[i];
+        char text[ANSWER_MAX];
+        const char *name = client->line + strlen("snapshot");
+        int r;
+
+        if (!client->waits)
+            continue;
+        if (strncmp(client->line, "snapshot", strlen("snapshot")) != 0 || (*name && *name != ' ')) {
+            answer(client, "error", "unknown request; this version of strata knows 'snapshot'");
+            continue;
+        }
+        if (*name && !name_is_valid(name + 1)) {
+            answer(client, "error",
+                   "the name of a snapshot has up to 99 letters, digits, '-', '_' and '.'");
+            continue;
+        }
+        r = begin(self, client, now);
+        if (r == -EEXIST)
+            snprintf(text, sizeof text, "there is a snapshot '%s'", *name ? name + 1 : "");
+        else
+            snprintf(text, sizeof text, "cannot make the directory: %s", strerror(-r));
+        if (r < 0)
+            answer(client, "error", text);
+    }
+}
+
+/* The manifest's sources, as what is copied now has them. */
+static int put_sources(const struct flight *self, struct arena *arena,
+                       struct manifest_source **ret_sources, unsigned *ret_n)
+{
+    unsigned n_recorders, at = 0;
+    struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n_recorders);
+    struct manifest_moment now = host_moment();
+    int r = recorders_put_sources(recorders, n_recorders, arena, ret_sources, ret_n);
+
+    for (unsigned i = 0; r >= 0 && i < n_recorders; i++) {
+        const struct recorder *recorder = recorders[i];
+        struct recorder_sources of_recorder = {0};
+        bool is_late = recorder->state == RECORDER_RUNNING && recorder->ops->is_flushed &&
+                       !recorder->ops->is_flushed(recorder);
+
+        if (recorder->state == RECORDER_NEW || !recorder->ops->sources)
+            continue;
+        r = recorder->ops->sources(recorder, arena, &of_recorder);
+        for (unsigned j = 0; r >= 0 && j < of_recorder.n && at < *ret_n; j++, at++) {
+            struct manifest_source *source = &(*ret_sources)[at];
+
+            /* What the records say of losses is in the snapshot; the sum is of the whole recording. */
+            source->lost = source->lost_at_end = 0;
+            source->lost_known = false;
+            if (!manifest_source_has_ended(source))
+                source->ended = now;
+            source->complete = true;
+            if (is_late) {
+                const char **problems =
+                    arena_alloc(arena, (source->n_problems + 1) * sizeof *problems);
+
+                if (!problems)
+                    return -ENOMEM;
+                if (source->n_problems)
+                    memcpy(problems, source->problems, source->n_problems * sizeof *problems);
+                problems[source->n_problems++] =
+                    "the latest events are missing: it did not send them within a second";
+                source->problems = problems;
+            }
+        }
+    }
+    return r;
+}
+
+/* In the child: copies everything into the snapshot's directory, and names it. */
+static int save(const struct flight *self, struct error *error)
+{
+    int dir = recording_dir(self->recorder.recording);
+    _cleanup_(closep) int snapshots = open_snapshots(dir);
+    _cleanup_(closep) int to = -1;
+    struct manifest manifest = {0};
+    struct manifest_source *sources = NULL;
+    char unfinished[NAME_MAX_BYTES + 2], path[64];
+    int r = put_sources(self, &manifest.arena, &sources, &manifest.n_sources);
+
+    snprintf(unfinished, sizeof unfinished, ".%s", self->name);
+    if (r < 0)
+        return error_set(error, r, NULL, "out of memory");
+    to = openat(snapshots, unfinished, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (to < 0)
+        return error_set(error, -errno, self->name, "cannot open the directory: %s",
+                         strerror(errno));
+    manifest.sources = sources;
+    for (unsigned i = 0; r >= 0 && i < manifest.n_sources; i++)
+        r = retention_copy(self->retention, &sources[i], to, 0, error);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", to);
+    if (r >= 0)
+        r = manifest_write(path, &manifest, error);
+    if (r >= 0 && renameat(snapshots, unfinished, snapshots, self->name) < 0)
+        r = error_set(error, -errno, self->name, "cannot rename the directory: %s",
+                      strerror(errno));
+    if (r < 0)
+        (void)remove_dir_at(snapshots, unfinished);
+    return r;
+}
+
+static void end_snapshot(struct flight *self, const char *verdict, const char *text)
+{
+    if (self->asker)
+        answer(self->asker, verdict, text);
+    if (self->answers >= 0)
+        close(self->answers);
+    self->asker = NULL;
+    self->answers = -1;
+    self->progress = FLIGHT_IDLE;
+}
+
+static void start_saving(struct flight *self)
+{
+    char text[ANSWER_MAX];
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        snprintf(text, sizeof text, "cannot make a pipe: %s", strerror(errno));
+        end_snapshot(self, "error", text);
+        return;
+    }
+    self->saver = fork();
+    if (self->saver == 0) {
+        struct error error = {0};
+        int r = save(self, &error);
+
+        if (r < 0)
+            error_print(&error, text, sizeof text);
+        else
+            snprintf(text, sizeof text, "%s/" FLIGHT_SNAPSHOTS "/%s",
+                     recording_path(self->recorder.recording), self->name);
+        (void)write_all(ends[1], text, strlen(text));
+        _exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    }
+    close(ends[1]);
+    self->answers = ends[0];
+    self->progress = FLIGHT_SAVING;
+    if (self->saver < 0) {
+        self->saver = 0;
+        snprintf(text, sizeof text, "cannot start a process: %s", strerror(errno));
+        end_snapshot(self, "error", text);
+    }
+}
+
+/* The child has written its answer, and ended. */
+static void end_saving(struct flight *self)
+{
+    char text[ANSWER_MAX];
+    ssize_t n = read(self->answers, text, sizeof text - 1);
+    int status = 0;
+
+    text[MAX(n, 0)] = '\0';
+    while (waitpid(self->saver, &status, 0) < 0 && errno == EINTR)
+        ;
+    self->saver = 0;
+    if (n <= 0)
+        snprintf(text, sizeof text, "the process that saves it ended unexpectedly");
+    if (status != 0)
+        recorder_report(&self->recorder, "snapshot %s was not saved: %s", self->name, text);
+    end_snapshot(self, status == 0 ? "ok" : "error", text);
+}
+
+/* ---- What is kept ---- */
+
+static void keep(struct flight *self, uint64_t now)
+{
+    unsigned n_recorders, n = 0;
+    struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n_recorders);
+    struct manifest_source *sources = NULL;
+    struct error error = {0};
+    struct arena arena = {0};
+    char text[ANSWER_MAX];
+    int r = recorders_put_sources(recorders, n_recorders, &arena, &sources, &n);
+
+    if (r >= 0)
+        r = retention_step(self->retention, sources, n, now, &error);
+    arena_done(&arena);
+    if (r >= 0 || self->is_retention_reported)
+        return;
+    self->is_retention_reported = true;
+    error_set(&error, r, NULL, "%s", strerror(-r));
+    error_print(&error, text, sizeof text);
+    recorder_report(&self->recorder, "more is kept than --flight says: %s", text);
+}
+
+/* ---- The recorder ---- */
+
+static int start(struct recorder *recorder, struct error *error)
+{
+    struct flight *self = self_of(recorder);
+    int r = retention_new(&self->limit, recording_dir(recorder->recording),
+                          recording_path(recorder->recording), &self->retention, error);
+
+    if (r < 0)
+        return r;
+    r = listen_at(self, error);
+    if (r >= 0 || self->limit.ns > 0 || self->limit.bytes > 0)
+        return r;
+    /* A file system without sockets is recorded to without snapshots. */
+    error_clear(error);
+    return 0;
+}
+
+static void poll_flight(struct recorder *recorder, struct recorder_wait *wait)
+{
+    struct flight *self = self_of(recorder);
+    bool has_room = false;
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        has_room |= self->clients[i].fd < 0;
+    recorder_wait_fd(wait, has_room ? self->listener : -1, POLLIN);
+    recorder_wait_fd(wait, self->answers, POLLIN);
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        const struct client *client = &self->clients[i];
+
+        recorder_wait_fd(wait, client->waits || client == self->asker ? -1 : client->fd, POLLIN);
+        if (client->waits && self->progress == FLIGHT_IDLE)
+            recorder_wait_until(wait, 0);
+    }
+    if (self->progress == FLIGHT_FLUSHING)
+        recorder_wait_until(wait, all_flushed(self) ? 0 : self->flush_by);
+    if (self->progress != FLIGHT_SAVING)
+        recorder_wait_until(wait, retention_due(self->retention));
+}
+
+static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
+                struct error *error)
+{
+    struct flight *self = self_of(recorder);
+
+    (void)error;
+    if (n > 1 && fds[1].revents)
+        end_saving(self);
+    for (unsigned i = 0; i < CLIENTS_MAX && 2 + i < n; i++)
+        if (fds[2 + i].revents && self->clients[i].fd >= 0)
+            read_client(&self->clients[i]);
+    if (n > 0 && fds[0].revents)
+        accept_clients(self);
+    if (self->progress == FLIGHT_FLUSHING && (now >= self->flush_by || all_flushed(self)))
+        start_saving(self);
+    if (self->is_stopping)
+        return self->progress != FLIGHT_IDLE;
+    handle_requests(self, now);
+    /* A child that copies must find what it looks for. */
+    if (self->progress != FLIGHT_SAVING)
+        keep(self, now);
+    return 1;
+}
+
+static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
+{
+    (void)stop;
+    (void)now;
+    self_of(recorder)->is_stopping = true;
+    return UINT64_MAX;
+}
+
+static int finish(struct recorder *recorder, struct error *error)
+{
+    struct flight *self = self_of(recorder);
+
+    (void)error;
+    if (self->saver > 0)
+        end_saving(self);
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        answer(&self->clients[i], "error", "the recording has ended");
+    if (self->listener >= 0) {
+        close(self->listener);
+        (void)unlinkat(recording_dir(recorder->recording), FLIGHT_SOCKET, 0);
+    }
+    self->listener = -1;
+    return 0;
+}
+
+static int sources(const struct recorder *recorder, struct arena *arena,
+                   struct recorder_sources *ret)
+{
+    (void)recorder;
+    (void)arena;
+    *ret = (struct recorder_sources){0};
+    return 0;
+}
+
+static void free_flight(struct recorder *recorder)
+{
+    struct flight *self = self_of(recorder);
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        close_client(&self->clients[i]);
+    if (self->listener >= 0)
+        close(self->listener);
+    retention_free(self->retention);
+    free(self);
+}
+
+static const struct recorder_ops ops = {
+    .start = start,
+    .poll = poll_flight,
+    .step = step,
+    .stop = stop,
+    .finish = finish,
+    .sources = sources,
+    .free = free_flight,
+};
+
+int flight_recorder_new(const struct retention_limit *limit, struct recorder **ret)
+{
+    struct flight *self = calloc(1, sizeof *self);
+
+    if (!self)
+        return -ENOMEM;
+    self->recorder.ops = &ops;
+    self->recorder.name = "the flight recorder";
+    self->limit = *limit;
+    self->listener = self->answers = -1;
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        self->clients[i].fd = -1;
+    *ret = &self->recorder;
+    return 0;
+}
+
+/* ---- Asking ---- */
+
+int flight_ask(const char *dir, const char *request, char **ret_text)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    _cleanup_(closep) int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(closep) int fd = -1;
+    char text[ANSWER_MAX + 16], *line;
+    size_t len = 0;
+    ssize_t n;
+    int r;
+
+    if (at < 0)
+        return -errno;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" FLIGHT_SOCKET, at);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+        return -errno;
+    r = write_all(fd, request, strlen(request));
+    if (r >= 0)
+        r = write_all(fd, "\n", 1);
+    if (r < 0)
+        return r;
+    while (len < sizeof text - 1 && (n = recv(fd, text + len, sizeof text - 1 - len, 0)) != 0) {
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        len += n > 0 ? (size_t)n : 0;
+    }
+    text[len] = '\0';
+    line = strchr(text, ' ');
+    if (!line)
+        return -ECONNRESET;
+    *line++ = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    *ret_text = strdup(line);
+    if (!*ret_text)
+        return -ENOMEM;
+    return strcmp(text, "ok") == 0 ? 0 : -EREMOTE;
+}

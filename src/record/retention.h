@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Keeps the newest part of what a recording writes: its last seconds, or so many bytes.
+ *
+ * Recorders append to their files as in any recording. From time to time the sizes of all files are noted, which is a mark:
+ * what lies before it was written before that moment. Where a mark is older than the limit, or more bytes than the limit follow it,
+ * what lies before it is released (base/sparse.h): the file keeps its length and its offsets, and begins with a hole. So
+ * whatever is kept is in ordinary files at every moment, and can be read after this process was killed.
+ *
+ * What is kept begins where a reader can begin: at a page of a kernel, a packet, a window of Xen's records, a line of
+ * QEMU's log. Which files grow follows from the kind of a source (tracedir/manifest.h):
+ *
+ *     ftrace     cpuN.raw     pages
+ *     ctf        stream-N     packets; the program may be writing one
+ *     xentrace   the file     windows, which are written as a whole
+ *     qemu-log   the file     lines
+ *
+ * Of any other kind everything is kept, and retention_unlimited() says so. Not thread-safe. */
+
+#include "base/error.h"
+#include "tracedir/manifest.h"
+
+struct retention_limit {
+    uint64_t ns;    /* what was written in the last `ns`; 0: any time */
+    uint64_t bytes; /* of all files; 0: any number */
+};
+
+struct retention;
+
+/* Of the recording in the open directory DIR, which is borrowed; PATH is for messages. Where LIMIT is 0, nothing is
+ * released. -EOPNOTSUPP with ERROR: the file system cannot release the beginning of a file. */
+int retention_new(const struct retention_limit *limit, int dir, const char *path,
+                  struct retention **ret, struct error *error);
+void retention_free(struct retention *retention);
+
+/* CLOCK_MONOTONIC, ns, when the next mark is due; UINT64_MAX: never. */
+uint64_t retention_due(const struct retention *retention);
+/* Makes a mark at NOW of the files of N SOURCES, and releases what is beyond the limit. -ENOMEM, or another negative errno
+ * with ERROR: it will be tried again. */
+int retention_step(struct retention *retention, const struct manifest_source *sources, unsigned n,
+                   uint64_t now, struct error *error);
+/* Whether files of that kind can be limited. */
+bool retention_limits(const char *kind);
+
+/* Copies what is kept of SOURCE, and was written after SINCE (CLOCK_MONOTONIC, ns; 0: all), to the same paths below the
+ * open directory TO, with all else that its directory has. -errno with ERROR. Does not change RETENTION: a child of fork()
+ * may call it. */
+int retention_copy(const struct retention *retention, const struct manifest_source *source, int to,
+                   uint64_t since, struct error *error);

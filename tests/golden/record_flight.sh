@@ -1,0 +1,142 @@
+#!/bin/sh
+# strata record --flight: the last seconds or bytes of each layer are kept, and saved as traces without stopping anything.
+# $EMIT: tests/runtime/emit.c.
+. "$(dirname "$0")/../lib/golden.sh"
+
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
+mkdir -m 700 run
+pids=
+at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
+skipped=
+
+# kept FILE...: bytes that they use on the disk.
+kept() {
+    stat -c '%b %B' "$@" | awk '{ n += $1 * $2 } END { print n + 0 }'
+}
+
+# reads TRACE: it is a trace, complete, in which events are in order; into `report`.
+reads() {
+    "$strata" report "$1" >report 2>errors || fail "$1: $(cat errors)"
+    [ ! -s errors ] || fail "$1: $(cat errors)"
+    cut -d' ' -f1 report | sort -n -c || fail "$1: is not in order"
+    [ "$(jq '[.sources[].complete] | all' "$1/trace.json")" = true ] || fail "$(cat "$1/trace.json")"
+}
+
+# ---- A program, by bytes ----
+
+case=program
+# Half of its events, then the rest: 400,000 of four threads, some 10 MB.
+"$strata" record -o program --flight=2M -- "$EMIT" -q -w go 50000 4 >out 2>err &
+pid=$!
+pids="$pids $pid"
+# No more comes, so what is kept has come within the limit.
+wait_for '[ -e program/program/stream-0 ] && [ "$(kept program/program/stream-*)" -gt 100000 ] &&
+    "$strata" stat program 2>/dev/null | grep -q . && [ -S program/control.sock ]'
+first=$("$strata" ctl program snapshot one) || fail "snapshot: $first"
+[ "$first" = "$work/program/snapshots/one" ] || fail "not the path: $first"
+reads "$first"
+"$strata" ctl program snapshot one 2>told && fail "two snapshots of one name"
+grep -q "there is a snapshot 'one'" told || fail "$(cat told)"
+"$strata" ctl program snapshot ../one 2>told && fail "a snapshot elsewhere"
+grep -q "letters, digits" told || fail "$(cat told)"
+second=$("$strata" ctl program snapshot)
+third=$("$strata" ctl program snapshot)
+[ "$second" != "$third" ] && [ -d "$second" ] && [ -d "$third" ] || fail "snapshots: $second $third"
+: >go
+wait $pid || fail "exit status $?: $(cat out err)"
+[ "$(ls program/snapshots | wc -l)" -eq 3 ] && [ -z "$(ls -A program/snapshots | grep '^\.')" ] ||
+    fail "left: $(ls -A program/snapshots)"
+[ ! -e program/control.sock ] || fail "the socket is left"
+"$strata" ctl program snapshot 2>told && fail "a snapshot of nothing"
+grep -q 'nothing is being recorded there' told || fail "$(cat told)"
+reads program
+tail -n 1 report >last
+"$strata" report "$first" >report 2>errors || fail "$(cat errors)"
+! grep -qF "$(cat last)" report || fail "the snapshot has what came later"
+
+# ---- By bytes, while they come: what is kept is the end of what was written, without a gap ----
+
+case=bytes
+"$strata" record -o bytes --flight=1M -- "$EMIT" -q -p 5000 10000000 1 >out 2>err &
+pid=$!
+pids="$pids $pid"
+# The file is several times as long as what is kept of it.
+wait_for '[ -e bytes/program/stream-0 ] && [ "$(stat -c %s bytes/program/stream-0)" -gt 1500000 ]'
+wait_for '[ "$(kept bytes/program/stream-*)" -lt 1300000 ] || ! kill -0 $pid 2>/dev/null'
+snapshot=$("$strata" ctl bytes snapshot)
+reads "$snapshot"
+cut -d' ' -f2- report >of-snapshot
+kill -TERM $pid
+wait $pid || :
+"$strata" report bytes 2>errors | cut -d' ' -f2- >report || fail "$(cat errors)"
+# (The rate of its clock is known better at the end, so times differ by nanoseconds.) The events of the snapshot that are still kept stand in the trace one after the other, as they stand in the snapshot.
+first=$(head -n 1 report)
+grep -nF -x -- "$first" of-snapshot >where || fail "what is kept does not begin in the snapshot: $first"
+tail -n +"$(cut -d: -f1 where | head -n 1)" of-snapshot >tail
+head -n "$(wc -l <tail)" report | cmp - tail || fail "what is kept is not the end of what was written"
+
+# ---- Killed ----
+
+case=killed
+"$strata" record -o killed --flight=1M -- "$EMIT" -q -p 5000 10000000 1 >out 2>err &
+pid=$!
+pids="$pids $pid"
+wait_for '[ -e killed/program/stream-0 ] && [ "$(stat -c %s killed/program/stream-0)" -gt 1500000 ]'
+wait_for '[ "$(kept killed/program/stream-*)" -lt 1300000 ]'
+kill -KILL $pid
+wait $pid || :
+"$strata" report killed >report 2>errors || fail "$(cat errors)"
+[ "$(wc -l <report)" -gt 1000 ] || fail "only $(wc -l <report) events are left"
+cut -d' ' -f1 report | sort -n -c || fail "is not in order"
+
+# ---- QEMU and the kernel of this host, by time ----
+
+case=qemu
+qemu=$(command -v qemu-system-x86_64) || skipped="$skipped; qemu-system-x86_64 is not installed"
+host=
+if [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && [ -x "$STRATA_BIN/strata-agent" ]; then
+    host=--host=sched:sched_switch
+else
+    skipped="$skipped; only root may trace this machine's kernel"
+fi
+if [ "$qemu" ]; then
+    mkfifo monitor
+    # shellcheck disable=SC2086 # nothing, or a word
+    "$strata" record -o vm --flight=1s $host -e 'visit_*,handle_qmp_command' -- \
+        "$qemu" -machine none -nodefaults -display none -qmp stdio <monitor >out 2>err &
+    pid=$!
+    pids="$pids $pid"
+    exec 9>monitor
+    printf '{"execute":"qmp_capabilities"}\n' >&9
+    # Commands, until the log has a hole at its beginning.
+    wait_for 'printf "{\"execute\":\"query-version\"}\n" >&9; [ -e vm/vmm/trace.log ] && [ -S vm/control.sock ] &&
+        [ "$(kept vm/vmm/trace.log)" -lt "$(stat -c %s vm/vmm/trace.log)" ]'
+    snapshot=$("$strata" ctl vm snapshot)
+    reads "$snapshot"
+    for name in vmm ${host:+host}; do
+        "$strata" report --source=$name --limit 1 "$snapshot" >one 2>errors
+        [ -s one ] || fail "nothing of $name: $(cat errors)"
+    done
+    "$strata" report vm >report 2>errors || fail "$(cat errors)"
+    printf '{"execute":"quit"}\n' >&9
+    exec 9>&-
+    wait $pid || fail "exit status $?: $(cat out err)"
+    reads vm
+fi
+
+# ---- What cannot be ----
+
+case=options
+for bad in 60 60x s 0s 0M , 60s, 1G,; do
+    "$strata" record -o bad --flight="$bad" -- "$EMIT" 1 1 >out 2>err && fail "--flight=$bad"
+    grep -q 'is neither a time nor a size' err || fail "--flight=$bad: $(cat err)"
+done
+"$strata" record -o bad --flight=1M --max-size=1M -- "$EMIT" 1 1 >out 2>err && fail "--flight with --max-size"
+grep -q 'would end what --flight records' err || fail "$(cat err)"
+[ ! -e bad ] || fail "a directory is left"
+
+[ -z "$skipped" ] || {
+    echo "record_flight: SKIPPED in part: ${skipped#; }" >&2
+    exit 77
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* What is kept of growing files, and what a copy has of them. */
+#include "cmocka_all.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/remove_dir.h"
+#include "base/sparse.h"
+#include "record/retention.h"
+
+#define PAGE 4096u
+#define BEGAN (100 * NSEC_PER_SEC)
+
+static char top[] = "/tmp/test-retention-XXXXXX";
+static int dir;
+
+static const struct manifest_source kernel = {.name = "host", .kind = "ftrace", .path = "host"};
+static const struct manifest_source monitor = {
+    .name = "vmm", .kind = "qemu-log", .path = "vmm/log"};
+static const struct manifest_source program = {.name = "program", .kind = "ctf", .path = "program"};
+
+static int set_up(void **state)
+{
+    (void)state;
+    memcpy(top + sizeof top - 7, "XXXXXX", 6);
+    assert_non_null(mkdtemp(top));
+    dir = open(top, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(mkdirat(dir, "host", 0700), 0);
+    assert_int_equal(mkdirat(dir, "vmm", 0700), 0);
+    assert_int_equal(mkdirat(dir, "program", 0700), 0);
+    assert_int_equal(mkdirat(dir, "to", 0700), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    close(dir);
+    return remove_dir_at(AT_FDCWD, top) ? 0 : -1;
+}
+
+static void append(const char *path, const void *p, size_t size)
+{
+    int fd = openat(dir, path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, p, size), (ssize_t)size);
+    close(fd);
+}
+
+/* A page whose bytes are all N, but for the first: that of a time may be 0. */
+static void append_page(const char *path, unsigned n)
+{
+    uint8_t page[PAGE];
+
+    memset(page, (int)n, sizeof page);
+    page[0] = 0;
+    append(path, page, sizeof page);
+}
+
+static uint64_t begin_of(const char *path)
+{
+    int fd = openat(dir, path, O_RDONLY);
+    uint64_t begin = sparse_begin(fd);
+
+    close(fd);
+    return begin;
+}
+
+static size_t read_file(const char *path, char *buf, size_t size)
+{
+    int fd = openat(dir, path, O_RDONLY);
+    ssize_t n = fd < 0 ? -1 : read(fd, buf, size);
+
+    assert_true(n >= 0);
+    close(fd);
+    return (size_t)n;
+}
+
+static struct retention *make(uint64_t ns, uint64_t bytes)
+{
+    const struct retention_limit limit = {ns, bytes};
+    struct retention *retention;
+    struct error error = {0};
+    int r = retention_new(&limit, dir, top, &retention, &error);
+
+    if (r == -EOPNOTSUPP)
+        skip();
+    assert_int_equal(r, 0);
+    return retention;
+}
+
+static void step(struct retention *retention, const struct manifest_source *source, uint64_t now)
+{
+    struct error error = {0};
+
+    assert_int_equal(retention_step(retention, source, 1, now, &error), 0);
+}
+
+static void copy(const struct retention *retention, const struct manifest_source *source,
+                 uint64_t since)
+{
+    int to = openat(dir, "to", O_RDONLY | O_DIRECTORY);
+    struct error error = {0};
+
+    assert_int_equal(retention_copy(retention, source, to, since, &error), 0);
+    close(to);
+}
+
+/* A page each second, and the last 16 seconds are kept: what was written at each mark is known. */
+static void test_time(void **state)
+{
+    struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+    static char bytes[100 * PAGE];
+    size_t size;
+
+    (void)state;
+    for (unsigned i = 0; i < 40; i++) {
+        append_page("host/cpu0.raw", i + 1);
+        step(retention, &kernel, BEGAN + i * NSEC_PER_SEC);
+    }
+    /* The mark of 23 s is 16 s old: the page of 24 s is the first. */
+    assert_int_equal(begin_of("host/cpu0.raw"), 24 * PAGE + 1);
+    copy(retention, &kernel, 0);
+    size = read_file("to/host/cpu0.raw", bytes, sizeof bytes);
+    assert_int_equal(size, 16 * PAGE);
+    for (unsigned i = 0; i < 16; i++)
+        assert_int_equal(bytes[i * PAGE + 1], 24 + i + 1);
+    retention_free(retention);
+}
+
+static void test_since(void **state)
+{
+    struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+    static char bytes[100 * PAGE];
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        append_page("host/cpu0.raw", i + 1);
+        step(retention, &kernel, BEGAN + i * NSEC_PER_SEC);
+    }
+    copy(retention, &kernel, BEGAN + 6 * NSEC_PER_SEC + 1);
+    assert_int_equal(read_file("to/host/cpu0.raw", bytes, sizeof bytes), 3 * PAGE);
+    assert_int_equal(bytes[1], 8);
+    retention_free(retention);
+}
+
+/* More bytes than the limit are never kept when it has been looked at, whatever comes at once. */
+static void test_bytes(void **state)
+{
+    struct retention *retention = make(0, 64 * PAGE);
+    unsigned n = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        for (unsigned j = 0; j < i % 7; j++)
+            append_page(i % 3 ? "host/cpu0.raw" : "host/cpu1.raw", ++n % 255 + 1);
+        step(retention, &kernel, BEGAN + i * NSEC_PER_SEC);
+        if (n > 200) {
+            struct stat one, two;
+
+            assert_int_equal(fstatat(dir, "host/cpu0.raw", &one, 0), 0);
+            assert_int_equal(fstatat(dir, "host/cpu1.raw", &two, 0), 0);
+            uint64_t kept = (uint64_t)(one.st_size + two.st_size) - begin_of("host/cpu0.raw") -
+                            begin_of("host/cpu1.raw");
+
+            assert_true(kept <= 64 * PAGE);
+            assert_true(kept >= 40 * PAGE);
+        }
+    }
+    retention_free(retention);
+}
+
+/* What is kept begins with a whole line, wherever the mark was. */
+static void test_lines(void **state)
+{
+    struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+    static char bytes[100000];
+    char line[64];
+    size_t size;
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        int n = snprintf(line, sizeof line, "line %u of what QEMU says\n", i);
+
+        append("vmm/log", line, (size_t)n - 5);
+        if (i % 10 == 0)
+            step(retention, &monitor, BEGAN + i * NSEC_PER_SEC / 10);
+        append("vmm/log", line + n - 5, 5);
+    }
+    copy(retention, &monitor, 0);
+    size = read_file("to/vmm/log", bytes, sizeof bytes - 1);
+    bytes[size] = '\0';
+    /* At 99 s the mark of 83 s is 16 s old: it lies in line 830. */
+    assert_int_equal(strncmp(bytes, "line 831 of", 11), 0);
+    assert_non_null(strstr(bytes, "line 999 of what QEMU says\n"));
+    assert_int_equal(begin_of("vmm/log") + size,
+                     lseek(openat(dir, "vmm/log", O_RDONLY), 0, SEEK_END));
+    retention_free(retention);
+}
+
+/* Whatever was written of the last packet when its file was looked at; what describes the packets is kept. */
+static void test_packets(void **state)
+{
+    struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+    static char bytes[100000];
+
+    (void)state;
+    append("program/metadata", "metadata", 8);
+    for (unsigned i = 0; i < 40; i++) {
+        size_t size = 104 + 8 * i;
+        char packet[104 + 8 * 40];
+        uint32_t magic = 0xc1fc1fc1;
+        uint64_t bits = size * 8;
+
+        memset(packet, (int)i + 1, size);
+        memcpy(packet, &magic, sizeof magic);
+        memcpy(packet + 48, &bits, sizeof bits);
+        append("program/stream-3", packet, size - i);
+        step(retention, &program, BEGAN + i * NSEC_PER_SEC);
+        if (i == 39)
+            copy(retention, &program, 0);
+        append("program/stream-3", packet + size - i, i);
+    }
+    assert_int_equal(read_file("to/program/metadata", bytes, sizeof bytes), 8);
+    /* The mark of 23 s, when packet 23 was not whole, is 16 s old; nor is 39 now. */
+    assert_int_equal(read_file("to/program/stream-3", bytes, sizeof bytes),
+                     16 * 104 + 8 * (23 + 38) * 16 / 2);
+    assert_int_equal(bytes[60], 24);
+    retention_free(retention);
+}
+
+static void test_unlimited(void **state)
+{
+    struct retention *retention = make(0, 0);
+    static char bytes[100 * PAGE];
+
+    (void)state;
+    append_page("host/cpu0.raw", 1);
+    assert_int_equal(retention_due(retention), UINT64_MAX);
+    copy(retention, &kernel, 0);
+    assert_int_equal(read_file("to/host/cpu0.raw", bytes, sizeof bytes), PAGE);
+    assert_true(retention_limits("qemu-log"));
+    assert_false(retention_limits("simpletrace"));
+    retention_free(retention);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_since, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_packets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_unlimited, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
