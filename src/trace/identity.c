@@ -149,6 +149,7 @@ int trace_identity(const char *const *paths, unsigned n, char ret_identity[TRACE
 {
     _cleanup_free_ struct walk *walk = malloc(sizeof *walk);
     uint8_t digest[SHA256_SIZE];
+    struct stat st;
 
     if (!walk)
         return error_set(error, -ENOMEM, NULL, "out of memory");
@@ -162,7 +163,12 @@ int trace_identity(const char *const *paths, unsigned n, char ret_identity[TRACE
             return error_set(error, -ESPIPE, NULL,
                              "standard input can be read once only; give a file or a directory");
         fd = open(paths[i], O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        r = fd < 0 ? -errno : put_any(walk, fd, 0);
+        r = fd < 0 ? -errno : 0;
+        if (r == 0 && (fstat(fd, &st) < 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+            return error_set(error, -ESPIPE, paths[i],
+                             "can be read once only; give a file or a directory");
+        if (r == 0)
+            r = put_any(walk, fd, 0);
         if (r < 0)
             return error_set(error, r, paths[i], "cannot read it: %s", error_text(r));
     }
