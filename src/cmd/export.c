@@ -159,10 +159,10 @@ static int walk_and_keep(const struct export_verb_options *options, struct walk 
 
 static int export_trace(const struct export_verb_options *options,
                         const struct export_format *format, const struct pairs *pairs,
-                        struct clickhouse_request *request, const char *path, struct trace *trace,
-                        struct atomic_output *output)
+                        struct clickhouse_request *request, char **paths, int n,
+                        struct trace *trace, struct atomic_output *output)
 {
-    char host[EXPORT_HOST_SIZE] = "";
+    char host[EXPORT_HOST_SIZE] = "", trace_id[EXPORT_TRACE_ID_SIZE] = "";
     struct export_options export_options = {
         .spreadsheet = options->spreadsheet,
         .out = &output->out,
@@ -178,6 +178,7 @@ static int export_trace(const struct export_verb_options *options,
         .rules = pairs->rules.rules,
         .n_rules = pairs->rules.n,
         .host = host,
+        .trace_id = trace_id,
         .clickhouse = &request->settings,
     };
     struct sink *sink = NULL;
@@ -194,10 +195,12 @@ static int export_trace(const struct export_verb_options *options,
     int status = EXIT_FAILURE;
 
     export_options.problem = &walk.error;
-    export_find_calendar(trace, path, &export_options.calendar);
+    export_find_calendar(trace, paths[0], &export_options.calendar);
     if (has_trait(options, EXPORT_HOSTS) &&
         export_find_host(trace, options->host, host) != EXIT_SUCCESS)
         return EXIT_FAILURE;
+    if (has_trait(options, EXPORT_HOSTS) && !is_remote(options))
+        export_find_trace_id(paths, (unsigned)n, trace_id);
     error_clear(&error);
     if (selection_init(&selection, &options->select) < 0)
         return cli_no_memory();
@@ -356,7 +359,7 @@ static int open_and_export(const struct export_verb_options *options, char **pat
         if (status == EXIT_SUCCESS) {
             if (format->target == ATOMIC_OUTPUT_STREAM && has_trait(options, EXPORT_TEXT))
                 text_filter(&output.out, 0);
-            status = export_trace(options, format, &pairs, &request, paths[0], trace, &output);
+            status = export_trace(options, format, &pairs, &request, paths, n, trace, &output);
             atomic_output_done(&output);
             if (is_remote(options) && (status == EXIT_SUCCESS || status == EXIT_LOSSES))
                 clickhouse_request_report(&request);

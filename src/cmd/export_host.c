@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/export_host.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock_ns.h"
 #include "cli/message.h"
+#include "trace/identity.h"
 #include "tracedir/manifest.h"
+
+void export_find_trace_id(char *const *paths, unsigned n, char ret_id[EXPORT_TRACE_ID_SIZE])
+{
+    char identity[TRACE_IDENTITY_SIZE] = "";
+    struct error error;
+
+    error_clear(&error);
+    (void)trace_identity((const char *const *)paths, n, identity, &error);
+    snprintf(ret_id, EXPORT_TRACE_ID_SIZE, "%.*s", EXPORT_TRACE_ID_SIZE - 1, identity);
+}
 
 /* NULL: TRACE names none, or several. */
 static const char *recorded_host(const struct trace *trace)

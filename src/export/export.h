@@ -43,7 +43,8 @@ struct export_options {
      * the end; read when the export finishes. NULL: none. */
     const struct trace *trace;
     const struct error *problem;
-    const char *host; /* whose trace it is; of formats that are of many hosts */
+    const char *host;     /* whose trace it is; of formats that are of many hosts */
+    const char *trace_id; /* of these formats: the same for the same trace; "": not known */
     const struct clickhouse_settings
         *clickhouse; /* export/clickhouse/clickhouse.h; of that format */
 };

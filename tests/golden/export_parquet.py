@@ -5,12 +5,16 @@
 import ctypes
 import ctypes.util
 import glob
+import hashlib
 import json
 import os
+import stat
 import struct
 import subprocess
 import sys
 import urllib.parse
+
+SAMPLE = 64 * 1024
 
 libzstd = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
 libzstd.ZSTD_decompress.restype = ctypes.c_size_t
@@ -153,7 +157,46 @@ def read(path):
                 values = [v & (1 << 64) - 1 if v is not None else None for v in values]
             rows[column[4].decode()] += values
     assert all(len(v) == meta[3] for v in rows.values())
-    return rows
+    facts = [(pair[1].decode(), pair[2].decode()) for pair in meta[5]]
+    assert len(dict(facts)) == len(facts)
+    return rows, dict(facts), meta[6].decode()
+
+
+def trace_id(path):
+    """What strata-export(1) says of strata.trace."""
+    sha = hashlib.sha256()
+
+    def put(path):
+        if os.path.isdir(path):
+            for name in sorted(os.listdir(path), key=os.fsencode):
+                sha.update(os.fsencode(name) + b"\0")
+                put(os.path.join(path, name))
+        else:
+            with open(path, "rb") as file:
+                data = file.read()
+            sha.update(struct.pack("<Q", len(data)) + data[:SAMPLE] + data[max(SAMPLE, len(data) - SAMPLE):])
+
+    put(path)
+    return sha.hexdigest()[:16]
+
+
+def expected_facts(strata, trace, lines):
+    losses = [line for line in lines if "cause" in line]
+    facts = {
+        "strata.version": version(strata), "strata.host": "a/b", "strata.losses": str(len(losses)),
+        "strata.lost": str(sum(line.get("lost") or 0 for line in losses)),
+        "strata.lost_unknown": "true" if any(line.get("lost") is None for line in losses) else "false",
+    }
+    errors = [line["error_ns"] for line in lines if "error_ns" in line]
+    if errors:
+        facts["strata.error_ns"] = str(max(errors))
+    if stat.S_ISREG(os.stat(trace).st_mode) or os.path.isdir(trace):
+        facts["strata.trace"] = trace_id(trace)
+    return facts
+
+
+def version(strata):
+    return subprocess.run([strata, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode().split()[1]
 
 
 def main():
@@ -164,13 +207,19 @@ def main():
         for directory in (out, out + ".again"):
             r = subprocess.run(export + [directory, trace], stdout=subprocess.PIPE)
             assert r.returncode in (0, 3), r.returncode
+        lines = subprocess.run([strata, "report", "-f", "json", "--cpu-hz", "1G", "-n", "20000", trace], stdout=subprocess.PIPE).stdout
+        lines = [json.loads(line) for line in lines.splitlines()]
+        expected = expected_facts(strata, trace, lines)
         found = {}
         files = sorted(glob.glob(glob.escape(out) + "/**/*.parquet", recursive=True))
         for path in files:
             relative = os.path.relpath(path, out)
             with open(path, "rb") as a, open(os.path.join(out + ".again", relative), "rb") as b:
                 assert a.read() == b.read(), f"{relative} differs"
-            rows = read(path)
+            rows, facts, created_by = read(path)
+            assert facts.pop("strata.day_is_known") in ("true", "false")
+            assert facts == expected, (facts, expected)
+            assert created_by == "strata version " + expected["strata.version"], created_by
             keys = dict(p.split("=", 1) for p in relative.split("/")[1:-1])
             assert urllib.parse.unquote(keys["host"]) == "a/b"
             if not relative.startswith("event/"):
@@ -178,8 +227,7 @@ def main():
             for i, event_id in enumerate(rows["id"]):
                 assert event_id not in found
                 found[event_id] = (urllib.parse.unquote(keys["event"]), {k: v[i] for k, v in rows.items()})
-        lines = subprocess.run([strata, "report", "-f", "json", "--cpu-hz", "1G", "-n", "20000", trace], stdout=subprocess.PIPE).stdout
-        expected = [e for e in map(json.loads, lines.splitlines()) if "event" in e]
+        expected = [line for line in lines if "event" in line]
         assert len(expected) == len(found) > 0, (len(expected), len(found))
         compared = 0
         for (_, (name, row)), event in zip(sorted(found.items()), expected):

@@ -6,7 +6,8 @@ many_files=yes
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 tar -xf "$DATA/ctf/lttng-ust.tar.xz"
-python3 "$here/export_parquet.py" "$strata" "$PWD" boot.trace xen.raw lttng-ust >out 2>err ||
+tar -xf "$DATA/io/virtio-blk.tar.xz"
+python3 "$here/export_parquet.py" "$strata" "$PWD" boot.trace xen.raw lttng-ust vm >out 2>err ||
     fail "the files differ from the report: $(cat out err)"
 
 "$strata" export --to parquet -o none boot.trace 2>err && fail "exported without a host"
@@ -15,6 +16,15 @@ grep -q 'give --host=NAME' err || fail "the message is: $(cat err)"
 echo kept >parquet0/file
 "$strata" export --to parquet --host a -o parquet0 boot.trace 2>err && fail "replaced a directory"
 [ "$(cat parquet0/file)" = kept ] || fail "replaced a directory"
+
+# A pipe can be read once only: what is read later does not identify the trace.
+for input in /dev/stdin -; do
+    cat boot.trace |
+        "$strata" export --to parquet --host a -o piped "$input" 2>err || fail "from a pipe: $(cat err)"
+    grep -rqa 'strata.losses' piped || fail "no metadata"
+    grep -rqa 'strata.trace' piped && fail "the trace of a pipe is identified"
+    rm -r piped
+done
 
 # Times of a clock whose rate is not known cannot stand beside those of other hosts.
 "$strata" export --to parquet --host a -o ticks xen.raw 2>err && fail "exported ticks as nanoseconds"

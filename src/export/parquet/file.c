@@ -530,7 +530,8 @@ static void put_schema(struct text *out, const struct parquet_file *file)
 static void put_metadata(struct text *out, const struct parquet_file *file,
                          const struct parquet_fact *facts, unsigned n_facts)
 {
-    static const char created_by[] = "strata";
+    /* As parquet.thrift asks for: a name, "version" and the version. */
+    static const char created_by[] = "strata version " STRATA_VERSION;
     unsigned last = 0;
 
     thrift_number(out, &last, 1, THRIFT_I32, 1);

@@ -12,9 +12,13 @@
  * it is the first event's. A column that is called as a partition is (host, day, layer, event) has the prefix `field_`, or
  * `recorded_` in a fixed table.
  *
+ * The metadata of each file says of the whole trace what it is known by, how exact its times are and what it lost
+ * (strata-export(1)).
+ *
  * Memory holds HELD_MAX bytes of rows, however many files there are: the largest are written first. */
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -22,11 +26,13 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/saturate.h"
 #include "export/export.h"
 #include "export/parquet/file.h"
 #include "tables/calendar.h"
 
 #define HELD_MAX ((size_t)64 << 20)
+#define NUMBER_SIZE 24u
 /* Of a partition's value, escaped; a file's name may have 255 bytes. */
 #define VALUE_MAX 200u
 #define COLUMN_NAME_MAX 300u
@@ -57,6 +63,9 @@ struct exporter {
     struct calendar calendar;
     int dir;
     size_t held; /* bytes */
+    bool has_error, has_lost_unknown;
+    int64_t error_ns; /* the largest of a time */
+    uint64_t n_losses, n_lost;
     struct part *parts, *last;
     struct dataset fixed[FIXED_TABLES];
 };
@@ -257,6 +266,24 @@ static int make_room(struct exporter *exporter)
 
 /* ---- Rows ---- */
 
+static void note_error(struct exporter *exporter, const struct value *error_ns)
+{
+    if (!error_ns->present)
+        return;
+    exporter->has_error = true;
+    exporter->error_ns = MAX(exporter->error_ns, error_ns->i);
+}
+
+static void note_loss(struct exporter *exporter, const struct value *cells)
+{
+    const struct value *lost = &cells[LOSS_COL_LOST];
+
+    note_error(exporter, &cells[LOSS_COL_ERROR]);
+    exporter->n_losses++;
+    exporter->n_lost = add_saturated(exporter->n_lost, lost->present ? lost->u : 0);
+    exporter->has_lost_unknown |= !lost->present;
+}
+
 static int put_cells(struct exporter *exporter, struct dataset *dataset, int64_t unix_ns,
                      uint16_t day, const struct value *cells)
 {
@@ -306,6 +333,7 @@ static int put_event(void *arg, const struct event_row *row)
 
     if (event_row_cells(row, &exporter->buffer, cells) < 0)
         return fail(exporter, -ENOMEM);
+    note_error(exporter, &cells[EVENT_ERROR]);
     unix_ns = calendar_event(&exporter->calendar, &cells[EVENT_TIME]);
     return put_cells(exporter, row->table->data, unix_ns, calendar_day(unix_ns), cells);
 }
@@ -320,6 +348,8 @@ static int put_row(void *arg, enum fixed_table number, const struct value *cells
     uint16_t day =
         has_times ? calendar_day(calendar_cell(&exporter->calendar, end)) : first_day(exporter);
 
+    if (number == TABLE_LOSS)
+        note_loss(exporter, cells);
     return put_cells(exporter, &exporter->fixed[number], unix_ns, day, cells);
 }
 
@@ -335,15 +365,27 @@ static int parquet_sink_put(struct sink *sink, const struct item *items, unsigne
 
 static int finish_files(struct exporter *exporter)
 {
-    const struct parquet_fact facts[] = {
+    char losses[NUMBER_SIZE], lost[NUMBER_SIZE], error_ns[NUMBER_SIZE];
+    struct parquet_fact facts[8] = {
         {"strata.version", STRATA_VERSION},
         {"strata.host", exporter->options->host},
         {"strata.day_is_known", exporter->calendar.is_known ? "true" : "false"},
+        {"strata.losses", losses},
+        {"strata.lost", lost},
+        {"strata.lost_unknown", exporter->has_lost_unknown ? "true" : "false"},
     };
+    unsigned n = 6;
     int r = 0;
 
+    snprintf(losses, sizeof losses, "%" PRIu64, exporter->n_losses);
+    snprintf(lost, sizeof lost, "%" PRIu64, exporter->n_lost);
+    snprintf(error_ns, sizeof error_ns, "%" PRId64, exporter->error_ns);
+    if (exporter->has_error)
+        facts[n++] = (struct parquet_fact){"strata.error_ns", error_ns};
+    if (exporter->options->trace_id[0])
+        facts[n++] = (struct parquet_fact){"strata.trace", exporter->options->trace_id};
     for (struct part *part = exporter->parts; part && r == 0; part = part->next)
-        r = parquet_finish(&exporter->writer, &part->file, exporter->dir, facts, ARRAY_SIZE(facts));
+        r = parquet_finish(&exporter->writer, &part->file, exporter->dir, facts, n);
     return r;
 }
 
