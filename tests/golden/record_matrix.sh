@@ -112,6 +112,9 @@ start() {
     attached-qemu)
         set -- "$@" --attach ./socket
         sources="$sources vmm"
+        # The manifest names it before: a recorder that is killed leaves a trace that opens. QEMU may still serve another
+        # client then, and a signal ends the recording with an error.
+        ready="\"$strata\" ctl $case list runstate_set 2>/dev/null | grep -q ^on"
         ;;
     esac
     # shellcheck disable=SC2086 # words
