@@ -14,6 +14,7 @@ import traceback
 
 import agent
 import clock
+import flight
 import host
 import machine
 import migration
@@ -24,7 +25,7 @@ import record
 import states
 
 SCENARIOS = (plain_writer.SCENARIOS + virtio_trace_host.SCENARIOS + strata_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS +
-             states.SCENARIOS + migration.SCENARIOS)
+             states.SCENARIOS + flight.SCENARIOS + migration.SCENARIOS)
 
 LOCKUPS_MAX = 2
 
