@@ -142,6 +142,7 @@ static const struct option_group groups[] = {
     {"Options", record_common_options, 0},
     {"Live output, of guests and the kernel of the host", record_live_options,
      offsetof(struct record_options, live)},
+    {"Monitoring", record_metrics_options, offsetof(struct record_options, metrics)},
     {"With a command after --", vm_options, 0},
     {"With --guest=ENDPOINT", record_guest_options, offsetof(struct record_options, guests)},
     {"With --xen and --percpu", record_buffers_options, offsetof(struct record_options, buffers)},

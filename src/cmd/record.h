@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
+#include "cmd/record_metrics.h"
 #include "record/retention.h"
 
 /* Of recording from per-CPU trace buffers. */
@@ -55,6 +56,7 @@ struct record_options {
     struct record_buffers_options buffers;
     struct record_guest_options guests;
     struct record_live_options live;
+    struct record_metrics_options metrics;
 };
 
 void record_options_done(struct record_options *options);

@@ -50,6 +50,9 @@ bool record_run_add(struct record_run *run, const struct record_item *item)
 
 static int add_recorders(struct record_run *run)
 {
+    /* First: where it cannot begin, nothing has been started. */
+    if (run->metrics && recording_add(run->recording, run->metrics) < 0)
+        return -ENOMEM;
     for (unsigned i = 0; i < run->n; i++)
         if (recording_add(run->recording, run->items[i].recorder) < 0)
             return -ENOMEM;
@@ -150,6 +153,8 @@ int record_run(struct record_run *run, const char *dir)
         settings.progress = show_progress;
         settings.progress_ns = NSEC_PER_SEC;
     }
+    if (record_metrics_new(&options->metrics, &run->metrics) != EXIT_SUCCESS)
+        return EXIT_FAILURE;
     r = recording_new(&settings, &run->recording, &error);
     run->dir = dir;
     if (r >= 0) {
@@ -202,6 +207,8 @@ void record_run_done(struct record_run *run)
         if (item->recorder && !item->recorder->recording)
             item->recorder->ops->free(item->recorder);
     }
+    if (run->metrics && !run->metrics->recording)
+        run->metrics->ops->free(run->metrics);
     recording_free(run->recording);
     for (unsigned i = 0; i < run->n; i++)
         if (run->items[i].free)

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/record_metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "cmd/cmd.h"
+#include "cmd/record_metrics_collect.h"
+#include "metrics/file.h"
+#include "metrics/http.h"
+#include "record/recording.h"
+#include "serve/listen.h"
+
+/* How often the file is written: monitoring systems read it no more often. */
+#define FILE_INTERVAL_NS (10 * NSEC_PER_SEC)
+
+#define MEMBER(m) offsetof(struct record_metrics_options, m)
+
+const struct option record_metrics_options[] = {
+    {OPTION_STRING, 0, "metrics", "[ADDR:]PORT",
+     "serve metrics for Prometheus, at /metrics (ADDR: this\nmachine only; PORT 0: a free one)",
+     MEMBER(listen)},
+    {OPTION_STRING, 0, "metrics-file", "FILE",
+     "write metrics for node_exporter's textfile collector", MEMBER(file)},
+    {OPTION_END},
+};
+
+struct metrics_recorder {
+    struct recorder recorder;
+    struct record_metrics_options options;
+    struct metrics *metrics;
+    struct record_collector *collector;
+    void (*collect)(void *userdata);
+    void *userdata;
+    struct metrics_server *server; /* NULL: none */
+    uint64_t write_at;             /* the file */
+    bool is_failure_reported;      /* of writing it */
+};
+
+static struct metrics_recorder *self_of(struct recorder *recorder)
+{
+    return container_of(recorder, struct metrics_recorder, recorder);
+}
+
+static void collect(void *userdata)
+{
+    struct metrics_recorder *self = userdata;
+
+    record_collector_run(self->collector, self->recorder.recording);
+    if (self->collect)
+        self->collect(self->userdata);
+}
+
+static int write_file(struct metrics_recorder *self, struct error *error)
+{
+    if (!self->options.file)
+        return 0;
+    collect(self);
+    self->write_at = clock_ns(CLOCK_MONOTONIC) + FILE_INTERVAL_NS;
+    return metrics_write_file(self->metrics, self->options.file, error);
+}
+
+/* A disk that is full may have room later: the recording goes on, and the next write tries again. */
+static void rewrite_file(struct metrics_recorder *self)
+{
+    struct error error = {0};
+    char text[sizeof error.path + sizeof error.what + 40];
+
+    if (write_file(self, &error) >= 0) {
+        self->is_failure_reported = false;
+    } else if (!self->is_failure_reported) {
+        self->is_failure_reported = true;
+        error_print(&error, text, sizeof text);
+        recorder_report(&self->recorder, "%s", text);
+    }
+}
+
+/* ---- The recorder ---- */
+
+static int start(struct recorder *recorder, struct error *error)
+{
+    return write_file(self_of(recorder), error);
+}
+
+/* Whether anything else is recorded, or will be. */
+static bool has_others(const struct recorder *recorder)
+{
+    unsigned n;
+    struct recorder *const *all = recording_recorders(recorder->recording, &n);
+    bool has_begun = recording_has_begun(recorder->recording);
+
+    for (unsigned i = 0; i < n; i++)
+        if (all[i] != recorder &&
+            (all[i]->state == RECORDER_RUNNING || (all[i]->state == RECORDER_NEW && !has_begun)))
+            return true;
+    return false;
+}
+
+static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
+{
+    struct metrics_recorder *self = self_of(recorder);
+    unsigned n = 0;
+    const int *fds = self->server ? metrics_server_fds(self->server, &n) : NULL;
+    uint64_t timeout = self->server ? metrics_server_timeout(self->server) : UINT64_MAX;
+
+    for (unsigned i = 0; i < n; i++)
+        recorder_wait_fd(wait, fds[i], POLLIN);
+    if (timeout != UINT64_MAX)
+        recorder_wait_until(wait, clock_ns(CLOCK_MONOTONIC) + timeout);
+    if (self->options.file)
+        recorder_wait_until(wait, self->write_at);
+    if (!has_others(recorder))
+        recorder_wait_until(wait, 0);
+}
+
+static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
+                struct error *error)
+{
+    struct metrics_recorder *self = self_of(recorder);
+
+    (void)fds;
+    (void)n;
+    (void)error;
+    if (self->server)
+        metrics_server_run(self->server);
+    if (self->options.file && now >= self->write_at)
+        rewrite_file(self);
+    return has_others(recorder);
+}
+
+/* It serves until the others have ended, which may take them long. */
+static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
+{
+    (void)recorder;
+    (void)stop;
+    (void)now;
+    return UINT64_MAX;
+}
+
+static int finish(struct recorder *recorder, struct error *error)
+{
+    struct metrics_recorder *self = self_of(recorder);
+
+    (void)error;
+    metrics_server_free(self->server);
+    self->server = NULL;
+    if (self->options.file)
+        rewrite_file(self);
+    return 0;
+}
+
+static void discard(struct recorder *recorder)
+{
+    struct metrics_recorder *self = self_of(recorder);
+
+    if (self->options.file)
+        (void)unlink(self->options.file);
+}
+
+static void free_recorder(struct recorder *recorder)
+{
+    struct metrics_recorder *self = self_of(recorder);
+
+    metrics_server_free(self->server);
+    record_collector_free(self->collector);
+    metrics_free(self->metrics);
+    free(self);
+}
+
+static const struct recorder_ops ops = {
+    .start = start,
+    .poll = poll_fds,
+    .step = step,
+    .stop = stop,
+    .finish = finish,
+    .discard = discard,
+    .free = free_recorder,
+};
+
+/* ---- For the command ---- */
+
+static int open_server(struct metrics_recorder *self, struct error *error)
+{
+    const char *where = self->options.listen;
+    struct listeners listeners = {0};
+    int r = listeners_open(where, &listeners, error);
+
+    if (r == -EADDRINUSE) {
+        error_clear(error);
+        return error_set(error, r, NULL,
+                         "--metrics: the port of '%s' is in use; choose another, or 0 for a free "
+                         "one",
+                         where);
+    }
+    if (r < 0)
+        return r;
+    r = metrics_server_new(listeners.fds, listeners.n, self->metrics, collect, self, &self->server,
+                           error);
+    if (r < 0) {
+        listeners_close(&listeners);
+        return r;
+    }
+    cli_message("metrics: http://%s/metrics", listeners.shown);
+    return 0;
+}
+
+int record_metrics_new(const struct record_metrics_options *options, struct recorder **ret)
+{
+    struct metrics_recorder *self;
+    struct error error = {0};
+    int r;
+
+    *ret = NULL;
+    if (!options->listen && !options->file)
+        return EXIT_SUCCESS;
+    self = calloc(1, sizeof *self);
+    if (!self)
+        return cli_no_memory();
+    self->recorder.ops = &ops;
+    self->recorder.name = "metrics";
+    self->options = *options;
+    r = metrics_new(&self->metrics);
+    if (r >= 0)
+        r = record_collector_new(self->metrics, &self->collector);
+    if (r < 0)
+        r = error_set(&error, r, NULL, "out of memory");
+    if (r >= 0 && options->listen)
+        r = open_server(self, &error);
+    if (r < 0) {
+        cli_print_error(&error);
+        free_recorder(&self->recorder);
+        return EXIT_FAILURE;
+    }
+    *ret = &self->recorder;
+    return EXIT_SUCCESS;
+}
+
+struct metrics *record_metrics_set(struct recorder *recorder)
+{
+    return self_of(recorder)->metrics;
+}
+
+void record_metrics_on_collect(struct recorder *recorder, void (*collect_more)(void *userdata),
+                               void *userdata)
+{
+    struct metrics_recorder *self = self_of(recorder);
+
+    self->collect = collect_more;
+    self->userdata = userdata;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Metrics of a recording while it runs: `strata record --metrics` and `--metrics-file`. docs/man/strata-metrics.7 has
+ * every family. */
+
+#include "cli/options.h"
+#include "metrics/metrics.h"
+#include "record/recorder.h"
+
+struct record_metrics_options {
+    const char *listen; /* --metrics: as base/address.h has it; NULL: not given */
+    const char *file;   /* --metrics-file; NULL: not given */
+};
+
+extern const struct option record_metrics_options[];
+
+/* A recorder without sources, which ends when all others have ended. *RET is NULL where OPTIONS ask for none. Listens
+ * already. An exit status. */
+int record_metrics_new(const struct record_metrics_options *options, struct recorder **ret);
+/* The set of such a recorder: families that are added to it are printed, too. */
+struct metrics *record_metrics_set(struct recorder *recorder);
+/* Calls COLLECT before each time that the set is printed, after what the recording itself puts there. One per recorder. */
+void record_metrics_on_collect(struct recorder *recorder, void (*collect)(void *userdata),
+                               void *userdata);

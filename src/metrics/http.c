@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "metrics/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CONNECTIONS_MAX 16u
+#define IDLE_SECONDS 10u
+#define HEADERS_MAX ((size_t)16 * 1024)
+#define NS_PER_MS UINT64_C(1000000)
+
+#define OPENMETRICS "application/openmetrics-text"
+#define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
+#define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+struct metrics_server {
+    const struct metrics *metrics;
+    metrics_collect *collect;
+    void *userdata;
+    struct MHD_Daemon *daemons[METRICS_SERVER_LISTENERS_MAX];
+    int fds[METRICS_SERVER_LISTENERS_MAX]; /* the daemons' epoll sets */
+    unsigned n;
+};
+
+/* ---- What a client accepts ---- */
+
+/* The weight of one media range, LEN bytes, of its parameters, in thousandths: "q=0.5" is 500. */
+static unsigned weight_of(const char *range, size_t len)
+{
+    for (size_t i = 0; i + 3 < len; i++) {
+        const char *q = range + i;
+        unsigned weight = 0, unit = 100;
+
+        if ((q[0] != ';' && q[0] != ' ') || (q[1] != 'q' && q[1] != 'Q') || q[2] != '=')
+            continue;
+        if (q[3] != '0')
+            break;
+        for (size_t j = i + 5; j < len && range[j] >= '0' && range[j] <= '9'; j++, unit /= 10)
+            weight += (unsigned)(range[j] - '0') * unit;
+        return weight;
+    }
+    return 1000;
+}
+
+/* The largest weight of TYPE in ACCEPT; 0: it is not there. */
+static unsigned accept_weight(const char *accept, const char *type)
+{
+    size_t type_len = strlen(type);
+    unsigned weight = 0;
+
+    while (*accept) {
+        size_t len;
+
+        accept += strspn(accept, " \t,");
+        len = strcspn(accept, ",");
+        if (len >= type_len && strncasecmp(accept, type, type_len) == 0 &&
+            (len == type_len || strchr("; \t", accept[type_len])))
+            weight = MAX(weight, weight_of(accept, len));
+        accept += len;
+    }
+    return weight;
+}
+
+enum metrics_format metrics_format_of_accept(const char *accept)
+{
+    unsigned openmetrics = accept ? accept_weight(accept, OPENMETRICS) : 0;
+
+    return openmetrics > 0 && openmetrics >= accept_weight(accept, "text/plain")
+               ? METRICS_OPENMETRICS
+               : METRICS_TEXT;
+}
+
+/* ---- Requests ---- */
+
+/* Frees nothing of TEXT that is the response's. */
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
+                              struct text *text)
+{
+    size_t len = text->error ? 0 : text_len(text);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(len, text->start, MHD_RESPMEM_MUST_COPY);
+    enum MHD_Result r = MHD_NO;
+
+    if (response) {
+        if (text->error)
+            status = MHD_HTTP_INTERNAL_SERVER_ERROR;
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+        (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+            (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+        r = MHD_queue_response(connection, status, response);
+        MHD_destroy_response(response);
+    }
+    text_done(text);
+    return r;
+}
+
+static enum MHD_Result answer_message(struct MHD_Connection *connection, unsigned status,
+                                      const char *message)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    text_put_str(&text, message);
+    return answer(connection, status, "text/plain; charset=utf-8", &text);
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *piece,
+                              size_t *piece_len, void **state)
+{
+    static char seen;
+    struct metrics_server *server = arg;
+    struct text text = TEXT_IN_MEMORY;
+    const char *accept;
+    enum metrics_format format;
+
+    (void)version;
+    (void)piece;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return answer_message(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is possible\n");
+    if (!*state) { /* the headers alone: what follows would be a body */
+        *state = &seen;
+        return MHD_YES;
+    }
+    if (*piece_len > 0) {
+        *piece_len = 0;
+        return MHD_YES;
+    }
+    if (strcmp(url, "/metrics") != 0)
+        return answer_message(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
+    accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    format = metrics_format_of_accept(accept);
+    server->collect(server->userdata);
+    metrics_put(server->metrics, format, &text);
+    return answer(connection, MHD_HTTP_OK,
+                  format == METRICS_OPENMETRICS ? OPENMETRICS_TYPE : TEXT_TYPE, &text);
+}
+
+/* libmicrohttpd's messages are about clients: none is for the user. */
+static void drop_message(void *arg, const char *format, va_list args)
+{
+    (void)arg;
+    (void)format;
+    (void)args;
+}
+
+/* ---- The server ---- */
+
+static int start_daemon(struct metrics_server *server, int fd)
+{
+    const union MHD_DaemonInfo *info;
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
+        MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
+
+    if (!daemon)
+        return errno ? -errno : -EIO;
+    server->daemons[server->n] = daemon;
+    info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    server->fds[server->n++] = info ? info->epoll_fd : -1;
+    return info && info->epoll_fd >= 0 ? 0 : -EOPNOTSUPP;
+}
+
+int metrics_server_new(const int *sockets, unsigned n, const struct metrics *metrics,
+                       metrics_collect *collect, void *userdata, struct metrics_server **ret,
+                       struct error *error)
+{
+    struct metrics_server *server = calloc(1, sizeof *server);
+    int r = server ? 0 : -ENOMEM;
+
+    if (server) {
+        server->metrics = metrics;
+        server->collect = collect;
+        server->userdata = userdata;
+    }
+    for (unsigned i = 0; r >= 0 && i < MIN(n, METRICS_SERVER_LISTENERS_MAX); i++)
+        r = start_daemon(server, sockets[i]);
+    if (r < 0) {
+        /* The sockets stay the caller's. */
+        for (unsigned i = 0; server && i < server->n; i++)
+            (void)MHD_quiesce_daemon(server->daemons[i]);
+        metrics_server_free(server);
+        return error_set(error, r, NULL, "cannot serve metrics: %s", strerror(-r));
+    }
+    *ret = server;
+    return 0;
+}
+
+const int *metrics_server_fds(const struct metrics_server *server, unsigned *ret_n)
+{
+    *ret_n = server->n;
+    return server->fds;
+}
+
+uint64_t metrics_server_timeout(const struct metrics_server *server)
+{
+    uint64_t timeout = UINT64_MAX;
+
+    for (unsigned i = 0; i < server->n; i++) {
+        MHD_UNSIGNED_LONG_LONG ms;
+
+        if (MHD_get_timeout(server->daemons[i], &ms) == MHD_YES && ms < UINT64_MAX / NS_PER_MS)
+            timeout = MIN(timeout, (uint64_t)ms * NS_PER_MS);
+    }
+    return timeout;
+}
+
+void metrics_server_run(struct metrics_server *server)
+{
+    for (unsigned i = 0; i < server->n; i++)
+        (void)MHD_run(server->daemons[i]);
+}
+
+void metrics_server_free(struct metrics_server *server)
+{
+    if (!server)
+        return;
+    for (unsigned i = 0; i < server->n; i++)
+        MHD_stop_daemon(server->daemons[i]);
+    free(server);
+}

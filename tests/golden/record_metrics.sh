@@ -1,0 +1,158 @@
+#!/bin/sh
+# strata record --metrics, --metrics-file: what is served while programs, QEMU and the host's kernel are recorded, and
+# what a real Prometheus makes of it. $EMIT: tests/runtime. $PROMETHEUS: where its package was fetched to.
+. "$(dirname "$0")/../lib/golden.sh"
+
+pids=
+at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
+export XDG_RUNTIME_DIR="$work/run"
+mkdir -m 700 run
+command -v curl >/dev/null || { echo "SKIPPED: curl is not installed"; exit 77; }
+
+# Prometheus's programs: installed, or of the package that was fetched; installed by a test, it would be a service.
+prometheus=$(command -v prometheus) promtool=$(command -v promtool) || :
+for deb in "${PROMETHEUS-}"/debs/prometheus_*.deb; do
+    if [ -z "$prometheus" ] && [ -e "$deb" ]; then
+        dpkg-deb -x "$deb" unpacked
+        prometheus=$work/unpacked/usr/bin/prometheus promtool=$work/unpacked/usr/bin/promtool
+    fi
+done
+
+# begin NAME OPTION...: records into NAME with metrics at a free port: $url, $recorder.
+begin() {
+    name=$1
+    shift
+    "$strata" record -o "$name" --metrics=0 --metrics-file="$name.prom" "$@" >"$name.out" 2>"$name.err" &
+    recorder=$!
+    pids="$pids $recorder"
+    wait_for "grep -qs '^strata: metrics: http' $name.err || grep -qs '^metrics: http' $name.err"
+    url=$(sed -n 's/.*metrics: \(http:[^ ]*\).*/\1/p' "$name.err")
+}
+# has PATTERN: it is served.
+has() {
+    curl -sf "$url" >served && grep -qE -- "$1" served
+}
+ends() {
+    status=0
+    wait "$recorder" || status=$?
+    [ $status -eq "$1" ] || fail "exit status $status: $(cat "$name.err")"
+}
+# value FILE SERIES: its value.
+value() {
+    awk -v series="$2" '$1 ~ series { print $NF; exit }' "$1"
+}
+check_text() {
+    [ -z "$promtool" ] || "$promtool" check metrics <"$1" >checked 2>&1 || fail "$1: $(cat checked "$1")"
+}
+
+# A program: counts are those that strata report has, both formats agree, and the file is there when it has ended.
+case=program
+mkfifo go
+begin program -- sh -c "'$EMIT' 3000 2 >emitted; : >done; cat go"
+wait_for "[ -e done ]"
+wait_for has '^strata_recorded_events_total\{source="program-[0-9]+",layer="vmm",machine="'"$(hostname)"'"\} 6000$'
+grep -q '^# TYPE strata_recorded_events_total counter$' served || fail "$(cat served)"
+grep -q '^strata_source_running{.*} 1$' served && grep -q '^strata_source_complete{.*} 0$' served || fail "$(cat served)"
+grep -q '^strata_lost_events_total{.*} 0$' served || fail "$(cat served)"
+grep -q '^strata_clock_error_seconds{.*} ' served || fail "$(cat served)"
+grep -q "^strata_build_info{version=\"$("$strata" --version | sed 's/^strata //')\"} 1$" served || fail "$(cat served)"
+[ "$(value served '^strata_recorded_bytes_total[{]')" -gt 10000 ] || fail "$(cat served)"
+check_text served
+curl -sfi -H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5' "$url" >open
+tr -d '\r' <open | grep -qi '^content-type: application/openmetrics-text; version=1.0.0; charset=utf-8$' || fail "$(cat open)"
+grep -q '^# TYPE strata_recorded_events counter$' open && grep -q '^# UNIT strata_recorded_bytes bytes$' open &&
+    [ "$(tail -n 1 open)" = '# EOF' ] || fail "$(cat open)"
+[ "$(curl -s -o /dev/null -w '%{http_code}' "${url%metrics}")" = 404 ] || fail "not 404"
+[ "$(curl -s -o /dev/null -w '%{http_code}' -d x "$url")" = 405 ] || fail "not 405"
+# Many clients, some of which never ask: the others are answered.
+python3 - "$url" <<'END_OF_SCRIPT' || fail "silent clients"
+import socket, sys, urllib.parse, urllib.request
+address = urllib.parse.urlparse(sys.argv[1])
+silent = [socket.create_connection((address.hostname, address.port)) for _ in range(8)]
+for s in silent:
+    s.sendall(b'GET /met')
+for _ in range(20):
+    assert b'strata_recorded_events_total' in urllib.request.urlopen(sys.argv[1], timeout=30).read()
+END_OF_SCRIPT
+
+# The port is in use: an error that says so, before the command runs.
+case="port in use"
+port=${url##*:}
+status=0
+"$strata" record -o second --metrics="${port%/metrics}" -- touch ran >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q "^strata: --metrics: the port of '${port%/metrics}' is in use; choose another" err || fail "$status: $(cat err)"
+[ ! -e ran ] && [ ! -e second ] || fail "something is left"
+for wrong in 1:2:3 127.0.0.1:99999 99999 ''; do
+    status=0
+    "$strata" record -o second --metrics="$wrong" -- touch ran >out 2>err || status=$?
+    [ $status -ne 0 ] && [ ! -e ran ] && grep -qE "^strata: .*(invalid (address|port)|cannot find the address)" err || fail "'$wrong': $status: $(cat err)"
+done
+status=0
+"$strata" record -o second --metrics-file=missing/file.prom -- touch ran >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q "^strata: missing/file.prom: cannot write metrics: No such file" err && [ ! -e ran ] || fail "$(cat err)"
+
+# A real Prometheus scrapes it, in its own format.
+case=prometheus
+if [ -n "$prometheus" ]; then
+    cat >prometheus.yml <<END
+global: {scrape_interval: 200ms}
+scrape_configs:
+  - job_name: strata
+    static_configs: [{targets: ['127.0.0.1:${port%/metrics}']}]
+END
+    "$promtool" check config prometheus.yml >checked 2>&1 || fail "$(cat checked)"
+    api=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    "$prometheus" --config.file=prometheus.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:$api" \
+        >prometheus.log 2>&1 &
+    scraper=$!
+    pids="$pids $scraper"
+    # query EXPRESSION JQ: whether the answer satisfies JQ.
+    query() {
+        curl -sfG --data-urlencode "query=$1" "http://127.0.0.1:$api/api/v1/query" >answer 2>&1 && jq -e "$2" answer >/dev/null
+    }
+    wait_for query 'strata_recorded_events_total{source=~"program-.*"}' '.data.result[0].value[1] == "6000"'
+    wait_for query 'up{job="strata"}' '.data.result[0].value[1] == "1"'
+    wait_for query 'strata_build_info' '.data.result[0].metric.version != null'
+    curl -sf "http://127.0.0.1:$api/api/v1/metadata?metric=strata_recorded_bytes" >answer
+    jq -e '.data.strata_recorded_bytes[0] | .type == "counter" and .unit == "bytes"' answer >/dev/null || fail "$(cat answer)"
+    kill -TERM $scraper
+    wait $scraper || :
+else
+    echo "record_metrics: SKIPPED in part: prometheus is not installed" >&2
+fi
+case=program
+: >go
+ends 0
+[ "$(value program.prom '^strata_recorded_events_total[{]')" = 6000 ] || fail "$(cat program.prom)"
+grep -q '^strata_source_running{.*} 0$' program.prom && grep -q '^strata_source_complete{.*} 1$' program.prom || fail "$(cat program.prom)"
+! grep -q 'EOF\|UNIT' program.prom || fail "$(cat program.prom)"
+check_text program.prom
+[ "$(ls program.prom*)" = program.prom ] || fail "left: $(ls program.prom*)"
+[ "$("$strata" report program | wc -l)" -eq 6000 ] || fail "the trace"
+
+# This host's kernel beside it: a recording that ends by --time, and a sample of each layer.
+case=host
+if [ "$(id -u)" -eq 0 ] && [ -d /sys/kernel/tracing/instances ]; then
+    begin host --host=sched:sched_switch -t 600
+    wait_for has '^strata_recorded_bytes_total\{source="host",layer="host",machine="[^"]+"\} [1-9]'
+    kill -TERM $recorder
+    ends 0
+    check_text host.prom
+else
+    echo "record_metrics: SKIPPED in part: only root may trace the host's kernel" >&2
+fi
+
+# QEMU: its machine's name is a label, escaped; counters never go back.
+case=QEMU
+if command -v qemu-system-x86_64 >/dev/null; then
+    begin vm -e 'pic_set_irq,runstate_set' -- qemu-system-x86_64 -M pc -nodefaults -display none -m 32 -name 'a "b\c,process=x'
+    wait_for has '^strata_recorded_events_total\{source="vmm",layer="vmm",machine="a \\"b\\\\c"\} [1-9]'
+    first=$(value served '^strata_recorded_events_total[{]')
+    check_text served
+    kill -TERM $recorder
+    ends 0
+    check_text vm.prom
+    [ "$(sed -n 's/^strata_recorded_events_total{.*} //p' vm.prom)" -ge "${first:-0}" ] || fail "$(cat vm.prom)"
+else
+    echo "record_metrics: SKIPPED in part: qemu-system-x86_64 is not installed" >&2
+fi
