@@ -33,6 +33,7 @@
 
 #define READER_PERIOD_MS 100
 #define READER_LONG_PERIOD_MS 2000 /* of a host that wants to be woken seldom */
+#define READER_HOLD_PERIOD_MS 5000 /* of a host that asks for what it wants: PROTO_WANT_HOLD */
 
 /* Wakes the one thread that polls `fd`; any thread may signal. */
 struct wakeup {
@@ -83,7 +84,7 @@ struct reader_buffer {
     uint64_t ring_pages; /* approximate size of the kernel's ring per CPU */
     /* no event is written while it drains, so a drain ends when the ring is empty */
     bool is_still;
-    int period_ms; /* READER_PERIOD_MS or READER_LONG_PERIOD_MS; while no reader runs */
+    int period_ms; /* READER_PERIOD_MS, or one of the longer ones; set while no reader runs */
     const struct agent_log *log;
     struct wakeup *sender;        /* woken when there are pages, and when a drain is complete */
     const struct page_sink *sink; /* NULL: only the sender thread sends */

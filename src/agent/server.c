@@ -96,7 +96,7 @@ static void use_connection(struct agent_server *server, int fd)
 }
 
 /* True if the host has authenticated, so that its other messages count. */
-static bool is_authenticated(struct agent_server *server)
+static bool is_authenticated(const struct agent_server *server)
 {
     return atomic_load(&server->session.authenticated) == server->connection;
 }
@@ -204,6 +204,11 @@ static int poll_timeout_ms(const struct agent_server *server)
     if (server->fd >= 0 && server->endpoint.kind == ENDPOINT_FD &&
         !proto_reader_is_within(&server->reader))
         return -1;
+    /* What comes wakes it. The rest is for a host that waits for another one to be silent, and for one that has to be
+     * disconnected. */
+    if (server->fd >= 0 && atomic_load(&server->session.holds) && is_authenticated(server) &&
+        server->accept_queue.n == 0 && !proto_reader_is_within(&server->reader))
+        return IDLE_TIMEOUT_MS;
     if (server->fd >= 0)
         return 500;
     return server->endpoint.kind == ENDPOINT_LISTEN ? 1000 : CONNECT_RETRY_MS;

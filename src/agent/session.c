@@ -15,6 +15,7 @@
 #define CPU_CHECK_INTERVAL_MS 500
 #define STATUS_INTERVAL_MS 1000
 #define LONG_STATUS_INTERVAL_MS 4000 /* for PROTO_WANT_DELAY */
+#define HOLD_STATUS_INTERVAL_MS 5000 /* for PROTO_WANT_HOLD */
 
 static void *seed_main(void *userdata)
 {
@@ -89,6 +90,8 @@ void session_done(struct session *session)
 void session_clear(struct session *session)
 {
     static const struct guest_clock none = {.dir = -1};
+
+    atomic_store(&session->holds, false);
 
     session_set_flowing(session, false);
     frame_tx_detach_readers(session->tx);
@@ -436,6 +439,8 @@ static void drain_and_bye(struct session *session)
 
 static int status_interval(const struct session *session)
 {
+    if (session->wants & PROTO_WANT_HOLD)
+        return HOLD_STATUS_INTERVAL_MS;
     return session->wants & PROTO_WANT_DELAY ? LONG_STATUS_INTERVAL_MS : STATUS_INTERVAL_MS;
 }
 

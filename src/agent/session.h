@@ -64,6 +64,7 @@ struct session {
     /* For any thread. */
     _Atomic uint64_t authenticated; /* number of the connection whose pings are answered; 0: none */
     _Atomic bool ending;
+    _Atomic bool holds;       /* the host's SETUP has PROTO_WANT_HOLD */
     _Atomic int64_t deadline; /* CLOCK_MONOTONIC, ms; valid with `ending` */
 
     /* Only for the sender thread. */

@@ -203,8 +203,10 @@ static void on_setup(struct session *session, const struct proto_frame *frame)
     }
     session->level = setup.level;
     session->wants = setup.wants;
-    if (setup.wants & PROTO_WANT_DELAY)
-        session->tracer.readers->buffer.period_ms = READER_LONG_PERIOD_MS;
+    if (setup.wants & (PROTO_WANT_DELAY | PROTO_WANT_HOLD))
+        session->tracer.readers->buffer.period_ms =
+            setup.wants & PROTO_WANT_HOLD ? READER_HOLD_PERIOD_MS : READER_LONG_PERIOD_MS;
+    atomic_store(&session->holds, setup.wants & PROTO_WANT_HOLD);
     session->keep_seconds = setup.keep_seconds;
     session->next_reader = 0;
     frame_tx_set_clock(session->tx, &session->tracer.clock);

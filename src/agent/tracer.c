@@ -15,6 +15,7 @@
 /* How full the kernel's ring is when a reader is woken, in percent: leaves time to read it before it is
  * full. */
 #define WATERMARK_PERCENT 25
+#define WATERMARK_PERCENT_HOLD 75 /* for PROTO_WANT_HOLD */
 /* How long the agent, when it ends, waits for the kernel to remove an instance. */
 #define REMOVE_MS 300
 
@@ -332,7 +333,9 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
     if (r < 0)
         return error_set(error, r, "", "cannot stop or start tracing: %s", strerror(-r));
     /* Linux 5.0 and later. */
-    tracefs_write_number(tracer->dir, "buffer_percent", WATERMARK_PERCENT);
+    tracefs_write_number(tracer->dir, "buffer_percent",
+                         setup->wants & PROTO_WANT_HOLD ? WATERMARK_PERCENT_HOLD
+                                                        : WATERMARK_PERCENT);
     r = set_buffers(tracer, setup->buffer_kib, error, ret_hint);
     if (r >= 0)
         r = set_clock(tracer, setup, error, ret_hint);

@@ -369,6 +369,7 @@ static int make_trace(const struct record_options *options, struct record_guests
     trace->keep_seconds = (uint32_t)o->keep;
     trace->level = (uint8_t)o->level;
     trace->wants = PROTO_WANT_CMDLINES | PROTO_WANT_PRINTK_FORMATS;
+    trace->holds = record_kernel_may_hold(options);
     if (options->live.on)
         trace->wants |= PROTO_WANT_LIVE;
     if (o->kallsyms)

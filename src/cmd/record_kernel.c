@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "cmd/cmd.h"
 #include "cmd/record_run.h"
 #include "proto/message.h"
@@ -14,6 +15,8 @@
 #include "timeline/clock_map.h"
 
 #define AGENT "strata-agent"
+/* Of --flight: kernels hold their events for 5 s at most. */
+#define HOLD_MIN (20 * NSEC_PER_SEC)
 
 /* The default events: what shows how a machine is doing, and no more, since each costs the guest some hundred
  * instructions (bench/kvm). Not softirq_raise and timers, which --for irq adds, and of KVM not those that repeat an
@@ -105,6 +108,13 @@ void record_kernel_done(struct record_kernel *kernel)
     free(kernel->items);
     strings_done(&kernel->words);
     *kernel = (struct record_kernel){0};
+}
+
+bool record_kernel_may_hold(const struct record_options *options)
+{
+    const struct retention_limit *flight = &options->flight;
+
+    return flight->ns > 0 ? flight->ns >= HOLD_MIN : flight->bytes > 0;
 }
 
 const char *record_kernel_agent(char *buf, size_t size)
@@ -238,6 +248,7 @@ static int add_host(struct record_run *run, bool beside, pid_t pid)
     /* This machine's kernel is the one that wakes us: seldom, unless somebody looks. */
     host->kernel.trace.is_host = true;
     host->kernel.trace.wants |= options->live.on ? PROTO_WANT_LIVE : PROTO_WANT_DELAY;
+    host->kernel.trace.holds = record_kernel_may_hold(options);
     settings.agent = record_kernel_agent(host->agent, sizeof host->agent);
     /* What is not there yet will be our child: children are followed. */
     settings.pid_filter = !options->host_threads ? 0 : pid ? pid : getpid();

@@ -25,6 +25,11 @@ void record_kernel_done(struct record_kernel *kernel);
  * constant. */
 const char *record_kernel_agent(char *buf, size_t size);
 
+/* Whether a kernel may hold what it records for seconds, or until it is asked: what is kept is looked at later, and is far
+ * longer than that. */
+struct record_options;
+bool record_kernel_may_hold(const struct record_options *options);
+
 /* Tells what came of it into DIR. Whether nothing was lost. */
 bool record_kernel_tell(const char *dir, const struct guest *guest);
 /* … and what readers of the trace should know of it. */

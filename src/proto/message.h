@@ -110,6 +110,9 @@ enum proto_wants {
     PROTO_WANT_LIVE = 8,
     PROTO_WANT_UNCHECKED = 16, /* the host accepts DATA with PROTO_UNCHECKED */
     PROTO_WANT_DELAY = 32,     /* pages that are not full, and STATUS, may be seconds late */
+    /* What is recorded may stay in the kernel until its buffers are three quarters full, or FLUSH asks for it, but no
+     * longer than 5 s; so may STATUS. */
+    PROTO_WANT_HOLD = 64,
 };
 
 /* "META" or NULL. */

@@ -125,6 +125,27 @@ if [ "$qemu" ]; then
     reads vm
 fi
 
+# ---- The kernel of this host holds what it records, and hands it over for a snapshot ----
+
+case=held
+if [ "$host" ]; then
+    "$strata" record -o held --flight=60s --host=sched:sched_process_exec -- "$EMIT" -q -w go-on 1000 1 >out 2>err &
+    pid=$!
+    pids="$pids $pid"
+    wait_for '{ [ -e held/program/stream-0 ] && [ -S held/control.sock ]; } || ! kill -0 $pid 2>/dev/null'
+    for n in 1 2 3; do
+        ln -s /bin/true seen-$n
+        ./seen-$n
+        snapshot=$("$strata" ctl held snapshot)
+        "$strata" report --source=host "$snapshot" >report 2>errors || fail "$(cat errors)"
+        grep -q "filename=./seen-$n " report || fail "the snapshot has no seen-$n: $(cat report errors)"
+        [ ! -s errors ] || fail "$(cat errors)"
+    done
+    : >go-on
+    wait $pid || fail "exit status $?: $(cat out err)"
+    reads held
+fi
+
 # ---- What cannot be ----
 
 case=options

@@ -49,6 +49,9 @@ struct trace_config {
     uint8_t wants;     /* enum proto_wants */
     const void *key;   /* NULL: none */
     size_t key_size;
+    /* The agent may keep what it records until its buffers are three quarters full, or guest_session_flush() asks for it, but
+     * no longer than 5 s. Not with PROTO_WANT_LIVE. */
+    bool holds;
     bool must_prove;   /* refuse an agent that does not prove that it knows the key */
     uint64_t max_size; /* of pages, 0: any */
 };

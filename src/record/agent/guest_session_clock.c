@@ -8,7 +8,7 @@
 #define PING_LOST (2 * NSEC_PER_SEC)
 /* Of the exchanges in so much time the fastest is kept. */
 #define PAIR_EVERY NSEC_PER_SEC
-#define PAIR_EVERY_LONG (4 * NSEC_PER_SEC) /* with PROTO_WANT_DELAY */
+#define PAIR_EVERY_LONG (4 * NSEC_PER_SEC) /* with PROTO_WANT_DELAY or PROTO_WANT_HOLD */
 /* They go on, one right after the other, until one is this fast, up to a number. The first finds the guest's CPU
  * asleep, and waking it is what takes longest; those right after it find it awake. On a busy machine few are fast,
  * and each takes a guest under emulation most of a millisecond. */
@@ -36,7 +36,9 @@ void guest_session_ping(struct guest_session *session, uint64_t now)
 
 static uint64_t pair_every(const struct guest_session *session)
 {
-    return session->config->wants & PROTO_WANT_DELAY ? PAIR_EVERY_LONG : PAIR_EVERY;
+    return session->config->wants & PROTO_WANT_DELAY || guest_session_holds(session)
+               ? PAIR_EVERY_LONG
+               : PAIR_EVERY;
 }
 
 int guest_session_flush_pair(struct guest_session *session, struct error *error)

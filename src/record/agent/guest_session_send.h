@@ -45,6 +45,12 @@ void guest_session_settle_flush(struct guest_session *session);
 int guest_session_on_flushed(struct guest_session *session, const struct proto_frame *frame,
                              struct error *error);
 
+/* Whether the agent is to wait with what it records. */
+static inline bool guest_session_holds(const struct guest_session *session)
+{
+    return session->config->holds && !(session->config->wants & PROTO_WANT_LIVE);
+}
+
 /* The clocks (guest_session_clock.c). Sends a ping, unless one is not answered yet … */
 void guest_session_ping(struct guest_session *session, uint64_t now);
 /* … and N pings in STATE, each after the answer to the one before. */

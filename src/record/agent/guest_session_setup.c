@@ -66,6 +66,9 @@ static int set_up(struct guest_session *session, uint64_t now, struct error *err
     };
     int r;
 
+    /* An agent that does not know the one knows the other. */
+    if (guest_session_holds(session))
+        setup.wants |= PROTO_WANT_HOLD | PROTO_WANT_DELAY;
     proto_put_setup(&out, &setup);
     for (uint32_t i = 0; i < config->n_events; i++)
         proto_put_setup_event(&out,

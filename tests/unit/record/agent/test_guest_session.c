@@ -1198,6 +1198,34 @@ static void who_can_bring_nothing_is_flushed(void **state)
     play_end(p);
 }
 
+static void a_guest_may_be_asked_to_hold_what_it_records(void **state)
+{
+    static const struct {
+        bool holds;
+        uint8_t wants, asked;
+    } cases[] = {
+        {false, 0, PROTO_WANT_UNCHECKED},
+        {true, 0, PROTO_WANT_UNCHECKED | PROTO_WANT_HOLD | PROTO_WANT_DELAY},
+        /* Somebody looks. */
+        {true, PROTO_WANT_LIVE, PROTO_WANT_UNCHECKED | PROTO_WANT_LIVE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct played *p = play();
+        struct proto_setup setup;
+
+        p->config.holds = cases[i].holds;
+        p->config.wants = cases[i].wants;
+        join(p);
+        expect_hello(p);
+        assert_int_equal(say_hello(p, "one", "boot"), 0);
+        assert_int_equal(heard(p), PROTO_SETUP);
+        assert_int_equal(proto_get_setup(&p->frame, &setup), 0);
+        assert_int_equal(setup.wants, cases[i].asked);
+        play_end(p);
+    }
+}
+
 static void an_old_agent_is_not_asked_to_flush(void **state)
 {
     struct played *p = play();
@@ -1260,6 +1288,7 @@ int main(void)
         cmocka_unit_test(a_flush_is_done_when_its_answer_comes),
         cmocka_unit_test(who_can_bring_nothing_is_flushed),
         cmocka_unit_test(an_old_agent_is_not_asked_to_flush),
+        cmocka_unit_test(a_guest_may_be_asked_to_hold_what_it_records),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
