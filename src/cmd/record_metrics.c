@@ -84,7 +84,7 @@ static int start(struct recorder *recorder, struct error *error)
     return write_file(self_of(recorder), error);
 }
 
-/* Whether anything else is recorded, or will be. */
+/* Whether anything is recorded, or will be. */
 static bool has_others(const struct recorder *recorder)
 {
     unsigned n;
@@ -92,7 +92,7 @@ static bool has_others(const struct recorder *recorder)
     bool has_begun = recording_has_begun(recorder->recording);
 
     for (unsigned i = 0; i < n; i++)
-        if (all[i] != recorder &&
+        if (!all[i]->attends &&
             (all[i]->state == RECORDER_RUNNING || (all[i]->state == RECORDER_NEW && !has_begun)))
             return true;
     return false;
@@ -220,6 +220,7 @@ int record_metrics_new(const struct record_metrics_options *options, struct reco
         return cli_no_memory();
     self->recorder.ops = &ops;
     self->recorder.name = "metrics";
+    self->recorder.attends = true;
     self->options = *options;
     r = metrics_new(&self->metrics);
     if (r >= 0)

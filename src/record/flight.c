@@ -542,6 +542,7 @@ int flight_recorder_new(const struct retention_limit *limit, struct recorder **r
         return -ENOMEM;
     self->recorder.ops = &ops;
     self->recorder.name = "the flight recorder";
+    self->recorder.attends = true;
     self->limit = *limit;
     self->listener = self->answers = -1;
     for (unsigned i = 0; i < CLIENTS_MAX; i++)

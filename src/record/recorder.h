@@ -112,13 +112,15 @@ struct recorder_ops {
     void (*free)(struct recorder *recorder);
 };
 
-/* The head of an implementation's structure. The implementation sets `ops`, `name`, `leads` and
+/* The head of an implementation's structure. The implementation sets `ops`, `name`, `leads`, `attends` and
  * `waits`; the rest is the recording's. */
 struct recorder {
     const struct recorder_ops *ops;
     const char *name; /* for messages; borrowed */
     /* What the recording is about: when all that lead have ended, the others are stopped. */
     bool leads;
+    /* Records nothing, but serves what the others record (snapshots, metrics): when all others have ended, it is stopped. */
+    bool attends;
     /* Before it is ready: it waits for something that may never come. Then the recording waits without limit, and a signal
      * meanwhile fails it. */
     bool waits;

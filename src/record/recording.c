@@ -275,6 +275,15 @@ static bool leaders_finished(const struct recording *recording)
     return any;
 }
 
+/* Whether all have ended that record anything, which need not lead: Xen's buffers. */
+static bool all_but_attending_finished(const struct recording *recording)
+{
+    for (unsigned i = 0; i < recording->n; i++)
+        if (recording->recorders[i]->state == RECORDER_RUNNING && !recording->recorders[i]->attends)
+            return false;
+    return true;
+}
+
 static void stop_for_disk(struct recording *recording, const char *path)
 {
     const struct recording_settings *settings = &recording->settings;
@@ -431,7 +440,8 @@ static int iterate(struct recording *recording, uint64_t until)
         step(recording, recording->recorders[i], now);
     for (unsigned i = 0; i < recording->n; i++)
         urge(recording->recorders[i], now);
-    if (recording->has_begun && leaders_finished(recording))
+    if (recording->has_begun &&
+        (leaders_finished(recording) || all_but_attending_finished(recording)))
         stop_all(recording, RECORDER_BY_END, now);
     check_free(recording, now);
     if (recording->settings.progress_ns && now >= recording->progress_at) {

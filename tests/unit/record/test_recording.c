@@ -316,6 +316,29 @@ static void the_end_of_those_that_lead_stops_the_others(void **state)
     recording_free(recording);
 }
 
+/* Also where none leads, as of Xen's buffers: what attends them keeps no recording alive, wherever it stands. */
+static void what_attends_ends_with_the_others(void **state)
+{
+    struct fake a = make("a"), b = make("b");
+    struct recording *recording = begin(NULL, NULL, &a, &b);
+
+    b.recorder.attends = true;
+    say(&a, 'e');
+    assert_int_equal(recording_run(recording, NULL), 0);
+    assert_int_equal(b.reason, RECORDER_BY_END);
+    assert_string_equal(calls, "a.start b.start a.finish b.stop b.finish");
+    recording_free(recording);
+
+    a = make("a");
+    b = make("b");
+    recording = begin(NULL, NULL, &a, &b);
+    a.recorder.attends = true;
+    say(&b, 'e');
+    assert_int_equal(recording_run(recording, NULL), 0);
+    assert_string_equal(calls, "a.start b.start b.finish a.stop a.finish");
+    recording_free(recording);
+}
+
 static void the_next_one_starts_when_the_one_before_is_ready(void **state)
 {
     struct fake a = make("a"), b = make("b");
@@ -714,6 +737,7 @@ int main(void)
         cmocka_unit_test(a_recorder_starts_another_one_sooner),
         cmocka_unit_test(what_another_one_has_started_is_discarded_with_it),
         cmocka_unit_test(the_end_of_those_that_lead_stops_the_others),
+        cmocka_unit_test(what_attends_ends_with_the_others),
         cmocka_unit_test(the_next_one_starts_when_the_one_before_is_ready),
         cmocka_unit_test(nothing_is_left_where_one_does_not_start),
         cmocka_unit_test(one_that_fails_before_it_is_ready_has_not_started),
