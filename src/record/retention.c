@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/clock_ns.h"
 #include "base/copy.h"
 #include "base/fd.h"
@@ -23,8 +24,8 @@
 #define COPY_CHUNK ((size_t)1 << 30)
 
 enum boundary {
-    BOUNDARY_MARK, /* the end of the file, whenever it is looked at */
     BOUNDARY_PACKET,
+    BOUNDARY_WINDOW,
     BOUNDARY_PAGE,
     BOUNDARY_LINE,
 };
@@ -42,7 +43,7 @@ static const struct kind {
 } kinds[] = {
     {"ftrace", "cpu", ".raw", BOUNDARY_PAGE},
     {"ctf", "stream-", "", BOUNDARY_PACKET},
-    {"xentrace", NULL, NULL, BOUNDARY_MARK},
+    {"xentrace", NULL, NULL, BOUNDARY_WINDOW},
     {"qemu-log", NULL, NULL, BOUNDARY_LINE},
 };
 
@@ -224,27 +225,48 @@ static int open_file(const struct retention *retention, const char *path, int fl
 
 /* ---- Where a reader can begin ---- */
 
-/* Of a packet of Strata's own CTF (docs/man/strata-ctf.5), in this machine's byte order:
+/* How long the piece at OFFSET of SIZE bytes is; 0: it is not whole, or none. A packet of Strata's own CTF
+ * (docs/man/strata-ctf.5), in this machine's byte order, has
  *
  *     offset  bytes
  *          0      4  magic number, 0xc1fc1fc1
  *         48      8  size of the packet, in bits
  *
- * Its program may be writing one: the end of the last whole packet among SIZE bytes, where one begins at OFFSET. */
-static uint64_t packets_end(int fd, uint64_t offset, uint64_t size)
+ * and a window of Xen's records (docs/man/strata-xentrace.5), in little-endian,
+ *
+ *          0      4  0x2001f003: a change of the CPU, with two words
+ *          4      4  the CPU
+ *          8      4  bytes that follow */
+static uint64_t piece_size(enum boundary boundary, int fd, uint64_t offset, uint64_t size)
 {
-    uint8_t header[56];
+    size_t header = boundary == BOUNDARY_PACKET ? 56 : 12;
+    uint8_t bytes[56];
+    uint64_t length;
 
-    while (size - MIN(size, offset) >= sizeof header &&
-           pread(fd, header, sizeof header, (off_t)offset) == (ssize_t)sizeof header) {
+    if (size - MIN(size, offset) < header ||
+        pread(fd, bytes, header, (off_t)offset) != (ssize_t)header)
+        return 0;
+    if (boundary == BOUNDARY_PACKET) {
         uint32_t magic;
-        uint64_t bits;
 
-        memcpy(&magic, header, sizeof magic);
-        memcpy(&bits, header + 48, sizeof bits);
-        if (magic != 0xc1fc1fc1 || bits / 8 < sizeof header || bits / 8 > size - offset)
-            break;
-        offset += bits / 8;
+        memcpy(&magic, bytes, sizeof magic);
+        memcpy(&length, bytes + 48, sizeof length);
+        length = magic == 0xc1fc1fc1 ? length / 8 : 0;
+    } else {
+        length = load_le32(bytes) == 0x2001f003 ? header + load_le32(bytes + 8) : 0;
+    }
+    return length >= header && length <= size - offset ? length : 0;
+}
+
+/* From the piece that begins at OFFSET on: where the first one begins that is not before WANTED, or the last whole one ends. */
+static uint64_t after_pieces(enum boundary boundary, int fd, uint64_t offset, uint64_t wanted,
+                             uint64_t size)
+{
+    uint64_t length = 1;
+
+    while (offset < wanted && length > 0) {
+        length = piece_size(boundary, fd, offset, size);
+        offset += length;
     }
     return offset;
 }
@@ -267,17 +289,21 @@ static uint64_t after_line(int fd, uint64_t offset)
     return offset;
 }
 
-static uint64_t boundary_at(const struct kept_file *file, int fd, uint64_t offset)
+static bool is_in_pieces(enum boundary boundary)
+{
+    return boundary == BOUNDARY_PACKET || boundary == BOUNDARY_WINDOW;
+}
+
+/* At OFFSET or close to it. FROM: one before it that is known. */
+static uint64_t boundary_at(const struct kept_file *file, int fd, uint64_t from, uint64_t offset)
 {
     if (offset <= file->begin)
         return file->begin;
-    switch (file->boundary) {
-    case BOUNDARY_PAGE: return offset - offset % file->page;
-    case BOUNDARY_LINE: return after_line(fd, offset - 1); /* a mark may lie at the end of one */
-    case BOUNDARY_MARK:
-    case BOUNDARY_PACKET: break;
-    }
-    return offset;
+    if (is_in_pieces(file->boundary))
+        return after_pieces(file->boundary, fd, from, offset, file->size);
+    if (file->boundary == BOUNDARY_PAGE)
+        return offset - offset % file->page;
+    return after_line(fd, offset - 1); /* it may lie at the end of one */
 }
 
 /* ---- Marks ---- */
@@ -330,8 +356,9 @@ static uint64_t whole_size(const struct kept_file *file, int fd)
 
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return file->size;
-    return file->boundary == BOUNDARY_PACKET ? packets_end(fd, file->size, (uint64_t)st.st_size)
-                                             : (uint64_t)st.st_size;
+    return is_in_pieces(file->boundary)
+               ? after_pieces(file->boundary, fd, file->size, UINT64_MAX, (uint64_t)st.st_size)
+               : (uint64_t)st.st_size;
 }
 
 static void look_at(const struct retention *retention, struct kept_file *file)
@@ -353,37 +380,53 @@ static void put_mark(struct retention *retention, uint64_t now)
     retention->marks[retention->n_marks++] = now;
 }
 
-/* The last mark before which nothing is to be kept; -1: none. */
-static int find_limit(const struct retention *retention, uint64_t now)
+/* What is to be released. */
+struct cut {
+    int mark;      /* up to that; -1: nothing */
+    uint64_t more; /* … but for so many bytes before it, of `between` since the mark before */
+    uint64_t between;
+};
+
+static struct cut find_cut(const struct retention *retention, uint64_t now)
 {
     const struct retention_limit *limit = &retention->limit;
     uint64_t kept = bytes_kept(retention);
-    int found = -1;
+    struct cut cut = {.mark = -1};
 
     for (unsigned i = 0; i < retention->n_marks; i++) {
         bool is_old = limit->ns > 0 && now - retention->marks[i] >= limit->ns;
         bool is_full = limit->bytes > 0 && kept > limit->bytes;
+        uint64_t after = bytes_after(retention, i);
 
         if (!is_old && !is_full)
             break;
-        found = (int)i;
-        kept = bytes_after(retention, i);
+        cut = (struct cut){.mark = (int)i, .between = kept - after};
+        /* More may have come at once than is to be kept. */
+        if (!is_old && after < limit->bytes)
+            cut.more = limit->bytes - after;
+        kept = after;
     }
-    return found;
+    return cut;
 }
 
-static int release(const struct retention *retention, struct kept_file *file, uint64_t offset,
+static int release(const struct retention *retention, struct kept_file *file, const struct cut *cut,
                    struct error *error)
 {
     _cleanup_(closep) int fd = open_file(retention, file->path, O_RDWR);
-    uint64_t begin;
+    uint64_t before = cut->mark > 0 ? MAX(file->begin, file->sizes[cut->mark - 1]) : file->begin;
+    uint64_t offset = file->sizes[cut->mark], begin;
     int r;
 
     if (fd < 0)
         return fd == -ENOENT
                    ? 0
                    : error_set(error, fd, file->path, "cannot open it: %s", strerror(-fd));
-    begin = boundary_at(file, fd, offset);
+    /* Of what came between both marks, each file keeps its share. */
+    if (cut->more > 0 && offset > before)
+        offset -= (uint64_t)((double)(offset - before) * (double)cut->more / (double)cut->between);
+    if (file->boundary == BOUNDARY_PAGE) /* whole pages of its share */
+        offset = MIN(offset + file->page - 1, file->sizes[cut->mark]);
+    begin = boundary_at(file, fd, before, offset);
     r = sparse_release(fd, file->begin - file->begin % PAGE_BYTES, begin);
     if (r < 0)
         return error_set(error, r, file->path, "cannot release its beginning: %s", strerror(-r));
@@ -395,7 +438,8 @@ int retention_step(struct retention *retention, const struct manifest_source *so
                    uint64_t now, struct error *error)
 {
     uint64_t interval = retention->limit.ns / MARKS_IN_LIMIT;
-    int mark, r = 0;
+    struct cut cut;
+    int r = 0;
 
     if (now < retention->due)
         return 0;
@@ -407,11 +451,11 @@ int retention_step(struct retention *retention, const struct manifest_source *so
     if (r < 0)
         return error_set(error, r, retention->path, "cannot look at its files: %s", strerror(-r));
     put_mark(retention, now);
-    mark = find_limit(retention, now);
-    for (unsigned i = 0; r >= 0 && mark >= 0 && i < retention->n_files; i++)
-        r = release(retention, &retention->files[i], retention->files[i].sizes[mark], error);
-    if (r >= 0 && mark > 0)
-        drop_marks(retention, (unsigned)mark);
+    cut = find_cut(retention, now);
+    for (unsigned i = 0; r >= 0 && cut.mark >= 0 && i < retention->n_files; i++)
+        r = release(retention, &retention->files[i], &cut, error);
+    if (r >= 0 && cut.mark > 0)
+        drop_marks(retention, (unsigned)cut.mark);
     return r;
 }
 
@@ -487,7 +531,7 @@ static uint64_t begin_since(const struct retention *retention, const struct kept
 
     for (unsigned i = 0; i < retention->n_marks && retention->marks[i] <= since; i++)
         offset = file->sizes[i];
-    return boundary_at(file, fd, offset);
+    return boundary_at(file, fd, MAX(offset, file->begin), offset);
 }
 
 static int copy_stream(void *userdata, const char *path, const struct kind *kind)

@@ -12,8 +12,8 @@
  * QEMU's log. Which files grow follows from the kind of a source (tracedir/manifest.h):
  *
  *     ftrace     cpuN.raw     pages
- *     ctf        stream-N     packets; the program may be writing one
- *     xentrace   the file     windows, which are written as a whole
+ *     ctf        stream-N     packets; its program may be writing one
+ *     xentrace   the file     windows
  *     qemu-log   the file     lines
  *
  * Of any other kind everything is kept, and retention_unlimited() says so. Not thread-safe. */

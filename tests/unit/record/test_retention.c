@@ -177,6 +177,27 @@ static void test_bytes(void **state)
     retention_free(retention);
 }
 
+/* What comes at once, and is more than the limit, is kept up to the limit, each file's share of it. */
+static void test_burst(void **state)
+{
+    struct retention *retention = make(0, 64 * PAGE);
+    uint64_t begin0, begin1;
+
+    (void)state;
+    append_page("host/cpu0.raw", 1);
+    step(retention, &kernel, BEGAN);
+    for (unsigned i = 0; i < 300; i++)
+        append_page(i % 3 ? "host/cpu0.raw" : "host/cpu1.raw", i % 255 + 1);
+    for (unsigned i = 1; i < 5; i++) { /* nothing more comes */
+        step(retention, &kernel, BEGAN + i * NSEC_PER_SEC);
+        begin0 = begin_of("host/cpu0.raw") / PAGE;
+        begin1 = begin_of("host/cpu1.raw") / PAGE;
+        assert_in_range(201 - begin0, 42, 44);
+        assert_in_range(100 - begin1, 21, 22);
+    }
+    retention_free(retention);
+}
+
 /* What is kept begins with a whole line, wherever the mark was. */
 static void test_lines(void **state)
 {
@@ -236,6 +257,30 @@ static void test_packets(void **state)
     retention_free(retention);
 }
 
+/* Of Xen's records, by bytes, and all at once. */
+static void test_windows(void **state)
+{
+    static const struct manifest_source xen = {
+        .name = "xen", .kind = "xentrace", .path = "vmm/trace.raw"};
+    struct retention *retention = make(0, 10000);
+    static char bytes[100000];
+    uint8_t window[12 + 88] = {0x03, 0xf0, 0x01, 0x20, [8] = 88};
+
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        memset(window + 12, (int)(i % 255) + 1, 88);
+        append("vmm/trace.raw", window, sizeof window);
+    }
+    append("vmm/trace.raw", window, 50);
+    step(retention, &xen, BEGAN);
+    step(retention, &xen, BEGAN + NSEC_PER_SEC);
+    copy(retention, &xen, 0);
+    assert_int_equal(read_file("to/vmm/trace.raw", bytes, sizeof bytes), 10000);
+    assert_int_equal(bytes[0], 3);
+    assert_int_equal((uint8_t)bytes[12], 201);
+    retention_free(retention);
+}
+
 static void test_unlimited(void **state)
 {
     struct retention *retention = make(0, 0);
@@ -257,7 +302,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_since, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_burst, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_packets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unlimited, set_up, tear_down),
     };
