@@ -88,6 +88,7 @@ pid=$!
 pids="$pids $pid"
 wait_for '[ -e killed/program/stream-0 ] && [ "$(stat -c %s killed/program/stream-0)" -gt 1500000 ]'
 wait_for '[ "$(kept killed/program/stream-*)" -lt 1300000 ]'
+pids="$pids $(jq '.sources[] | select(.name == "program").vmm.pid' killed/trace.json)" # which goes on
 kill -KILL $pid
 wait $pid || :
 "$strata" report killed >report 2>errors || fail "$(cat errors)"
