@@ -16,8 +16,8 @@
 #include "cmd/libvirt_domain.h"
 #include "control/client.h"
 #include "control/qmp.h"
-#include "record/flight.h"
 #include "record/qemu/running.h"
+#include "tracedir/ask.h"
 #include "tracedir/manifest.h"
 
 /* ---- A recording ---- */
@@ -131,7 +131,7 @@ static int snapshot(const char *directory, const char *name)
         return EXIT_FAILURE;
     }
     snprintf(request, sizeof request, "snapshot%s%s", name ? " " : "", name ? name : "");
-    r = flight_ask(directory, request, &text);
+    r = tracedir_ask(directory, request, &text);
     if (r >= 0) {
         output_line(stdout, "%s", text);
         return EXIT_SUCCESS;

@@ -2,6 +2,7 @@
 #include "record/flight.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,6 +16,7 @@
 #include "base/fd.h"
 #include "base/remove_dir.h"
 #include "record/recorder_internal.h"
+#include "tracedir/ask.h"
 #include "tracedir/host.h"
 
 #define CLIENTS_MAX 8u
@@ -24,17 +26,18 @@
 /* So many snapshots of one second, when no name is given. */
 #define SAME_SECOND_MAX 1000u
 
-struct client {
-    int fd; /* -1: none */
-    char line[LINE_MAX_BYTES];
-    size_t len;
-    bool waits; /* its request is whole, and its turn will come */
+enum client_state {
+    CLIENT_SENDS,    /* its request */
+    CLIENT_WAITS,    /* its request is whole, and its turn will come */
+    CLIENT_FLUSHES,  /* the recorders are asked for what they hold, for it */
+    CLIENT_IS_SAVED, /* its snapshot is copied */
 };
 
-enum progress {
-    FLIGHT_IDLE,
-    FLIGHT_FLUSHING,
-    FLIGHT_SAVING,
+struct client {
+    int fd; /* -1: none */
+    enum client_state state;
+    char line[LINE_MAX_BYTES];
+    size_t len;
 };
 
 struct flight {
@@ -43,12 +46,12 @@ struct flight {
     struct retention *retention;
     int listener;
     struct client clients[CLIENTS_MAX];
-    enum progress progress;
-    struct client *asker;      /* of the present snapshot */
-    char name[NAME_MAX_BYTES]; /* … and its name */
-    uint64_t flush_by;         /* CLOCK_MONOTONIC, ns */
-    pid_t saver;               /* the child that copies; 0: none */
-    int answers;               /* its answer comes here; -1 */
+    bool is_flushing;
+    uint64_t flushed_at, flush_by; /* CLOCK_MONOTONIC, ns: since when, and until when at most */
+    struct client *asker;          /* of the present snapshot; NULL: there is none */
+    char name[NAME_MAX_BYTES];     /* … and its name */
+    pid_t saver;                   /* the child that copies; 0: none */
+    int answers;                   /* its answer comes here; -1 */
     bool is_stopping;
     bool is_retention_reported; /* that it failed */
 };
@@ -86,16 +89,16 @@ static int listen_at(struct flight *self, struct error *error)
 
     self->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (self->listener < 0)
-        return error_set(error, -errno, FLIGHT_SOCKET, "cannot make the socket: %s",
+        return error_set(error, -errno, TRACEDIR_SOCKET, "cannot make the socket: %s",
                          strerror(errno));
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" FLIGHT_SOCKET,
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" TRACEDIR_SOCKET,
              recording_dir(self->recorder.recording));
     mask = umask(0177);
     r = bind(self->listener, (const struct sockaddr *)&address, sizeof address);
     umask(mask);
     if (r == 0 && listen(self->listener, CLIENTS_MAX) == 0)
         return 0;
-    r = error_set(error, -errno, FLIGHT_SOCKET, "cannot make the socket: %s", strerror(errno));
+    r = error_set(error, -errno, TRACEDIR_SOCKET, "cannot make the socket: %s", strerror(errno));
     close(self->listener);
     self->listener = -1;
     return r;
@@ -124,7 +127,7 @@ static void read_client(struct client *client)
     end = memchr(client->line, '\n', client->len);
     if (end) {
         *end = '\0';
-        client->waits = true;
+        client->state = CLIENT_WAITS;
     } else if (client->len == sizeof client->line - 1) {
         answer(client, "error", "the request is too long");
     }
@@ -185,7 +188,13 @@ static int choose_name(int snapshots, const char *name, char buf[static NAME_MAX
     return r;
 }
 
-/* ---- A snapshot ---- */
+/* ---- Requests that need what the recorders hold ---- */
+
+static bool is_late(const struct recorder *recorder)
+{
+    return recorder->state == RECORDER_RUNNING && recorder->ops->is_flushed &&
+           !recorder->ops->is_flushed(recorder);
+}
 
 static bool all_flushed(const struct flight *self)
 {
@@ -193,65 +202,125 @@ static bool all_flushed(const struct flight *self)
     struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
 
     for (unsigned i = 0; i < n; i++)
-        if (recorders[i]->state == RECORDER_RUNNING && recorders[i]->ops->is_flushed &&
-            !recorders[i]->ops->is_flushed(recorders[i]))
+        if (is_late(recorders[i]))
             return false;
     return true;
 }
 
+static void flush_all(struct flight *self, uint64_t now)
+{
+    unsigned n;
+    struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
+
+    for (unsigned i = 0; i < n; i++)
+        if (recorders[i]->state == RECORDER_RUNNING && recorders[i]->ops->flush)
+            recorders[i]->ops->flush(recorders[i], now);
+    self->is_flushing = true;
+    self->flushed_at = now;
+    self->flush_by = now + FLIGHT_FLUSH_NS;
+}
+
+/* " late" and the sources whose recorders have not brought what they held; nothing where all have. */
+static void put_late(const struct flight *self, char *buf, size_t size)
+{
+    unsigned n;
+    struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
+    struct arena arena = {0};
+    size_t len = 0;
+
+    buf[0] = '\0';
+    for (unsigned i = 0; i < n; i++) {
+        struct recorder_sources sources = {0};
+
+        if (!is_late(recorders[i]) || !recorders[i]->ops->sources ||
+            recorders[i]->ops->sources(recorders[i], &arena, &sources) < 0)
+            continue;
+        for (unsigned j = 0; j < sources.n && len < size; j++)
+            if (!manifest_source_has_ended(&sources.items[j]))
+                len += (size_t)snprintf(buf + len, size - len, "%s %s", len == 0 ? " late" : "",
+                                        sources.items[j].name);
+    }
+    arena_done(&arena);
+}
+
 /* In DIR/snapshots a directory for what ASKER wants. */
-static int begin(struct flight *self, struct client *asker, uint64_t now)
+static int begin(struct flight *self, struct client *asker)
 {
     _cleanup_(closep) int snapshots = open_snapshots(recording_dir(self->recorder.recording));
     const char *name = asker->line + strlen("snapshot");
-    unsigned n;
-    struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
     int r = snapshots;
 
     name += *name == ' ';
     if (r >= 0)
         r = choose_name(snapshots, name, self->name);
-    if (r < 0)
-        return r;
-    for (unsigned i = 0; i < n; i++)
-        if (recorders[i]->state == RECORDER_RUNNING && recorders[i]->ops->flush)
-            recorders[i]->ops->flush(recorders[i], now);
-    self->asker = asker;
-    asker->waits = false;
-    self->progress = FLIGHT_FLUSHING;
-    self->flush_by = now + FLIGHT_FLUSH_NS;
-    return 0;
+    if (r >= 0)
+        self->asker = asker;
+    return r;
 }
 
-/* The next request, where there is one. */
+/* A snapshot that may begin: whether it has. */
+static bool handle_snapshot(struct flight *self, struct client *client)
+{
+    const char *name = client->line + strlen("snapshot");
+    char text[ANSWER_MAX];
+    int r;
+
+    if (*name && !name_is_valid(name + 1)) {
+        answer(client, "error",
+               "the name of a snapshot has up to 99 letters, digits, '-', '_' and '.'");
+        return false;
+    }
+    r = begin(self, client);
+    if (r >= 0)
+        return true;
+    if (r == -EEXIST)
+        snprintf(text, sizeof text, "there is a snapshot '%s'", *name ? name + 1 : "");
+    else
+        snprintf(text, sizeof text, "cannot make the directory: %s", strerror(-r));
+    answer(client, "error", text);
+    return false;
+}
+
+static bool is_snapshot(const struct client *client)
+{
+    const char *rest = client->line + strlen("snapshot");
+
+    return strncmp(client->line, "snapshot", strlen("snapshot")) == 0 && (!*rest || *rest == ' ');
+}
+
+/* Whether it is its turn: snapshots are taken one after the other, and no flush begins while another goes on. */
+static bool can_handle(const struct flight *self, const struct client *client)
+{
+    return client->state == CLIENT_WAITS && !self->is_flushing &&
+           (!self->asker || !is_snapshot(client));
+}
+
+/* The requests that wait, as many as one flush is for. */
 static void handle_requests(struct flight *self, uint64_t now)
 {
-    for (unsigned i = 0; i < CLIENTS_MAX && self->progress == FLIGHT_IDLE; i++) {
-        struct client *client = &self->clients[i];
-        char text[ANSWER_MAX];
-        const char *name = client->line + strlen("snapshot");
-        int r;
+    bool any = false;
 
-        if (!client->waits)
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        struct client *client = &self->clients[i];
+
+        if (!can_handle(self, client))
             continue;
-        if (strncmp(client->line, "snapshot", strlen("snapshot")) != 0 || (*name && *name != ' ')) {
-            answer(client, "error", "unknown request; this version of strata knows 'snapshot'");
-            continue;
-        }
-        if (*name && !name_is_valid(name + 1)) {
+        if (is_snapshot(client)) {
+            if (!handle_snapshot(self, client))
+                continue;
+        } else if (strcmp(client->line, "flush") != 0) {
             answer(client, "error",
-                   "the name of a snapshot has up to 99 letters, digits, '-', '_' and '.'");
+                   "unknown request; this version of strata knows 'snapshot' and 'flush'");
             continue;
         }
-        r = begin(self, client, now);
-        if (r == -EEXIST)
-            snprintf(text, sizeof text, "there is a snapshot '%s'", *name ? name + 1 : "");
-        else
-            snprintf(text, sizeof text, "cannot make the directory: %s", strerror(-r));
-        if (r < 0)
-            answer(client, "error", text);
+        client->state = CLIENT_FLUSHES;
+        any = true;
     }
+    if (any)
+        flush_all(self, now);
 }
+
+/* ---- A snapshot ---- */
 
 /* The manifest's sources, as what is copied now has them. */
 static int put_sources(const struct flight *self, struct arena *arena,
@@ -265,8 +334,7 @@ static int put_sources(const struct flight *self, struct arena *arena,
     for (unsigned i = 0; r >= 0 && i < n_recorders; i++) {
         const struct recorder *recorder = recorders[i];
         struct recorder_sources of_recorder = {0};
-        bool is_late = recorder->state == RECORDER_RUNNING && recorder->ops->is_flushed &&
-                       !recorder->ops->is_flushed(recorder);
+        bool late = is_late(recorder);
 
         if (recorder->state == RECORDER_NEW || !recorder->ops->sources)
             continue;
@@ -280,7 +348,7 @@ static int put_sources(const struct flight *self, struct arena *arena,
             if (!manifest_source_has_ended(source))
                 source->ended = now;
             source->complete = true;
-            if (is_late) {
+            if (late) {
                 const char **problems =
                     arena_alloc(arena, (source->n_problems + 1) * sizeof *problems);
 
@@ -337,7 +405,6 @@ static void end_snapshot(struct flight *self, const char *verdict, const char *t
         close(self->answers);
     self->asker = NULL;
     self->answers = -1;
-    self->progress = FLIGHT_IDLE;
 }
 
 static void start_saving(struct flight *self)
@@ -365,7 +432,7 @@ static void start_saving(struct flight *self)
     }
     close(ends[1]);
     self->answers = ends[0];
-    self->progress = FLIGHT_SAVING;
+    self->asker->state = CLIENT_IS_SAVED;
     if (self->saver < 0) {
         self->saver = 0;
         snprintf(text, sizeof text, "cannot start a process: %s", strerror(errno));
@@ -389,6 +456,21 @@ static void end_saving(struct flight *self)
     if (status != 0)
         recorder_report(&self->recorder, "snapshot %s was not saved: %s", self->name, text);
     end_snapshot(self, status == 0 ? "ok" : "error", text);
+}
+
+/* All have brought what they held, or it has been waited for long enough. */
+static void end_flush(struct flight *self)
+{
+    char late[ANSWER_MAX / 2], text[ANSWER_MAX];
+
+    put_late(self, late, sizeof late);
+    snprintf(text, sizeof text, "%" PRIu64 "%s", self->flushed_at, late);
+    self->is_flushing = false;
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (self->clients[i].state == CLIENT_FLUSHES && &self->clients[i] != self->asker)
+            answer(&self->clients[i], "ok", text);
+    if (self->asker && self->asker->state == CLIENT_FLUSHES)
+        start_saving(self);
 }
 
 /* ---- What is kept ---- */
@@ -444,13 +526,13 @@ static void poll_flight(struct recorder *recorder, struct recorder_wait *wait)
     for (unsigned i = 0; i < CLIENTS_MAX; i++) {
         const struct client *client = &self->clients[i];
 
-        recorder_wait_fd(wait, client->waits || client == self->asker ? -1 : client->fd, POLLIN);
-        if (client->waits && self->progress == FLIGHT_IDLE)
+        recorder_wait_fd(wait, client->state == CLIENT_SENDS ? client->fd : -1, POLLIN);
+        if (can_handle(self, client))
             recorder_wait_until(wait, 0);
     }
-    if (self->progress == FLIGHT_FLUSHING)
+    if (self->is_flushing)
         recorder_wait_until(wait, all_flushed(self) ? 0 : self->flush_by);
-    if (self->progress != FLIGHT_SAVING)
+    if (self->saver == 0)
         recorder_wait_until(wait, retention_due(self->retention));
 }
 
@@ -467,13 +549,13 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
             read_client(&self->clients[i]);
     if (n > 0 && fds[0].revents)
         accept_clients(self);
-    if (self->progress == FLIGHT_FLUSHING && (now >= self->flush_by || all_flushed(self)))
-        start_saving(self);
+    if (self->is_flushing && (now >= self->flush_by || all_flushed(self)))
+        end_flush(self);
     if (self->is_stopping)
-        return self->progress != FLIGHT_IDLE;
+        return self->is_flushing || self->asker;
     handle_requests(self, now);
     /* A child that copies must find what it looks for. */
-    if (self->progress != FLIGHT_SAVING)
+    if (self->saver == 0)
         keep(self, now);
     return 1;
 }
@@ -497,7 +579,7 @@ static int finish(struct recorder *recorder, struct error *error)
         answer(&self->clients[i], "error", "the recording has ended");
     if (self->listener >= 0) {
         close(self->listener);
-        (void)unlinkat(recording_dir(recorder->recording), FLIGHT_SOCKET, 0);
+        (void)unlinkat(recording_dir(recorder->recording), TRACEDIR_SOCKET, 0);
     }
     self->listener = -1;
     return 0;
@@ -549,46 +631,4 @@ int flight_recorder_new(const struct retention_limit *limit, struct recorder **r
         self->clients[i].fd = -1;
     *ret = &self->recorder;
     return 0;
-}
-
-/* ---- Asking ---- */
-
-int flight_ask(const char *dir, const char *request, char **ret_text)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    _cleanup_(closep) int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_(closep) int fd = -1;
-    char text[ANSWER_MAX + 16], *line;
-    size_t len = 0;
-    ssize_t n;
-    int r;
-
-    if (at < 0)
-        return -errno;
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" FLIGHT_SOCKET, at);
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
-        return -errno;
-    r = write_all(fd, request, strlen(request));
-    if (r >= 0)
-        r = write_all(fd, "\n", 1);
-    if (r < 0)
-        return r;
-    while (len < sizeof text - 1 && (n = recv(fd, text + len, sizeof text - 1 - len, 0)) != 0) {
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        len += n > 0 ? (size_t)n : 0;
-    }
-    text[len] = '\0';
-    line = strchr(text, ' ');
-    if (!line)
-        return -ECONNRESET;
-    *line++ = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    *ret_text = strdup(line);
-    if (!*ret_text)
-        return -ENOMEM;
-    return strcmp(text, "ok") == 0 ? 0 : -EREMOTE;
 }

@@ -23,6 +23,22 @@ reads() {
     [ "$(jq '[.sources[].complete] | all' "$1/trace.json")" = true ] || fail "$(cat "$1/trace.json")"
 }
 
+# ask DIR LINE...: asks the recorder at once, on a connection for each line; prints the answers in that order.
+ask() {
+    python3 - "$@" <<'END'
+import os, socket, sys
+os.chdir(sys.argv[1])
+asked = []
+for line in sys.argv[2:]:
+    s = socket.socket(socket.AF_UNIX)
+    s.connect("control.sock")
+    s.sendall(line.encode() + b"\n")
+    asked.append(s)
+for s in asked:
+    print(s.makefile().read(), end="")
+END
+}
+
 # ---- A program, by bytes ----
 
 case=program
@@ -149,6 +165,36 @@ if [ "$host" ]; then
     : >go-on
     wait $pid || fail "exit status $?: $(cat out err)"
     reads held
+fi
+
+# ---- What is held is brought to the files, also while snapshots are taken ----
+
+case=flush
+if [ "$host" ]; then
+    "$strata" record -o flush --flight=60s --host=sched:sched_process_exec -- "$EMIT" -q -w go-flush 1000 1 >out 2>err &
+    pid=$!
+    pids="$pids $pid"
+    wait_for '{ [ -e flush/program/stream-0 ] && [ -S flush/control.sock ]; } || ! kill -0 $pid 2>/dev/null'
+    ln -s /bin/true flushed
+    for n in 1 2 3; do
+        ./flushed
+        # Seven at once are served.
+        ask flush "snapshot a$n" flush "snapshot b$n" flush nonsense "snapshot a$n" flush >answers
+        [ "$(grep -c '^ok [0-9]*$' answers)" -eq 3 ] || fail "flush: $(cat answers)"
+        [ "$(grep -c "^ok .*/snapshots/[ab]$n\$" answers)" -eq 2 ] || fail "snapshots: $(cat answers)"
+        grep -q "^error there is a snapshot 'a$n'" answers && grep -q '^error unknown request' answers ||
+            fail "errors: $(cat answers)"
+        sed -n 's/^ok \([0-9]*\)$/\1/p' answers | sort -n -c || fail "flushes: $(cat answers)"
+        "$strata" report --source=host flush >report 2>errors || fail "$(cat errors)"
+        [ "$(grep -c 'filename=./flushed ' report)" -eq $n ] || fail "not flushed: $(cat report answers)"
+    done
+    # One that went away meanwhile holds nothing up.
+    python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); s.connect("flush/control.sock"); s.sendall(b"flush\n")'
+    ask flush flush >answers
+    grep -q '^ok [0-9]*$' answers || fail "$(cat answers)"
+    : >go-flush
+    wait $pid || fail "exit status $?: $(cat out err)"
+    reads flush
 fi
 
 # ---- What cannot be ----

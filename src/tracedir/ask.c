@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracedir/ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/macro.h"
+
+#define ANSWER_MAX 1100u
+/* A recorder answers within a second, unless it is stopped or gets no CPU. */
+#define FLUSH_TIMEOUT_S 10
+
+/* Waits at most TIMEOUT for the answer to begin; 0: without end. */
+static int ask(const char *dir, const char *request, const struct timeval *timeout, char **ret_text)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    _cleanup_(closep) int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(closep) int fd = -1;
+    char text[ANSWER_MAX], *line, newline = '\n';
+    struct iovec parts[] = {{(void *)request, strlen(request)}, {&newline, 1}};
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
+    size_t len = 0;
+    ssize_t n;
+
+    if (at < 0)
+        return -errno;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" TRACEDIR_SOCKET, at);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+        return -errno;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, timeout, sizeof *timeout);
+    if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
+        return -errno;
+    while (len < sizeof text - 1 && (n = recv(fd, text + len, sizeof text - 1 - len, 0)) != 0) {
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        len += n > 0 ? (size_t)n : 0;
+    }
+    text[len] = '\0';
+    line = strchr(text, ' ');
+    if (!line)
+        return -ECONNRESET;
+    *line++ = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    *ret_text = strdup(line);
+    if (!*ret_text)
+        return -ENOMEM;
+    return strcmp(text, "ok") == 0 ? 0 : -EREMOTE;
+}
+
+int tracedir_ask(const char *dir, const char *request, char **ret_text)
+{
+    return ask(dir, request, &(struct timeval){0}, ret_text);
+}
+
+int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late)
+{
+    static const char word[] = " late ";
+    _cleanup_free_ char *text = NULL;
+    int r = ask(dir, "flush", &(struct timeval){.tv_sec = FLUSH_TIMEOUT_S}, &text);
+    char *end, *late = NULL;
+    uint64_t ns;
+
+    if (r < 0)
+        return r;
+    errno = 0;
+    ns = strtoull(text, &end, 10);
+    if (end == text || errno != 0 || ns > INT64_MAX)
+        return -EBADMSG;
+    if (strncmp(end, word, strlen(word)) == 0) {
+        late = strdup(end + strlen(word));
+        if (!late)
+            return -ENOMEM;
+    } else if (*end) {
+        return -EBADMSG;
+    }
+    *ret_ns = ns;
+    *ret_late = late;
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Asks the recording that writes into a trace directory: a line to the socket DIR/control.sock, and the line of its answer.
+ * record/flight.h has the requests. */
+
+#include <stdint.h>
+
+#define TRACEDIR_SOCKET "control.sock"
+
+/* Asks, and waits for the answer, which is in TEXT, allocated, also of -EREMOTE: it refused. -ENOENT, -ECONNREFUSED: nothing
+ * is being recorded there (by this version); -EACCES; another negative errno. */
+int tracedir_ask(const char *dir, const char *request, char **ret_text);
+
+/* Has what all recorders hold brought to the files. *RET_NS (CLOCK_MONOTONIC, ns): what was recorded until then is there,
+ * but for that of *RET_LATE, allocated: the names of sources with a blank between, or NULL. As tracedir_ask(); -EBADMSG: the
+ * answer is not understood; -EAGAIN: there is none within 10 seconds. */
+int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late);
