@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "record/qemu/log.h"
 
 struct place {
