@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ bool process_is_of_this_boot(const struct process *process)
     if (memcmp(process->boot_id, unknown, sizeof unknown) == 0)
         return true;
     if (proc_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
-        return false;
+        return true; /* when it began says more */
     for (const char *p = text; *p && n < 32; p++)
         if (*p != '-' && *p != '\n')
             mine[n++] = *p;
@@ -50,7 +51,8 @@ static bool began_before(const struct process *process, uint64_t start)
     return proc_start_ns(start) / NSEC_PER_SEC <= made / NSEC_PER_SEC + 1;
 }
 
-/* Whether PID of this pid namespace began when PROCESS did, and has not ended: 1, 0. -errno: that cannot be read. */
+/* Whether PID of this pid namespace began when PROCESS did, and has not ended: 1, 0. -errno: that cannot be read. That
+ * there is no such PID is seen without a descriptor, too: a recorder that has none left sees its program end. */
 static int is_as_old(const struct process *process, long pid)
 {
     uint64_t start;
@@ -58,7 +60,7 @@ static int is_as_old(const struct process *process, long pid)
     int r = proc_stat((pid_t)pid, &start, &state);
 
     if (r < 0)
-        return proc_is_gone(r) ? 0 : r;
+        return proc_is_gone(r) || (kill((pid_t)pid, 0) < 0 && errno == ESRCH) ? 0 : r;
     return (process->start ? start == process->start : began_before(process, start)) &&
            state != 'Z' && state != 'X';
 }
