@@ -38,7 +38,7 @@ _strata_ctl()
                 sed -n 's/^{"pid":[0-9]*,"kind":"recording",.*"directory":"\([^" \\]*\)".*/\1/p'
         )
     elif [ -z "$command" ]; then
-        words=$(printf '%s\n' "$help" | sed -n '/^    [a-z]/ { s/,.*//; s/^    \([a-z]*\).*/\1/p }')
+        words=$(printf '%s\n' "$help" | sed -n '/^    [a-z]/ { s/,.*//; s/^    \([a-z]*\).*/\1/p }' | awk '!seen[$0]++')
         words="$words off"
     else
         case $command in

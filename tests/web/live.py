@@ -87,7 +87,7 @@ def check_following(page):
     assert duration <= end <= duration + length / 10 and abs(end - begin - length) < 2, (begin, end, length, duration)
     check_end(page)
     page.browser.wait("/follow=1/.test(location.hash)", "the address says that the recording is followed")
-    page.expect_silence()
+    page.expect_silence(gone=True)
 
 
 def check_standing(page, recorder):
@@ -110,7 +110,7 @@ def check_standing(page, recorder):
     begin, end = page.span()
     assert begin <= 0 and end >= duration
     check_end(page)
-    page.expect_silence()
+    page.expect_silence(gone=True)
 
 
 def check_ended(page):
