@@ -285,6 +285,8 @@ static int check(const struct trace *trace, bool wanted, struct error *error)
     for (unsigned i = 0; i < trace->n_inputs; i++) {
         const struct trace_input *input = &inputs[i];
 
+        if (input->is_left_out)
+            continue;
         if (!is_related(input, wanted)) {
             /* The one that it differs from is the first, or, if it is that, any other. */
             const struct trace_input *other = &inputs[0];
@@ -391,10 +393,43 @@ static int put_on_timeline(struct trace *trace, struct trace_input *input)
     return 0;
 }
 
-int host_time_choose_timebase(struct trace *trace, bool wanted, struct error *error)
+/* Closes the readers of what cannot be put on the timeline, or is of another host than those before. */
+static int leave_out_unrelated(struct trace *trace)
 {
+    const struct trace_input *known = NULL;
+    char why[600];
+    int r = 0;
+
+    for (unsigned i = 0; i < trace->n_inputs && r >= 0; i++) {
+        struct trace_input *input = &trace->inputs[i];
+        bool of_another = input->host && known && !same_host(known, input);
+        struct error error = {0};
+
+        if (!input->recorded || (!input->unrelated && !of_another)) {
+            known = known ? known : input->host ? input : NULL;
+            continue;
+        }
+        error_set(&error, -EINVAL, NULL, "%s",
+                  of_another ? another_host(known, input, why, sizeof why) : input->unrelated);
+        r = recorded_leave_out(trace, input->recorded, &error);
+        for (unsigned j = 0; j < input->n_sources; j++)
+            source_free(input->sources[j]);
+        free(input->sources);
+        input->sources = NULL;
+        input->n_sources = 0;
+        input->is_left_out = true;
+    }
+    return r;
+}
+
+int host_time_choose_timebase(struct trace *trace, const struct trace_options *options,
+                              struct error *error)
+{
+    bool wanted = options->host_time;
     int r = check_hosts(trace, error);
 
+    if (r >= 0 && wanted && options->leave_out_unrelated)
+        r = leave_out_unrelated(trace);
     if (r < 0)
         return r;
     if (!wanted && is_one_clock(trace) && !is_on_timeline(trace))

@@ -258,14 +258,14 @@ bool trace_input_host_times(const struct trace_input *input, int64_t first, int6
 int trace_input_facts(const struct trace_input *input,
                       void (*put)(void *arg, const char *key, const char *value), void *arg)
 {
-    const struct source *source = input->sources[0];
+    const struct source *source = input->n_sources > 0 ? input->sources[0] : NULL;
     int error = 0;
     struct facts facts = {put, arg, &error};
 
     if (input->recorded)
         put_recorded(&facts, input->recorded);
     put_relation(&facts, input);
-    if (source->ops->facts)
+    if (source && source->ops->facts)
         source->ops->facts(source, put, arg);
     return error;
 }

@@ -68,10 +68,11 @@ void events_files_done(struct events_files *files);
 
 /* Finds how the clock of PART, which is open, relates to its host's clock. -ENOMEM. */
 int host_time_find(struct trace *trace, struct trace_input *input);
-/* Call when all inputs are open. Decides whether their clocks are the same; if not, or with WANTED,
+/* Call when all inputs are open. Decides whether their clocks are the same; if not, or with the option `host_time`,
  * converts all times to the host's clock. -EINVAL with ERROR: they cannot be put on one timeline;
  * -ENOMEM. */
-int host_time_choose_timebase(struct trace *trace, bool wanted, struct error *error);
+int host_time_choose_timebase(struct trace *trace, const struct trace_options *options,
+                              struct error *error);
 
 /* Sets the vCPU of events whose thread runs one, according to the manifest of PART. -ENOMEM. */
 int vcpus_identify(struct trace *trace, struct trace_input *input);

@@ -245,8 +245,8 @@ static int assemble(struct trace *trace, bool file_order)
 
     for (unsigned i = 0; i < trace->n_inputs; i++)
         n += trace->inputs[i].n_sources;
-    all = calloc(n, sizeof *all);
-    trace->reorders = calloc(n, sizeof *trace->reorders);
+    all = calloc(MAX(n, 1u), sizeof *all);
+    trace->reorders = calloc(MAX(n, 1u), sizeof *trace->reorders);
     if (!all || !trace->reorders)
         r = -ENOMEM;
     for (unsigned i = 0; i < trace->n_inputs; i++) {
@@ -314,7 +314,7 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
             *error = first;
         return r;
     }
-    r = host_time_choose_timebase(trace, ctxs[0].options->host_time, error);
+    r = host_time_choose_timebase(trace, ctxs[0].options, error);
     return r < 0 ? r : assemble(trace, ctxs[0].options->file_order);
 }
 

@@ -40,6 +40,9 @@ struct trace_options {
     /* Converts all times to the host's, even if there is one clock only; also asserts that traces
      * outside of trace directories with a clock called "monotonic" were stamped by that host. */
     bool host_time;
+    /* With `host_time`: a source of a trace directory whose clock cannot be related to its host's, as one that has just
+     * begun, is left out, and becomes a note. Where that are all, the trace has no items. */
+    bool leave_out_unrelated;
     const char *
         runtime_dir; /* where recordings that run are registered (tracedir/registry.h); NULL: /tmp */
     const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
@@ -66,6 +69,7 @@ struct trace_input {
     bool per_cpu;     /* each reader's items are one CPU's, in order already */
     int live_fd;      /* a pipe that it reads from as it is written, or -1 */
     bool assembled;   /* the readers belong to the stages above them */
+    bool is_left_out; /* it cannot be related, and has no readers any more */
 };
 
 struct trace {
