@@ -19,7 +19,7 @@ static struct found find_long(const struct command *command, void *options, cons
     for (const struct option_group *group = command->groups; group->title; group++)
         for (const struct option *option = group->options; option->kind != OPTION_END; option++)
             if (strlen(option->name) == len && memcmp(option->name, name, len) == 0)
-                return (struct found){option, (char *)options + group->offset};
+                return (struct found){option, options ? (char *)options + group->offset : NULL};
     return (struct found){0};
 }
 
@@ -28,12 +28,16 @@ static struct found find_letter(const struct command *command, void *options, ch
     for (const struct option_group *group = command->groups; group->title; group++)
         for (const struct option *option = group->options; option->kind != OPTION_END; option++)
             if (option->letter && option->letter == letter)
-                return (struct found){option, (char *)options + group->offset};
+                return (struct found){option, options ? (char *)options + group->offset : NULL};
     return (struct found){0};
 }
 
-/* The option most similar to NAME, or NULL. */
-static const struct option *find_near(const struct command *command, const char *name, size_t len)
+const struct option *options_find(const struct command *command, const char *name, size_t len)
+{
+    return find_long(command, NULL, name, len).option;
+}
+
+const struct option *options_suggest(const struct command *command, const char *name, size_t len)
 {
     const struct option *best = NULL;
     size_t best_distance = 3;
@@ -110,7 +114,9 @@ static int set(const struct found *found, const char *value, struct error *error
 /* The parser's position in argv. */
 struct walk {
     const struct command *command;
-    void *options;
+    void *options; /* NULL: … */
+    int (*visit)(const struct option *option, const char *value, void *userdata);
+    void *userdata; /* … of visit() */
     int argc;
     char **argv;
     int next;
@@ -125,7 +131,7 @@ static bool could_be_words(const char *word)
            word[strspn(word, "0123456789")] != '\0';
 }
 
-static bool is_optional(const struct option *option)
+bool options_has_optional_argument(const struct option *option)
 {
     return option->kind == OPTION_MAYBE || option->kind == OPTION_MAYBES;
 }
@@ -151,7 +157,7 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
         walk->status = EXIT_SUCCESS;
         return false;
     }
-    if (is_optional(option) && !value) {
+    if (options_has_optional_argument(option) && !value) {
         const char *next = walk->next < walk->argc ? walk->argv[walk->next] : "-";
 
         value = is_argument(option, next) ? walk->argv[walk->next++] : "";
@@ -164,7 +170,7 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
         }
         value = walk->argv[walk->next++];
     }
-    r = set(found, value, &error);
+    r = walk->visit ? walk->visit(option, value, walk->userdata) : set(found, value, &error);
     if (r == -ENOMEM) {
         cli_error("out of memory");
         walk->status = EXIT_FAILURE;
@@ -209,7 +215,7 @@ static bool take_long(struct walk *walk, char *word)
     if (!found.option && len == strlen("--version") && memcmp(word, "--version", len) == 0)
         return show_version(walk);
     if (!found.option)
-        return report_unknown(walk, shown, find_near(walk->command, word + 2, len - 2));
+        return report_unknown(walk, shown, options_suggest(walk->command, word + 2, len - 2));
     if (equals && !found.option->argument) {
         walk->status = cli_usage_error(walk->command->name, "%s accepts no argument", shown);
         return false;
@@ -235,32 +241,60 @@ static bool take_letters(struct walk *walk, const char *word)
     return true;
 }
 
+static bool walk_words(struct walk *walk, int *ret_n, int *ret_status)
+{
+    bool options_ended = false;
+
+    while (walk->next < walk->argc) {
+        char *word = walk->argv[walk->next++];
+        bool fine = true;
+
+        if (options_ended || word[0] != '-' || word[1] == '\0')
+            walk->argv[1 + walk->n++] = word;
+        else if (strcmp(word, "--") == 0)
+            options_ended = true;
+        else if (word[1] == '-')
+            fine = take_long(walk, word);
+        else
+            fine = take_letters(walk, word);
+        if (!fine) {
+            *ret_status = walk->status;
+            return false;
+        }
+    }
+    *ret_n = walk->n;
+    return true;
+}
+
 bool options_parse(const struct command *command, int argc, char **argv, void *options, int *ret_n,
                    int *ret_status)
 {
     struct walk walk = {
         .command = command, .options = options, .argc = argc, .argv = argv, .next = 1};
-    bool options_ended = false;
 
-    while (walk.next < argc) {
-        char *word = argv[walk.next++];
-        bool fine = true;
+    return walk_words(&walk, ret_n, ret_status);
+}
 
-        if (options_ended || word[0] != '-' || word[1] == '\0')
-            argv[1 + walk.n++] = word;
-        else if (strcmp(word, "--") == 0)
-            options_ended = true;
-        else if (word[1] == '-')
-            fine = take_long(&walk, word);
-        else
-            fine = take_letters(&walk, word);
-        if (!fine) {
-            *ret_status = walk.status;
-            return false;
-        }
-    }
-    *ret_n = walk.n;
-    return true;
+bool options_visit(const struct command *command, int argc, char **argv,
+                   int (*visit)(const struct option *option, const char *value, void *userdata),
+                   void *userdata, int *ret_n, int *ret_status)
+{
+    struct walk walk = {.command = command,
+                        .visit = visit,
+                        .userdata = userdata,
+                        .argc = argc,
+                        .argv = argv,
+                        .next = 1};
+
+    return walk_words(&walk, ret_n, ret_status);
+}
+
+int options_set(const struct command *command, void *options, const struct option *option,
+                const char *value, struct error *error)
+{
+    struct found found = find_long(command, options, option->name, strlen(option->name));
+
+    return set(&found, value, error);
 }
 
 /* "  -e, --event=GLOB" and the help beside it, or below where that is too long. */
@@ -273,10 +307,11 @@ static void help_option(const struct option *option, FILE *out)
 
     n = snprintf(left, sizeof left, "  %c%c%s--%s%s%s%s", option->letter ? '-' : ' ',
                  option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
-                 !option->argument     ? ""
-                 : is_optional(option) ? "[="
-                                       : "=",
-                 option->argument ? option->argument : "", is_optional(option) ? "]" : "");
+                 !option->argument                       ? ""
+                 : options_has_optional_argument(option) ? "[="
+                                                         : "=",
+                 option->argument ? option->argument : "",
+                 options_has_optional_argument(option) ? "]" : "");
     if (n >= HELP_COLUMN)
         fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
     else

@@ -58,4 +58,20 @@ struct command {
 bool options_parse(const struct command *command, int argc, char **argv, void *options, int *ret_n,
                    int *ret_status);
 
+/* ---- For what reads or writes options elsewhere (cli/config.h) ---- */
+
+/* As options_parse(), but calls VISIT for each option in order, with its argument (NULL: none; "": one that can be without), and
+ * sets nothing. VISIT returns -ENOMEM or 0. */
+bool options_visit(const struct command *command, int argc, char **argv,
+                   int (*visit)(const struct option *option, const char *value, void *userdata),
+                   void *userdata, int *ret_n, int *ret_status);
+/* The option NAME, LEN bytes; NULL: there is none. */
+const struct option *options_find(const struct command *command, const char *name, size_t len);
+/* The option that is most similar to NAME; NULL: none is. */
+const struct option *options_suggest(const struct command *command, const char *name, size_t len);
+bool options_has_optional_argument(const struct option *option);
+/* Sets OPTION, of the table, in OPTIONS. VALUE is borrowed. Errors as `parse` has them. */
+int options_set(const struct command *command, void *options, const struct option *option,
+                const char *value, struct error *error);
+
 void options_help(const struct command *command, FILE *out);

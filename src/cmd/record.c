@@ -143,6 +143,7 @@ static const struct option_group groups[] = {
     {"Live output, of guests and the kernel of the host", record_live_options,
      offsetof(struct record_options, live)},
     {"Monitoring", record_metrics_options, offsetof(struct record_options, metrics)},
+    {"Configuration", record_config_options, offsetof(struct record_options, config)},
     {"With a command after --", vm_options, 0},
     {"With --guest=ENDPOINT", record_guest_options, offsetof(struct record_options, guests)},
     {"With --xen and --percpu", record_buffers_options, offsetof(struct record_options, buffers)},
@@ -191,15 +192,6 @@ const char *record_output(const struct record_options *options, char *buf, size_
     if (access(buf, F_OK) == 0)
         snprintf(buf + strlen(buf), size - strlen(buf), "-%ld", (long)getpid());
     return buf;
-}
-
-/* How many words follow "--"; -1: it is not there. */
-static int count_command(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--") == 0)
-            return argc - i - 1;
-    return -1;
 }
 
 /* --guest without an endpoint, where no QEMU is recorded. */
@@ -269,6 +261,7 @@ void record_options_done(struct record_options *options)
     strings_done(&options->buffers.names);
     strings_done(&options->events);
     strings_done(&options->domains);
+    strings_done(&options->config.files);
     needed_events_done(&options->needs);
     record_guest_options_done(&options->guests);
 }
@@ -399,35 +392,45 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
     return record_beside(options);
 }
 
+/* What the command line and its files ask for. An exit status. */
+static int run(struct record_options *options, const struct record_config *config)
+{
+    int status = record_live_check(options);
+
+    options->runs = config->n_command >= 0;
+    if (status == EXIT_SUCCESS && record_guests_sort(&options->guests, &options->guest) < 0)
+        status = cli_no_memory();
+    if (status == EXIT_SUCCESS)
+        status = check_requirements(options);
+    /* Files that lose their beginning may become as long as they like. */
+    if (is_limited(&options->flight))
+        options->max_size = FLIGHT_MAX_SIZE;
+    options->libvirt = options->domains.n > 0 ? options->domains.items[0] : NULL;
+    if (status == EXIT_SUCCESS)
+        status = find_needs(options);
+    if (status == EXIT_SUCCESS && (options->config.prints || options->config.prints_command))
+        return record_config_print(&options->config, config);
+    if (status == EXIT_SUCCESS)
+        status = dispatch(options, config->n_command, config->n, config->words);
+    return status;
+}
+
 int cmd_record(int argc, char **argv)
 {
-    int n_command = count_command(argc, argv);
     struct record_options options = {
         .verb = "record",
         .min_free = RECORD_MIN_FREE_DEFAULT,
         .buffers = RECORD_BUFFERS_DEFAULT,
         .guests = RECORD_GUESTS_DEFAULT,
     };
+    struct record_config config;
     int status = EXIT_FAILURE;
     int n;
 
-    if (!options_parse(&record_command, argc, argv, &options, &n, &status))
-        return status;
-    argv[1 + n] = NULL; /* after the command */
-    options.runs = n_command >= 0;
-    status = record_live_check(&options);
-    if (status == EXIT_SUCCESS && record_guests_sort(&options.guests, &options.guest) < 0)
-        status = cli_no_memory();
-    if (status == EXIT_SUCCESS)
-        status = check_requirements(&options);
-    /* Files that lose their beginning may become as long as they like. */
-    if (is_limited(&options.flight))
-        options.max_size = FLIGHT_MAX_SIZE;
-    options.libvirt = options.domains.n > 0 ? options.domains.items[0] : NULL;
-    if (status == EXIT_SUCCESS)
-        status = find_needs(&options);
-    if (status == EXIT_SUCCESS)
-        status = dispatch(&options, n_command, n - MAX(n_command, 0), argv + 1);
+    if (record_config_read(&record_command, argc, argv, &options, &config, &status) &&
+        options_parse(&record_command, argc, argv, &options, &n, &status))
+        status = run(&options, &config);
     record_options_done(&options);
+    record_config_done(&config);
     return status;
 }

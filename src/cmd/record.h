@@ -5,6 +5,7 @@
 
 #include "analysis/needs.h"
 #include "cli/options.h"
+#include "cmd/record_config.h"
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
 #include "cmd/record_metrics.h"
@@ -57,6 +58,7 @@ struct record_options {
     struct record_guest_options guests;
     struct record_live_options live;
     struct record_metrics_options metrics;
+    struct record_config_options config;
 };
 
 void record_options_done(struct record_options *options);

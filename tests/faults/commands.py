@@ -66,6 +66,7 @@ def make_inputs(data, strata):
         cp "$DATA"/ftrace/made/*.dat "$DATA"/qemu/made/*.simpletrace "$DATA"/qemu/made/trace-events .
         cp "$DATA/gen/trace-events" gen-events
         echo 'ffffffff81000000 T _text' >kallsyms
+        printf 'output = x\nflight = 5m\nhost\nguest-event = sched_switch,irq*\ncommand = true "a b"\n' >record.conf
         cp "$DATA/xen/formats" "$DATA"/xen/rules/16.* .
         mkdir lttng
         tar -C lttng -xJf "$DATA/ctf/lttng-ust.tar.xz"
@@ -113,6 +114,8 @@ def cases(strata, read_all):
     for name, paths in inputs:
         if name in ("v3", "xen", "directory", "ctf", "two"):
             yield case(f"info-{name}", "info", *paths, env=declared)
+    yield case("record-print-config", "record", "--config=record.conf", "--guest=web=vsock:3:1", "--print-config",
+               "--print-command")
     yield case("report-json", "report", "-fjson", "trace", env=declared)
     yield case("report-csv", "report", "-fcsv", "v7.dat", env=declared)
     yield case("report-select", "report", "-e", "dma_*,-dma_map", "--cpu=0-3", "--pid=1-99999", "--from=+0", "-n", "20",
