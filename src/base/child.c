@@ -46,6 +46,8 @@ static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
         fail(errors);
     if (how->end_signal && getppid() != parent) /* the parent died before prctl() */
         _exit(127);
+    if (how->new_session)
+        (void)setsid();
     place(how->in, 0, errors);
     place(how->out, 1, errors);
     place(how->err, 2, errors);
@@ -175,6 +177,37 @@ int children_list(struct children *ret, struct error *error)
     return r < 0 ? error_set(error, r, "/proc/self/task", "%s", strerror(-r)) : 0;
 }
 
+/* ---- Helpers ---- */
+
+static pid_t helpers[CHILD_HELPERS_MAX]; /* 0: none */
+
+void child_add_helper(pid_t pid)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(helpers); i++)
+        /* One that has ended stays as long as processes of its session do; its number is not used again meanwhile. */
+        if (helpers[i] == 0 || (kill(helpers[i], 0) < 0 && kill(-helpers[i], 0) < 0)) {
+            helpers[i] = pid;
+            return;
+        }
+}
+
+void child_remove_helper(pid_t pid)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(helpers); i++)
+        if (helpers[i] == pid && kill(-pid, 0) < 0)
+            helpers[i] = 0;
+}
+
+static bool is_of_helper(pid_t pid)
+{
+    pid_t session = getsid(pid);
+
+    for (size_t i = 0; i < ARRAY_SIZE(helpers); i++)
+        if (helpers[i] != 0 && (helpers[i] == pid || helpers[i] == session))
+            return true;
+    return false;
+}
+
 unsigned children_count_orphans(const struct children *before, const struct child *child)
 {
     pid_t now[2 * CHILDREN_MAX];
@@ -182,7 +215,7 @@ unsigned children_count_orphans(const struct children *before, const struct chil
     unsigned orphans = 0;
 
     for (unsigned i = 0; i < n; i++) {
-        bool is_known = now[i] == child->pid;
+        bool is_known = now[i] == child->pid || is_of_helper(now[i]);
 
         for (unsigned j = 0; j < before->n && !is_known; j++)
             is_known = before->pids[j] == now[i];

@@ -25,6 +25,7 @@ struct child_how {
     int in, out, err;               /* the child's 0, 1 and 2; -1: inherit ours */
     const sigset_t *mask;           /* blocked signals of the child; NULL: inherit ours */
     int end_signal;                 /* sent to the child if we end first; 0: none */
+    bool new_session; /* it leads one: without a terminal, whose signals it does not get */
 };
 
 /* Starts a child. Signals that we ignore or catch have their default action in it. The caller must have
@@ -50,9 +51,15 @@ struct children {
 };
 /* -errno with ERROR: without them, children that were there before would count as orphans. */
 int children_list(struct children *ret, struct error *error);
-/* Counts our children that are neither in BEFORE nor CHILD: what a child left running when it ended,
- * after child_adopt_orphans(). */
+/* Counts our children that are neither in BEFORE nor CHILD, nor helpers: what a child left running when it ended, after
+ * child_adopt_orphans(). */
 unsigned children_count_orphans(const struct children *before, const struct child *child);
+/* PID, a child of ours that leads its session (child_how.new_session, or setsid()), is a helper, and so is what it leaves
+ * running. At most CHILD_HELPERS_MAX at once; for the main thread. */
+#define CHILD_HELPERS_MAX 32u
+void child_add_helper(pid_t pid);
+/* It has ended. */
+void child_remove_helper(pid_t pid);
 /* Sends SIGNAL if the child runs. Does nothing to an adopted process. */
 void child_signal(const struct child *child, int signal);
 /* Sends SIGNAL to an adopted process. False: it has ended, or we may not. */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/remove_dir.h"
@@ -22,9 +23,9 @@
 #define CLIENTS_MAX 8u
 #define LINE_MAX_BYTES 256u
 #define ANSWER_MAX 1024u
-#define NAME_MAX_BYTES 100u
-/* So many snapshots of one second, when no name is given. */
-#define SAME_SECOND_MAX 1000u
+#define NAME_MAX_BYTES FLIGHT_NAME_MAX
+/* So many snapshots of one second, or of one trigger and second. */
+#define SAME_NAME_MAX 1000u
 
 enum client_state {
     CLIENT_SENDS,    /* its request */
@@ -35,6 +36,8 @@ enum client_state {
 
 struct client {
     int fd; /* -1: none */
+    /* Of the recording itself, which has no descriptor; NULL: a socket's. */
+    struct flight_request *request;
     enum client_state state;
     char line[LINE_MAX_BYTES];
     size_t len;
@@ -45,13 +48,15 @@ struct flight {
     struct retention_limit limit;
     struct retention *retention;
     int listener;
-    struct client clients[CLIENTS_MAX];
+    struct client
+        clients[CLIENTS_MAX + 1]; /* of the socket; the last one is the recording itself */
     bool is_flushing;
     uint64_t flushed_at, flush_by; /* CLOCK_MONOTONIC, ns: since when, and until when at most */
     struct client *asker;          /* of the present snapshot; NULL: there is none */
     char name[NAME_MAX_BYTES];     /* … and its name */
     pid_t saver;                   /* the child that copies; 0: none */
     int answers;                   /* its answer comes here; -1 */
+    unsigned holders;
     bool is_stopping;
     bool is_retention_reported; /* that it failed */
 };
@@ -73,9 +78,16 @@ static void close_client(struct client *client)
 /* "ok …" or "error …" */
 static void answer(struct client *client, const char *verdict, const char *text)
 {
+    struct flight_request *request = client->request;
     char line[ANSWER_MAX + 16];
-    int n = snprintf(line, sizeof line, "%s %s\n", verdict, text);
+    int n;
 
+    if (request) {
+        close_client(client);
+        request->done(request->userdata, strcmp(verdict, "ok") == 0, text);
+        return;
+    }
+    n = snprintf(line, sizeof line, "%s %s\n", verdict, text);
     if (client->fd >= 0)
         (void)send(client->fd, line, MIN((size_t)n, sizeof line - 1), MSG_NOSIGNAL | MSG_DONTWAIT);
     close_client(client);
@@ -164,28 +176,39 @@ static int open_snapshots(int dir)
     return fd < 0 ? -errno : fd;
 }
 
-/* NAME, or one of this second into BUF. */
-static int choose_name(int snapshots, const char *name, char buf[static NAME_MAX_BYTES])
+/* Makes the directory of NAME, or where there is one, of NAME-2 and so on, which is then in BUF. */
+static int choose_number(int snapshots, const char *name, char buf[static NAME_MAX_BYTES])
 {
+    int r = -EEXIST;
+
+    for (unsigned i = 1; r == -EEXIST && i <= SAME_NAME_MAX; i++) {
+        if (i == 1)
+            snprintf(buf, NAME_MAX_BYTES, "%s", name);
+        else
+            snprintf(buf, NAME_MAX_BYTES, "%.*s-%u", (int)NAME_MAX_BYTES - 8, name, i);
+        r = make_directory(snapshots, buf);
+    }
+    return r;
+}
+
+/* What CLIENT names it, or one of this second, into BUF. */
+static int choose_name(int snapshots, const struct client *client, char buf[static NAME_MAX_BYTES])
+{
+    const char *name = client->line + strlen("snapshot");
     time_t now = time(NULL);
     struct tm tm;
     char date[32];
-    int r = -EEXIST;
 
+    if (client->request)
+        return choose_number(snapshots, client->request->name, buf);
+    name += *name == ' ';
     if (*name) {
         snprintf(buf, NAME_MAX_BYTES, "%s", name);
         return make_directory(snapshots, buf);
     }
     if (!localtime_r(&now, &tm) || strftime(date, sizeof date, "%Y%m%d-%H%M%S", &tm) == 0)
         return -EOVERFLOW;
-    for (unsigned i = 0; r == -EEXIST && i < SAME_SECOND_MAX; i++) {
-        if (i == 0)
-            snprintf(buf, NAME_MAX_BYTES, "%s", date);
-        else
-            snprintf(buf, NAME_MAX_BYTES, "%s-%u", date, i + 1);
-        r = make_directory(snapshots, buf);
-    }
-    return r;
+    return choose_number(snapshots, date, buf);
 }
 
 /* ---- Requests that need what the recorders hold ---- */
@@ -247,12 +270,10 @@ static void put_late(const struct flight *self, char *buf, size_t size)
 static int begin(struct flight *self, struct client *asker)
 {
     _cleanup_(closep) int snapshots = open_snapshots(recording_dir(self->recorder.recording));
-    const char *name = asker->line + strlen("snapshot");
     int r = snapshots;
 
-    name += *name == ' ';
     if (r >= 0)
-        r = choose_name(snapshots, name, self->name);
+        r = choose_name(snapshots, asker, self->name);
     if (r >= 0)
         self->asker = asker;
     return r;
@@ -265,7 +286,7 @@ static bool handle_snapshot(struct flight *self, struct client *client)
     char text[ANSWER_MAX];
     int r;
 
-    if (*name && !name_is_valid(name + 1)) {
+    if (!client->request && *name && !name_is_valid(name + 1)) {
         answer(client, "error",
                "the name of a snapshot has up to 99 letters, digits, '-', '_' and '.'");
         return false;
@@ -285,7 +306,8 @@ static bool is_snapshot(const struct client *client)
 {
     const char *rest = client->line + strlen("snapshot");
 
-    return strncmp(client->line, "snapshot", strlen("snapshot")) == 0 && (!*rest || *rest == ' ');
+    return client->request ||
+           (strncmp(client->line, "snapshot", strlen("snapshot")) == 0 && (!*rest || *rest == ' '));
 }
 
 /* Whether it is its turn: snapshots are taken one after the other, and no flush begins while another goes on. */
@@ -300,7 +322,7 @@ static void handle_requests(struct flight *self, uint64_t now)
 {
     bool any = false;
 
-    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+    for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
         struct client *client = &self->clients[i];
 
         if (!can_handle(self, client))
@@ -372,6 +394,7 @@ static int save(const struct flight *self, struct error *error)
     _cleanup_(closep) int snapshots = open_snapshots(dir);
     _cleanup_(closep) int to = -1;
     struct manifest manifest = {0};
+    struct manifest_snapshot about = {.reason = "request", .time = host_moment()};
     struct manifest_source *sources = NULL;
     char unfinished[NAME_MAX_BYTES + 2], path[64];
     int r = put_sources(self, &manifest.arena, &sources, &manifest.n_sources);
@@ -384,6 +407,7 @@ static int save(const struct flight *self, struct error *error)
         return error_set(error, -errno, self->name, "cannot open the directory: %s",
                          strerror(errno));
     manifest.sources = sources;
+    manifest.snapshot = self->asker->request ? self->asker->request->about : &about;
     for (unsigned i = 0; r >= 0 && i < manifest.n_sources; i++)
         r = retention_copy(self->retention, &sources[i], to, 0, error);
     snprintf(path, sizeof path, "/proc/self/fd/%d", to);
@@ -399,12 +423,15 @@ static int save(const struct flight *self, struct error *error)
 
 static void end_snapshot(struct flight *self, const char *verdict, const char *text)
 {
-    if (self->asker)
-        answer(self->asker, verdict, text);
+    struct client *asker = self->asker;
+
     if (self->answers >= 0)
         close(self->answers);
     self->asker = NULL;
     self->answers = -1;
+    /* Last: the recording may ask again at once. */
+    if (asker)
+        answer(asker, verdict, text);
 }
 
 static void start_saving(struct flight *self)
@@ -420,7 +447,10 @@ static void start_saving(struct flight *self)
     self->saver = fork();
     if (self->saver == 0) {
         struct error error = {0};
-        int r = save(self, &error);
+        int r;
+
+        (void)setsid();
+        r = save(self, &error);
 
         if (r < 0)
             error_print(&error, text, sizeof text);
@@ -431,6 +461,8 @@ static void start_saving(struct flight *self)
         _exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
     }
     close(ends[1]);
+    if (self->saver > 0)
+        child_add_helper(self->saver);
     self->answers = ends[0];
     self->asker->state = CLIENT_IS_SAVED;
     if (self->saver < 0) {
@@ -450,10 +482,11 @@ static void end_saving(struct flight *self)
     text[MAX(n, 0)] = '\0';
     while (waitpid(self->saver, &status, 0) < 0 && errno == EINTR)
         ;
+    child_remove_helper(self->saver);
     self->saver = 0;
     if (n <= 0)
         snprintf(text, sizeof text, "the process that saves it ended unexpectedly");
-    if (status != 0)
+    if (status != 0 && self->asker && !self->asker->request) /* the recording itself reports */
         recorder_report(&self->recorder, "snapshot %s was not saved: %s", self->name, text);
     end_snapshot(self, status == 0 ? "ok" : "error", text);
 }
@@ -466,7 +499,7 @@ static void end_flush(struct flight *self)
     put_late(self, late, sizeof late);
     snprintf(text, sizeof text, "%" PRIu64 "%s", self->flushed_at, late);
     self->is_flushing = false;
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+    for (unsigned i = 0; i <= CLIENTS_MAX; i++)
         if (self->clients[i].state == CLIENT_FLUSHES && &self->clients[i] != self->asker)
             answer(&self->clients[i], "ok", text);
     if (self->asker && self->asker->state == CLIENT_FLUSHES)
@@ -523,7 +556,7 @@ static void poll_flight(struct recorder *recorder, struct recorder_wait *wait)
         has_room |= self->clients[i].fd < 0;
     recorder_wait_fd(wait, has_room ? self->listener : -1, POLLIN);
     recorder_wait_fd(wait, self->answers, POLLIN);
-    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+    for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
         const struct client *client = &self->clients[i];
 
         recorder_wait_fd(wait, client->state == CLIENT_SENDS ? client->fd : -1, POLLIN);
@@ -551,7 +584,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
         accept_clients(self);
     if (self->is_flushing && (now >= self->flush_by || all_flushed(self)))
         end_flush(self);
-    if (self->is_stopping)
+    if (self->is_stopping && self->holders == 0)
         return self->is_flushing || self->asker;
     handle_requests(self, now);
     /* A child that copies must find what it looks for. */
@@ -575,7 +608,7 @@ static int finish(struct recorder *recorder, struct error *error)
     (void)error;
     if (self->saver > 0)
         end_saving(self);
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+    for (unsigned i = 0; i <= CLIENTS_MAX; i++)
         answer(&self->clients[i], "error", "the recording has ended");
     if (self->listener >= 0) {
         close(self->listener);
@@ -627,8 +660,29 @@ int flight_recorder_new(const struct retention_limit *limit, struct recorder **r
     self->recorder.attends = true;
     self->limit = *limit;
     self->listener = self->answers = -1;
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+    for (unsigned i = 0; i <= CLIENTS_MAX; i++)
         self->clients[i].fd = -1;
     *ret = &self->recorder;
     return 0;
+}
+
+/* ---- The recording itself ---- */
+
+void flight_request(struct recorder *recorder, struct flight_request *request)
+{
+    struct client *client = &self_of(recorder)->clients[CLIENTS_MAX];
+
+    *client = (struct client){.fd = -1, .request = request, .state = CLIENT_WAITS};
+    recorder_wake(recorder);
+}
+
+void flight_hold(struct recorder *recorder)
+{
+    self_of(recorder)->holders++;
+}
+
+void flight_release(struct recorder *recorder)
+{
+    self_of(recorder)->holders--;
+    recorder_wake(recorder);
 }

@@ -17,6 +17,8 @@
  * ns) is then in the files, but for that of each SOURCE, whose recorder has not answered within FLIGHT_FLUSH_NS. Requests
  * that come while a flush goes on share the next one.
  *
+ * The recording itself asks by flight_request(), one at a time.
+ *
  * It is a recorder without sources, added last, so that the recording calls it as it calls all others. */
 
 #include "record/recorder.h"
@@ -24,6 +26,22 @@
 
 #define FLIGHT_SNAPSHOTS "snapshots"
 #define FLIGHT_FLUSH_NS NSEC_PER_SEC
+#define FLIGHT_NAME_MAX 100u /* of a snapshot, with the end of the string */
 
 /* LIMIT is copied; where it is 0, everything is kept. The recording has a directory. -ENOMEM. */
 int flight_recorder_new(const struct retention_limit *limit, struct recorder **ret);
+
+/* A snapshot for the recording itself. */
+struct flight_request {
+    char name[FLIGHT_NAME_MAX];            /* where there is one of that name: NAME-2, and so on */
+    const struct manifest_snapshot *about; /* of its manifest */
+    /* TEXT is the path of the snapshot, or why it was not saved. Another request may be made. */
+    void (*done)(void *userdata, bool is_saved, const char *text);
+    void *userdata;
+};
+
+/* Borrows REQUEST until done() is called, at the end of the recording at the latest. */
+void flight_request(struct recorder *recorder, struct flight_request *request);
+/* The recorder does not end before each hold is released: what happens at the end of the recording is to be saved. */
+void flight_hold(struct recorder *recorder);
+void flight_release(struct recorder *recorder);

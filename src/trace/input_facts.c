@@ -196,6 +196,30 @@ static void put_recorded(const struct facts *facts, const struct manifest_source
     put_strings(facts, "problems", "; ", source->problems, source->n_problems);
 }
 
+static void put_snapshot(const struct facts *facts, const struct manifest_snapshot *snapshot)
+{
+    struct text text = TEXT_IN_MEMORY;
+    char number[64];
+
+    text_put_str(&text, snapshot->reason ? snapshot->reason : "not known");
+    if (snapshot->trigger)
+        text_printf(&text, " '%s'", snapshot->trigger);
+    if (snapshot->what)
+        text_printf(&text, ": %s", snapshot->what);
+    put_text(facts, "snapshot by", &text);
+    put_moment(facts, "snapshot at", &snapshot->time);
+    put_strings(facts, "triggers after", ", ", snapshot->also, snapshot->n_also);
+    if (snapshot->repeats > 0) {
+        snprintf(number, sizeof number, "%" PRIu64 " until it was saved", snapshot->repeats);
+        facts->put(facts->arg, "repeated", number);
+    }
+    if (snapshot->suppressed > 0) {
+        snprintf(number, sizeof number, "%" PRIu64 " triggers before it saved no snapshot",
+                 snapshot->suppressed);
+        facts->put(facts->arg, "suppressed", number);
+    }
+}
+
 /* True if strata merge made its timeline, whose host is not known. */
 static bool is_merged(const struct trace_input *input)
 {
@@ -264,6 +288,8 @@ int trace_input_facts(const struct trace_input *input,
 
     if (input->recorded)
         put_recorded(&facts, input->recorded);
+    if (input->manifest && input->manifest->snapshot)
+        put_snapshot(&facts, input->manifest->snapshot);
     put_relation(&facts, input);
     if (source && source->ops->facts)
         source->ops->facts(source, put, arg);

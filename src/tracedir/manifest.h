@@ -21,7 +21,9 @@
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
  *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
- *         "lost": 5, "lost_at_end": 2, "complete": true, "pid_filter": true, "problems": ["…"]}]}
+ *         "lost": 5, "lost_at_end": 2, "complete": true, "pid_filter": true, "problems": ["…"]}],
+ *      "snapshot": {"reason": "trigger", "trigger": "qmp:STOP", "what": "STOP {…}", "time": {…},
+ *                   "repeats": 3, "also": ["exit"], "suppressed": 12}}
  *
  * The times of all sources are converted to one timeline, the CLOCK_MONOTONIC of the host, if all have the same "host",
  * and each says how its clock relates to that clock, in one of three ways:
@@ -163,6 +165,19 @@ struct manifest_source {
     bool pid_filter; /* the kernel recorded only the threads of what was recorded: --host-threads */
 };
 
+/* Why a snapshot of a recording was taken. Strings that are not known are NULL. */
+struct manifest_snapshot {
+    const char *reason;          /* "trigger", or "request", a user's */
+    const char *trigger;         /* the condition, as --on had it */
+    const char *what;            /* fulfilled it */
+    struct manifest_moment time; /* of that, or of the request */
+    uint64_t repeats;            /* how often it was fulfilled again until the snapshot was taken */
+    const char *const *also;     /* other conditions that were fulfilled until then */
+    unsigned n_also;
+    uint64_t
+        suppressed; /* how often conditions were fulfilled since the snapshot before, and saved none */
+};
+
 static inline bool manifest_source_has_events(const struct manifest_source *source)
 {
     return strcmp(source->kind, MANIFEST_NO_EVENTS) != 0;
@@ -180,6 +195,7 @@ struct manifest {
     struct arena arena;
     const struct manifest_source *sources;
     unsigned n_sources;
+    const struct manifest_snapshot *snapshot; /* NULL: it is not a snapshot */
 };
 
 /* Frees what is in the arena. */

@@ -329,6 +329,29 @@ static void get_source(struct reader *reader, const json_t *json, struct manifes
     source->problems = get_strings(reader, json, "problems", &source->n_problems);
 }
 
+static const struct manifest_snapshot *get_snapshot(struct reader *reader, const json_t *object)
+{
+    const json_t *json = get(reader, object, "snapshot", JSON_OBJECT, "an object");
+    struct manifest_snapshot *snapshot;
+
+    if (!json)
+        return NULL;
+    snapshot = arena_alloc(reader->arena, sizeof *snapshot);
+    if (!snapshot)
+        return no_memory(reader);
+    snprintf(reader->where, sizeof reader->where, "snapshot");
+    *snapshot = (struct manifest_snapshot){
+        .reason = get_string(reader, json, "reason"),
+        .trigger = get_string(reader, json, "trigger"),
+        .what = get_string(reader, json, "what"),
+        .time = get_moment(reader, json, "time"),
+        .repeats = (uint64_t)get_number(reader, json, "repeats", INT64_MAX),
+        .suppressed = (uint64_t)get_number(reader, json, "suppressed", INT64_MAX),
+    };
+    snapshot->also = get_strings(reader, json, "also", &snapshot->n_also);
+    return snapshot;
+}
+
 static void get_all(struct reader *reader, const json_t *json, struct manifest *manifest)
 {
     const json_t *format = json_object_get(json, "format");
@@ -366,6 +389,8 @@ static void get_all(struct reader *reader, const json_t *json, struct manifest *
         }
         get_source(reader, json_array_get(list, i), &sources[i]);
     }
+    reader->where[0] = '\0';
+    manifest->snapshot = get_snapshot(reader, json);
     manifest->sources = sources;
     manifest->n_sources = n;
 }

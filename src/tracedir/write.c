@@ -237,6 +237,21 @@ static int append_source(json_t *list, const struct manifest_source *source)
     return json_array_append_new(list, json) | r;
 }
 
+static int set_snapshot(json_t *object, const struct manifest_snapshot *snapshot)
+{
+    json_t *json = json_object();
+    int r = set_string(json, "reason", snapshot->reason);
+
+    r |= set_string(json, "trigger", snapshot->trigger);
+    r |= set_string(json, "what", snapshot->what);
+    r |= set_moment(json, "time", &snapshot->time);
+    r |= set_number(json, "repeats", (int64_t)MIN(snapshot->repeats, (uint64_t)INT64_MAX));
+    if (snapshot->n_also)
+        r |= set_strings(json, "also", snapshot->also, snapshot->n_also);
+    r |= set_number(json, "suppressed", (int64_t)MIN(snapshot->suppressed, (uint64_t)INT64_MAX));
+    return json_object_set_new(object, "snapshot", json) | r;
+}
+
 static int put_bytes(const char *bytes, size_t n, void *text)
 {
     text_put(text, bytes, n);
@@ -259,6 +274,8 @@ int manifest_put(const struct manifest *manifest, const char *name, struct text 
     for (unsigned i = 0; i < manifest->n_sources; i++)
         r |= append_source(list, &manifest->sources[i]);
     r |= json_object_set_new(json, "sources", list);
+    if (manifest->snapshot)
+        r |= set_snapshot(json, manifest->snapshot);
     if (r == 0)
         r = json_dump_callback(json, put_bytes, text, JSON_INDENT(2));
     json_decref(json);

@@ -119,7 +119,18 @@ static void test_round_trip(void **state)
          .path = "host",
          .clock = {.name = "mono", .hz = 1000000000, .host = true, .error_ns = 5}},
     };
-    struct manifest manifest = {.sources = sources, .n_sources = 4};
+    static const char *const also[] = {"exit", "signal USR1"};
+    static const struct manifest_snapshot snapshot = {
+        .reason = "trigger",
+        .trigger = "qmp:STOP",
+        .what = "STOP {}",
+        .time = {.realtime_ns = 5, .monotonic_ns = 6},
+        .repeats = 7,
+        .also = also,
+        .n_also = 2,
+        .suppressed = 8,
+    };
+    struct manifest manifest = {.sources = sources, .n_sources = 4, .snapshot = &snapshot};
     const struct manifest_source *source;
     struct error error = {0};
     struct manifest back;
@@ -205,14 +216,26 @@ static void test_round_trip(void **state)
     assert_true(source->clock.host);
     assert_int_equal(source->clock.error_ns, 5);
     assert_null(source->clock.pairs);
+
+    assert_string_equal(back.snapshot->reason, "trigger");
+    assert_string_equal(back.snapshot->trigger, "qmp:STOP");
+    assert_string_equal(back.snapshot->what, "STOP {}");
+    assert_int_equal(back.snapshot->time.realtime_ns, 5);
+    assert_int_equal(back.snapshot->time.monotonic_ns, 6);
+    assert_int_equal(back.snapshot->repeats, 7);
+    assert_int_equal(back.snapshot->n_also, 2);
+    assert_string_equal(back.snapshot->also[1], "signal USR1");
+    assert_int_equal(back.snapshot->suppressed, 8);
     manifest_done(&back);
 
     /* A second writing takes the place of the first. */
     sources[0].complete = false;
     manifest.n_sources = 1;
+    manifest.snapshot = NULL;
     assert_int_equal(manifest_write(dir, &manifest, &error), 0);
     assert_int_equal(manifest_read(dir, &back, &error), 0);
     assert_int_equal(back.n_sources, 1);
+    assert_null(back.snapshot);
     assert_false(back.sources[0].complete);
     manifest_done(&back);
 }
