@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Counters and histograms that one process counts and another one serves. Both have the same families. The counting
+ * process sends what has come since it sent last; the serving one adds that up, so that its counters never go back when
+ * the counting process starts again. A line for each sample:
+ *
+ *     NAME TAB VALUE... TAB NUMBER...        VALUEs of the labels; NUMBERs are hexadecimal
+ *     +NAME TAB NUMBER                       updates beyond the family's limit
+ *
+ * A counter has one number, the bits of its double. A histogram has the bits of its sum, and then the count of each bucket.
+ * In values a tab is "\t", a line's end "\n" and a backslash "\\". */
+
+#include "base/error.h"
+#include "metrics/metrics.h"
+
+/* Of a label's value, in bytes; METRIC_UPDATE_MAX bytes are more than a line has. */
+#define METRIC_VALUE_MAX 255u
+#define METRIC_UPDATE_MAX 8192u
+#define METRIC_UPDATE_BOUNDS_MAX 64u
+
+/* Puts what has come since the last time, and sets it to 0. Gauges are left out, and so are families of more than
+ * METRIC_UPDATE_BOUNDS_MAX bounds. Values are cut to METRIC_VALUE_MAX bytes. Errors: text->error, and nothing is 0 then. */
+void metrics_put_updates(struct metrics *metrics, struct text *text);
+/* Adds LEN bytes of TEXT, whole lines, to METRICS. TEXT is not trusted. -EINVAL with ERROR: a line is not an update of a family of
+ * METRICS, and nothing was added; -ENOMEM. */
+int metrics_read_updates(struct metrics *metrics, const char *text, size_t len,
+                         struct error *error);
