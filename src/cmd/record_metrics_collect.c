@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "cmd/record_guests.h"
 #include "tracedir/host.h"
+#include "tracedir/machine.h"
 
 /* The end of a file of clock pairs, which holds its last line. */
 #define TAIL_SIZE 512u
@@ -32,7 +33,7 @@ struct record_collector {
 /* What all samples of a recorder have as labels, and what its sources say. */
 struct recorder_labels {
     const char *values[3]; /* source, layer, machine */
-    char machine[128];
+    char machine[MACHINE_NAME_SIZE];
 };
 
 static const char *const source_labels[] = {"source", "layer", "machine"};
@@ -140,29 +141,6 @@ void record_collector_free(struct record_collector *collector)
 
 /* ---- Sources ---- */
 
-/* QEMU's -name, without what stands beside it, into BUF. False: it has none. */
-static bool find_vm_name(const struct manifest_vmm *vmm, char *buf, size_t size)
-{
-    for (unsigned i = 0; i + 1 < vmm->n_command; i++) {
-        const char *name = vmm->command[i + 1];
-
-        if (strcmp(vmm->command[i], "-name") != 0 && strcmp(vmm->command[i], "--name") != 0)
-            continue;
-        if (strncmp(name, "guest=", 6) == 0)
-            name += 6;
-        snprintf(buf, size, "%.*s", (int)strcspn(name, ","), name);
-        return true;
-    }
-    return false;
-}
-
-/* A QEMU, whose version is known, or another monitor, whose accelerator is; not a program that has events of the layer. */
-static bool is_vm(const struct manifest_source *source)
-{
-    return strcmp(source->layer, "vmm") == 0 && source->vmm &&
-           (source->vmm->version || source->vmm->accelerator);
-}
-
 /* The virtual machine that SOURCE is of, or the host's name. MACHINE: the one that is recorded with its monitor; "": none. */
 static const char *get_machine(const struct manifest_source *source,
                                const struct recorder *recorder, const char *machine)
@@ -170,7 +148,7 @@ static const char *get_machine(const struct manifest_source *source,
     if (strcmp(source->layer, "guest") == 0)
         return *machine && strcmp(recorder->name, RECORD_GUEST_OF_QEMU) == 0 ? machine
                                                                              : recorder->name;
-    if (is_vm(source))
+    if (machine_is_vm(source))
         return source->vmm->version ? RECORD_GUEST_OF_QEMU : source->name;
     return source->host && source->host->name ? source->host->name : "";
 }
@@ -181,7 +159,7 @@ static void set_labels(const struct manifest_source *source, const struct record
     ret->values[0] = source->name;
     ret->values[1] = source->layer;
     ret->values[2] = ret->machine;
-    if (!is_vm(source) || !find_vm_name(source->vmm, ret->machine, sizeof ret->machine))
+    if (!machine_is_vm(source) || !machine_vm_name(source->vmm, ret->machine, sizeof ret->machine))
         snprintf(ret->machine, sizeof ret->machine, "%s", get_machine(source, recorder, machine));
 }
 
@@ -339,7 +317,7 @@ static void find_machine(struct recorder_sources *const sources, unsigned n, cha
         const struct manifest_source *source =
             sources[i].n ? &sources[i].items[sources[i].about] : NULL;
 
-        if (source && is_vm(source) && find_vm_name(source->vmm, buf, size))
+        if (source && machine_is_vm(source) && machine_vm_name(source->vmm, buf, size))
             n_machines++;
     }
     if (n_machines != 1)
@@ -367,7 +345,7 @@ void record_collector_run(struct record_collector *collector, const struct recor
     int dir = recording_dir(recording);
     struct arena arena = {0};
     struct recorder_sources *sources = arena_alloc(&arena, (n + 1) * sizeof *sources);
-    char machine[128];
+    char machine[MACHINE_NAME_SIZE];
 
     collect_recording(collector, recording, recorders, n);
     metric_clear(collector->running);
