@@ -458,6 +458,14 @@ void states_init(struct states *states, const struct states_ops *ops, void *arg)
     *states = (struct states){.ops = ops, .arg = arg, .wanted = STATES_OF_ALL};
 }
 
+int states_release(struct states *states)
+{
+    for (unsigned i = 0; i < states->n_sources; i++)
+        hand_over_held(states->sources[i],
+                       states->sources[i]->held_end - states->sources[i]->held_begin);
+    return states->error;
+}
+
 int states_finish(struct states *states)
 {
     for (unsigned i = 0; i < states->n_sources; i++)

@@ -24,6 +24,7 @@ struct steal_vcpu {
     int32_t vcpu;
     struct side thread, cpu;
     int64_t times[STEAL_PARTS];
+    int64_t unknown; /* the thread could run, and the guest's CPU is unknown */
 };
 
 void steal_done(struct steal *steal)
@@ -88,6 +89,7 @@ static void join(struct steal_vcpu *vcpu, bool all)
 
     while (threads->first < threads->n) {
         const struct piece *thread = piece_at(threads, threads->first);
+        int64_t known = 0;
 
         if (!state_waits((enum state)thread->state)) {
             count(vcpu, thread);
@@ -111,7 +113,11 @@ static void join(struct steal_vcpu *vcpu, bool all)
                 add_time(vcpu, STEAL_STOLEN_IDLE, time);
             else if (cpu->state == STATE_RUNNING || cpu->state == STATE_INTERRUPT)
                 add_time(vcpu, STEAL_STOLEN, time);
+            else
+                continue;
+            known = ticks_sum(known, time);
         }
+        vcpu->unknown = ticks_sum(vcpu->unknown, ticks_between(thread->begin, thread->end) - known);
         threads->first++;
     }
 }
@@ -166,4 +172,14 @@ const int64_t *steal_times(struct steal *steal, int32_t vcpu)
                                                                            : NULL;
     }
     return NULL;
+}
+
+const int64_t *steal_times_so_far(const struct steal *steal, unsigned i, int32_t *ret_vcpu,
+                                  int64_t *ret_unknown)
+{
+    if (i >= steal->n)
+        return NULL;
+    *ret_vcpu = steal->vcpus[i]->vcpu;
+    *ret_unknown = steal->vcpus[i]->unknown;
+    return steal->vcpus[i]->times;
 }

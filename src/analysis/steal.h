@@ -39,3 +39,7 @@ void steal_done(struct steal *steal);
 int steal_put(struct steal *steal, const struct state_interval *interval);
 /* After the last: the times of a vCPU; NULL: it had none of one of the sides. */
 const int64_t *steal_times(struct steal *steal, int32_t vcpu);
+/* At any time: the times of vCPU number I, as far as both sides have come; and how long its thread could run while the
+ * guest's CPU is unknown, in *RET_UNKNOWN. NULL: there are fewer vCPUs. */
+const int64_t *steal_times_so_far(const struct steal *steal, unsigned i, int32_t *ret_vcpu,
+                                  int64_t *ret_unknown);

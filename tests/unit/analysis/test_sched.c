@@ -208,6 +208,34 @@ static void test_steal(void **state)
     steal_done(&steal);
 }
 
+/* While intervals come: what both sides have come to. */
+static void test_steal_so_far(void **state)
+{
+    struct steal steal = {0};
+    int64_t unknown;
+    const int64_t *times;
+    int32_t vcpu;
+
+    (void)state;
+    assert_null(steal_times_so_far(&steal, 0, &vcpu, &unknown));
+    put(&steal, of_thread(STATE_RUNNING, 0, 10));
+    put(&steal, of_thread(STATE_PREEMPTED, 10, 50));
+    put(&steal, of_cpu(&guest, STATE_RUNNING, 0, 30, 9));
+    times = steal_times_so_far(&steal, 0, &vcpu, &unknown);
+    assert_int_equal(vcpu, 0);
+    assert_int_equal(times[STEAL_GUEST], 10);
+    assert_int_equal(times[STEAL_STOLEN], 0);
+    assert_int_equal(unknown, 0);
+    put(&steal, of_cpu(&guest, STATE_UNKNOWN, 30, 35, 9));
+    put(&steal, of_cpu(&guest, STATE_IDLE, 40, 60, 0));
+    times = steal_times_so_far(&steal, 0, &vcpu, &unknown);
+    assert_int_equal(times[STEAL_STOLEN], 20);
+    assert_int_equal(times[STEAL_STOLEN_IDLE], 10);
+    assert_int_equal(unknown, 10);
+    assert_null(steal_times_so_far(&steal, 1, &vcpu, &unknown));
+    steal_done(&steal);
+}
+
 /* A guest that says nothing for long, or a host: what is known is not lost, and memory is bounded. */
 static void test_steal_bounds(void **state)
 {
@@ -234,7 +262,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who),          cmocka_unit_test(test_who_in_any_order),
         cmocka_unit_test(test_who_too_many), cmocka_unit_test(test_who_long_ago),
-        cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_bounds),
+        cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_so_far),
+        cmocka_unit_test(test_steal_bounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -361,6 +361,24 @@ static void test_losses(void **state)
     assert_int_equal(counts(w)->lost, 1);
 }
 
+/* What was released is not taken back, and not given again. */
+static void test_release(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(states_release(&w->states), 0);
+    change(w, 10, 0, 0, 0, 7);
+    about(w, w->waking, 15, 1, 9, 8, 1);
+    change(w, 20, 1, 9, 1, 8);
+    assert_int_equal(states_release(&w->states), 0);
+    assert_int_equal(states_release(&w->states), 0);
+    lose(w, w->kernel, 12, 30, 0);
+    expect_of(w, STATE_OF_THREAD,
+              "9 running ?15-20, 8 woken 15-20, 7 running 10-12?, 9 unknown ?20-20?, "
+              "8 running 20-20?");
+    assert_int_equal(counts(w)->lost, 0);
+}
+
 /* As in the CTF of perf: the names are strings of any length, after the numbers. */
 static void test_string_names(void **state)
 {
@@ -727,9 +745,9 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads),      TEST(cpus),        TEST(contradictions), TEST(early_wake),
-        TEST(losses),       TEST(no_switches), TEST(exec),           TEST(string_names),
-        TEST(many_threads), TEST(vcpus),       TEST(simulation),
+        TEST(threads),      TEST(cpus),         TEST(contradictions), TEST(early_wake),
+        TEST(losses),       TEST(release),      TEST(no_switches),    TEST(exec),
+        TEST(string_names), TEST(many_threads), TEST(vcpus),          TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
