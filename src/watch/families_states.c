@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* The time of vCPUs, and how long what was woken waits for a CPU: states. */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "watch/families_internal.h"
+
+static const char *const state_labels[VCPU_STATES] = {
+    [VCPU_IN_GUEST] = "guest",  [VCPU_IN_VMM] = "vmm",
+    [VCPU_STOLEN] = "stolen",   [VCPU_STOLEN_IDLE] = "stolen_idle",
+    [VCPU_WAITING] = "waiting", [VCPU_HALTED] = "halted",
+    [VCPU_OFFLINE] = "offline", [VCPU_UNKNOWN_STATE] = "unknown",
+};
+
+static int add_time(struct families *families, struct family_vcpu *vcpu, enum vcpu_state state,
+                    int64_t ticks)
+{
+    const char *const values[] = {vcpu->machine->name, vcpu->label, state_labels[state]};
+
+    if (ticks <= 0)
+        return 0;
+    if (!vcpu->seconds[state] &&
+        metric_sample(families->family[FAMILY_VCPU_SECONDS], values, &vcpu->seconds[state]) < 0)
+        return -ENOMEM;
+    metric_add(vcpu->seconds[state], family_seconds(families, ticks));
+    return 0;
+}
+
+/* ---- Wake-ups ---- */
+
+static int put_wakeup(struct families *families, const struct state_interval *interval)
+{
+    struct family_source *source = family_source_of(interval->origin);
+    const char *const values[] = {source->machine, layer_name(interval->origin->layer)};
+
+    if (unlikely(!source->wakeups) &&
+        metric_sample(families->family[FAMILY_WAKEUPS], values, &source->wakeups) < 0)
+        return -ENOMEM;
+    metric_observe(source->wakeups,
+                   family_seconds(families, ticks_between(interval->begin, interval->end)));
+    return 0;
+}
+
+/* ---- vCPUs ---- */
+
+static struct family_vcpu *vcpu_of(struct families *families, const struct state_interval *interval)
+{
+    const struct origin *origin = interval->origin;
+    char buf[MACHINE_NAME_SIZE];
+    const char *vm;
+
+    if (interval->of == STATE_OF_VCPU)
+        return family_vcpu(families, origin, interval->id,
+                           family_domain(families, origin, interval->id, buf, sizeof buf),
+                           interval->id & 0xffff);
+    vm = family_vm_of(families, origin, interval->id);
+    return family_vcpu(families, origin, interval->id, vm ? vm : family_source_of(origin)->machine,
+                       interval->vcpu);
+}
+
+/* What it ran, INTERVAL, is of the guest, but for what is known to be outside. */
+static int add_run(struct families *families, struct family_vcpu *vcpu, int64_t duration,
+                   int64_t inside)
+{
+    int64_t outside = inside < 0 ? 0 : duration - MIN(inside, duration);
+    int r = add_time(families, vcpu, VCPU_IN_VMM, outside);
+
+    return r < 0 ? r : add_time(families, vcpu, VCPU_IN_GUEST, duration - outside);
+}
+
+static int put_vcpu(struct families *families, const struct state_interval *interval)
+{
+    struct family_vcpu *vcpu = vcpu_of(families, interval);
+    int64_t duration = ticks_between(interval->begin, interval->end);
+    int r = 0;
+
+    if (!vcpu)
+        return families->error;
+    if (vcpu->until != TIME_UNKNOWN && interval->begin > vcpu->until)
+        r = add_time(families, vcpu, VCPU_UNKNOWN_STATE,
+                     ticks_between(vcpu->until, interval->begin));
+    vcpu->until = vcpu->until == TIME_UNKNOWN ? interval->end : MAX(vcpu->until, interval->end);
+    if (r < 0)
+        return r;
+    if (interval->state == STATE_UNKNOWN)
+        return add_time(families, vcpu, VCPU_UNKNOWN_STATE, duration);
+    if (interval->of == STATE_OF_THREAD && vcpu->machine->has_guest)
+        return steal_put(&vcpu->machine->steal, interval);
+    switch (interval->state) {
+    case STATE_RUNNING: return add_run(families, vcpu, duration, interval->inside);
+    case STATE_RUNNABLE:
+    case STATE_WOKEN:
+    case STATE_PREEMPTED: return add_time(families, vcpu, VCPU_WAITING, duration);
+    case STATE_OFFLINE: return add_time(families, vcpu, VCPU_OFFLINE, duration);
+    default: return add_time(families, vcpu, VCPU_HALTED, duration);
+    }
+}
+
+static int put_guest_cpu(const struct state_interval *interval)
+{
+    struct family_machine *machine = family_source_of(interval->origin)->guest_of;
+
+    if (!machine)
+        return 0;
+    machine->has_guest = true;
+    return steal_put(&machine->steal, interval);
+}
+
+static int put_intervals(void *arg, const struct state_interval *intervals, unsigned n)
+{
+    struct families *families = arg;
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r >= 0; i++) {
+        const struct state_interval *interval = &intervals[i];
+        enum layer layer = interval->origin->layer;
+
+        if (interval->state == STATE_WOKEN && interval->begin_seen && interval->end_seen &&
+            (interval->of == STATE_OF_THREAD || interval->of == STATE_OF_VCPU))
+            r = put_wakeup(families, interval);
+        if (r < 0)
+            return r;
+        if (interval->of == STATE_OF_VCPU ||
+            (interval->of == STATE_OF_THREAD && layer == LAYER_HOST &&
+             interval->vcpu != VCPU_UNKNOWN))
+            r = put_vcpu(families, interval);
+        else if (interval->of == STATE_OF_CPU && layer == LAYER_GUEST)
+            r = put_guest_cpu(interval);
+    }
+    return r;
+}
+
+int family_states_init(struct families *families)
+{
+    static const struct states_ops ops = {put_intervals};
+
+    states_init(&families->states, &ops, families);
+    families->states.wanted =
+        STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_VCPU) | STATES_OF(STATE_OF_CPU);
+    return 0;
+}
+
+/* ---- Windows ---- */
+
+static struct family_vcpu *vcpu_of_machine(const struct families *families,
+                                           const struct family_machine *machine, int32_t number)
+{
+    for (unsigned i = 0; i < families->n_vcpus; i++)
+        if (families->vcpus[i]->machine == machine &&
+            strcmp(families->vcpus[i]->label, "other") != 0 &&
+            strtol(families->vcpus[i]->label, NULL, 10) == number)
+            return families->vcpus[i];
+    return NULL;
+}
+
+static int add_steal(struct families *families, struct family_machine *machine, unsigned i)
+{
+    static const enum vcpu_state states[STEAL_PARTS + 1] = {
+        [STEAL_GUEST] = VCPU_IN_GUEST, [STEAL_VMM] = VCPU_IN_VMM,
+        [STEAL_STOLEN] = VCPU_STOLEN,  [STEAL_STOLEN_IDLE] = VCPU_STOLEN_IDLE,
+        [STEAL_HALTED] = VCPU_HALTED,  [STEAL_PARTS] = VCPU_UNKNOWN_STATE,
+    };
+    int64_t now[STEAL_PARTS + 1];
+    int32_t number;
+    const int64_t *times = steal_times_so_far(&machine->steal, i, &number, &now[STEAL_PARTS]);
+    struct family_vcpu *vcpu = vcpu_of_machine(families, machine, number);
+    int r = 0;
+
+    if (!vcpu) /* its thread is not known */
+        return 0;
+    memcpy(now, times, STEAL_PARTS * sizeof *times);
+    for (unsigned part = 0; part <= STEAL_PARTS && r >= 0; part++) {
+        r = add_time(families, vcpu, states[part],
+                     ticks_between(machine->last[i][part], now[part]));
+        machine->last[i][part] = MAX(machine->last[i][part], now[part]);
+    }
+    return r;
+}
+
+static int add_steals(struct families *families, struct family_machine *machine)
+{
+    unsigned n = machine->steal.n;
+    int r = 0;
+
+    if (n > machine->n_last) {
+        int64_t(*more)[STEAL_PARTS + 1] = realloc(machine->last, n * sizeof *more);
+
+        if (!more)
+            return -ENOMEM;
+        memset(more + machine->n_last, 0, (n - machine->n_last) * sizeof *more);
+        machine->last = more;
+        machine->n_last = n;
+    }
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        r = add_steal(families, machine, i);
+    return r;
+}
+
+int family_states_close(struct families *families)
+{
+    uint64_t fates[SPAN_FATES] = {0};
+    int r = 0;
+
+    for (unsigned i = 0; i < families->n_machines && r >= 0; i++)
+        r = add_steals(families, families->machines[i]);
+    for (unsigned i = 0; i < families->states.n_sources; i++) {
+        const struct origin *origin;
+        const struct state_counts *counts = states_counts(&families->states, i, &origin);
+
+        fates[SPAN_LOST] += counts->lost;
+        fates[SPAN_CONTRADICTED] += counts->contradicted;
+        fates[SPAN_OPEN] += counts->open;
+        fates[SPAN_NO_BEGIN] += counts->no_begin;
+        fates[SPAN_GONE] += counts->gone;
+    }
+    return r < 0 ? r : family_add_unpaired(families, OF_WAKEUPS, fates);
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""watch_families.py STRATA FAMILIES: in a directory with the captures of tests/lib/analysis_captures.sh."""
+import json, re, subprocess, sys
+
+strata, families = sys.argv[1:]
+
+
+def metrics(windows, trace):
+    """By name: {labels: value}; labels are a sorted tuple of pairs."""
+    out = subprocess.run([families, str(windows), trace], check=True, capture_output=True, text=True).stdout
+    found = {}
+    for line in out.splitlines():
+        if line.startswith("#"):
+            continue
+        match = re.fullmatch(r"([a-z_]+)(?:\{(.*)\})? (\S+)", line)
+        labels = tuple(sorted(re.findall(r'([a-z]+)="([^"]*)"', match[2] or "")))
+        found.setdefault(match[1], {})[labels] = float(match[3])
+    return found
+
+
+def rows(verb, trace, *options):
+    run = subprocess.run([strata, verb, "-f", "json", "--no-causal", *options, trace], capture_output=True, text=True)
+    if run.returncode == 1 and re.search("^strata: .*no .* in th(is|e) trace", run.stderr):
+        return []
+    run.check_returncode()
+    return json.loads(run.stdout)["rows"]
+
+
+def totals(found, name, *labels):
+    """Sums of a family by some of its labels."""
+    sums = {}
+    for key, value in found.get(name, {}).items():
+        key = tuple(dict(key)[label] for label in labels)
+        sums[key] = sums.get(key, 0) + value
+    return {key: value for key, value in sums.items() if value}
+
+
+def same(what, ours, theirs):
+    if ours.keys() != theirs.keys() or any(abs(ours[k] - theirs[k]) > 1e-9 * max(1, abs(theirs[k])) for k in ours):
+        sys.exit(f"{what}:\n  metrics: {sorted(ours.items())}\n  verb:    {sorted(theirs.items())}")
+    return len(ours)
+
+
+def add(sums, key, value):
+    if value:
+        sums[key] = sums.get(key, 0) + value
+
+
+def check_exits(trace, found):
+    n, seconds = {}, {}
+    for row in rows("exits", trace):
+        add(n, (row["key"]["reason"],), row["n"])
+        add(seconds, (row["key"]["reason"],), row["sum"] / 1e9 if row["n"] else 0)
+    return (same("exits", totals(found, "strata_exits_total", "reason"), n) and
+            same("time of exits", totals(found, "strata_exit_seconds_total", "reason"), seconds))
+
+
+def check_wakeups(trace, found):
+    n, seconds = 0, 0
+    for row in rows("sched", trace, "--latency"):
+        n += row["n"]
+        seconds += row["n"] and row["sum"] / 1e9
+    theirs = {(): n} if n else {}
+    return (same("wake-ups", totals(found, "strata_wakeup_latency_seconds_count"), theirs) and
+            same("time of wake-ups", totals(found, "strata_wakeup_latency_seconds_sum"), {(): seconds} if n else {}))
+
+
+def check_io(trace, found):
+    n, seconds, size = {}, {}, {}
+    for row in rows("io", trace):
+        key = row["key"]
+        if key["stage"] == "total":
+            key = key["layer"], key["device"], key["kind"]
+            add(n, key, row["n"])
+            add(seconds, key, row["sum"] / 1e9)
+            add(size, key, row["bytes"])
+    labels = "layer", "device", "kind"
+    name = "strata_block_request_duration_seconds"
+    return (same("requests", totals(found, name + "_count", *labels), n) and
+            same("time of requests", totals(found, name + "_sum", *labels), seconds) and
+            same("bytes", totals(found, "strata_block_request_bytes_total", *labels), size))
+
+
+def check_interrupts(trace, found):
+    n, seconds = {}, {}
+    for row in rows("irq", trace):
+        if row["key"]["kind"] in ("irq", "softirq"):
+            add(n, (row["key"]["kind"],), row["n"])
+            add(seconds, (row["key"]["kind"],), row["sum"] / 1e9)
+    return (same("interrupts", totals(found, "strata_interrupts_total", "kind"), n) and
+            same("time of interrupts", totals(found, "strata_interrupt_seconds_total", "kind"), seconds))
+
+
+def check_vcpus(trace, found):
+    """What is known from kvm_entry and kvm_exit; the other states of a thread count from when it is known to run a vCPU."""
+    seconds = {}
+    for row in rows("sched", trace, "--by", "vcpu"):
+        for state in "guest", "vmm":
+            add(seconds, (row["key"]["vcpu"], state), row.get(state, 0) / 1e9)
+    ours = {key: value for key, value in totals(found, "strata_vcpu_seconds_total", "vcpu", "state").items()
+            if key[1] in ("guest", "vmm")}
+    return same("time of vCPUs", ours, seconds)
+
+
+def check_buckets(found):
+    for name in [name for name in found if name.endswith("_bucket")]:
+        last = {}
+        for key, value in found[name].items():
+            labels = tuple(pair for pair in key if pair[0] != "le")
+            assert value >= last.get(labels, 0), (name, key)
+            last[labels] = value
+        counts = found[name[:-len("bucket")] + "count"]
+        assert last == counts, name
+
+
+compared = set()
+for trace in "kvm", "perf.ctf", "vm", "guest":
+    for windows in 1, 9:
+        try:
+            found = metrics(windows, trace)
+            check_buckets(found)
+            for check in check_exits, check_wakeups, check_vcpus, check_io, check_interrupts:
+                # A loss that comes in a later window takes no wake-ups any more.
+                if check is check_wakeups and trace == "guest" and windows > 1:
+                    continue
+                if check(trace, found):
+                    compared.add((check.__name__, trace))
+        except SystemExit as error:
+            sys.exit(f"{trace}, {windows} windows: {error}")
+assert {("check_exits", "kvm"), ("check_exits", "perf.ctf"), ("check_wakeups", "kvm"), ("check_vcpus", "kvm"), ("check_wakeups", "vm"),
+        ("check_io", "vm"), ("check_interrupts", "vm"), ("check_interrupts", "guest")} <= compared, compared
