@@ -426,7 +426,8 @@ static int write_group(struct parquet_writer *writer, struct parquet_file *file,
             break;
         }
         chunk->column = column;
-        chunk->p = column->values.start;
+        /* A column of empty texts has no bytes. */
+        chunk->p = column->values.start ? column->values.start : "";
         chunk->lengths =
             is_text(column) ? (const uint32_t *)(const void *)column->lengths.start : NULL;
         chunk->nulls = column->nulls.start;
