@@ -2,6 +2,7 @@
 #include "base/sparse.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -31,14 +32,24 @@ uint64_t sparse_begin(int fd)
     return begin;
 }
 
-int sparse_release(int fd, uint64_t from, uint64_t offset)
+static int punch(int fd, uint64_t from, uint64_t to)
 {
-    if (offset <= from)
-        return 0;
     return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,
-                     (off_t)(offset - from)) < 0
+                     (off_t)(to - from)) < 0
                ? -errno
                : 0;
+}
+
+int sparse_release(int fd, uint64_t from, uint64_t offset)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    /* In less than a block there is no hole, and zero bytes alone are no beginning to a reader. */
+    if (offset <= from || offset < (uint64_t)st.st_blksize)
+        return 0;
+    return punch(fd, from - from % BLOCK_MAX, offset);
 }
 
 int sparse_check(int dir)
@@ -50,5 +61,5 @@ int sparse_check(int dir)
     if (fd < 0)
         return -errno;
     r = write_all(fd, bytes, sizeof bytes);
-    return r < 0 ? r : sparse_release(fd, 0, 4096 + 1);
+    return r < 0 ? r : punch(fd, 0, 4096 + 1);
 }

@@ -9,8 +9,9 @@
  * where it ends. 0: there is no hole, or nothing else, or the file system does not say. Does not move FD's offset. */
 uint64_t sparse_begin(int fd);
 
-/* Releases the bytes before OFFSET: they read as zero, and use no disk space but for the rest of a block. -EOPNOTSUPP: the file
- * system cannot do this; or another negative errno. */
+/* Releases the bytes before OFFSET, of which those before FROM are released: they read as zero, and use no disk space but for
+ * the rest of a block. Where that is less than the first block, nothing changes. -EOPNOTSUPP: the file system cannot do this;
+ * or another negative errno. */
 int sparse_release(int fd, uint64_t from, uint64_t offset);
 
 /* Whether the file system of the directory DIR can. 0, -EOPNOTSUPP, or another negative errno. */

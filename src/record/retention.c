@@ -427,7 +427,7 @@ static int release(const struct retention *retention, struct kept_file *file, co
     if (file->boundary == BOUNDARY_PAGE) /* whole pages of its share */
         offset = MIN(offset + file->page - 1, file->sizes[cut->mark]);
     begin = boundary_at(file, fd, before, offset);
-    r = sparse_release(fd, file->begin - file->begin % PAGE_BYTES, begin);
+    r = sparse_release(fd, file->begin, begin);
     if (r < 0)
         return error_set(error, r, file->path, "cannot release its beginning: %s", strerror(-r));
     file->begin = begin;

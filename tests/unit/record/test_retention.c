@@ -281,6 +281,33 @@ static void test_windows(void **state)
     retention_free(retention);
 }
 
+/* Where less than a block is to be released, a reader would see zero bytes and no hole: nothing is. */
+static void test_small(void **state)
+{
+    struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+    static char bytes[10000];
+    uint64_t begin = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 60; i++) {
+        char packet[104];
+        uint32_t magic = 0xc1fc1fc1;
+        uint64_t bits = sizeof packet * 8;
+
+        memset(packet, (int)i + 1, sizeof packet);
+        memcpy(packet, &magic, sizeof magic);
+        memcpy(packet + 48, &bits, sizeof bits);
+        append("program/stream-3", packet, sizeof packet);
+        step(retention, &program, BEGAN + i * NSEC_PER_SEC);
+        begin = begin_of("program/stream-3");
+        assert_int_equal(read_file("program/stream-3", bytes, sizeof bytes),
+                         (i + 1) * sizeof packet);
+        assert_int_equal(memcmp(bytes + begin, &magic, sizeof magic), 0);
+    }
+    assert_int_equal(begin, 44 * 104);
+    retention_free(retention);
+}
+
 static void test_unlimited(void **state)
 {
     struct retention *retention = make(0, 0);
@@ -306,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_packets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_small, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unlimited, set_up, tear_down),
     };
 
