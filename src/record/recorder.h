@@ -28,8 +28,9 @@
  *  R7  discard() removes from the recording's directory what start() has made there. It is called after finish(), where
  *      the recording as a whole could not begin.
  *  R8  flush() asks that all that was recorded until now be brought to the recorder's files: what a guest's kernel, a
- *      ring or a queue still holds. step() goes on with it; is_flushed() says whether it has been done. The recording
- *      waits for it for a bounded time, and calls nothing where it is not (a guest that does not answer).
+ *      ring or a queue still holds. Where that needs answers, step() goes on with it, and is_flushed() says whether it has been
+ *      done. The recording waits for it for a bounded time, and calls nothing where it is not (a guest that does not
+ *      answer).
  *
  * No operation prints: messages go through recorder_report() and recorder_problem(). */
 
@@ -98,7 +99,7 @@ struct recorder_ops {
     int (*step)(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
                 struct error *error);
     uint64_t (*stop)(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now);
-    /* NULL, both: whatever was recorded is in its files after each step. */
+    /* NULL: whatever was recorded is in its files after each step. is_flushed NULL: … or after flush(). */
     void (*flush)(struct recorder *recorder, uint64_t now);
     bool (*is_flushed)(const struct recorder *recorder);
     int (*finish)(struct recorder *recorder, struct error *error);

@@ -208,6 +208,11 @@ int buffer_drain_take(struct buffer_drain *drain, struct error *error)
     return take_all(drain, false, error);
 }
 
+int buffer_drain_flush(struct buffer_drain *drain, struct error *error)
+{
+    return take_all(drain, true, error);
+}
+
 static void ask_pending(struct buffer_drain *drain)
 {
     struct trace_buffers *buffers = drain->buffers;

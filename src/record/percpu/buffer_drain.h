@@ -45,6 +45,8 @@ void buffer_drain_free(struct buffer_drain *drain);
 /* Writes what is there, if a CPU has enough of it. Returns a buffer_drain_progress, or a negative errno
  * with ERROR; anything but BUFFER_DRAIN_ONGOING is the end: call buffer_drain_finish(). */
 int buffer_drain_take(struct buffer_drain *drain, struct error *error);
+/* Writes what is there, however little. The same. */
+int buffer_drain_flush(struct buffer_drain *drain, struct error *error);
 /* Stops the tracing, unless LEAVE, and writes the rest. Errors as of buffer_drain_take(). */
 int buffer_drain_finish(struct buffer_drain *drain, bool leave, struct error *error);
 

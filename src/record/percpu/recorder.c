@@ -366,6 +366,16 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     return MIN(r, 0);
 }
 
+/* What goes wrong is found again by the next step. */
+static void flush(struct recorder *recorder, uint64_t now)
+{
+    struct buffers_recorder *self = self_of(recorder);
+
+    (void)now;
+    if (self->progress == BUFFER_DRAIN_ONGOING)
+        (void)buffer_drain_flush(self->drain, NULL);
+}
+
 /* ---- The end ---- */
 
 static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
@@ -481,6 +491,7 @@ static const struct recorder_ops ops = {
     .poll = poll_fds,
     .step = step,
     .stop = stop,
+    .flush = flush,
     .finish = finish,
     .sources = sources,
     .stats = stats,

@@ -95,6 +95,20 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
 
 /* ---- While it runs ---- */
 
+static void flush(struct recorder *recorder, uint64_t now)
+{
+    struct qemu_recorder *self = qemu_self(recorder);
+    uint64_t sleep;
+
+    (void)now;
+    if (self->log.fifo >= 0) {
+        self->log.woken_at = recording_woken_at(self->recorder.recording);
+        qemu_log_pipe_take(&self->log, &sleep);
+    }
+    if (self->reads_rings)
+        programs_flush(&self->programs);
+}
+
 static bool is_ready(const struct recorder *recorder)
 {
     return qemu_is_attached(qemu_const_self(recorder));
@@ -303,6 +317,7 @@ static const struct recorder_ops ops = {
     .poll = poll_fds,
     .step = step,
     .stop = qemu_stop,
+    .flush = flush,
     .finish = finish,
     .sources = qemu_sources,
     .stats = stats,

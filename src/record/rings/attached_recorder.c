@@ -107,6 +107,15 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
     return UINT64_MAX;
 }
 
+static void flush(struct recorder *recorder, uint64_t now)
+{
+    struct attached_recorder *self = self_of(recorder);
+
+    (void)now;
+    if (!self->has_ended && !self->has_failed)
+        collector_flush(&self->collector);
+}
+
 static int finish(struct recorder *recorder, struct error *error)
 {
     struct attached_recorder *self = self_of(recorder);
@@ -165,6 +174,7 @@ static const struct recorder_ops ops = {
     .poll = poll_fds,
     .step = step,
     .stop = stop,
+    .flush = flush,
     .finish = finish,
     .sources = sources,
     .stats = stats,

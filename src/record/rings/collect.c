@@ -193,6 +193,12 @@ int collector_step(struct collector *collector, uint64_t *ret_sleep, struct erro
     return 1;
 }
 
+void collector_flush(struct collector *collector)
+{
+    collector->flushed_at = clock_ns(CLOCK_MONOTONIC);
+    (void)ring_drain_take(collector->taker, DRAIN_SAVE, NULL);
+}
+
 int collector_finish(struct collector *collector, struct error *error)
 {
     return finish(collector, DRAIN_ALL, error);

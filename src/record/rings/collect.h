@@ -31,6 +31,9 @@ void collector_done(struct collector *collector);
 /* Drains what is there. *ret_sleep: nanoseconds until the next call is due. 1; 0: the process has
  * ended, and everything is drained. */
 int collector_step(struct collector *collector, uint64_t *ret_sleep, struct error *error);
+/* Drains all that was committed until now, but for rings in overwrite mode. What cannot be written stays for the next
+ * step, which says so. */
+void collector_flush(struct collector *collector);
 /* A ring was found to have closed a sub-buffer since the last step: more may come soon. */
 void collector_hurry(struct collector *collector);
 /* Drains everything, including rings in overwrite mode: the last step after a stop. */

@@ -222,10 +222,8 @@ static int write_packet(struct ring_drain *taker, struct ring *ring, enum drain_
 static int next_packet(struct ring *ring, enum drain_mode how, struct ring_packet *ret)
 {
     static const enum ring_reading readings[] = {
-        [DRAIN_OFTEN] = RING_CLOSED,
-        [DRAIN_OPEN] = RING_FLUSH,
-        [DRAIN_ALL] = RING_FLUSH,
-        [DRAIN_DEAD] = RING_DEAD,
+        [DRAIN_OFTEN] = RING_CLOSED, [DRAIN_OPEN] = RING_FLUSH, [DRAIN_SAVE] = RING_FLUSH,
+        [DRAIN_ALL] = RING_FLUSH,    [DRAIN_DEAD] = RING_DEAD,
     };
 
     if (!ring->reader.overwrite || how == DRAIN_DEAD)
@@ -285,7 +283,7 @@ static int take_ring(struct ring_drain *taker, struct ring *ring, enum drain_mod
     full = (double)(ring->reader.position - started) / (double)ring->reader.size;
     if (!ring->reader.overwrite && full > taker->fullest)
         taker->fullest = full;
-    return how >= DRAIN_ALL ? tell_losses(taker, ring) : 0;
+    return how >= DRAIN_SAVE ? tell_losses(taker, ring) : 0;
 }
 
 /* Writes how many events of threads that got no ring were lost, after all others. */

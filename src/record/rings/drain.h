@@ -38,6 +38,7 @@ void ring_drain_free(struct ring_drain *taker);
 enum drain_mode {
     DRAIN_OFTEN, /* what is closed */
     DRAIN_OPEN,  /* what is committed */
+    DRAIN_SAVE,  /* and losses that are in no packet yet */
     DRAIN_ALL,   /* and what flight recorders hold */
     DRAIN_DEAD,  /* of a process that is dead: all that there is */
 };

@@ -153,6 +153,12 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     return 1;
 }
 
+static void flush(struct recorder *recorder, uint64_t now)
+{
+    (void)now;
+    programs_flush(&self_of(recorder)->programs);
+}
+
 /* ---- The end ---- */
 
 static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
@@ -221,6 +227,7 @@ static const struct recorder_ops ops = {
     .poll = poll_fds,
     .step = step,
     .stop = stop,
+    .flush = flush,
     .finish = finish,
     .sources = sources,
     .stats = stats,

@@ -405,6 +405,14 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
     return 0;
 }
 
+void programs_flush(struct programs *programs)
+{
+    programs_look(programs);
+    for (unsigned i = 0; i < programs->n; i++)
+        if (!programs->items[i]->ended)
+            collector_flush(&programs->items[i]->collector);
+}
+
 /* Events of processes that could make no rings are reported with the first process; its trace is whole by now. */
 static void put_no_ring(struct programs *programs)
 {

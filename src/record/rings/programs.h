@@ -102,6 +102,8 @@ char *programs_environment(const struct programs *programs, const char *before,
 /* Takes what there is, from processes that came too. *RET_SLEEP: for how long (ns) there need not be another call, if
  * `watch` and programs_wakeup_fd() stay silent. What goes wrong with one process is noted with it; the functions succeed. */
 int programs_step(struct programs *programs, uint64_t *ret_sleep);
+/* Takes all that was committed until now, also by processes that were not known yet, but for rings in overwrite mode. */
+void programs_flush(struct programs *programs);
 /* Readable when a ring has closed a sub-buffer; good until the next step. -1: none wakes us. */
 int programs_wakeup_fd(const struct programs *programs);
 /* Takes what there is now, for the last time: also of processes that go on living. */

@@ -1,0 +1,402 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Kills recorders, and what they record, with SIGKILL at random moments while they record with --flight and save snapshots.
+
+    kills.py [--kills N] [--seed N] [-v]
+
+$STRATA_BIN: the directory of the commands; $MARKS: runtime/marks.c. What must be so after each kill:
+
+ - the directory can be read, in the order of time, and so can each snapshot that has its name;
+ - what is kept of the program's marks, with what `strata recover` finds, has no gap, and goes up to the last mark that the
+   program had made when it was killed;
+ - a snapshot has all marks, of each layer, that were made before it was asked for, and after a kill the directory has them too;
+ - the kernel's and QEMU's marks have no gap, but for the oldest of the kernel's where bytes are limited;
+ - if what is recorded was killed and its recorder was not, all of its marks are there, and the trace is complete;
+ - no process and no instance of the kernel's tracing is left.
+
+With $STRATA_TEST_LONG 500 kills. A failure prints the seed, and leaves its files."""
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+INSTANCES = "/sys/kernel/tracing/instances"
+PATIENCE = 120
+# A source that did not hand over what it held within the second that a snapshot waits for it.
+LATE = "did not send them within a second"
+INCOMPLETE = "is incomplete: its recorder was killed"
+KILLED = "was killed by signal 9"
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(true, *words):
+    if not true:
+        raise Failure(" ".join(str(word) for word in words))
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        expect(time.monotonic() < end, "waited in vain:", what)
+        time.sleep(0.01)
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def descendants(pid):
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                for child in file.read().split():
+                    found += [int(child)] + descendants(int(child))
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return found
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+class Program:
+    """runtime/marks.c."""
+
+    name = "program"
+    layers = ("vmm", "host")
+
+    def __init__(self, kills, out, rng):
+        self.file = os.path.join(kills.work, "made")
+        if os.path.exists(self.file):
+            os.unlink(self.file)
+        self.command = [kills.marks, self.file, str(rng.choice((100, 300, 1000, 3000)))]
+        self.options = []
+        self.stdin = subprocess.DEVNULL
+        self.out = out
+
+    def begin(self, recorder):
+        pass
+
+    def made(self):
+        try:
+            with open(self.file, "rb") as file:
+                return struct.unpack("=Q", file.read(8).rjust(8, b"\0"))[0]
+        except FileNotFoundError:
+            return 0
+
+    def is_target(self, name):
+        # It has the name of its last mark.
+        return name == "marks" or re.fullmatch(r"m\d+", name)
+
+    def end(self):
+        pass
+
+
+class Qemu:
+    """A QEMU without a machine: each command of QMP is a mark."""
+
+    name = "vmm"
+    layers = ("vmm",)
+
+    def __init__(self, kills, out, rng):
+        self.command = ["qemu-system-x86_64", "-machine", "none", "-nodefaults", "-display", "none", "-qmp", "stdio"]
+        self.options = ["-e", "handle_qmp_command"]
+        self.stdin = subprocess.PIPE
+        self.out = out
+        self.answered = 0
+        self.pause = rng.choice((0, 0.0003, 0.002))
+        self.thread = None
+
+    def begin(self, recorder):
+        self.thread = threading.Thread(target=self.drive, args=(recorder,))
+        self.thread.start()
+
+    def drive(self, recorder):
+        number = 0
+        try:
+            recorder.stdin.write(b'{"execute":"qmp_capabilities"}\n')
+            recorder.stdin.flush()
+            while True:
+                number += 1
+                recorder.stdin.write(b'{"execute":"query-version","id":"m%d"}\n' % number)
+                recorder.stdin.flush()
+                line = b""
+                while f'"m{number}"'.encode() not in line:
+                    line = recorder.stdout.readline()
+                    if not line:
+                        return
+                self.answered = number
+                time.sleep(self.pause)
+        except OSError:
+            pass
+
+    def made(self):
+        return self.answered
+
+    def is_target(self, name):
+        return name.startswith("qemu")
+
+    def end(self):
+        if self.thread:
+            self.thread.join(PATIENCE)
+
+
+class Kills:
+    def __init__(self, work, verbose):
+        self.work = work
+        self.verbose = verbose
+        self.strata = os.path.join(os.environ["STRATA_BIN"], "strata")
+        self.marks = os.environ["MARKS"]
+        self.has_host = (os.geteuid() == 0 and os.access(INSTANCES, os.W_OK) and
+                         os.access(os.path.join(os.environ["STRATA_BIN"], "strata-agent"), os.X_OK))
+        self.has_qemu = shutil.which("qemu-system-x86_64") is not None
+        self.skipped = []
+        if not self.has_host:
+            self.skipped.append("only root may trace this machine's kernel")
+        if not self.has_qemu:
+            self.skipped.append("qemu-system-x86_64 is not installed")
+        self.counts = {}
+        os.environ["XDG_RUNTIME_DIR"] = os.path.join(work, "run")
+        os.mkdir(os.environ["XDG_RUNTIME_DIR"], 0o700)
+
+    def count(self, what, n=1):
+        self.counts[what] = self.counts.get(what, 0) + n
+
+    # ---- What is in a trace ----
+
+    def marks_of(self, trace, may_be_incomplete):
+        """{layer: numbers of the marks, in the order of the trace}"""
+        report = subprocess.run([self.strata, "report", "-f", "json", trace],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for line in report.stderr.splitlines():
+            expect(KILLED in line or may_be_incomplete and INCOMPLETE in line, trace, "says:", line)
+        expect(report.returncode == 0, trace, ": exit status", report.returncode, report.stderr)
+        marks = {"vmm": [], "host": []}
+        last = -1
+        for line in report.stdout.splitlines():
+            item = json.loads(line)
+            expect("lost" not in item, trace, "lost", line)
+            expect(item["time_ns"] >= last, trace, "is not in order:", line)
+            last = item["time_ns"]
+            fields = item["fields"]
+            if item["event"] == "mark":
+                marks["vmm"].append(fields["number"])
+            elif item["event"] == "task_rename":
+                found = re.fullmatch(r"m(\d+)", fields["newcomm"])
+                if found:
+                    marks["host"].append(int(found[1]))
+            elif item["event"] == "handle_qmp_command":
+                found = re.search(r'"m(\d+)"', fields.get("text", "") or json.dumps(fields).replace("\\", ""))
+                if found:
+                    marks["vmm"].append(int(found[1]))
+        return marks
+
+    def manifest(self, trace):
+        try:
+            with open(os.path.join(trace, "trace.json")) as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return None
+
+    def is_late(self, manifest, layer):
+        return any(LATE in problem for source in manifest["sources"] if source["layer"] == layer
+                   for problem in source.get("problems", []))
+
+    def check_whole(self, what, numbers, least, from_first, has_cpus=False):
+        """NUMBERS have no gap, and the last is LEAST or later. HAS_CPUS: they are of several files, of which each keeps its share
+        of the bytes, so that the oldest may be of one alone."""
+        if not numbers:
+            expect(least == 0, what, "has no marks; at least", least, "were made")
+            return
+        if has_cpus and not from_first:
+            expect(numbers == sorted(set(numbers)), what, "are not in order")
+            numbers = numbers[-1:]
+        first = 1 if from_first else numbers[0]
+        expect(numbers == list(range(first, first + len(numbers))), what, "has a gap, or begins late:",
+               [(a, b) for a, b in zip([first - 1] + numbers, numbers) if b != a + 1][:3])
+        expect(numbers[-1] >= least, what, "ends with mark", numbers[-1], "of", least)
+
+    # ---- One kill ----
+
+    def save(self, out, target, saved, stop):
+        """Snapshots, one after the other."""
+        n = 0
+        while not stop.is_set():
+            n += 1
+            before = target.made()
+            done = subprocess.run([self.strata, "ctl", out, "snapshot", f"s{n}"], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+            if done.returncode == 0:
+                saved.append((done.stdout.strip(), before))
+            elif not stop.is_set():
+                time.sleep(0.02)
+
+    def run_one(self, rng, number):
+        out = os.path.join(self.work, "trace")
+        for old in os.listdir(self.work):
+            if old.startswith(("trace", "recovered")):
+                shutil.rmtree(os.path.join(self.work, old))
+        uses_qemu = self.has_qemu and number % 10 == 0
+        target = (Qemu if uses_qemu else Program)(self, out, rng)
+        limit = rng.choice(("60s", "10s", "64K", "256K"))
+        victim = rng.choice(("recorder", "recorder", "both", "recorded"))
+        is_early = rng.random() < 0.2
+        options = ["--host=task:task_rename"] if self.has_host else []
+        self.saying = f"{target.name} --flight={limit}, {victim}{', early' if is_early else ''}"
+        err = open(os.path.join(self.work, "err"), "w+b")
+        recorder = subprocess.Popen([self.strata, "record", f"--flight={limit}", "-o", out, *options, *target.options, "--",
+                                     *target.command], stdin=target.stdin, stdout=subprocess.PIPE, stderr=err)
+        stop = threading.Event()
+        saved = []
+        saver = threading.Thread(target=self.save, args=(out, target, saved, stop))
+        try:
+            target.begin(recorder)
+            if not is_early:
+                wait_until(lambda: target.made() > 0 or recorder.poll() is not None, "the first mark")
+            saver.start()
+            time.sleep(rng.random() * (0.5 if is_early else 1.5))
+            family = descendants(recorder.pid)
+            targets = [pid for pid in family if self.comm_matches(pid, target)]
+            if victim != "recorded" or not targets:
+                recorder.kill()
+            if victim != "recorder":
+                for pid in targets:
+                    kill(pid)
+            made = target.made()
+            stop.set()
+            saver.join(PATIENCE)
+            # What is recorded outlives its recorder, until here.
+            for pid in targets:
+                kill(pid)
+            made = max(made, target.made() if victim != "recorded" else made)
+            recorder.wait(PATIENCE)
+            recorder.stdin and recorder.stdin.close()
+            for pid in set(family):
+                wait_until(lambda: not is_alive(pid), f"the end of process {pid}")
+            target.end()
+            if self.has_host:
+                wait_until(lambda: not [name for name in os.listdir(INSTANCES)
+                                        if any(f"-{pid}-" in name for pid in family)], "an instance is left")
+        finally:
+            stop.set()
+            if recorder.poll() is None:
+                recorder.kill()
+                recorder.wait()
+            for pid in descendants(os.getpid()):
+                if self.comm_matches(pid, target):
+                    kill(pid)
+            recorder.stdout.close()
+            err.close()
+        self.check(out, target, limit, victim, targets, made, saved)
+        self.count("kills")
+        self.count(f"of {target.name}")
+        self.count("snapshots", len(saved))
+
+    def comm_matches(self, pid, target):
+        try:
+            with open(f"/proc/{pid}/comm") as file:
+                return target.is_target(file.read().strip())
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+
+    def check(self, out, target, limit, victim, targets, made, saved):
+        from_first = limit == "60s"
+        manifest = self.manifest(out)
+        if manifest is None:
+            expect(not saved, "there are snapshots and no manifest")
+            expect(made == 0, "no manifest, and", made, "marks")
+            self.count("before the manifest")
+            return
+        # Each snapshot, whether or not there was anybody left to be answered.
+        folder = os.path.join(out, "snapshots")
+        least = {"vmm": 0, "host": 0}
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            if name.startswith("."):
+                self.count("unfinished snapshots")
+                continue
+            path = os.path.join(folder, name)
+            before = dict(saved).get(path, 0)
+            of_snapshot = self.manifest(path)
+            expect(of_snapshot and all(source["complete"] for source in of_snapshot["sources"]), path, "is", of_snapshot)
+            marks = self.marks_of(path, False)
+            for layer in target.layers if self.has_host else target.layers[:1]:
+                is_late = self.is_late(of_snapshot, layer)
+                self.count("late", is_late)
+                self.check_whole(f"{path}: {layer}", marks[layer], 0 if is_late else before, from_first,
+                                 layer == "host" and limit.endswith("K"))
+                least[layer] = max([least[layer]] + marks[layer][-1:])
+        # What the rings still hold comes to the rest.
+        recovered = []
+        if target.name == "program" and targets:
+            done = subprocess.run([self.strata, "recover", "-o", os.path.join(self.work, "recovered"), str(targets[0])],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.count("recovered", done.returncode == 0)
+            if os.path.isdir(os.path.join(self.work, "recovered")):
+                recovered = self.marks_of(os.path.join(self.work, "recovered"), True)["vmm"]
+            said = done.stdout
+        marks = self.marks_of(out, not (victim == "recorded" and targets))
+        if target.name == "program":
+            least["vmm"] = made
+        elif victim == "recorded" and targets:
+            least["vmm"] = made
+        if victim == "recorded" and targets:
+            expect(all(source["complete"] for source in self.manifest(out)["sources"]), "is not complete:", self.manifest(out))
+            least["host"] = made
+        self.check_whole("the program", sorted(set(marks["vmm"] + recovered)), least["vmm"], from_first)
+        expect(len(set(marks["vmm"])) == len(marks["vmm"]), "a mark is there twice")
+        if self.has_host and "host" in target.layers:
+            self.check_whole("the host", marks["host"], least["host"], from_first, limit.endswith("K"))
+        left = subprocess.run([self.strata, "recover"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+        expect(not targets or not re.search(rf"^ *{targets[0]} ", left, re.M), "rings are left:", left)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=500 if os.environ.get("STRATA_TEST_LONG") else 10)
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("STRATA_TEST_SEED", time.time_ns() % 1_000_000)))
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    work = tempfile.mkdtemp(prefix="strata-kills-")
+    kills = Kills(work, options.verbose)
+    began = time.monotonic()
+    for n in range(options.kills):
+        kills.saying = ""
+        try:
+            kills.run_one(random.Random(options.seed + n), options.seed + n)
+        except Failure as failure:
+            with open(os.path.join(work, "err"), errors="replace") as err:
+                print(f"kill {n} ({kills.saying}): {failure}\nits recorder says: {err.read()}\n"
+                      f"files: {work}; again: STRATA_TEST_SEED={options.seed + n} kills.py --kills 1")
+            sys.exit(1)
+        if options.verbose:
+            print(f"kill {n} ({kills.saying}), {time.monotonic() - began:.0f} s", flush=True)
+    print(", ".join(f"{what}: {count}" for what, count in kills.counts.items()))
+    shutil.rmtree(work)
+    if kills.skipped:
+        print("SKIPPED in part:", "; ".join(kills.skipped))
+        sys.exit(77)
+
+
+main()
