@@ -149,7 +149,7 @@ class Qemu:
                         return
                 self.answered = number
                 time.sleep(self.pause)
-        except OSError:
+        except (OSError, ValueError):
             pass
 
     def made(self):
@@ -256,7 +256,7 @@ class Kills:
     def run_one(self, rng, number):
         out = os.path.join(self.work, "trace")
         for old in os.listdir(self.work):
-            if old.startswith(("trace", "recovered")):
+            if old.startswith(("trace", "strata-")):
                 shutil.rmtree(os.path.join(self.work, old))
         uses_qemu = self.has_qemu and number % 10 == 0
         target = (Qemu if uses_qemu else Program)(self, out, rng)
@@ -350,12 +350,14 @@ class Kills:
         # What the rings still hold comes to the rest.
         recovered = []
         if target.name == "program" and targets:
-            done = subprocess.run([self.strata, "recover", "-o", os.path.join(self.work, "recovered"), str(targets[0])],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            done = subprocess.run([self.strata, "recover", str(targets[0])], cwd=self.work, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True)
             self.count("recovered", done.returncode == 0)
-            if os.path.isdir(os.path.join(self.work, "recovered")):
-                recovered = self.marks_of(os.path.join(self.work, "recovered"), True)["vmm"]
-            said = done.stdout
+            # If the recorder had not found the program yet, the trace is a new one.
+            own = os.path.join(self.work, f"strata-{targets[0]}")
+            if os.path.isdir(own):
+                self.count("before it was found")
+                recovered = self.marks_of(own, True)["vmm"]
         marks = self.marks_of(out, not (victim == "recorded" and targets))
         if target.name == "program":
             least["vmm"] = made

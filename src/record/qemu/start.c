@@ -81,6 +81,7 @@ static int open_rings(struct qemu_recorder *self, struct error *error)
         return r;
     self->reads_rings = true;
     self->programs.may_sleep = true;
+    self->programs.recording = self->recorder.recording;
     self->programs.max_size = recording_settings(self->recorder.recording)->max_size;
     value = programs_environment(&self->programs, self->settings.trace, self->settings.events,
                                  self->settings.n_events);

@@ -78,6 +78,7 @@ static int start(struct recorder *recorder, struct error *error)
         return r;
     self->programs.main_command = self->settings.command;
     self->programs.may_sleep = true;
+    self->programs.recording = recorder->recording;
     self->programs.max_size = recording_settings(recorder->recording)->max_size;
     r = self->child_error = start_child(self, error);
     if (r < 0) {

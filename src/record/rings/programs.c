@@ -11,6 +11,7 @@
 
 #include "base/clock_ns.h"
 #include "base/futex_fd.h"
+#include "record/recording.h"
 #include "tracedir/host.h"
 
 /* A process makes its directory, and a moment later is what has to be in it. */
@@ -21,6 +22,8 @@
 #define SAMPLE_EVERY (250 * NSEC_PER_MSEC)
 /* While processes wake us. */
 #define IDLE_SLEEP (300 * NSEC_PER_MSEC)
+/* So many processes are in the manifest before anything of them is; further ones soon after that. */
+#define NOTED_AT_ONCE 16u
 /* After the pool said that we were woken, and we were not: another user's process may have written there. Nothing wakes us
  * meanwhile, so the rings are looked at by time; while all are nearly empty, twice as long after the last time each time. */
 #define DISTRUST (10 * NSEC_PER_SEC)
@@ -327,6 +330,7 @@ static bool may_sleep(const struct programs *programs, uint64_t now)
 
 void programs_look(struct programs *programs)
 {
+    unsigned before = programs->n;
     int r;
 
     programs->unread = (struct error){0};
@@ -334,6 +338,8 @@ void programs_look(struct programs *programs)
     r = process_foreach(programs->rings.path, add, programs);
     if (r < 0)
         error_set(&programs->unread, r, programs->rings.path, "%s", error_text(r));
+    if (programs->recording && programs->n > before && before < NOTED_AT_ONCE)
+        (void)recording_note(programs->recording, NULL);
 }
 
 static void look(struct programs *programs, uint64_t now)

@@ -84,6 +84,9 @@ struct programs {
     struct error
         unread; /* of the last look: rings of a process that is not recorded; code 0: there are none */
     bool changed; /* sources came, or ended, since this was set to false */
+    /* Its manifest is written when the first processes were found, before their rings are drained: the trace of a recorder that is
+     * killed has them. NULL: it is not. Borrowed. */
+    struct recording *recording;
 };
 
 /* Notes what the metadata of NATIVE, its trace, say of its clock. */
