@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/sparse.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,8 +16,11 @@ uint64_t sparse_begin(int fd)
     uint8_t block[4096];
     off_t before = lseek(fd, 0, SEEK_CUR);
     off_t at = before < 0 ? -1 : lseek(fd, 0, SEEK_DATA);
-    uint64_t begin = at > 0 ? (uint64_t)at : 0;
+    uint64_t begin;
 
+    if (before >= 0 && at < 0 && errno == ENXIO)
+        at = lseek(fd, 0, SEEK_END);
+    begin = at > 0 ? (uint64_t)at : 0;
     if (before >= 0)
         (void)lseek(fd, before, SEEK_SET);
     for (uint64_t end = begin + BLOCK_MAX; begin > 0 && begin < end;) {

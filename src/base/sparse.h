@@ -6,7 +6,8 @@
 #include "base/error.h"
 
 /* Where the data of the regular file FD begin: after a hole at its start, and the zero bytes that follow it in the block
- * where it ends. 0: there is no hole, or nothing else, or the file system does not say. Does not move FD's offset. */
+ * where it ends; the end of the file where there is nothing else. 0: there is no hole, or the file system does not say. Does not
+ * move FD's offset. */
 uint64_t sparse_begin(int fd);
 
 /* Releases the bytes before OFFSET, of which those before FROM are released: they read as zero, and use no disk space but for

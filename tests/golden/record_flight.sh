@@ -107,12 +107,21 @@ pid=$!
 pids="$pids $pid"
 wait_for '[ -e killed/program/stream-0 ] && [ "$(stat -c %s killed/program/stream-0)" -gt 1500000 ]'
 wait_for '[ "$(kept killed/program/stream-*)" -lt 1300000 ]'
-pids="$pids $(jq '.sources[] | select(.name == "program").vmm.pid' killed/trace.json)" # which goes on
+program=$(jq '.sources[] | select(.name == "program").vmm.pid' killed/trace.json)
+pids="$pids $program" # which goes on
 kill -KILL $pid
 wait $pid || :
 "$strata" report killed >report 2>errors || fail "$(cat errors)"
 [ "$(wc -l <report)" -gt 1000 ] || fail "only $(wc -l <report) events are left"
 cut -d' ' -f1 report | sort -n -c || fail "is not in order"
+# What its rings hold comes to the rest, whose beginning was released.
+kill -KILL "$program"
+wait_for '! kill -0 $program 2>/dev/null'
+"$strata" recover "$program" >told 2>&1 || grep -q 'has left nothing' told || fail "$(cat told)" # another recorder did it
+"$strata" report killed 2>errors | cut -d' ' -f2- >recovered || fail "$(cat errors)"
+cut -d' ' -f2- report | head -n 1000 >begin
+head -n 1000 recovered | cmp - begin || fail "what was recorded begins otherwise"
+[ "$(wc -l <recovered)" -ge "$(wc -l <report)" ] || fail "$(cat told)"
 
 # ---- QEMU and the kernel of this host, by time ----
 

@@ -12,6 +12,7 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/saturate.h"
+#include "base/sparse.h"
 #include "runtime/pieces.h"
 #include "runtime/uuid.h"
 
@@ -306,11 +307,11 @@ int native_sync(struct native *native, struct error *error)
 
 /* ---- Streams ---- */
 
-/* Where the packets before SEQUENCE end. */
+/* Where the packets before SEQUENCE end. The oldest may have been released (record/retention.h). */
 static int scan(struct native_stream *stream, uint64_t size, uint64_t sequence, const char *path,
                 struct error *error)
 {
-    uint64_t at = 0;
+    uint64_t at = MIN(sparse_begin(stream->fd), size);
 
     while (size - at >= sizeof(struct ring_packet_header)) {
         struct ring_packet_header header;

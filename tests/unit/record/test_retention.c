@@ -132,6 +132,10 @@ static void test_time(void **state)
     assert_int_equal(size, 16 * PAGE);
     for (unsigned i = 0; i < 16; i++)
         assert_int_equal(bytes[i * PAGE + 1], 24 + i + 1);
+    /* Nothing more comes, until all is too old. */
+    for (unsigned i = 40; i < 60; i++)
+        step(retention, &kernel, BEGAN + i * NSEC_PER_SEC);
+    assert_int_equal(begin_of("host/cpu0.raw"), 40 * PAGE);
     retention_free(retention);
 }
 
