@@ -103,6 +103,8 @@ const struct option record_common_options[] = {
      offsetof(struct record_options, max_size), NULL, size_parse},
     {OPTION_PARSED, 0, "flight", "TIME|SIZE", "keep the last TIME (60s, 5m, 2h) or SIZE (2G) alone",
      offsetof(struct record_options, flight), NULL, parse_flight},
+    {OPTION_FLAG, 0, "restart", NULL, "keep the trace in DIR as a snapshot, and record again",
+     offsetof(struct record_options, restarts)},
     {OPTION_PARSED, 0, "min-free", "SIZE",
      "stop before less is free on the disk (64M with\n--xen and --percpu, else 0)",
      offsetof(struct record_options, min_free), NULL, size_parse},
@@ -299,6 +301,7 @@ static int check_requirements(const struct record_options *options)
         const char *option, *required;
     } requirements[] = {
         {options->host_threads, options->host, "--host-threads", "--host"},
+        {options->restarts, options->output, "--restart", "--output=DIR"},
         {options->keep, options->attach, "--keep-rings", "--attach"},
         {guests->events.n > 0, has_guests, "--guest-event", "--guest=ENDPOINT"},
         {guests->filters.n > 0, has_guests, "--filter", "--guest=ENDPOINT"},

@@ -44,6 +44,7 @@ struct record_options {
     struct strings domains;            /* --libvirt: one at most */
     const char *libvirt, *libvirt_uri; /* that domain, and the daemon that has it; NULL */
     bool attach, xen, keep, strict;
+    bool restarts;     /* what the directory has is kept as a snapshot */
     bool runs;         /* a command */
     bool host_threads; /* the host's kernel only while threads of what is recorded run */
     /* Events of the kernels of a QEMU's guest and of the host, with commas between; "": what is usual; NULL: none. */

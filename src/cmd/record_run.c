@@ -12,6 +12,7 @@
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
 #include "record/flight.h"
+#include "record/rings/rings_dir.h"
 
 void cmd_print_report(void *userdata, const char *text)
 {
@@ -136,6 +137,8 @@ int record_run(struct record_run *run, const char *dir)
     const struct record_options *options = run->options;
     struct recording_settings settings = {
         .dir = dir,
+        .restarts = options->restarts,
+        .rescue = rings_dir_rescue,
         .listed = options->output,
         .runtime = getenv("XDG_RUNTIME_DIR"),
         .signals = &run->signals,

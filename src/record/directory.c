@@ -24,7 +24,23 @@ static int check_empty(int fd, const char *path, struct error *error)
     return 0;
 }
 
-int record_dir_open(const char *path, struct record_dir *ret, struct error *error)
+/* So long a child of a recorder that was killed may have its lock. */
+#define LOCK_TRIES 50u
+#define LOCK_INTERVAL_US 100000u
+
+static bool is_locked_by_another(int fd, unsigned tries)
+{
+    for (unsigned i = 0; i < tries; i++) {
+        if (i > 0)
+            (void)usleep(LOCK_INTERVAL_US);
+        /* A file system without locks is used without. */
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return false;
+    }
+    return true;
+}
+
+static int open_locked(const char *path, bool again, struct record_dir *ret, struct error *error)
 {
     struct record_dir dir = RECORD_DIR_NONE;
     int r = 0;
@@ -36,10 +52,11 @@ int record_dir_open(const char *path, struct record_dir *ret, struct error *erro
     dir.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir.fd < 0)
         r = error_set(error, -errno, path, "cannot be opened: %s", strerror(errno));
-    /* A file system without locks is used without. */
-    else if (flock(dir.fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-        r = error_set(error, -EEXIST, path, "another recording has just begun there");
-    else
+    else if (is_locked_by_another(dir.fd, again ? LOCK_TRIES : 1))
+        r = error_set(error, -EEXIST, path,
+                      again ? "another recording is under way there; name another directory"
+                            : "another recording has just begun there");
+    else if (!again)
         r = check_empty(dir.fd, path, error);
     if (r >= 0) {
         dir.path = realpath(path, NULL);
@@ -56,6 +73,16 @@ int record_dir_open(const char *path, struct record_dir *ret, struct error *erro
     }
     *ret = dir;
     return 0;
+}
+
+int record_dir_open(const char *path, struct record_dir *ret, struct error *error)
+{
+    return open_locked(path, false, ret, error);
+}
+
+int record_dir_open_again(const char *path, struct record_dir *ret, struct error *error)
+{
+    return open_locked(path, true, ret, error);
 }
 
 void record_dir_close(struct record_dir *dir, bool remove)

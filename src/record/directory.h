@@ -16,5 +16,7 @@ struct record_dir {
 /* Makes PATH, or opens it if it is empty, and locks it. -EEXIST with ERROR: there is something in it, or another recording
  * has it. -errno with ERROR. */
 int record_dir_open(const char *path, struct record_dir *ret, struct error *error);
+/* The same, whatever is in it. Waits for a lock that a process holds which is about to end, for some seconds. */
+int record_dir_open_again(const char *path, struct record_dir *ret, struct error *error);
 /* REMOVE: if it was made, and there is nothing in it. */
 void record_dir_close(struct record_dir *dir, bool remove);

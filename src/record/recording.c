@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "record/directory.h"
 #include "record/recorder_internal.h"
+#include "record/restart.h"
 #include "tracedir/reserve.h"
 
 /* The manifest is not written more often, whatever changes. */
@@ -51,6 +52,29 @@ struct recording {
 
 /* ---- The directory ---- */
 
+static int open_directory(struct recording *recording, struct error *error)
+{
+    const struct recording_settings *settings = &recording->settings;
+    _cleanup_free_ char *kept = NULL;
+    _cleanup_free_ char *text = NULL;
+    int r;
+
+    if (!settings->restarts)
+        return record_dir_open(settings->dir, &recording->dir, error);
+    r = record_dir_open_again(settings->dir, &recording->dir, error);
+    if (r >= 0)
+        r = restart_keep_trace(recording->dir.fd, recording->dir.path, settings->rescue, &kept,
+                               error);
+    if (r < 0) {
+        record_dir_close(&recording->dir, true);
+        return r;
+    }
+    if (kept && settings->report &&
+        asprintf(&text, "the trace that was there is kept as %s", kept) >= 0)
+        settings->report(settings->userdata, text);
+    return 0;
+}
+
 int recording_new(const struct recording_settings *settings, struct recording **ret,
                   struct error *error)
 {
@@ -65,7 +89,7 @@ int recording_new(const struct recording_settings *settings, struct recording **
     recording->spare = recording->schedstat = -1;
     recording->time_up = UINT64_MAX;
     if (settings->dir)
-        r = record_dir_open(settings->dir, &recording->dir, error);
+        r = open_directory(recording, error);
     if (r < 0) {
         free(recording);
         return r;

@@ -21,6 +21,8 @@
 struct recording_settings {
     /* The trace directory; NULL: the recorders write elsewhere, and there is no manifest. */
     const char *dir;
+    bool restarts;        /* what `dir` has is kept as a snapshot (record/restart.h), after … */
+    void (*rescue)(void); /* … has saved in it what ended programs have left; NULL: nothing does */
     /* Where `dir` is NULL, a directory that a recorder makes, and the registry lists; NULL: none. */
     const char *listed;
     const char *runtime;                /* $XDG_RUNTIME_DIR or NULL */

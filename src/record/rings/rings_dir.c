@@ -139,13 +139,18 @@ void rings_dir_sweep(void)
     locked_dir_sweep(path, RINGS_DIR_PREFIX, true, NULL, NULL);
 }
 
+void rings_dir_rescue(void)
+{
+    (void)process_foreach(NULL, rescue, NULL);
+}
+
 int rings_dir_make(struct locked_dir *ret, struct error *error)
 {
     char path[48];
     int r = take_parent(path, sizeof path);
 
     if (r >= 0) {
-        (void)process_foreach(NULL, rescue, NULL);
+        rings_dir_rescue();
         rings_dir_sweep();
         rings_dir_sweep_processes();
         r = locked_dir_make(path, RINGS_DIR_PREFIX, ret);

@@ -17,6 +17,8 @@
 /* Makes one, in /tmp where there is no place for it in /dev/shm. Before that, of those whose recorders are dead, the rings
  * of dead processes go into the traces that they were recorded into, if these are there still, and then away. */
 int rings_dir_make(struct locked_dir *ret, struct error *error);
+/* The second half of that alone: before the traces of dead recorders are moved. */
+void rings_dir_rescue(void);
 /* Takes those away that are of recorders that are dead, and empty. */
 void rings_dir_sweep(void);
 /* Removes the directories of processes of this user, not of recordings, that are dead and have left no event unwritten
