@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
+#include "base/sparse.h"
 #include "format/ctf/ctf.h"
 #include "timeline/clock_convert.h"
 #include "trace/open.h"
@@ -148,15 +148,14 @@ static int find_relation(struct trace *trace, struct trace_input *input)
 int host_time_find(struct trace *trace, struct trace_input *input)
 {
     const struct clock *clock = &input->origin->clock;
-    struct stat st;
 
     if (!has_one_clock(trace, input))
         return unrelated(trace, input, "its buffers have different clocks");
     if (!input->recorded)
         return unrelated(trace, input, "its host is unknown");
     input->host = find_host(input);
-    /* Of a log that is empty nothing is known, and nothing need be. */
-    if (strcmp(clock->name, "line") == 0 && (stat(input->origin->path, &st) < 0 || st.st_size > 0))
+    /* Of a log that is empty, or of which nothing is kept, nothing is known, and nothing need be. */
+    if (strcmp(clock->name, "line") == 0 && !sparse_is_empty(input->origin->path))
         return unrelated(trace, input, "its lines have no times");
     if (!input->recorded->clock.host)
         return find_relation(trace, input);
