@@ -315,8 +315,6 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=256k none full 2>/dev/null; th
     "$strata" report full/trace >shown 2>told.shown || true
     written=$(sed -n 's/.*: \([0-9]*\) events written to.*/\1/p' told)
     [ "$(grep -vc LOST shown)" -eq "$written" ] || fail "$(grep -vc LOST shown) events are shown, $written were written"
-    umount -l full
-    mounted=
     # What was in the rings when the program ended is not lost: it can still be had elsewhere.
     lost=$(sed -n 's/^  \([0-9]*\) events were lost:.*/\1/p' told | awk '{n += $1} END {print n + 0}')
     kept=$(sed -n 's/^  \([0-9]*\) events were not written and are kept in rings: .*/\1/p' told)
@@ -326,6 +324,9 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=256k none full 2>/dev/null; th
             fail "$(cat recovered)"
         grep -q ": $kept events recovered into the new trace" recovered || fail "$(cat recovered told)"
     fi
+    # Not before: another recorder that starts removes the rings of a trace that is gone.
+    umount -l full
+    mounted=
     nothing_left
 else
     echo "record_program: SKIPPED in part: no small file system can be mounted" >&2
