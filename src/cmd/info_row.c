@@ -353,6 +353,8 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
     else if (source && !source->complete)
         text_put_literal(cell,
                          "unknown: the recording is not complete, and its records show no loss");
+    else if (source && !source->lost_known)
+        text_put_literal(cell, "nothing by its records; the recorder has no count");
     else
         text_put_literal(cell, "nothing");
 }

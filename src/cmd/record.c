@@ -330,6 +330,10 @@ static int check_requirements(const struct record_options *options)
     if (is_limited(&options->flight) && options->max_size > 0)
         return cli_usage_error("record", "--max-size would end what --flight records without end; "
                                          "give one of them");
+    if (is_limited(&options->flight) && buffers->memory > 0)
+        return cli_usage_error("record",
+                               "--flight-recorder writes at the end, and --flight keeps what is "
+                               "written; give one of them");
     if (is_limited(&options->flight) && options->live.on && !options->output)
         return cli_usage_error("record", "--flight requires --output");
     if (options->domains.n > 1)

@@ -74,6 +74,13 @@ static int choose_events(const struct record_options *options, const struct qemu
     struct error error = {0};
     int r = 0;
 
+    if (probe->backend == VMM_BACKEND_SIMPLE &&
+        (options->flight.ns > 0 || options->flight.bytes > 0)) {
+        cli_error(
+            "this QEMU writes its trace by itself, with the backend simple, and --flight cannot "
+            "limit it; leave --flight out, or use a QEMU with the backend log");
+        return EXIT_FAILURE;
+    }
     for (unsigned i = 0; r >= 0 && i < options->events.n; i++)
         r = strings_split(ret, (char *)(uintptr_t)options->events.items[i], &error);
     if (r == -EINVAL)

@@ -363,10 +363,11 @@ static int put_sources(const struct flight *self, struct arena *arena,
         r = recorder->ops->sources(recorder, arena, &of_recorder);
         for (unsigned j = 0; r >= 0 && j < of_recorder.n && at < *ret_n; j++, at++) {
             struct manifest_source *source = &(*ret_sources)[at];
+            struct retention_losses losses;
 
-            /* What the records say of losses is in the snapshot; the sum is of the whole recording. */
-            source->lost = source->lost_at_end = 0;
-            source->lost_known = false;
+            source->lost_known = retention_losses(self->retention, source, &losses) && !late;
+            source->lost = losses.lost;
+            source->lost_at_end = losses.at_end;
             if (!manifest_source_has_ended(source))
                 source->ended = now;
             source->complete = true;

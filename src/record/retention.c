@@ -56,12 +56,23 @@ struct kept_file {
     uint64_t sizes[MARKS_MAX]; /* at each mark, the oldest first */
 };
 
+/* Of a source: how many events were lost. */
+struct kept_losses {
+    char *name;
+    uint64_t lost[MARKS_MAX]; /* until each mark, as of the files */
+    uint64_t last;            /* when it was last looked at */
+    uint64_t before;          /* … until what is kept begins, */
+    bool is_exact;            /* or there were more then, up to lost[0] */
+};
+
 struct retention {
     struct retention_limit limit;
     int dir;
     char *path;
     struct kept_file *files;
     unsigned n_files, room;
+    struct kept_losses *losses;
+    unsigned n_losses;
     uint64_t marks[MARKS_MAX]; /* when */
     unsigned n_marks;
     uint64_t due;
@@ -111,6 +122,9 @@ void retention_free(struct retention *retention)
         return;
     for (unsigned i = 0; i < retention->n_files; i++)
         free(retention->files[i].path);
+    for (unsigned i = 0; i < retention->n_losses; i++)
+        free(retention->losses[i].name);
+    free(retention->losses);
     free(retention->files);
     free(retention->path);
     free(retention);
@@ -223,6 +237,60 @@ static int open_file(const struct retention *retention, const char *path, int fl
     return fd < 0 ? -errno : fd;
 }
 
+/* ---- Losses ---- */
+
+static struct kept_losses *find_losses(const struct retention *retention, const char *name)
+{
+    for (unsigned i = 0; i < retention->n_losses; i++)
+        if (strcmp(retention->losses[i].name, name) == 0)
+            return &retention->losses[i];
+    return NULL;
+}
+
+static int note_losses(struct retention *retention, const struct manifest_source *source)
+{
+    struct kept_losses *losses = find_losses(retention, source->name);
+
+    if (!losses) {
+        losses = reallocarray(retention->losses, retention->n_losses + 1, sizeof *losses);
+        if (!losses)
+            return -ENOMEM;
+        retention->losses = losses;
+        losses += retention->n_losses;
+        *losses = (struct kept_losses){.name = strdup(source->name), .is_exact = true};
+        if (!losses->name)
+            return -ENOMEM;
+        retention->n_losses++;
+    }
+    losses->last = source->lost;
+    return 0;
+}
+
+/* The files begin at the mark that CUT has, or where MORE is kept, between it and the mark before. */
+static void release_losses(struct kept_losses *losses, unsigned mark, bool more)
+{
+    uint64_t until = losses->lost[mark];
+
+    if (more && mark > 0)
+        losses->before = losses->lost[mark - 1];
+    else if (!more)
+        losses->before = until;
+    losses->is_exact = losses->before == until;
+}
+
+bool retention_losses(const struct retention *retention, const struct manifest_source *source,
+                      struct retention_losses *ret)
+{
+    const struct kept_losses *losses = find_losses(retention, source->name);
+    uint64_t before = losses ? losses->before : 0;
+    uint64_t lost = source->lost - MIN(source->lost, before);
+
+    *ret = (struct retention_losses){lost, MIN(source->lost_at_end, lost)};
+    /* Xen reports a loss with the next record of its CPU, and the virtio-trace protocol none. */
+    return strcmp(source->kind, "xentrace") != 0 &&
+           (strcmp(source->kind, "ftrace") != 0 || source->guest) && (!losses || losses->is_exact);
+}
+
 /* ---- Where a reader can begin ---- */
 
 /* How long the piece at OFFSET of SIZE bytes is; 0: it is not whole, or none. A packet of Strata's own CTF
@@ -327,6 +395,9 @@ static void drop_marks(struct retention *retention, unsigned n)
     for (unsigned i = 0; i < retention->n_files; i++)
         memmove(retention->files[i].sizes, retention->files[i].sizes + n,
                 retention->n_marks * sizeof *retention->files[i].sizes);
+    for (unsigned i = 0; i < retention->n_losses; i++)
+        memmove(retention->losses[i].lost, retention->losses[i].lost + n,
+                retention->n_marks * sizeof *retention->losses[i].lost);
 }
 
 static uint64_t bytes_kept(const struct retention *retention)
@@ -377,6 +448,8 @@ static void put_mark(struct retention *retention, uint64_t now)
         retention->n_marks--;
     for (unsigned i = 0; i < retention->n_files; i++)
         retention->files[i].sizes[retention->n_marks] = retention->files[i].size;
+    for (unsigned i = 0; i < retention->n_losses; i++)
+        retention->losses[i].lost[retention->n_marks] = retention->losses[i].last;
     retention->marks[retention->n_marks++] = now;
 }
 
@@ -448,12 +521,16 @@ int retention_step(struct retention *retention, const struct manifest_source *so
     retention->due = now + MAX(interval, INTERVAL_MIN_NS);
     for (unsigned i = 0; r >= 0 && i < n; i++)
         r = each_file(retention->dir, &sources[i], note_file, retention);
+    for (unsigned i = 0; r >= 0 && i < n; i++)
+        r = note_losses(retention, &sources[i]);
     if (r < 0)
         return error_set(error, r, retention->path, "cannot look at its files: %s", strerror(-r));
     put_mark(retention, now);
     cut = find_cut(retention, now);
     for (unsigned i = 0; r >= 0 && cut.mark >= 0 && i < retention->n_files; i++)
         r = release(retention, &retention->files[i], &cut, error);
+    for (unsigned i = 0; r >= 0 && cut.mark >= 0 && i < retention->n_losses; i++)
+        release_losses(&retention->losses[i], (unsigned)cut.mark, cut.more > 0);
     if (r >= 0 && cut.mark > 0)
         drop_marks(retention, (unsigned)cut.mark);
     return r;

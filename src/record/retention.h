@@ -16,7 +16,7 @@
  *     xentrace   the file     windows
  *     qemu-log   the file     lines
  *
- * Of any other kind everything is kept, and retention_unlimited() says so. Not thread-safe. */
+ * Of any other kind everything is kept, and retention_limits() says so. Not thread-safe. */
 
 #include "base/error.h"
 #include "tracedir/manifest.h"
@@ -42,6 +42,14 @@ int retention_step(struct retention *retention, const struct manifest_source *so
                    uint64_t now, struct error *error);
 /* Whether files of that kind can be limited. */
 bool retention_limits(const char *kind);
+
+/* How many events of SOURCE, as it is now, were lost since what is kept begins, and how many of these after its last record.
+ * False: that is not known, or RET is not all; RET is set nevertheless. */
+struct retention_losses {
+    uint64_t lost, at_end;
+};
+bool retention_losses(const struct retention *retention, const struct manifest_source *source,
+                      struct retention_losses *ret);
 
 /* Copies what is kept of SOURCE, and was written after SINCE (CLOCK_MONOTONIC, ns; 0: all), to the same paths below the
  * open directory TO, with all else that its directory has. -errno with ERROR. Does not change RETENTION: a child of fork()

@@ -303,7 +303,10 @@ class Kills:
                 kill(pid)
             made = max(made, target.made() if victim != "recorded" else made)
             recorder.wait(PATIENCE)
-            recorder.stdin and recorder.stdin.close()
+            try:
+                recorder.stdin and recorder.stdin.close()
+            except BrokenPipeError:
+                pass
             for pid in set(family):
                 wait_until(lambda: not is_alive(pid), f"the end of process {pid}")
             target.end()

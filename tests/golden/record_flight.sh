@@ -74,6 +74,33 @@ tail -n 1 report >last
 "$strata" report "$first" >report 2>errors || fail "$(cat errors)"
 ! grep -qF "$(cat last)" report || fail "the snapshot has what came later"
 
+# ---- Losses: those of what a snapshot has ----
+
+case=losses
+rm -f go
+STRATA_TRACE='*;ring=64k,subbuffer=8k' "$strata" record -o losses --flight=1s -- "$EMIT" -q -w go 40000 2 >out 2>err &
+pid=$!
+pids="$pids $pid"
+wait_for '[ -S losses/control.sock ] && "$strata" stat losses 2>/dev/null | grep -q .'
+# lost_of NAME: "MANIFEST RECORDS" of a snapshot, and the exit status of --strict.
+lost_of() {
+    "$strata" ctl losses snapshot "$1" >told || fail "$(cat told)"
+    strict=0
+    "$strata" report --strict "losses/snapshots/$1" >report 2>/dev/null || strict=$?
+    echo "$(jq '.sources[0].lost' "losses/snapshots/$1/trace.json") $("$strata" info -f json "losses/snapshots/$1" |
+        jq '.lost.events') $strict"
+}
+# The half that it emits at once is more than its rings hold, and is a second old in the end.
+first=$(lost_of first)
+[ "${first% 3}" != "$first" ] && [ "${first%% *}" -gt 0 ] || fail "$first"
+wait_for '[ "$(kept losses/program/stream-*)" -lt 10000 ]'
+[ "$(lost_of quiet)" = "0 0 0" ] || fail "nothing came, and $(lost_of again)"
+: >go
+wait $pid || fail "exit status $?: $(cat out err)"
+all=$(jq '.sources[0].lost' losses/trace.json)
+end=$("$strata" info -f json losses | jq '.lost.events')
+[ "$end" -le $((all - ${first%% *})) ] || fail "of $all lost $end are in what is kept, after ${first%% *}"
+
 # ---- By bytes, while they come: what is kept is the end of what was written, without a gap ----
 
 case=bytes
@@ -158,6 +185,29 @@ if [ "$qemu" ]; then
     reads vm
 fi
 
+# ---- A QEMU that writes its trace by itself: what is asked of it says so ----
+
+case=simple
+if [ "$qemu" ]; then
+    cat >with-simple.py <<'END'
+import os, select
+
+while line := os.read(0, 1 << 16):
+    line = line.replace(b"unknown command: 'trace-file'", b"trace-file on|off|flush|set [arg] -- open, close, or flush")
+    while line:
+        select.select([], [1], []) # it is a socket that does not wait
+        line = line[os.write(1, line[:4096]):]
+END
+    cat >qemu-system-simple <<END
+#!/bin/sh
+$qemu "\$@" | python3 $work/with-simple.py
+END
+    chmod +x qemu-system-simple
+    "$strata" record -o simple --flight=1M -- ./qemu-system-simple -machine none >out 2>err && fail "it is recorded"
+    grep -q 'writes its trace by itself, with the backend simple' err || fail "$(cat err)"
+    [ ! -e simple ] || fail "a directory is left"
+fi
+
 # ---- The kernel of this host holds what it records, and hands it over for a snapshot ----
 
 case=held
@@ -218,6 +268,8 @@ for bad in 60 60x s 0s 0M , 60s, 1G,; do
 done
 "$strata" record -o bad --flight=1M --max-size=1M -- "$EMIT" 1 1 >out 2>err && fail "--flight with --max-size"
 grep -q 'would end what --flight records' err || fail "$(cat err)"
+"$strata" record -o bad --flight=1M --flight-recorder=1M --percpu none >out 2>err && fail "--flight with --flight-recorder"
+grep -q -e '--flight-recorder writes at the end' err || fail "$(cat err)"
 [ ! -e bad ] || fail "a directory is left"
 
 [ -z "$skipped" ] || {

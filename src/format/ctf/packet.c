@@ -160,6 +160,9 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
         if (c->any && discarded < c->discarded && heard->discarded_bits == 64)
             return ctf_damaged(
                 c, "the packet counts fewer discarded events than the packet before it");
+        /* Where earlier packets are not kept, it counts from before what is here. */
+        if (!c->any && number > 0)
+            c->discarded = discarded;
         c->pending = (discarded - c->discarded) & mask;
         c->discarded = discarded;
     }

@@ -41,6 +41,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
 {
     const struct guest_boot *boot = &guest->boots[n];
     bool last = n + 1 == guest->n_boots;
+    uint64_t lost = guest_lost(guest);
 
     guest_store_boot_name(&guest->store, n, entry->path, sizeof entry->path);
     snprintf(entry->name, sizeof entry->name, "%s",
@@ -66,7 +67,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .began = boot->began,
         .ended = boot->ended,
         .lost_known = !guest->config.virtio_trace && (complete || !last),
-        .lost = boot->lost,
+        .lost = boot->ended.realtime_ns ? boot->lost : lost - MIN(boot->lost_before, lost),
         .complete = last ? complete && guest->error == 0 : true,
         .pid_filter = guest->config.pid_filter,
         .problems = (const char *const *)boot->problems,

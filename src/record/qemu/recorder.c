@@ -377,10 +377,10 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .child = &self->child,
     };
     for (unsigned i = 0; i < self->programs.n; i++) {
-        const struct drain_stats *stats = &self->programs.items[i]->taken;
+        struct drain_stats stats = program_taken(self->programs.items[i]);
 
-        ret->events += stats->events;
-        ret->lost += stats->discarded + stats->no_ring + stats->unwritten + stats->undecoded;
-        ret->is_cut_off |= stats->error < 0;
+        ret->events += stats.events;
+        ret->lost += stats.discarded + stats.no_ring + stats.unwritten + stats.undecoded;
+        ret->is_cut_off |= stats.error < 0;
     }
 }

@@ -140,20 +140,28 @@ static int sources(const struct recorder *recorder, struct arena *arena,
 {
     const struct attached_recorder *self =
         const_container_of(recorder, struct attached_recorder, recorder);
-    struct program *items[] = {(struct program *)(uintptr_t)&self->source};
-    const struct programs programs = {.items = items, .n = 1, .samples = self->samples};
+    struct program *source = arena_alloc(arena, sizeof *source);
+    const struct programs programs = {.items = &source, .n = 1, .samples = self->samples};
     bool is_whole = recorder->state == RECORDER_FINISHED && recorder->error.code == 0;
 
+    if (!source)
+        return -ENOMEM;
+    *source = self->source;
+    if (self->collector.taker)
+        source->taken = ring_drain_taken(self->collector.taker, NULL);
     return programs_put_sources(&programs, is_whole, arena, &ret->items, &ret->n);
 }
 
 static void stats(const struct recorder *recorder, struct recorder_stats *ret)
 {
-    const struct drain_stats *stats = &attached_recorder_program(recorder)->stats;
+    const struct attached_recorder *self =
+        const_container_of(recorder, struct attached_recorder, recorder);
+    struct drain_stats stats =
+        self->collector.taker ? ring_drain_taken(self->collector.taker, NULL) : self->program.stats;
 
     *ret = (struct recorder_stats){
-        .events = stats->events,
-        .lost = drain_stats_lost(stats),
+        .events = stats.events,
+        .lost = drain_stats_lost(&stats),
     };
 }
 

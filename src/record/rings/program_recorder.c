@@ -205,10 +205,10 @@ static void stats(const struct recorder *recorder, struct recorder_stats *ret)
 
     *ret = (struct recorder_stats){0};
     for (unsigned i = 0; i < programs->n; i++) {
-        const struct drain_stats *taken = &programs->items[i]->taken;
+        struct drain_stats taken = program_taken(programs->items[i]);
 
-        ret->events += taken->events;
-        ret->lost = add_saturated(ret->lost, drain_stats_lost(taken));
+        ret->events += taken.events;
+        ret->lost = add_saturated(ret->lost, drain_stats_lost(&taken));
     }
 }
 

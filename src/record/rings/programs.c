@@ -130,6 +130,11 @@ void program_note_clock(struct program *program, const struct native *native)
     memcpy(program->uuid, native->uuid, sizeof program->uuid);
 }
 
+struct drain_stats program_taken(const struct program *program)
+{
+    return program->collecting ? ring_drain_taken(program->collector.taker, NULL) : program->taken;
+}
+
 /* It is over: nothing more is taken. REMOVE: its rings are of no more use. */
 static void end(struct programs *programs, struct program *program, bool remove)
 {

@@ -59,6 +59,9 @@ struct program {
     struct manifest_moment began, finished;
 };
 
+/* What was drained of it until now. */
+struct drain_stats program_taken(const struct program *program);
+
 struct programs {
     char *dir;         /* of the trace */
     uint64_t max_size; /* of each process's part, bytes; 0: any */

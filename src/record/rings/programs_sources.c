@@ -144,6 +144,7 @@ static int put_source(const struct programs *programs, const struct program *pro
     struct manifest_vmm *vmm = arena_alloc(arena, sizeof *vmm);
     uint32_t n_processes = 0;
     uint64_t orphans = 0;
+    struct drain_stats taken = program_taken(program);
 
     if (program == programs->items[0])
         orphans = programs_no_ring(programs, &n_processes);
@@ -170,7 +171,7 @@ static int put_source(const struct programs *programs, const struct program *pro
         .began = program->began,
         .ended = program->finished,
         .lost_known = program->ended,
-        .lost = add_saturated(drain_stats_lost(&program->taken), orphans),
+        .lost = add_saturated(drain_stats_lost(&taken), orphans),
         .complete = complete && program->ended && program->error == 0,
     };
     return put_problems(program, program == programs->items[0] ? programs : NULL, orphans,

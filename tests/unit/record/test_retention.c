@@ -344,6 +344,53 @@ static void test_small(void **state)
     retention_free(retention);
 }
 
+/* Of each second another number; only of what is kept. */
+static void test_losses(void **state)
+{
+    struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+    static const struct manifest_guest guest;
+    struct manifest_source source = kernel;
+    struct retention_losses losses;
+
+    (void)state;
+    source.guest = &guest;
+    for (unsigned i = 0; i < 40; i++) {
+        append_page("host/cpu0.raw", i + 1);
+        source.lost += i;
+        step(retention, &source, BEGAN + i * NSEC_PER_SEC);
+    }
+    source.lost += 1000;
+    source.lost_at_end = 1000;
+    /* What is kept begins after the mark of 23 s. */
+    assert_true(retention_losses(retention, &source, &losses));
+    assert_int_equal(losses.lost, (24 + 39) * 16 / 2 + 1000);
+    assert_int_equal(losses.at_end, 1000);
+    source.guest = NULL;
+    assert_false(retention_losses(retention, &source, &losses));
+    retention_free(retention);
+}
+
+/* … and in a burst that is cut somewhere between two marks, how many is not known. */
+static void test_losses_of_burst(void **state)
+{
+    struct retention *retention = make(0, 64 * PAGE);
+    static const struct manifest_guest guest;
+    struct manifest_source source = kernel;
+    struct retention_losses losses;
+
+    (void)state;
+    source.guest = &guest;
+    append_page("host/cpu0.raw", 1);
+    step(retention, &source, BEGAN);
+    for (unsigned i = 0; i < 300; i++)
+        append_page("host/cpu0.raw", i % 255 + 1);
+    source.lost = 7;
+    step(retention, &source, BEGAN + NSEC_PER_SEC);
+    assert_false(retention_losses(retention, &source, &losses));
+    assert_int_equal(losses.lost, 7);
+    retention_free(retention);
+}
+
 static void test_unlimited(void **state)
 {
     struct retention *retention = make(0, 0);
@@ -371,6 +418,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_packets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_small, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_losses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_losses_of_burst, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_unlimited, set_up, tear_down),
     };
 

@@ -241,12 +241,12 @@ static void native(bool big_endian)
 
     stream = (struct bytes){.big_endian = big_endian};
     assert_int_equal(open_metadata(big_endian ? NATIVE("be") : NATIVE("le")), 0);
-    open_packet(&(struct packet){2000, 4000, 7, 3, 101, "worker"});
+    open_packet(&(struct packet){2000, 4000, 0, 3, 101, "worker"});
     put_numbers(2000, -2);
     put_texts(2002, "hello", -7);
     put_record(3, 2003);
     close_packet(13);
-    open_packet(&(struct packet){5000, 12000, 8, 5, 101, "other"});
+    open_packet(&(struct packet){5000, 12000, 1, 5, 101, "other"});
     put_record(3, 10000);
     close_packet(0);
     expect(0, text);
@@ -298,6 +298,22 @@ static void test_gap(void **state)
               "5000001500 /5 LOST -1 since 5000001000\n"
               "5000001500 /5 none \n"
               "5000002000 /5 LOST 4 since 5000001000\n");
+}
+
+/* What was lost before the packets that are kept is no loss of theirs. */
+static void test_released(void **state)
+{
+    stream = (struct bytes){0};
+    assert_int_equal(open_metadata(NATIVE("le")), 0);
+    open_packet(&(struct packet){2000, 3000, 7, 3, 5, NULL});
+    put_record(3, 2000);
+    close_packet(8);
+    open_packet(&(struct packet){4000, 5000, 8, 4, 5, NULL});
+    put_record(3, 4000);
+    close_packet(0);
+    expect(0, "5000000500 /5 none \n"
+              "5000001500 /5 none \n"
+              "5000002000 /5 LOST 1 since 5000001000\n");
 }
 
 static void made_of_three(void)
@@ -852,6 +868,7 @@ int main(void)
         cmocka_unit_test(test_native),
         cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_gap),
+        cmocka_unit_test(test_released),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_compact),
