@@ -332,7 +332,7 @@ static int parse_share(struct parser *parser, enum watch_kind kind)
         return fail(parser, "'> N%%' is missing, N between 0 and 100 (example: %s)",
                     kind == WATCH_STOLEN ? "stolen vcpu > 20% for 1s"
                                          : "runnable qemu* > 20% for 1s");
-    condition->share.permille = (unsigned)MAX(1l, lround(value * 10));
+    condition->share.permille = (unsigned)MAX(1L, lround(value * 10));
     if (!take_word(parser, "for"))
         return 0;
     r = take_time(parser, SHARE_MAX_NS, &condition->share.ns);

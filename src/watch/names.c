@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether the sources of a recording have the events that a condition is about, by the lists that the recording has of them:
+ * classes, the formats of a kernel, the events that a QEMU declares. */
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/span_match.h"
+#include "base/fd.h"
+#include "base/suggest.h"
+#include "tracedir/manifest.h"
+#include "watch/rule.h"
+
+/* More are not suggested. */
+#define NAMES_MAX 20000u
+#define LIST_MAX ((size_t)4 << 20)
+#define LINE_SIZE 1024u
+
+/* What is asked of each event that is known. */
+struct name_search {
+    const struct watch_rule *rule;
+    const struct span_step *step; /* of a rule of spans; NULL: of an event */
+    struct arena arena;
+    const char **names; /* that there are, of the layers that are asked for */
+    unsigned n;
+    bool is_found;
+    bool is_listed; /* a source of these layers has a list */
+    int error;
+};
+
+static bool matches(const struct name_search *search, const struct event_class *class)
+{
+    const char *star;
+    size_t len;
+
+    return search->step ? span_step_matches(search->step, class, &star, &len)
+                        : event_class_matches(class, search->rule->condition->event.pattern);
+}
+
+static void add(struct name_search *search, const struct event_class *class)
+{
+    if (search->is_found || search->error < 0)
+        return;
+    search->is_found = matches(search, class);
+    if (search->n < NAMES_MAX) {
+        search->names[search->n] = arena_strdup(&search->arena, class->name);
+        if (search->names[search->n])
+            search->n++;
+        else
+            search->error = -ENOMEM;
+    }
+}
+
+/* The formats of a kernel: PATH/events/GROUP/NAME/. */
+static void add_formats(struct name_search *search, const struct origin *origin, int dir)
+{
+    _cleanup_(closedirp) DIR *groups = open_dir_at(dir, "events");
+    const struct dirent *group, *name;
+
+    while (groups && (group = readdir(groups))) {
+        _cleanup_(closedirp) DIR *names =
+            group->d_name[0] == '.' ? NULL : open_dir_at(dirfd(groups), group->d_name);
+
+        while (names && (name = readdir(names))) {
+            const struct event_class class = {
+                .name = name->d_name, .group = group->d_name, .origin = origin};
+
+            search->is_listed = true;
+            if (name->d_name[0] != '.')
+                add(search, &class);
+        }
+    }
+}
+
+/* The declarations of a QEMU: lines "[disable] NAME(…", as docs/devel/tracing of QEMU has them. */
+static void add_declared(struct name_search *search, const struct origin *origin, const char *path)
+{
+    char line[LINE_SIZE];
+    size_t len = 0;
+    FILE *file;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file && fd >= 0)
+        close(fd);
+    while (file && len < LIST_MAX && fgets(line, sizeof line, file)) {
+        char *end = strchr(line, '('), *start;
+
+        len += strlen(line);
+        if (line[0] == '#' || !end)
+            continue;
+        *end = '\0';
+        start = strrchr(line, ' ');
+        start = start ? start + 1 : line;
+        search->is_listed = true;
+        if (*start)
+            add(search, &(struct event_class){.name = start, .origin = origin});
+    }
+    if (file)
+        fclose(file);
+}
+
+static bool is_wanted(const struct name_search *search, const struct origin *origin)
+{
+    const char *pattern = search->rule->condition->event.pattern;
+    const char *name = layer_name(origin->layer);
+    enum layer layer;
+    char first[16];
+    size_t len;
+
+    if (search->step)
+        return !search->step->layers || search->step->layers >> origin->layer & 1;
+    len = strcspn(pattern, ":");
+    if (!pattern[len] || len >= sizeof first)
+        return true;
+    memcpy(first, pattern, len);
+    first[len] = '\0';
+    return layer_by_name(first, &layer) < 0 || strcmp(first, name) == 0;
+}
+
+static int add_input(struct name_search *search, const struct trace_input *input)
+{
+    const struct manifest_source *source = input->recorded;
+    char *path;
+    int r;
+
+    if (!source || input->is_left_out || !is_wanted(search, input->origin))
+        return 0;
+    r = manifest_resolve(input->path, source->path, &path, NULL);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    if (strcmp(source->kind, "ftrace") == 0) {
+        _cleanup_(closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+        if (dir >= 0)
+            add_formats(search, input->origin, dir);
+    }
+    free(path);
+    for (unsigned i = 0; input->origin->layer == LAYER_VMM && i < source->n_events; i++) {
+        r = manifest_resolve(input->path, source->events[i], &path, NULL);
+        if (r == -ENOMEM)
+            return r;
+        if (r < 0)
+            continue;
+        add_declared(search, input->origin, path);
+        free(path);
+    }
+    return search->error;
+}
+
+/* 1: it is there; 0: it is not, and the problem says so; -EAGAIN; -ENOMEM. */
+static int check(struct watch_rule *rule, const struct span_step *step, const char *pattern)
+{
+    const struct trace *trace = rule->pass->trace;
+    struct name_search search = {.rule = rule, .step = step};
+    const char *name = strrchr(pattern, ':'), *similar = NULL;
+    int r = 0;
+
+    search.names = malloc((NAMES_MAX + 1) * sizeof *search.names);
+    if (!search.names)
+        return -ENOMEM;
+    for (unsigned i = 0; i < trace->catalogue.n_classes; i++) {
+        const struct event_class *class = trace->catalogue.classes[i];
+
+        if (!is_wanted(&search, class->origin))
+            continue;
+        add(&search, class);
+        /* Others have the classes that were seen. */
+        search.is_listed |= strcmp(class->origin->format, "ctf") == 0;
+    }
+    for (unsigned i = 0; i < trace->n_inputs && r >= 0 && !search.is_found; i++)
+        r = add_input(&search, &trace->inputs[i]);
+    search.names[search.n] = NULL;
+    name = name ? name + 1 : pattern;
+    if (r >= 0 && !search.is_found && search.is_listed)
+        similar = suggest_pattern(name, search.names);
+    if (r >= 0)
+        r = search.error < 0 ? search.error : search.is_found ? 1 : search.is_listed ? 0 : -EAGAIN;
+    if (r == 0)
+        snprintf(rule->problem, sizeof rule->problem,
+                 "no source records an event '%.80s' so far%s%.80s%s", pattern,
+                 similar ? "; did you mean '" : "", similar ? similar : "", similar ? "'?" : "");
+    arena_done(&search.arena);
+    free(search.names);
+    return r;
+}
+
+/* Of a rule of spans, its first and last steps; the problem names the first that is not there. */
+static int check_rule(struct watch_rule *rule, const struct span_rule *spans)
+{
+    const struct span_step *steps[] = {&spans->steps[0], &spans->steps[spans->n_steps - 1]};
+    int r = 1;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(steps) && r == 1; i++)
+        r = check(rule, steps[i], steps[i]->event);
+    return r;
+}
+
+int watch_rule_check_names(struct watch_rule *rule)
+{
+    const struct watch_condition *condition = rule->condition;
+    int r = 1;
+
+    switch (condition->kind) {
+    case WATCH_EVENT: return check(rule, NULL, condition->event.pattern);
+    case WATCH_LATENCY:
+        /* One of several rules of the name is enough. */
+        for (unsigned i = 0; i < condition->latency.n_rules; i++) {
+            r = check_rule(rule, &condition->latency.rules[i]);
+            if (r == 0)
+                continue;
+            rule->problem[0] = '\0';
+            return r;
+        }
+        return r;
+    default: return 1;
+    }
+}

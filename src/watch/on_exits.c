@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* The rate of VM exits. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/exit_events.h"
+#include "analysis/span_match.h"
+#include "watch/rule.h"
+
+/* Windows of the baseline: more than there are in WATCH_BASELINE_NS at the shortest period. */
+#define WINDOWS_MAX 128u
+
+enum { UNDECIDED, NO_EXIT, EXIT };
+
+struct window_rate {
+    uint64_t n;
+    int64_t ns;
+};
+
+struct on_exits {
+    struct watch_rule rule;
+    uint8_t *classes; /* by class->index: EXIT plus its tracer */
+    unsigned n_classes;
+    uint64_t n[EXIT_TRACERS];
+    bool is_over;
+    struct window_rate windows[WINDOWS_MAX]; /* those before, the newest at `next` - 1 */
+    unsigned next;
+};
+
+static struct on_exits *self_of(struct watch_rule *rule)
+{
+    return container_of(rule, struct on_exits, rule);
+}
+
+static int begin(struct watch_rule *rule)
+{
+    memset(self_of(rule)->n, 0, sizeof self_of(rule)->n);
+    return 0;
+}
+
+static _cold_ int decide(struct on_exits *self, const struct event_class *class)
+{
+    size_t len;
+    const char *star;
+
+    if (class->index >= self->n_classes) {
+        unsigned n = MAX(class->index + 1, self->n_classes * 2);
+        uint8_t *bigger = realloc(self->classes, n);
+
+        if (!bigger)
+            return -ENOMEM;
+        memset(bigger + self->n_classes, UNDECIDED, n - self->n_classes);
+        self->classes = bigger;
+        self->n_classes = n;
+    }
+    self->classes[class->index] = NO_EXIT;
+    for (unsigned i = 0; i < EXIT_TRACERS; i++)
+        if (span_step_matches(&exit_rules[i].steps[0], class, &star, &len))
+            self->classes[class->index] = (uint8_t)(EXIT + i);
+    return 0;
+}
+
+static int put(struct watch_rule *rule, const struct item *items, unsigned n)
+{
+    struct on_exits *self = self_of(rule);
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct item *item = &items[i];
+        uint8_t decision;
+
+        if (item->kind != ITEM_EVENT || !watch_is_in_window(rule, item->time))
+            continue;
+        if ((item->class->index >= self->n_classes ||
+             self->classes[item->class->index] == UNDECIDED) &&
+            decide(self, item->class) < 0)
+            return -ENOMEM;
+        decision = self->classes[item->class->index];
+        if (decision >= EXIT)
+            self->n[decision - EXIT]++;
+    }
+    return 0;
+}
+
+/* The mean rate of the windows before; false: there are not enough of them. */
+static bool baseline(const struct on_exits *self, double *ret_rate)
+{
+    uint64_t n = 0;
+    int64_t ns = 0;
+
+    for (unsigned i = 1; i <= WINDOWS_MAX && ns < WATCH_BASELINE_NS; i++) {
+        const struct window_rate *window = &self->windows[(self->next - i) % WINDOWS_MAX];
+
+        n += window->n;
+        ns += window->ns;
+    }
+    if (ns < WATCH_BASELINE_MIN_NS)
+        return false;
+    *ret_rate = MAX((double)n * 1e9 / (double)ns, (double)WATCH_EXITS_IDLE);
+    return true;
+}
+
+static void add_window(struct on_exits *self, uint64_t n, int64_t from, int64_t to)
+{
+    self->windows[self->next++ % WINDOWS_MAX] = (struct window_rate){n, MAX(to - from, INT64_C(0))};
+}
+
+static int end(struct watch_rule *rule, struct watch_match *match)
+{
+    struct on_exits *self = self_of(rule);
+    const struct watch_condition *condition = rule->condition;
+    const struct watch_window *window = rule->pass->window;
+    /* Those that QEMU sees are among KVM's. */
+    uint64_t n = self->n[EXITS_OF_KVM] + self->n[EXITS_OF_XEN];
+    double rate, limit = condition->exits.rate, before = 0;
+    bool known = condition->exits.factor == 0 || baseline(self, &before), was_over = self->is_over;
+
+    n = n > 0 ? n : self->n[EXITS_OF_QEMU];
+    rate = (double)n * 1e9 / (double)MAX(window->to - window->from, INT64_C(1));
+    if (condition->exits.factor > 0)
+        limit = before * condition->exits.factor;
+    self->is_over = known && rate > limit;
+    add_window(self, n, window->from, window->to);
+    if (!self->is_over || was_over)
+        return 0;
+    match->n = n;
+    match->ns = window->to;
+    text_printf(&match->text, "%.0f exits/s", rate);
+    if (condition->exits.factor > 0)
+        text_printf(&match->text, ", %.1f times the %.0f/s of before", rate / before, before);
+    text_put_char(&match->text, ' ');
+    watch_put_time(&match->text, window->to, 0);
+    return 0;
+}
+
+static void clear(struct watch_rule *rule)
+{
+    struct on_exits *self = self_of(rule);
+
+    free(self->classes);
+    self->classes = NULL;
+    self->n_classes = 0;
+}
+
+static void idle(struct watch_rule *rule, int64_t from, int64_t to)
+{
+    add_window(self_of(rule), 0, from, to);
+    self_of(rule)->is_over = false;
+}
+
+static void free_rule(struct watch_rule *rule)
+{
+    free(self_of(rule));
+}
+
+struct watch_rule *watch_on_exits(const struct watch_condition *condition)
+{
+    static const struct watch_rule_ops ops = {
+        .begin = begin, .put = put, .end = end, .clear = clear, .idle = idle, .free = free_rule};
+    struct on_exits *self = calloc(1, sizeof *self);
+
+    if (!self)
+        return NULL;
+    self->rule.ops = &ops;
+    self->rule.condition = condition;
+    self->rule.is_known = true;
+    return &self->rule;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Spans that last longer than a limit, and percentiles of those that end in a window.
+ *
+ * A span is over the limit from its begin + limit on, whether it ends soon after or never. It counts in the window of that
+ * moment, so once, and a request that hangs is seen while it does. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/histogram.h"
+#include "analysis/spans.h"
+#include "base/ticks.h"
+#include "watch/rule.h"
+
+/* Of percentiles: spans that begin earlier before a window are not seen. */
+#define PERCENTILE_LOOK_BACK_NS INT64_C(1000000000)
+
+struct on_latency {
+    struct watch_rule rule;
+    struct spans spans;
+    bool has_spans;
+    struct histogram durations; /* of a percentile */
+    bool is_over;
+    uint64_t n;
+    int64_t first, longest;
+    struct text text; /* of the longest */
+};
+
+static struct on_latency *self_of(struct watch_rule *rule)
+{
+    return container_of(rule, struct on_latency, rule);
+}
+
+static void put_duration(struct text *text, int64_t ns)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    double value = (double)ns;
+    unsigned unit = 0;
+
+    for (; unit + 1 < ARRAY_SIZE(units) && value >= 999.5; unit++)
+        value /= 1000;
+    text_printf(text, "%.*f%s",
+                unit == 0 || value >= 99.95 ? 0
+                : value < 9.995             ? 2
+                                            : 1,
+                value, units[unit]);
+}
+
+/* A span that is over the limit in this window, and has lasted for NS so far, or in all. */
+static void note(struct on_latency *self, const struct span *span, int64_t ns, bool has_ended)
+{
+    int64_t crossed = ticks_sum(span_begin(span), self->rule.condition->latency.ns);
+
+    if (self->n++ == 0 || crossed < self->first)
+        self->first = crossed;
+    if (ns <= self->longest)
+        return;
+    self->longest = ns;
+    self->text.next = self->text.start;
+    put_duration(&self->text, ns);
+    text_put_str(&self->text, has_ended ? " " : " and not ended, since ");
+    watch_put_time(&self->text, span_begin(span), span->error_ns);
+    watch_put_where(&self->text, self->rule.pass, span->origin,
+                    origin_task_name(span->origin, span->pid), span->pid);
+}
+
+static bool crosses(const struct on_latency *self, const struct span *span, int64_t end)
+{
+    int64_t limit = self->rule.condition->latency.ns;
+
+    return ticks_between(span_begin(span), end) > limit &&
+           watch_is_in_window(&self->rule, ticks_sum(span_begin(span), limit));
+}
+
+static int complete(void *arg, const struct span *span, const struct item *item)
+{
+    struct on_latency *self = arg;
+    int64_t ns = ticks_between(span_begin(span), span_end(span));
+
+    (void)item;
+    if (self->rule.condition->latency.permille > 0)
+        return watch_is_in_window(&self->rule, span_end(span))
+                   ? histogram_add(&self->durations, (uint64_t)MAX(ns, INT64_C(0)))
+                   : 0;
+    if (crosses(self, span, span_end(span)))
+        note(self, span, ns, true);
+    return 0;
+}
+
+static void incomplete(void *arg, const struct span *span, enum span_fate fate)
+{
+    struct on_latency *self = arg;
+    int64_t to = self->rule.pass->window->to;
+
+    if (fate == SPAN_OPEN && self->rule.condition->latency.permille == 0 && crosses(self, span, to))
+        note(self, span, ticks_between(span_begin(span), to), false);
+}
+
+static int begin(struct watch_rule *rule)
+{
+    static const struct spans_ops ops = {.complete = complete, .incomplete = incomplete};
+    struct on_latency *self = self_of(rule);
+    int r;
+
+    self->n = 0;
+    self->longest = 0;
+    self->text = TEXT_IN_MEMORY;
+    self->durations = (struct histogram){0};
+    r = spans_init(&self->spans, &rule->pass->trace->catalogue, rule->condition->latency.rules,
+                   rule->condition->latency.n_rules, &ops, self);
+    self->has_spans = r >= 0;
+    return r;
+}
+
+static int put(struct watch_rule *rule, const struct item *items, unsigned n)
+{
+    return spans_put(&self_of(rule)->spans, items, n);
+}
+
+static int end_percentile(struct on_latency *self, struct watch_match *match)
+{
+    const struct watch_condition *condition = self->rule.condition;
+    unsigned permille = condition->latency.permille;
+    bool was_over = self->is_over;
+    uint64_t value;
+
+    /* Of fewer, the percentile is no other than the longest. */
+    if (self->durations.n * MIN(permille, 1000 - permille) < 1000)
+        return 0;
+    value = histogram_quantile(&self->durations, permille);
+    self->is_over = value > (uint64_t)condition->latency.ns;
+    if (!self->is_over || was_over)
+        return 0;
+    match->n = self->durations.n;
+    match->ns = self->rule.pass->window->to;
+    text_printf(&match->text, "p%g of %" PRIu64 " spans is ", permille / 10.0, self->durations.n);
+    put_duration(&match->text, (int64_t)value);
+    text_put_char(&match->text, ' ');
+    watch_put_time(&match->text, match->ns, 0);
+    return 0;
+}
+
+static int end(struct watch_rule *rule, struct watch_match *match)
+{
+    struct on_latency *self = self_of(rule);
+
+    spans_finish(&self->spans);
+    if (rule->condition->latency.permille > 0)
+        return end_percentile(self, match);
+    match->n = self->n;
+    match->ns = self->first;
+    if (self->n == 0)
+        return 0;
+    text_printf(&match->text, "%" PRIu64 " span%s", self->n,
+                self->n == 1 ? ", " : "s, the longest ");
+    text_put(&match->text, self->text.start, text_len(&self->text));
+    return self->text.error;
+}
+
+static void clear(struct watch_rule *rule)
+{
+    struct on_latency *self = self_of(rule);
+
+    if (self->has_spans)
+        spans_done(&self->spans);
+    self->has_spans = false;
+    histogram_done(&self->durations);
+    self->durations = (struct histogram){0};
+    text_done(&self->text);
+    self->text = TEXT_IN_MEMORY;
+}
+
+static void free_rule(struct watch_rule *rule)
+{
+    free(self_of(rule));
+}
+
+struct watch_rule *watch_on_latency(const struct watch_condition *condition)
+{
+    static const struct watch_rule_ops ops = {
+        .begin = begin, .put = put, .end = end, .clear = clear, .free = free_rule};
+    struct on_latency *self = calloc(1, sizeof *self);
+
+    if (!self)
+        return NULL;
+    self->rule.ops = &ops;
+    self->rule.condition = condition;
+    self->rule.look_back = condition->latency.ns;
+    if (condition->latency.permille > 0)
+        self->rule.look_back = MAX(condition->latency.ns, PERCENTILE_LOOK_BACK_NS);
+    self->text = TEXT_IN_MEMORY;
+    return &self->rule;
+}

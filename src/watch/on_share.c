@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* The share of time that threads wait for a CPU, or that it is stolen from vCPUs.
+ *
+ * The states of the window and of twice the time before it are collected as stretches, and sorted: of each vCPU or thread they
+ * follow each other. The largest share of any stretch of the given length ends where a wait ends. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/states.h"
+#include "base/glob.h"
+#include "base/hash.h"
+#include "base/ticks.h"
+#include "tracedir/manifest.h"
+#include "watch/rule.h"
+
+#define STRETCHES_MAX (UINT32_C(1) << 20)
+
+/* Of one vCPU or thread, from `begin` to `end`. */
+struct stretch {
+    uint64_t key;
+    int64_t begin, end;
+    const struct origin *origin;
+    int32_t id; /* the vCPU, or thread */
+    char name[STATE_NAME_SIZE];
+};
+
+struct stretches {
+    struct stretch *items;
+    uint32_t n, room;
+};
+
+/* Those that were over it, ascending. */
+struct key_set {
+    uint64_t *keys;
+    unsigned n;
+};
+
+struct on_share {
+    struct watch_rule rule;
+    struct states states;
+    bool has_states;
+    struct stretches waits;
+    struct stretches idle; /* of the guests' CPUs, by vCPU */
+    struct key_set over;   /* at the end of the window before */
+};
+
+static struct on_share *self_of(struct watch_rule *rule)
+{
+    return container_of(rule, struct on_share, rule);
+}
+
+static bool is_of_vcpus(const struct on_share *self)
+{
+    return !self->rule.condition->share.task;
+}
+
+static int add(struct stretches *list, uint64_t key, int32_t id,
+               const struct state_interval *interval)
+{
+    struct stretch *stretch;
+
+    if (list->n == STRETCHES_MAX)
+        return 0;
+    if (list->n == list->room) {
+        uint32_t room = list->room ? list->room * 2 : 1024;
+        struct stretch *bigger = realloc(list->items, room * sizeof *bigger);
+
+        if (!bigger)
+            return -ENOMEM;
+        list->items = bigger;
+        list->room = room;
+    }
+    stretch = &list->items[list->n++];
+    *stretch = (struct stretch){.key = key,
+                                .begin = interval->begin,
+                                .end = interval->end,
+                                .origin = interval->origin,
+                                .id = id};
+    snprintf(stretch->name, sizeof stretch->name, "%s", interval->name ? interval->name : "");
+    return 0;
+}
+
+/* A key that is the same in all windows: origins are not. */
+static uint64_t key_of(const struct on_share *self, const struct origin *origin, int32_t id)
+{
+    const struct trace *trace = self->rule.pass->trace;
+    const struct trace_input *input = &trace->inputs[trace_input_of(trace, origin)];
+    const char *name = input->recorded ? input->recorded->name : "";
+
+    return hash_mix(hash_bytes(name, strlen(name)), (uint32_t)id);
+}
+
+static int put_interval(struct on_share *self, const struct state_interval *interval)
+{
+    const struct watch_condition *condition = self->rule.condition;
+
+    if (interval->of == STATE_OF_CPU) {
+        /* A CPU of a guest is the vCPU of that number. */
+        if (condition->kind != WATCH_STOLEN || interval->origin->layer != LAYER_GUEST ||
+            interval->state != STATE_IDLE)
+            return 0;
+        return add(&self->idle, (uint32_t)interval->id, interval->id, interval);
+    }
+    if (!state_waits((enum state)interval->state))
+        return 0;
+    if (is_of_vcpus(self)) {
+        int32_t vcpu = interval->of == STATE_OF_VCPU ? interval->id : interval->vcpu;
+
+        if (vcpu == VCPU_UNKNOWN || interval->origin->layer == LAYER_GUEST)
+            return 0;
+        return add(&self->waits, (uint32_t)vcpu, vcpu, interval);
+    }
+    if (interval->of != STATE_OF_THREAD || !glob_match(condition->share.task, interval->name))
+        return 0;
+    return add(&self->waits, key_of(self, interval->origin, interval->id), interval->id, interval);
+}
+
+static int put_intervals(void *arg, const struct state_interval *intervals, unsigned n)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        r = put_interval(arg, &intervals[i]);
+    return r;
+}
+
+static int begin(struct watch_rule *rule)
+{
+    static const struct states_ops ops = {put_intervals};
+    struct on_share *self = self_of(rule);
+
+    states_init(&self->states, &ops, self);
+    self->states.wanted = STATES_OF(STATE_OF_THREAD);
+    if (is_of_vcpus(self))
+        self->states.wanted |= STATES_OF(STATE_OF_VCPU) | STATES_OF(STATE_OF_CPU);
+    self->has_states = true;
+    return 0;
+}
+
+static int put(struct watch_rule *rule, const struct item *items, unsigned n)
+{
+    return states_put(&self_of(rule)->states, items, n);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct stretch *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Takes the time in which the guest's CPU was idle from its vCPU's waits, which are cut by it into more. */
+static int subtract_idle(struct on_share *self)
+{
+    struct stretches busy = {0};
+    uint32_t at = 0;
+    int r = 0;
+
+    for (uint32_t i = 0; i < self->waits.n && r >= 0; i++) {
+        struct stretch wait = self->waits.items[i];
+        struct state_interval part = {.origin = wait.origin, .name = wait.name};
+
+        while (at < self->idle.n &&
+               (self->idle.items[at].key < wait.key ||
+                (self->idle.items[at].key == wait.key && self->idle.items[at].end <= wait.begin)))
+            at++;
+        for (uint32_t j = at; j < self->idle.n && r >= 0 && self->idle.items[j].key == wait.key &&
+                              self->idle.items[j].begin < wait.end;
+             j++) {
+            part.begin = wait.begin;
+            part.end = self->idle.items[j].begin;
+            if (part.begin < part.end)
+                r = add(&busy, wait.key, wait.id, &part);
+            wait.begin = MAX(wait.begin, self->idle.items[j].end);
+        }
+        part.begin = wait.begin;
+        part.end = wait.end;
+        if (r >= 0 && part.begin < part.end)
+            r = add(&busy, wait.key, wait.id, &part);
+    }
+    free(self->waits.items);
+    self->waits = busy;
+    return r;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool contains(const struct key_set *set, uint64_t key)
+{
+    return set->n > 0 && bsearch(&key, set->keys, set->n, sizeof *set->keys, compare_keys);
+}
+
+static int add_key(struct key_set *set, uint64_t key)
+{
+    uint64_t *bigger = realloc(set->keys, (set->n + 1) * sizeof *bigger);
+
+    if (!bigger)
+        return -ENOMEM;
+    set->keys = bigger;
+    set->keys[set->n++] = key;
+    return 0;
+}
+
+/* The share of one vCPU or thread. */
+struct peak {
+    int64_t most, at; /* ns that it waited in a stretch that ends at */
+    int64_t last;     /* … in the one that ends at the window's end */
+    int64_t over_at;  /* the first that is over the limit ends at; 0: none */
+};
+
+/* Of N stretches, in their order, which do not overlap. */
+static struct peak find_peak(const struct on_share *self, const struct stretch *stretches,
+                             uint32_t n, int64_t limit)
+{
+    const struct watch_window *window = self->rule.pass->window;
+    int64_t length = self->rule.condition->share.ns, sum = 0;
+    struct peak peak = {0};
+    uint32_t first = 0;
+
+    for (uint32_t i = 0; i <= n; i++) {
+        /* After the last one: up to the end of the window. */
+        int64_t end = i < n ? MIN(stretches[i].end, window->to) : window->to;
+        int64_t waited;
+
+        if (i < n)
+            sum += ticks_between(stretches[i].begin, end);
+        for (; first < i && stretches[first].end <= end - length; first++)
+            sum -= ticks_between(stretches[first].begin, stretches[first].end);
+        /* The first one may reach out of it. */
+        waited = sum;
+        if (first < n && stretches[first].begin < end - length)
+            waited -= end - length - stretches[first].begin;
+        if (i == n)
+            peak.last = waited;
+        if (end <= window->from)
+            continue;
+        if (waited > peak.most) {
+            peak.most = waited;
+            peak.at = end;
+        }
+        if (waited > limit && peak.over_at == 0)
+            peak.over_at = end;
+    }
+    return peak;
+}
+
+static void describe(const struct on_share *self, const struct stretch *stretch,
+                     const struct peak *peak, struct text *text)
+{
+    const struct watch_condition *condition = self->rule.condition;
+
+    text_printf(text, "%.1f%% of the %.3gs before ",
+                (double)peak->most * 100 / (double)condition->share.ns,
+                (double)condition->share.ns / 1e9);
+    text_printf(text, "%" PRId64 ".%06" PRId64, peak->at / 1000000000,
+                peak->at % 1000000000 / 1000);
+    if (is_of_vcpus(self))
+        text_printf(text, " of vCPU %" PRId32, stretch->id);
+    watch_put_where(text, self->rule.pass, stretch->origin,
+                    is_of_vcpus(self) ? NULL : stretch->name,
+                    is_of_vcpus(self) ? PID_UNKNOWN : stretch->id);
+}
+
+static int end(struct watch_rule *rule, struct watch_match *match)
+{
+    struct on_share *self = self_of(rule);
+    const struct watch_condition *condition = rule->condition;
+    int64_t limit = condition->share.ns / 1000 * condition->share.permille, most = 0;
+    struct key_set over = {0};
+    int r = states_finish(&self->states);
+
+    if (self->waits.n > 0)
+        qsort(self->waits.items, self->waits.n, sizeof *self->waits.items, compare);
+    if (self->idle.n > 0)
+        qsort(self->idle.items, self->idle.n, sizeof *self->idle.items, compare);
+    if (r >= 0 && self->idle.n > 0)
+        r = subtract_idle(self);
+    for (uint32_t i = 0, n; r >= 0 && i < self->waits.n; i += n) {
+        const struct stretch *stretches = &self->waits.items[i];
+        struct peak peak;
+
+        for (n = 1; i + n < self->waits.n && stretches[n].key == stretches->key;)
+            n++;
+        peak = find_peak(self, stretches, n, limit);
+        if (peak.last > limit)
+            r = add_key(&over, stretches->key);
+        if (peak.over_at == 0 || contains(&self->over, stretches->key))
+            continue;
+        if (match->n++ == 0 || peak.over_at < match->ns)
+            match->ns = peak.over_at;
+        if (peak.most > most) {
+            most = peak.most;
+            match->text.next = match->text.start;
+            describe(self, stretches, &peak, &match->text);
+        }
+    }
+    if (match->n > 1)
+        text_printf(&match->text, ", and %" PRIu64 " more", match->n - 1);
+    free(self->over.keys);
+    self->over = over;
+    return r;
+}
+
+static void clear(struct watch_rule *rule)
+{
+    struct on_share *self = self_of(rule);
+
+    if (self->has_states)
+        states_done(&self->states);
+    self->has_states = false;
+    free(self->waits.items);
+    free(self->idle.items);
+    self->waits = self->idle = (struct stretches){0};
+}
+
+static void idle(struct watch_rule *rule, int64_t from, int64_t to)
+{
+    (void)from;
+    (void)to;
+    free(self_of(rule)->over.keys);
+    self_of(rule)->over = (struct key_set){0};
+}
+
+static void free_rule(struct watch_rule *rule)
+{
+    free(self_of(rule)->over.keys);
+    free(self_of(rule));
+}
+
+struct watch_rule *watch_on_share(const struct watch_condition *condition)
+{
+    static const struct watch_rule_ops ops = {
+        .begin = begin, .put = put, .end = end, .clear = clear, .idle = idle, .free = free_rule};
+    struct on_share *self = calloc(1, sizeof *self);
+
+    if (!self)
+        return NULL;
+    self->rule.ops = &ops;
+    self->rule.condition = condition;
+    self->rule.is_known = true;
+    self->rule.look_back = 2 * condition->share.ns;
+    return &self->rule;
+}
