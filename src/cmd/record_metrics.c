@@ -84,20 +84,6 @@ static int start(struct recorder *recorder, struct error *error)
     return write_file(self_of(recorder), error);
 }
 
-/* Whether anything is recorded, or will be. */
-static bool has_others(const struct recorder *recorder)
-{
-    unsigned n;
-    struct recorder *const *all = recording_recorders(recorder->recording, &n);
-    bool has_begun = recording_has_begun(recorder->recording);
-
-    for (unsigned i = 0; i < n; i++)
-        if (!all[i]->attends &&
-            (all[i]->state == RECORDER_RUNNING || (all[i]->state == RECORDER_NEW && !has_begun)))
-            return true;
-    return false;
-}
-
 static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 {
     struct metrics_recorder *self = self_of(recorder);
@@ -111,7 +97,7 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
         recorder_wait_until(wait, clock_ns(CLOCK_MONOTONIC) + timeout);
     if (self->options.file)
         recorder_wait_until(wait, self->write_at);
-    if (!has_others(recorder))
+    if (!recording_is_under_way(recorder->recording))
         recorder_wait_until(wait, 0);
 }
 
@@ -127,7 +113,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
         metrics_server_run(self->server);
     if (self->options.file && now >= self->write_at)
         rewrite_file(self);
-    return has_others(recorder);
+    return recording_is_under_way(recorder->recording);
 }
 
 /* It serves until the others have ended, which may take them long. */

@@ -48,12 +48,12 @@ int libvirt_domain_remove_port(struct libvirt_domain *domain, const char *name,
 /* Begins to watch for the domain's end, and for what its machine does. -EREMOTE with ERROR. */
 int libvirt_domain_watch(struct libvirt_domain *domain, struct error *error);
 
-/* What QEMU's monitor has reported of the machine: that it was stopped, resumed or reset. */
+/* An event of QEMU's monitor. */
 struct libvirt_monitor_event {
-    char name[16];       /* STOP, RESUME, RESET */
+    char name[48];       /* "STOP" */
     int64_t realtime_us; /* by QEMU's clock, CLOCK_REALTIME */
 };
-/* As many wait to be read; later ones are dropped. */
+/* As many wait to be read; later ones are dropped. Half of them are for STOP, RESUME and RESET alone. */
 #define LIBVIRT_EVENTS_MAX 256
 /* The oldest one that was not read yet. False: there is none. */
 bool libvirt_domain_next_event(struct libvirt_domain *domain, struct libvirt_monitor_event *ret);

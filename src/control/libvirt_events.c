@@ -75,10 +75,8 @@ static void note_monitor_event(struct virt_connection *connection, struct virt_d
     const uint64_t one = 1;
 
     (void)connection, (void)handle, (void)details;
-    if (!is_of_machine(event))
-        return;
     pthread_mutex_lock(&domain->lock);
-    if (domain->n_queued < LIBVIRT_EVENTS_MAX) {
+    if (domain->n_queued < (is_of_machine(event) ? LIBVIRT_EVENTS_MAX : LIBVIRT_EVENTS_MAX / 2)) {
         new = &domain->queue[domain->n_queued++];
         snprintf(new->name, sizeof new->name, "%s", event);
         new->realtime_us =

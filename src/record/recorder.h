@@ -143,6 +143,18 @@ struct recorder {
     unsigned n_problems;
 };
 
+/* What happens to what is recorded, as triggers may wait for it (record/triggers.h). Strings are valid for the call. */
+struct recorder_event {
+    enum {
+        RECORDER_EVENT_QMP, /* QEMU's monitor sent an event */
+        RECORDER_EVENT_END, /* the process that the recording is about has ended, and the recorder has finished */
+    } kind;
+    const char *name; /* of QMP's: "STOP" */
+    const char *text; /* what happened, for people: "STOP {…}", "killed by signal 9" */
+    int status;       /* of the process, as of waitpid(); -1: not known */
+    uint64_t time;    /* CLOCK_MONOTONIC, ns */
+};
+
 /* ---- For implementations ---- */
 
 /* The manifest is to be written again, before long. */
@@ -153,6 +165,9 @@ void recorder_wake(struct recorder *recorder);
 void recorder_problem(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
 /* Something that the user should know now, a sentence. */
 void recorder_report(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
+/* Reports EVENT to what waits for it (recording_on_event()). The end is reported by what has ended by itself, not by what was
+ * stopped. */
+void recorder_happened(struct recorder *recorder, const struct recorder_event *event);
 /* What is recorded is of no use any more: all that are not stopped yet are. */
 void recorder_stop_all(struct recorder *recorder);
 /* The disk of PATH has less free than the recording's min_free: all are stopped, and a message says so. */

@@ -45,6 +45,8 @@ struct recording {
     bool keeps_registry_entry;
     struct recorder *starting; /* that is waited for */
     bool is_full;              /* the disk, as min_free has it */
+    void (*handle_event)(void *userdata, const struct recorder_event *event);
+    void *event_userdata;
     uint64_t wakeups;
     int schedstat;     /* of this thread, where wake-ups are measured; -1 */
     uint64_t woken_at; /* when it was woken up at the earliest; 0: not known */
@@ -189,6 +191,16 @@ void recorder_changed(struct recorder *recorder)
 void recorder_wake(struct recorder *recorder)
 {
     recorder->is_asked = true;
+}
+
+void recorder_happened(struct recorder *recorder, const struct recorder_event *event)
+{
+    const struct recording *recording = recorder->recording;
+
+    if (event->kind == RECORDER_EVENT_END && recorder->urgency > 0)
+        return;
+    if (recording->handle_event)
+        recording->handle_event(recording->event_userdata, event);
 }
 
 /* ---- A recorder's end ---- */
@@ -661,6 +673,14 @@ struct arena *recording_arena(struct recording *recording)
     return &recording->arena;
 }
 
+void recording_on_event(struct recording *recording,
+                        void (*handle)(void *userdata, const struct recorder_event *event),
+                        void *userdata)
+{
+    recording->handle_event = handle;
+    recording->event_userdata = userdata;
+}
+
 uint64_t recording_time_up(const struct recording *recording)
 {
     return recording->time_up;
@@ -675,6 +695,18 @@ struct recorder *const *recording_recorders(const struct recording *recording, u
 {
     *ret_n = recording->n;
     return recording->recorders;
+}
+
+bool recording_is_under_way(const struct recording *recording)
+{
+    for (unsigned i = 0; i < recording->n; i++) {
+        const struct recorder *recorder = recording->recorders[i];
+
+        if (!recorder->attends && (recorder->state == RECORDER_RUNNING ||
+                                   (recorder->state == RECORDER_NEW && !recording->has_begun)))
+            return true;
+    }
+    return false;
 }
 
 bool recording_measure_wakeups(struct recording *recording)

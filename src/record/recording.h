@@ -68,11 +68,17 @@ const struct registry_entry *recording_registry_entry(const struct recording *re
 int recording_start(struct recorder *recorder, struct error *error);
 /* Writes the manifest now: before something starts that is not to run unless its trace can be opened. -errno with ERROR. */
 int recording_note(struct recording *recording, struct error *error);
+/* HANDLE is called for each event of a recorder from now on, within its step() or finish(). One per recording. */
+void recording_on_event(struct recording *recording,
+                        void (*handle)(void *userdata, const struct recorder_event *event),
+                        void *userdata);
 /* CLOCK_MONOTONIC, ns, when --time is up; UINT64_MAX: never. */
 uint64_t recording_time_up(const struct recording *recording);
 /* Whether it was stopped by min_free. */
 bool recording_is_full(const struct recording *recording);
 struct recorder *const *recording_recorders(const struct recording *recording, unsigned *ret_n);
+/* Whether anything is being recorded, or will be: what only attends (recorder.h) does not count. */
+bool recording_is_under_way(const struct recording *recording);
 /* How often the loop has slept: an idle recording does so fewer than five times a second. */
 uint64_t recording_wakeups(const struct recording *recording);
 /* From now on the time at which the loop is woken up is measured. False: the kernel does not say how long a thread waited

@@ -66,6 +66,7 @@ struct qemu_recorder {
     unsigned n_resets;             /* of the monitor's, that are noted; … */
     unsigned boots_at_reset; /* … the boots of the guest at the last one; 0: not traced yet */
     uint64_t step_at;        /* when step() is due */
+    uint64_t ended_at;       /* when QEMU's end was seen; 0: it was not */
     uint64_t rest_by;        /* until then the recorder waits for what the guest still sends */
     uint64_t
         come_by;   /* until then, it waits for QEMU after the program that starts QEMU has ended */
@@ -100,6 +101,8 @@ int qemu_start(struct recorder *recorder, struct error *error);
 int qemu_join_guest(struct qemu_recorder *self, struct error *error);
 /* Of struct qemu_monitor: tells the guest's recorder, if there is one. USERDATA is the recorder. */
 void qemu_on_pause(void *userdata, const struct qemu_pause *pause);
+/* Of struct qemu_monitor: reports it. USERDATA is the recorder. */
+void qemu_on_event(void *userdata, const char *name, const json_t *data);
 /* The socket of the domain's port for the agent. 1: *RET is it; 0: it has none. -errno with ERROR. */
 int qemu_find_domain_port(struct qemu_recorder *self, const char **ret, struct error *error);
 /* Removes the files that the recorder has made in its recording's directory. */

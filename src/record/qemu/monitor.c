@@ -270,6 +270,8 @@ static void note_event(struct qemu_monitor *monitor, const char *event, const js
 {
     const char *reason;
 
+    if (monitor->on_event)
+        monitor->on_event(monitor->userdata, event, data);
     if (strcmp(event, "SHUTDOWN") == 0) {
         reason = json_string_value(json_object_get(data, "reason"));
         snprintf(monitor->shutdown, sizeof monitor->shutdown, "%s", reason ? reason : "");

@@ -46,6 +46,8 @@ struct qemu_monitor {
     uint64_t paused_ns;      /* … and their total time, of those that have ended */
     /* Called when a pause begins and when it ends; may be NULL. Set by the caller. */
     void (*on_pause)(void *userdata, const struct qemu_pause *pause);
+    /* Called for each event of QMP, with its data, or NULL; may be NULL. Set by the caller. */
+    void (*on_event)(void *userdata, const char *name, const json_t *data);
     void *userdata;
     uint64_t next; /* when to look at its threads again */
     bool changed;  /* something above, since the caller cleared this */

@@ -61,8 +61,10 @@ static void read_domain_events(struct qemu_recorder *self)
 {
     struct libvirt_monitor_event event;
 
-    while (self->settings.domain && libvirt_domain_next_event(self->settings.domain, &event))
+    while (self->settings.domain && libvirt_domain_next_event(self->settings.domain, &event)) {
+        qemu_on_event(self, event.name, NULL);
         qemu_monitor_event(&self->monitor, event.name, event.realtime_us);
+    }
 }
 
 int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, struct error *error)
@@ -139,6 +141,7 @@ static int advance(struct qemu_recorder *self, bool child_has_ended, uint64_t no
 
     if (self->phase == QEMU_RUNS &&
         ((child_has_ended && qemu_has_ended(self)) || qemu_pursue_end(self, now))) {
+        self->ended_at = self->child.ended ? now : 0;
         self->phase = QEMU_SENDS_REST;
         self->rest_by = now + REST_TIMEOUT_NS;
         if (self->settings.guest)
@@ -226,6 +229,23 @@ static void end_qemu(struct qemu_recorder *self)
     (void)child_wait(&self->child, KILL_TIMEOUT_NS);
 }
 
+/* … of a QEMU that has ended by itself. */
+static void report_end(struct qemu_recorder *self)
+{
+    const char *reason = self->stop_reason ? self->stop_reason : "ended";
+    char text[64];
+
+    if (self->ended_at == 0 || self->is_ended)
+        return;
+    if (!self->child.foreign)
+        reason = child_end_text(&self->child, text, sizeof text);
+    recorder_happened(&self->recorder, &(struct recorder_event){
+                                           .kind = RECORDER_EVENT_END,
+                                           .text = reason,
+                                           .status = self->child.foreign ? -1 : self->child.status,
+                                           .time = self->ended_at});
+}
+
 static int finish(struct recorder *recorder, struct error *error)
 {
     struct qemu_recorder *self = qemu_self(recorder);
@@ -269,6 +289,7 @@ static int finish(struct recorder *recorder, struct error *error)
         self->simple_size = (uint64_t)st.st_size;
     copy_simple(self);
     qemu_note_problems(self);
+    report_end(self);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/copy.h"
 #include "base/fd.h"
 #include "proto/message.h"
@@ -233,6 +234,21 @@ void qemu_on_pause(void *userdata, const struct qemu_pause *pause)
         guest_recorder_machine_stopped(self->settings.guest, pause->stopped);
 }
 
+void qemu_on_event(void *userdata, const char *name, const json_t *data)
+{
+    struct qemu_recorder *self = userdata;
+    _cleanup_free_ char *values =
+        json_object_size(data) > 0 ? json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+    char text[200];
+
+    snprintf(text, sizeof text, "%s%s%s", name, values ? " " : "", values ? values : "");
+    recorder_happened(&self->recorder, &(struct recorder_event){.kind = RECORDER_EVENT_QMP,
+                                                                .name = name,
+                                                                .text = text,
+                                                                .status = -1,
+                                                                .time = clock_ns(CLOCK_MONOTONIC)});
+}
+
 /* QEMU, and the connection to its monitor; the guest when nothing but running QEMU is left to be done. */
 static int start(struct qemu_recorder *self, const struct qemu_arguments *arguments,
                  struct vmm_additions *additions, struct error *error)
@@ -257,6 +273,7 @@ static int start(struct qemu_recorder *self, const struct qemu_arguments *argume
     if (r >= 0)
         r = qemu_monitor_listen(additions->monitor, 0, &self->monitor, error);
     self->monitor.on_pause = qemu_on_pause;
+    self->monitor.on_event = qemu_on_event;
     self->monitor.userdata = self;
     if (r >= 0)
         r = qemu_join_guest(self, error);

@@ -29,6 +29,7 @@ struct program_recorder {
     bool is_termed;        /* it got SIGTERM */
     bool is_hurried;       /* what the program has left is waited for no longer */
     bool is_rest_reported; /* that something of it goes on */
+    uint64_t ended_at;     /* when the end of the program itself was seen; 0: it was not */
     char exit[64];
 };
 
@@ -134,6 +135,8 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     (void)fds;
     (void)n;
     (void)error;
+    if (ended && self->ended_at == 0)
+        self->ended_at = now;
     (void)programs_step(&self->programs, &sleep);
     if (self->programs.changed)
         recorder_changed(recorder);
@@ -187,6 +190,11 @@ static int finish(struct recorder *recorder, struct error *error)
     (void)error;
     programs_finish(&self->programs);
     self->programs.main_exit = child_end_text(&self->child, self->exit, sizeof self->exit);
+    if (self->ended_at > 0)
+        recorder_happened(recorder, &(struct recorder_event){.kind = RECORDER_EVENT_END,
+                                                             .text = self->programs.main_exit,
+                                                             .status = self->child.status,
+                                                             .time = self->ended_at});
     return 0;
 }
 

@@ -127,6 +127,12 @@ static int finish(struct recorder *recorder, struct error *error)
     if (!child_has_ended(&self->child))
         (void)look(self);
     self->ended = host_moment();
+    if (self->child.ended)
+        recorder_happened(recorder,
+                          &(struct recorder_event){.kind = RECORDER_EVENT_END,
+                                                   .text = "ended",
+                                                   .status = -1,
+                                                   .time = (uint64_t)self->ended.monotonic_ns});
     return 0;
 }
 
