@@ -144,6 +144,7 @@ static const struct option_group groups[] = {
     {"Options", record_common_options, 0},
     {"Live output, of guests and the kernel of the host", record_live_options,
      offsetof(struct record_options, live)},
+    {"Triggers, with --flight", record_triggers_options, offsetof(struct record_options, triggers)},
     {"Monitoring", record_metrics_options, offsetof(struct record_options, metrics)},
     {"Configuration", record_config_options, offsetof(struct record_options, config)},
     {"With a command after --", vm_options, 0},
@@ -227,6 +228,12 @@ static int record_command_line(const struct record_options *options, char **comm
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
+    status = record_triggers_check_subject(&options->triggers,
+                                           r > 0 ? RECORD_TRIGGERS_QEMU : RECORD_TRIGGERS_PROGRAM);
+    if (status != EXIT_SUCCESS) {
+        free(found.program);
+        return status;
+    }
     if (r > 0) {
         status = record_vm(options, found.program, found.n_before, command);
         free(found.program);
@@ -242,8 +249,10 @@ int record_beside(const struct record_options *options)
     bool leads = !options->xen && options->buffers.names.n == 0;
     struct record_run run;
     bool is_unread;
-    int status;
+    int status = record_triggers_check_subject(&options->triggers, RECORD_TRIGGERS_OTHER);
 
+    if (status != EXIT_SUCCESS)
+        return status;
     if (!record_run_init(options, false, &run))
         return EXIT_FAILURE;
     cmd_raise_files(); /* a file for each CPU of each guest */
@@ -263,6 +272,7 @@ void record_options_done(struct record_options *options)
     strings_done(&options->buffers.names);
     strings_done(&options->events);
     strings_done(&options->domains);
+    record_triggers_options_done(&options->triggers);
     strings_done(&options->config.files);
     needed_events_done(&options->needs);
     record_guest_options_done(&options->guests);
@@ -341,7 +351,7 @@ static int check_requirements(const struct record_options *options)
                                "--libvirt accepts one domain; record '%s' by a command of its own, "
                                "and put both on one timeline by strata merge",
                                options->domains.items[1]);
-    return EXIT_SUCCESS;
+    return record_triggers_check(&options->triggers, is_limited(&options->flight));
 }
 
 /* One of those that stand in `where`, or a command. */
@@ -385,6 +395,14 @@ static int dispatch(const struct record_options *options, int n_command, int n, 
     if (!wanted && !options->host)
         return cli_usage_error("record", "'-- COMMAND', --attach, --libvirt, --xen, --percpu, "
                                          "--guest=ENDPOINT or --host is required");
+    if (is_running) {
+        int status = record_triggers_check_subject(&options->triggers,
+                                                   options->libvirt ? RECORD_TRIGGERS_LIBVIRT
+                                                                    : RECORD_TRIGGERS_ATTACHED);
+
+        if (status != EXIT_SUCCESS)
+            return status;
+    }
     if (options->libvirt)
         return record_libvirt(options);
     if (options->attach)
@@ -429,6 +447,7 @@ int cmd_record(int argc, char **argv)
         .min_free = RECORD_MIN_FREE_DEFAULT,
         .buffers = RECORD_BUFFERS_DEFAULT,
         .guests = RECORD_GUESTS_DEFAULT,
+        .triggers = RECORD_TRIGGERS_DEFAULT,
     };
     struct record_config config;
     int status = EXIT_FAILURE;

@@ -9,6 +9,7 @@
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
 #include "cmd/record_metrics.h"
+#include "cmd/record_triggers.h"
 #include "record/retention.h"
 
 /* Of recording from per-CPU trace buffers. */
@@ -59,6 +60,7 @@ struct record_options {
     struct record_guest_options guests;
     struct record_live_options live;
     struct record_metrics_options metrics;
+    struct record_triggers_options triggers;
     struct record_config_options config;
 };
 

@@ -49,6 +49,20 @@ bool record_run_add(struct record_run *run, const struct record_item *item)
     return false;
 }
 
+/* What saves snapshots, and before all others what asks it to: that stays until the others have ended. An exit status. */
+static int add_triggers(struct record_run *run, struct recorder *flight)
+{
+    const struct record_options *options = run->options;
+    struct recorder *recorder;
+    int status = record_triggers_new(&options->triggers, recording_path(run->recording),
+                                     options->flight.bytes, flight, &run->triggers, &recorder);
+
+    if (!recorder || recording_add(run->recording, recorder) >= 0)
+        return status;
+    recorder->ops->free(recorder);
+    return cli_no_memory();
+}
+
 static int add_recorders(struct record_run *run)
 {
     /* First: where it cannot begin, nothing has been started. */
@@ -60,18 +74,24 @@ static int add_recorders(struct record_run *run)
     return 0;
 }
 
-/* Last: it is asked after all others. */
-static int add_flight_recorder(struct record_run *run)
+/* An exit status. */
+static int add_all(struct record_run *run, bool has_dir)
 {
-    struct recorder *recorder;
-    int r = flight_recorder_new(&run->options->flight, &recorder);
+    struct recorder *flight = NULL;
+    int status = EXIT_SUCCESS;
 
-    if (r < 0)
-        return r;
-    r = recording_add(run->recording, recorder);
-    if (r < 0)
-        recorder->ops->free(recorder);
-    return r;
+    if (has_dir && flight_recorder_new(&run->options->flight, &flight) < 0)
+        return cli_no_memory();
+    if (flight)
+        status = add_triggers(run, flight);
+    if (status == EXIT_SUCCESS && add_recorders(run) < 0)
+        status = cli_no_memory();
+    /* Last: it is asked after all others. */
+    if (status == EXIT_SUCCESS && flight && recording_add(run->recording, flight) < 0)
+        status = cli_no_memory();
+    if (flight && !flight->recording)
+        flight->ops->free(flight);
+    return status;
 }
 
 static int sum_up_item(const struct record_run *run, const struct record_item *item)
@@ -161,11 +181,9 @@ int record_run(struct record_run *run, const char *dir)
     r = recording_new(&settings, &run->recording, &error);
     run->dir = dir;
     if (r >= 0) {
-        r = add_recorders(run);
-        if (r >= 0 && dir)
-            r = add_flight_recorder(run);
-        r = r < 0 ? error_set(&error, r, NULL, "out of memory")
-                  : recording_run(run->recording, &error);
+        if (add_all(run, dir != NULL) != EXIT_SUCCESS)
+            return EXIT_FAILURE;
+        r = recording_run(run->recording, &error);
         if (recording_has_begun(run->recording) && !record_live_is_unread(run)) {
             progress_line_erase();
             status = recording_is_full(run->recording) ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -213,6 +231,7 @@ void record_run_done(struct record_run *run)
     if (run->metrics && !run->metrics->recording)
         run->metrics->ops->free(run->metrics);
     recording_free(run->recording);
+    record_triggers_free(run->triggers);
     for (unsigned i = 0; i < run->n; i++)
         if (run->items[i].free)
             run->items[i].free(run->items[i].userdata);

@@ -24,11 +24,12 @@ struct record_run {
     struct stop_signals signals;
     struct record_item *items;
     unsigned n;
-    struct record_guests *guests; /* of record_guests_choose(); NULL: none */
-    pid_t vmm;                    /* whose virtual machine a single guest is; 0: not known */
-    struct recorder *live;        /* that prints; NULL: none */
-    struct recorder *metrics;     /* of --metrics; NULL: none */
-    struct recording *recording;  /* of record_run(); has the recorders then */
+    struct record_guests *guests;     /* of record_guests_choose(); NULL: none */
+    pid_t vmm;                        /* whose virtual machine a single guest is; 0: not known */
+    struct recorder *live;            /* that prints; NULL: none */
+    struct recorder *metrics;         /* of --metrics; NULL: none */
+    struct record_triggers *triggers; /* of --on; NULL: none */
+    struct recording *recording;      /* of record_run(); has the recorders then */
     const char *dir;
 };
 

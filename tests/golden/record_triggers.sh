@@ -1,0 +1,282 @@
+#!/bin/sh
+# strata record --on: conditions that need no events of the trace save snapshots of a flight recording, within their limits,
+# and whatever happens the recording goes on. $EMIT: tests/runtime/emit.c.
+. "$(dirname "$0")/../lib/golden.sh"
+
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
+mkdir -m 700 run
+pids=
+at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
+skipped=
+
+fail() {
+    echo "record_triggers: $case: $*" >&2
+    cat err >&2 || :
+    exit 1
+}
+says() {
+    grep -qF -- "$1" err || fail "does not say '$1'"
+}
+# reads TRACE: it is a trace, complete; into `report`.
+reads() {
+    "$strata" report "$1" >report 2>errors || fail "$1: $(cat errors)"
+    # What QEMU was seen to do is no error.
+    ! grep -vE 'without a snapshot|vmm: (QEMU was killed|the virtual machine stood still)' errors |
+        grep -q . || fail "$1: $(cat errors)"
+    [ "$(jq '[.sources[].complete] | all' "$1/trace.json")" = true ] || fail "$(cat "$1/trace.json")"
+}
+# saved DIR PATTERN: the one snapshot of that name, into $snapshot.
+saved() {
+    snapshot=
+    for s in "$1"/snapshots/$2; do
+        [ -z "$snapshot" ] || fail "more than one $2: $(ls "$1/snapshots")"
+        snapshot=$s
+    done
+    [ -d "$snapshot" ] || fail "no $2: $(ls -a "$1/snapshots")"
+}
+# manifest FILTER: of $snapshot's manifest, it is true.
+manifest() {
+    jq -e ".snapshot | $1" "$snapshot/trace.json" >/dev/null || fail "$1: $(cat "$snapshot/trace.json")"
+}
+# program DIR OPTION...: a program is recorded that waits for the file DIR.go.
+program() {
+    dir=$1
+    shift
+    "$strata" record -o "$dir" --flight=60s "$@" -- "$EMIT" -q -w "$dir.go" 1000 1 >out 2>err &
+    pid=$!
+    pids="$pids $pid"
+    wait_for '{ [ -e "$dir/program/stream-0" ] && [ -S "$dir/control.sock" ] && [ -e "$dir/trace.json" ]; } || ! kill -0 $pid 2>/dev/null'
+}
+# goes_on: what is recorded still is; it ends.
+goes_on() {
+    : >"$dir.go"
+    status=0
+    wait $pid || status=$?
+    [ $status -eq 0 ] || fail "exit status $status: $(cat out)"
+    reads "$dir"
+    [ "$(wc -l <report)" -eq 1000 ] || fail "only $(wc -l <report) events"
+    [ ! -e "$dir/control.sock" ] || fail "the socket is left"
+}
+
+# ---- Signals, and a command ----
+
+case=signal
+cat >then.sh <<'END'
+echo "dir=$2 word=$1 snapshot=$STRATA_SNAPSHOT trigger=$STRATA_TRIGGER what=$STRATA_TRIGGER_WHAT" >>then.log
+[ "$STRATA_TRIGGER" = 'signal USR1' ] || exit 3
+END
+program signal --on 'signal USR1' --on 'signal USR2' --after 0 --then 'sh then.sh "a word"'
+kill -USR1 $pid
+wait_for 'grep -q "saved.*signal-USR1" err'
+kill -USR2 $pid
+wait_for 'grep -q "saved.*signal-USR2" err && [ "$(wc -l <then.log)" -eq 2 ]'
+goes_on
+saved signal '*-signal-USR1'
+reads "$snapshot"
+grep -qxF "dir=$work/$snapshot word=a word snapshot=$work/$snapshot trigger=signal USR1 what=from process $$" then.log ||
+    fail "$(cat then.log)"
+manifest ".reason == \"trigger\" and .trigger == \"signal USR1\" and .time.monotonic_ns > 0 and .repeats == null"
+case $(basename "$snapshot") in
+[0-9][0-9][0-9][0-9][0-1][0-9][0-3][0-9]-[0-9][0-9][0-9][0-9][0-9][0-9]-signal-USR1) ;;
+*) fail "$snapshot" ;;
+esac
+"$strata" info "$snapshot" >info
+grep -q "snapshot by *trigger 'signal USR1': from process" info || fail "$(cat info)"
+says "--then 'sh then.sh \"a word\"' for $work/signal/snapshots/"
+[ "$(grep -c 'status 3' err)" -eq 1 ] || fail "the status of the command"
+
+# ---- Limits ----
+
+case=limits
+program limits --on 'signal USR1' --on 'signal USR2' --after 0 --snapshots-per-hour 1
+kill -USR1 $pid
+wait_for 'grep -q "saved" err'
+kill -USR2 $pid
+wait_for "grep -q \"trigger 'signal USR2' is met more often than --snapshots-per-hour=1 saves\" err"
+kill -USR1 $pid
+wait_for "grep -q \"trigger 'signal USR1' is met more often\" err"
+goes_on
+saved limits '*'
+says "triggers were met 3 times; snapshots: 1 saved, 0 failed; 2 times there was none, as --snapshots-per-hour=1 limits them"
+jq -e '.sources[0].problems[] | test("met 2 times without a snapshot")' limits/trace.json >/dev/null ||
+    fail "$(cat limits/trace.json)"
+
+# The oldest go, but neither the user's, nor the newest, nor one that was renamed.
+case=size
+program size --on 'signal USR1' --on 'signal USR2' --on exit --after 0 --snapshots-size 1
+kill -USR1 $pid
+wait_for 'grep -q "saved.*signal-USR1" err'
+"$strata" ctl size snapshot mine >told || fail "$(cat told)"
+mv size/snapshots/*-signal-USR1 size/snapshots/important
+kill -USR2 $pid
+wait_for 'grep -q "saved.*signal-USR2" err'
+goes_on
+[ "$(ls -A size/snapshots | sed 's/^[0-9]*-[0-9]*-//' | sort | tr '\n' ' ')" = "exit important mine " ] ||
+    fail "$(ls -A size/snapshots)"
+reads size/snapshots/important
+says "uses more of the disk than --snapshots-size allows"
+
+# ---- The end of a program ----
+
+case=exit
+program exit --on 'exit == 0' --on 'exit != 0' --after 100
+goes_on
+saved exit '*'
+reads "$snapshot"
+[ "$(wc -l <report)" -eq 1000 ] || fail "not all is in it: $(wc -l <report)"
+manifest '.trigger == "exit == 0" and .what == "status 0"'
+
+case=killed
+"$strata" record -o killed --flight=60s --on 'exit == 0' --on 'exit >= 128' -- "$EMIT" -q -k 1000 1 >out 2>err && fail "exit status 0"
+saved killed '*'
+reads "$snapshot"
+[ "$(wc -l <report)" -eq 1000 ] || fail "not all is in it: $(wc -l <report)"
+manifest '.trigger == "exit >= 128" and (.what | test("killed by signal 9"))'
+
+# What its user ends has not ended by itself. A snapshot that waits for its time is taken before.
+case=stopped
+program stopped --on exit --on 'signal USR1' --after 100
+kill -USR1 $pid
+kill -TERM $pid
+wait $pid || :
+saved stopped '*'
+manifest '.trigger == "signal USR1" and .also == null'
+
+# ---- The time of day ----
+
+case=at
+# The first of these that is still to come once the recorder is ready.
+set --
+for seconds in 3 8 20 60 180; do
+    set -- "$@" --on "at $(date -d "+$seconds seconds" +%H:%M:%S)"
+done
+program at "$@" --after 0
+wait_for 'grep -q saved err'
+goes_on
+saved at '*-at-*'
+
+# ---- A disk that is full ----
+
+case=full
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+    cat >full.sh <<'END'
+mkdir disk
+mount -t tmpfs -o size=2M none disk || exit 77
+"$strata" record -o disk/full --flight=60s --on 'signal USR1' --on 'signal USR2' --after 0 --snapshots-per-hour 3600 -- \
+    "$EMIT" -q -w full.go 1000 1 >out 2>err &
+pid=$!
+wait_for '[ -e disk/full/program/stream-0 ] && [ -S disk/full/control.sock ]'
+dd if=/dev/zero of=disk/filler bs=4k 2>/dev/null
+kill -USR1 $pid
+wait_for 'grep -q "no snapshot was saved" err'
+[ -z "$(ls -A disk/full/snapshots 2>/dev/null)" ] || fail "left: $(ls -A disk/full/snapshots)"
+rm disk/filler
+kill -USR2 $pid
+wait_for 'grep -q "saved .*signal-USR2" err'
+: >full.go
+wait $pid || fail "exit status $?"
+cp -R disk/full full
+END
+    status=0
+    (
+        . "$here/../lib/wait_for.sh"
+        export strata EMIT here work
+        unshare -m sh -c ". '$here/../lib/wait_for.sh'; fail() { echo \"\$*\" >&2; exit 1; }; . ./full.sh"
+    ) || status=$?
+    if [ $status -eq 77 ]; then
+        skipped="$skipped; no file system can be mounted"
+    else
+        [ $status -eq 0 ] || fail "status $status"
+        reads full
+        saved full '*-signal-USR2'
+        reads "$snapshot"
+        [ "$(grep -c 'no snapshot was saved' err)" -eq 1 ] || fail "not told once"
+    fi
+else
+    skipped="$skipped; only root may mount a file system"
+fi
+
+# ---- QEMU ----
+
+case=qemu
+if qemu=$(command -v qemu-system-x86_64); then
+    # vm DIR OPTION... -- QEMU...: is recorded, with its monitor at descriptor 9.
+    vm() {
+        dir=$1
+        shift
+        rm -f monitor
+        mkfifo monitor
+        "$strata" record -o "$dir" --flight=60s "$@" <monitor >out 2>err &
+        pid=$!
+        pids="$pids $pid"
+        exec 9>monitor
+        printf '{"execute":"qmp_capabilities"}\n' >&9
+        wait_for 'grep -qs mon_iothread "$dir/trace.json" && [ -S "$dir/control.sock" ]'
+    }
+    none="$qemu -machine none -nodefaults -display none -qmp stdio"
+
+    # A storm of events is one snapshot; then QEMU is killed.
+    # shellcheck disable=SC2086 # words
+    vm qemu --on qmp:STOP --on qmp:RESET --on 'exit == 137' --after 1 -- $none
+    yes '{"execute":"stop"}{"execute":"cont"}' | head -n 5000 >&9
+    wait_for 'grep -q "saved.*-qmp-STOP" err && [ "$(grep -c RESUME out)" -eq 5000 ]'
+    printf '{"execute":"stop"}\n' >&9
+    wait_for 'grep -q "is met more often" err'
+    kill -KILL "$(jq '.sources[] | select(.name == "vmm").vmm.pid' qemu/trace.json)"
+    status=0
+    wait $pid || status=$?
+    exec 9>&-
+    [ $status -eq 137 ] || fail "exit status $status"
+    saved qemu '*-qmp-STOP'
+    reads "$snapshot"
+    manifest '.what == "STOP"'
+    repeats=$(jq '.snapshot.repeats // 0' "$snapshot/trace.json")
+    saved qemu '*-exit'
+    reads "$snapshot"
+    manifest '.trigger == "exit == 137" and (.what | test("killed by signal 9"))'
+    suppressed=$(jq .snapshot.suppressed "$snapshot/trace.json")
+    [ $((repeats + suppressed)) -eq 5000 ] || fail "$repeats repeats and $suppressed suppressed of 5000"
+    [ "$(ls qemu/snapshots | wc -l)" -eq 2 ] || fail "$(ls qemu/snapshots)"
+    [ "$(wc -l <err)" -lt 15 ] || fail "says too much"
+
+    # A guest that panics, by the program of its boot sector: mov dx, 0x505; mov al, 1; out dx, al; hlt; jmp
+    case=panic
+    { printf '\272\005\005\260\001\356\364\353\375' && head -c 501 /dev/zero && printf '\125\252'; } >boot
+    "$strata" record -o panic --flight=60s --on qmp:GUEST_PANICKED --on exit -- "$qemu" -M pc -nodefaults -display none \
+        -m 32 -device pvpanic -drive file=boot,format=raw,if=ide,snapshot=on >out 2>err || :
+    saved panic '*'
+    reads "$snapshot"
+    manifest '.trigger == "qmp:GUEST_PANICKED" and (.what | test("action")) and .also == ["exit"]'
+else
+    skipped="$skipped; qemu-system-x86_64 is not installed"
+fi
+
+# ---- What cannot be ----
+
+case=options
+# refuses PATTERN OPTION...
+refuses() {
+    pattern=$1
+    shift
+    "$strata" record -o bad "$@" >out 2>err && fail "$*"
+    grep -q -- "$pattern" err || fail "$*"
+    [ ! -e bad ] || fail "a directory is left"
+}
+refuses '--on requires --flight' --on exit -- "$EMIT" 1 1
+refuses '--then requires --on' --flight=1s --then true -- "$EMIT" 1 1
+refuses '--after requires --on' --flight=1s --after 3 -- "$EMIT" 1 1
+refuses '--snapshots-per-hour is between 1 and 3600' --flight=1s --on exit --snapshots-per-hour 0 -- "$EMIT" 1 1
+refuses 'capital letters' --flight=1s --on qmp:stop -- "$EMIT" 1 1
+refuses 'only QEMU has these events' --flight=1s --on qmp:STOP -- "$EMIT" 1 1
+refuses 'an exit status is between' --flight=1s --on 'exit != x' -- "$EMIT" 1 1
+refuses 'the signals are USR1 and USR2' --flight=1s --on 'signal KILL' -- "$EMIT" 1 1
+refuses 'HH:MM' --flight=1s --on 'at 25:00' -- "$EMIT" 1 1
+refuses 'no process is recorded' --flight=1s --on exit --guest=a=/nothing
+refuses 'exit status of a process that strata record has not started' --flight=1s --on 'exit > 0' --attach $$
+refuses 'one client at a time' --flight=1s --on qmp:STOP --attach $$
+
+[ -z "$skipped" ] || {
+    echo "record_triggers: SKIPPED in part: ${skipped#; }" >&2
+    exit 77
+}
