@@ -29,6 +29,21 @@ shows_same --host-time --source guest trace
 case="one after another"
 shows_same guest/cpu0.raw
 
+# A log of QEMU: lines of threads that write a little later than they took the time, and lines without one.
+case="log"
+python3 - <<'END'
+import random
+random.seed(1)
+time = 1700000000.0
+with open("qemu.log", "w") as log:
+    for n in range(40000):
+        time += random.choice([0, 0.0001, 0.001, 0.01 if n % 1000 else 5])
+        if n % 500 == 499:
+            log.write("what QEMU says\n" * random.choice([1, 1, 300]))
+        log.write("%d@%.6f:visit_free v=0x%x\n" % (random.choice([7, 8]), time - random.choice([0, 0, 0.05]), n))
+END
+shows_same qemu.log
+
 # A damaged page ends reading from the beginning, but not reading that starts after it.
 case="skips"
 cp -r guest damaged

@@ -33,6 +33,7 @@ struct qemu_log {
     uint8_t *payloads;
     size_t used;
     uint64_t lost_at_end; /* to be lent as the last one */
+    int64_t seek_time;    /* no item before it is needed; INT64_MIN: all are */
     struct item items[RUN_MAX];
 };
 
@@ -362,12 +363,84 @@ static void skip_line(struct qemu_log *log, struct item *item)
     log->line++;
 }
 
+/* -- seeking -- */
+
+/* What is read to find a line with a time, and what is left to be read line by line. */
+#define PROBE_SIZE ((size_t)8192)
+#define SEEK_REST ((uint64_t)65536)
+/* Lines step back in time a little, as threads write them. */
+#define SEEK_MARGIN_NS INT64_C(1000000000)
+
+/* Finds the first line with a time that begins after OFFSET. -ENODATA: there is none near. */
+static int probe(const struct qemu_log *log, uint64_t offset, uint64_t *ret_at, int64_t *ret_time)
+{
+    struct log_head_memory memory = {0};
+    struct error error = {0};
+    char buf[PROBE_SIZE];
+    int64_t n = input_read_at(&log->in, offset, buf, sizeof buf, &error);
+    const char *end = buf + MAX(n, 0), *next;
+
+    if (n < 0)
+        return (int)n;
+    for (const char *p = buf; (p = memchr(p, '\n', (size_t)(end - p))); p = next) {
+        struct log_head head;
+
+        p++;
+        next = memchr(p, '\n', (size_t)(end - p));
+        if (!next)
+            break;
+        log_head_read(&memory, p, next, &head);
+        if (!head.prefix)
+            continue;
+        *ret_at = offset + (uint64_t)(p - buf);
+        *ret_time = head.time;
+        return 0;
+    }
+    return -ENODATA;
+}
+
+/* Goes on shortly before the first line that is not older than `seek_time`, by halves. Where no lines with times are found,
+ * reading goes on from the last one that was. */
+static void seek(struct qemu_log *log)
+{
+    uint64_t low = input_offset(&log->in), high = log->in.size;
+    int64_t time = log->seek_time;
+    struct error error = {0};
+
+    log->seek_time = INT64_MIN;
+    if (log->skipping || !log->timed || !log->in.seekable || high == UINT64_MAX ||
+        time < INT64_MIN + SEEK_MARGIN_NS)
+        return;
+    time -= SEEK_MARGIN_NS;
+    /* The lines before `low` are older. */
+    while (low < high && high - low > SEEK_REST) {
+        uint64_t middle = low + (high - low) / 2, at;
+        int64_t then;
+
+        if (probe(log, middle, &at, &then) < 0)
+            break;
+        if (then < time && at < high)
+            low = at;
+        else
+            high = middle;
+    }
+    if (low > input_offset(&log->in))
+        (void)input_seek(&log->in, low, &error);
+}
+
+static void log_seek(struct source *source, int64_t time)
+{
+    container_of(source, struct qemu_log, source)->seek_time = time;
+}
+
 static int log_next(struct source *source, const struct item **ret_items)
 {
     struct qemu_log *log = container_of(source, struct qemu_log, source);
     int n = 0;
 
     log->used = 0;
+    if (unlikely(log->seek_time != INT64_MIN))
+        seek(log);
     if (log->skipping)
         skip_line(log, &log->items[n++]);
     while (n < RUN_MAX && !log->skipping &&
@@ -473,6 +546,7 @@ static const struct source_ops log_ops = {
     .free = log_free,
     .facts = log_facts,
     .progress = log_progress,
+    .seek = log_seek,
     .hint = log_hint,
 };
 
@@ -514,6 +588,7 @@ int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qe
     log->names.catalogue = catalogue;
     log->declared = events != NULL;
     log->line = 1;
+    log->seek_time = INT64_MIN;
 
     log->payloads = malloc(PAYLOADS_SIZE);
     r = log->payloads ? log_matcher_new(&log->matcher) : -ENOMEM;
