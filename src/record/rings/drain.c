@@ -309,21 +309,33 @@ static void count_kept(struct ring_drain *taker)
         taker->taken.kept = left.events;
 }
 
-int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct error *error)
+/* New rings, and classes. */
+static int look(struct ring_drain *taker, enum drain_mode how, struct error *error)
 {
-    struct process *process = taker->process;
     int r = look_for_rings(taker, error);
 
     if (r < 0)
         return r;
-    r = process_refresh(process, how == DRAIN_DEAD ? NULL : error);
+    r = process_refresh(taker->process, how == DRAIN_DEAD ? NULL : error);
     if (r < 0 && how != DRAIN_DEAD)
         return r;
-    if (taker->native) {
-        r = native_describe(taker->native, &process->classes, error);
-        if (r < 0)
-            return r;
+    return taker->native ? native_describe(taker->native, &taker->process->classes, error) : 0;
+}
+
+int ring_drain_take(struct ring_drain *taker, enum drain_mode how, struct error *error)
+{
+    struct process *process = taker->process;
+    int r = look(taker, how, error);
+
+    /* There may be descriptors and memory again later: until then, the rings hold what comes. */
+    if ((r == -EMFILE || r == -ENFILE || r == -ENOMEM) && how < DRAIN_SAVE) {
+        taker->looked = (struct process_rings_state){0};
+        if (error)
+            error_clear(error);
+        return 0;
     }
+    if (r < 0)
+        return r;
     taker->fullest = 0;
     for (unsigned i = 0; i < RINGS_MAX; i++) {
         struct ring *ring = taker->rings[i];

@@ -136,6 +136,7 @@ int native_describe(struct native *native, const struct classes *classes, struct
         return fail(error, r, native->path);
     if (!any && !native->fresh)
         return 0;
+    native->fresh = true; /* until it is there: the caller may try again */
     for (unsigned i = 0; i < classes->n; i++)
         note_described(native, classes->in_order[i]->id);
     return put_metadata(native, error);

@@ -15,7 +15,7 @@ struct native {
     char *text; /* of the metadata, as it is on disk, or is to be */
     size_t text_len;
     uint8_t described[CLASS_ID_MAX / 8 + 1]; /* a bit for each class that the text has */
-    bool fresh;                              /* the metadata was never put on disk */
+    bool fresh;                              /* `text` is not yet on disk */
     /* Bytes of packets that were written here; with `max_size` (0: any), once a packet would go beyond it, packets with records are
      * refused. */
     uint64_t size, max_size;
