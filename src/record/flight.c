@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,7 +23,11 @@
 
 #define CLIENTS_MAX 8u
 #define LINE_MAX_BYTES 256u
-#define ANSWER_MAX 1024u
+/* An answer may be a path. */
+#define ANSWER_MAX (PATH_MAX + 256u)
+#define LATE_MAX 512u
+/* Without descriptors for another client, they are tried for again then. */
+#define ACCEPT_RETRY_NS (NSEC_PER_SEC / 10)
 #define NAME_MAX_BYTES FLIGHT_NAME_MAX
 /* So many snapshots of one second, or of one trigger and second. */
 #define SAME_NAME_MAX 1000u
@@ -41,6 +46,7 @@ struct client {
     enum client_state state;
     char line[LINE_MAX_BYTES];
     size_t len;
+    uint64_t number; /* of its connection */
 };
 
 struct flight {
@@ -48,6 +54,8 @@ struct flight {
     struct retention_limit limit;
     struct retention *retention;
     int listener;
+    uint64_t accept_at; /* CLOCK_MONOTONIC, ns: not before */
+    uint64_t n_accepted;
     struct client
         clients[CLIENTS_MAX + 1]; /* of the socket; the last one is the recording itself */
     bool is_flushing;
@@ -116,11 +124,36 @@ static int listen_at(struct flight *self, struct error *error)
     return r;
 }
 
-static void accept_clients(struct flight *self)
+/* Where another client can be: one that has not sent its request for the longest time gives way. NULL: all are being served. */
+static struct client *find_room(struct flight *self)
 {
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
-        if (self->clients[i].fd < 0)
-            self->clients[i].fd = accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct client *oldest = NULL;
+
+    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+        struct client *client = &self->clients[i];
+
+        if (client->fd < 0)
+            return client;
+        if (client->state == CLIENT_SENDS && (!oldest || client->number < oldest->number))
+            oldest = client;
+    }
+    return oldest;
+}
+
+/* One: the others wait in the socket's queue, until this one has had the time to send. */
+static void accept_client(struct flight *self, uint64_t now)
+{
+    struct client *client = find_room(self);
+    int fd = client ? accept4(self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
+
+    if (fd >= 0) {
+        if (client->fd >= 0)
+            answer(client, "error", "others asked meanwhile; send the request at once");
+        client->fd = fd;
+        client->number = ++self->n_accepted;
+    } else if (client && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+        self->accept_at = now + ACCEPT_RETRY_NS;
+    }
 }
 
 static void read_client(struct client *client)
@@ -155,15 +188,26 @@ static bool name_is_valid(const char *name)
            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
 }
 
-/* Makes DIR/snapshots/.NAME, which gets its name when it is complete. -EEXIST: there is such a snapshot. */
+static void put_unfinished(const char *name, char buf[static NAME_MAX_BYTES + 1])
+{
+    snprintf(buf, NAME_MAX_BYTES + 1, ".%s", name);
+}
+
+/* Makes DIR/snapshots/.NAME, which gets its name when it is complete. What a recorder that was killed has left there is
+ * removed. -EEXIST: there is such a snapshot. */
 static int make_directory(int snapshots, const char *name)
 {
-    char unfinished[NAME_MAX_BYTES + 2];
+    char unfinished[NAME_MAX_BYTES + 1];
 
     if (faccessat(snapshots, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return -EEXIST;
-    snprintf(unfinished, sizeof unfinished, ".%s", name);
-    return mkdirat(snapshots, unfinished, 0777) < 0 ? -errno : 0;
+    put_unfinished(name, unfinished);
+    if (mkdirat(snapshots, unfinished, 0777) == 0)
+        return 0;
+    if (errno == EEXIST &&
+        (remove_dir_at(snapshots, unfinished) || unlinkat(snapshots, unfinished, 0) == 0))
+        return mkdirat(snapshots, unfinished, 0777) < 0 ? -errno : 0;
+    return -errno;
 }
 
 static int open_snapshots(int dir)
@@ -397,10 +441,10 @@ static int save(const struct flight *self, struct error *error)
     struct manifest manifest = {0};
     struct manifest_snapshot about = {.reason = "request", .time = host_moment()};
     struct manifest_source *sources = NULL;
-    char unfinished[NAME_MAX_BYTES + 2], path[64];
+    char unfinished[NAME_MAX_BYTES + 1], path[64];
     int r = put_sources(self, &manifest.arena, &sources, &manifest.n_sources);
 
-    snprintf(unfinished, sizeof unfinished, ".%s", self->name);
+    put_unfinished(self->name, unfinished);
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
     to = openat(snapshots, unfinished, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -417,15 +461,26 @@ static int save(const struct flight *self, struct error *error)
     if (r >= 0 && renameat(snapshots, unfinished, snapshots, self->name) < 0)
         r = error_set(error, -errno, self->name, "cannot rename the directory: %s",
                       strerror(errno));
-    if (r < 0)
-        (void)remove_dir_at(snapshots, unfinished);
     return r;
+}
+
+/* What has been made of a snapshot that was not saved. */
+static void remove_unfinished(const struct flight *self)
+{
+    _cleanup_(closep) int snapshots = open_snapshots(recording_dir(self->recorder.recording));
+    char unfinished[NAME_MAX_BYTES + 1];
+
+    put_unfinished(self->name, unfinished);
+    if (snapshots >= 0)
+        (void)remove_dir_at(snapshots, unfinished);
 }
 
 static void end_snapshot(struct flight *self, const char *verdict, const char *text)
 {
     struct client *asker = self->asker;
 
+    if (asker && strcmp(verdict, "ok") != 0)
+        remove_unfinished(self);
     if (self->answers >= 0)
         close(self->answers);
     self->asker = NULL;
@@ -433,6 +488,16 @@ static void end_snapshot(struct flight *self, const char *verdict, const char *t
     /* Last: the recording may ask again at once. */
     if (asker)
         answer(asker, verdict, text);
+}
+
+/* In the child: what only the recorder serves is not kept open, should it end first. */
+static void close_inherited(struct flight *self)
+{
+    if (self->listener >= 0)
+        close(self->listener);
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (self->clients[i].fd >= 0)
+            close(self->clients[i].fd);
 }
 
 static void start_saving(struct flight *self)
@@ -451,6 +516,7 @@ static void start_saving(struct flight *self)
         int r;
 
         (void)setsid();
+        close_inherited(self);
         r = save(self, &error);
 
         if (r < 0)
@@ -495,7 +561,7 @@ static void end_saving(struct flight *self)
 /* All have brought what they held, or it has been waited for long enough. */
 static void end_flush(struct flight *self)
 {
-    char late[ANSWER_MAX / 2], text[ANSWER_MAX];
+    char late[LATE_MAX], text[ANSWER_MAX];
 
     put_late(self, late, sizeof late);
     snprintf(text, sizeof text, "%" PRIu64 "%s", self->flushed_at, late);
@@ -551,11 +617,11 @@ static int start(struct recorder *recorder, struct error *error)
 static void poll_flight(struct recorder *recorder, struct recorder_wait *wait)
 {
     struct flight *self = self_of(recorder);
-    bool has_room = false;
+    bool can_accept = find_room(self) && self->accept_at == 0;
 
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
-        has_room |= self->clients[i].fd < 0;
-    recorder_wait_fd(wait, has_room ? self->listener : -1, POLLIN);
+    recorder_wait_fd(wait, can_accept ? self->listener : -1, POLLIN);
+    if (self->accept_at > 0)
+        recorder_wait_until(wait, self->accept_at);
     recorder_wait_fd(wait, self->answers, POLLIN);
     for (unsigned i = 0; i <= CLIENTS_MAX; i++) {
         const struct client *client = &self->clients[i];
@@ -581,8 +647,10 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     for (unsigned i = 0; i < CLIENTS_MAX && 2 + i < n; i++)
         if (fds[2 + i].revents && self->clients[i].fd >= 0)
             read_client(&self->clients[i]);
+    if (now >= self->accept_at)
+        self->accept_at = 0;
     if (n > 0 && fds[0].revents)
-        accept_clients(self);
+        accept_client(self, now);
     if (self->is_flushing && (now >= self->flush_by || all_flushed(self)))
         end_flush(self);
     if (self->is_stopping && self->holders == 0)
@@ -609,6 +677,8 @@ static int finish(struct recorder *recorder, struct error *error)
     (void)error;
     if (self->saver > 0)
         end_saving(self);
+    if (self->asker)
+        end_snapshot(self, "error", "the recording has ended");
     for (unsigned i = 0; i <= CLIENTS_MAX; i++)
         answer(&self->clients[i], "error", "the recording has ended");
     if (self->listener >= 0) {

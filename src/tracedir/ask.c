@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "base/fd.h"
 #include "base/macro.h"
 
-#define ANSWER_MAX 1100u
+#define ANSWER_MAX (PATH_MAX + 512u)
 /* A recorder answers within a second, unless it is stopped or gets no CPU. */
 #define FLUSH_TIMEOUT_S 10
 
@@ -35,9 +36,11 @@ static int ask(const char *dir, const char *request, const struct timeval *timeo
     if (fd < 0)
         return -errno;
     snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" TRACEDIR_SOCKET, at);
+    /* It also limits connect(), where the socket's queue is full. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, timeout, sizeof *timeout);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, timeout, sizeof *timeout);
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
         return -errno;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, timeout, sizeof *timeout);
     if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
         return -errno;
     while (len < sizeof text - 1 && (n = recv(fd, text + len, sizeof text - 1 - len, 0)) != 0) {
@@ -50,7 +53,8 @@ static int ask(const char *dir, const char *request, const struct timeval *timeo
     if (!line)
         return -ECONNRESET;
     *line++ = '\0';
-    line[strcspn(line, "\n")] = '\0';
+    if (len > 0 && text[len - 1] == '\n') /* there may be others, in a path */
+        text[len - 1] = '\0';
     *ret_text = strdup(line);
     if (!*ret_text)
         return -ENOMEM;
