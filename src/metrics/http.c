@@ -6,15 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+
+#include "base/clock_ns.h"
 
 #define CONNECTIONS_MAX 16u
 #define IDLE_SECONDS 10u
+/* From its beginning, a connection ends after so long: one that sends byte after byte is never idle, and would keep others
+ * out. */
+#define CONNECTION_NS (10 * NSEC_PER_SEC)
 #define HEADERS_MAX ((size_t)16 * 1024)
 #define NS_PER_MS UINT64_C(1000000)
 
 #define OPENMETRICS "application/openmetrics-text"
 #define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+struct client {
+    struct MHD_Connection *connection; /* NULL: a free place */
+    uint64_t until;                    /* CLOCK_MONOTONIC, ns; UINT64_MAX: it was shut down */
+};
 
 struct metrics_server {
     const struct metrics *metrics;
@@ -23,6 +34,7 @@ struct metrics_server {
     struct MHD_Daemon *daemons[METRICS_SERVER_LISTENERS_MAX];
     int fds[METRICS_SERVER_LISTENERS_MAX]; /* the daemons' epoll sets */
     unsigned n;
+    struct client clients[METRICS_SERVER_LISTENERS_MAX * CONNECTIONS_MAX];
 };
 
 /* ---- What a client accepts ---- */
@@ -148,6 +160,43 @@ static void drop_message(void *arg, const char *format, va_list args)
     (void)args;
 }
 
+/* ---- Connections ---- */
+
+static void note_connection(void *arg, struct MHD_Connection *connection, void **context,
+                            enum MHD_ConnectionNotificationCode code)
+{
+    struct metrics_server *server = arg;
+    const struct MHD_Connection *sought = code == MHD_CONNECTION_NOTIFY_STARTED ? NULL : connection;
+
+    (void)context;
+    for (unsigned i = 0; i < ARRAY_SIZE(server->clients); i++) {
+        if (server->clients[i].connection != sought)
+            continue;
+        server->clients[i] =
+            sought ? (struct client){0}
+                   : (struct client){connection, clock_ns(CLOCK_MONOTONIC) + CONNECTION_NS};
+        return;
+    }
+}
+
+/* libmicrohttpd then sees that it has ended. */
+static void end_old_connections(struct metrics_server *server)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+    for (unsigned i = 0; i < ARRAY_SIZE(server->clients); i++) {
+        struct client *client = &server->clients[i];
+        const union MHD_ConnectionInfo *info;
+
+        if (!client->connection || now < client->until)
+            continue;
+        client->until = UINT64_MAX;
+        info = MHD_get_connection_info(client->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        if (info)
+            (void)shutdown(info->connect_fd, SHUT_RDWR);
+    }
+}
+
 /* ---- The server ---- */
 
 static int start_daemon(struct metrics_server *server, int fd)
@@ -158,7 +207,7 @@ static int start_daemon(struct metrics_server *server, int fd)
         MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);
 
     if (!daemon)
         return errno ? -errno : -EIO;
@@ -201,7 +250,7 @@ const int *metrics_server_fds(const struct metrics_server *server, unsigned *ret
 
 uint64_t metrics_server_timeout(const struct metrics_server *server)
 {
-    uint64_t timeout = UINT64_MAX;
+    uint64_t timeout = UINT64_MAX, now = clock_ns(CLOCK_MONOTONIC);
 
     for (unsigned i = 0; i < server->n; i++) {
         MHD_UNSIGNED_LONG_LONG ms;
@@ -209,11 +258,18 @@ uint64_t metrics_server_timeout(const struct metrics_server *server)
         if (MHD_get_timeout(server->daemons[i], &ms) == MHD_YES && ms < UINT64_MAX / NS_PER_MS)
             timeout = MIN(timeout, (uint64_t)ms * NS_PER_MS);
     }
+    for (unsigned i = 0; i < ARRAY_SIZE(server->clients); i++) {
+        const struct client *client = &server->clients[i];
+
+        if (client->connection && client->until != UINT64_MAX)
+            timeout = MIN(timeout, client->until > now ? client->until - now : 0);
+    }
     return timeout;
 }
 
 void metrics_server_run(struct metrics_server *server)
 {
+    end_old_connections(server);
     for (unsigned i = 0; i < server->n; i++)
         (void)MHD_run(server->daemons[i]);
 }

@@ -64,15 +64,33 @@ grep -q '^# TYPE strata_recorded_events counter$' open && grep -q '^# UNIT strat
     [ "$(tail -n 1 open)" = '# EOF' ] || fail "$(cat open)"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "${url%metrics}")" = 404 ] || fail "not 404"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -d x "$url")" = 405 ] || fail "not 405"
-# Many clients, some of which never ask: the others are answered.
+# Many clients, some of which never ask, or send byte after byte: the others are answered.
 python3 - "$url" <<'END_OF_SCRIPT' || fail "silent clients"
-import socket, sys, urllib.parse, urllib.request
+import socket, sys, threading, urllib.parse, urllib.request
 address = urllib.parse.urlparse(sys.argv[1])
 silent = [socket.create_connection((address.hostname, address.port)) for _ in range(8)]
 for s in silent:
     s.sendall(b'GET /met')
 for _ in range(20):
     assert b'strata_recorded_events_total' in urllib.request.urlopen(sys.argv[1], timeout=30).read()
+for s in silent:
+    s.close()
+def trickle(s):
+    s.sendall(b'GET /metrics HTTP/1.1\r\nX: ')
+    try:
+        while not done.wait(0.5):
+            s.sendall(b'x')
+    except OSError:
+        pass
+done = threading.Event()
+threads = [threading.Thread(target=trickle, args=(socket.create_connection((address.hostname, address.port)),))
+           for _ in range(16)]
+for thread in threads:
+    thread.start()
+assert b'strata_recorded_events_total' in urllib.request.urlopen(sys.argv[1], timeout=40).read()
+done.set()
+for thread in threads:
+    thread.join()
 END_OF_SCRIPT
 
 # The port is in use: an error that says so, before the command runs.
