@@ -15,8 +15,8 @@
 #include "metrics/metrics.h"
 
 /* Of a label's value, in bytes; METRIC_UPDATE_MAX bytes are more than a line has. */
-#define METRIC_VALUE_MAX 255u
-#define METRIC_UPDATE_MAX 8192u
+#define METRIC_VALUE_MAX 127u
+#define METRIC_UPDATE_MAX 4000u
 #define METRIC_UPDATE_BOUNDS_MAX 64u
 
 /* Puts what has come since the last time, and sets it to 0. Gauges are left out, and so are families of more than

@@ -418,7 +418,8 @@ static int put_bound(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? r : families->error;
 }
 
-int families_open(struct families *families, const struct trace *trace, struct error *error)
+int families_open(struct families *families, const struct trace *trace, int64_t from,
+                  struct error *error)
 {
     static const struct clock host_clock = {"monotonic", NANOSECONDS};
     const struct clock *clock = trace->host_time || trace->catalogue.n_origins == 0
@@ -440,6 +441,7 @@ int families_open(struct families *families, const struct trace *trace, struct e
     if (r < 0)
         return r;
     families->trace = trace;
+    families->from = from;
     families->seconds_per_tick = 1.0 / (double)clock->hz;
     families->vms = NULL;
     families->n_vms = 0;
@@ -456,6 +458,10 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct families *families = container_of(sink, struct families, sink);
 
+    while (n > 0 && items->time <= families->from && families->from != INT64_MIN) {
+        items++;
+        n--;
+    }
     return rebind_put(families->rebind, items, n, &families->bound_sink);
 }
 

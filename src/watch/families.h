@@ -48,10 +48,12 @@ struct families;
 int families_new(struct metric_family *const *family, struct families **ret);
 void families_free(struct families *families);
 
-/* A window begins in TRACE, which is open until families_close(). -EINVAL with ERROR: the rate of its clock is not known;
+/* A window begins in TRACE, which is open until families_close(). Items up to the time FROM are left out; INT64_MIN: none
+ * is. -EINVAL with ERROR: the rate of its clock is not known;
  * -ENOMEM. */
-int families_open(struct families *families, const struct trace *trace, struct error *error);
-/* The sink for the items of the trace: in the order of time, none of which was given before. It has no begin() and no
+int families_open(struct families *families, const struct trace *trace, int64_t from,
+                  struct error *error);
+/* The sink for the items of the trace: in the order of time. It has no begin() and no
  * finish(); put(): -ENOMEM. */
 struct sink *families_sink(struct families *families);
 /* The window ends: all that is known by now is in the metrics. -ENOMEM. */

@@ -114,6 +114,7 @@ struct families {
     struct family_vm *vms;
     unsigned n_vms;
     const struct trace *trace;
+    int64_t from;
     int error;
 };
 

@@ -16,7 +16,7 @@
 #include "watch/growth.h"
 
 #define SINKS_MAX 64u
-/* A window that is longer, as the watcher got no CPU, begins later: what it has not read is told. */
+/* A window that is longer, and than two periods, as the watcher got no CPU, begins later: what it has not read is told. */
 #define WINDOW_MAX_NS (60 * NSEC_PER_SEC)
 
 struct watcher {
@@ -24,10 +24,12 @@ struct watcher {
     struct watch_evaluator *evaluator;
     struct watch_growth *growth;
     uint64_t period_ns;
+    int64_t window_max;
     int64_t look_back;
     int64_t from;      /* where the next window begins; 0: it is not known yet */
     bool was_answered; /* the recorder has answered once */
     bool is_over;      /* there is nothing to go on with */
+    bool is_unheard;   /* nothing reads `out` any more */
     bool is_late_told, is_unread_told, is_skip_told;
 };
 
@@ -49,7 +51,8 @@ static void write_line(struct watcher *watcher, char *line, int len)
         written = write(watcher->settings->out, line, n + 1);
     while (written < 0 && errno == EINTR);
     /* Where nobody reads, there is nobody to watch for. */
-    watcher->is_over |= written < 0 && errno != EAGAIN;
+    watcher->is_unheard |= written < 0 && errno != EAGAIN;
+    watcher->is_over |= watcher->is_unheard;
 }
 
 static void put_fired(void *arg, unsigned index, int64_t ns, const char *text)
@@ -172,11 +175,11 @@ static int read_window(struct watcher *watcher, int64_t to)
 
     if (to <= window.from)
         return 0;
-    if (to - window.from > (int64_t)WINDOW_MAX_NS) {
+    if (to - window.from > watcher->window_max) {
         put_common_problem(watcher, &watcher->is_skip_told,
                            "the recording could not be watched for %" PRId64 " s",
                            (to - window.from) / (int64_t)NSEC_PER_SEC);
-        window.from = to - (int64_t)WINDOW_MAX_NS;
+        window.from = to - watcher->window_max;
     }
     watcher->from = to;
     if (!watch_growth_check(watcher->growth)) {
@@ -237,8 +240,10 @@ static void wait_until(struct watcher *watcher, uint64_t until)
         const struct timespec time = {(time_t)((until - now) / NSEC_PER_SEC),
                                       (long)((until - now) % NSEC_PER_SEC)};
 
-        if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) > 0 && (fds[0].revents || fds[1].revents))
-            watcher->is_over = true;
+        if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) <= 0)
+            continue;
+        watcher->is_over = fds[0].revents || fds[1].revents;
+        watcher->is_unheard |= fds[1].revents != 0;
     }
 }
 
@@ -254,6 +259,8 @@ static int init(struct watcher *watcher)
     if (r < 0)
         return r;
     watcher->period_ns = settings->period_ns ? settings->period_ns : WATCH_PERIOD_NS;
+    watcher->window_max =
+        (int64_t)MAX(WINDOW_MAX_NS, 2 * MIN(watcher->period_ns, (uint64_t)INT64_MAX / 2));
     watcher->look_back = watch_evaluator_look_back(watcher->evaluator);
     for (unsigned i = 0; i < settings->n_consumers; i++)
         watcher->look_back = MAX(watcher->look_back, settings->consumers[i].look_back);
@@ -275,6 +282,9 @@ int watch_run(const struct watch_settings *settings)
         if (r >= 0)
             wait_until(&watcher, next);
     }
+    /* Where it was stopped, the recorders have ended, and all is in the files; else what they hold is missed. */
+    if (r >= 0 && !watcher.is_unheard)
+        r = read_window(&watcher, (int64_t)clock_ns(CLOCK_MONOTONIC));
     watch_growth_free(watcher.growth);
     watch_evaluator_free(watcher.evaluator);
     return r;

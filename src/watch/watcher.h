@@ -51,6 +51,7 @@ struct watch_settings {
     int stop; /* becomes readable, or hangs up: to end; -1: never */
 };
 
-/* Until `stop`, until nobody reads `out`, or until the recording has ended: 0. -ENOMEM, or another negative errno that it
+/* Until `stop`, until nobody reads `out`, or until the recording has ended: 0. At the end it reads what has come since the last
+ * window, where `out` is read. -ENOMEM, or another negative errno that it
  * cannot go on with. SIGPIPE is to be ignored. */
 int watch_run(const struct watch_settings *settings);

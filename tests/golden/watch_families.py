@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""watch_families.py STRATA FAMILIES: in a directory with the captures of tests/lib/analysis_captures.sh."""
+"""watch_families.py STRATA FAMILIES: in a directory with the captures of tests/lib/analysis_captures.sh.
+watch_families.py STRATA --file=METRICS TRACE NAME...: the metrics in a file are those of the trace, and there are some of
+what each NAME is about (exits, wakeups, vcpus, io, interrupts)."""
 import json, re, subprocess, sys
 
-strata, families = sys.argv[1:]
+strata, families = sys.argv[1:3]
 
 
-def metrics(windows, trace):
+def count(windows, trace):
+    return subprocess.run([families, str(windows), trace], check=True, capture_output=True, text=True).stdout
+
+
+def read(out):
     """By name: {labels: value}; labels are a sorted tuple of pairs."""
-    out = subprocess.run([families, str(windows), trace], check=True, capture_output=True, text=True).stdout
     found = {}
     for line in out.splitlines():
         if line.startswith("#"):
@@ -113,19 +118,29 @@ def check_buckets(found):
         assert last == counts, name
 
 
+checks = {"exits": check_exits, "wakeups": check_wakeups, "vcpus": check_vcpus, "io": check_io,
+          "interrupts": check_interrupts}
+if families.startswith("--file="):
+    found = read(open(families.partition("=")[2]).read())
+    check_buckets(found)
+    for name, check in checks.items():
+        compared = check(sys.argv[3], found)
+        if name in sys.argv[4:] and not compared:
+            sys.exit(f"nothing to compare: {name}")
+    sys.exit()
 compared = set()
 for trace in "kvm", "perf.ctf", "vm", "guest":
     for windows in 1, 9:
         try:
-            found = metrics(windows, trace)
+            found = read(count(windows, trace))
             check_buckets(found)
-            for check in check_exits, check_wakeups, check_vcpus, check_io, check_interrupts:
+            for name, check in checks.items():
                 # A loss that comes in a later window takes no wake-ups any more.
-                if check is check_wakeups and trace == "guest" and windows > 1:
+                if name == "wakeups" and trace == "guest" and windows > 1:
                     continue
                 if check(trace, found):
-                    compared.add((check.__name__, trace))
+                    compared.add((name, trace))
         except SystemExit as error:
             sys.exit(f"{trace}, {windows} windows: {error}")
-assert {("check_exits", "kvm"), ("check_exits", "perf.ctf"), ("check_wakeups", "kvm"), ("check_vcpus", "kvm"), ("check_wakeups", "vm"),
-        ("check_io", "vm"), ("check_interrupts", "vm"), ("check_interrupts", "guest")} <= compared, compared
+assert {("exits", "kvm"), ("exits", "perf.ctf"), ("wakeups", "kvm"), ("vcpus", "kvm"), ("wakeups", "vm"),
+        ("io", "vm"), ("interrupts", "vm"), ("interrupts", "guest")} <= compared, compared

@@ -29,21 +29,19 @@ static struct trace *open_trace(char **paths, unsigned n)
     return trace;
 }
 
-/* Calls PUT for runs of the items with FROM < time <= TO. */
-static void read_window(struct trace *trace, int64_t from, int64_t to, struct sink *sink)
+/* Calls PUT for runs of the items with time <= TO. */
+static void read_window(struct trace *trace, int64_t to, struct sink *sink)
 {
     const struct item *items;
     int n;
 
     while ((n = trace_next(trace, &items)) > 0) {
-        unsigned first = 0, end;
+        unsigned end;
 
-        while (first < (unsigned)n && items[first].time <= from && from != INT64_MIN)
-            first++;
-        for (end = first; end < (unsigned)n && (items[end].time <= to || to == INT64_MAX); end++)
+        for (end = 0; end < (unsigned)n && (items[end].time <= to || to == INT64_MAX); end++)
             ;
-        if (end > first) {
-            int r = sink_put(sink, items + first, end - first);
+        if (end > 0) {
+            int r = sink_put(sink, items, end);
 
             if (r < 0)
                 fail("put", r, &sink->error);
@@ -106,7 +104,7 @@ int main(int argc, char **argv)
         return 2;
     n = atol(argv[1]);
     trace = open_trace(argv + 2, (unsigned)argc - 2);
-    read_window(trace, INT64_MIN, INT64_MAX, &span.sink);
+    read_window(trace, INT64_MAX, &span.sink);
     trace_free(trace);
     if (metrics_new(&metrics) < 0 || metrics_new(&served) < 0 ||
         families_add(metrics, family) < 0 || families_add(served, served_family) < 0 ||
@@ -118,10 +116,10 @@ int main(int argc, char **argv)
         int r;
 
         trace = open_trace(argv + 2, (unsigned)argc - 2);
-        r = families_open(families, trace, &error);
+        r = families_open(families, trace, from, &error);
         if (r < 0)
             fail("families_open", r, &error);
-        read_window(trace, from, to, families_sink(families));
+        read_window(trace, to, families_sink(families));
         r = families_close(families);
         if (r < 0)
             fail("families_close", r, NULL);

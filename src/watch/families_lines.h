@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* What both sides of watch/families_feed.h have in common. */
+
+#include "watch/families_feed.h"
+
+extern const char *const families_result_names[FAMILIES_RESULTS];
