@@ -448,6 +448,7 @@ int cmd_record(int argc, char **argv)
         .buffers = RECORD_BUFFERS_DEFAULT,
         .guests = RECORD_GUESTS_DEFAULT,
         .triggers = RECORD_TRIGGERS_DEFAULT,
+        .metrics = RECORD_METRICS_DEFAULT,
     };
     struct record_config config;
     int status = EXIT_FAILURE;

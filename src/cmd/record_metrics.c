@@ -6,15 +6,23 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "cli/duration.h"
 #include "cmd/cmd.h"
 #include "cmd/record_metrics_collect.h"
+#include "cmd/record_watch.h"
 #include "metrics/file.h"
 #include "metrics/http.h"
 #include "record/recording.h"
+#include "record/watch_process.h"
 #include "serve/listen.h"
+#include "watch/families_feed.h"
 
 /* How often the file is written: monitoring systems read it no more often. */
 #define FILE_INTERVAL_NS (10 * NSEC_PER_SEC)
+/* How long the process that reads what is recorded may go on after the end. */
+#define READ_REST_NS (10 * NSEC_PER_SEC)
+/* How often it is looked at then. */
+#define LOOK_INTERVAL_NS (NSEC_PER_SEC / 20)
 
 #define MEMBER(m) offsetof(struct record_metrics_options, m)
 
@@ -24,6 +32,9 @@ const struct option record_metrics_options[] = {
      MEMBER(listen)},
     {OPTION_STRING, 0, "metrics-file", "FILE",
      "write metrics for node_exporter's textfile collector", MEMBER(file)},
+    {OPTION_PARSED, 0, "metrics-period", "SECONDS",
+     "how often exits, stolen time and latencies are\ncounted (10; 0: never)", MEMBER(period), NULL,
+     duration_parse},
     {OPTION_END},
 };
 
@@ -37,6 +48,12 @@ struct metrics_recorder {
     struct metrics_server *server; /* NULL: none */
     uint64_t write_at;             /* the file */
     bool is_failure_reported;      /* of writing it */
+    /* Of analyses. */
+    struct families_reader *reader; /* NULL: none */
+    const struct record_watch *watch;
+    struct watch_process *process;    /* NULL: none, or another recorder's */
+    const struct recorder *elsewhere; /* that recorder; NULL: none */
+    uint64_t ends_at;                 /* the process, at the latest; 0: it was not asked to */
 };
 
 static struct metrics_recorder *self_of(struct recorder *recorder)
@@ -49,6 +66,8 @@ static void collect(void *userdata)
     struct metrics_recorder *self = userdata;
 
     record_collector_run(self->collector, self->recorder.recording);
+    if (self->reader)
+        families_reader_collect(self->reader, clock_ns(CLOCK_MONOTONIC));
     if (self->collect)
         self->collect(self->userdata);
 }
@@ -77,11 +96,83 @@ static void rewrite_file(struct metrics_recorder *self)
     }
 }
 
+/* ---- Metrics of analyses ---- */
+
+/* Without conditions, there is nothing to be told of them. */
+static void fired(void *userdata, unsigned index, uint64_t time, const char *text)
+{
+    (void)userdata;
+    (void)index;
+    (void)time;
+    (void)text;
+}
+
+static void problem(void *userdata, unsigned index, const char *text)
+{
+    struct metrics_recorder *self = userdata;
+
+    (void)index;
+    recorder_report(&self->recorder, "metrics of analyses: %s", text);
+}
+
+void record_metrics_line(void *userdata, const char *line, size_t len)
+{
+    struct metrics_recorder *self = self_of(userdata);
+    char text[FAMILIES_LINE_MAX];
+    size_t start = sizeof FAMILIES_LINE_PREFIX - 1;
+
+    if (!self->reader || len <= start || len > sizeof text ||
+        strncmp(line, FAMILIES_LINE_PREFIX, start) != 0)
+        return;
+    memcpy(text, line + start, len - start - 1);
+    text[len - start - 1] = '\0';
+    (void)families_reader_line(self->reader, text);
+}
+
+static void other(void *userdata, const char *line, size_t len)
+{
+    struct metrics_recorder *self = userdata;
+
+    record_metrics_line(&self->recorder, line, len);
+}
+
+static int start_process(struct metrics_recorder *self, struct error *error)
+{
+    const struct watch_process_handler handler = {
+        .fired = fired, .problem = problem, .other = other, .userdata = self};
+
+    return watch_process_start(record_watch_run, (void *)(uintptr_t)self->watch, 0, &handler,
+                               &self->recorder, &self->process, error);
+}
+
+/* All others have ended: whether the process has read the rest, too. */
+static bool has_read_rest(struct metrics_recorder *self, uint64_t now)
+{
+    if (self->ends_at == 0) {
+        self->ends_at = now + READ_REST_NS;
+        if (self->process)
+            watch_process_stop(self->process);
+    }
+    if (now >= self->ends_at)
+        return true;
+    return self->elsewhere ? self->elsewhere->state == RECORDER_FINISHED
+                           : !self->process || watch_process_has_ended(self->process);
+}
+
 /* ---- The recorder ---- */
 
 static int start(struct recorder *recorder, struct error *error)
 {
-    return write_file(self_of(recorder), error);
+    struct metrics_recorder *self = self_of(recorder);
+    int r = self->watch ? start_process(self, error) : 0;
+
+    if (r >= 0)
+        r = write_file(self, error);
+    if (r < 0) {
+        watch_process_free(self->process);
+        self->process = NULL;
+    }
+    return r;
 }
 
 static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
@@ -97,7 +188,11 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
         recorder_wait_until(wait, clock_ns(CLOCK_MONOTONIC) + timeout);
     if (self->options.file)
         recorder_wait_until(wait, self->write_at);
-    if (!recording_is_under_way(recorder->recording))
+    if (self->process)
+        watch_process_poll(self->process, wait);
+    if (self->ends_at > 0)
+        recorder_wait_until(wait, MIN(self->ends_at, clock_ns(CLOCK_MONOTONIC) + LOOK_INTERVAL_NS));
+    else if (!recording_is_under_way(recorder->recording))
         recorder_wait_until(wait, 0);
 }
 
@@ -111,17 +206,20 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     (void)error;
     if (self->server)
         metrics_server_run(self->server);
+    if (self->process)
+        watch_process_step(self->process, now);
     if (self->options.file && now >= self->write_at)
         rewrite_file(self);
-    return recording_is_under_way(recorder->recording);
+    return recording_is_under_way(recorder->recording) || !has_read_rest(self, now);
 }
 
 /* It serves until the others have ended, which may take them long. */
 static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop, uint64_t now)
 {
-    (void)recorder;
-    (void)stop;
-    (void)now;
+    struct metrics_recorder *self = self_of(recorder);
+
+    if (stop->urgency >= RECORDER_HURRY)
+        self->ends_at = now;
     return UINT64_MAX;
 }
 
@@ -132,6 +230,8 @@ static int finish(struct recorder *recorder, struct error *error)
     (void)error;
     metrics_server_free(self->server);
     self->server = NULL;
+    watch_process_free(self->process);
+    self->process = NULL;
     if (self->options.file)
         rewrite_file(self);
     return 0;
@@ -150,6 +250,8 @@ static void free_recorder(struct recorder *recorder)
     struct metrics_recorder *self = self_of(recorder);
 
     metrics_server_free(self->server);
+    watch_process_free(self->process);
+    families_reader_free(self->reader);
     record_collector_free(self->collector);
     metrics_free(self->metrics);
     free(self);
@@ -221,6 +323,19 @@ int record_metrics_new(const struct record_metrics_options *options, struct reco
         return EXIT_FAILURE;
     }
     *ret = &self->recorder;
+    return EXIT_SUCCESS;
+}
+
+int record_metrics_watch(struct recorder *recorder, const struct record_watch *watch,
+                         const struct recorder *elsewhere)
+{
+    struct metrics_recorder *self = self_of(recorder);
+
+    if (families_reader_new(self->metrics, &self->reader) < 0)
+        return cli_no_memory();
+    self->elsewhere = elsewhere;
+    if (!elsewhere)
+        self->watch = watch;
     return EXIT_SUCCESS;
 }
 

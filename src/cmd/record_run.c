@@ -50,17 +50,20 @@ bool record_run_add(struct record_run *run, const struct record_item *item)
 }
 
 /* What saves snapshots, and before all others what asks it to: that stays until the others have ended. An exit status. */
-static int add_triggers(struct record_run *run, struct recorder *flight)
+static int add_triggers(struct record_run *run, struct recorder *flight,
+                        const struct recorder **ret_watching)
 {
     const struct record_options *options = run->options;
     struct recorder *recorder;
-    int status = record_triggers_new(&options->triggers, recording_path(run->recording),
+    int status = record_triggers_new(&options->triggers, &run->watch, run->metrics,
                                      options->flight.bytes, flight, &run->triggers, &recorder);
 
-    if (!recorder || recording_add(run->recording, recorder) >= 0)
-        return status;
-    recorder->ops->free(recorder);
-    return cli_no_memory();
+    if (recorder && recording_add(run->recording, recorder) < 0) {
+        recorder->ops->free(recorder);
+        return cli_no_memory();
+    }
+    *ret_watching = run->watch.n_conditions > 0 ? recorder : NULL;
+    return status;
 }
 
 static int add_recorders(struct record_run *run)
@@ -74,16 +77,30 @@ static int add_recorders(struct record_run *run)
     return 0;
 }
 
+/* Metrics of analyses, of a recording into a directory of its own. WATCHING: the recorder that starts the process that reads
+ * it; NULL: none does yet. An exit status. */
+static int add_analyses(struct record_run *run, const struct recorder *watching)
+{
+    return run->metrics && run->watch.metrics_period > 0
+               ? record_metrics_watch(run->metrics, &run->watch, watching)
+               : EXIT_SUCCESS;
+}
+
 /* An exit status. */
 static int add_all(struct record_run *run, bool has_dir)
 {
+    const struct recorder *watching = NULL;
     struct recorder *flight = NULL;
     int status = EXIT_SUCCESS;
 
+    run->watch.dir = recording_path(run->recording);
+    run->watch.metrics_period = run->metrics && has_dir ? run->options->metrics.period : 0;
     if (has_dir && flight_recorder_new(&run->options->flight, &flight) < 0)
         return cli_no_memory();
     if (flight)
-        status = add_triggers(run, flight);
+        status = add_triggers(run, flight, &watching);
+    if (status == EXIT_SUCCESS)
+        status = add_analyses(run, watching);
     if (status == EXIT_SUCCESS && add_recorders(run) < 0)
         status = cli_no_memory();
     /* Last: it is asked after all others. */

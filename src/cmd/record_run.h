@@ -4,6 +4,7 @@
 /* What `strata record` is asked to record: a list of recorders, each with what to print of it at the end. */
 
 #include "cmd/record.h"
+#include "cmd/record_watch.h"
 #include "record/recording.h"
 
 #include <stdio.h>
@@ -29,6 +30,7 @@ struct record_run {
     struct recorder *live;            /* that prints; NULL: none */
     struct recorder *metrics;         /* of --metrics; NULL: none */
     struct record_triggers *triggers; /* of --on; NULL: none */
+    struct record_watch watch;        /* the process that reads what is recorded */
     struct recording *recording;      /* of record_run(); has the recorders then */
     const char *dir;
 };

@@ -8,8 +8,9 @@
 #include "cli/duration.h"
 #include "cli/size.h"
 #include "cmd/cmd.h"
+#include "cmd/record_metrics.h"
 #include "record/trigger_limits.h"
-#include "watch/watcher.h"
+#include "watch/condition.h"
 
 /* --snapshots-size, where it is not given; and at least so many of what --flight keeps. */
 #define SIZE_DEFAULT ((uint64_t)4 << 30)
@@ -39,7 +40,6 @@ struct record_triggers {
     struct watch_condition *conditions;
     struct trigger *triggers;
     unsigned n;
-    const char *dir;
 };
 
 void record_triggers_options_done(struct record_triggers_options *options)
@@ -198,25 +198,9 @@ static int parse_all(struct record_triggers *triggers, const struct strings *con
     return status;
 }
 
-/* In a process of its own. */
-static int watch(void *userdata, int out, int stop)
-{
-    const struct record_triggers *triggers = userdata;
-    const struct watch_settings settings = {
-        .dir = triggers->dir,
-        .conditions = triggers->conditions,
-        .n_conditions = triggers->n,
-        .out = out,
-        .stop = stop,
-    };
-
-    (void)settings;
-    return EXIT_SUCCESS;
-}
-
-int record_triggers_new(const struct record_triggers_options *options, const char *dir,
-                        uint64_t flight_size, struct recorder *flight, struct record_triggers **ret,
-                        struct recorder **ret_recorder)
+int record_triggers_new(const struct record_triggers_options *options, struct record_watch *watch,
+                        struct recorder *metrics, uint64_t flight_size, struct recorder *flight,
+                        struct record_triggers **ret, struct recorder **ret_recorder)
 {
     struct trigger_recorder_settings settings = {
         .after_ns = options->after,
@@ -237,12 +221,17 @@ int record_triggers_new(const struct record_triggers_options *options, const cha
     triggers = calloc(1, sizeof *triggers);
     if (!triggers)
         return cli_no_memory();
-    triggers->dir = dir;
     status = parse_all(triggers, &options->conditions, &is_watched);
     settings.triggers = triggers->triggers;
     settings.n = triggers->n;
-    settings.watch = is_watched ? watch : NULL;
-    settings.watch_userdata = triggers;
+    if (is_watched) {
+        watch->conditions = triggers->conditions;
+        watch->n_conditions = triggers->n;
+        settings.watch = record_watch_run;
+        settings.watch_userdata = watch;
+        settings.other_line = metrics ? record_metrics_line : NULL;
+        settings.other_line_userdata = metrics;
+    }
     if (settings.size == 0)
         settings.size = MAX(SIZE_DEFAULT, SIZE_DEFAULT_FLIGHTS * flight_size);
     if (status == EXIT_SUCCESS && trigger_recorder_new(&settings, ret_recorder, &error) < 0) {

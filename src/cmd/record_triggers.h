@@ -4,6 +4,7 @@
 /* Triggers of a recording: `strata record --flight --on CONDITION`. */
 
 #include "cli/options.h"
+#include "cmd/record_watch.h"
 #include "record/triggers.h"
 
 struct record_triggers_options {
@@ -39,10 +40,11 @@ int record_triggers_check_subject(const struct record_triggers_options *options,
 
 /* What the recorder borrows. */
 struct record_triggers;
-/* *RET has no recorder, and is NULL, where OPTIONS have no condition. DIR: the recording's, borrowed. FLIGHT_SIZE: of what is
- * kept, bytes; 0: not known. An exit status. */
-int record_triggers_new(const struct record_triggers_options *options, const char *dir,
-                        uint64_t flight_size, struct recorder *flight, struct record_triggers **ret,
-                        struct recorder **ret_recorder);
+/* *RET has no recorder, and is NULL, where OPTIONS have no condition. WATCH gets those that need events, and is borrowed: then the
+ * recorder starts the process that it describes, and hands the lines for metrics on to METRICS, unless that is NULL.
+ * FLIGHT_SIZE: of what is kept, bytes; 0: not known. An exit status. */
+int record_triggers_new(const struct record_triggers_options *options, struct record_watch *watch,
+                        struct recorder *metrics, uint64_t flight_size, struct recorder *flight,
+                        struct record_triggers **ret, struct recorder **ret_recorder);
 /* After the recorder. */
 void record_triggers_free(struct record_triggers *triggers);

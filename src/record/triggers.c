@@ -144,6 +144,14 @@ static void handle_fired(void *userdata, unsigned index, uint64_t time, const ch
         meet(self, index, time, text);
 }
 
+static void handle_other(void *userdata, const char *line, size_t len)
+{
+    const struct trigger_recorder *self = userdata;
+
+    if (self->settings.other_line)
+        self->settings.other_line(self->settings.other_line_userdata, line, len);
+}
+
 /* Once for each condition. */
 static void handle_problem(void *userdata, unsigned index, const char *text)
 {
@@ -308,7 +316,7 @@ static int start(struct recorder *recorder, struct error *error)
 {
     struct trigger_recorder *self = self_of(recorder);
     const struct watch_process_handler handler = {
-        .fired = handle_fired, .problem = handle_problem, .userdata = self};
+        .fired = handle_fired, .problem = handle_problem, .other = handle_other, .userdata = self};
     const struct stop_signals *signals = recording_settings(recorder->recording)->signals;
     int r = 0;
 

@@ -30,6 +30,9 @@ struct trigger_recorder_settings {
     /* Watches events for triggers of the kind TRIGGER_WATCHED; NULL: there are none. */
     watch_process_function *watch;
     void *watch_userdata;
+    /* Gets its lines that are not about triggers, as watch_process_handler.other; NULL: nothing does. */
+    void (*other_line)(void *userdata, const char *line, size_t len);
+    void *other_line_userdata;
 };
 
 /* Blocks the signals that triggers name, so it is to be called before any thread is started. -errno with ERROR. */

@@ -28,8 +28,8 @@ struct watcher {
     int64_t look_back;
     int64_t from;      /* where the next window begins; 0: it is not known yet */
     bool was_answered; /* the recorder has answered once */
+    bool is_stopped;   /* one more window, up to now, is the last one */
     bool is_over;      /* there is nothing to go on with */
-    bool is_unheard;   /* nothing reads `out` any more */
     bool is_late_told, is_unread_told, is_skip_told;
 };
 
@@ -51,8 +51,7 @@ static void write_line(struct watcher *watcher, char *line, int len)
         written = write(watcher->settings->out, line, n + 1);
     while (written < 0 && errno == EINTR);
     /* Where nobody reads, there is nobody to watch for. */
-    watcher->is_unheard |= written < 0 && errno != EAGAIN;
-    watcher->is_over |= watcher->is_unheard;
+    watcher->is_over |= written < 0 && errno != EAGAIN;
 }
 
 static void put_fired(void *arg, unsigned index, int64_t ns, const char *text)
@@ -224,7 +223,7 @@ static int step(struct watcher *watcher)
         return read_window(watcher, (int64_t)now);
     }
     /* Before its first answer, the recorder may not have begun; after that, it has ended, and what is there is all. */
-    if (r == -EAGAIN || !watcher->was_answered)
+    if (!watcher->is_stopped && (r == -EAGAIN || !watcher->was_answered))
         return 0;
     watcher->is_over = true;
     return read_window(watcher, (int64_t)clock_ns(CLOCK_MONOTONIC));
@@ -236,14 +235,14 @@ static void wait_until(struct watcher *watcher, uint64_t until)
     struct pollfd fds[] = {{watcher->settings->stop, POLLIN, 0}, {watcher->settings->out, 0, 0}};
     uint64_t now;
 
-    while (!watcher->is_over && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
+    while (!watcher->is_over && !watcher->is_stopped && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
         const struct timespec time = {(time_t)((until - now) / NSEC_PER_SEC),
                                       (long)((until - now) % NSEC_PER_SEC)};
 
         if (ppoll(fds, ARRAY_SIZE(fds), &time, NULL) <= 0)
             continue;
-        watcher->is_over = fds[0].revents || fds[1].revents;
-        watcher->is_unheard |= fds[1].revents != 0;
+        watcher->is_over |= fds[1].revents != 0;
+        watcher->is_stopped |= fds[0].revents != 0;
     }
 }
 
@@ -275,6 +274,7 @@ int watch_run(const struct watch_settings *settings)
 
     watcher.from = (int64_t)next;
     while (r >= 0 && !watcher.is_over) {
+        watcher.is_over = watcher.is_stopped;
         r = step(&watcher);
         /* What one window needed in memory is not kept for the next. */
         malloc_trim(0);
@@ -282,9 +282,6 @@ int watch_run(const struct watch_settings *settings)
         if (r >= 0)
             wait_until(&watcher, next);
     }
-    /* Where it was stopped, the recorders have ended, and all is in the files; else what they hold is missed. */
-    if (r >= 0 && !watcher.is_unheard)
-        r = read_window(&watcher, (int64_t)clock_ns(CLOCK_MONOTONIC));
     watch_growth_free(watcher.growth);
     watch_evaluator_free(watcher.evaluator);
     return r;

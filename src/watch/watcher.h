@@ -48,10 +48,9 @@ struct watch_settings {
     const struct watch_consumer *consumers;
     unsigned n_consumers;
     int out;  /* where lines go; -1: nowhere */
-    int stop; /* becomes readable, or hangs up: to end; -1: never */
+    int stop; /* becomes readable, or hangs up: to read what there still is, and end; -1: never */
 };
 
-/* Until `stop`, until nobody reads `out`, or until the recording has ended: 0. At the end it reads what has come since the last
- * window, where `out` is read. -ENOMEM, or another negative errno that it
+/* Until `stop`, until nobody reads `out`, or until the recording has ended: 0. -ENOMEM, or another negative errno that it
  * cannot go on with. SIGPIPE is to be ignored. */
 int watch_run(const struct watch_settings *settings);

@@ -32,6 +32,10 @@ begin() {
 has() {
     curl -sf "$url" >served && grep -qE -- "$1" served
 }
+# has_more SERIES N: its value is more than that.
+has_more() {
+    has "$1" && [ "$(value served "$1")" -gt "$2" ]
+}
 ends() {
     status=0
     wait "$recorder" || status=$?
@@ -148,14 +152,39 @@ check_text program.prom
 [ "$(ls program.prom*)" = program.prom ] || fail "left: $(ls program.prom*)"
 [ "$("$strata" report program | wc -l)" -eq 6000 ] || fail "the trace"
 
-# This host's kernel beside it: a recording that ends by --time, and a sample of each layer.
+# This host's kernel beside it. Metrics of analyses while it is recorded, and at the end those that the verbs print of all of it.
 case=host
 if [ "$(id -u)" -eq 0 ] && [ -d /sys/kernel/tracing/instances ]; then
-    begin host --host=sched:sched_switch -t 600
+    begin host --host --for=sched,irq --metrics-period=0.5 -t 600
     wait_for has '^strata_recorded_bytes_total\{source="host",layer="host",machine="[^"]+"\} [1-9]'
+    wait_for has '^strata_wakeup_latency_seconds_count\{machine="'"$(hostname)"'",layer="host"\} [1-9]'
+    first=$(value served '^strata_wakeup_latency_seconds_count[{]')
+    check_text served
+    wait_for has '^strata_analysis_windows_total\{result="(ok|late)"\} [2-9]'
+    [ "$(value served '^strata_wakeup_latency_seconds_count[{]')" -ge "$first" ] || fail "$(cat served)"
+    # The process that reads is killed: another one goes on, and nothing goes back.
+    child=$(pgrep -P $recorder -x strata-watch) || fail "which process reads?"
+    kill -KILL $child
+    wait_for has '^strata_analysis_restarts_total 1$'
+    read=$(value served '^strata_analyzed_events_total')
+    wait_for has_more '^strata_analyzed_events_total' "$read"
+    [ "$(value served '^strata_wakeup_latency_seconds_count[{]')" -ge "$first" ] || fail "$(cat served)"
     kill -TERM $recorder
     ends 0
     check_text host.prom
+    begin rest --host --for=sched,irq --metrics-period=600 -t 600
+    wait_for has '^strata_recorded_bytes_total\{source="host",layer="host",machine="[^"]+"\} [1-9]'
+    wait_for has_more '^strata_recorded_events_total[{]' 3000
+    ! grep -q '^strata_wakeup' served || fail "$(cat served)"
+    kill -TERM $recorder
+    ends 0
+    python3 "$here/watch_families.py" "$strata" --file=rest.prom rest wakeups interrupts >compared 2>&1 || fail "$(cat compared)"
+    [ "$(value rest.prom '^strata_analyzed_events_total')" = "$(value rest.prom '^strata_recorded_events_total[{]')" ] || fail "$(cat rest.prom)"
+    begin none --host --for=sched --metrics-period=0 -t 600
+    wait_for has '^strata_recorded_bytes_total\{source="host",layer="host",machine="[^"]+"\} [1-9]'
+    ! grep -q '^# HELP strata_analy' served && ! pgrep -P $recorder -x strata-watch >/dev/null || fail "$(cat served)"
+    kill -TERM $recorder
+    ends 0
 else
     echo "record_metrics: SKIPPED in part: only root may trace the host's kernel" >&2
 fi

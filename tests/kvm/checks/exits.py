@@ -41,6 +41,36 @@ def exits(trace, *options):
     return json.loads(strata("exits", *options, "-f", "json", os.path.join(OUT, trace)))["rows"]
 
 
+def metrics(trace):
+    """What strata record --metrics-file counted while it was recorded: by machine, vCPU and reason, how many exits, and
+    their seconds."""
+    found = {}
+    for name in ("strata_exits_total", "strata_exit_seconds_total"):
+        for labels, value in re.findall(rf"^{name}{{(.*)}} (\S+)$", read(f"{trace}.prom"), re.M):
+            labels = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+            found.setdefault((labels["machine"], labels["vcpu"], labels["reason"]), []).append(float(value))
+    return found
+
+
+def check_metrics(trace, by_machine):
+    """They are those of the trace. BY_MACHINE: what --by=vm calls each machine; None: there is one, which has no name."""
+    found = metrics(trace)
+    theirs = {}
+    for row in exits(trace, "--no-causal", *(["--by", "vm"] if by_machine else [])):
+        machine = by_machine.get(row["key"]["vm"]) if by_machine else None
+        if row["n"]:
+            theirs[machine, row["key"]["reason"]] = row["n"], row["sum"] / 1e9
+    ours = {}
+    for (machine, vcpu, reason), values in found.items():
+        is_known = not by_machine or machine in by_machine.values()
+        assert vcpu == ("0" if is_known else "other"), found
+        ours[machine if by_machine and is_known else None, reason] = values
+    assert ours.keys() == theirs.keys(), (trace, ours, theirs)
+    for key, (n, seconds) in ours.items():
+        assert n == theirs[key][0] and abs(seconds - theirs[key][1]) < 1e-9, (trace, key, n, seconds, theirs[key])
+    return ours
+
+
 def check_vm(rows, what):
     """The rows of one virtual machine: those of the guest. The exit that ends it has no entry after it."""
     found = {row["key"]["reason"]: row["n"] for row in rows}
@@ -76,6 +106,8 @@ def check_attached():
     strata("merge", "-o", merged, os.path.join(OUT, "one"))
     check_vm([row for row in exits("merged", "--by", "vm") if row["key"]["vm"] == f"kvm-guest-{recorded}"], "merged")
 
+    check_metrics("one", {f"kvm-guest-{recorded}": f"vmm-{recorded}"})
+
     # Each of two at once.
     pids = read("two.pids").split()
     rows = exits("two", "--by", "vm,vcpu")
@@ -83,6 +115,7 @@ def check_attached():
         (f"kvm-guest-{pid}", "0") for pid in pids}, rows
     for pid in pids:
         check_vm([row for row in rows if row["key"]["vm"] == f"kvm-guest-{pid}"], pid)
+    check_metrics("two", {f"kvm-guest-{pid}": f"vmm-{pid}" for pid in pids})
     sources = json.loads(read("two/trace.json"))["sources"]
     assert [source["name"] for source in sources] == ["host"] + [f"vmm-{pid}" for pid in pids], sources
     assert all(source["complete"] for source in sources), sources
@@ -115,6 +148,8 @@ def main():
         theirs.pop(row["key"]["reason"])
     assert not theirs, theirs
     check_attached()
+    counted = check_metrics("trace", None)
+    assert counted[None, "io"][0] == KNOWN["io"], counted
     print(f"{len(begun.splitlines())} exits, as many and as long as perf has them: {read('perf-report.txt').strip()}")
 
 

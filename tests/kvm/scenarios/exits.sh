@@ -21,7 +21,7 @@ sleeps() {
 perf kvm --host stat record -a -o perf.data >perf-record.log 2>&1 &
 perf=$!
 until_true 120 sleeps $perf || say "FAILED: perf does not record: $(cat perf-record.log)"
-strata record -o trace --host --for exits,sched -- kvm-guest >record.log 2>&1
+strata record -o trace --metrics-file=trace.prom --metrics-period=1 --host --for exits,sched -- kvm-guest >record.log 2>&1
 echo $? >record.status
 kill -INT $perf
 until_true 120 gone $perf || {
@@ -46,7 +46,7 @@ start() {
 record() {
     out=$1
     shift
-    strata record -o "$out" --host --for exits,sched --attach "$@" >"$out.log" 2>&1 &
+    strata record -o "$out" --metrics-file="$out.prom" --metrics-period=1 --host --for exits,sched --attach "$@" >"$out.log" 2>&1 &
     recorder=$!
     until_true 120 test -s "$out/trace.json" || say "FAILED: $out: $(cat "$out.log")"
 }
