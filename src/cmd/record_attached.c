@@ -130,7 +130,8 @@ static pid_t find_process(const char *rings)
     return (pid_t)MAX(pid, 0);
 }
 
-/* Alone, the native trace is all that there is: a recording without a directory of its own. */
+/* Alone, the native trace is all that there is: a recording without a directory of its own, unless what is kept of it is
+ * limited, and to be saved. */
 static int record(const struct record_options *options, const char *rings)
 {
     struct record_run run;
@@ -143,7 +144,7 @@ static int record(const struct record_options *options, const char *rings)
     if (status == EXIT_SUCCESS)
         status = record_buffers_add(&run);
     if (status == EXIT_SUCCESS) {
-        bool is_alone = run.n == 0;
+        bool is_alone = run.n == 0 && options->flight.ns == 0 && options->flight.bytes == 0;
 
         status = add_program(&run, rings); /* last, as a program that is started is */
         if (status == EXIT_SUCCESS)

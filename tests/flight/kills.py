@@ -107,7 +107,7 @@ class Program:
         except FileNotFoundError:
             return 0
 
-    def is_target(self, name):
+    def is_target(self, name, words):
         # It has the name of its last mark.
         return name == "marks" or re.fullmatch(r"m\d+", name)
 
@@ -156,8 +156,8 @@ class Qemu:
     def made(self):
         return self.answered
 
-    def is_target(self, name):
-        return name.startswith("qemu")
+    def is_target(self, name, words):
+        return name.startswith("qemu") and "-qmp" in words and "-S" not in words # that the recorder asks what it can do
 
     def end(self):
         if self.thread:
@@ -308,7 +308,8 @@ class Kills:
             except BrokenPipeError:
                 pass
             for pid in set(family):
-                wait_until(lambda: not is_alive(pid), f"the end of process {pid}")
+                wait_until(lambda: self.has_ended(pid, target, targets), f"the end of process {pid}")
+            made = max(made, target.made() if victim != "recorded" else made)
             target.end()
             if self.has_host:
                 wait_until(lambda: not [name for name in os.listdir(INSTANCES)
@@ -328,10 +329,17 @@ class Kills:
         self.count(f"of {target.name}")
         self.count("snapshots", len(saved))
 
+    def has_ended(self, pid, target, targets):
+        """A child that was to execute the program when its recorder was killed does so now."""
+        if self.comm_matches(pid, target) and pid not in targets:
+            targets.append(pid)
+            kill(pid)
+        return not is_alive(pid)
+
     def comm_matches(self, pid, target):
         try:
-            with open(f"/proc/{pid}/comm") as file:
-                return target.is_target(file.read().strip())
+            with open(f"/proc/{pid}/comm") as comm, open(f"/proc/{pid}/cmdline") as command:
+                return target.is_target(comm.read().strip(), command.read().split("\0"))
         except (FileNotFoundError, ProcessLookupError):
             return False
 

@@ -185,6 +185,51 @@ if [ "$qemu" ]; then
     reads vm
 fi
 
+# ---- What runs already ----
+
+case='attached program'
+mkdir rings
+rm -f go
+"$EMIT" -q -w go -t '*,writer=none,rings=rings' 1000 1 >/dev/null 2>&1 &
+program=$!
+pids="$pids $program"
+wait_for '[ -e rings/*/ring-0 ]'
+"$strata" record -o attached --flight=60s --attach rings/* >out 2>err &
+pid=$!
+pids="$pids $pid"
+wait_for '[ -S attached/control.sock ] && "$strata" stat attached 2>/dev/null | grep -q " 500 events"'
+snapshot=$("$strata" ctl attached snapshot)
+reads "$snapshot"
+[ "$(wc -l <report)" -eq 500 ] || fail "$(wc -l <report) events of 500"
+: >go
+wait $pid || fail "exit status $?: $(cat out err)"
+reads attached
+[ "$(wc -l <report)" -eq 1000 ] || fail "$(wc -l <report) events of 1000"
+
+case='attached QEMU'
+if [ "$qemu" ]; then
+    "$qemu" -machine none -nodefaults -display none -msg timestamp=on -qmp unix:qmp,server=on,wait=off >/dev/null 2>&1 &
+    machine=$!
+    pids="$pids $machine"
+    wait_for '[ -S qmp ]'
+    "$strata" record -o machine --flight=60s -e handle_qmp_command --attach ./qmp >out 2>err &
+    pid=$!
+    pids="$pids $pid"
+    wait_for '"$strata" ctl machine list runstate_set 2>/dev/null | grep -q .'
+    before=0
+    for n in 1 2 3; do
+        "$strata" ctl machine list runstate_set >told 2>&1 || fail "$(cat told)" # a command of QMP, or some
+        snapshot=$("$strata" ctl machine snapshot $n)
+        reads "$snapshot"
+        [ "$(wc -l <report)" -gt "$before" ] || fail "no command is in the snapshot"
+        before=$(wc -l <report)
+    done
+    kill -TERM $pid
+    wait $pid || fail "exit status $?: $(cat out err)"
+    reads machine
+    kill $machine
+fi
+
 # ---- A QEMU that writes its trace by itself: what is asked of it says so ----
 
 case=simple
