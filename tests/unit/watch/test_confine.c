@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* watch/confine.h: what a confined process can do, and cannot. */
+#include "cmocka_all.h"
+
+#include "trace_dir.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "watch/confine.h"
+#include "watch/window.h"
+
+/* Runs CHECK in a child that is confined to DIR; what it returned. */
+static int run(const struct trace_dir *dir, int (*check)(const struct trace_dir *dir))
+{
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct error error = {0};
+
+        _exit(watch_confine(dir->path, &error) < 0 ? 99 : check(dir));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int reads_the_trace(const struct trace_dir *dir)
+{
+    const struct watch_window window = {.dir = dir->path, .to = INT64_MAX};
+    struct watch_pass pass;
+    int r = watch_window_open(&window, &pass);
+
+    if (r == 0)
+        r = watch_window_put(&pass, NULL, 0);
+    r = r < 0 ? 1 : pass.n_items == 2 ? 0 : 2;
+    watch_window_done(&pass);
+    return r;
+}
+
+static int writes(const struct trace_dir *dir)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/vmm.trace", dir->path);
+    if (open(path, O_WRONLY) >= 0)
+        return 1;
+    snprintf(path, sizeof path, "%s/new", dir->path);
+    fd = open(path, O_WRONLY | O_CREAT, 0600);
+    return fd >= 0 && write(fd, "a", 1) == 1 ? 2 : 0;
+}
+
+static int reads_others(const struct trace_dir *dir)
+{
+    return open("/etc/passwd", O_RDONLY) >= 0 || open("/etc/shadow", O_RDONLY) >= 0;
+}
+
+static int runs_others(const struct trace_dir *dir)
+{
+    pid_t pid = fork();
+    int status = 0;
+
+    if (pid == 0) {
+        execl("/bin/true", "true", NULL);
+        _exit(50);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) != 50;
+}
+
+static int has_capabilities(const struct trace_dir *dir)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &header, sets) < 0)
+        return 2;
+    return (sets[0].permitted & ~(1u << CAP_DAC_READ_SEARCH)) != 0 || sets[1].permitted != 0;
+}
+
+static bool has_landlock(void)
+{
+#if defined(SYS_landlock_create_ruleset)
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, 1u) > 0;
+#else
+    return false;
+#endif
+}
+
+static void it_reads_and_does_nothing_else(void **state)
+{
+    struct trace_dir dir;
+
+    trace_dir_make(&dir);
+    trace_dir_put(&dir, 10, 1);
+    trace_dir_put(&dir, 20, 2);
+    assert_int_equal(run(&dir, reads_the_trace), 0);
+    if (has_landlock()) {
+        assert_int_equal(run(&dir, writes), 0);
+        assert_int_equal(run(&dir, reads_others), 0);
+        assert_int_equal(run(&dir, runs_others), 0);
+    } else {
+        print_message("SKIPPED in part: this kernel has no landlock\n");
+    }
+    assert_int_equal(run(&dir, has_capabilities), 0);
+    trace_dir_remove(&dir);
+}
+
+static void a_directory_that_is_not_there(void **state)
+{
+    struct trace_dir dir = {.path = "/nonexistent"};
+
+    if (has_landlock())
+        assert_int_equal(run(&dir, reads_others), 99);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_reads_and_does_nothing_else),
+        cmocka_unit_test(a_directory_that_is_not_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
