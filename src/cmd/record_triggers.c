@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/glob.h"
+#include "base/suggest.h"
 #include "cli/duration.h"
 #include "cli/size.h"
 #include "cmd/cmd.h"
@@ -20,7 +21,7 @@
 
 const struct option record_triggers_options[] = {
     {OPTION_STRINGS, 0, "on", "CONDITION",
-     "save a snapshot when CONDITION is met, such as\n'exit != 0', 'signal USR1' or "
+     "save a snapshot when CONDITION is met, such as\n'latency block > 50ms', 'exit != 0', or "
      "qmp:STOP;\nrepeatable",
      MEMBER(conditions)},
     {OPTION_PARSED, 0, "after", "SECONDS", "save it SECONDS after that (2)", MEMBER(after), NULL,
@@ -56,9 +57,6 @@ static int parse(const char *text, struct arena *arena, struct watch_condition *
 
     if (r == -EINVAL)
         return cli_usage_error("record", "--on: %s", error.what);
-    if (r >= 0 && watch_condition_needs_events(ret))
-        return cli_usage_error("record", "--on '%s': conditions over events are not watched yet",
-                               text);
     return r < 0 ? cli_no_memory() : EXIT_SUCCESS;
 }
 
@@ -136,6 +134,47 @@ int record_triggers_check_subject(const struct record_triggers_options *options,
         arena_done(&arena);
     }
     return status;
+}
+
+/* The pattern of an event of QEMU alone, as CONDITION has it; NULL: it is not about one. */
+static const char *vmm_pattern(const struct watch_condition *condition)
+{
+    const char *pattern = condition->kind == WATCH_EVENT ? condition->event.pattern : "";
+
+    return strncmp(pattern, "vmm:", 4) == 0 ? pattern + 4 : NULL;
+}
+
+static bool has_match(const char *const *events, const char *pattern)
+{
+    for (; *events; events++)
+        if (glob_match(pattern, *events))
+            return true;
+    return false;
+}
+
+int record_triggers_add_vmm(const struct record_triggers_options *options,
+                            const char *const *events, struct arena *arena,
+                            struct strings *patterns)
+{
+    for (unsigned i = 0; i < options->conditions.n; i++) {
+        struct watch_condition condition;
+        const char *pattern, *similar;
+        int status = parse(options->conditions.items[i], arena, &condition);
+
+        if (status != EXIT_SUCCESS)
+            return status;
+        pattern = vmm_pattern(&condition);
+        if (pattern && !has_match(events, pattern)) {
+            similar = suggest_pattern(pattern, events);
+            cli_error("--on '%s': this QEMU has no event '%s'%s%s%s", condition.text, pattern,
+                      similar ? "; did you mean '" : "", similar ? similar : "",
+                      similar ? "'?" : "");
+            return EXIT_FAILURE;
+        }
+        if (pattern && strings_add(patterns, pattern) < 0)
+            return cli_no_memory();
+    }
+    return EXIT_SUCCESS;
 }
 
 /* ---- The recorder ---- */

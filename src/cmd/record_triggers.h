@@ -3,6 +3,7 @@
 
 /* Triggers of a recording: `strata record --flight --on CONDITION`. */
 
+#include "base/arena.h"
 #include "cli/options.h"
 #include "cmd/record_watch.h"
 #include "record/triggers.h"
@@ -37,6 +38,12 @@ enum record_triggers_subject {
 /* That they can be met there. An exit status. */
 int record_triggers_check_subject(const struct record_triggers_options *options,
                                   enum record_triggers_subject subject);
+
+/* Adds to PATTERNS, of events of QEMU to record, those that conditions name as QEMU's ("vmm:blk_*"). EVENTS: those that this QEMU
+ * has, and NULL. They are in ARENA. An exit status: it lacks one. */
+int record_triggers_add_vmm(const struct record_triggers_options *options,
+                            const char *const *events, struct arena *arena,
+                            struct strings *patterns);
 
 /* What the recorder borrows. */
 struct record_triggers;

@@ -105,6 +105,7 @@ struct vm {
     struct recorder *machine,
         *guest; /* as they were added; guest NULL: its kernel is not recorded */
     struct strings events;
+    struct arena arena; /* patterns of some of them */
     struct termios terminal;
     bool has_terminal;
 };
@@ -113,6 +114,7 @@ static void vm_done(struct vm *vm)
 {
     record_kernel_done(&vm->kernel);
     strings_done(&vm->events);
+    arena_done(&vm->arena);
     qemu_probe_done(&vm->probe);
     qmp_free(vm->settings.connection);
 }
@@ -199,6 +201,9 @@ static int choose(const struct record_options *options, struct vm *vm)
     status = choose_guest(options, vm);
     if (status == EXIT_SUCCESS)
         status = choose_events(options, &vm->probe, settings->program, &vm->events);
+    if (status == EXIT_SUCCESS)
+        status = record_triggers_add_vmm(&options->triggers, (const char *const *)vm->probe.events,
+                                         &vm->arena, &vm->events);
     settings->probe = &vm->probe;
     settings->events = vm->events.items;
     settings->n_events = vm->events.n;

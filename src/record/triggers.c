@@ -136,12 +136,23 @@ static void handle_event(void *userdata, const struct recorder_event *event)
             meet(self, i, event->time, event->text);
 }
 
+/* TEXT without the condition before it. */
+static const char *without_condition(const struct trigger_recorder *self, unsigned i,
+                                     const char *text)
+{
+    const char *condition = self->settings.triggers[i].text;
+    size_t len = strlen(condition);
+
+    return strncmp(text, condition, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2
+                                                                                   : text;
+}
+
 static void handle_fired(void *userdata, unsigned index, uint64_t time, const char *text)
 {
     struct trigger_recorder *self = userdata;
 
     if (self->settings.triggers[index].kind == TRIGGER_WATCHED)
-        meet(self, index, time, text);
+        meet(self, index, time, without_condition(self, index, text));
 }
 
 static void handle_other(void *userdata, const char *line, size_t len)
@@ -163,7 +174,7 @@ static void handle_problem(void *userdata, unsigned index, const char *text)
     self->is_problem_reported |= bit;
     if (index < self->settings.n)
         recorder_report(&self->recorder, "trigger '%s': %s", self->settings.triggers[index].text,
-                        text);
+                        without_condition(self, index, text));
     else
         recorder_report(&self->recorder, "--on: %s", text);
 }

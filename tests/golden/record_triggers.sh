@@ -59,6 +59,13 @@ goes_on() {
     [ ! -e "$dir/control.sock" ] || fail "the socket is left"
 }
 
+# watcher_of PID: the process in which the recorder PID watches events, or nothing.
+watcher_of() {
+    for child in $(cat "/proc/$1/task/$1/children"); do
+        [ "$(readlink "/proc/$child/exe")" != "$(readlink "/proc/$1/exe")" ] || echo "$child"
+    done
+}
+
 # ---- Signals, and a command ----
 
 case=signal
@@ -142,6 +149,31 @@ kill -TERM $pid
 wait $pid || :
 saved stopped '*'
 manifest '.trigger == "signal USR1" and .also == null'
+
+# ---- Events ----
+
+# While it runs, also by a process that was killed and started again.
+case=events
+program events --on 'emit_ints{b < 0}' --on emit_int --after 0 --snapshots-per-hour 3600
+wait_for 'grep -q "saved.*-emit_ints" err'
+saved events '*-emit_ints'
+reads "$snapshot"
+grep -q emit_ints report || fail "the event is not in it"
+manifest '.trigger == "emit_ints{b < 0}" and (.what | test("^[0-9]+ events, first at .*emit_ints a [0-9]* b -"))'
+says "trigger 'emit_int': no source records an event 'emit_int' so far; did you mean 'emit_ints'?"
+watcher=$(watcher_of $pid)
+kill -KILL "$watcher"
+wait_for 'grep -q "the process that watches events for --on ended: killed by signal 9" err'
+wait_for '[ -n "$(watcher_of $pid)" ] && [ "$(watcher_of $pid)" != "$watcher" ]'
+goes_on
+[ "$(ls events/snapshots | grep -c emit_ints)" -eq 2 ] || fail "$(ls events/snapshots)"
+
+# A program that has ended before anything was read.
+case=short
+"$strata" record -o short --flight=60s --on 'emit_ints{a > 0}' --after 100 -- "$EMIT" -q 1000 1 >out 2>err || fail "exit status $?"
+saved short '*-emit_ints'
+reads "$snapshot"
+[ "$(wc -l <report)" -eq 1000 ] || fail "not all is in it: $(wc -l <report)"
 
 # ---- The time of day ----
 
@@ -239,6 +271,22 @@ if qemu=$(command -v qemu-system-x86_64); then
     [ $((repeats + suppressed)) -eq 5000 ] || fail "$repeats repeats and $suppressed suppressed of 5000"
     [ "$(ls qemu/snapshots | wc -l)" -eq 2 ] || fail "$(ls qemu/snapshots)"
     [ "$(wc -l <err)" -lt 15 ] || fail "says too much"
+
+    # Events of QEMU itself are recorded for it, and known.
+    case=vmm
+    # shellcheck disable=SC2086 # words
+    vm vmm --on 'vmm:handle_qmp_command' --after 0 -e runstate_set -- $none
+    wait_for 'printf "{\"execute\":\"query-version\"}\n" >&9; grep -q "saved.*-vmm-handle_qmp_command" err'
+    printf '{"execute":"quit"}\n' >&9
+    exec 9>&-
+    wait $pid || fail "exit status $?"
+    saved vmm '*-handle_qmp_command'
+    reads "$snapshot"
+    grep -q handle_qmp_command report || fail "the event is not in it"
+    # shellcheck disable=SC2086 # words
+    "$strata" record -o bad --flight=60s --on vmm:handle_qmp_comand -- $none >out 2>err && fail "an unknown event"
+    says "this QEMU has no event 'handle_qmp_comand'; did you mean 'handle_qmp_command'?"
+    [ ! -e bad ] || fail "a directory is left"
 
     # A guest that panics, by the program of its boot sector: mov dx, 0x505; mov al, 1; out dx, al; hlt; jmp
     case=panic
