@@ -92,6 +92,9 @@ vmm) options= ;;
 guest) options=--guest ;;
 host) options=--host ;;
 both) options='--guest --host' ;;
+# The flight recorder: kernels hold what they record, and hand it over after seconds, which is longer than a round.
+flight) options='--flight=60s --guest' ;;
+flight-both) options='--flight=60s --guest --host' ;;
 # Parts of these: without QEMU's events of work, and with an agent that records next to nothing.
 no-events) options='-e runstate_set' ;;
 agent) options='-e runstate_set --guest=sched:sched_process_exec' ;;

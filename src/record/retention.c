@@ -497,8 +497,13 @@ static int release(const struct retention *retention, struct kept_file *file, co
     /* Of what came between both marks, each file keeps its share. */
     if (cut->more > 0 && offset > before)
         offset -= (uint64_t)((double)(offset - before) * (double)cut->more / (double)cut->between);
-    if (file->boundary == BOUNDARY_PAGE) /* whole pages of its share */
-        offset = MIN(offset + file->page - 1, file->sizes[cut->mark]);
+    if (file->boundary == BOUNDARY_PAGE) { /* whole pages of its share, but for the newest */
+        uint64_t most = file->sizes[cut->mark];
+
+        if (cut->more > 0 && most - MIN(most, before) >= file->page)
+            most -= file->page;
+        offset = MIN(offset + file->page - 1, most);
+    }
     begin = boundary_at(file, fd, before, offset);
     r = sparse_release(fd, file->begin, begin);
     if (r < 0)

@@ -71,6 +71,14 @@ if command -v sqlite3 >/dev/null; then
     grep -q 'spans joined with states' "$dir/table"
 fi
 
+if command -v qemu-system-x86_64 >/dev/null; then
+    "$tree/bench/flight" --short --bin "$STRATA_BIN" --trace "$dir" >"$dir/table" || {
+        cat "$dir/table"
+        exit 1
+    }
+    grep -q '^memory ' "$dir/table"
+fi
+
 if [ -n "${LIBSTRATA:-}" ]; then # not in a build with a sanitizer
     "$tree/bench/filter" --short >"$dir/table" || { cat "$dir/table" && exit 1; }
     [ "$(grep -c ' ns ' "$dir/table")" -eq 9 ]

@@ -273,6 +273,18 @@ stat -L -c '%u %a' /proc/$qemu/fd/2 | diff stderr.before - >&2 || fail "its stan
 logs $web
 "$strata" info trace | grep -q "^  vcpus  *0 by thread " || fail "$("$strata" info trace)"
 
+# Its last minute, and a snapshot of that.
+case=flight
+begin $web --libvirt $web --flight=60s
+pause $web 2
+saved=$("$strata" ctl trace snapshot now) || fail "no snapshot"
+"$strata" report -e runstate_set "$saved" >shown 2>told.shown || fail "$(cat told.shown)"
+[ "$(wc -l <shown)" -eq 4 ] && [ ! -s told.shown ] || fail "$saved: $(cat shown told.shown)"
+pause $web 1
+end TERM
+recorded 6
+states $web | diff before - >&2 || fail "its events"
+
 # The firmware may reset it once more.
 case=reset
 begin $web --libvirt $web

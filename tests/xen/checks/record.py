@@ -137,6 +137,25 @@ ours = [i for i, row in enumerate(shown) if row.get("layer") == "hypervisor"]
 within = [row["fields"]["filename"] for row in shown[ours[0] : ours[-1]] if row.get("event") == "sched_process_exec"]
 check.expect("both: dom0's exec of xl is between events of Xen", any(name.endswith("/xl") for name in within), within)
 
+# ---- Snapshots of the last seconds, and of the last bytes ----
+
+for name in "flight", "flight-size":
+    check.equal(f"{name}: exit status", check.text(f"{name}.status").strip(), "0")
+    for n in "1", "2":
+        saved = check.result(f"{name}/snapshots/{n}")
+        with open(os.path.join(saved, "trace.json")) as file:
+            sources = {source["layer"]: source for source in json.load(file)["sources"]}
+        check.equal(f"{saved}: is complete", [sources[layer]["complete"] for layer in ("hypervisor", "host")], [True, True])
+        check.expect(f"{saved}: how many events of Xen were lost at the end is not known", "lost" not in sources["hypervisor"])
+        recorded = check.attempt(f"{saved}: the stream is valid", stream.Stream, os.path.join(saved, "xen/trace.raw"))
+        shown = [json.loads(line) for line in check.strata.run("report", "--format", "json", saved).splitlines()]
+        seen = [row["time_ns"] for row in shown if row.get("event") == "sched_process_exec" and row["fields"]["filename"] == f"./seen-{name}-{n}"]
+        check.expect(f"{saved}: has what happened just before", len(seen) == 1, seen)
+        xen = [row["time_ns"] for row in shown if row.get("layer") == "hypervisor" and "event" in row]
+        check.expect(f"{saved}: … of Xen, too", xen and seen and xen[-1] > seen[0], xen[-1:], seen)
+kept = int(check.text("flight-size.kept").split()[0])
+check.expect("flight-size: not all of it is kept", kept < int(check.text("flight-size.written")) / 1024, kept)
+
 # ---- Limits of duration and size ----
 
 recorded, events, source = folder("seconds")

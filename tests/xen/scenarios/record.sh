@@ -57,6 +57,28 @@ run_guest pvh
 kill -TERM $recorder
 finished both
 
+# The last seconds, or bytes, of both, and snapshots of them, which have what happened just before. /tmp is a tmpfs.
+flight() {
+    start "$1" strata record --xen -o "/tmp/$1" "--flight=$2" -e sched --host=sched:sched_process_exec
+    until_true 60 grown "/tmp/$1/xen/trace.raw" "$3" || say "FAILED: nothing is recorded into $1: $(cat "$1.log")"
+    for n in 1 2; do
+        ln -s /bin/true "seen-$1-$n"
+        "./seen-$1-$n" 2>/dev/null # busybox has no such program, which is all the same
+        strata ctl "/tmp/$1" snapshot "$n" >>"$1.snapshots" 2>&1 || say "FAILED: a snapshot of $1: $(cat "$1.snapshots")"
+    done
+    du -k "/tmp/$1/xen/trace.raw" >"$1.kept"
+    wc -c <"/tmp/$1/xen/trace.raw" >"$1.written"
+    kill -TERM $recorder
+    finished "$1"
+    mkdir "$1"
+    cp -r "/tmp/$1/snapshots" "$1"
+}
+flight flight 60s 0
+while :; do work 1; done &
+working=$!
+flight flight-size 128K 300000
+kill $working
+
 # A time limit; a buffer in memory; output to a pipe; xentrace's name and options.
 run seconds strata record --xen -o seconds -t 2
 start memory strata record --xen -o memory --flight-recorder 1M
