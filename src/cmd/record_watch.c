@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/record_watch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
 #include "base/macro.h"
+#include "watch/confine.h"
 #include "watch/families_feed.h"
 #include "watch/watcher.h"
 
@@ -19,6 +21,7 @@ int record_watch_run(void *userdata, int out, int stop)
         .out = out,
         .stop = stop,
     };
+    struct error error = {0};
     int r = watch->metrics_period > 0 ? families_feed_new(out, &feed) : 0;
 
     (void)prctl(PR_SET_NAME, "strata-watch");
@@ -28,6 +31,9 @@ int record_watch_run(void *userdata, int out, int stop)
         settings.period_ns = watch->n_conditions > 0 ? MIN(watch->metrics_period, WATCH_PERIOD_NS)
                                                      : watch->metrics_period;
     }
+    /* Where it does not work, it is watched nevertheless. */
+    if (watch_confine(watch->dir, &error) < 0)
+        dprintf(out, "problem - %s\n", error.what);
     if (r >= 0)
         r = watch_run(&settings);
     if (r >= 0 && feed)

@@ -182,9 +182,9 @@ int watch_evaluator_end(struct watch_evaluator *evaluator, const struct watch_pa
 {
     (void)pass;
     for (unsigned i = 0; i < evaluator->n && r >= 0; i++) {
-        r = report_problem(evaluator, evaluator->rules[i]);
+        r = end_rule(evaluator, evaluator->rules[i]);
         if (r >= 0)
-            r = end_rule(evaluator, evaluator->rules[i]);
+            r = report_problem(evaluator, evaluator->rules[i]);
     }
     clear(evaluator);
     return r;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "analysis/histogram.h"
+#include "analysis/span_match.h"
 #include "analysis/spans.h"
 #include "base/ticks.h"
 #include "watch/rule.h"
@@ -141,11 +142,27 @@ static int end_percentile(struct on_latency *self, struct watch_match *match)
     return 0;
 }
 
+/* Where events of a rule have no key, it may be that they have no such field. */
+static void check_keys(struct on_latency *self)
+{
+    const struct catalogue *catalogue = &self->rule.pass->trace->catalogue;
+
+    for (unsigned i = 0; i < self->spans.n_kinds && !self->rule.problem[0]; i++) {
+        const struct span_kind *kind = self->spans.kinds[i];
+        struct error error = {0};
+
+        if (kind->fates[SPAN_UNKEYED] > 0 &&
+            span_rule_check(kind->rule, catalogue, &error) == -EINVAL)
+            snprintf(self->rule.problem, sizeof self->rule.problem, "%.250s", error.what);
+    }
+}
+
 static int end(struct watch_rule *rule, struct watch_match *match)
 {
     struct on_latency *self = self_of(rule);
 
     spans_finish(&self->spans);
+    check_keys(self);
     if (rule->condition->latency.permille > 0)
         return end_percentile(self, match);
     match->n = self->n;

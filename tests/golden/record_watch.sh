@@ -1,0 +1,95 @@
+#!/bin/sh
+# strata record --on with conditions over events: this machine's kernel is recorded, things are planted in it, and each is found
+# while it happens. $EMIT: tests/runtime/emit.c.
+. "$(dirname "$0")/../lib/golden.sh"
+
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
+mkdir -m 700 run
+pids=
+at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
+
+if ! { [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && [ -x "$STRATA_BIN/strata-agent" ]; }; then
+    echo "record_watch: SKIPPED: only root may trace this machine's kernel" >&2
+    exit 77
+fi
+
+fail() {
+    echo "record_watch: $case: $*" >&2
+    cat err >&2 || :
+    exit 1
+}
+# met CONDITION: it was, and a snapshot was saved.
+met() {
+    wait_for 'grep -F "trigger '\''$condition'\'' met" err | grep -q ": saved " || ! kill -0 $pid 2>/dev/null' || :
+    grep -F "trigger '$condition' met" err | head -n 1 >met
+    [ -s met ] || fail "'$condition' is not met"
+    snapshot=$(sed 's/.*: saved //' met)
+    "$strata" report --source=host "$snapshot" >report 2>errors || fail "$(cat errors)"
+}
+
+for name in seen hangs; do
+    ln -s "$(command -v sleep)" $name
+done
+event="sched:sched_process_exec{filename == \"./seen\"}"
+pair="sched_process_exec(pid){filename == \"./hangs\"} -> sched_process_exit(pid) > 300ms"
+
+# Two that need the one CPU, by a name of their own.
+cat >spin.sh <<'END'
+while :; do :; done
+END
+ln -s "$(command -v sh)" spins
+
+case=host
+"$strata" record -o trace --flight=60s --after 0 \
+    --host=sched:sched_process_exec,sched:sched_process_exit,sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new \
+    --on "host:$event" --on "latency $pair" --on "runnable spins > 25% for 400ms" --on sched_swich \
+    --on 'latency sched_switch(nothing) -> sched_switch(nothing) > 1ms' --on 'guest:oom_kill' -- \
+    "$EMIT" -q -w go 1000 1 >out 2>err &
+pid=$!
+pids="$pids $pid"
+wait_for '{ [ -e trace/program/stream-0 ] && [ -S trace/control.sock ]; } || ! kill -0 $pid 2>/dev/null'
+
+# What is not there, once it is known what is.
+wait_for 'grep -q "no source records an event" err || ! kill -0 $pid 2>/dev/null'
+grep -qF "trigger 'sched_swich': no source records an event 'sched_swich' so far; did you mean 'sched_switch'?" err ||
+    fail "the misspelt event"
+[ "$(grep -c "no source records" err)" -eq 1 ] || fail "what else is not there"
+wait_for 'grep -q "trigger .latency sched_switch(nothing) .*: .*nothing" err || ! kill -0 $pid 2>/dev/null'
+
+# An event.
+./seen 0
+condition="host:$event"
+met
+grep -q "1 event at [0-9.]* .*by seen ([0-9]*) \[host\]: sched_process_exec filename=./seen" met || fail "$(cat met)"
+grep -q 'filename=./seen ' report || fail "the snapshot has no event: $snapshot"
+
+# A span, while it has not ended.
+./hangs 1000 &
+hangs=$!
+pids="$pids $hangs"
+condition="latency $pair"
+met
+grep -q "1 span, .* and not ended, since at [0-9.]*.* by hangs ([0-9]*) \[host\]" met || fail "$(cat met)"
+kill $hangs
+wait $hangs || :
+grep -q 'filename=./hangs ' report || fail "the snapshot has no begin: $snapshot"
+
+# Waiting for a CPU.
+for n in 1 2; do
+    taskset -c 0 ./spins spin.sh &
+    spins="${spins:-} $!"
+done
+pids="$pids $spins"
+condition="runnable spins > 25% for 400ms"
+met
+kill $spins
+grep -q "[0-9.]*% of the 0.4s before [0-9.]* by spins ([0-9]*) \[host\]" met || fail "$(cat met)"
+
+: >go
+wait $pid || fail "exit status $?: $(cat out)"
+# The span was not told again when it ended, nor what comes from nowhere.
+[ "$(grep -cF "trigger 'latency $pair' met" err)" -eq 1 ] || fail "the span was told again"
+! grep -q "trigger 'guest:oom_kill'" err || fail "an event of a guest that is not there"
+! grep -q "died\|was started again\|cannot confine" err || fail "the process that watches"
+"$strata" report trace >report 2>errors || fail "$(cat errors)"
