@@ -93,3 +93,34 @@ wait $pid || fail "exit status $?: $(cat out)"
 ! grep -q "trigger 'guest:oom_kill'" err || fail "an event of a guest that is not there"
 ! grep -q "died\|was started again\|cannot confine" err || fail "the process that watches"
 "$strata" report trace >report 2>errors || fail "$(cat errors)"
+
+# ---- Time stolen from a vCPU ----
+
+case=stolen
+qemu=$(command -v qemu-system-x86_64) || {
+    echo "record_watch: SKIPPED in part: qemu-system-x86_64 is not installed" >&2
+    exit 77
+}
+# At the reset vector: jump to itself.
+{
+    head -c 65520 /dev/zero
+    printf '\353\376'
+    head -c 14 /dev/zero
+} >spin.bin
+"$strata" record -o vm --flight=60s --after 0 --on 'stolen vcpu > 20% for 500ms' \
+    --host=sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new -- \
+    "$qemu" -accel tcg -m 16 -bios spin.bin -nodefaults -display none >out 2>err &
+pid=$!
+pids="$pids $pid"
+wait_for '[ -S vm/control.sock ] || ! kill -0 $pid 2>/dev/null'
+guest=$(jq '.sources[] | select(.name == "vmm").vmm.pid' vm/trace.json)
+taskset -a -c -p 0 "$guest" >/dev/null
+taskset -c 0 ./spins spin.sh &
+spins=$!
+pids="$pids $spins $guest"
+condition='stolen vcpu > 20% for 500ms'
+met
+kill $spins
+grep -q "[0-9.]*% of the 0.5s before [0-9.]* of vCPU 0 \[host\]" met || fail "$(cat met)"
+kill "$guest"
+wait $pid || fail "exit status $?: $(cat out)"
