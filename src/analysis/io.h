@@ -112,6 +112,10 @@ int io_tracker_init(struct io_tracker *tracker, const struct clock *clock,
 /* Items in the order of time. 0, -ENOMEM, or what request() returned. */
 int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigned n);
 int io_tracker_finish(struct io_tracker *tracker);
+/* Calls FOUND for each request that is open, before io_tracker_finish(): with the points that it has passed. One that two
+ * layers have is given once, with the points of both. */
+void io_tracker_foreach_open(const struct io_tracker *tracker,
+                             void (*found)(void *arg, const struct io_request *request), void *arg);
 void io_tracker_done(struct io_tracker *tracker);
 
 /* "kick": of the stage that POINT ends. */

@@ -286,3 +286,22 @@ void io_join(struct io_tracker *tracker, uint32_t n)
     }
     io_index_add(tracker, BY_WORDS, hash, n);
 }
+
+/* ---- Open requests ---- */
+
+void io_tracker_foreach_open(const struct io_tracker *tracker,
+                             void (*found)(void *arg, const struct io_request *request), void *arg)
+{
+    for (uint32_t n = 1; n < tracker->n_slots; n++) {
+        const struct io_slot *slot = &tracker->slots[n];
+        struct io_request request;
+
+        if (!slot->is_used || slot->ended != TIME_UNKNOWN || (slot->is_vmm && slot->partner))
+            continue;
+        request = slot->request;
+        for (unsigned i = 0; slot->partner && i < IO_POINTS; i++)
+            if (request.at[i] == TIME_UNKNOWN)
+                request.at[i] = tracker->slots[slot->partner].request.at[i];
+        found(arg, &request);
+    }
+}
