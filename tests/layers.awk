@@ -17,6 +17,7 @@ BEGIN {
     for (i = 1; i <= n; i++)
         libc[names[i] ".h"] = 1
     library["editline/readline.h"] = "libedit"
+    library["curses.h"] = "ncurses"
     library["jansson.h"] = "jansson"
     library["microhttpd.h"] = "libmicrohttpd"
     library["protobuf-c/protobuf-c.h"] = "protobuf-c"

@@ -7,6 +7,13 @@ _strata_processes()
     "$strata" list --format json 2>/dev/null | sed -n "s/^{\"pid\":\([0-9]*\),\"kind\":\"\($1\)\".*/\1/p"
 }
 
+# The directories of running recordings.
+_strata_recordings()
+{
+    "$strata" list --format json 2>/dev/null |
+        sed -n 's/^{"pid":[0-9]*,"kind":"recording",.*"directory":"\([^" \\]*\)".*/\1/p'
+}
+
 # strata ctl PID|NAME|DIR COMMAND [PATTERN...], strata ctl --qmp SOCKET COMMAND [PATTERN...]
 _strata_ctl()
 {
@@ -34,8 +41,7 @@ _strata_ctl()
     if [ ${#target[@]} -eq 0 ]; then
         words=$(
             _strata_processes 'program\|qemu'
-            "$strata" list --format json 2>/dev/null |
-                sed -n 's/^{"pid":[0-9]*,"kind":"recording",.*"directory":"\([^" \\]*\)".*/\1/p'
+            _strata_recordings
         )
     elif [ -z "$command" ]; then
         words=$(printf '%s\n' "$help" | sed -n '/^    [a-z]/ { s/,.*//; s/^    \([a-z]*\).*/\1/p }' | awk '!seen[$0]++')
@@ -130,6 +136,13 @@ _strata()
     # Programs, commands and events of strata ctl.
     if [ "$verb" = ctl ] && [ "${cur#-}" = "$cur" ] && [ "$prev" != --qmp ]; then
         _strata_ctl
+        return
+    fi
+
+    # Recordings of strata top, and directories.
+    if [ "$verb" = top ] && [ "${cur#-}" = "$cur" ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_strata_recordings)" -- "$cur" && compgen -d -- "$cur")
+        compopt -o filenames 2>/dev/null
         return
     fi
 

@@ -22,7 +22,8 @@ struct command;
 extern const struct command agent_command, collect_command, ctl_command, diff_command,
     exits_command, export_command, gen_command, info_command, io_command, irq_command,
     latency_command, list_command, merge_command, record_command, recover_command, report_command,
-    sched_command, serve_command, sql_command, stat_command, summary_command, view_command;
+    sched_command, serve_command, sql_command, stat_command, summary_command, top_command,
+    view_command;
 int cmd_agent(int argc, char **argv);
 int cmd_collect(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
@@ -44,6 +45,7 @@ int cmd_serve(int argc, char **argv);
 int cmd_sql(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_view(int argc, char **argv);
 
 /* The old tools. */

@@ -45,6 +45,7 @@ static const struct verb verbs[] = {
     {"sql", cmd_sql, &sql_command},
     {"stat", cmd_stat, &stat_command},
     {"summary", cmd_summary, &summary_command},
+    {"top", cmd_top, &top_command},
     {"view", cmd_view, &view_command},
     {"simpletrace", cmd_simpletrace, NULL},
 #endif

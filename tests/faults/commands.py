@@ -126,6 +126,7 @@ def cases(strata, read_all):
     yield case("info-json", "info", "-fjson", "v7.dat", env=declared)
     yield case("stat-directory", "stat", "trace", env=declared)
     yield case("stat-task", "stat", "--by=task", "-fjson", "v7.dat", env=declared)
+    yield case("top", "top", "-b", "-n1", "sched")
     yield case("summary-pages", "summary", "sched", env=declared)
     yield case("summary-json", "summary", "-fjson", "xen.raw", env=declared)
     yield case("summary-html", "summary", "--html=out/a.html", "sched", env=declared)

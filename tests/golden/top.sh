@@ -1,0 +1,140 @@
+#!/bin/sh
+# strata top --batch: what it says of traces that are complete, against other commands; of a recording under way; and how it
+# finds what is meant. $VICTIM: tests/runtime/victim.c.
+. "$(dirname "$0")/../lib/golden.sh"
+
+export XDG_RUNTIME_DIR="$work/run" LC_ALL=C.UTF-8
+mkdir -m 700 run
+pid='' kernel=''
+ended() {
+    [ -z "$pid" ] || kill -TERM $pid 2>/dev/null || true
+    [ -z "$kernel" ] || kill -TERM $kernel 2>/dev/null || true
+    wait
+}
+at_exit=ended
+
+# refused STATUS MESSAGE WORD...: strata top WORD... says so.
+refused() {
+    wanted=$1 message=$2
+    shift 2
+    status=0
+    "$strata" top "$@" >out 2>err </dev/null || status=$?
+    [ $status -eq "$wanted" ] || fail "top $*: exit status $status: $(cat out err)"
+    grep -qF -- "$message" err || fail "top $*: $(cat err)"
+}
+
+# ---- A virtual machine, by its host's kernel ----
+
+case=kvm
+mkdir kvm
+tar -C kvm -xf "$DATA/kvm/exits.tar.xz"
+"$strata" top -b -n 1 kvm/trace >screen 2>err || fail "$(cat err)"
+[ ! -s err ] || fail "$(cat err)"
+[ "$(wc -L <screen)" -le 80 ] || fail "wider than a terminal: $(cat screen)"
+grep -q '^strata top: kvm/trace  not being recorded: its last 2.45s$' screen || fail "$(cat screen)"
+grep -q '^host  *host  *[1-9][0-9]* .* 0  *100ns$' screen || fail "$(cat screen)"
+"$strata" sched -f json kvm/trace >sched.json
+"$strata" report -f json kvm/trace >report.json
+python3 "$here/top.py" 190 screen sched.json <report.json || fail "a vCPU: $(cat screen)"
+# The same in one window as in several: what is known at the end of a window is carried over.
+"$strata" top -b -n 1 -d 3 kvm/trace >one || fail "-d 3"
+"$strata" top -b -n 1 -d 0.1 kvm/trace >many || fail "-d 0.1"
+sed -n '/^VCPUS/,/^EVENT/p' screen | sed '$d' >several
+sed -n '/^VCPUS/,/^EVENT/p' one | sed '$d' | cmp several - || fail "$(cat one)"
+! cmp -s one many || fail "--delay changes nothing"
+# Exits: their numbers per second, of 2.4525 s.
+"$strata" exits -f json kvm/trace | jq -r '.rows[] | "\(.key.reason) \(.n / 2.452466719)"' >exits
+while read -r reason rate; do
+    awk -v reason="$reason" -v rate="$rate" '$1 == reason { d = $2 - rate; found = d < 0.6 && d > -0.6 }
+        END { exit !found }' screen || fail "$reason, $rate/s: $(cat screen)"
+done <exits
+[ -s exits ] || fail "no exits"
+# Orders.
+sed -n '/^EXITS/,/^$/p' screen | sed '1d;/^$/d' >by-number
+"$strata" top -b -n 1 --sort name kvm/trace | sed -n '/^EXITS/,/^$/p' | sed '1d;/^$/d' >by-name
+"$strata" top -b -n 1 -o time kvm/trace | sed -n '/^EXITS/,/^$/p' | sed '1d;/^$/d' >by-time
+LC_ALL=C sort by-number | cmp by-name - || fail "--sort name: $(cat by-name)"
+head -n 1 by-time | grep -q '^io ' && head -n 1 by-number | grep -q '^cpuid ' || fail "$(cat by-time by-number)"
+# ASCII, where that is all that may be shown.
+LC_ALL=C "$strata" top -b -n 1 kvm/trace >ascii
+! LC_ALL=C grep -q '[^ -~]' ascii || fail "not ASCII: $(cat ascii)"
+
+# ---- Requests, by all layers ----
+
+case=io
+mkdir io
+tar -C io -xf "$DATA/io/virtio-blk.tar.xz"
+"$strata" top -b -n 1 io/vm >screen || fail top
+# Those of guest and host that have ended; what is open stands before, with a +.
+sed -n '/^ DURATION/,/^$/p' screen | awk '$1 ~ /^[0-9.]+(ms|us|s)$/ && $4 != "discard" { print $1, $4 }' | head -n 3 >slowest
+"$strata" io -f json --slowest 3 io/vm |
+    jq -r '.slowest[] | select(.key.layer != "vmm") | "\(.end_ns - .begin_ns) \(.key.kind)"' | head -n 3 >wanted
+[ -s slowest ] && [ -s wanted ] || fail "nothing: $(cat screen)"
+paste -d' ' slowest wanted | awk '{ ms = $3 / 1e6; d = $1 - ms; if (d < 0) d = -d
+    if ($1 !~ /ms$/ || d > 0.06 || $2 != $4) exit 1 }' || fail "$(paste slowest wanted): $(cat screen)"
+grep -q '^ *[0-9.]*s+ .* ago  discard host ' screen || fail "no open request: $(cat screen)"
+# The largest error of a clock is that of the guest.
+grep -q '^guest  *guest .* 3.78ms$' screen || fail "$(cat screen)"
+
+# ---- A clock that is not known, a trace without events ----
+
+case=other
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
+refused 1 "xen.raw: the rate of its clock is not known; use 'strata stat'" -b -n 1 xen.raw
+xz -dc "$DATA/qemu/stock-qemu.log.xz" >qemu.log
+"$strata" top -b -n 1 qemu.log | grep -q '^qemu.log  *vmm .* unknown$' || fail "the error of a clock is known"
+
+# ---- Which ----
+
+case=which
+refused 1 "process $$ is not being recorded; record a program with: strata record" -b $$
+refused 1 "there is no process 4194305" -b 4194305
+refused 1 "nosuch: there is no such trace directory, and no QEMU of this name runs; 'strata list' shows" -b nosuch
+refused 2 "not on a terminal; use --batch, as in: strata top -b -n 1" kvm/trace
+refused 2 "--iterations requires --batch" -n 1 kvm/trace
+refused 2 "more than one recording given" -b kvm/trace io/vm
+refused 2 "-d '0.01' is not from 0.1 to 3600 seconds" -b -d 0.01 kvm/trace
+
+# ---- A program, live ----
+
+case=program
+"$strata" record -o trace -- "$VICTIM" run counters 1 0 500 2>told &
+pid=$!
+wait_for '[ -e trace/trace.json ] && [ -s trace/program/stream-0 ]'
+"$strata" top -b -n 3 -d 0.2 trace >screen 2>err || fail "$(cat err)"
+[ "$(grep -c '^strata top: trace  recorded by process '$pid'$' screen)" -eq 3 ] || fail "not three screens: $(cat screen)"
+grep -q '^program  *vmm  *[1-9]' screen || fail "$(cat screen)"
+grep -q '^victim_tick  *[1-9].* program$' screen || fail "$(cat screen)"
+# By the process that is recorded, and by its recorder.
+program=$(jq '.sources[0].vmm.pid' trace/trace.json)
+for process in "$program" $pid; do
+    "$strata" top -b -n 1 "$process" | grep -q "^strata top: $work/trace  recorded by process $pid\$" || fail "by process $process"
+done
+# Without an operand: this one, or a list where there are others on this machine.
+"$strata" top -b -n 1 >screen 2>err || true
+grep -q "^strata top: $work/trace  recorded" screen || grep -q "^  strata top $work/trace\$" err || fail "$(cat screen err)"
+# When it ends, so does top.
+"$strata" top -b -d 0.2 trace >screen 2>err &
+top=$!
+wait_for '[ -s screen ]'
+kill -TERM $pid
+wait $pid || true
+pid=
+status=0
+wait $top || status=$?
+[ $status -eq 0 ] || fail "status $status: $(cat err)"
+tail -n 40 screen | grep -q '^strata top: trace  not being recorded' || fail "$(cat screen)"
+
+# ---- The host's kernel, live ----
+
+if [ "$(id -u)" -ne 0 ] || [ ! -d /sys/kernel/tracing/instances ]; then
+    echo "top: SKIPPED in part: the host's kernel may not be traced" >&2
+    exit 0
+fi
+case=kernel
+"$strata" record -o kernel --flight=20s,50M --host=sched >out 2>told &
+kernel=$!
+wait_for '[ -S kernel/control.sock ] && [ -e kernel/trace.json ]'
+"$strata" top -b -n 3 -d 0.3 kernel >screen 2>err || fail "$(cat err told)"
+tail -n 20 screen | grep -q '^sched_switch  *[1-9].* host$' || fail "$(cat screen)"
+tail -n 20 screen | grep -q '^host  *host  *[1-9].* [0-9.]*ns$' || fail "$(cat screen)"
