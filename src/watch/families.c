@@ -163,7 +163,7 @@ struct family_vcpu *family_vcpu(struct families *families, const struct origin *
 
     if (likely(vcpu != NULL && (!machine || strcmp(machine, vcpu->machine->name) == 0)))
         return vcpu;
-    of = family_machine(families, machine ? machine : "");
+    of = machine ? family_machine(families, machine) : NULL;
     if (!of)
         return NULL;
     if (number < 0)

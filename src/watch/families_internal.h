@@ -141,7 +141,8 @@ static inline uint64_t family_key(uint64_t a, uint64_t b, uint64_t c)
 
 /* The machine called NAME; beyond as many as there may be vCPUs, NULL without an error. NULL with families->error. */
 struct family_machine *family_machine(struct families *families, const char *name);
-/* The vCPU that thread PID of ORIGIN, or Xen's vCPU, is: NUMBER of MACHINE. NULL: there are too many, or families->error. */
+/* The vCPU that thread ID of ORIGIN, or Xen's vCPU, is: NUMBER of MACHINE; MACHINE NULL: only if it is known already. NULL: it
+ * is not, there are too many, or families->error. */
 struct family_vcpu *family_vcpu(struct families *families, const struct origin *origin, int32_t id,
                                 const char *machine, int64_t number);
 /* The label of the virtual machine whose monitor's thread PID of ORIGIN is; NULL: of none that is known. */

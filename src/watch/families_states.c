@@ -44,16 +44,19 @@ static int put_wakeup(struct families *families, const struct state_interval *in
 
 /* ---- vCPUs ---- */
 
+/* What is given when nothing is open any more is of a vCPU that is known. */
 static struct family_vcpu *vcpu_of(struct families *families, const struct state_interval *interval)
 {
     const struct origin *origin = interval->origin;
+    int64_t number = interval->of == STATE_OF_VCPU ? interval->id & 0xffff : interval->vcpu;
     char buf[MACHINE_NAME_SIZE];
     const char *vm;
 
+    if (!bound_origin_of(origin)->live)
+        return family_vcpu(families, origin, interval->id, NULL, number);
     if (interval->of == STATE_OF_VCPU)
         return family_vcpu(families, origin, interval->id,
-                           family_domain(families, origin, interval->id, buf, sizeof buf),
-                           interval->id & 0xffff);
+                           family_domain(families, origin, interval->id, buf, sizeof buf), number);
     vm = family_vm_of(families, origin, interval->id);
     return family_vcpu(families, origin, interval->id, vm ? vm : family_source_of(origin)->machine,
                        interval->vcpu);

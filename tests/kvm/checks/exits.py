@@ -52,6 +52,13 @@ def metrics(trace):
     return found
 
 
+def machines(trace, *pids):
+    """What --by=vm calls each machine, and its label: the name of its monitor in the trace."""
+    names = {source["vmm"]["pid"]: source["name"] for source in json.loads(read(f"{trace}/trace.json"))["sources"]
+             if source.get("vmm")}
+    return {f"kvm-guest-{pid}": names[int(pid)] for pid in pids}
+
+
 def check_metrics(trace, by_machine):
     """They are those of the trace. BY_MACHINE: what --by=vm calls each machine; None: there is one, which has no name."""
     found = metrics(trace)
@@ -68,6 +75,8 @@ def check_metrics(trace, by_machine):
     assert ours.keys() == theirs.keys(), (trace, ours, theirs)
     for key, (n, seconds) in ours.items():
         assert n == theirs[key][0] and abs(seconds - theirs[key][1]) < 1e-9, (trace, key, n, seconds, theirs[key])
+    with_vcpus = set(re.findall(r'^strata_vcpu_seconds_total{machine="([^"]*)"', read(f"{trace}.prom"), re.M))
+    assert not by_machine or with_vcpus == set(by_machine.values()), (trace, with_vcpus)
     return ours
 
 
@@ -106,7 +115,7 @@ def check_attached():
     strata("merge", "-o", merged, os.path.join(OUT, "one"))
     check_vm([row for row in exits("merged", "--by", "vm") if row["key"]["vm"] == f"kvm-guest-{recorded}"], "merged")
 
-    check_metrics("one", {f"kvm-guest-{recorded}": f"vmm-{recorded}"})
+    check_metrics("one", machines("one", recorded))
 
     # Each of two at once.
     pids = read("two.pids").split()
@@ -115,7 +124,7 @@ def check_attached():
         (f"kvm-guest-{pid}", "0") for pid in pids}, rows
     for pid in pids:
         check_vm([row for row in rows if row["key"]["vm"] == f"kvm-guest-{pid}"], pid)
-    check_metrics("two", {f"kvm-guest-{pid}": f"vmm-{pid}" for pid in pids})
+    check_metrics("two", machines("two", *pids))
     sources = json.loads(read("two/trace.json"))["sources"]
     assert [source["name"] for source in sources] == ["host"] + [f"vmm-{pid}" for pid in pids], sources
     assert all(source["complete"] for source in sources), sources
