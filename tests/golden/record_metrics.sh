@@ -45,6 +45,29 @@ ends() {
 value() {
     awk -v series="$2" '$1 ~ series { print $NF; exit }' "$1"
 }
+# begin_scraping PORT: Prometheus scrapes it, with data of its own.
+begin_scraping() {
+    cat >prometheus.yml <<END
+global: {scrape_interval: 200ms}
+scrape_configs:
+  - job_name: strata
+    static_configs: [{targets: ['127.0.0.1:$1']}]
+END
+    "$promtool" check config prometheus.yml >checked 2>&1 || fail "$(cat checked)"
+    api=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    "$prometheus" --config.file=prometheus.yml --storage.tsdb.path="data-$1" --web.listen-address="127.0.0.1:$api" \
+        >prometheus.log 2>&1 &
+    scraper=$!
+    pids="$pids $scraper"
+}
+end_scraping() {
+    kill -TERM $scraper
+    wait $scraper || :
+}
+# query EXPRESSION JQ: whether the answer satisfies JQ.
+query() {
+    curl -sfG --data-urlencode "query=$1" "http://127.0.0.1:$api/api/v1/query" >answer 2>&1 && jq -e "$2" answer >/dev/null
+}
 check_text() {
     [ -z "$promtool" ] || "$promtool" check metrics <"$1" >checked 2>&1 || fail "$1: $(cat checked "$1")"
 }
@@ -116,29 +139,13 @@ status=0
 # A real Prometheus scrapes it, in its own format.
 case=prometheus
 if [ -n "$prometheus" ]; then
-    cat >prometheus.yml <<END
-global: {scrape_interval: 200ms}
-scrape_configs:
-  - job_name: strata
-    static_configs: [{targets: ['127.0.0.1:${port%/metrics}']}]
-END
-    "$promtool" check config prometheus.yml >checked 2>&1 || fail "$(cat checked)"
-    api=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    "$prometheus" --config.file=prometheus.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:$api" \
-        >prometheus.log 2>&1 &
-    scraper=$!
-    pids="$pids $scraper"
-    # query EXPRESSION JQ: whether the answer satisfies JQ.
-    query() {
-        curl -sfG --data-urlencode "query=$1" "http://127.0.0.1:$api/api/v1/query" >answer 2>&1 && jq -e "$2" answer >/dev/null
-    }
+    begin_scraping "${port%/metrics}"
     wait_for query 'strata_recorded_events_total{source=~"program-.*"}' '.data.result[0].value[1] == "6000"'
     wait_for query 'up{job="strata"}' '.data.result[0].value[1] == "1"'
     wait_for query 'strata_build_info' '.data.result[0].metric.version != null'
     curl -sf "http://127.0.0.1:$api/api/v1/metadata?metric=strata_recorded_bytes" >answer
     jq -e '.data.strata_recorded_bytes[0] | .type == "counter" and .unit == "bytes"' answer >/dev/null || fail "$(cat answer)"
-    kill -TERM $scraper
-    wait $scraper || :
+    end_scraping
 else
     echo "record_metrics: SKIPPED in part: prometheus is not installed" >&2
 fi
@@ -162,6 +169,16 @@ if [ "$(id -u)" -eq 0 ] && [ -d /sys/kernel/tracing/instances ]; then
     check_text served
     wait_for has '^strata_analysis_windows_total\{result="(ok|late)"\} [2-9]'
     [ "$(value served '^strata_wakeup_latency_seconds_count[{]')" -ge "$first" ] || fail "$(cat served)"
+    if [ -n "$prometheus" ]; then
+        port=${url##*:}
+        begin_scraping "${port%/metrics}"
+        wait_for query 'strata_wakeup_latency_seconds_bucket{layer="host",le="+Inf"}' '.data.result[0].value[1] | tonumber > 0'
+        wait_for query 'histogram_quantile(0.99, strata_wakeup_latency_seconds_bucket)' '.data.result[0].value[1] | tonumber > 0'
+        wait_for query 'strata_interrupt_seconds_total{kind="softirq"}' '.data.result[0].value[1] | tonumber > 0'
+        curl -sf "http://127.0.0.1:$api/api/v1/metadata?metric=strata_wakeup_latency_seconds" >answer
+        jq -e '.data.strata_wakeup_latency_seconds[0] | .type == "histogram" and .unit == "seconds"' answer >/dev/null || fail "$(cat answer)"
+        end_scraping
+    fi
     # The process that reads is killed: another one goes on, and nothing goes back.
     child=$(pgrep -P $recorder -x strata-watch) || fail "which process reads?"
     kill -KILL $child
@@ -180,6 +197,15 @@ if [ "$(id -u)" -eq 0 ] && [ -d /sys/kernel/tracing/instances ]; then
     ends 0
     python3 "$here/watch_families.py" "$strata" --file=rest.prom rest wakeups interrupts >compared 2>&1 || fail "$(cat compared)"
     [ "$(value rest.prom '^strata_analyzed_events_total')" = "$(value rest.prom '^strata_recorded_events_total[{]')" ] || fail "$(cat rest.prom)"
+    # One process reads for triggers and for metrics.
+    begin both --host --for=sched --metrics-period=0.5 --flight=60s --on='lost > 1000000000' -t 600
+    wait_for has '^strata_wakeup_latency_seconds_count\{machine="'"$(hostname)"'",layer="host"\} [1-9]'
+    [ "$(pgrep -P $recorder -x strata-watch | wc -l)" -eq 1 ] || fail "$(pgrep -a -P $recorder)"
+    kill -TERM $recorder
+    ends 0
+    # A loss takes back what was counted of it, but only in one window.
+    [ "$(value both.prom '^strata_lost_events_total[{]')" != 0 ] ||
+        python3 "$here/watch_families.py" "$strata" --file=both.prom both wakeups >compared 2>&1 || fail "$(cat compared)"
     begin none --host --for=sched --metrics-period=0 -t 600
     wait_for has '^strata_recorded_bytes_total\{source="host",layer="host",machine="[^"]+"\} [1-9]'
     ! grep -q '^# HELP strata_analy' served && ! pgrep -P $recorder -x strata-watch >/dev/null || fail "$(cat served)"
