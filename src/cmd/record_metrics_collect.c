@@ -12,6 +12,7 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "cmd/record_guests.h"
+#include "record/triggers.h"
 #include "tracedir/host.h"
 #include "tracedir/machine.h"
 
@@ -20,6 +21,7 @@
 #define NS_PER_S 1e9
 
 enum { EVENTS, LOST, BYTES, N_TOTALS };
+enum { SAVED, FAILED, SUPPRESSED, N_OUTCOMES };
 
 struct record_collector {
     struct metric_family *start_time, *wakeups, *problems;
@@ -28,6 +30,8 @@ struct record_collector {
     double (*last)[N_TOTALS]; /* of each recorder, when it was read last */
     unsigned n_last;
     double last_wakeups;
+    struct metric_family *met, *outcomes; /* of triggers */
+    double last_met, last_outcomes[N_OUTCOMES];
 };
 
 /* What all samples of a recorder have as labels, and what its sources say. */
@@ -38,6 +42,7 @@ struct recorder_labels {
 
 static const char *const source_labels[] = {"source", "layer", "machine"};
 static const char *const version_label[] = {"version"};
+static const char *const outcome_label[] = {"outcome"};
 
 /* ---- Families ---- */
 
@@ -106,6 +111,17 @@ int record_collector_new(struct metrics *metrics, struct record_collector **ret)
           .help = "1 when the recording of the source has come to its end, else 0",
           .labels = source_labels,
           .n_labels = ARRAY_SIZE(source_labels)}},
+        {&collector->met,
+         {.type = METRIC_COUNTER,
+          .name = "strata_triggers_met",
+          .help = "How often the condition of a trigger was met"}},
+        {&collector->outcomes,
+         {.type = METRIC_COUNTER,
+          .name = "strata_trigger_snapshots",
+          .help = "Snapshots of triggers that were saved, that failed, and that the limits "
+                  "suppressed",
+          .labels = outcome_label,
+          .n_labels = 1}},
         {&collector->clock_error,
          {.type = METRIC_GAUGE,
           .name = "strata_clock_error_seconds",
@@ -338,6 +354,31 @@ static void collect_recording(struct record_collector *collector, const struct r
     set_gauge(collector->problems, NULL, n_problems);
 }
 
+static void collect_triggers(struct record_collector *collector, struct recorder *const *recorders,
+                             unsigned n)
+{
+    static const char *const names[] = {
+        [SAVED] = "saved", [FAILED] = "failed", [SUPPRESSED] = "suppressed"};
+    struct trigger_stats stats;
+    struct metric_sample *sample;
+    unsigned i;
+
+    for (i = 0; i < n && !trigger_recorder_stats(recorders[i], &stats); i++)
+        ;
+    if (i == n)
+        return;
+
+    const double outcomes[] = {[SAVED] = (double)stats.saved,
+                               [FAILED] = (double)stats.failed,
+                               [SUPPRESSED] = (double)stats.suppressed};
+
+    if (metric_sample(collector->met, NULL, &sample) >= 0)
+        metric_add_since(sample, (double)stats.met, &collector->last_met);
+    for (unsigned j = 0; j < N_OUTCOMES; j++)
+        if (metric_sample(collector->outcomes, &names[j], &sample) >= 0)
+            metric_add_since(sample, outcomes[j], &collector->last_outcomes[j]);
+}
+
 void record_collector_run(struct record_collector *collector, const struct recording *recording)
 {
     unsigned n;
@@ -348,6 +389,7 @@ void record_collector_run(struct record_collector *collector, const struct recor
     char machine[MACHINE_NAME_SIZE];
 
     collect_recording(collector, recording, recorders, n);
+    collect_triggers(collector, recorders, n);
     metric_clear(collector->running);
     metric_clear(collector->complete);
     metric_clear(collector->clock_error);

@@ -575,7 +575,10 @@ int trigger_recorder_new(const struct trigger_recorder_settings *settings, struc
     return 0;
 }
 
-void trigger_recorder_stats(const struct recorder *recorder, struct trigger_stats *ret)
+bool trigger_recorder_stats(const struct recorder *recorder, struct trigger_stats *ret)
 {
+    if (recorder->ops != &ops)
+        return false;
     *ret = const_container_of(recorder, struct trigger_recorder, recorder)->stats;
+    return true;
 }

@@ -46,4 +46,5 @@ struct trigger_stats {
     uint64_t suppressed; /* how often a condition was met, and the limits let it save none */
 };
 
-void trigger_recorder_stats(const struct recorder *recorder, struct trigger_stats *ret);
+/* False: RECORDER is another one. */
+bool trigger_recorder_stats(const struct recorder *recorder, struct trigger_stats *ret);

@@ -73,7 +73,7 @@ cat >then.sh <<'END'
 echo "dir=$2 word=$1 snapshot=$STRATA_SNAPSHOT trigger=$STRATA_TRIGGER what=$STRATA_TRIGGER_WHAT" >>then.log
 [ "$STRATA_TRIGGER" = 'signal USR1' ] || exit 3
 END
-program signal --on 'signal USR1' --on 'signal USR2' --after 0 --then 'sh then.sh "a word"'
+program signal --on 'signal USR1' --on 'signal USR2' --after 0 --then 'sh then.sh "a word"' --metrics-file metrics.prom
 kill -USR1 $pid
 wait_for 'grep -q "saved.*signal-USR1" err'
 kill -USR2 $pid
@@ -92,6 +92,10 @@ esac
 grep -q "snapshot by *trigger 'signal USR1': from process" info || fail "$(cat info)"
 says "--then 'sh then.sh \"a word\"' for $work/signal/snapshots/"
 [ "$(grep -c 'status 3' err)" -eq 1 ] || fail "the status of the command"
+
+grep -qx 'strata_triggers_met_total 2' metrics.prom &&
+    grep -qx 'strata_trigger_snapshots_total{outcome="saved"} 2' metrics.prom &&
+    grep -qx 'strata_trigger_snapshots_total{outcome="suppressed"} 0' metrics.prom || fail "$(cat metrics.prom)"
 
 # ---- Limits ----
 

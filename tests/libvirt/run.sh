@@ -285,6 +285,22 @@ end TERM
 recorded 6
 states $web | diff before - >&2 || fail "its events"
 
+# What QEMU's monitor reports to libvirt saves snapshots, and so does the end of the domain.
+case=triggers
+domain ended-$instance
+begin ended-$instance --libvirt ended-$instance --flight=60s --on qmp:STOP --on exit --after 0
+pause ended-$instance 1
+wait_for 'grep -q "saved .*-qmp-STOP" told'
+virsh destroy ended-$instance >/dev/null
+end ''
+for snapshot in trace/snapshots/*-qmp-STOP trace/snapshots/*-exit; do
+    "$strata" report -e runstate_set "$snapshot" >shown 2>told.shown || fail "$(cat told.shown)"
+    [ -s shown ] || fail "$snapshot has no event"
+done
+jq -e '.snapshot.what == "destroyed"' trace/snapshots/*-exit/trace.json >/dev/null ||
+    fail "$(cat trace/snapshots/*-exit/trace.json)"
+qemu=$(virsh_pid $web)
+
 # The firmware may reset it once more.
 case=reset
 begin $web --libvirt $web
