@@ -16,6 +16,9 @@
 #include "watch/growth.h"
 
 #define SINKS_MAX 64u
+/* After a window, for this many times as long as it took of a CPU nothing is done: it takes a tenth of one at most, whatever
+ * is recorded, and whatever format has to be read from its beginning. */
+#define IDLE_SHARE 9u
 /* A window that is longer, and than two periods, as the watcher got no CPU, begins later: what it has not read is told. */
 #define WINDOW_MAX_NS (60 * NSEC_PER_SEC)
 
@@ -274,11 +277,15 @@ int watch_run(const struct watch_settings *settings)
 
     watcher.from = (int64_t)next;
     while (r >= 0 && !watcher.is_over) {
+        uint64_t used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
         watcher.is_over = watcher.is_stopped;
         r = step(&watcher);
         /* What one window needed in memory is not kept for the next. */
         malloc_trim(0);
-        next = MAX(next + watcher.period_ns, clock_ns(CLOCK_MONOTONIC) + watcher.period_ns / 4);
+        used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used;
+        next = MAX(next + watcher.period_ns,
+                   clock_ns(CLOCK_MONOTONIC) + MAX(IDLE_SHARE * used, watcher.period_ns / 4));
         if (r >= 0)
             wait_until(&watcher, next);
     }
