@@ -143,7 +143,7 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct error *er
         snprintf(found.path, sizeof found.path, "%s", usual[0]);
     }
     found.fd = r;
-    if (faccessat(found.fd, "per_cpu/cpu0/trace_pipe_raw", R_OK, 0) < 0) {
+    if (faccessat(found.fd, "per_cpu/cpu0/trace_pipe_raw", R_OK, AT_EACCESS) < 0) {
         r = -errno;
         close(found.fd);
         return error_set(error, r, found.path,

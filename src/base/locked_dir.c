@@ -77,7 +77,7 @@ struct visit {
     const char *parent;
     bool
         is_private; /* only this user can make a directory in it: those that were given away count */
-    bool sweeps, empties;
+    bool any_user, sweeps, empties;
     bool (*keeps)(int dir, void *userdata);
     int (*found)(const char *path, void *userdata);
     void *userdata;
@@ -117,7 +117,8 @@ static int visit_all(struct visit *visit, const char *prefix)
     struct stat st;
     int r = 0;
 
-    visit->is_private = dir && fstat(dirfd(dir), &st) == 0 && st.st_uid == geteuid() &&
+    visit->is_private = dir && fstat(dirfd(dir), &st) == 0 &&
+                        (visit->any_user || st.st_uid == geteuid()) &&
                         (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
     while (dir && r == 0 && (entry = readdir(dir)))
         if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
@@ -136,9 +137,11 @@ void locked_dir_sweep(const char *parent, const char *prefix, bool empties,
                     prefix);
 }
 
-int locked_dir_foreach(const char *parent, const char *prefix,
+int locked_dir_foreach(const char *parent, const char *prefix, bool any_user,
                        int (*found)(const char *path, void *userdata), void *userdata)
 {
-    return visit_all(&(struct visit){.parent = parent, .found = found, .userdata = userdata},
-                     prefix);
+    return visit_all(
+        &(struct visit){
+            .parent = parent, .any_user = any_user, .found = found, .userdata = userdata},
+        prefix);
 }

@@ -25,7 +25,8 @@ void locked_dir_leave(struct locked_dir *dir);
  * in them. Those stay whose descriptor KEEPS returns true for; NULL: none. They are locked during the call. */
 void locked_dir_sweep(const char *parent, const char *prefix, bool empties,
                       bool (*keeps)(int dir, void *userdata), void *userdata);
-/* Calls FOUND for each of this user's locked directories in PARENT. Stops when FOUND returns other than
+/* Calls FOUND for each of this user's locked directories in PARENT; with ANY_USER, for those of all users that it may open, if only
+ * root and PARENT's owner can write to PARENT. Stops when FOUND returns other than
  * 0, and returns that. */
-int locked_dir_foreach(const char *parent, const char *prefix,
+int locked_dir_foreach(const char *parent, const char *prefix, bool any_user,
                        int (*found)(const char *path, void *userdata), void *userdata);

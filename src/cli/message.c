@@ -7,13 +7,19 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/service.h"
+
+/* The journal's priorities; syslog(3). */
+#define PRIORITY_ERROR "<3>"
+#define PRIORITY_WARNING "<4>"
+#define PRIORITY_INFO "<6>"
 
 void cli_message(const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    output_vline(stderr, "", format, args);
+    output_vline(stderr, service_logs_to_journal() ? PRIORITY_INFO : "", format, args);
     va_end(args);
 }
 
@@ -22,7 +28,18 @@ void cli_error(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    output_vline(stderr, "strata: ", format, args);
+    output_vline(stderr, service_logs_to_journal() ? PRIORITY_ERROR "strata: " : "strata: ", format,
+                 args);
+    va_end(args);
+}
+
+void cli_warning(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    output_vline(
+        stderr, service_logs_to_journal() ? PRIORITY_WARNING "strata: " : "strata: ", format, args);
     va_end(args);
 }
 
@@ -66,7 +83,8 @@ int cli_usage_error(const char *verb, const char *format, ...)
     char before[64];
     va_list args;
 
-    snprintf(before, sizeof before, "strata %s: ", verb);
+    snprintf(before, sizeof before,
+             "%sstrata %s: ", service_logs_to_journal() ? PRIORITY_ERROR : "", verb);
     va_start(args, format);
     output_vline(stderr, before, format, args);
     va_end(args);

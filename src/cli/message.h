@@ -15,6 +15,8 @@ enum {
 void cli_message(const char *format, ...) _printf_(1, 2);
 /* Prints "strata: TEXT" to standard error with output_line(); the second prints an error. */
 void cli_error(const char *format, ...) _printf_(1, 2);
+/* As cli_error(), of what is no error of the command: the journal shows another priority. */
+void cli_warning(const char *format, ...) _printf_(1, 2);
 void cli_print_error(const struct error *error);
 /* Prints ERROR, or the text of the negative errno ERR if ERROR is empty; returns EXIT_FAILURE. */
 int cli_print_failure(struct error *error, int err);

@@ -37,9 +37,9 @@ const struct command list_command = {
     .summary = "list traced programs, recordings and QEMUs",
     .operands = "",
     .about = "Lists this user's programs that link libstrata, with their events, sinks and\n"
-             "losses; the running recordings, with their directory and sources; and the QEMUs,\n"
-             "with the socket that 'strata record --attach' uses. 'strata ctl' controls all of\n"
-             "them.",
+             "losses; the running recordings, with their directory and sources, those of\n"
+             "services also for root; and the QEMUs, with the socket that 'strata record\n"
+             "--attach' uses. 'strata ctl' controls all of them.",
     .groups = groups,
     .examples = "  strata list\n"
                 "  strata list -f json | jq .pid",
@@ -68,6 +68,9 @@ static const struct table_column data_columns[LIST_COLUMNS] = {
     [LIST_SINKS_JSON] = {.name = "sinks", .json_only = true},
     [LIST_SOURCES] = {.name = "sources", .csv_only = true},
     [LIST_SOURCES_JSON] = {.name = "sources", .json_only = true},
+    [LIST_USER] = {.name = "user"},
+    [LIST_KEEPS] = {.name = "keeps"},
+    [LIST_SNAPSHOTS] = {.name = "snapshots"},
     [LIST_QMP] = {.name = "qmp"},
 };
 

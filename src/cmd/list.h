@@ -32,6 +32,9 @@ enum list_column {
     LIST_SINKS_JSON,
     LIST_SOURCES, /* CSV alone */
     LIST_SOURCES_JSON,
+    LIST_USER,
+    LIST_KEEPS,
+    LIST_SNAPSHOTS,
     LIST_QMP,
     LIST_WHAT,   /* text alone: what is listed */
     LIST_REMARK, /* text alone: more of it, or nothing */

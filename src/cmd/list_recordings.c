@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* strata list: what this user records, and the QEMUs that could be recorded. */
 
+#include <dirent.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
 
 #include "cli/output.h"
 #include "cmd/list.h"
+#include "record/flight.h"
 #include "record/qemu/running.h"
 #include "tracedir/manifest.h"
 #include "tracedir/registry.h"
@@ -97,11 +104,61 @@ static void write_sources(struct json_writer *w, const struct manifest *manifest
     json_write_end(w);
 }
 
+/* Complete ones: others have a name that begins with a dot. */
+static unsigned count_snapshots(const char *trace)
+{
+    _cleanup_free_ char *path = NULL;
+    _cleanup_(closedirp) DIR *dir = NULL;
+    const struct dirent *entry;
+    unsigned n = 0;
+
+    if (asprintf(&path, "%s/" FLIGHT_SNAPSHOTS, trace) < 0) {
+        path = NULL;
+        return 0;
+    }
+    dir = opendir(path);
+    while (dir && (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
+        n += entry->d_name[0] != '.';
+    return n;
+}
+
+/* "QEMU 7.2.22 (process 4711), host; keeps 5m,2G; 2 snapshots; user strata" */
+static void set_recording_remark(struct table *table, const struct registry_recording *recording,
+                                 const struct manifest *manifest, unsigned n_snapshots)
+{
+    struct text *cell = table_cell(table, LIST_REMARK);
+    const struct passwd *user;
+    bool any = false;
+
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        if (manifest_source_has_ended(&manifest->sources[i]))
+            continue;
+        if (any)
+            text_put_str(cell, ", ");
+        put_source(cell, &manifest->sources[i]);
+        any = true;
+    }
+    if (*recording->limit) {
+        text_put_str(cell, "; keeps ");
+        text_put_str(cell, recording->limit);
+    }
+    if (n_snapshots > 0)
+        text_printf(cell, "; %u snapshot%s", n_snapshots, n_snapshots == 1 ? "" : "s");
+    if (recording->user == geteuid())
+        return;
+    user = getpwuid(recording->user); /* NOLINT(concurrency-mt-unsafe): there is one thread */
+    if (user)
+        text_printf(cell, "; user %s", user->pw_name);
+    else
+        text_printf(cell, "; user %u", (unsigned)recording->user);
+}
+
 static int put_recording(const struct registry_recording *recording, void *userdata)
 {
     struct recordings *recordings = userdata;
     struct table *table = &recordings->list->table;
     struct manifest manifest = {0};
+    unsigned n_snapshots = count_snapshots(recording->trace);
 
     /* One that begins has none yet. */
     (void)manifest_read(recording->trace, &manifest, NULL);
@@ -109,7 +166,11 @@ static int put_recording(const struct registry_recording *recording, void *userd
     table_str(table, LIST_DIRECTORY, recording->trace);
     table_str(table, LIST_WHAT, recording->trace);
     set_sources(table, LIST_SOURCES, &manifest);
-    set_sources(table, LIST_REMARK, &manifest);
+    set_recording_remark(table, recording, &manifest, n_snapshots);
+    table_u64(table, LIST_USER, recording->user);
+    if (*recording->limit)
+        table_str(table, LIST_KEEPS, recording->limit);
+    table_u64(table, LIST_SNAPSHOTS, n_snapshots);
     write_sources(table_json(table, LIST_SOURCES_JSON), &manifest);
     table_end_row(table);
     for (unsigned i = 0; i < manifest.n_sources; i++) {

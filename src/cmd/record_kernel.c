@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/record_kernel.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -56,7 +57,8 @@ static bool is_here(const char *pattern)
     else
         snprintf(path, sizeof path, "%s/%.*s/%s", dir, (int)len, pattern,
                  pattern + len + (pattern[len] == ':'));
-    return access(dir, F_OK) < 0 || access(path, F_OK) == 0;
+    return faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS) < 0 ||
+           faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
 }
 
 const char *const *record_kernel_usual(bool is_host, unsigned *ret_n)
@@ -126,7 +128,7 @@ const char *record_kernel_agent(char *buf, size_t size)
     slash = strrchr(buf, '/');
     if (slash) {
         memcpy(slash + 1, AGENT, sizeof AGENT);
-        if (access(buf, X_OK) == 0)
+        if (faccessat(AT_FDCWD, buf, X_OK, AT_EACCESS) == 0)
             return buf;
     }
     return AGENT;

@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
+#include "cmd/record_service.h"
 #include "record/flight.h"
 #include "record/rings/rings_dir.h"
 
@@ -18,7 +19,7 @@ void cmd_print_report(void *userdata, const char *text)
 {
     (void)userdata;
     progress_line_erase();
-    cli_error("%s", text);
+    cli_warning("%s", text);
 }
 
 bool record_run_init(const struct record_options *options, bool keep_ignored,
@@ -169,13 +170,23 @@ static uint64_t min_free(const struct record_options *options)
     return options->xen || options->buffers.names.n > 0 ? (uint64_t)64 << 20 : 0;
 }
 
+static void on_begun(void *userdata)
+{
+    const struct record_run *run = userdata;
+
+    record_service_begun(run->dir ? recording_path(run->recording) : run->options->output);
+}
+
 int record_run(struct record_run *run, const char *dir)
 {
+    char limit[RECORD_LIMIT_MAX];
     const struct record_options *options = run->options;
     struct recording_settings settings = {
         .dir = dir,
         .restarts = options->restarts,
         .rescue = rings_dir_rescue,
+        .limit = record_limit_text(&run->options->flight, limit),
+        .begun = on_begun,
         .listed = options->output,
         .runtime = getenv("XDG_RUNTIME_DIR"),
         .signals = &run->signals,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* strata record -- QEMU: a virtual machine, from its start to its end, at every layer that can be reached. */
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -338,7 +339,7 @@ int record_vm_running(const struct record_options *options,
     /* What it executes may have been replaced since, by another version. */
     vm.settings.program = running->program;
     snprintf(program, sizeof program, "/proc/%ld/exe", (long)running->pid);
-    if (access(running->program, X_OK) < 0)
+    if (faccessat(AT_FDCWD, running->program, X_OK, AT_EACCESS) < 0)
         vm.settings.program = program;
     return record_machine(options, &vm);
 }

@@ -97,8 +97,8 @@ int recording_new(const struct recording_settings *settings, struct recording **
         return r;
     }
     /* For `strata list` and for sockets; what needs it for these reports that it is missing. */
-    if (settings->dir)
-        (void)recording_register(recording, NULL);
+    if (settings->dir && recording_register(recording, NULL) >= 0 && settings->limit)
+        (void)registry_put_limit(&recording->registry_entry, settings->limit);
     *ret = recording;
     return 0;
 }
@@ -622,6 +622,8 @@ int recording_run(struct recording *recording, struct error *error)
     recording->has_begun = true;
     if (!settings->dir && settings->listed)
         (void)registry_add(settings->runtime, settings->listed, &recording->registry_entry, NULL);
+    if (settings->begun)
+        settings->begun(settings->userdata);
     recording->is_early = has_signal(recording);
     now = clock_ns(CLOCK_MONOTONIC);
     recording->progress_at = now + settings->progress_ns;

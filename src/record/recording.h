@@ -23,6 +23,7 @@ struct recording_settings {
     const char *dir;
     bool restarts;        /* what `dir` has is kept as a snapshot (record/restart.h), after … */
     void (*rescue)(void); /* … has saved in it what ended programs have left; NULL: nothing does */
+    const char *limit;    /* what is kept, for the registry: "5m,2G"; "": everything */
     /* Where `dir` is NULL, a directory that a recorder makes, and the registry lists; NULL: none. */
     const char *listed;
     const char *runtime;                /* $XDG_RUNTIME_DIR or NULL */
@@ -32,6 +33,7 @@ struct recording_settings {
     uint64_t min_free;                  /* bytes on the disk; 0: any */
     /* Prints what the user should know at once; NULL: nothing does. */
     void (*report)(void *userdata, const char *text);
+    void (*begun)(void *userdata); /* all have started; NULL: nothing is called */
     /* Is called every `progress_ns` where that is not 0. */
     void (*progress)(void *userdata, const struct recording *recording);
     uint64_t progress_ns;

@@ -15,6 +15,7 @@
 #define PREFIX "strata-record-"
 #define FILE_NAME "recording"
 #define RESTORE_NAME "restore"
+#define LIMIT_NAME "limit"
 #define TEMPORARY_NAME "new"
 /* Of the parent, so that sockets have names of less than 108 bytes. */
 #define PARENT_MAX 40
@@ -57,6 +58,11 @@ static int put_recording(const struct registry_entry *registry_entry, const char
         return -errno;
     len = asprintf(&text, "%ld\n%s", (long)getpid(), full);
     return len < 0 ? -ENOMEM : put_file(registry_entry, FILE_NAME, text, (size_t)len);
+}
+
+int registry_put_limit(const struct registry_entry *registry_entry, const char *limit)
+{
+    return *limit ? put_file(registry_entry, LIMIT_NAME, limit, strlen(limit)) : 0;
 }
 
 /* ---- What has to be restored ---- */
@@ -223,8 +229,24 @@ struct search {
     void *userdata;
 };
 
+static void read_limit(const char *path, char limit[static REGISTRY_LIMIT_MAX])
+{
+    char name[REGISTRY_NAME_MAX];
+    _cleanup_(closep) int fd = -1;
+    ssize_t n;
+
+    limit[0] = '\0';
+    snprintf(name, sizeof name, "%s/" LIMIT_NAME, path);
+    fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    n = read(fd, limit, REGISTRY_LIMIT_MAX - 1);
+    limit[MAX(n, 0)] = '\0';
+}
+
 static int find(const char *path, void *userdata)
 {
+    char limit[REGISTRY_LIMIT_MAX];
     const struct search *search = userdata;
     struct registry_recording recording = {0};
     char name[REGISTRY_NAME_MAX], text[PATH_MAX + 32];
@@ -242,6 +264,9 @@ static int find(const char *path, void *userdata)
         text[n] = '\0';
         recording.pid = (pid_t)strtol(text, &end, 10);
         recording.since_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        recording.user = st.st_uid;
+        read_limit(path, limit);
+        recording.limit = limit;
         if (end[0] == '\n' && end[1] == '/')
             recording.trace = end + 1;
     }
@@ -256,9 +281,11 @@ int registry_foreach(const char *parent,
     int r;
 
     parent = choose_parent(parent);
-    r = locked_dir_foreach(parent, PREFIX, find, &search);
+    r = locked_dir_foreach(parent, PREFIX, false, find, &search);
     if (r == 0 && strcmp(parent, "/tmp") != 0)
-        r = locked_dir_foreach("/tmp", PREFIX, find, &search);
+        r = locked_dir_foreach("/tmp", PREFIX, false, find, &search);
+    if (r == 0 && strcmp(parent, REGISTRY_SERVICES) != 0)
+        r = locked_dir_foreach(REGISTRY_SERVICES, PREFIX, true, find, &search);
     return r;
 }
 

@@ -8,6 +8,7 @@
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/            locked by its recorder (base/locked_dir.h)
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/recording   "PID\n/DIR": the recorder, and the trace
  *
+ *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/limit       what it keeps: "5m,2G"; not there: everything
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/restore     "PID START\nTEXT": what the recorder has changed in that process
  *
  * The directory is accessible to this user only. It is removed at the end, or, after a recorder was
@@ -38,6 +39,9 @@ void registry_leave(struct registry_entry *registry_entry);
 const char *registry_name(const struct registry_entry *registry_entry, const char *name,
                           char buf[REGISTRY_NAME_MAX]);
 
+/* What is kept of the recording, as --flight has it. -errno. */
+int registry_put_limit(const struct registry_entry *registry_entry, const char *limit);
+
 /* ---- What has to be restored in another process, should the recorder be killed ---- */
 
 #define REGISTRY_RESTORE_MAX ((size_t)4 << 20)
@@ -50,16 +54,22 @@ int registry_find_restore(const char *parent, pid_t pid, char **ret);
 /* The process is restored: removes what those recorders have left. */
 void registry_drop_restore(const char *parent, pid_t pid);
 
-/* ---- Those of this user ---- */
+/* ---- Those of this user, and those of services that it may see ---- */
+
+/* $XDG_RUNTIME_DIR of the service that systemd starts. */
+#define REGISTRY_SERVICES "/run/strata"
+#define REGISTRY_LIMIT_MAX 48
 
 struct registry_recording {
     pid_t pid;         /* of the recorder */
     const char *trace; /* its directory, absolute */
     int64_t since_ns;  /* CLOCK_REALTIME */
+    uid_t user;
+    const char *limit; /* "5m,2G"; "": everything is kept, or it is not known */
 };
 
 /* Calls FOUND for each running recording; stops when it returns other than 0, and returns that. PARENT
- * as above; also searches /tmp. */
+ * as above; also searches /tmp, and REGISTRY_SERVICES for those of any user. */
 int registry_foreach(const char *parent,
                      int (*found)(const struct registry_recording *recording, void *userdata),
                      void *userdata);

@@ -16,7 +16,7 @@ char *log_place_in_domain(const struct qemu_running *running)
 {
     char *path;
 
-    if (!running->libvirt || access(running->libvirt, W_OK | X_OK) < 0)
+    if (!running->libvirt || faccessat(AT_FDCWD, running->libvirt, W_OK | X_OK, AT_EACCESS) < 0)
         return NULL;
     if (asprintf(&path, "%s/" FIFO_NAME, running->libvirt) < 0)
         return NULL;
