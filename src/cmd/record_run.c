@@ -13,7 +13,6 @@
 #include "cmd/record_live.h"
 #include "cmd/record_service.h"
 #include "record/flight.h"
-#include "record/rings/rings_dir.h"
 
 void cmd_print_report(void *userdata, const char *text)
 {
@@ -184,7 +183,7 @@ int record_run(struct record_run *run, const char *dir)
     struct recording_settings settings = {
         .dir = dir,
         .restarts = options->restarts,
-        .rescue = rings_dir_rescue,
+        .rescue = record_service_rescue,
         .limit = record_limit_text(&run->options->flight, limit),
         .begun = on_begun,
         .listed = options->output,

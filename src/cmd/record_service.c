@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/record_service.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock_ns.h"
+#include "base/fd.h"
 #include "cli/service.h"
+#include "record/agent/host_left.h"
+#include "record/rings/rings_dir.h"
+#include "tracedir/registry.h"
 
 struct unit {
     uint64_t size;
@@ -37,6 +42,16 @@ const char *record_limit_text(const struct retention_limit *limit, char buf[RECO
     if (limit->bytes > 0)
         put(buf, RECORD_LIMIT_MAX, limit->bytes, sizes);
     return buf;
+}
+
+void record_service_rescue(int dir, const char *path)
+{
+    _cleanup_(closep) int host = openat(dir, "host", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    pid_t agent = host < 0 ? 0 : registry_find_agent(getenv("XDG_RUNTIME_DIR"), path);
+
+    rings_dir_rescue();
+    if (agent > 0)
+        host_left_drain(agent, host);
 }
 
 void record_service_begun(const char *dir)

@@ -21,9 +21,10 @@
 struct recording_settings {
     /* The trace directory; NULL: the recorders write elsewhere, and there is no manifest. */
     const char *dir;
-    bool restarts;        /* what `dir` has is kept as a snapshot (record/restart.h), after … */
-    void (*rescue)(void); /* … has saved in it what ended programs have left; NULL: nothing does */
-    const char *limit;    /* what is kept, for the registry: "5m,2G"; "": everything */
+    bool restarts; /* what `dir` has is kept as a snapshot (record/restart.h), after … */
+    /* … has saved in it what ended programs and agents have left; NULL: nothing does */
+    void (*rescue)(int dir, const char *path);
+    const char *limit; /* what is kept, for the registry: "5m,2G"; "": everything */
     /* Where `dir` is NULL, a directory that a recorder makes, and the registry lists; NULL: none. */
     const char *listed;
     const char *runtime;                /* $XDG_RUNTIME_DIR or NULL */

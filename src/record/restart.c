@@ -165,8 +165,8 @@ static int move_trace(int dir, int snapshots, char name[static NAME_MAX_BYTES])
     return r;
 }
 
-int restart_keep_trace(int dir, const char *path, void (*rescue)(void), char **ret_kept,
-                       struct error *error)
+int restart_keep_trace(int dir, const char *path, void (*rescue)(int dir, const char *path),
+                       char **ret_kept, struct error *error)
 {
     _cleanup_(closep) int snapshots = -1;
     char name[NAME_MAX_BYTES];
@@ -183,7 +183,7 @@ int restart_keep_trace(int dir, const char *path, void (*rescue)(void), char **r
         finish_unfinished(snapshots, any);
     if (r >= 0 && any) {
         if (rescue)
-            rescue();
+            rescue(dir, path);
         r = move_trace(dir, snapshots, name);
     }
     if (r >= 0 && any && asprintf(&kept, "%s/" FLIGHT_SNAPSHOTS "/%s", path, name + 1) < 0) {

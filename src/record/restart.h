@@ -14,7 +14,7 @@
 #define RESTART_KEPT_MAX 8u
 
 /* DIR, at PATH, is open and locked, and gets a directory `snapshots`. *RET_KEPT: the path of what was moved, allocated; NULL: there
- * was nothing. RESCUE, or NULL, is called before something is moved: it brings what programs that have ended left in their rings to the
- * trace. -EEXIST with ERROR: there is something that no recording has made; -errno with ERROR. */
-int restart_keep_trace(int dir, const char *path, void (*rescue)(void), char **ret_kept,
-                       struct error *error);
+ * was nothing. RESCUE, or NULL, is called before something is moved: it brings what programs and agents that have ended left in their rings to
+ * the trace. -EEXIST with ERROR: there is something that no recording has made; -errno with ERROR. */
+int restart_keep_trace(int dir, const char *path, void (*rescue)(int dir, const char *path),
+                       char **ret_kept, struct error *error);

@@ -16,6 +16,7 @@
 #define FILE_NAME "recording"
 #define RESTORE_NAME "restore"
 #define LIMIT_NAME "limit"
+#define AGENT_NAME "agent"
 #define TEMPORARY_NAME "new"
 /* Of the parent, so that sockets have names of less than 108 bytes. */
 #define PARENT_MAX 40
@@ -63,6 +64,55 @@ static int put_recording(const struct registry_entry *registry_entry, const char
 int registry_put_limit(const struct registry_entry *registry_entry, const char *limit)
 {
     return *limit ? put_file(registry_entry, LIMIT_NAME, limit, strlen(limit)) : 0;
+}
+
+/* ---- The agent of a recorder that was killed ---- */
+
+struct agent_search {
+    const char *trace;
+    pid_t agent;
+};
+
+/* NAME of the directory, with a NUL. False: there is none. */
+static bool read_file(int dir, const char *name, char *text, size_t size)
+{
+    _cleanup_(closep) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+    text[MAX(n, 0)] = '\0';
+    return n > 0;
+}
+
+static bool search_agent(int dir, void *userdata)
+{
+    struct agent_search *search = userdata;
+    char text[PATH_MAX + 32], agent[32];
+    const char *trace;
+
+    if (!read_file(dir, FILE_NAME, text, sizeof text) ||
+        !read_file(dir, AGENT_NAME, agent, sizeof agent))
+        return true;
+    trace = strchr(text, '\n');
+    if (trace && strcmp(trace + 1, search->trace) == 0)
+        search->agent = (pid_t)strtol(agent, NULL, 10);
+    return true;
+}
+
+int registry_put_agent(const struct registry_entry *registry_entry, pid_t agent)
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "%ld", (long)agent);
+
+    return registry_entry->dir.fd < 0 ? -ENOENT
+                                      : put_file(registry_entry, AGENT_NAME, text, (size_t)n);
+}
+
+pid_t registry_find_agent(const char *parent, const char *trace)
+{
+    struct agent_search search = {.trace = trace};
+
+    locked_dir_sweep(choose_parent(parent), PREFIX, true, search_agent, &search);
+    return search.agent;
 }
 
 /* ---- What has to be restored ---- */

@@ -9,6 +9,7 @@
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/recording   "PID\n/DIR": the recorder, and the trace
  *
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/limit       what it keeps: "5m,2G"; not there: everything
+ *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/agent       the process that records this machine's kernel: "PID"
  *     $XDG_RUNTIME_DIR/strata-record-XXXXXX/restore     "PID START\nTEXT": what the recorder has changed in that process
  *
  * The directory is accessible to this user only. It is removed at the end, or, after a recorder was
@@ -41,6 +42,11 @@ const char *registry_name(const struct registry_entry *registry_entry, const cha
 
 /* What is kept of the recording, as --flight has it. -errno. */
 int registry_put_limit(const struct registry_entry *registry_entry, const char *limit);
+
+/* The process that records this machine's kernel for it. -errno. */
+int registry_put_agent(const struct registry_entry *registry_entry, pid_t agent);
+/* The same of the recording into TRACE, absolute, whose recorder was killed; 0: none is known. PARENT is $XDG_RUNTIME_DIR. */
+pid_t registry_find_agent(const char *parent, const char *trace);
 
 /* ---- What has to be restored in another process, should the recorder be killed ---- */
 

@@ -7,6 +7,7 @@ XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR
 mkdir -m 700 run
 pids=
+skipped=
 at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
 
 # count TRACE: its events.
@@ -38,9 +39,10 @@ wait_for 'grep -q "^State:.[Tt]" /proc/$pid/status'
 : >go
 # It kills itself after its last event.
 wait_for '! grep -q "^State:.[^Z]" /proc/$program/status 2>/dev/null'
+[ "$(count trace)" -lt 1000 ] || fail "the recorder had everything, so that this shows nothing"
+# From now on any other recorder of this user may save what is in the rings.
 kill -KILL $pid
 wait $pid || :
-[ "$(count trace)" -lt 1000 ] || fail "the recorder had everything, so that this shows nothing"
 rm -f go
 # The second one ends in order.
 : >go
@@ -56,6 +58,41 @@ grep -q "the trace that was there is kept as $work/trace/snapshots/$name" err ||
 [ -z "$(ls -A trace/snapshots | grep '^\.')" ] || fail "left: $(ls -A trace/snapshots)"
 "$strata" recover --list >out 2>err || fail "$(cat err)"
 ! grep -qw "$program" out || fail "rings are left: $(cat out)"
+
+# ---- Killed, with its agent, while the kernel holds what was recorded ----
+
+case=kernel
+if [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && [ -x "$STRATA_BIN/strata-agent" ]; then
+    # Any agent of this machine that starts removes what killed ones have left: then again.
+    tries=5
+    until [ $tries -eq 0 ]; do
+        tries=$((tries - 1))
+        rm -rf kernel seen-before seen-held run/strata-record-*
+        "$strata" record -o kernel --flight=60s --restart --host=sched:sched_process_exec >out 2>err &
+        pid=$!
+        pids="$pids $pid"
+        wait_for '"$strata" report kernel >report 2>&1 || ! kill -0 $pid 2>/dev/null' # it has the formats of events
+        ln -s /bin/true seen-before
+        ./seen-before
+        # The file has no more than what is asked for; from now on nothing comes to it.
+        kill -STOP $pid
+        wait_for 'grep -q "^State:.[Tt]" /proc/$pid/status'
+        ln -s /bin/true seen-held
+        ./seen-held
+        agent=$(cat run/strata-record-*/agent)
+        kill -KILL "$agent" $pid
+        wait $pid || :
+        wait_for '! kill -0 $agent 2>/dev/null || grep -q "^State:.Z" /proc/$agent/status'
+        "$strata" record -o kernel --restart --host=sched:sched_process_exec -t 0.1 >out 2>err || fail "$(cat out err)"
+        name=$(kept kernel)
+        "$strata" report --source=host "kernel/snapshots/$name" >report 2>errors || fail "$(cat errors)"
+        [ "$(grep -c "filename=./seen-before " report)" -ne 1 ] || [ "$(grep -c "filename=./seen-held " report)" -ne 1 ] || break
+        [ $tries -gt 0 ] || fail "what the kernel held is lost: $(cat report errors)"
+    done
+    [ -z "$(ls /sys/kernel/tracing/instances | grep -- "-$agent-")" ] || fail "its instance is left"
+else
+    skipped="$skipped; only root may trace this machine's kernel"
+fi
 
 # ---- One that ended in order; again and again ----
 
@@ -101,3 +138,8 @@ grep -q 'busy: another recording is under way there' err2 || fail "$(cat err2)"
 : >go-on
 wait $pid || fail "$(cat out err)"
 [ "$(count busy)" -eq 10 ] || fail "it was disturbed"
+
+[ -z "$skipped" ] || {
+    echo "record_restart: SKIPPED in part: ${skipped#; }" >&2
+    exit 77
+}

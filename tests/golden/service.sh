@@ -1,6 +1,6 @@
 #!/bin/sh
 # What a service of strata record needs: its unit, what the service manager and the journal are told, and what strata list
-# shows. tests of a real systemd: docs/contributing.md. $UNIT: the unit as it is installed.
+# shows. $UNIT: the unit as it is installed.
 . "$(dirname "$0")/../lib/golden.sh"
 
 XDG_RUNTIME_DIR=$work/run
