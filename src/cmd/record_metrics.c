@@ -47,6 +47,7 @@ struct metrics_recorder {
     void *userdata;
     struct metrics_server *server; /* NULL: none */
     uint64_t write_at;             /* the file */
+    bool was_there;                /* the file, before the recording */
     bool is_failure_reported;      /* of writing it */
     /* Of analyses. */
     struct families_reader *reader; /* NULL: none */
@@ -166,6 +167,7 @@ static int start(struct recorder *recorder, struct error *error)
     struct metrics_recorder *self = self_of(recorder);
     int r = self->watch ? start_process(self, error) : 0;
 
+    self->was_there = self->options.file && access(self->options.file, F_OK) == 0;
     if (r >= 0)
         r = write_file(self, error);
     if (r < 0) {
@@ -241,7 +243,7 @@ static void discard(struct recorder *recorder)
 {
     struct metrics_recorder *self = self_of(recorder);
 
-    if (self->options.file)
+    if (self->options.file && !self->was_there)
         (void)unlink(self->options.file);
 }
 

@@ -27,8 +27,13 @@ static int write_to(const struct metrics *metrics, int fd)
 int metrics_write_file(const struct metrics *metrics, const char *path, struct error *error)
 {
     char *temp;
+    struct stat st;
     int fd, r;
 
+    /* A device such as /dev/null would be replaced, too. */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return error_set(error, -EINVAL, path,
+                         "cannot write metrics: it is not a regular file, and would be replaced");
     if (asprintf(&temp, "%s.XXXXXX", path) < 0)
         return error_set(error, -ENOMEM, path, "out of memory");
     fd = mkostemp(temp, O_CLOEXEC);
