@@ -10,7 +10,10 @@
 
 #include "base/clock_ns.h"
 
+/* With another one, the oldest ends: clients that say nothing keep none from its answer. */
 #define CONNECTIONS_MAX 16u
+/* … for libmicrohttpd, which closes them a little later. */
+#define SOCKETS_MAX (2 * CONNECTIONS_MAX)
 #define IDLE_SECONDS 10u
 /* From its beginning, a connection ends after so long: one that sends byte after byte is never idle, and would keep others
  * out. */
@@ -34,7 +37,7 @@ struct metrics_server {
     struct MHD_Daemon *daemons[METRICS_SERVER_LISTENERS_MAX];
     int fds[METRICS_SERVER_LISTENERS_MAX]; /* the daemons' epoll sets */
     unsigned n;
-    struct client clients[METRICS_SERVER_LISTENERS_MAX * CONNECTIONS_MAX];
+    struct client clients[METRICS_SERVER_LISTENERS_MAX * SOCKETS_MAX];
 };
 
 /* ---- What a client accepts ---- */
@@ -162,6 +165,35 @@ static void drop_message(void *arg, const char *format, va_list args)
 
 /* ---- Connections ---- */
 
+/* libmicrohttpd then sees that it has ended. */
+static void end_connection(struct client *client)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(client->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    client->until = UINT64_MAX;
+    if (info)
+        (void)shutdown(info->connect_fd, SHUT_RDWR);
+}
+
+static void end_oldest_connection(struct metrics_server *server)
+{
+    struct client *oldest = NULL;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < ARRAY_SIZE(server->clients); i++) {
+        struct client *client = &server->clients[i];
+
+        if (!client->connection || client->until == UINT64_MAX)
+            continue;
+        n++;
+        if (!oldest || client->until < oldest->until)
+            oldest = client;
+    }
+    if (n > CONNECTIONS_MAX)
+        end_connection(oldest);
+}
+
 static void note_connection(void *arg, struct MHD_Connection *connection, void **context,
                             enum MHD_ConnectionNotificationCode code)
 {
@@ -175,26 +207,19 @@ static void note_connection(void *arg, struct MHD_Connection *connection, void *
         server->clients[i] =
             sought ? (struct client){0}
                    : (struct client){connection, clock_ns(CLOCK_MONOTONIC) + CONNECTION_NS};
-        return;
+        break;
     }
+    if (!sought)
+        end_oldest_connection(server);
 }
 
-/* libmicrohttpd then sees that it has ended. */
 static void end_old_connections(struct metrics_server *server)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-    for (unsigned i = 0; i < ARRAY_SIZE(server->clients); i++) {
-        struct client *client = &server->clients[i];
-        const union MHD_ConnectionInfo *info;
-
-        if (!client->connection || now < client->until)
-            continue;
-        client->until = UINT64_MAX;
-        info = MHD_get_connection_info(client->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        if (info)
-            (void)shutdown(info->connect_fd, SHUT_RDWR);
-    }
+    for (unsigned i = 0; i < ARRAY_SIZE(server->clients); i++)
+        if (server->clients[i].connection && now >= server->clients[i].until)
+            end_connection(&server->clients[i]);
 }
 
 /* ---- The server ---- */
@@ -205,7 +230,7 @@ static int start_daemon(struct metrics_server *server, int fd)
     struct MHD_Daemon *daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
         MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_LIMIT, SOCKETS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_NOTIFY_CONNECTION, note_connection, server, MHD_OPTION_END);
 
@@ -267,11 +292,31 @@ uint64_t metrics_server_timeout(const struct metrics_server *server)
     return timeout;
 }
 
+static bool is_full(struct MHD_Daemon *daemon)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+    return info && info->num_connections >= SOCKETS_MAX;
+}
+
+/* libmicrohttpd does not listen while it has its maximum of connections, and begins again with the next call after one of them
+ * has ended. */
+static void run(struct MHD_Daemon *daemon)
+{
+    bool was_full;
+
+    do {
+        was_full = is_full(daemon);
+        (void)MHD_run(daemon);
+    } while (was_full && !is_full(daemon));
+}
+
 void metrics_server_run(struct metrics_server *server)
 {
     end_old_connections(server);
     for (unsigned i = 0; i < server->n; i++)
-        (void)MHD_run(server->daemons[i]);
+        run(server->daemons[i]);
 }
 
 void metrics_server_free(struct metrics_server *server)

@@ -95,13 +95,19 @@ grep -q '^# TYPE strata_recorded_events counter$' open && grep -q '^# UNIT strat
 python3 - "$url" <<'END_OF_SCRIPT' || fail "silent clients"
 import socket, sys, threading, urllib.parse, urllib.request
 address = urllib.parse.urlparse(sys.argv[1])
-silent = [socket.create_connection((address.hostname, address.port)) for _ in range(8)]
-for s in silent:
-    s.sendall(b'GET /met')
+def ask():
+    assert b'strata_recorded_events_total' in urllib.request.urlopen(sys.argv[1], timeout=40).read()
+silent = []
+for i in range(300):
+    silent.append(socket.create_connection((address.hostname, address.port), timeout=40))
+    silent[-1].send(b'GET /met')
+    if i % 30 == 29:
+        ask()
 for _ in range(20):
-    assert b'strata_recorded_events_total' in urllib.request.urlopen(sys.argv[1], timeout=30).read()
+    ask()
 for s in silent:
     s.close()
+ask()
 def trickle(s):
     s.sendall(b'GET /metrics HTTP/1.1\r\nX: ')
     try:
@@ -114,7 +120,7 @@ threads = [threading.Thread(target=trickle, args=(socket.create_connection((addr
            for _ in range(16)]
 for thread in threads:
     thread.start()
-assert b'strata_recorded_events_total' in urllib.request.urlopen(sys.argv[1], timeout=40).read()
+ask()
 done.set()
 for thread in threads:
     thread.join()
@@ -135,6 +141,18 @@ done
 status=0
 "$strata" record -o second --metrics-file=missing/file.prom -- touch ran >out 2>err || status=$?
 [ $status -eq 1 ] && grep -q "^strata: missing/file.prom: cannot write metrics: No such file" err && [ ! -e ran ] || fail "$(cat err)"
+# Nothing but a file is replaced; nor is one removed that was there.
+mkfifo pipe
+ln -s /dev/null null
+: >there.prom
+for wrong in pipe . null; do
+    status=0
+    "$strata" record -o second --metrics-file=$wrong -- touch ran >out 2>err || status=$?
+    [ $status -eq 1 ] && grep -qF "strata: $wrong: cannot write metrics: it is not a regular file" err && [ ! -e ran ] || fail "$(cat err)"
+done
+[ -p pipe ] && [ -c null ] || fail "it was replaced"
+"$strata" record -o second --metrics-file=there.prom -- ./missing >out 2>err && fail "$(cat err)"
+[ -e there.prom ] || fail "it was removed"
 
 # A real Prometheus scrapes it, in its own format.
 case=prometheus
