@@ -141,7 +141,7 @@ _strata()
 
     # Recordings of strata top, and directories.
     if [ "$verb" = top ] && [ "${cur#-}" = "$cur" ]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(_strata_recordings)" -- "$cur" && compgen -d -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$(_strata_recordings)" -- "$cur"; compgen -d -- "$cur")
         compopt -o filenames 2>/dev/null
         return
     fi

@@ -45,9 +45,11 @@ is '--format=' strata report --fo
 is 'text json csv' strata report --format = ''
 is 'json' strata report --format = j
 is 'csv' strata report -f c
+is 'number time name' strata top --sort = ''
 is 'trace.dat trace-events' strata export --to = tr
 is 'trace-events' strata export -t trace-
 has 'version -V' strata ''
 is 'stat' strata help st
 cd "$tree"
 is 'LICENSE' strata info LICEN
+has 'tests docs' strata top ''
