@@ -348,7 +348,7 @@ class Kills:
         manifest = self.manifest(out)
         if manifest is None:
             expect(not saved, "there are snapshots and no manifest")
-            expect(made == 0, "no manifest, and", made, "marks")
+            expect(not targets, "no manifest, and a program was started")
             self.count("before the manifest")
             return
         # Each snapshot, whether or not there was anybody left to be answered.

@@ -35,7 +35,7 @@ static void trim_other(struct process *process, const struct process_trace *trac
 }
 
 static int open_native(struct process *process, const char *path, struct native **ret,
-                       struct error *error)
+                       bool *ret_is_new, struct error *error)
 {
     static const uint8_t none[16];
     const struct process_trace *trace = process_trace(process);
@@ -54,8 +54,16 @@ static int open_native(struct process *process, const char *path, struct native 
         r = native_describe(*ret, &process->classes, error);
     if (r < 0)
         return r;
-    process_note_trace(process, (*ret)->path, (*ret)->uuid);
+    *ret_is_new = true;
     return 0;
+}
+
+static int take(struct collector *collector, enum drain_mode how, struct error *error)
+{
+    if (collector->is_new)
+        process_note_trace(collector->process, collector->native->path, collector->native->uuid);
+    collector->is_new = false;
+    return ring_drain_take(collector->taker, how, error);
 }
 
 static int check(const struct process *process, bool dead_too, struct error *error)
@@ -89,7 +97,7 @@ int collector_init(struct collector *ret, struct process *process, const char *p
     if (r >= 0)
         r = process_lock(process, error);
     if (r >= 0)
-        r = open_native(process, path, &collector.native, error);
+        r = open_native(process, path, &collector.native, &collector.is_new, error);
     if (r >= 0)
         r = ring_drain_new(process, collector.native, true, true, &collector.taker, error);
     if (r < 0) {
@@ -160,7 +168,7 @@ void collector_hurry(struct collector *collector)
 /* The longer the trace, the better the clock's rate is known. */
 static int finish(struct collector *collector, enum drain_mode how, struct error *error)
 {
-    int r = ring_drain_take(collector->taker, how, error);
+    int r = take(collector, how, error);
 
     if (r >= 0)
         r = native_refine(collector->native, process_clock_hz(collector->process, 0), error);
@@ -182,9 +190,9 @@ int collector_step(struct collector *collector, uint64_t *ret_sleep, struct erro
     }
     if (now - collector->flushed_at >= FLUSH) {
         collector->flushed_at = now;
-        r = ring_drain_take(collector->taker, DRAIN_OPEN, error);
+        r = take(collector, DRAIN_OPEN, error);
     } else {
-        r = ring_drain_take(collector->taker, DRAIN_OFTEN, error);
+        r = take(collector, DRAIN_OFTEN, error);
     }
     if (r < 0)
         return r;
@@ -196,7 +204,7 @@ int collector_step(struct collector *collector, uint64_t *ret_sleep, struct erro
 void collector_flush(struct collector *collector)
 {
     collector->flushed_at = clock_ns(CLOCK_MONOTONIC);
-    (void)ring_drain_take(collector->taker, DRAIN_SAVE, NULL);
+    (void)take(collector, DRAIN_SAVE, NULL);
 }
 
 int collector_finish(struct collector *collector, struct error *error)

@@ -18,6 +18,9 @@ struct collector {
         is_own; /* its rings are in the recorder's directory; of others, what children of the process leave is removed
                     (rings_dir_sweep_processes()) */
     uint64_t swept_at; /* ns */
+    /* Nothing was drained, and the process's file does not name the trace yet: until then `strata recover` makes one of its
+     * own. So the recorder can bring the trace into its manifest before. */
+    bool is_new;
 };
 
 /* Writes the trace to the directory PATH: a new one, or the one that another collector was writing for

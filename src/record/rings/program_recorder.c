@@ -81,7 +81,10 @@ static int start(struct recorder *recorder, struct error *error)
     self->programs.may_sleep = true;
     self->programs.recording = recorder->recording;
     self->programs.max_size = recording_settings(recorder->recording)->max_size;
-    r = self->child_error = start_child(self, error);
+    /* The trace of a recorder that is killed from now on opens. */
+    r = recording_note(recorder->recording, error);
+    if (r >= 0)
+        r = self->child_error = start_child(self, error);
     if (r < 0) {
         programs_close(&self->programs);
         return r;
