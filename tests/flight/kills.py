@@ -375,6 +375,7 @@ class Kills:
             done = subprocess.run([self.strata, "recover", str(targets[0])], cwd=self.work, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
             self.count("recovered", done.returncode == 0)
+            self.saying += f"; recover: {done.stdout.strip()}"
             # If the recorder had not found the program yet, the trace is a new one.
             own = os.path.join(self.work, f"strata-{targets[0]}")
             if os.path.isdir(own):
