@@ -33,6 +33,12 @@ for name in simpletrace xentrace xentrace_format; do
     [ "$(readlink "$root/bin/$name")" = strata ] || fail "bin/$name is no link to strata"
 done
 
+for file in systemd/system/strata-agent.service systemd/system/strata-record@.service sysusers.d/strata.conf; do
+    [ -s "$root/lib/$file" ] || fail "lib/$file is not installed"
+done
+grep -q "^ExecStart=$prefix/bin/strata record " "$root/lib/systemd/system/strata-record@.service" ||
+    fail "the service runs another strata"
+
 for page in "$tree"/docs/man/*.[1-8]; do
     [ -e "$page" ] || continue
     name=${page##*/}
