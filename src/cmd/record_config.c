@@ -141,7 +141,8 @@ int record_config_print(const struct record_config_options *options,
     struct text out;
     int r;
 
-    if (output_open(&out, OUTPUT_DATA, OUT_SIZE) < 0)
+    /* A file and a command line have the bytes that were given: no escapes that the reader does not know. */
+    if (output_open(&out, OUTPUT_RAW, OUT_SIZE) < 0)
         return cli_no_memory();
     if (options->prints)
         config_print(&config->config, "record", &out);

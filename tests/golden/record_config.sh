@@ -24,6 +24,10 @@ grep -qx 'attach = yes' one.conf && grep -qx 'operands = 4711 4712' one.conf || 
 same --guest web=vsock:3:4727 --guest db=tcp:10.0.0.2:4727 --guest-event=sched_switch,irq_handler_entry \
     --filter 'sched_switch=prev_comm == "a b\"' --key '"quoted" key' -t 0.5 --kallsyms -o x
 same --xen -o '#x' --cpu 0,2-5 -e sched
+# Bytes that are no text, and characters that a terminal would obey.
+odd=$(printf 'a\001\033\177\377\342\200\256\302\233b\\')
+same --host -e "$odd" -o "$odd" -- "$odd" " $odd"
+"$strata" record --config one.conf --print-command | LC_ALL=C grep -qF -- "--output='$odd'" || fail "$(cat one.conf)"
 same --host -e "" -o x
 grep -qx 'event = ""' one.conf || fail "$(cat one.conf)"
 # Every option of the table that says how to record.
