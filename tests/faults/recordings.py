@@ -57,6 +57,9 @@ class Sweep(SiteSweep):
             return ["record", "-o", "out", *program]
         if case == "record-limit":
             return ["record", "-o", "out", "--max-size=1M", *program]
+        if case == "triggers":
+            return ["record", "-o", "out", "--flight=64M", "--on", "exit", "--on", "losses_event", "--then", "test -d",
+                    *program]
         if case == "host":
             self.abandoned_before = self.abandoned()
             return ["record", "-o", "out", "--host=sched:sched_process_exec,sched:sched_process_exit", *program]
@@ -228,11 +231,11 @@ class Sweep(SiteSweep):
         return what
 
     def stride(self, case, name):
-        # A run starts QEMU. With --long, all are tried.
-        return QEMU_STRIDE if case == "qemu" and not self.is_long else 1
+        # A run starts QEMU, or a process that watches events. With --long, all are tried.
+        return QEMU_STRIDE if case in ("qemu", "triggers") and not self.is_long else 1
 
     def all(self):
-        for case in ("record", "record-limit", "recover", "percpu", "guest"):
+        for case in ("record", "record-limit", "triggers", "recover", "percpu", "guest"):
             self.case(case)
         if shutil.which(QEMU[0]):
             self.case("qemu")
