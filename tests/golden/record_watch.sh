@@ -91,7 +91,7 @@ wait $pid || fail "exit status $?: $(cat out)"
 # The span was not told again when it ended, nor what comes from nowhere.
 [ "$(grep -cF "trigger 'latency $pair' met" err)" -eq 1 ] || fail "the span was told again"
 ! grep -q "trigger 'guest:oom_kill'" err || fail "an event of a guest that is not there"
-! grep -q "died\|was started again\|cannot confine" err || fail "the process that watches"
+! grep -q "died\|is started again\|cannot confine" err || fail "the process that watches"
 "$strata" report trace >report 2>errors || fail "$(cat errors)"
 
 # ---- Time stolen from a vCPU ----
