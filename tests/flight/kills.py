@@ -278,7 +278,7 @@ class Kills:
         self.saying = f"{target.name} --flight={limit}, {victim}{', early' if is_early else ''}"
         err = open(os.path.join(self.work, "err"), "w+b")
         recorder = subprocess.Popen([self.strata, "record", f"--flight={limit}", "-o", out, *options, *target.options, "--",
-                                     *target.command], stdin=target.stdin, stdout=subprocess.PIPE, stderr=err)
+                                     *target.command], stdin=target.stdin, stdout=subprocess.PIPE, stderr=err, cwd=self.work)
         stop = threading.Event()
         saved = []
         saver = threading.Thread(target=self.save, args=(out, target, saved, stop))
