@@ -54,8 +54,7 @@ static int open_locked(const char *path, bool again, struct record_dir *ret, str
         r = error_set(error, -errno, path, "cannot be opened: %s", strerror(errno));
     else if (is_locked_by_another(dir.fd, again ? LOCK_TRIES : 1))
         r = error_set(error, -EEXIST, path,
-                      again ? "another recording is under way there; name another directory"
-                            : "another recording has just begun there");
+                      "another recording is under way there; name another directory");
     else if (!again)
         r = check_empty(dir.fd, path, error);
     if (r >= 0) {

@@ -490,6 +490,19 @@ static void end_snapshot(struct flight *self, const char *verdict, const char *t
         answer(asker, verdict, text);
 }
 
+/* Where it is, also where the directory was renamed meanwhile. */
+static void put_snapshot_path(const struct flight *self, char *buf, size_t size)
+{
+    char link[32], path[PATH_MAX];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", recording_dir(self->recorder.recording));
+    n = readlink(link, path, sizeof path - 1);
+    path[MAX(n, 0)] = '\0';
+    snprintf(buf, size, "%s/" FLIGHT_SNAPSHOTS "/%s",
+             n > 0 ? path : recording_path(self->recorder.recording), self->name);
+}
+
 /* In the child: what only the recorder serves is not kept open, should it end first. */
 static void close_inherited(struct flight *self)
 {
@@ -522,8 +535,7 @@ static void start_saving(struct flight *self)
         if (r < 0)
             error_print(&error, text, sizeof text);
         else
-            snprintf(text, sizeof text, "%s/" FLIGHT_SNAPSHOTS "/%s",
-                     recording_path(self->recorder.recording), self->name);
+            put_snapshot_path(self, text, sizeof text);
         (void)write_all(ends[1], text, strlen(text));
         _exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
     }

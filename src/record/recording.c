@@ -150,14 +150,19 @@ static int write_manifest(struct recording *recording, struct error *error)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources;
+    char path[32]; /* also where the directory was renamed meanwhile */
     int r = recorders_put_sources(recording->recorders, recording->n, &manifest.arena, &sources,
                                   &manifest.n_sources);
 
     manifest.sources = sources;
-    if (r < 0)
+    if (r < 0) {
         r = error_set(error, r, recording->dir.path, "cannot be described: %s", strerror(-r));
-    else if (manifest.n_sources > 0)
-        r = manifest_write(recording->dir.path, &manifest, error);
+    } else if (manifest.n_sources > 0) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", recording->dir.fd);
+        r = manifest_write(path, &manifest, error);
+        if (r < 0 && error)
+            snprintf(error->path, sizeof error->path, "%s", recording->dir.path);
+    }
     if (r >= 0)
         recording->has_changed = false;
     arena_done(&manifest.arena);

@@ -41,7 +41,7 @@ struct recording_settings {
     void *userdata;
 };
 
-/* -EEXIST with ERROR: there is something in the directory, or another recording has just begun there. -errno with
+/* -EEXIST with ERROR: there is something in the directory, or another recording is under way there. -errno with
  * ERROR. */
 int recording_new(const struct recording_settings *settings, struct recording **ret,
                   struct error *error);

@@ -126,3 +126,11 @@ done
 begin "$long/trace"
 [ "$("$strata" ctl "$long/trace" snapshot one)" = "$long/trace/snapshots/one" ] || fail "not the path"
 end "$long/trace"
+
+case="a directory that is renamed"
+begin before
+mv before after
+directory=after
+[ "$("$strata" ctl after snapshot one)" = "$work/after/snapshots/one" ] || fail "not the path"
+end after
+[ ! -e before ] && [ "$(jq '[.sources[].complete] | all' after/trace.json)" = true ] || fail "$(cat after/trace.json err)"

@@ -642,7 +642,7 @@ static void a_directory_is_one_recording_s(void **state)
     assert_non_null(mkdtemp(dir));
     recording = begin(dir, NULL, &a, NULL);
     assert_int_equal(recording_new(&settings, &second, &error), -EEXIST);
-    assert_non_null(strstr(error.what, "another recording has just begun there"));
+    assert_non_null(strstr(error.what, "another recording is under way there"));
     recording_free(recording);
 
     snprintf(path, sizeof path, "%s/something", dir);
