@@ -11,8 +11,8 @@
 
 #include "cli/output.h"
 #include "cmd/list.h"
-#include "record/flight.h"
 #include "record/qemu/running.h"
+#include "record/snapshot.h"
 #include "tracedir/manifest.h"
 #include "tracedir/registry.h"
 
@@ -112,7 +112,7 @@ static unsigned count_snapshots(const char *trace)
     const struct dirent *entry;
     unsigned n = 0;
 
-    if (asprintf(&path, "%s/" FLIGHT_SNAPSHOTS, trace) < 0) {
+    if (asprintf(&path, "%s/" SNAPSHOTS_DIR, trace) < 0) {
         path = NULL;
         return 0;
     }

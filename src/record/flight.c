@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/remove_dir.h"
 #include "record/recorder_internal.h"
+#include "record/snapshot.h"
 #include "tracedir/ask.h"
 #include "tracedir/host.h"
 
@@ -28,9 +29,6 @@
 #define LATE_MAX 512u
 /* Without descriptors for another client, they are tried for again then. */
 #define ACCEPT_RETRY_NS (NSEC_PER_SEC / 10)
-#define NAME_MAX_BYTES FLIGHT_NAME_MAX
-/* So many snapshots of one second, or of one trigger and second. */
-#define SAME_NAME_MAX 1000u
 
 enum client_state {
     CLIENT_SENDS,    /* its request */
@@ -61,7 +59,7 @@ struct flight {
     bool is_flushing;
     uint64_t flushed_at, flush_by; /* CLOCK_MONOTONIC, ns: since when, and until when at most */
     struct client *asker;          /* of the present snapshot; NULL: there is none */
-    char name[NAME_MAX_BYTES];     /* … and its name */
+    char name[SNAPSHOT_NAME_MAX];  /* … and its name */
     pid_t saver;                   /* the child that copies; 0: none */
     int answers;                   /* its answer comes here; -1 */
     unsigned holders;
@@ -178,90 +176,7 @@ static void read_client(struct client *client)
     }
 }
 
-/* ---- Names ---- */
-
-static bool name_is_valid(const char *name)
-{
-    size_t len = strlen(name);
-
-    return len > 0 && len < NAME_MAX_BYTES && name[0] != '.' &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == len;
-}
-
-static void put_unfinished(const char *name, char buf[static NAME_MAX_BYTES + 1])
-{
-    snprintf(buf, NAME_MAX_BYTES + 1, ".%s", name);
-}
-
-/* Makes DIR/snapshots/.NAME, which gets its name when it is complete. What a recorder that was killed has left there is
- * removed. -EEXIST: there is such a snapshot. */
-static int make_directory(int snapshots, const char *name)
-{
-    char unfinished[NAME_MAX_BYTES + 1];
-
-    if (faccessat(snapshots, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return -EEXIST;
-    put_unfinished(name, unfinished);
-    if (mkdirat(snapshots, unfinished, 0777) == 0)
-        return 0;
-    if (errno == EEXIST &&
-        (remove_dir_at(snapshots, unfinished) || unlinkat(snapshots, unfinished, 0) == 0))
-        return mkdirat(snapshots, unfinished, 0777) < 0 ? -errno : 0;
-    return -errno;
-}
-
-static int open_snapshots(int dir)
-{
-    int fd;
-
-    if (mkdirat(dir, FLIGHT_SNAPSHOTS, 0777) < 0 && errno != EEXIST)
-        return -errno;
-    fd = openat(dir, FLIGHT_SNAPSHOTS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
-/* Makes the directory of NAME, or where there is one, of NAME-2 and so on, which is then in BUF. */
-static int choose_number(int snapshots, const char *name, char buf[static NAME_MAX_BYTES])
-{
-    int r = -EEXIST;
-
-    for (unsigned i = 1; r == -EEXIST && i <= SAME_NAME_MAX; i++) {
-        if (i == 1)
-            snprintf(buf, NAME_MAX_BYTES, "%s", name);
-        else
-            snprintf(buf, NAME_MAX_BYTES, "%.*s-%u", (int)NAME_MAX_BYTES - 8, name, i);
-        r = make_directory(snapshots, buf);
-    }
-    return r;
-}
-
-/* What CLIENT names it, or one of this second, into BUF. */
-static int choose_name(int snapshots, const struct client *client, char buf[static NAME_MAX_BYTES])
-{
-    const char *name = client->line + strlen("snapshot");
-    time_t now = time(NULL);
-    struct tm tm;
-    char date[32];
-
-    if (client->request)
-        return choose_number(snapshots, client->request->name, buf);
-    name += *name == ' ';
-    if (*name) {
-        snprintf(buf, NAME_MAX_BYTES, "%s", name);
-        return make_directory(snapshots, buf);
-    }
-    if (!localtime_r(&now, &tm) || strftime(date, sizeof date, "%Y%m%d-%H%M%S", &tm) == 0)
-        return -EOVERFLOW;
-    return choose_number(snapshots, date, buf);
-}
-
 /* ---- Requests that need what the recorders hold ---- */
-
-static bool is_late(const struct recorder *recorder)
-{
-    return recorder->state == RECORDER_RUNNING && recorder->ops->is_flushed &&
-           !recorder->ops->is_flushed(recorder);
-}
 
 static bool all_flushed(const struct flight *self)
 {
@@ -269,7 +184,7 @@ static bool all_flushed(const struct flight *self)
     struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
 
     for (unsigned i = 0; i < n; i++)
-        if (is_late(recorders[i]))
+        if (recorder_is_late(recorders[i]))
             return false;
     return true;
 }
@@ -299,7 +214,7 @@ static void put_late(const struct flight *self, char *buf, size_t size)
     for (unsigned i = 0; i < n; i++) {
         struct recorder_sources sources = {0};
 
-        if (!is_late(recorders[i]) || !recorders[i]->ops->sources ||
+        if (!recorder_is_late(recorders[i]) || !recorders[i]->ops->sources ||
             recorders[i]->ops->sources(recorders[i], &arena, &sources) < 0)
             continue;
         for (unsigned j = 0; j < sources.n && len < size; j++)
@@ -310,10 +225,31 @@ static void put_late(const struct flight *self, char *buf, size_t size)
     arena_done(&arena);
 }
 
+/* What CLIENT names it, or one of this second, into BUF. */
+static int choose_name(int snapshots, const struct client *client,
+                       char buf[static SNAPSHOT_NAME_MAX])
+{
+    const char *name = client->line + strlen("snapshot");
+    time_t now = time(NULL);
+    struct tm tm;
+    char date[32];
+
+    if (client->request)
+        return snapshot_make_numbered(snapshots, client->request->name, buf);
+    name += *name == ' ';
+    if (*name) {
+        snprintf(buf, SNAPSHOT_NAME_MAX, "%s", name);
+        return snapshot_make(snapshots, buf);
+    }
+    if (!localtime_r(&now, &tm) || strftime(date, sizeof date, "%Y%m%d-%H%M%S", &tm) == 0)
+        return -EOVERFLOW;
+    return snapshot_make_numbered(snapshots, date, buf);
+}
+
 /* In DIR/snapshots a directory for what ASKER wants. */
 static int begin(struct flight *self, struct client *asker)
 {
-    _cleanup_(closep) int snapshots = open_snapshots(recording_dir(self->recorder.recording));
+    _cleanup_(closep) int snapshots = snapshots_open(recording_dir(self->recorder.recording));
     int r = snapshots;
 
     if (r >= 0)
@@ -330,7 +266,7 @@ static bool handle_snapshot(struct flight *self, struct client *client)
     char text[ANSWER_MAX];
     int r;
 
-    if (!client->request && *name && !name_is_valid(name + 1)) {
+    if (!client->request && *name && !snapshot_name_is_valid(name + 1)) {
         answer(client, "error",
                "the name of a snapshot has up to 99 letters, digits, '-', '_' and '.'");
         return false;
@@ -388,99 +324,12 @@ static void handle_requests(struct flight *self, uint64_t now)
 
 /* ---- A snapshot ---- */
 
-/* The manifest's sources, as what is copied now has them. */
-static int put_sources(const struct flight *self, struct arena *arena,
-                       struct manifest_source **ret_sources, unsigned *ret_n)
-{
-    unsigned n_recorders, at = 0;
-    struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n_recorders);
-    struct manifest_moment now = host_moment();
-    int r = recorders_put_sources(recorders, n_recorders, arena, ret_sources, ret_n);
-
-    for (unsigned i = 0; r >= 0 && i < n_recorders; i++) {
-        const struct recorder *recorder = recorders[i];
-        struct recorder_sources of_recorder = {0};
-        bool late = is_late(recorder);
-
-        if (recorder->state == RECORDER_NEW || !recorder->ops->sources)
-            continue;
-        r = recorder->ops->sources(recorder, arena, &of_recorder);
-        for (unsigned j = 0; r >= 0 && j < of_recorder.n && at < *ret_n; j++, at++) {
-            struct manifest_source *source = &(*ret_sources)[at];
-            struct retention_losses losses;
-
-            source->lost_known = retention_losses(self->retention, source, &losses) && !late;
-            source->lost = losses.lost;
-            source->lost_at_end = losses.at_end;
-            if (!manifest_source_has_ended(source))
-                source->ended = now;
-            source->complete = true;
-            if (late) {
-                const char **problems =
-                    arena_alloc(arena, (source->n_problems + 1) * sizeof *problems);
-
-                if (!problems)
-                    return -ENOMEM;
-                if (source->n_problems)
-                    memcpy(problems, source->problems, source->n_problems * sizeof *problems);
-                problems[source->n_problems++] =
-                    "the latest events are missing: it did not send them within a second";
-                source->problems = problems;
-            }
-        }
-    }
-    return r;
-}
-
-/* In the child: copies everything into the snapshot's directory, and names it. */
-static int save(const struct flight *self, struct error *error)
-{
-    int dir = recording_dir(self->recorder.recording);
-    _cleanup_(closep) int snapshots = open_snapshots(dir);
-    _cleanup_(closep) int to = -1;
-    struct manifest manifest = {0};
-    struct manifest_snapshot about = {.reason = "request", .time = host_moment()};
-    struct manifest_source *sources = NULL;
-    char unfinished[NAME_MAX_BYTES + 1], path[64];
-    int r = put_sources(self, &manifest.arena, &sources, &manifest.n_sources);
-
-    put_unfinished(self->name, unfinished);
-    if (r < 0)
-        return error_set(error, r, NULL, "out of memory");
-    to = openat(snapshots, unfinished, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (to < 0)
-        return error_set(error, -errno, self->name, "cannot open the directory: %s",
-                         strerror(errno));
-    manifest.sources = sources;
-    manifest.snapshot = self->asker->request ? self->asker->request->about : &about;
-    for (unsigned i = 0; r >= 0 && i < manifest.n_sources; i++)
-        r = retention_copy(self->retention, &sources[i], to, 0, error);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", to);
-    if (r >= 0)
-        r = manifest_write(path, &manifest, error);
-    if (r >= 0 && renameat(snapshots, unfinished, snapshots, self->name) < 0)
-        r = error_set(error, -errno, self->name, "cannot rename the directory: %s",
-                      strerror(errno));
-    return r;
-}
-
-/* What has been made of a snapshot that was not saved. */
-static void remove_unfinished(const struct flight *self)
-{
-    _cleanup_(closep) int snapshots = open_snapshots(recording_dir(self->recorder.recording));
-    char unfinished[NAME_MAX_BYTES + 1];
-
-    put_unfinished(self->name, unfinished);
-    if (snapshots >= 0)
-        (void)remove_dir_at(snapshots, unfinished);
-}
-
 static void end_snapshot(struct flight *self, const char *verdict, const char *text)
 {
     struct client *asker = self->asker;
 
     if (asker && strcmp(verdict, "ok") != 0)
-        remove_unfinished(self);
+        snapshot_remove_unfinished(recording_dir(self->recorder.recording), self->name);
     if (self->answers >= 0)
         close(self->answers);
     self->asker = NULL;
@@ -499,7 +348,7 @@ static void put_snapshot_path(const struct flight *self, char *buf, size_t size)
     snprintf(link, sizeof link, "/proc/self/fd/%d", recording_dir(self->recorder.recording));
     n = readlink(link, path, sizeof path - 1);
     path[MAX(n, 0)] = '\0';
-    snprintf(buf, size, "%s/" FLIGHT_SNAPSHOTS "/%s",
+    snprintf(buf, size, "%s/" SNAPSHOTS_DIR "/%s",
              n > 0 ? path : recording_path(self->recorder.recording), self->name);
 }
 
@@ -525,13 +374,15 @@ static void start_saving(struct flight *self)
     }
     self->saver = fork();
     if (self->saver == 0) {
+        const struct manifest_snapshot by_request = {.reason = "request", .time = host_moment()};
+        const struct flight_request *request = self->asker->request;
         struct error error = {0};
         int r;
 
         (void)setsid();
         close_inherited(self);
-        r = save(self, &error);
-
+        r = snapshot_save(self->recorder.recording, self->retention, self->name,
+                          request ? request->about : &by_request, &error);
         if (r < 0)
             error_print(&error, text, sizeof text);
         else

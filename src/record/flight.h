@@ -23,17 +23,16 @@
 
 #include "record/recorder.h"
 #include "record/retention.h"
+#include "record/snapshot.h"
 
-#define FLIGHT_SNAPSHOTS "snapshots"
 #define FLIGHT_FLUSH_NS NSEC_PER_SEC
-#define FLIGHT_NAME_MAX 100u /* of a snapshot, with the end of the string */
 
 /* LIMIT is copied; where it is 0, everything is kept. The recording has a directory. -ENOMEM. */
 int flight_recorder_new(const struct retention_limit *limit, struct recorder **ret);
 
 /* A snapshot for the recording itself. */
 struct flight_request {
-    char name[FLIGHT_NAME_MAX];            /* where there is one of that name: NAME-2, and so on */
+    char name[SNAPSHOT_NAME_MAX];          /* where there is one of that name: NAME-2, and so on */
     const struct manifest_snapshot *about; /* of its manifest */
     /* TEXT is the path of the snapshot, or why it was not saved. Another request may be made. */
     void (*done)(void *userdata, bool is_saved, const char *text);

@@ -86,6 +86,12 @@ static int put_problems(const struct recorder *recorder, struct arena *arena,
     return 0;
 }
 
+bool recorder_is_late(const struct recorder *recorder)
+{
+    return recorder->state == RECORDER_RUNNING && recorder->ops->is_flushed &&
+           !recorder->ops->is_flushed(recorder);
+}
+
 int recorders_put_sources(struct recorder *const *recorders, unsigned n, struct arena *arena,
                           struct manifest_source **ret, unsigned *ret_n)
 {

@@ -11,3 +11,6 @@ struct arena *recording_arena(struct recording *recording);
 /* The sources of N recorders, with their problems, for one manifest. -ENOMEM. */
 int recorders_put_sources(struct recorder *const *recorders, unsigned n, struct arena *arena,
                           struct manifest_source **ret, unsigned *ret_n);
+
+/* Whether it was asked to bring what it holds to its files (R8), and has not done so yet. */
+bool recorder_is_late(const struct recorder *recorder);

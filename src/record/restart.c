@@ -10,7 +10,7 @@
 
 #include "base/fd.h"
 #include "base/remove_dir.h"
-#include "record/flight.h"
+#include "record/snapshot.h"
 #include "tracedir/ask.h"
 #include "tracedir/manifest.h"
 
@@ -26,7 +26,7 @@ static bool has_suffix(const char *name)
 
 static bool is_to_be_moved(const char *name)
 {
-    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, FLIGHT_SNAPSHOTS) != 0;
+    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, SNAPSHOTS_DIR) != 0;
 }
 
 /* Whether there is anything to be moved, and whether a recording has made it. */
@@ -40,20 +40,10 @@ static int look(int dir, bool *ret_any, bool *ret_is_recording)
     *ret_any = *ret_is_recording = false;
     while ((entry = readdir(entries))) {
         *ret_any |= is_to_be_moved(entry->d_name);
-        *ret_is_recording |= strcmp(entry->d_name, FLIGHT_SNAPSHOTS) == 0 ||
-                             strcmp(entry->d_name, MANIFEST_NAME) == 0;
+        *ret_is_recording |=
+            strcmp(entry->d_name, SNAPSHOTS_DIR) == 0 || strcmp(entry->d_name, MANIFEST_NAME) == 0;
     }
     return 0;
-}
-
-static int open_snapshots(int dir)
-{
-    int fd;
-
-    if (mkdirat(dir, FLIGHT_SNAPSHOTS, 0777) < 0 && errno != EEXIST)
-        return -errno;
-    fd = openat(dir, FLIGHT_SNAPSHOTS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
 }
 
 /* The directory that a process which was killed had begun to fill, ".NAME". */
@@ -178,7 +168,7 @@ int restart_keep_trace(int dir, const char *path, void (*rescue)(int dir, const 
         return error_set(error, -EEXIST, path,
                          "directory is not empty, and has no trace; name another or a new one");
     if (r >= 0)
-        r = snapshots = open_snapshots(dir);
+        r = snapshots = snapshots_open(dir);
     if (r >= 0)
         finish_unfinished(snapshots, any);
     if (r >= 0 && any) {
@@ -186,7 +176,7 @@ int restart_keep_trace(int dir, const char *path, void (*rescue)(int dir, const 
             rescue(dir, path);
         r = move_trace(dir, snapshots, name);
     }
-    if (r >= 0 && any && asprintf(&kept, "%s/" FLIGHT_SNAPSHOTS "/%s", path, name + 1) < 0) {
+    if (r >= 0 && any && asprintf(&kept, "%s/" SNAPSHOTS_DIR "/%s", path, name + 1) < 0) {
         kept = NULL;
         r = -ENOMEM;
     }
