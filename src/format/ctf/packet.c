@@ -139,7 +139,7 @@ static int check_sizes(struct ctf *c, uint64_t position)
 }
 
 /* Compares the counts of the packet with those of the one before. Adds a loss when packets are missing. */
-static int check_counts(struct ctf *c, uint64_t begin, bool has_events, unsigned *n)
+static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
 {
     const struct ctf_heard *heard = &c->heard;
     uint64_t number = heard->values[CTF_ROLE_SEQUENCE];
@@ -160,10 +160,8 @@ static int check_counts(struct ctf *c, uint64_t begin, bool has_events, unsigned
         if (c->any && discarded < c->discarded && heard->discarded_bits == 64)
             return ctf_damaged(
                 c, "the packet counts fewer discarded events than the packet before it");
-        /* Where earlier packets are not kept, it counts from before what is here. A packet without events is there to
-         * report losses. */
-        if (!c->any && number > 0 && has_events)
-            c->discarded = discarded;
+        /* Where earlier packets are not kept, this may count losses before what is here: their number as of the packet
+         * before is not known, and no loss is hidden. */
         c->pending = (discarded - c->discarded) & mask;
         c->discarded = discarded;
     }
@@ -216,7 +214,7 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     c->tid = ctf_has(heard, CTF_ROLE_TID) ? (int32_t)heard->values[CTF_ROLE_TID] : PID_UNKNOWN;
     c->cpu = ctf_has(heard, CTF_ROLE_CPU) ? (int32_t)heard->values[CTF_ROLE_CPU] : CPU_UNKNOWN;
     heard->ticks = begin;
-    r = check_counts(c, begin, c->content > cursor.position, n);
+    r = check_counts(c, begin, n);
     c->comm = 0;
     if (r >= 0 && heard->name_len)
         r = ctf_note_thread(c, c->tid, heard->name, heard->name_len, &c->comm);

@@ -300,22 +300,6 @@ static void test_gap(void **state)
               "5000002000 /5 LOST 4 since 5000001000\n");
 }
 
-/* What was lost before the packets that are kept is no loss of theirs. */
-static void test_released(void **state)
-{
-    stream = (struct bytes){0};
-    assert_int_equal(open_metadata(NATIVE("le")), 0);
-    open_packet(&(struct packet){2000, 3000, 7, 3, 5, NULL});
-    put_record(3, 2000);
-    close_packet(8);
-    open_packet(&(struct packet){4000, 5000, 8, 4, 5, NULL});
-    put_record(3, 4000);
-    close_packet(0);
-    expect(0, "5000000500 /5 none \n"
-              "5000001500 /5 none \n"
-              "5000002000 /5 LOST 1 since 5000001000\n");
-}
-
 static void made_of_three(void)
 {
     stream = (struct bytes){0};
@@ -868,7 +852,6 @@ int main(void)
         cmocka_unit_test(test_native),
         cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_gap),
-        cmocka_unit_test(test_released),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_compact),
