@@ -10,6 +10,7 @@
 #include "cli/size.h"
 #include "cmd/cmd.h"
 #include "cmd/record_metrics.h"
+#include "control/qmp_events.h"
 #include "record/trigger_limits.h"
 #include "watch/condition.h"
 
@@ -60,6 +61,20 @@ static int parse(const char *text, struct arena *arena, struct watch_condition *
     return r < 0 ? cli_no_memory() : EXIT_SUCCESS;
 }
 
+/* A QEMU may have events that are not known here: that is no error. */
+static void warn_of_unknown_event(const struct watch_condition *condition)
+{
+    const char *event = condition->kind == WATCH_QMP ? condition->qmp.event : NULL;
+    const char *similar = event ? suggest_find(event, strlen(event), qmp_events) : NULL;
+
+    for (size_t i = 0; event && qmp_events[i]; i++)
+        if (strcmp(event, qmp_events[i]) == 0)
+            return;
+    if (event)
+        cli_warning("--on '%s': no QEMU up to 10.2 has this event%s%s%s", condition->text,
+                    similar ? "; did you mean '" : "", similar ? similar : "", similar ? "'?" : "");
+}
+
 int record_triggers_check(const struct record_triggers_options *options, bool is_flight)
 {
     const struct record_triggers_options defaults = RECORD_TRIGGERS_DEFAULT;
@@ -88,10 +103,12 @@ int record_triggers_check(const struct record_triggers_options *options, bool is
         return cli_usage_error("record", "--snapshots-per-hour is between 1 and %u",
                                TRIGGER_PER_HOUR_MAX);
     for (unsigned i = 0; i < conditions->n && status == EXIT_SUCCESS; i++) {
-        struct watch_condition unused;
+        struct watch_condition condition;
         struct arena arena = {0};
 
-        status = parse(conditions->items[i], &arena, &unused);
+        status = parse(conditions->items[i], &arena, &condition);
+        if (status == EXIT_SUCCESS)
+            warn_of_unknown_event(&condition);
         arena_done(&arena);
     }
     return status;

@@ -255,7 +255,9 @@ if qemu=$(command -v qemu-system-x86_64); then
 
     # A storm of events is one snapshot; then QEMU is killed.
     # shellcheck disable=SC2086 # words
-    vm qemu --on qmp:STOP --on qmp:RESET --on 'exit == 137' --after 1 -- $none
+    vm qemu --on qmp:STOP --on qmp:RESET --on qmp:GUEST_PANIKED --on 'exit == 137' --after 1 -- $none
+    says "--on 'qmp:GUEST_PANIKED': no QEMU up to 10.2 has this event; did you mean 'GUEST_PANICKED'?"
+    [ "$(grep -c 'no QEMU up to' err)" -eq 1 ] || fail "too many words"
     yes '{"execute":"stop"}{"execute":"cont"}' | head -n 5000 >&9
     wait_for 'grep -q "saved.*-qmp-STOP" err && [ "$(grep -c RESUME out)" -eq 5000 ]'
     # Events come in their order: with the last one, all have been counted.
