@@ -18,6 +18,7 @@ BEGIN {
         libc[names[i] ".h"] = 1
     library["editline/readline.h"] = "libedit"
     library["curses.h"] = "ncurses"
+    library["term.h"] = "ncurses"
     library["jansson.h"] = "jansson"
     library["microhttpd.h"] = "libmicrohttpd"
     library["protobuf-c/protobuf-c.h"] = "protobuf-c"

@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cmd/cmd.h"
 #include "cmd/top.h"
+#include "cmd/top_terminal_known.h"
 
 #define NCURSES_NOMACROS
 #include <curses.h>
@@ -385,7 +386,7 @@ int top_terminal(struct top_driver *driver, const struct top_options *options)
                                      .sort = (enum top_sort)options->sort,
                                      .is_ascii = !set_locale()}};
     struct error error = {0};
-    SCREEN *screen;
+    SCREEN *screen = NULL;
     sigset_t mask;
     int r;
 
@@ -396,7 +397,8 @@ int top_terminal(struct top_driver *driver, const struct top_options *options)
     sigaddset(&mask, SIGWINCH);
     sigprocmask(SIG_BLOCK, &mask, &self.old_mask);
     self.signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    screen = self.signals < 0 ? NULL : newterm(NULL, stdout, stdin);
+    if (self.signals >= 0 && top_terminal_is_known())
+        screen = newterm(NULL, stdout, stdin);
     if (!screen) {
         if (self.signals >= 0)
             close(self.signals);
