@@ -89,6 +89,9 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands,
                 "%s prints text only; --format is for list, info and status, and for stats and "
                 "file of a program",
                 command->name);
+        else if (n - 1 > command->max && command->max > 0)
+            cli_usage_error(ctl_command.name, "too many arguments; usage: %s %s", command->name,
+                            command->arguments);
         else if (command->max == 0)
             cli_usage_error(ctl_command.name, "%s accepts no arguments", command->name);
         else

@@ -9,16 +9,19 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cmd/cmd.h"
 #include "cmd/ctl.h"
+#include "cmd/find_recording.h"
 #include "cmd/libvirt_domain.h"
 #include "control/client.h"
 #include "control/qmp.h"
 #include "record/qemu/running.h"
 #include "tracedir/ask.h"
 #include "tracedir/manifest.h"
+#include "tracedir/registry.h"
 
 /* ---- A recording ---- */
 
@@ -33,6 +36,12 @@ static bool is_controllable(const struct manifest_source *source)
     return source->vmm->pid > 0 &&
            (strcmp(source->kind, "ctf") == 0 || strcmp(source->kind, "qemu-log") == 0 ||
             strcmp(source->kind, "simpletrace") == 0);
+}
+
+/* Bytes of a file, without what was released of it: the hole that it begins with. */
+static uint64_t kept_size(const struct stat *st)
+{
+    return (uint64_t)MIN(st->st_size, (off_t)st->st_blocks * 512);
 }
 
 /* Of all files below FD; not deeper than a source's directories are. */
@@ -50,7 +59,7 @@ static uint64_t size_below(int fd, unsigned depth)
             fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
         if (S_ISREG(st.st_mode))
-            size += (uint64_t)st.st_size;
+            size += kept_size(&st);
         if (!S_ISDIR(st.st_mode) || depth == 0)
             continue;
         sub = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -69,12 +78,21 @@ static uint64_t size_of(const char *directory, const char *path)
     if (manifest_resolve(directory, path, &full, NULL) < 0 || stat(full, &st) < 0)
         return 0;
     if (!S_ISDIR(st.st_mode))
-        return (uint64_t)st.st_size;
+        return kept_size(&st);
     fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd < 0 ? 0 : size_below(fd, 4);
 }
 
-static int status(const char *directory, const struct manifest *manifest, enum table_format format)
+static const char *state_of(const struct manifest_source *source, bool is_recorded)
+{
+    if (manifest_source_has_ended(source))
+        return "has ended";
+    return is_recorded ? "is recorded" : "the recorder was killed";
+}
+
+/* IS_RECORDED: its recorder lives. */
+static int put_status(const char *directory, const struct manifest *manifest, bool is_recorded,
+                      enum table_format format)
 {
     enum { SOURCE, LAYER, SIZE, BYTES, STATE, RECORDING, PROBLEMS };
     static const struct table_column columns[] = {
@@ -87,6 +105,7 @@ static int status(const char *directory, const struct manifest *manifest, enum t
         [PROBLEMS] = {.name = "problems"},
     };
     static const struct table_form form = {columns, ARRAY_SIZE(columns)};
+    bool was_killed = false;
     struct table table;
     struct text out;
     int r;
@@ -100,12 +119,13 @@ static int status(const char *directory, const struct manifest *manifest, enum t
         uint64_t bytes = size_of(directory, source->path);
         char size[16];
 
+        was_killed |= !has_ended && !is_recorded;
         table_str(&table, SOURCE, source->name);
         table_str(&table, LAYER, source->layer);
         table_str(&table, SIZE, bytes_text(size, sizeof size, bytes));
         table_u64(&table, BYTES, bytes);
-        table_str(&table, STATE, has_ended ? "has ended" : "is recorded");
-        table_bool(&table, RECORDING, !has_ended);
+        table_str(&table, STATE, state_of(source, is_recorded));
+        table_bool(&table, RECORDING, !has_ended && is_recorded);
         table_list(&table, PROBLEMS);
         for (unsigned j = 0; j < source->n_problems; j++)
             table_list_add(&table, source->problems[j]);
@@ -116,7 +136,42 @@ static int status(const char *directory, const struct manifest *manifest, enum t
         }
     }
     r = table_end(&table);
-    return ctl_end(&out, r < 0 ? cli_output_error(r) : EXIT_SUCCESS);
+    r = ctl_end(&out, r < 0 ? cli_output_error(r) : EXIT_SUCCESS);
+    if (was_killed)
+        cli_error("%s: nothing is being recorded there: the recorder was killed", directory);
+    return was_killed ? EXIT_FAILURE : r;
+}
+
+static int status(const char *directory, enum table_format format)
+{
+    struct error error = {0};
+    struct manifest manifest;
+    pid_t recorder;
+    /* Before the manifest is read: a recorder that ends writes it first. */
+    bool is_recorded = find_is_recorded(directory, &recorder);
+    int r;
+
+    if (manifest_read(directory, &manifest, &error) < 0) {
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
+    r = put_status(directory, &manifest, is_recorded, format);
+    manifest_done(&manifest);
+    return r;
+}
+
+/* What is to be known of the snapshot at PATH. */
+static void warn_of_problems(const char *path)
+{
+    struct manifest manifest;
+
+    if (manifest_read(path, &manifest, NULL) < 0)
+        return;
+    for (unsigned i = 0; i < manifest.n_sources; i++)
+        for (unsigned j = 0; j < manifest.sources[i].n_problems; j++)
+            cli_message("warning: %s: %s", manifest.sources[i].name,
+                        manifest.sources[i].problems[j]);
+    manifest_done(&manifest);
 }
 
 /* What was kept until now, as a trace of its own: prints its path. */
@@ -134,6 +189,7 @@ static int snapshot(const char *directory, const char *name)
     r = tracedir_ask(directory, request, &text);
     if (r >= 0) {
         output_line(stdout, "%s", text);
+        warn_of_problems(text);
         return EXIT_SUCCESS;
     }
     if (r == -EREMOTE)
@@ -236,8 +292,12 @@ static int in_recording(const char *directory, const struct manifest *manifest,
     bool runs = false;
 
     if (strcmp(request->words[0], "status") == 0 && request->n == 1)
-        return status(directory, manifest, request->format);
-    if (strcmp(request->words[0], "snapshot") == 0 && request->n <= 2)
+        return status(directory, request->format);
+    if (strcmp(request->words[0], "status") == 0)
+        return cli_usage_error(ctl_command.name, "status accepts no arguments");
+    if (strcmp(request->words[0], "snapshot") == 0 && request->n > 2)
+        return cli_usage_error(ctl_command.name, "too many arguments; usage: snapshot [NAME]");
+    if (strcmp(request->words[0], "snapshot") == 0)
         return snapshot(directory, request->n == 2 ? request->words[1] : NULL);
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
@@ -263,6 +323,56 @@ static int in_recording(const char *directory, const struct manifest *manifest,
 
 /* ---- Which ---- */
 
+static bool is_traced(const char *name)
+{
+    struct client_program *programs;
+    size_t n;
+    bool any = false;
+
+    if (client_list(getenv("XDG_RUNTIME_DIR"), &programs, &n, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        any |= programs[i].name && strcmp(programs[i].name, name) == 0;
+    client_list_free(programs, n);
+    return any;
+}
+
+/* Whether REQUEST is about the recording of WHICH, a process (PID) or a name (PID 0): programs that link libstrata have a
+ * command `snapshot DIR` of their own. */
+static bool is_for_recording(const char *which, pid_t pid, const struct ctl_request *request)
+{
+    char trace[PATH_MAX];
+
+    if (strcmp(request->words[0], "status") == 0)
+        return true;
+    if (strcmp(request->words[0], "snapshot") != 0)
+        return false;
+    if (pid == 0)
+        return !is_traced(which);
+    return !has_control_socket(pid) ||
+           (request->n == 1 &&
+            registry_find_recorder(getenv("XDG_RUNTIME_DIR"), pid, trace, sizeof trace) > 0);
+}
+
+/* The commands that only a recording has: WHICH is a process or a name, as strata list shows them. */
+static int in_found(const char *which, const struct ctl_request *request)
+{
+    struct found_recording found = {0};
+    struct error error = {0};
+    struct manifest manifest;
+    int r = find_recording(which, ctl_command.name, &found);
+
+    if (r == EXIT_SUCCESS && manifest_read(found.path, &manifest, &error) < 0) {
+        cli_print_error(&error);
+        r = EXIT_FAILURE;
+    } else if (r == EXIT_SUCCESS) {
+        r = in_recording(found.path, &manifest, request);
+        manifest_done(&manifest);
+    }
+    free(found.path);
+    return r;
+}
+
 int ctl_any(const char *which, const struct ctl_request *request)
 {
     struct error error = {0};
@@ -282,7 +392,15 @@ int ctl_any(const char *which, const struct ctl_request *request)
     }
     if (strchr(which, '/') && qmp_is_socket(which))
         return ctl_qmp(which, request);
-    if (*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX)
+    if (strchr(which, '/') && access(which, F_OK) < 0) {
+        cli_error("%s: no such directory", which);
+        return EXIT_FAILURE;
+    }
+    if (!(*which >= '1' && *which <= '9' && !*end && pid <= INT_MAX))
+        pid = 0;
+    if (is_for_recording(which, (pid_t)pid, request))
+        return in_found(which, request);
+    if (pid > 0)
         return in_process((pid_t)pid, request);
     return in_named(which, request);
 }

@@ -71,7 +71,7 @@ static bool is_terminal(void)
 int cmd_top(int argc, char **argv)
 {
     struct top_options options = {.period_ns = NSEC_PER_SEC};
-    struct top_target target = {0};
+    struct found_recording target = {0};
     struct top_driver *driver;
     int n, status;
 
@@ -84,7 +84,7 @@ int cmd_top(int argc, char **argv)
     if (!options.batch && !is_terminal())
         return cli_usage_error(top_command.name,
                                "not on a terminal; use --batch, as in: strata top -b -n 1");
-    status = top_find(n > 0 ? argv[1] : NULL, &target);
+    status = find_recording(n > 0 ? argv[1] : NULL, top_command.name, &target);
     if (status != EXIT_SUCCESS)
         return status;
     driver = malloc(sizeof *driver);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/clock_ns.h"
+#include "cmd/find_recording.h"
 #include "cmd/top_layout.h"
 #include "cmd/top_read.h"
 
@@ -17,19 +18,6 @@ struct top_options {
     uint64_t period_ns;
     unsigned sort; /* enum top_sort */
 };
-
-/* ---- Which recording (top_find.c) ---- */
-
-struct top_target {
-    char *path;     /* allocated */
-    pid_t recorder; /* 0: not known */
-};
-
-/* OPERAND is a directory, a process or the name of a machine; NULL: the recording that is under way. An exit status; errors
- * are printed. */
-int top_find(const char *operand, struct top_target *ret);
-/* Whether PATH is being recorded, and by which process; 0: not known. */
-bool top_is_live(const char *path, pid_t *ret_recorder);
 
 /* ---- Reading, window by window (top_driver.c) ---- */
 
@@ -48,7 +36,7 @@ struct top_driver {
 };
 
 /* PATH is borrowed. */
-void top_driver_init(struct top_driver *driver, const struct top_target *target,
+void top_driver_init(struct top_driver *driver, const struct found_recording *target,
                      uint64_t period_ns);
 void top_driver_done(struct top_driver *driver);
 /* Readable: step() has something to do. -1: none. */

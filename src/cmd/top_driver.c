@@ -36,7 +36,8 @@ static int64_t find_begin(const char *path)
     return began;
 }
 
-void top_driver_init(struct top_driver *driver, const struct top_target *target, uint64_t period_ns)
+void top_driver_init(struct top_driver *driver, const struct found_recording *target,
+                     uint64_t period_ns)
 {
     *driver = (struct top_driver){
         .path = target->path,
@@ -46,7 +47,7 @@ void top_driver_init(struct top_driver *driver, const struct top_target *target,
         .flush.fd = -1,
     };
     top_model_init(&driver->model);
-    driver->is_live = top_is_live(target->path, &driver->recorder);
+    driver->is_live = find_is_recorded(target->path, &driver->recorder);
     driver->began = find_begin(target->path);
 }
 
@@ -155,7 +156,7 @@ static int begin_live(struct top_driver *driver, uint64_t now)
         driver->due_ns = now + FLUSH_TIMEOUT_NS;
         return 0;
     }
-    if (!top_is_live(driver->path, &driver->recorder))
+    if (!find_is_recorded(driver->path, &driver->recorder))
         return end_live(driver, now);
     return read_live(driver, (int64_t)(now - UNFLUSHED_NS), "");
 }
@@ -179,7 +180,7 @@ int top_driver_step(struct top_driver *driver, uint64_t now, struct error *error
         return 0;
     top_flush_end(&driver->flush);
     driver->state = TOP_IDLE;
-    if (r < 0 && !top_is_live(driver->path, &driver->recorder))
+    if (r < 0 && !find_is_recorded(driver->path, &driver->recorder))
         return end_live(driver, now);
     return read_live(driver, r > 0 ? until : (int64_t)(now - UNFLUSHED_NS), late);
 }

@@ -51,6 +51,39 @@ pid=
 refused 'nothing to control: the recording has ended' trace list
 "$strata" ctl trace status | grep -q '^program .*has ended' || fail "$("$strata" ctl trace status)"
 
+# By the recorder and by what it records; what is kept; then the recorder is killed.
+case=always-on
+refused "no/such: no such directory" no/such status
+refused "no QEMU of this name runs" nothing-of-this-name status
+status=0
+"$strata" ctl trace snapshot one two 2>told || status=$?
+[ $status -eq 2 ] && grep -q 'too many arguments; usage: snapshot' told || fail "status $status: $(cat told)"
+"$strata" record -o kept --flight=1M -- "$VICTIM" run counters 1 0 500 2>told &
+pid=$!
+wait_for '[ -S kept/control.sock ] && [ -s kept/program/stream-0 ]'
+victim=$(jq '.sources[0].vmm.pid' kept/trace.json)
+for process in $pid $victim; do
+    "$strata" ctl $process status >status || fail "status of $process"
+    grep -q '^program .* is recorded' status || fail "$(cat status)"
+    snapshot=$("$strata" ctl $process snapshot) || fail "snapshot of $process"
+    [ -e "$snapshot/trace.json" ] || fail "no snapshot: $snapshot"
+done
+refused 'not being recorded' $$ status
+kill -KILL $pid
+wait $pid || :
+pid=$victim # which goes on
+refused 'kept: nothing is being recorded there: the recorder was killed' kept status
+grep -q '^program .* the recorder was killed' out || fail "$(cat out)"
+status=0
+"$strata" ctl -f json kept status 2>told >out || status=$?
+[ $status -eq 1 ] && jq -e '.recording == false' out >/dev/null || fail "status $status: $(cat out told)"
+kill -KILL $victim
+pid=
+# A file whose beginning was released, as --flight does.
+case=size
+printf x | dd of=trace/program/stream-9 bs=1M seek=8 conv=notrunc 2>/dev/null
+"$strata" ctl -f json trace status | jq -e '.bytes < 4000000' >/dev/null || fail "$("$strata" ctl trace status)"
+
 command -v qemu-system-x86_64 >/dev/null || {
     echo "ctl_recording: SKIPPED in part: qemu-system-x86_64 is not installed" >&2
     exit 0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* strata top: finds the recording that is meant. */
+/* Finds the recording that is meant. */
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,8 @@
 
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/top.h"
+#include "cmd/find_recording.h"
+#include "cmd/top_read.h"
 #include "control/client.h"
 #include "record/qemu/running.h"
 #include "tracedir/manifest.h"
@@ -39,7 +40,7 @@ static int find_directory(const struct registry_recording *recording, void *user
     return 1;
 }
 
-bool top_is_live(const char *path, pid_t *ret_recorder)
+bool find_is_recorded(const char *path, pid_t *ret_recorder)
 {
     char *full = realpath(path, NULL);
     struct directory_search search = {.path = full ? full : path};
@@ -59,7 +60,7 @@ bool top_is_live(const char *path, pid_t *ret_recorder)
     return is_live;
 }
 
-static int set_path(struct top_target *target, const char *path, pid_t recorder)
+static int set_path(struct found_recording *target, const char *path, pid_t recorder)
 {
     target->path = strdup(path);
     target->recorder = recorder;
@@ -124,7 +125,7 @@ static int refuse_process(pid_t pid)
     return EXIT_FAILURE;
 }
 
-static int find_process(pid_t pid, struct top_target *target)
+static int find_process(pid_t pid, struct found_recording *target)
 {
     struct recorder_search search = {.pid = pid};
     pid_t recorder = registry_find_recorder(runtime_dir(), pid, search.trace, sizeof search.trace);
@@ -155,7 +156,7 @@ static int find_name(const struct qemu_running *running, void *userdata)
     return 0;
 }
 
-static int find_named(const char *name, struct top_target *target)
+static int find_named(const char *name, struct found_recording *target)
 {
     struct name_search search = {.name = name};
 
@@ -175,7 +176,7 @@ static int find_named(const char *name, struct top_target *target)
 /* ---- The one that is under way ---- */
 
 struct only_search {
-    struct top_target *target;
+    struct found_recording *target;
     unsigned n;
     int status;
 };
@@ -191,12 +192,11 @@ static int find_only(const struct registry_recording *recording, void *userdata)
 
 static int list_one(const struct registry_recording *recording, void *userdata)
 {
-    (void)userdata;
-    cli_message("  strata top %s", recording->trace);
+    cli_message("  strata %s %s", (const char *)userdata, recording->trace);
     return 0;
 }
 
-static int find_only_one(struct top_target *target)
+static int find_only_one(const char *command, struct found_recording *target)
 {
     struct only_search search = {.target = target, .status = EXIT_SUCCESS};
 
@@ -210,18 +210,18 @@ static int find_only_one(struct top_target *target)
                   "--flight=5m,2G -o DIR -- COMMAND, or give a directory");
     } else {
         cli_error("%u recordings are under way; give one of them:", search.n);
-        (void)registry_foreach(runtime_dir(), list_one, NULL);
+        (void)registry_foreach(runtime_dir(), list_one, (void *)command);
     }
     return EXIT_FAILURE;
 }
 
-int top_find(const char *operand, struct top_target *ret)
+int find_recording(const char *operand, const char *command, struct found_recording *ret)
 {
     char *end;
     unsigned long pid;
 
     if (!operand)
-        return find_only_one(ret);
+        return find_only_one(command, ret);
     pid = strtoul(operand, &end, 10);
     if (manifest_probe(operand) || (strchr(operand, '/') && access(operand, F_OK) == 0))
         return set_path(ret, operand, 0);
@@ -229,5 +229,9 @@ int top_find(const char *operand, struct top_target *ret)
         return find_process((pid_t)pid, ret);
     if (access(operand, F_OK) == 0)
         return set_path(ret, operand, 0);
+    if (strchr(operand, '/')) {
+        cli_error("%s: no such directory", operand);
+        return EXIT_FAILURE;
+    }
     return find_named(operand, ret);
 }
