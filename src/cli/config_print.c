@@ -2,10 +2,8 @@
 /* A configuration as a file, and as a command line. */
 #include <string.h>
 
+#include "base/shell_word.h"
 #include "cli/config.h"
-
-/* Characters that neither a shell nor the file has another meaning for. */
-#define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
 
 static bool has_control(const char *s)
 {
@@ -27,23 +25,6 @@ static void put_escaped(struct text *out, const char *s)
         text_put_char(out, c);
     }
     text_put_char(out, '"');
-}
-
-/* A word as a shell has it. */
-static void put_word(struct text *out, const char *word)
-{
-    if (*word && word[strspn(word, PLAIN)] == '\0') {
-        text_put_str(out, word);
-        return;
-    }
-    text_put_char(out, '\'');
-    for (; *word; word++) {
-        if (*word == '\'')
-            text_put_str(out, "'\\''");
-        else
-            text_put_char(out, *word);
-    }
-    text_put_char(out, '\'');
 }
 
 static void put_value(struct text *out, const char *value)
@@ -68,7 +49,7 @@ static void put_words(struct text *out, const char *name, const struct strings *
         if (has_control(words->items[i]))
             put_escaped(out, words->items[i]);
         else
-            put_word(out, words->items[i]);
+            shell_put_word(out, words->items[i]);
     }
     text_put_char(out, '\n');
 }
@@ -116,18 +97,18 @@ void config_print_command(const struct config *config, const char *verb, struct 
         text_put_str(out, entry->option->name);
         if (argument) {
             text_put_char(out, '=');
-            put_word(out, argument);
+            shell_put_word(out, argument);
         }
     }
     for (unsigned i = 0; i < config->operands.n; i++) {
         text_put_char(out, ' ');
-        put_word(out, config->operands.items[i]);
+        shell_put_word(out, config->operands.items[i]);
     }
     if (config->has_command)
         text_put_str(out, " --");
     for (unsigned i = 0; i < config->command.n; i++) {
         text_put_char(out, ' ');
-        put_word(out, config->command.items[i]);
+        shell_put_word(out, config->command.items[i]);
     }
     text_put_char(out, '\n');
 }

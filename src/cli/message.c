@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shell_word.h"
 #include "cli/output.h"
 #include "cli/service.h"
 
@@ -21,6 +22,17 @@ void cli_message(const char *format, ...)
     va_start(args, format);
     output_vline(stderr, service_logs_to_journal() ? PRIORITY_INFO : "", format, args);
     va_end(args);
+}
+
+void cli_print_command(const char *verb, const char *path)
+{
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+    shell_put_word(&text, path);
+    if (text.error)
+        (void)cli_no_memory();
+    else
+        cli_message("  strata %s %.*s", verb, (int)text_len(&text), text.start);
 }
 
 void cli_error(const char *format, ...)

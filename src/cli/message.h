@@ -13,6 +13,8 @@ enum {
 
 /* TEXT and a newline on standard error, as output_line() has it. */
 void cli_message(const char *format, ...) _printf_(1, 2);
+/* "  strata VERB PATH", with PATH as a shell reads it. */
+void cli_print_command(const char *verb, const char *path);
 /* Prints "strata: TEXT" to standard error with output_line(); the second prints an error. */
 void cli_error(const char *format, ...) _printf_(1, 2);
 /* As cli_error(), of what is no error of the command: the journal shows another priority. */

@@ -192,7 +192,7 @@ static int find_only(const struct registry_recording *recording, void *userdata)
 
 static int list_one(const struct registry_recording *recording, void *userdata)
 {
-    cli_message("  strata %s %s", (const char *)userdata, recording->trace);
+    cli_print_command(userdata, recording->trace);
     return 0;
 }
 

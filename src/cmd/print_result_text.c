@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/shell_word.h"
 #include "base/ticks.h"
 #include "cli/duration.h"
 #include "cmd/print_result.h"
@@ -208,8 +209,10 @@ static void put_slow(const struct result *result, const struct result_slow *slow
 void print_paths(const struct trace *trace, struct text *out)
 {
     for (unsigned i = 0; i < trace->n_inputs; i++)
-        if (i == 0 || strcmp(trace->inputs[i].path, trace->inputs[i - 1].path) != 0)
-            text_printf(out, " %s", trace->inputs[i].path);
+        if (i == 0 || strcmp(trace->inputs[i].path, trace->inputs[i - 1].path) != 0) {
+            text_put_char(out, ' ');
+            shell_put_word(out, trace->inputs[i].path);
+        }
 }
 
 static void put_slowest(const struct result *result, const struct trace *trace, struct text *out)

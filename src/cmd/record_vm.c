@@ -281,7 +281,7 @@ static int record_machine(const struct record_options *options, struct vm *vm)
         status = record_run(&run, record_output(options, name, sizeof name));
         if (recording_has_begun(run.recording)) {
             qemu_recorder_sum_up(vm->machine, &summary);
-            cli_message("  strata report %s", run.dir);
+            cli_print_command("report", run.dir);
             /* How QEMU ends when the recorder ends it is no result of QEMU's. */
             if (!summary.is_ended && child_exit_status(summary.child) != 0)
                 status = child_exit_status(summary.child);

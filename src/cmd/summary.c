@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/atomic_output.h"
+#include "base/shell_word.h"
 #include "cli/output.h"
 #include "cli/select_options.h"
 #include "cmd/analysis.h"
@@ -212,7 +213,7 @@ int cmd_summary(int argc, char **argv)
     text_put_literal(&options.command, "strata");
     for (int i = 0; i < argc; i++) {
         text_put_char(&options.command, ' ');
-        text_put_str(&options.command, argv[i]);
+        shell_put_word(&options.command, argv[i]);
     }
     text_put_char(&options.command, '\0');
     if (options.command.error) {
