@@ -20,6 +20,9 @@ struct io_group {
     struct row *rows[IO_POINTS + 1]; /* NULL: it has no such stage */
     uint64_t bytes;
     bool has_vmm;
+    int64_t longest;           /* request, in ticks; of that: */
+    const char *longest_stage; /* its longest stage; NULL: it has none */
+    int64_t stage_ticks;
 };
 
 /* The stage that ends at POINT. A request whose VMM is unknown is with its device from its issue on. */
@@ -205,6 +208,26 @@ static bool crosses(unsigned from, unsigned until)
     return is_vmm != (until >= IO_KICKED && until <= IO_NOTIFIED);
 }
 
+/* REQUEST is the longest of GROUP yet: in which stage is it longest? */
+static _cold_ void note_longest(struct io_group *group, const struct io_request *request,
+                                unsigned first, unsigned last)
+{
+    unsigned before = first;
+
+    group->longest = request->at[last] - request->at[first];
+    group->longest_stage = NULL;
+    group->stage_ticks = 0;
+    for (unsigned i = first + 1; i <= last; i++) {
+        if (request->at[i] == TIME_UNKNOWN)
+            continue;
+        if (request->at[i] - request->at[before] > group->stage_ticks) {
+            group->stage_ticks = request->at[i] - request->at[before];
+            group->longest_stage = stage_name(request, i);
+        }
+        before = i;
+    }
+}
+
 static int put_request(void *arg, const struct io_request *request)
 {
     struct io *io = arg;
@@ -225,6 +248,8 @@ static int put_request(void *arg, const struct io_request *request)
     if (!group)
         return -ENOMEM;
     group->bytes += (uint64_t)request->sectors * 512;
+    if (request->at[last] - request->at[first] > group->longest)
+        note_longest(group, request, first, last);
     r = count(io, group, request, TOTAL, request->at[first], request->at[last],
               crosses(first, last) ? request->error_ns : 0);
     before = first;
@@ -302,6 +327,41 @@ static int compare_groups(const void *a, const void *b)
     return (v->number > w->number) - (v->number < w->number);
 }
 
+/* Whether other requests of the guest, with the keys of GROUP before those of `by`, are joined with those of a VMM. */
+static bool has_joined(const struct io *io, const struct io_group *group)
+{
+    for (unsigned i = 0; i < io->n_groups && !group->has_vmm; i++) {
+        const struct io_group *other = &io->groups[i];
+
+        if (other->has_vmm && other->numbers[0] == (group->numbers[0] ^ 1u) &&
+            other->numbers[1] == group->numbers[1] && other->numbers[2] == group->numbers[2])
+            return true;
+    }
+    return false;
+}
+
+/* Each row has keys that no other of the same guest has. */
+static int name_not_joined(struct io *io, struct result *result)
+{
+    char name[64];
+
+    for (unsigned i = 0; i < io->n_groups; i++) {
+        const struct io_group *group = &io->groups[i];
+        bool is_renamed = has_joined(io, group);
+
+        for (unsigned j = 0; is_renamed && j < ARRAY_SIZE(group->rows); j++) {
+            struct result_row *row = group->rows[j] ? result->rows[group->rows[j]->number] : NULL;
+
+            if (!row)
+                continue;
+            snprintf(name, sizeof name, "%s" IO_NOT_JOINED, row->keys[result->n_keys - 1]);
+            if (result_set_key(result, row, result->n_keys - 1, name) < 0)
+                return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
 /* The total of each group, then its stages in their order. */
 static int order_rows(struct io *io, struct result *result)
 {
@@ -334,6 +394,9 @@ static int order_rows(struct io *io, struct result *result)
         if (whole) {
             whole->is_whole = true;
             whole->rest = (int64_t)rest;
+            whole->longest_part = group->longest_stage;
+            whole->longest_share =
+                group->longest > 0 ? (double)group->stage_ticks / (double)group->longest : 0;
         }
     }
     if (n > 0)
@@ -361,7 +424,11 @@ static void put_why(const struct io *io, const struct slow_span *slow, unsigned 
         io_why_put_thread(&io->why, pid, begin, end, clock, text);
     if (point == IO_KICKED && slow->first_pid != PID_UNKNOWN && slow->first_pid != pid)
         io_why_put_thread(&io->why, slow->first_pid, begin, end, clock, text);
-    if (point >= IO_HANDLED && point <= IO_NOTIFIED && slow->other_pid != PID_UNKNOWN)
+    if (point == IO_SUBMITTED && slow->other_pid != PID_UNKNOWN &&
+        io_why_slept(&io->why, slow->other_pid, begin, end) > (end - begin) / 2)
+        /* as while QEMU throttles the request: what it waited for between is not the reason */
+        io_why_put_thread(&io->why, slow->other_pid, begin, end, clock, text);
+    else if (point >= IO_HANDLED && point <= IO_NOTIFIED && slow->other_pid != PID_UNKNOWN)
         io_why_put_text(&io->why, slow->other_pid, begin, end, clock, text);
 }
 
@@ -472,6 +539,8 @@ static int add_rows(struct analysis *analysis, struct result *result)
         result->unpaired[fate] = io->tracker.counts.fates[fate];
     if (r >= 0)
         r = add_slowest(io, result);
+    if (r >= 0)
+        r = name_not_joined(io, result);
     if (r >= 0)
         r = order_rows(io, result);
     return r >= 0 ? add_notes(io, result) : r;

@@ -124,6 +124,10 @@ const char *io_stage_name(enum io_point point);
 const char *io_point_event(enum io_point point);
 const char *io_kind_name(enum io_kind kind);
 
+/* What follows the stages of a guest's requests that are not joined with one of a VMM, where others of the same keys are:
+ * the rows of both have different names. */
+#define IO_NOT_JOINED " (guest only)"
+
 #define IO_OWN_KEYS 4   /* of rows: layer, device, kind and stage */
 #define IO_BY_MAX 1024u /* groups by the keys of `--by`; what comes beyond is in one, "(others)" */
 

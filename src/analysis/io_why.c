@@ -207,8 +207,23 @@ int32_t io_why_vcpu_thread(const struct io_why *why, int32_t vcpu)
     return why->all_vcpus;
 }
 
+int64_t io_why_slept(const struct io_why *why, int32_t pid, int64_t begin, int64_t end)
+{
+    int64_t slept = 0;
+
+    for (unsigned i = 0; i < why->n; i++) {
+        const struct io_state *state = &why->kept[i];
+
+        if (state->of == STATE_OF_THREAD && state->id == pid &&
+            (state->state == STATE_SLEEPING || state->state == STATE_UNINTERRUPTIBLE))
+            slept += overlap(state, begin, end);
+    }
+    return slept;
+}
+
+/* SLEPT: what is put of that, before the waits for a CPU. */
 static void put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
-                       const struct clock *clock, struct text *text)
+                       int64_t slept, const struct clock *clock, struct text *text)
 {
     int64_t ran, waited, runner_ticks;
     const struct io_state *any;
@@ -219,6 +234,10 @@ static void put_thread(const struct io_why *why, int32_t pid, int64_t begin, int
         return;
     text_printf(text, "%s%s-%d ran ", text_len(text) ? "; " : "", task_name(any, pid), pid);
     put_ticks(clock, ran, text);
+    if (slept > 0) {
+        text_put_literal(text, ", slept ");
+        put_ticks(clock, slept, text);
+    }
     if (waited == 0)
         return;
     text_put_literal(text, ", was runnable ");
@@ -244,28 +263,20 @@ void io_why_put_text(const struct io_why *why, int32_t pid, int64_t begin, int64
             strcmp(task_name(state, state->id), WORKER) != 0)
             continue;
         before = state->id;
-        put_thread(why, before, begin, end, clock, text);
+        put_thread(why, before, begin, end, 0, clock, text);
     }
-    put_thread(why, pid, begin, end, clock, text);
+    put_thread(why, pid, begin, end, 0, clock, text);
 }
 
 void io_why_put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
                        const struct clock *clock, struct text *text)
 {
     size_t before = text_len(text);
-    int64_t slept = 0;
+    int64_t slept = io_why_slept(why, pid, begin, end);
+    bool is_most = slept > (end - begin) / 2;
 
-    put_thread(why, pid, begin, end, clock, text);
-    if (text_len(text) == before)
-        return;
-    for (unsigned i = 0; i < why->n; i++) {
-        const struct io_state *state = &why->kept[i];
-
-        if (state->of == STATE_OF_THREAD && state->id == pid &&
-            (state->state == STATE_SLEEPING || state->state == STATE_UNINTERRUPTIBLE))
-            slept += overlap(state, begin, end);
-    }
-    if (slept == 0)
+    put_thread(why, pid, begin, end, is_most ? slept : 0, clock, text);
+    if (text_len(text) == before || is_most || slept == 0)
         return;
     text_put_literal(text, ", slept ");
     put_ticks(clock, slept, text);

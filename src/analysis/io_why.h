@@ -46,7 +46,10 @@ void io_why_done(struct io_why *why);
 /* The thread of the host that runs VCPU; PID_UNKNOWN: it is not known. */
 int32_t io_why_vcpu_thread(const struct io_why *why, int32_t vcpu);
 
-/* Puts what thread PID of the host did from BEGIN to END, also how long it slept. */
+/* How many ticks of those from BEGIN to END thread PID of the host slept, as far as is known. */
+int64_t io_why_slept(const struct io_why *why, int32_t pid, int64_t begin, int64_t end);
+
+/* Puts what thread PID of the host did from BEGIN to END, also how long it slept: first, if that is most of the time. */
 void io_why_put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
                        const struct clock *clock, struct text *text);
 

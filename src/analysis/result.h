@@ -76,6 +76,9 @@ struct result_row {
     const struct result_period *periods; /* result->n_periods of them; NULL: none */
     bool is_whole; /* other rows are its parts: --folded counts `rest` instead of its sum */
     int64_t rest;  /* ticks of its sum that are in no part */
+    /* The part that has most of its longest span, and its share of it; borrowed; NULL: not known. */
+    const char *longest_part;
+    double longest_share;
 };
 
 /* A part of one of the longest spans. */

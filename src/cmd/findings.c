@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/exit_reasons.h"
+#include "analysis/io.h"
 #include "base/macro.h"
 #include "cmd/finder.h"
 #include "cmd/print_result.h"
@@ -24,6 +25,9 @@
 /* A stage of requests that has most of the time, of how many requests. */
 #define STAGE_PART_MIN 0.4
 #define STAGE_REQUESTS_MIN 10
+/* The longest of all requests, however many these are. */
+#define SLOWEST_RATIO_MIN 20
+#define SLOWEST_NS_MIN 1e7
 #define COMMAND_SIZE 96
 
 /* ---- what the trace lacks ---- */
@@ -303,35 +307,30 @@ static void put_tail(const struct result *result, const struct result_row *row, 
     text_printf(text, " (%.0f)", finding_number_or_0(result, row, "n"));
 }
 
-static bool is_same_group(const struct result *result, const struct result_row *a,
-                          const struct result_row *b)
-{
-    return strcmp(finding_key(result, a, "layer"), finding_key(result, b, "layer")) == 0 &&
-           strcmp(finding_key(result, a, "device"), finding_key(result, b, "device")) == 0 &&
-           strcmp(finding_key(result, a, "kind"), finding_key(result, b, "kind")) == 0;
-}
-
-/* "read requests of 254,0 (guest)" */
+/* "read requests of 254,0 (guest)"; "(guest only)": those that are not joined with QEMU's. */
 static void put_requests(const struct result *result, const struct result_row *row,
                          struct text *text)
 {
-    text_printf(text, "%s requests of %s (%s)", finding_key(result, row, "kind"),
-                finding_key(result, row, "device"), finding_key(result, row, "layer"));
+    bool is_joined = !strstr(finding_key(result, row, "stage"), IO_NOT_JOINED);
+
+    text_printf(text, "%s requests of %s (%s%s)", finding_key(result, row, "kind"),
+                finding_key(result, row, "device"), finding_key(result, row, "layer"),
+                is_joined ? "" : " only");
 }
 
-/* The stage of TOTAL's requests in which most of their time is. Stages that are shorter than the error of their clocks
- * are not compared. */
-static void find_stage(struct finder *finder, const struct result_row *total)
+/* The stage in which most of the time is of the requests whose total is row number WHOLE. Stages that are shorter than
+ * the error of their clocks are not compared. */
+static void find_stage(struct finder *finder, unsigned whole)
 {
     const struct result *result = finder_result(finder, SUMMARY_IO);
+    const struct result_row *total = result->rows[whole];
     const struct result_row *longest = NULL;
     unsigned n = 0;
 
-    for (unsigned i = 0; i < result->n_rows; i++) {
+    /* The stages of a total follow it. */
+    for (unsigned i = whole + 1; i < result->n_rows && !result->rows[i]->is_whole; i++) {
         const struct result_row *row = result->rows[i];
 
-        if (row == total || !is_same_group(result, row, total))
-            continue;
         n++;
         if (finding_number_or_0(result, row, "part") >= STAGE_PART_MIN &&
             finding_number_or_0(result, row, "error") <= finding_number_or_0(result, row, "mean") &&
@@ -354,6 +353,34 @@ static void find_stage(struct finder *finder, const struct result_row *total)
                MAX(SHARE_MIN, finding_number_or_0(result, total, "share")), "io --slowest 3");
 }
 
+/* A request that is far longer than the others, which percentiles may hide. */
+static void find_slow_request(struct finder *finder, const struct result_row *total)
+{
+    const struct result *result = finder_result(finder, SUMMARY_IO);
+    double max = finding_number_or_0(result, total, "max");
+    double n = finding_number_or_0(result, total, "n");
+    int at = result_find_column(result, "max_at");
+
+    if (!finding_has_ns(result) || n < 2 || at < 0 || max < SLOWEST_NS_MIN ||
+        max < SLOWEST_RATIO_MIN * finding_number_or_0(result, total, "p50"))
+        return;
+    text_put_literal(&finder->text, "the slowest of the ");
+    put_requests(result, total, &finder->text);
+    text_put_literal(&finder->text, " takes ");
+    finding_put_column(result, total, "max", &finder->text);
+    finding_put_error(result, total, &finder->text);
+    if (total->longest_part && total->longest_share >= STAGE_PART_MIN)
+        text_printf(&finder->text, ", %.0f%% of it in stage %s", total->longest_share * 100,
+                    total->longest_part);
+    text_put_literal(&finder->text, "; it begins at ");
+    clock_put_time(&result->clock, total->values[at].number, &finder->text);
+    text_put_literal(&finder->text, "; the median is ");
+    finding_put_column(result, total, "p50", &finder->text);
+    text_printf(&finder->text, " (%.0f)", n);
+    finder_add(finder, result, total, "max",
+               MAX(SHARE_MIN, finding_number_or_0(result, total, "share")), "io --slowest 3");
+}
+
 static void find_requests(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_IO);
@@ -361,10 +388,11 @@ static void find_requests(struct finder *finder)
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
 
-        if (strcmp(finding_key(result, row, "stage"), "total") != 0)
+        if (!row->is_whole)
             continue;
         if (finding_number_or_0(result, row, "n") >= STAGE_REQUESTS_MIN)
-            find_stage(finder, row);
+            find_stage(finder, i);
+        find_slow_request(finder, row);
         if (!has_tail(result, row))
             continue;
         text_put_literal(&finder->text, "of the ");

@@ -93,6 +93,24 @@ diff expected actual || fail "why"
 "$strata" io --task dd --slowest 2 -e '-host:sched_switch' vm >actual
 grep -q ' ran ' actual && fail "nothing tells when a thread slept: $(grep ' ran ' actual)"
 
+# Of a thread that slept most of the time, what it waited for between is not the first reason.
+. "$here/../lib/made_io.sh"
+"$strata" io --no-causal --layer vmm,host --slowest 1 asleep | sed -n '/^    56.7ms vmm$/{n;p;}' >actual
+echo '      qemu-system-x86-5559 ran 1.59 ms, slept 52.71 ms, was runnable 2.36 ms on CPU 0 behind ALL CPUs/TCG-5574' |
+    diff - actual || fail "slept"
+
+case="joined and not joined"
+"$strata" io -f json --layer guest,vmm unjoined >found 2>err || fail "$(cat err)"
+jq -e '([.rows[].key] | length == (unique | length)) and
+    ([.rows[] | select(.key.layer == "guest" and .key.kind == "read") | {(.key.stage): .n}] | add |
+     .total == 91 and ."total (guest only)" == 30 and ."device (guest only)" == 30 and .backend == 91 and
+     .queue == 91 and ."queue (guest only)" == 30)' found >/dev/null || fail "$(cat found)"
+# Where none of a kind is joined, there is nothing to distinguish.
+jq -e '[.rows[] | select(.key.kind == "flush") | .key.stage] == ["total", "queue", "device", "guest"]' found >/dev/null ||
+    fail "$(cat found)"
+mv unjoined "un joined"
+"$strata" io --slowest 1 "un joined" | grep -q "^  strata report --from [0-9.]* --until [0-9.]* 'un joined'$" || fail "no quotes"
+
 case="which requests"
 "$strata" io -f json --layer guest --longer 0.004 vm | python3 -c '
 import json, sys
