@@ -10,6 +10,7 @@
 #include "base/macro.h"
 #include "cli/duration.h"
 #include "cmd/print_result.h"
+#include "cmd/snapshot_reason.h"
 #include "cmd/summary_part.h"
 #include "cmd/walk.h"
 #include "print/sparkline.h"
@@ -272,6 +273,8 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
     struct missing_lines missing = {.out = out};
     int r;
 
+    if (snapshot_reasons_put(trace, out))
+        text_put_char(out, '\n');
     put_findings(findings, trace, out);
     text_put_literal(out, "\nThe trace: ");
     print_events(result, 0, out);
@@ -419,13 +422,15 @@ int print_summary_json(const struct summary *summary, const struct findings *fin
     print_json_head(&whole, &w);
     result_done(&whole);
     losses_write_json(&summary->coverage.losses, &w);
+    r = snapshot_reasons_write(trace, &w);
     json_write_key(&w, "findings");
     json_write_lines(&w);
     for (unsigned i = 0; i < findings->n; i++)
         write_finding(&findings->items[i], &w);
     json_write_end(&w);
     json_write_key(&w, "missing");
-    r = write_missing(summary, &w);
+    if (r >= 0)
+        r = write_missing(summary, &w);
     json_write_key(&w, "sources");
     if (r >= 0)
         r = put_sources(summary, trace, 0, &w, out);

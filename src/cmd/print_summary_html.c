@@ -8,6 +8,7 @@
 #include "base/macro.h"
 #include "cli/duration.h"
 #include "cmd/print_result.h"
+#include "cmd/snapshot_reason.h"
 #include "cmd/summary_part.h"
 #include "print/chart.h"
 #include "print/html.h"
@@ -109,11 +110,13 @@ static void end_fact(struct text *out)
     text_put_literal(out, "</data></dd></div>\n");
 }
 
-static void put_head(const struct summary_page *page, struct text *out)
+static int put_head(const struct summary_page *page, struct text *out)
 {
     const struct summary *summary = page->summary;
     const struct coverage *coverage = &summary->coverage;
     const struct clock *clock = &summary->results[0].clock;
+    struct text lines = TEXT_IN_MEMORY;
+    int r;
 
     text_put_literal(out, "<header>\n<h1>Summary of");
     html_put(out, page->paths.start, text_len(&page->paths), HTML_NAME_MAX);
@@ -149,7 +152,10 @@ static void put_head(const struct summary_page *page, struct text *out)
             text_put_literal(out, ", in ticks: the clock's rate is not known");
         text_put_literal(out, "</p>\n");
     }
+    (void)snapshot_reasons_put(page->trace, &lines);
+    r = print_summary_html_lines(&lines, out);
     text_put_literal(out, "</header>\n");
+    return r;
 }
 
 static void put_navigation(const struct summary_page *page, struct text *out)
@@ -532,7 +538,7 @@ static int put_recording(const struct summary_page *page, struct text *out)
 
 int print_summary_html(struct summary_page *page, struct text *out)
 {
-    int r = 0;
+    int r;
 
     page->paths = TEXT_IN_MEMORY;
     print_paths(page->trace, &page->paths);
@@ -542,10 +548,11 @@ int print_summary_html(struct summary_page *page, struct text *out)
     }
     html_begin_page(out, "strata summary");
     chart_put_patterns(out);
-    put_head(page, out);
+    r = put_head(page, out);
     put_navigation(page, out);
     put_findings(page, out);
-    r = put_sources(page, out);
+    if (r >= 0)
+        r = put_sources(page, out);
     for (unsigned i = 0; i < SUMMARY_PARTS && r >= 0; i++)
         if (summary_is_shown(page->summary, i))
             r = print_summary_html_part(page, i, out);

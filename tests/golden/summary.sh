@@ -61,7 +61,7 @@ for part in told["results"]:
         assert sum(period[1] for period in part["series"]) == sum(row["n"] for row in part["result"]["rows"])
     if part["command"] == "io":
         assert sum(period[1] for period in part["series"]) == \
-            sum(row["n"] for row in part["result"]["rows"] if row["key"]["stage"] == "total")
+            sum(row["n"] for row in part["result"]["rows"] if row["key"]["stage"] in ("total", "total (guest only)"))
 
 # The text has all findings and tables, in their order.
 text = run("summary", *options).stdout
@@ -108,6 +108,16 @@ finds 'vCPU 0 waits for a CPU 23.2% of the time; preempted 615 times for 44.2ms,
 grep -q ' 67\.03 *2\.95 *18\.71 *9\.21  0  *host$' out || fail "$(cat out)"
 "$strata" sched --by vcpu -f json one | jq -e '.rows[0] | has("guest") and (has("vmm") or has("vmm_share") | not)' >out ||
     fail "the VMM's time is known"
+! grep -q 'the slowest of' findings || fail "a request that is not far longer than the others"
+# Requests that are joined with QEMU's and those that are not are not mixed.
+. "$here/../lib/made_io.sh"
+check unjoined
+finds 'read requests of 254,0 (guest only) spend 89% of their time in stage device (guest only), 226us of 254us on average (30)'
+finds 'read requests of 254,0 (guest) spend 42% of their time in stage inject, 165us ±99.4us of 394us on average (91)'
+! grep -q 'in stage total' findings || fail "a total is no stage of itself"
+# One of four, which no percentile shows.
+check held
+finds 'the slowest of the read requests of 0x556c8f3788f0 (vmm) takes 42.3ms, 99% of it in stage vmm; it begins at 29727.093280399; the median is 150us (4)'
 check layers
 finds 'CPU 1 of the guest is busy 100.0% of the time'
 check guest
@@ -123,6 +133,43 @@ check --from +0.1 --until +1.5 kvm
 check -e '-kvm:*' kvm
 check --layer guest,vmm vm
 check --limit 5000 guest
+
+# snapshot FILTER: "a snapshot's" is vm as one.
+snapshot() {
+    rm -rf "a snapshot's"
+    cp -r vm "a snapshot's"
+    jq ".snapshot = $1" vm/trace.json >"a snapshot's/trace.json"
+}
+# begins LINE: the text of it, and the page has it, too.
+begins() {
+    "$strata" summary "a snapshot's" >out 2>err || fail "$(cat err)"
+    [ "$(head -n 1 out)" = "$1" ] || fail "$(head -n 3 out)"
+    "$strata" summary --html page.html "a snapshot's" 2>err || fail "$(cat err)"
+    grep -qF "<p class=\"note\">$(printf "%s\n" "$1" | sed "s/>/\&gt;/g; s/'/\&#39;/g")</p>" page.html || fail "$(grep -F 'Snapshot' page.html)"
+}
+case="why a snapshot was taken"
+snapshot '{reason: "request", time: {realtime_ns: 1795528897477660000, monotonic_ns: 29740000000001}}'
+begins 'Snapshot asked for at 2026-11-24 14:01:37.477 UTC (29740.000000001)'
+"$strata" summary -f json "a snapshot's" | jq -e '.snapshots == [{path: "a snapshot'"'"'s", reason: "request", repeats: 0,
+    text: "asked for at 2026-11-24 14:01:37.477 UTC (29740.000000001)", also: [], suppressed: 0,
+    realtime_ns: 1795528897477660000, monotonic_ns: 29740000000001}]' >/dev/null || fail "JSON"
+snapshot '{reason: "trigger", trigger: "latency block > 300ms", what: "3 spans\nno more", time: {realtime_ns: 1795528897477660000},
+    repeats: 2, also: ["exit", "qmp:STOP"], suppressed: 1}'
+begins "Snapshot saved by the trigger 'latency block > 300ms' at 2026-11-24 14:01:37.477 UTC: 3 spans\\x0ano more; until it was saved also \
+by 'exit', 'qmp:STOP'; 2 more times until it was saved; 1 trigger before it saved no snapshot"
+"$strata" summary -f json "a snapshot's" | jq -e '.snapshots[0] | .trigger == "latency block > 300ms" and .what == "3 spans\nno more" and
+    .also == ["exit", "qmp:STOP"] and .repeats == 2 and .suppressed == 1' >/dev/null || fail "JSON"
+"$strata" summary -f json vm | jq -e 'has("snapshots") | not' >/dev/null || fail "snapshots of none"
+# Of several directories, each line says which it is of.
+"$strata" summary "a snapshot's" vm >out 2>err || fail "$(cat err)"
+head -n 1 out | grep -q "^Snapshot a snapshot's: saved by the trigger" || fail "$(head -n 1 out)"
+
+case="commands for a shell"
+"$strata" summary "a snapshot's" | sed -n 's/^    strata/"$strata"/p' >commands
+[ "$(wc -l <commands)" -gt 3 ] || fail "$(cat commands)"
+while read -r command; do
+    eval "$command" >out 2>err || fail "$command: $(cat err)"
+done <commands
 
 case="long idle time"
 cat >far.log <<'END'
