@@ -17,6 +17,7 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/remove_dir.h"
+#include "record/flight_report.h"
 #include "record/recorder_internal.h"
 #include "record/snapshot.h"
 #include "tracedir/ask.h"
@@ -51,6 +52,8 @@ struct flight {
     struct recorder recorder;
     struct retention_limit limit;
     struct retention *retention;
+    struct flight_report *report; /* NULL: everything is kept, and the end reports */
+    uint64_t report_at;           /* CLOCK_MONOTONIC, ns */
     int listener;
     uint64_t accept_at; /* CLOCK_MONOTONIC, ns: not before */
     uint64_t n_accepted;
@@ -461,6 +464,11 @@ static void keep(struct flight *self, uint64_t now)
 
 /* ---- The recorder ---- */
 
+static bool has_limit(const struct flight *self)
+{
+    return self->limit.ns > 0 || self->limit.bytes > 0;
+}
+
 static int start(struct recorder *recorder, struct error *error)
 {
     struct flight *self = self_of(recorder);
@@ -469,8 +477,10 @@ static int start(struct recorder *recorder, struct error *error)
 
     if (r < 0)
         return r;
+    if (has_limit(self) && flight_report_new(recorder, &self->report) < 0)
+        return error_set(error, -ENOMEM, NULL, "out of memory");
     r = listen_at(self, error);
-    if (r >= 0 || self->limit.ns > 0 || self->limit.bytes > 0)
+    if (r >= 0 || has_limit(self))
         return r;
     /* A file system without sockets is recorded to without snapshots. */
     error_clear(error);
@@ -497,6 +507,8 @@ static void poll_flight(struct recorder *recorder, struct recorder_wait *wait)
         recorder_wait_until(wait, all_flushed(self) ? 0 : self->flush_by);
     if (self->saver == 0)
         recorder_wait_until(wait, retention_due(self->retention));
+    if (self->report && !self->is_stopping)
+        recorder_wait_until(wait, self->report_at);
 }
 
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
@@ -519,6 +531,10 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     if (self->is_stopping && self->holders == 0)
         return self->is_flushing || self->asker;
     handle_requests(self, now);
+    if (self->report && !self->is_stopping && now >= self->report_at) {
+        flight_report_step(self->report, now);
+        self->report_at = now + FLIGHT_REPORT_INTERVAL_NS;
+    }
     /* A child that copies must find what it looks for. */
     if (self->saver == 0)
         keep(self, now);
@@ -570,6 +586,7 @@ static void free_flight(struct recorder *recorder)
     if (self->listener >= 0)
         close(self->listener);
     retention_free(self->retention);
+    flight_report_free(self->report);
     free(self);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "record/recorder_internal.h"
 
 /* ---- What it waits for ---- */
@@ -61,7 +62,24 @@ void recorder_report(struct recorder *recorder, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
+    recorder_note_report(recorder, what);
     settings->report(settings->userdata, what);
+}
+
+void recorder_note_report(struct recorder *recorder, const char *text)
+{
+    recorder->reports[recorder->n_reports++ % RECORDER_REPORTS_MAX] =
+        hash_bytes(text, strlen(text));
+}
+
+bool recorder_was_reported(const struct recorder *recorder, const char *text)
+{
+    uint64_t hash = hash_bytes(text, strlen(text));
+
+    for (unsigned i = 0; i < MIN(recorder->n_reports, RECORDER_REPORTS_MAX); i++)
+        if (recorder->reports[i] == hash)
+            return true;
+    return false;
 }
 
 /* ---- The manifest ---- */
@@ -84,6 +102,20 @@ static int put_problems(const struct recorder *recorder, struct arena *arena,
     to->problems = problems;
     to->n_problems += recorder->n_problems;
     return 0;
+}
+
+bool recorder_has_ended_early(const struct recorder *recorder)
+{
+    unsigned n;
+    struct recorder *const *recorders = recording_recorders(recorder->recording, &n);
+
+    if (recorder->attends || recorder->state != RECORDER_FINISHED || recorder->urgency > 0)
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        if (!recorders[i]->attends && recorders[i]->state == RECORDER_RUNNING &&
+            recorders[i]->urgency == 0)
+            return true;
+    return false;
 }
 
 bool recorder_is_late(const struct recorder *recorder)

@@ -44,6 +44,7 @@ struct recorder;
 struct recording;
 
 #define RECORDER_PROBLEMS_MAX 16u
+#define RECORDER_REPORTS_MAX 32u
 
 /* What a recorder waits for. */
 struct recorder_wait {
@@ -125,6 +126,9 @@ struct recorder {
     /* Before it is ready: it waits for something that may never come. Then the recording waits without limit, and a signal
      * meanwhile fails it. */
     bool waits;
+    /* Reports its problems and losses itself, as they occur. */
+    bool reports_at_once;
+    bool is_end_reported; /* its own end */
     /* Where it cannot be started, the recording goes on without it. */
     bool is_optional;
     struct recording *recording;
@@ -141,6 +145,8 @@ struct recorder {
     struct error error; /* why it failed; error 0: it has not */
     const char *problems[RECORDER_PROBLEMS_MAX];
     unsigned n_problems;
+    uint64_t reports[RECORDER_REPORTS_MAX]; /* hashes of the newest */
+    unsigned n_reports;
 };
 
 /* What happens to what is recorded, as triggers may wait for it (record/triggers.h). Strings are valid for the call. */

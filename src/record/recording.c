@@ -224,7 +224,9 @@ static void fail(struct recorder *recorder, int err, const struct error *error)
         return;
     error_print(&recorder->error, text, sizeof text);
     recorder_report(recorder, "%s", text);
-    recorder_problem(recorder, "recording failed: %s", recorder->error.what);
+    snprintf(text, sizeof text, "recording failed: %s", recorder->error.what);
+    recorder_problem(recorder, "%s", text);
+    recorder_note_report(recorder, text);
 }
 
 static void finish(struct recorder *recorder)
@@ -584,6 +586,7 @@ static int start(struct recording *recording, struct recorder *recorder, struct 
     error_print(&why, text, sizeof text);
     recorder_report(recorder, "%s; the rest is recorded", text);
     recorder_problem(recorder, "%s", text);
+    recorder_note_report(recorder, text);
     return 0;
 }
 

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/remove_dir.h"
 #include "record/recorder_internal.h"
@@ -83,6 +85,34 @@ void snapshot_remove_unfinished(int dir, const char *name)
 
 /* ---- What is in it ---- */
 
+/* -ENOMEM, also where TEXT is NULL. */
+static int add_problem(struct manifest_source *source, struct arena *arena, const char *text)
+{
+    const char **problems = arena_alloc(arena, (source->n_problems + 1) * sizeof *problems);
+
+    if (!problems || !text)
+        return -ENOMEM;
+    if (source->n_problems)
+        memcpy(problems, source->problems, source->n_problems * sizeof *problems);
+    problems[source->n_problems++] = text;
+    source->problems = problems;
+    return 0;
+}
+
+/* In ARENA; NULL: out of memory. */
+static const char *ended_text(const struct manifest_moment *ended, struct arena *arena)
+{
+    time_t seconds = (time_t)(ended->realtime_ns / (int64_t)NSEC_PER_SEC);
+    char date[64], text[128];
+    struct tm tm;
+
+    if (ended->realtime_ns == 0 || !localtime_r(&seconds, &tm) ||
+        strftime(date, sizeof date, "%F %T", &tm) == 0)
+        return "recording of it ended before the snapshot";
+    snprintf(text, sizeof text, "recording of it ended at %s, before the snapshot", date);
+    return arena_strdup(arena, text);
+}
+
 /* The manifest's sources, as what is copied now has them. */
 static int put_sources(const struct recording *recording, const struct retention *retention,
                        struct arena *arena, struct manifest_source **ret_sources, unsigned *ret_n)
@@ -96,6 +126,7 @@ static int put_sources(const struct recording *recording, const struct retention
         const struct recorder *recorder = recorders[i];
         struct recorder_sources of_recorder = {0};
         bool late = recorder_is_late(recorder);
+        bool ended_early = recorder_has_ended_early(recorder);
 
         if (recorder->state == RECORDER_NEW || !recorder->ops->sources)
             continue;
@@ -107,21 +138,15 @@ static int put_sources(const struct recording *recording, const struct retention
             source->lost_known = retention_losses(retention, source, &losses) && !late;
             source->lost = losses.lost;
             source->lost_at_end = losses.at_end;
+            if (ended_early && j + 1 == of_recorder.n)
+                r = add_problem(source, arena, ended_text(&source->ended, arena));
             if (!manifest_source_has_ended(source))
                 source->ended = now;
-            source->complete = true;
-            if (late) {
-                const char **problems =
-                    arena_alloc(arena, (source->n_problems + 1) * sizeof *problems);
-
-                if (!problems)
-                    return -ENOMEM;
-                if (source->n_problems)
-                    memcpy(problems, source->problems, source->n_problems * sizeof *problems);
-                problems[source->n_problems++] =
-                    "the latest events are missing: it did not send them within a second";
-                source->problems = problems;
-            }
+            source->complete |= !ended_early || j + 1 < of_recorder.n;
+            if (r >= 0 && late)
+                r = add_problem(
+                    source, arena,
+                    "the latest events are missing: it did not send them within a second");
         }
     }
     return r;

@@ -94,6 +94,8 @@ lost_of() {
 first=$(lost_of first)
 [ "${first% 3}" != "$first" ] && [ "${first%% *}" -gt 0 ] || fail "$first"
 wait_for '[ "$(kept losses/program/stream-*)" -lt 10000 ]'
+# … and are reported while it is recorded.
+wait_for 'grep -q "^strata: program: [0-9]* events were lost so far$" err'
 [ "$(lost_of quiet)" = "0 0 0" ] || fail "nothing came, and $(lost_of again)"
 : >go
 wait $pid || fail "exit status $?: $(cat out err)"
@@ -299,6 +301,69 @@ if [ "$host" ]; then
     : >go-flush
     wait $pid || fail "exit status $?: $(cat out err)"
     reads flush
+fi
+
+# ---- What ends while the rest goes on is reported at once, and in snapshots ----
+
+case='log full'
+if [ "$qemu" ]; then
+    mkfifo monitor-full
+    yes '{"execute":"query-version"}' | head -n 500 >batch
+    (
+        ulimit -f 4096
+        exec "$strata" record -o log --flight=60s -e 'visit_*,handle_qmp_command' -- \
+            "$qemu" -machine none -nodefaults -display none -qmp stdio <monitor-full >/dev/null 2>err
+    ) &
+    pid=$!
+    pids="$pids $pid"
+    exec 9>monitor-full
+    printf '{"execute":"qmp_capabilities"}\n' >&9
+    wait_for 'cat batch >&9; grep -q "^strata: vmm: QEMU.s log ends after [0-9]* bytes: " err'
+    wait_for 'cat batch >&9; grep -q "^strata: vmm: [0-9]* events* w[aer]*s* lost so far$" err'
+    [ "$(grep -c 'log ends after' err)" -eq 1 ] || fail "$(cat err)"
+    snapshot=$("$strata" ctl log snapshot 2>told) || fail "$(cat told)"
+    grep -q '^warning: vmm: QEMU.s log ends after' told || fail "$(cat told)"
+    jq -e '.sources[0].problems[0] | test("log ends after")' "$snapshot/trace.json" >/dev/null ||
+        fail "$(cat "$snapshot/trace.json")"
+    printf '{"execute":"quit"}\n' >&9
+    exec 9>&-
+    wait $pid || : # lines are lost
+fi
+
+case='disk full'
+if [ "$host" ] && unshare -m true 2>/dev/null; then
+    cat >full.sh <<'END'
+mkdir disk
+mount -t tmpfs -o size=4M none disk || exit 77
+rm -f go
+"$strata" record -o disk/full --flight=600s --host=sched:sched_process_exec,sched:sched_process_fork -- \
+    "$EMIT" -q -w go 1000 1 >out 2>err &
+pid=$!
+wait_for '[ -e disk/full/program/stream-0 ] && [ -S disk/full/control.sock ]'
+dd if=/dev/zero of=disk/filler bs=4k 2>/dev/null || :
+wait_for 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true | /bin/true; done; ask disk/full flush >/dev/null
+    grep -q "^strata: host: cannot write its pages: No space left on device" err'
+wait_for 'grep -q "^strata: the host.s kernel has ended; the rest is still recorded$" err'
+rm disk/filler
+"$strata" ctl disk/full snapshot after >out 2>told || fail "$(cat told)"
+grep -q '^warning: host: recording of it ended at 20.*, before the snapshot$' told || fail "$(cat told)"
+"$strata" info disk/full/snapshots/after >info 2>&1 || fail "$(cat info)"
+grep -q 'problems .*recording of it ended at 20' info && grep -q 'complete *no' info || fail "$(cat info)"
+: >go
+wait $pid || :
+[ "$(grep -c 'cannot write its pages' err)" -eq 2 ] || fail "not once, and at the end: $(cat err)"
+END
+    sed -n "/^ask() {/,/^}/p" "$here/record_flight.sh" >ask.sh
+    status=0
+    (
+        export strata EMIT
+        unshare -m sh -c ". '$here/../lib/wait_for.sh'; . ./ask.sh; fail() { echo \"disk full: \$*\" >&2; exit 1; }; . ./full.sh"
+    ) || status=$?
+    if [ $status -eq 77 ]; then
+        skipped="$skipped; no file system can be mounted"
+    else
+        [ $status -eq 0 ] || fail "status $status"
+    fi
 fi
 
 # ---- What cannot be ----

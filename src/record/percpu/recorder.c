@@ -508,6 +508,7 @@ int buffers_recorder_new(struct trace_buffers *buffers,
         buffers_free(buffers);
         return -ENOMEM;
     }
+    self->recorder.reports_at_once = true;
     self->recorder.ops = &ops;
     self->recorder.name = settings->name;
     self->buffers = buffers;

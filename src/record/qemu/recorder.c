@@ -264,6 +264,7 @@ static int finish(struct recorder *recorder, struct error *error)
             libvirt_domain_stop_reason(self->settings.domain, STOP_REASON_TIMEOUT_MS);
     if (self->stop_reason)
         recorder_report(recorder, "%s has ended: %s", recorder->name, self->stop_reason);
+    recorder->is_end_reported = self->stop_reason != NULL;
     (void)qemu_monitor_step(&self->monitor, (uint64_t)self->ended.monotonic_ns, &unused, NULL);
     if (self->log.fifo >= 0)
         qemu_log_pipe_finish(&self->log);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,8 @@ static const char *version(const struct qemu_recorder *self)
 struct entry {
     struct manifest_vmm vmm;
     char exit[160];
+    char log_end[200];
+    const char *problems[1];
 };
 
 static void put_vmm(const struct qemu_recorder *self, bool final, struct entry *entry)
@@ -71,7 +74,7 @@ static void put_vmm(const struct qemu_recorder *self, bool final, struct entry *
     };
 }
 
-static void put_source(const struct qemu_recorder *self, bool final, const struct manifest_vmm *vmm,
+static void put_source(const struct qemu_recorder *self, bool final, struct entry *entry,
                        struct manifest_source *source)
 {
     static const char *const declarations[] = {VMM_DECLARATIONS};
@@ -81,7 +84,7 @@ static void put_source(const struct qemu_recorder *self, bool final, const struc
         .name = "vmm",
         .layer = "vmm",
         .host = host_here(),
-        .vmm = vmm,
+        .vmm = &entry->vmm,
         .began = self->began,
         .ended = self->ended,
         .complete = final,
@@ -104,6 +107,17 @@ static void put_source(const struct qemu_recorder *self, bool final, const struc
         source->lost_known = final;
         source->lost = log->lost_lines;
         source->lost_at_end = log->lost_lines;
+        /* At the end qemu_note_problems() has it, with the number of lines. */
+        if (!final && log->error < 0) {
+            snprintf(entry->log_end, sizeof entry->log_end,
+                     "QEMU's log ends after %" PRIu64 " bytes: %s; later lines are lost",
+                     (uint64_t)log->bytes,
+                     log->error == -EFBIG ? "--max-size or the limit of a file's size is reached"
+                                          : strerror(-log->error));
+            entry->problems[0] = entry->log_end;
+            source->problems = entry->problems;
+            source->n_problems = 1;
+        }
     }
 }
 
@@ -140,7 +154,7 @@ int qemu_sources(const struct recorder *recorder, struct arena *arena, struct re
     if (!items)
         return -ENOMEM;
     if (rings.n == 0)
-        put_source(self, final, &entry->vmm, &items[0]);
+        put_source(self, final, entry, &items[0]);
     *ret = (struct recorder_sources){items, MAX(rings.n, 1u), rings.about};
     return 0;
 }
