@@ -157,14 +157,15 @@ static void report_end(struct flight_report *report, const struct recorder *reco
                         recorder->name);
 }
 
-static void look_at(struct flight_report *report, const struct recorder *recorder, uint64_t now)
+/* Whether it has recorded anything. */
+static bool look_at(struct flight_report *report, const struct recorder *recorder, uint64_t now)
 {
     struct arena arena = {0};
     struct recorder_sources sources = {0};
     const char *about = recorder->name;
 
     if (recorder->state == RECORDER_NEW && recorder->n_problems == 0)
-        return;
+        return false;
     if (recorder->state != RECORDER_NEW && recorder->ops->sources &&
         recorder->ops->sources(recorder, &arena, &sources) < 0)
         sources.n = 0;
@@ -180,6 +181,7 @@ static void look_at(struct flight_report *report, const struct recorder *recorde
     for (unsigned i = 0; i < recorder->n_problems; i++)
         report_problem(report, recorder, about, recorder->problems[i]);
     arena_done(&arena);
+    return sources.n > 0;
 }
 
 void flight_report_step(struct flight_report *report, uint64_t now)
@@ -204,7 +206,7 @@ void flight_report_step(struct flight_report *report, uint64_t now)
     for (unsigned i = 0; i < n; i++) {
         if (recorders[i]->attends || recorders[i]->reports_at_once)
             continue;
-        look_at(report, recorders[i], now);
-        report_end(report, recorders[i], &report->ends[i]);
+        if (look_at(report, recorders[i], now))
+            report_end(report, recorders[i], &report->ends[i]);
     }
 }

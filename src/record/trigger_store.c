@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/macro.h"
 #include "base/remove_dir.h"
+#include "record/snapshot.h"
 
 /* Of the directories of a snapshot below each other. */
 #define DEPTH_MAX 8u
@@ -111,11 +112,18 @@ static void remove_oldest(struct trigger_store *store, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         struct snapshot *snapshot = &store->items[i];
 
+        const char *slash = strrchr(snapshot->path, '/');
+        char name[SNAPSHOT_NAME_MAX];
+
+        snprintf(name, sizeof name, "%s", slash ? slash + 1 : snapshot->path);
         store->bytes -= snapshot->bytes;
-        if (hide(snapshot))
+        if (hide(snapshot)) {
+            recorder_report(store->recorder, "removed " SNAPSHOTS_DIR "/%s: --snapshots-size",
+                            name);
             store->items[n_ours++] = *snapshot;
-        else
+        } else {
             free(snapshot->path);
+        }
     }
     pid = n_ours > 0 ? fork() : -1;
     if (pid == 0) {

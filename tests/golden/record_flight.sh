@@ -226,6 +226,13 @@ if [ "$qemu" ]; then
     kill -TERM $pid
     wait $pid || fail "exit status $?: $(cat out err)"
     reads machine
+    # A machine without a bus for a port: its kernel is not recorded, which is reported at once.
+    "$strata" record -o portless --flight=60s --guest -e handle_qmp_command --attach ./qmp >out 2>err &
+    pid=$!
+    pids="$pids $pid"
+    wait_for 'grep -q "^strata: vmm: the guest.s kernel is not recorded: QEMU cannot add a port" err'
+    kill -TERM $pid
+    wait $pid || :
     kill $machine
 fi
 

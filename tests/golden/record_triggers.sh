@@ -128,6 +128,8 @@ goes_on
     fail "$(ls -A size/snapshots)"
 reads size/snapshots/important
 says "uses more of the disk than --snapshots-size allows"
+[ "$(grep -c 'removed snapshots/.*: --snapshots-size' err)" -eq 1 ] &&
+    grep -q '^strata: removed snapshots/.*-signal-USR2: --snapshots-size$' err || fail "$(cat err)"
 
 # ---- The end of a program ----
 
