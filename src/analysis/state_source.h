@@ -186,6 +186,8 @@ static inline bool state_is_wanted(const struct state_source *source, enum state
 }
 /* The CPU's state ends at END, with or without an event that ends it. */
 void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t end, bool seen);
+/* A CPU of a source that begins_unevenly has its first event: until now, threads may have run there. */
+void state_cpu_begins(struct state_source *source);
 /* It is unknown from FROM to UNTIL. */
 void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu, int64_t from,
                        int64_t until);

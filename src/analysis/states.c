@@ -380,6 +380,12 @@ static void put_loss(struct state_source *source, const struct item *item)
     take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN);
 }
 
+void state_cpu_begins(struct state_source *source)
+{
+    source->loss++;
+    take_held(source, TIME_UNKNOWN);
+}
+
 static inline void put_event(struct states *states, const struct item *item)
 {
     const struct class_plan *plan;

@@ -131,6 +131,8 @@ struct origin {
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
     /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
     bool pid_filter;
+    /* What is kept of each CPU begins at a time of its own: before its first event, anything may have happened there. */
+    bool begins_unevenly;
 };
 
 /* " name=": printed before a field's value in the event's text. TEXT_UNIT bytes after it are readable. */

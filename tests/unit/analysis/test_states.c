@@ -361,6 +361,29 @@ static void test_losses(void **state)
     assert_int_equal(counts(w)->lost, 1);
 }
 
+/* T3, of a CPU of which less is kept than of another: what waited for it may have run there. */
+static void test_uneven_begins(void **state)
+{
+    struct world *w = *state;
+
+    for (unsigned unevenly = 0; unevenly < 2; unevenly++) {
+        restart(w);
+        w->kernel->begins_unevenly = unevenly;
+        change(w, 10, 1, 0, 0, 9);
+        about(w, w->waking, 15, 1, 9, 7, 0);
+        change(w, 20, 1, 9, 0, 8);
+        change(w, 30, 0, 0, 0, 6);
+        change(w, 40, 1, 8, 1, 9);
+        expect_of(w, STATE_OF_THREAD,
+                  unevenly
+                      ? "9 running 10-20, 8 running 20-40, 9 unknown ?20-40?, 9 running 40-40?, "
+                        "7 unknown ?15-40?, 8 sleeping 40-40?, 6 running 30-40?"
+                      : "9 running 10-20, 8 running 20-40, 9 preempted 20-40, 9 running 40-40?, "
+                        "7 woken 15-40?, 8 sleeping 40-40?, 6 running 30-40?");
+    }
+    w->kernel->begins_unevenly = false;
+}
+
 /* What was released is not taken back, and not given again. */
 static void test_release(void **state)
 {
@@ -745,9 +768,10 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads),      TEST(cpus),         TEST(contradictions), TEST(early_wake),
-        TEST(losses),       TEST(release),      TEST(no_switches),    TEST(exec),
-        TEST(string_names), TEST(many_threads), TEST(vcpus),          TEST(simulation),
+        TEST(threads),    TEST(cpus),          TEST(contradictions), TEST(early_wake),
+        TEST(losses),     TEST(uneven_begins), TEST(release),        TEST(no_switches),
+        TEST(exec),       TEST(string_names),  TEST(many_threads),   TEST(vcpus),
+        TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels of which the last seconds or bytes are kept: pages of each CPU, from another time on than those of the others. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/sparse.h"
+#include "trace/open.h"
+
+/* Whether the beginning of the pages of a CPU was released, in the directory PATH. */
+static bool is_released(const char *path, unsigned n_cpus)
+{
+    bool released = false;
+
+    for (unsigned i = 0; i < n_cpus && !released; i++) {
+        _cleanup_free_ char *file = NULL;
+        _cleanup_(closep) int fd = -1;
+
+        if (asprintf(&file, "%s/cpu%u.raw", path, i) < 0) {
+            file = NULL;
+            continue;
+        }
+        fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        released = fd >= 0 && sparse_begin(fd) > 0;
+    }
+    return released;
+}
+
+void trace_note_begins(struct trace *trace, const struct trace_input *input)
+{
+    _cleanup_free_ char *path = NULL;
+    bool unevenly;
+
+    if (!input->manifest || !input->recorded || strcmp(input->recorded->kind, "ftrace") != 0 ||
+        manifest_resolve(input->path, input->recorded->path, &path, NULL) < 0)
+        return;
+    unevenly = input->manifest->snapshot || is_released(path, input->origin->n_cpus);
+    for (unsigned i = 0; i < input->n_origins; i++)
+        trace->catalogue.origins[input->first_origin + i]->begins_unevenly = unevenly;
+}
