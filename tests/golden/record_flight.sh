@@ -341,7 +341,7 @@ case='disk full'
 if [ "$host" ] && unshare -m true 2>/dev/null; then
     cat >full.sh <<'END'
 mkdir disk
-mount -t tmpfs -o size=4M none disk || exit 77
+mount -t tmpfs -o size=4M none disk || exit 2
 rm -f go
 "$strata" record -o disk/full --flight=600s --host=sched:sched_process_exec,sched:sched_process_fork -- \
     "$EMIT" -q -w go 1000 1 >out 2>err &
@@ -366,7 +366,7 @@ END
         export strata EMIT
         unshare -m sh -c ". '$here/../lib/wait_for.sh'; . ./ask.sh; fail() { echo \"disk full: \$*\" >&2; exit 1; }; . ./full.sh"
     ) || status=$?
-    if [ $status -eq 77 ]; then
+    if [ $status -eq 2 ]; then
         skipped="$skipped; no file system can be mounted"
     else
         [ $status -eq 0 ] || fail "status $status"

@@ -201,7 +201,7 @@ case=full
 if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
     cat >full.sh <<'END'
 mkdir disk
-mount -t tmpfs -o size=2M none disk || exit 77
+mount -t tmpfs -o size=2M none disk || exit 2
 "$strata" record -o disk/full --flight=60s --on 'signal USR1' --on 'signal USR2' --after 0 --snapshots-per-hour 3600 -- \
     "$EMIT" -q -w full.go 1000 1 >out 2>err &
 pid=$!
@@ -223,7 +223,7 @@ END
         export strata EMIT here work
         unshare -m sh -c ". '$here/../lib/wait_for.sh'; fail() { echo \"\$*\" >&2; exit 1; }; . ./full.sh"
     ) || status=$?
-    if [ $status -eq 77 ]; then
+    if [ $status -eq 2 ]; then
         skipped="$skipped; no file system can be mounted"
     else
         [ $status -eq 0 ] || fail "status $status"
