@@ -251,36 +251,15 @@ static int in_process(pid_t pid, const struct ctl_request *request)
 
 /* ---- A QEMU, or a domain of libvirt, by its name ---- */
 
-struct name_search {
-    const char *name;
-    pid_t pid; /* of the first; 0: none */
-    unsigned n;
-};
-
-static int find_name(const struct qemu_running *running, void *userdata)
-{
-    struct name_search *search = userdata;
-
-    if (!running->name || strcmp(running->name, search->name) != 0)
-        return 0;
-    if (search->n++ == 0)
-        search->pid = running->pid;
-    return 0;
-}
-
 /* Of a QEMU that is called NAME, or of a program. */
 static int in_named(const char *name, const struct ctl_request *request)
 {
-    struct name_search search = {.name = name};
+    pid_t pid;
+    int status = find_qemu_by_name(name, &pid);
 
-    (void)qemu_running_foreach(find_name, &search);
-    if (search.n == 1)
-        return in_process(search.pid, request);
-    if (search.n == 0)
-        return ctl_process(name, request);
-    cli_error("%u QEMUs are called '%s'; give a process ID ('strata list' shows them)", search.n,
-              name);
-    return EXIT_FAILURE;
+    if (status != EXIT_SUCCESS)
+        return status;
+    return pid != 0 ? in_process(pid, request) : ctl_process(name, request);
 }
 
 /* ---- A recording ---- */

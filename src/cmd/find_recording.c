@@ -156,20 +156,32 @@ static int find_name(const struct qemu_running *running, void *userdata)
     return 0;
 }
 
-static int find_named(const char *name, struct found_recording *target)
+int find_qemu_by_name(const char *name, pid_t *ret_pid)
 {
     struct name_search search = {.name = name};
 
     (void)qemu_running_foreach(find_name, &search);
-    if (search.n == 1)
-        return find_process(search.pid, target);
-    if (search.n > 1)
+    if (search.n > 1) {
         cli_error("%u QEMUs are called '%s'; give a process ID ('strata list' shows them)",
                   search.n, name);
-    else
-        cli_error("%s: there is no such trace directory, and no QEMU of this name runs; 'strata "
-                  "list' shows what is recorded",
-                  name);
+        return EXIT_FAILURE;
+    }
+    *ret_pid = search.pid;
+    return EXIT_SUCCESS;
+}
+
+static int find_named(const char *name, struct found_recording *target)
+{
+    pid_t pid;
+    int status = find_qemu_by_name(name, &pid);
+
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (pid != 0)
+        return find_process(pid, target);
+    cli_error("%s: there is no such trace directory, and no QEMU of this name runs; 'strata "
+              "list' shows what is recorded",
+              name);
     return EXIT_FAILURE;
 }
 

@@ -568,15 +568,6 @@ static int finish(struct recorder *recorder, struct error *error)
     return 0;
 }
 
-static int sources(const struct recorder *recorder, struct arena *arena,
-                   struct recorder_sources *ret)
-{
-    (void)recorder;
-    (void)arena;
-    *ret = (struct recorder_sources){0};
-    return 0;
-}
-
 static void free_flight(struct recorder *recorder)
 {
     struct flight *self = self_of(recorder);
@@ -596,7 +587,6 @@ static const struct recorder_ops ops = {
     .step = step,
     .stop = stop,
     .finish = finish,
-    .sources = sources,
     .free = free_flight,
 };
 

@@ -473,15 +473,6 @@ static int finish(struct recorder *recorder, struct error *error)
     return 0;
 }
 
-static int sources(const struct recorder *recorder, struct arena *arena,
-                   struct recorder_sources *ret)
-{
-    (void)recorder;
-    (void)arena;
-    *ret = (struct recorder_sources){0};
-    return 0;
-}
-
 static void free_recorder(struct recorder *recorder)
 {
     struct trigger_recorder *self = self_of(recorder);
@@ -506,7 +497,6 @@ static const struct recorder_ops ops = {
     .step = step,
     .stop = stop,
     .finish = finish,
-    .sources = sources,
     .free = free_recorder,
 };
 
