@@ -109,7 +109,7 @@ const struct option record_common_options[] = {
      "stop before less is free on the disk (64M with\n--xen and --percpu, else 0)",
      offsetof(struct record_options, min_free), NULL, size_parse},
     {OPTION_PARSED, 0, "buffer-size", "SIZE",
-     "size of each CPU's buffer (guests: 4M; Xen: 128K,\nfixed until a reboot)",
+     "size of each CPU's buffer (kernels: 4M; Xen: 128K,\nfixed until a reboot)",
      offsetof(struct record_options, buffers.buffer_size), NULL, size_parse},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost",
      offsetof(struct record_options, strict)},
@@ -323,8 +323,8 @@ static int check_requirements(const struct record_options *options)
         {guests->kallsyms, has_guests, "--kallsyms", "--guest=ENDPOINT"},
         {guests->cpus > 0, has_guests, "--cpus", "--guest=virtio-trace:DIR"},
         {guests->tracefs, has_guests, "--tracefs-copy", "--guest=virtio-trace:DIR"},
-        {buffers->buffer_size > 0, has_buffers || has_guests, "--buffer-size",
-         "--guest=ENDPOINT, --xen or --percpu"},
+        {buffers->buffer_size > 0, has_buffers || has_guests || options->guest || options->host,
+         "--buffer-size", "--guest, --host, --xen or --percpu"},
         {buffers->tables.n > 0, has_buffers, "--trace-events", "--xen or --percpu"},
         {buffers->cpus, has_buffers, "--cpu", "--xen or --percpu"},
         {buffers->memory > 0, has_buffers, "--flight-recorder", "--xen or --percpu"},
@@ -337,6 +337,8 @@ static int check_requirements(const struct record_options *options)
         if (requirements[i].given && !requirements[i].met)
             return cli_usage_error("record", "%s requires %s", requirements[i].option,
                                    requirements[i].required);
+    if (buffers->buffer_size >> 10 > UINT32_MAX)
+        return cli_usage_error("record", "--buffer-size is too large");
     if (is_limited(&options->flight) && options->max_size > 0)
         return cli_usage_error("record", "--max-size would end what --flight records without end; "
                                          "give one of them");

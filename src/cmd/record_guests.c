@@ -19,7 +19,6 @@
 #define GUESTS_MAX 1024u
 #define KEY_MAX 4096
 #define KEY_MIN 16
-#define BUFFER_DEFAULT (UINT64_C(4) << 20)
 
 #define MEMBER(m) offsetof(struct record_guest_options, m)
 
@@ -349,7 +348,8 @@ static int make_trace(const struct record_options *options, struct record_guests
 {
     const struct record_guest_options *o = &options->guests;
     struct trace_config *trace = &guests->trace;
-    uint64_t buffer = options->buffers.buffer_size ? options->buffers.buffer_size : BUFFER_DEFAULT;
+    uint64_t buffer =
+        options->buffers.buffer_size ? options->buffers.buffer_size : RECORD_KERNEL_BUFFER;
     struct error error = {0};
 
     if (o->keep > UINT32_MAX || buffer >> 10 > UINT32_MAX || o->queue >> 10 > UINT32_MAX)

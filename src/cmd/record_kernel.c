@@ -72,7 +72,7 @@ const char *const *record_kernel_usual(bool is_host, unsigned *ret_n)
 }
 
 int record_kernel_choose(char *given, const struct strings *needed, bool is_host,
-                         struct record_kernel *ret, struct error *error)
+                         uint64_t buffer_size, struct record_kernel *ret, struct error *error)
 {
     struct record_kernel kernel = {0};
     bool is_usual = !*given && needed->n == 0;
@@ -98,7 +98,7 @@ int record_kernel_choose(char *given, const struct strings *needed, bool is_host
         .n_events = kernel.words.n,
         .clock = "",
         .keep_seconds = 60,
-        .buffer_kib = 4096,
+        .buffer_kib = (uint32_t)((buffer_size ? buffer_size : RECORD_KERNEL_BUFFER) >> 10),
         .wants = PROTO_WANT_CMDLINES | PROTO_WANT_PRINTK_FORMATS,
     };
     *ret = kernel;
@@ -244,7 +244,7 @@ static int add_host(struct record_run *run, bool beside, pid_t pid)
     if (!host)
         return cli_no_memory();
     r = record_kernel_choose((char *)(uintptr_t)options->host, &options->needs.host, true,
-                             &host->kernel, &error);
+                             options->buffers.buffer_size, &host->kernel, &error);
     settings.config.trace = &host->kernel.trace;
     settings.config.live = record_live_host_stream(run);
     /* This machine's kernel is the one that wakes us: seldom, unless somebody looks. */

@@ -6,6 +6,9 @@
 #include "cli/options.h"
 #include "record/agent/guests.h"
 
+/* Bytes of each CPU's buffer where none are given. */
+#define RECORD_KERNEL_BUFFER (UINT64_C(4) << 20)
+
 struct record_kernel {
     struct guest_event *items;
     struct strings words;
@@ -13,10 +16,10 @@ struct record_kernel {
 };
 
 /* What is wished for: GIVEN, names of events with commas between, which is cut up, and the NEEDED; without either, what
- * is usual. IS_HOST: of this machine's, and of the needed and usual ones those that are there. -ENOMEM; -EINVAL with
- * ERROR. */
+ * is usual. IS_HOST: of this machine's, and of the needed and usual ones those that are there. BUFFER_SIZE: bytes of each
+ * CPU's buffer; 0: RECORD_KERNEL_BUFFER. -ENOMEM; -EINVAL with ERROR. */
 int record_kernel_choose(char *given, const struct strings *needed, bool is_host,
-                         struct record_kernel *ret, struct error *error);
+                         uint64_t buffer_size, struct record_kernel *ret, struct error *error);
 /* What is usual, whether or not it is there: *RET_N patterns. */
 const char *const *record_kernel_usual(bool is_host, unsigned *ret_n);
 void record_kernel_done(struct record_kernel *kernel);

@@ -173,7 +173,7 @@ static int choose_guest(const struct record_options *options, struct vm *vm)
 
     if (options->guest)
         r = record_kernel_choose((char *)(uintptr_t)options->guest, &options->needs.guest, false,
-                                 &vm->kernel, &error);
+                                 options->buffers.buffer_size, &vm->kernel, &error);
     vm->kernel.trace.holds = record_kernel_may_hold(options);
     if (r == -EINVAL)
         return cli_usage_error("record", "--guest '%s' %s", options->guest, error.what);

@@ -62,6 +62,14 @@ if [ "$(id -u)" -ne 0 ] || [ ! -d $instances ]; then
     exit 77
 fi
 
+# Buffers as large as was asked for.
+case="buffer size"
+"$strata" record -o sized --host=sched:sched_process_exec --buffer-size=1M -- \
+    sh -c "cat $instances/strata*/buffer_size_kb" >sizes 2>told || fail "$(cat told)"
+# The kernel rounds up to its pages.
+[ "$(sort -nu sizes | tr '\n' ' ' | awk 'NF == 1 && $1 >= 1024 && $1 < 1100')" ] || fail "the buffers have $(cat sizes)"
+rm -r sized
+
 # An idle recording does not wake the machine: while nothing comes, neither strata nor its agent runs by short timers.
 case=idle
 "$strata" record -o idle --host=sched:sched_kthread_stop >out 2>told &
