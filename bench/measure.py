@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Running a program and what it cost."""
+"""Running a program, what it cost, and tables of that."""
 
 import os
 import subprocess
 import tempfile
+
+from aims import reach
 
 
 class Failed(Exception):
@@ -68,18 +70,54 @@ def best(cost, programs, rounds):
 
 
 class Table:
-    """Rows of text under headings; numbers to the right."""
+    """Rows of text under headings; numbers to the right. A row with an aim says whether it is reached."""
 
-    headings = ("", "events", "CPU s", "events/s", "peak MiB", "ratio", "target")
-
-    def __init__(self):
+    def __init__(self, headings=("",)):
+        self.headings = (*headings, "aim", "reached")
         self.rows = []
+        self.about = ""
 
     def title(self, text):
         self.rows.append(text)
+        self.about = text
 
-    def row(self, name, events=None, cost=None, ratio=None, target=""):
-        cells = [name, "", "", "", "", "", target]
+    def cells(self, *cells, aim=None, measured=None):
+        """CELLS: a text for each heading, the last may be left out. AIM: an Aim for MEASURED, a number."""
+        row = list(cells) + [""] * (len(self.headings) - len(cells))
+        if aim:
+            row[-2], row[-1] = str(aim), reach(f"{self.about}: {cells[0].strip()}", measured, aim)
+        self.rows.append(row)
+
+    def note(self, text):
+        self.rows.append("    " + text)
+
+    def __str__(self):
+        cells = [r for r in self.rows if not isinstance(r, str)]
+        used = [i for i in range(len(self.headings)) if i == 0 or any(r[i] for r in cells)]
+        widths = {i: max(len(r[i]) for r in [*cells, self.headings]) for i in used}
+
+        def line(r):
+            right = (r[i].rjust(widths[i]) for i in used[1:])
+            return "  ".join(["  " + r[0].ljust(widths[0]), *right]).rstrip()
+
+        out = [line(self.headings)]
+        for r in self.rows:
+            if isinstance(r, str):
+                out.append(r if r.startswith(" ") else "\n" + r)
+            else:
+                out.append(line(r))
+        return "\n".join(out)
+
+
+class CostTable(Table):
+    """What programs cost that take events."""
+
+    def __init__(self):
+        super().__init__(("", "events", "CPU s", "events/s", "peak MiB", "ratio"))
+
+    def row(self, name, events=None, cost=None, ratio=None, aim=None, measured=None):
+        """AIM is for MEASURED, or else for RATIO."""
+        cells = [name, "", "", "", "", ""]
         if events is not None:
             cells[1] = f"{events:,}"
         if isinstance(cost, Failed):
@@ -90,23 +128,6 @@ class Table:
             cells[4] = f"{cost.memory:.0f}"
         if ratio is not None:
             cells[5] = f"{ratio:.1f} x" if ratio >= 1 else f"{ratio:.2f} x"
-        self.rows.append(cells)
-
-    def note(self, text):
-        self.rows.append("    " + text)
-
-    def __str__(self):
-        cells = [r for r in self.rows if not isinstance(r, str)] + [list(self.headings)]
-        widths = [max(len(r[i]) for r in cells) for i in range(len(self.headings))]
-
-        def line(r):
-            right = (r[i].rjust(widths[i]) for i in range(1, len(r)))
-            return "  ".join(["  " + r[0].ljust(widths[0]), *right]).rstrip()
-
-        out = [line(list(self.headings))]
-        for r in self.rows:
-            if isinstance(r, str):
-                out.append(r if r.startswith(" ") else "\n" + r)
-            else:
-                out.append(line(r))
-        return "\n".join(out)
+        if isinstance(cost, Failed):
+            aim = None
+        self.cells(*cells, aim=aim, measured=ratio if measured is None else measured)

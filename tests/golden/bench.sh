@@ -76,7 +76,7 @@ if command -v qemu-system-x86_64 >/dev/null; then
         cat "$dir/table"
         exit 1
     }
-    grep -q '^memory ' "$dir/table"
+    grep -q '^  memory ' "$dir/table"
 fi
 
 if [ -n "${LIBSTRATA:-}" ]; then # not in a build with a sanitizer
