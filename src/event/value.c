@@ -7,6 +7,7 @@
 #include "base/macro.h"
 
 static const struct value absent = {.s = ""};
+static const struct value absent_number = {.u = 0};
 
 /* Reads what most fields are. */
 static inline void read_scalar(const struct field *field, const uint8_t *p, struct value *value)
@@ -73,7 +74,7 @@ static struct value value_at(const struct item *item, const struct field *field,
     switch (field->storage) {
     case STORE_SCALAR:
         if (unlikely(at > item->size || field->size > item->size - at))
-            return absent;
+            return absent_number;
         *ret_behind = at + field->size;
         return scalar(field, item->payload + at);
     case STORE_COUNTED:

@@ -206,6 +206,25 @@ static void test_items(void **state)
     close_reader(&r);
 }
 
+/* The payload ends before the last field. */
+static void test_absent_number(void **state)
+{
+    struct value values[2];
+    struct reader r;
+
+    header(4);
+    mapping(1, "two");
+    u64(1);
+    event(1, 10, 4, 7);
+    u32(0);
+    assert_int_equal(open_made(&r, false, false), 0);
+    assert_int_equal(next(&r), 1);
+    item_values(&r.items[0], values);
+    assert_false(values[1].present);
+    assert_int_equal(values[1].u, 0);
+    close_reader(&r);
+}
+
 /* A second name for an id, a second id for a name. */
 static void test_remapping(void **state)
 {
@@ -561,19 +580,13 @@ static void test_many_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_items),
-        cmocka_unit_test(test_remapping),
-        cmocka_unit_test(test_undeclared),
-        cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_version_0),
-        cmocka_unit_test(test_no_header),
-        cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_resync),
-        cmocka_unit_test(test_resync_at_the_end),
-        cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_many_ids),
+        cmocka_unit_test(test_probe),         cmocka_unit_test(test_items),
+        cmocka_unit_test(test_absent_number), cmocka_unit_test(test_remapping),
+        cmocka_unit_test(test_undeclared),    cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_version_0),     cmocka_unit_test(test_no_header),
+        cmocka_unit_test(test_wrong_files),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_resync),        cmocka_unit_test(test_resync_at_the_end),
+        cmocka_unit_test(test_pipe),          cmocka_unit_test(test_many_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
