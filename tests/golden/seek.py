@@ -1,4 +1,5 @@
-"""seek.py STRATA [OPTION...] TRACE: compares `report --from A --until B` with what lies from A to B in the whole report."""
+"""seek.py [--bytes N] STRATA [OPTION...] TRACE: compares `report --from A --until B` with what lies from A to B in the
+whole report, for random A and B. N: the most bytes that one of a thousandth of the time may read."""
 
 import csv
 import io
@@ -7,18 +8,29 @@ import subprocess
 import sys
 from decimal import Decimal
 
+bytes_max = None
+if sys.argv[1] == "--bytes":
+    bytes_max = int(sys.argv[2])
+    del sys.argv[1:3]
 strata, arguments = sys.argv[1], sys.argv[2:]
 TRIES = 8
+# What the children of this shell have read counts as its own once they have ended.
+COUNTED = """
+count() { while read -r key value; do [ "$key" = rchar: ] && echo "$value"; done </proc/$$/io; }
+before=$(count)
+"$@" || exit
+echo $(($(count) - before)) >&2
+"""
 
 
 def report(*options):
-    done = subprocess.run(
-        [strata, "report", "-f", "csv", *options, *arguments], capture_output=True, text=True, check=True
-    )
-    return list(csv.DictReader(io.StringIO(done.stdout)))
+    command = [strata, "report", "-f", "csv", *options, *arguments]
+    done = subprocess.run(["sh", "-c", COUNTED, "sh", *command], capture_output=True, text=True, check=True)
+    count = int(done.stderr.split()[-1])
+    return list(csv.DictReader(io.StringIO(done.stdout))), count
 
 
-whole = report()
+whole, whole_bytes = report()
 timed = [row["time"] for row in whole if row["time"]]
 assert len(timed) > 100, f"{len(timed)} rows: too few to choose limits from"
 numbers = random.Random(1)
@@ -26,11 +38,21 @@ limits = sorted(numbers.sample(range(len(timed)), 2 * TRIES))
 pairs = [(timed[limits[i]], timed[limits[i + 1]]) for i in range(0, 2 * TRIES, 2)]
 pairs.append((timed[0], timed[-1]))
 pairs.append((timed[-1], timed[-1]))
-for begin, end in pairs:
+# Short ones, anywhere.
+short = len(timed) // 1000
+for _ in range(TRIES):
+    begin = numbers.randrange(len(timed) - short)
+    pairs.append((timed[begin], timed[begin + short]))
+most = 0
+for number, (begin, end) in enumerate(pairs):
     expected = [
         row for row in whole if not row["time"] or Decimal(begin) <= Decimal(row["time"]) <= Decimal(end)
     ]
-    shown = report("--from", begin, "--until", end)
+    shown, count = report("--from", begin, "--until", end)
     if shown != expected:
         first = next((pair for pair in zip(shown, expected) if pair[0] != pair[1]), None)
         sys.exit(f"from {begin} until {end}: {len(shown)} rows, not {len(expected)}; first difference: {first}")
+    if number >= TRIES + 1:
+        most = max(most, count)
+if bytes_max is not None and most > bytes_max:
+    sys.exit(f"{most} bytes were read for a thousandth of the time, of {whole_bytes}; {bytes_max} would do")

@@ -13,9 +13,12 @@ kernel_capture local guest
 
 tar -xJf "$DATA/ctf/lttng-ust.tar.xz"
 
-# shows_same TRACE...: at random limits.
+# shows_same [--bytes N] TRACE...: at random limits; seek.py has the option.
 shows_same() {
-    python3 "$here/seek.py" "$strata" "$@" || fail "$*: another selection than a script's"
+    bytes=
+    [ "$1" != --bytes ] || { bytes="--bytes $2"; shift 2; }
+    # shellcheck disable=SC2086 # words
+    python3 "$here/seek.py" $bytes "$strata" "$@" || fail "$*: another selection than a script's"
 }
 
 case="one clock"
@@ -82,3 +85,23 @@ with open("unset/stream", "wb") as f:
         f.write(struct.pack("<IQQQQ", 0xC1FC1FC1, begin, end, bits, bits) + events)
 END
 shows_same unset
+
+# Where nothing marks the beginning of a record.
+case="simpletrace"
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot
+shows_same boot
+for made in "4 < late" "4 > forged" "4 < same" "3 > late" "3 < forged" "2 < late" "0 < late"; do
+    case="simpletrace $made"
+    # shellcheck disable=SC2086 # words
+    python3 "$here/seek_simpletrace.py" $made made
+    # In others, names are looked for in all that was passed over, or all is read because no place is certain.
+    read_max=50000000
+    case $made in "4 > forged") read_max=10000000 ;; esac
+    shows_same --bytes "$read_max" made
+done
+
+case="xen"
+for capture in "$DATA"/xen/xen-*.raw.xz; do
+    xz -dc "$capture" >xen
+    shows_same --cpu-hz 2400M xen
+done

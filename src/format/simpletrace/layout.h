@@ -17,3 +17,5 @@ enum {
 #define EVENT_HEAD_SIZE 24   /* id, time, length, pid */
 #define MAPPING_HEAD_SIZE 12 /* id, length */
 #define TYPE_SIZE 8
+#define EVENT_SIZE_MAX (256 * 1024) /* of what is read; the writer's own buffer has no more */
+#define NAME_MAX_LEN 256

@@ -28,7 +28,8 @@
  * Source of the facts: the writer (trace/simple.c) and the reader (scripts/simpletrace.py) of the
  * QEMU versions 1.0 to 10.0. Observed: strings were not bounded before version 3 of the format, are
  * cut to 512 bytes since; the writer's ring has 256 KiB, no record is longer. The first records of a
- * file may have pid 0: they were written before the pid was known. */
+ * file may have pid 0: they were written before the pid was known. No writer gives an id a second name
+ * (QEMU's and libstrata's each write the name of an event once), which seeking relies on. */
 #include "format/simpletrace/simpletrace.h"
 
 #include <inttypes.h>
@@ -40,11 +41,10 @@
 #include "format/simpletrace/ids.h"
 #include "format/simpletrace/layout.h"
 #include "format/simpletrace/resync.h"
+#include "format/simpletrace/seek.h"
 
 #define HEADER_ID UINT64_C(0xffffffffffffffff)
 #define HEADER_MAGIC UINT64_C(0xf2b177cb0aa429b4)
-#define EVENT_SIZE_MAX (256 * 1024)
-#define NAME_MAX_LEN 256
 
 /* Items of one run: several reorder windows long (timeline/reorder.c), and still in a second-level
  * cache together with their payloads. */
@@ -60,9 +60,12 @@ struct simpletrace {
     bool swap;
     bool no_header;
     unsigned version;
-    int failed;       /* what next() returns once all before it has been lent */
-    int64_t last;     /* time of the last record, or TIME_UNKNOWN */
-    uint64_t skipped; /* bytes left out since the last record, while resyncing */
+    int failed;        /* what next() returns once all before it has been lent */
+    int64_t last;      /* time of the last record, or TIME_UNKNOWN */
+    uint64_t skipped;  /* bytes left out since the last record, while resyncing */
+    int64_t seek_time; /* no item before it is needed; INT64_MIN: all are */
+    /* What was passed over by seeking, and may hold names of events; both 0: nothing. */
+    uint64_t passed_from, passed_to;
     struct simpletrace_ids ids;
 
     struct item items[RUN_MAX];
@@ -147,6 +150,12 @@ static int rare_record(struct simpletrace *s, const uint8_t *p, uint32_t size,
         put_loss(s, item, LOSS_DROPPED, load_u64_swap(payload, s->swap), (int64_t)time,
                  (int32_t)pid);
         return 0;
+    }
+    if (unlikely(s->passed_to > 0) && !simpletrace_ids_known(&s->ids, id, &class)) {
+        r = simpletrace_find_names(&s->in, &s->ids, s->passed_from, s->passed_to, &s->source.error);
+        if (r < 0)
+            return r == -E2BIG ? id_error(s, p, r) : r;
+        s->passed_from = s->passed_to = 0;
     }
     r = simpletrace_ids_class(&s->ids, id, &class);
     if (r < 0)
@@ -344,6 +353,37 @@ static int too_long(struct simpletrace *s)
                             "a record is longer than the buffer of %zu bytes", s->in.capacity));
 }
 
+/* Goes on where all events before are older than `seek_time`, as far as such a place can be found. */
+static int seek(struct simpletrace *s)
+{
+    uint64_t here = input_offset(&s->in), there;
+    int64_t time = s->seek_time;
+    int r;
+
+    s->seek_time = INT64_MIN;
+    if (!s->in.seekable || s->in.size == UINT64_MAX)
+        return 0;
+    r = simpletrace_find_time(&s->in, &s->ids, here, s->in.size, time, &there);
+    if (r < 0)
+        return out_of_memory(s);
+    if (there == here)
+        return 0;
+    r = input_seek(&s->in, there, &s->source.error);
+    if (r < 0)
+        return r;
+    if (s->version == 4) {
+        s->passed_from = s->passed_to ? s->passed_from : here;
+        s->passed_to = there;
+    }
+    s->last = TIME_UNKNOWN;
+    return 0;
+}
+
+static void simpletrace_seek(struct source *source, int64_t time)
+{
+    reader_of(source)->seek_time = time;
+}
+
 static int simpletrace_next(struct source *source, const struct item **ret_items)
 {
     struct simpletrace *s = reader_of(source);
@@ -351,6 +391,12 @@ static int simpletrace_next(struct source *source, const struct item **ret_items
 
     if (s->failed)
         return s->failed;
+    if (unlikely(s->seek_time != INT64_MIN)) {
+        int r = seek(s);
+
+        if (r < 0)
+            return fail(s, r);
+    }
     *ret_items = s->items;
     for (;;) {
         const uint8_t *p, *end;
@@ -447,6 +493,7 @@ static const struct source_ops simpletrace_ops = {
     .free = simpletrace_free,
     .facts = simpletrace_facts,
     .progress = simpletrace_progress,
+    .seek = simpletrace_seek,
     .hint = simpletrace_hint,
 };
 
@@ -556,6 +603,7 @@ int simpletrace_open(struct input *in, struct catalogue *catalogue,
     s->keep_going = options->reader.keep_going;
     s->no_header = options->no_header;
     s->last = TIME_UNKNOWN;
+    s->seek_time = INT64_MIN;
     r = prepare(s, error);
     if (r < 0) {
         simpletrace_free(&s->source);

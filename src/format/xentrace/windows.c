@@ -2,6 +2,7 @@
 #include "format/xentrace/windows.h"
 
 #include <inttypes.h>
+#include <limits.h>
 
 #include "base/macro.h"
 
@@ -9,16 +10,20 @@
 #define SEGMENTS_MAX ((size_t)1 << 20) /* 16 MB */
 #define SEARCH_BUFFER ((size_t)64 * 1024)
 
-/* The N bytes at OFFSET, N at most 64; NULL with *ret 0 when the file ends before. */
+#define PEEK_MAX ((size_t)64)
+
+/* The N bytes at OFFSET, N at most PEEK_MAX; NULL with *ret 0 when the file ends before. */
 static const uint8_t *peek(const struct xentrace_windows *w, struct xentrace_walk *walk,
                            uint64_t offset, size_t n, int *ret, struct error *error)
 {
     *ret = 0;
     if (offset < walk->buf_offset || offset + n > walk->buf_offset + walk->filled) {
+        /* Of windows that are not small, only the heads are read. */
+        bool is_near = offset - walk->buf_offset < sizeof walk->buf / 8;
+        uint64_t size = is_near ? sizeof walk->buf : PEEK_MAX;
         int64_t r = 0;
         if (offset < w->end)
-            r = input_read_at(w->in, offset, walk->buf,
-                              (size_t)MIN(w->end - offset, (uint64_t)sizeof walk->buf), error);
+            r = input_read_at(w->in, offset, walk->buf, (size_t)MIN(w->end - offset, size), error);
         walk->buf_offset = offset;
         walk->filled = r > 0 ? (size_t)r : 0;
         if (r < 0) {
@@ -371,4 +376,34 @@ int xentrace_windows_next(struct xentrace_windows *w, struct xentrace_cursor *cu
         }
     }
     return 0;
+}
+
+int xentrace_windows_previous(struct xentrace_windows *w, struct xentrace_cursor *cursor,
+                              uint16_t cpu, struct xentrace_window *ret_window, struct error *error)
+{
+    for (;; cursor->window = 0) {
+        const struct xentrace_expanded *e = NULL;
+        unsigned i;
+        int r;
+
+        if (cursor->window == 0 || cursor->segment >= w->n_segments) {
+            if (cursor->segment == 0)
+                return 0;
+            cursor->segment = MIN(cursor->segment, w->n_segments) - 1;
+            cursor->window = UINT_MAX;
+        }
+        if (!(w->segments[cursor->segment].cpus >> cpu % 64 & 1))
+            continue;
+        r = expand(w, cursor->segment, &e, error);
+        if (r < 0)
+            return r;
+        if (!(e->cpus[cpu / 64] >> cpu % 64 & 1))
+            continue;
+        for (i = MIN(cursor->window, e->n); i > 0; i--)
+            if (e->windows[i - 1].cpu == cpu) {
+                cursor->window = i - 1;
+                *ret_window = e->windows[i - 1];
+                return 1;
+            }
+    }
 }

@@ -85,3 +85,8 @@ void xentrace_windows_done(struct xentrace_windows *windows);
 /* The next window of CPU. 1, 0 at the end, or a negative errno. */
 int xentrace_windows_next(struct xentrace_windows *windows, struct xentrace_cursor *cursor,
                           uint16_t cpu, struct xentrace_window *ret_window, struct error *error);
+
+/* The last window of CPU before CURSOR, which then stands at it. As above. */
+int xentrace_windows_previous(struct xentrace_windows *windows, struct xentrace_cursor *cursor,
+                              uint16_t cpu, struct xentrace_window *ret_window,
+                              struct error *error);

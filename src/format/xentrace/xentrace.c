@@ -8,6 +8,7 @@
 #include "base/macro.h"
 #include "base/spool.h"
 #include "format/xentrace/class.h"
+#include "format/xentrace/seek.h"
 #include "format/xentrace/windows.h"
 
 /* What all cpus' buffers and runs of items may take together. */
@@ -56,6 +57,7 @@ struct cpu_source {
     int32_t loss_cpu;
     uint64_t loss_skipped;
     uint64_t lost_at_end; /* to be lent as the last one */
+    int64_t seek_time;    /* no record before it is needed; INT64_MIN: all are */
 
     unsigned run;
     struct item *items;
@@ -388,11 +390,42 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
     return n;
 }
 
+/* Goes on at a window before `seek_time`, as far as that is certain. */
+static _cold_ void seek(struct cpu_source *s)
+{
+    const struct xentrace_rest rest = {offset(s), (uint32_t)(s->filled - s->next) + s->left};
+    int64_t time = s->seek_time;
+    int r;
+
+    s->seek_time = INT64_MIN;
+    if (s->error || s->ended)
+        return;
+    r = xentrace_seek(&s->x->windows, s->cpu, time, &rest, s->follows, &s->cursor,
+                      &s->source.error);
+    if (r < 0)
+        s->error = r;
+    if (r <= 0)
+        return;
+    s->next = s->filled = 0;
+    s->left = 0;
+    s->cut = false;
+    s->time = TIME_UNKNOWN;
+    s->stamped = false;
+    s->vcpu = VCPU_UNKNOWN;
+}
+
+static void cpu_seek(struct source *source, int64_t time)
+{
+    cpu_source(source)->seek_time = time;
+}
+
 static int cpu_next(struct source *source, const struct item **ret_items)
 {
     struct cpu_source *s = cpu_source(source);
     unsigned n = 0;
 
+    if (unlikely(s->seek_time != INT64_MIN))
+        seek(s);
     while (!s->error) {
         const char *stop;
 
@@ -485,6 +518,7 @@ static const struct source_ops cpu_ops = {
     .free = cpu_free,
     .facts = cpu_facts,
     .progress = cpu_progress,
+    .seek = cpu_seek,
 };
 
 static struct source *open_cpu(struct xentrace *x, uint16_t cpu, unsigned n_cpus)
@@ -508,6 +542,7 @@ static struct source *open_cpu(struct xentrace *x, uint16_t cpu, unsigned n_cpus
     s->x = x;
     s->cpu = cpu;
     s->time = TIME_UNKNOWN;
+    s->seek_time = INT64_MIN;
     s->vcpu = VCPU_UNKNOWN;
     x->references++;
     x->reading++;
