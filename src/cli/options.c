@@ -7,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "cli/message.h"
+#include "cli/version.h"
 
 struct found {
     const struct option *option;
@@ -182,7 +183,7 @@ static bool take(struct walk *walk, const struct found *found, const char *shown
 
 static bool show_version(struct walk *walk)
 {
-    puts("strata " STRATA_VERSION);
+    cli_print_version();
     walk->status = EXIT_SUCCESS;
     return false;
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/version.h"
 #include "cmd/cmd.h"
 #include "event/program.h"
 
@@ -155,7 +156,7 @@ static int run(int argc, char **argv)
         return help(argc > 2 && argv[1][0] != '-' ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 ||
         strcmp(argv[1], "version") == 0) {
-        puts("strata " STRATA_VERSION);
+        cli_print_version();
         return EXIT_SUCCESS;
     }
     verb = find_verb(argv[1]);
