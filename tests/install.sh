@@ -50,6 +50,14 @@ cmp -s "$tree/docs/man/strata-agent.8" "$root/share/man/man8/trace-agent.8" ||
 [ -f "$root/share/strata/analysis.schema.json" ] || fail "no schema of the analyses"
 [ -f "$root/share/strata/questions/duckdb/stolen.sql" ] || fail "no questions"
 
+# What makes an error of memory harder to use is in what is installed.
+if [ -n "${HARDENED:-}" ]; then
+    "$tree/tests/hardening.sh" "$root" || fail "not hardened"
+fi
+if [ -n "${AGENT_IS_STATIC:-}" ]; then
+    ! readelf -W -l "$root/bin/strata-agent" | grep -q INTERP || fail "strata-agent needs a loader"
+fi
+
 # The library, by what pkg-config says of it.
 export PKG_CONFIG_PATH="$root/$libdir/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dest"
 version=$(pkg-config --modversion strata-read) || fail "pkg-config does not know strata-read"
