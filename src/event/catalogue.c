@@ -4,34 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "base/text.h"
 #include "event/program.h"
-
-/* In one piece of memory. NULL when memory is out. */
-static const struct field_label *make_labels(struct arena *arena, const struct event_class *class)
-{
-    size_t size = class->n_fields * sizeof(struct field_label) + TEXT_UNIT;
-    struct field_label *labels;
-    char *p;
-
-    for (unsigned i = 0; i < class->n_fields; i++)
-        size += strlen(class->fields[i].name) + 2;
-    labels = arena_alloc(arena, size);
-    if (!labels)
-        return NULL;
-    p = (char *)(labels + class->n_fields);
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        const char *name = class->fields[i].name;
-        size_t len = strlen(name);
-
-        labels[i] = (struct field_label){p, (uint32_t)len + 2};
-        *p++ = ' ';
-        memcpy(p, name, len);
-        p[len] = '=';
-        p += len + 1;
-    }
-    return labels;
-}
 
 int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
                   struct event_class **ret_class)
@@ -61,9 +34,9 @@ int catalogue_add(struct catalogue *catalogue, const struct event_class *class,
             return r;
     }
     if (!copy->program && !copy->put_text && copy->n_fields) {
-        copy->labels = make_labels(&catalogue->arena, copy);
-        if (!copy->labels)
-            return -ENOMEM;
+        int r = program_compile_fields(&catalogue->arena, copy, &copy->fields_program);
+        if (r < 0)
+            return r;
     }
     catalogue->classes[catalogue->n_classes++] = copy;
     *ret_class = copy;

@@ -135,19 +135,11 @@ struct origin {
     bool begins_unevenly;
 };
 
-/* " name=": printed before a field's value in the event's text. TEXT_UNIT bytes after it are readable. */
-struct field_label {
-    const char *text;
-    uint32_t len;
-};
-
 struct event_class {
     const char *name;
     const char *group; /* the kernel's "system", QEMU's file group; NULL: none */
     const struct origin *origin;
     const struct field *fields;
-    /* One per field, made by the catalogue if the event's text uses them; otherwise NULL. */
-    const struct field_label *labels;
     unsigned n_fields;
     unsigned index; /* dense, from 0, within the catalogue: for arrays by class */
     /* The first class of the same event with another record layout; NULL: none. `stat_row` is that
@@ -160,6 +152,8 @@ struct event_class {
     const char *declared_in;            /* file, NULL: built in or not known */
     bool disabled;                      /* declared with `disable` */
     const struct text_program *program; /* `format` compiled; NULL: none */
+    /* The fields as "name=value …" compiled, if they are the event's text; otherwise NULL. */
+    const struct text_program *fields_program;
     /* Writes the event's text if the format is more than printf over the fields (kernel print formats).
      * NULL: `program`, or "name=value …". */
     void (*put_text)(const struct item *item, struct text *text);

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/bytes.h"
-#include "base/number.h"
 #include "event/program.h"
 
 static void put_element(const struct field *field, const char *p, unsigned size, bool first,
@@ -142,40 +141,6 @@ bool value_put_named(const struct value_names *names, uint64_t v, struct text *t
     return put_named(names, v, text);
 }
 
-/* Puts " name=" byte by byte. */
-static _cold_ void put_name(const char *name, bool first, struct text *text)
-{
-    if (!first)
-        text_put_char(text, ' ');
-    text_put_str(text, name);
-    text_put_char(text, '=');
-}
-
-/* The label of field I, and room for TEXT_UNIT and a number after it. */
-static inline char *put_label(const struct event_class *class, unsigned i, bool first,
-                              struct text *text)
-{
-    const struct field_label *label = class->labels ? &class->labels[i] : NULL;
-
-    if (unlikely(!label || label->len > TEXT_ROOM_MAX / 2)) {
-        put_name(class->fields[i].name, first, text);
-        return text_room(text, 2 + NUMBER_MAX);
-    }
-    return text_copy_units(text_room(text, label->len + TEXT_UNIT + 2 + NUMBER_MAX),
-                           label->text + first, label->len - first);
-}
-
-/* As value_put(). */
-static inline char *put_unsigned(const struct field *field, uint64_t v, char *p)
-{
-    if (field->hex) {
-        *p++ = '0';
-        *p++ = 'x';
-        return number_hex(p, v);
-    }
-    return number_dec(p, v);
-}
-
 static void put_values(const struct event_class *class, const struct value *values,
                        struct text *text)
 {
@@ -183,17 +148,14 @@ static void put_values(const struct event_class *class, const struct value *valu
 
     for (unsigned i = 0; i < class->n_fields; i++) {
         const struct field *field = &class->fields[i];
-        char *p;
 
         if (!values[i].present && field->optional)
             continue;
-        p = put_label(class, i, first, text);
+        if (!first)
+            text_put_char(text, ' ');
         first = false;
-        if (likely(field->type == FIELD_UINT && !field->names && values[i].present)) {
-            text->next = put_unsigned(field, values[i].u, p);
-            continue;
-        }
-        text->next = p;
+        text_put_str(text, field->name);
+        text_put_char(text, '=');
         if (!values[i].present) {
             text_put_char(text, '?');
         } else if (field->type == FIELD_STRING) {
@@ -210,6 +172,8 @@ void item_put_fields(const struct item *item, struct text *text)
 {
     struct value values[FIELDS_MAX];
 
+    if (likely(item->class->fields_program) && program_run(item->class->fields_program, item, text))
+        return;
     item_values(item, values);
     put_values(item->class, values, text);
 }
@@ -224,12 +188,4 @@ void item_put_text(const struct item *item, struct text *text)
         program_run(class->program, item, text);
     else
         item_put_fields(item, text);
-}
-
-void item_put_text_of(const struct item *item, const struct value *values, struct text *text)
-{
-    if (item->class->put_text || item->class->program)
-        item_put_text(item, text);
-    else
-        put_values(item->class, values, text);
 }

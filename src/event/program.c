@@ -1,70 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiles printf-style format strings to operations.
- *
- * An operation is a piece of literal text and the conversion after it, so a format of N conversions has
- * at most N + 1 operations. Plain conversions ("%d", "0x%x", "%s") have their own operations;
- * conversions with flags, widths or precisions share one that interprets the spec.
- *
- * Room is reserved once per segment: a run of operations whose output is bounded and fits in
- * TEXT_ROOM_MAX. A string ends a segment, because its length is known only from the event. */
+/* Compiles printf-style format strings to operations (event/program_code.h). */
 #include "event/program.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/number.h"
+#include "event/program_code.h"
 
-enum op_kind {
-    OP_LITERAL, /* no conversion */
-    OP_UNSIGNED,
-    OP_SIGNED,
-    OP_HEX,
-    OP_HEX_MINIMUM, /* zeros up to `minimum` digits: "%016x" */
-    OP_POINTER,
-    OP_STRING,
-    OP_SPEC,
-    OP_SPEC_STRING,
-    OP_SPEC_FLOAT,
-};
-
-/* Literals are stored in multiples of TEXT_UNIT and copied so. */
-#define LITERAL_MAX 512
 /* What a conversion with a width or precision may write. */
 #define SPEC_MAX 2200
 
-struct op {
-    uint8_t kind;
-    uint8_t minimum;
-    uint8_t unused_bits; /* of 64, above the size that the conversion reads */
-    bool direct;         /* the field is a plain 8-byte scalar at `offset` */
-    uint16_t field;
-    uint16_t room; /* not 0: a segment of this many bytes begins here */
-    uint16_t literal_len;
-    uint16_t n_stars; /* fields before `field` that give width and precision */
-    uint32_t offset;
-    const char *literal;
-    struct spec spec;
-};
-
-struct text_program {
-    uint32_t n_ops;
-    bool all_direct; /* no operation needs the values decoded first */
-    struct op ops[];
-};
-
-struct compiler {
-    struct arena *arena;
-    const struct event_class *class;
-    struct op *ops;
-    unsigned n_ops;
-    unsigned capacity;
-    unsigned field;
-    char literal[LITERAL_MAX];
-    size_t literal_len;
-};
-
-static int add_op(struct compiler *c, struct op op)
+static int add_op(struct program_compiler *c, struct op op)
 {
     if (c->n_ops == c->capacity) {
         unsigned capacity = c->capacity ? c->capacity * 2 : 16;
@@ -74,49 +20,67 @@ static int add_op(struct compiler *c, struct op op)
         c->ops = bigger;
         c->capacity = capacity;
     }
-
-    op.literal_len = (uint16_t)c->literal_len;
-    if (c->literal_len) {
-        char *padded = arena_alloc(c->arena, c->literal_len + TEXT_UNIT);
-        if (!padded)
-            return -ENOMEM;
-        memcpy(padded, c->literal, c->literal_len);
-        op.literal = padded;
-    }
+    op.literal_len = c->literal_len;
+    memcpy(op.literal, c->literal, sizeof op.literal);
     c->literal_len = 0;
     c->ops[c->n_ops++] = op;
     return 0;
 }
 
-static int add_literal(struct compiler *c, const char *s, size_t len)
+int program_add_literal(struct program_compiler *c, const char *s, size_t len)
 {
     while (len > 0) {
-        size_t n = MIN(len, LITERAL_MAX - c->literal_len);
+        size_t n;
 
-        memcpy(c->literal + c->literal_len, s, n);
-        c->literal_len += n;
-        s += n;
-        len -= n;
-        if (c->literal_len == LITERAL_MAX) {
+        if (c->literal_len == sizeof c->literal) {
             int r = add_op(c, (struct op){.kind = OP_LITERAL});
             if (r < 0)
                 return r;
         }
+        n = MIN(len, sizeof c->literal - c->literal_len);
+        memcpy(c->literal + c->literal_len, s, n);
+        c->literal_len = (uint8_t)(c->literal_len + n);
+        s += n;
+        len -= n;
     }
     return 0;
 }
 
 /* Adds literal text of the format. Control characters are escaped as in strings, so that an event is
  * one line: a few of QEMU's formats contain a newline. */
-static int add_text(struct compiler *c, const char *s, size_t len)
+static int add_text(struct program_compiler *c, const char *s, size_t len)
 {
     struct text safe = TEXT_IN_MEMORY;
     int r;
 
     text_put_safe(&safe, s, len);
-    r = safe.error ? safe.error : add_literal(c, safe.start, text_len(&safe));
+    r = safe.error ? safe.error : program_add_literal(c, safe.start, text_len(&safe));
     text_done(&safe);
     return r;
+}
+
+static enum op_load load_of(const struct field *field)
+{
+    if (field->place != PLACE_FIXED || field->storage != STORE_SCALAR ||
+        field->offset > UINT32_MAX - field->size)
+        return LOAD_VALUE;
+    if (field->bits || field->swap)
+        return LOAD_SCALAR;
+    if (field->size == 8)
+        return LOAD_U64;
+    if (field->size == 4)
+        return field->type == FIELD_INT ? LOAD_I32 : LOAD_U32;
+    return LOAD_SCALAR;
+}
+
+int program_add_field(struct program_compiler *c, unsigned field, struct op op)
+{
+    const struct field *of = &c->class->fields[field];
+
+    op.field = (uint8_t)field;
+    op.load = (uint8_t)(op.n_stars ? LOAD_VALUE : load_of(of));
+    op.offset = of->offset;
+    return add_op(c, op);
 }
 
 static bool is_plain(const struct spec *spec)
@@ -163,11 +127,13 @@ static bool is_number(enum field_type type)
     return type != FIELD_STRING && type != FIELD_BYTES;
 }
 
-static int add_conversion(struct compiler *c, const struct spec *spec)
+static int add_conversion(struct program_compiler *c, const struct spec *spec)
 {
     unsigned n_stars = (unsigned)spec->width_star + (unsigned)spec->precision_star;
-    struct op op = {.kind = (uint8_t)kind_of(spec), .spec = *spec, .n_stars = (uint16_t)n_stars};
+    struct op op = {.kind = (uint8_t)kind_of(spec), .n_stars = (uint8_t)n_stars};
+    struct spec *specs;
     const struct field *field;
+    unsigned number;
 
     if (c->field + n_stars >= c->class->n_fields)
         return -EINVAL;
@@ -180,27 +146,29 @@ static int add_conversion(struct compiler *c, const struct spec *spec)
         (op.kind == OP_SPEC_FLOAT) != (field->type == FIELD_FLOAT) || field->type == FIELD_BYTES)
         return -EINVAL;
 
-    op.field = (uint16_t)c->field++;
+    specs = realloc(c->specs, (c->n_specs + 1) * sizeof *specs);
+    if (!specs)
+        return -ENOMEM;
+    c->specs = specs;
+    op.spec = (uint8_t)c->n_specs;
+    c->specs[c->n_specs++] = *spec;
+    number = c->field++;
     op.minimum = (uint8_t)MIN(spec->width, 16);
     op.unused_bits = (uint8_t)(64 - 8 * spec_size(spec));
-    op.direct = field->place == PLACE_FIXED && field->storage == STORE_SCALAR && field->size == 8 &&
-                field->bits == 0 && !field->swap && n_stars == 0;
-    op.offset = field->offset;
-    return add_op(c, op);
+    return program_add_field(c, number, op);
 }
 
 /* The most text that an operation may write; strings count only their literal part. */
 static unsigned op_room(const struct op *op)
 {
-    unsigned literal = (op->literal_len + TEXT_UNIT - 1u) / TEXT_UNIT * TEXT_UNIT;
-
     switch (op->kind) {
     case OP_LITERAL:
     case OP_STRING:
     case OP_SPEC_STRING:
-    case OP_SPEC_FLOAT: return literal;
-    case OP_SPEC: return literal + SPEC_MAX;
-    default: return literal + 2 + NUMBER_MAX;
+    case OP_SPEC_FLOAT:
+    case OP_VALUE: return TEXT_UNIT;
+    case OP_SPEC: return TEXT_UNIT + SPEC_MAX;
+    default: return TEXT_UNIT + 2 + NUMBER_MAX;
     }
 }
 
@@ -209,7 +177,7 @@ static bool ends_segment(const struct op *op)
     return op->kind == OP_STRING || op->kind >= OP_SPEC;
 }
 
-static void plan_room(struct compiler *c)
+static void plan_room(struct program_compiler *c)
 {
     for (unsigned i = 0; i < c->n_ops;) {
         unsigned first = i;
@@ -220,11 +188,11 @@ static void plan_room(struct compiler *c)
             i++;
         } while (i < c->n_ops && !ends_segment(&c->ops[i - 1]) &&
                  room + op_room(&c->ops[i]) <= TEXT_ROOM_MAX);
-        c->ops[first].room = (uint16_t)MAX(room, 1);
+        c->ops[first].room = (uint16_t)room;
     }
 }
 
-static int compile_format(struct compiler *c)
+static int compile_format(struct program_compiler *c)
 {
     const char *p = c->class->format;
     int r = 0;
@@ -240,148 +208,77 @@ static int compile_format(struct compiler *c)
         p = spec_parse(p, &spec);
         if (!p)
             return -EINVAL;
-        r = spec.conversion == '%' ? add_literal(c, "%", 1) : add_conversion(c, &spec);
+        r = spec.conversion == '%' ? program_add_literal(c, "%", 1) : add_conversion(c, &spec);
     }
+    return r;
+}
+
+static enum op_code code_of(const struct op *op)
+{
+    bool is_u64 = op->load == LOAD_U64;
+    /* A conversion of 32 bits reads these as its own sign says. */
+    bool is_32 = (op->load == LOAD_U32 || op->load == LOAD_I32) && op->unused_bits == 32;
+    bool is_u32 = is_32 || (op->load == LOAD_U32 && op->unused_bits < 32);
+
+    switch (op->kind) {
+    case OP_LITERAL: return CODE_LITERAL;
+    case OP_UNSIGNED: return is_u64 ? CODE_UNSIGNED_U64 : is_u32 ? CODE_UNSIGNED_U32 : CODE_OTHER;
+    case OP_HEX: return is_u64 ? CODE_HEX_U64 : is_u32 ? CODE_HEX_U32 : CODE_OTHER;
+    case OP_SIGNED:
+        if (is_32 || (op->load == LOAD_I32 && op->unused_bits < 32))
+            return CODE_SIGNED_I32;
+        return is_u64 ? CODE_SIGNED_U64 : CODE_OTHER;
+    case OP_HEX_MINIMUM: return is_u64 ? CODE_HEX_MINIMUM_U64 : CODE_OTHER;
+    default: return CODE_OTHER;
+    }
+}
+
+int program_finish(struct program_compiler *c, int r, bool needs_all,
+                   const struct text_program **ret_program)
+{
+    struct text_program *program = NULL;
+    struct spec *specs = NULL;
+
     if (r == 0 && c->literal_len)
         r = add_op(c, (struct op){.kind = OP_LITERAL});
+    if (r == 0) {
+        plan_room(c);
+        program = arena_alloc(c->arena, sizeof *program + c->n_ops * sizeof *c->ops);
+        specs = arena_memdup(c->arena, c->specs, c->n_specs * sizeof *specs);
+        r = program && specs ? 0 : -ENOMEM;
+    }
+    if (r == 0) {
+        program->fields = c->class->fields;
+        program->specs = specs;
+        program->n_ops = c->n_ops;
+        program->needs_all = needs_all;
+        for (unsigned i = 0; i < c->n_ops; i++) {
+            struct op *op = &c->ops[i];
+
+            op->code = (uint8_t)code_of(op);
+            if (op->kind == OP_LITERAL)
+                continue;
+            if (op->load == LOAD_VALUE)
+                program->needs_values = true;
+            else
+                program->least_size =
+                    MAX(program->least_size, op->offset + c->class->fields[op->field].size);
+        }
+        if (c->n_ops)
+            memcpy(program->ops, c->ops, c->n_ops * sizeof *c->ops);
+        *ret_program = program;
+    }
+    free(c->ops);
+    free(c->specs);
     return r;
 }
 
 int program_compile(struct arena *arena, const struct event_class *class,
                     const struct text_program **ret_program)
 {
-    struct compiler c = {.arena = arena, .class = class};
-    struct text_program *program;
-    int r;
+    struct program_compiler c = {.arena = arena, .class = class};
 
     if (class->n_fields > FIELDS_MAX)
         return -EINVAL;
-
-    r = compile_format(&c);
-    if (r < 0)
-        goto out;
-    plan_room(&c);
-
-    program = arena_alloc(arena, sizeof *program + c.n_ops * sizeof *c.ops);
-    if (!program) {
-        r = -ENOMEM;
-        goto out;
-    }
-    program->n_ops = c.n_ops;
-    program->all_direct = true;
-    for (unsigned i = 0; i < c.n_ops; i++)
-        if (c.ops[i].kind != OP_LITERAL && !c.ops[i].direct)
-            program->all_direct = false;
-    if (c.n_ops)
-        memcpy(program->ops, c.ops, c.n_ops * sizeof *c.ops);
-    *ret_program = program;
-out:
-    free(c.ops);
-    return r;
-}
-
-static inline char *put_pointer(char *p, uint64_t v)
-{
-    if (unlikely(v == 0)) {
-        memcpy(p, "(nil)", 5); /* as glibc writes it */
-        return p + 5;
-    }
-    memcpy(p, "0x", 2);
-    return number_hex(p + 2, v);
-}
-
-static void put_float(const struct spec *spec, uint64_t bits, struct text *text)
-{
-    char format[] = {'%', '.', '*', spec->conversion, '\0'};
-    char buf[512];
-    double d;
-    int n;
-
-    memcpy(&d, &bits, sizeof d);
-    n = snprintf(buf, sizeof buf, format, spec->has_precision ? MIN(spec->precision, 40) : 6, d);
-    spec_put_string(&(struct spec){.width = spec->width, .left = spec->left}, buf,
-                    MIN((size_t)MAX(n, 0), sizeof buf - 1), text);
-}
-
-/* Resolves width and precision from the arguments, as printf does. */
-static struct spec with_stars(const struct op *op, const struct value *stars)
-{
-    struct spec spec = op->spec;
-
-    if (spec.width_star) {
-        int64_t width = (int32_t)stars->i;
-        spec.left |= width < 0;
-        spec.width = (uint16_t)MIN(width < 0 ? -width : width, 1024);
-        stars++;
-    }
-    if (spec.precision_star) {
-        int64_t precision = (int32_t)stars->i;
-        spec.has_precision = precision >= 0;
-        spec.precision = (uint16_t)MIN(MAX(precision, 0), 1024);
-    }
-    return spec;
-}
-
-/* What is not a plain number. */
-static void put_special(const struct op *op, const struct value *values, uint64_t u,
-                        struct text *text)
-{
-    const struct value *value = &values[op->field]; /* not used for a direct field */
-    struct spec spec = op->spec;
-
-    if (op->n_stars)
-        spec = with_stars(op, value - op->n_stars);
-    switch (op->kind) {
-    case OP_STRING: text_put_safe(text, value->s, value->len); break;
-    case OP_SPEC_STRING: spec_put_string(&spec, value->s, value->len, text); break;
-    case OP_SPEC_FLOAT: put_float(&spec, u, text); break;
-    default: spec_put_integer(&spec, u, text); break;
-    }
-}
-
-void program_run(const struct text_program *program, const struct item *item, struct text *text)
-{
-    struct value values[FIELDS_MAX];
-    const struct op *end = program->ops + program->n_ops;
-    char *p = text->next;
-
-    if (!program->all_direct)
-        item_values(item, values);
-
-    for (const struct op *op = program->ops; op < end; op++) {
-        uint64_t v;
-
-        if (op->room) {
-            text->next = p;
-            p = text_room(text, op->room);
-        }
-        p = text_copy_units(p, op->literal, op->literal_len);
-        if (op->kind == OP_LITERAL)
-            continue;
-
-        if (!op->direct)
-            v = values[op->field].u;
-        else if (likely(item->size >= 8 && op->offset <= item->size - 8))
-            v = load_u64(item->payload + op->offset);
-        else
-            v = 0;
-
-        switch (op->kind) {
-        case OP_UNSIGNED: p = number_dec(p, v << op->unused_bits >> op->unused_bits); break;
-        case OP_SIGNED:
-            p = number_sdec(p, (int64_t)(v << op->unused_bits) >> op->unused_bits);
-            break;
-        case OP_HEX: p = number_hex(p, v << op->unused_bits >> op->unused_bits); break;
-        case OP_HEX_MINIMUM:
-            p = number_hex_minimum(p, v << op->unused_bits >> op->unused_bits, op->minimum);
-            break;
-        case OP_POINTER: p = put_pointer(p, v); break;
-        default:
-            text->next = p;
-            put_special(op, values, v, text);
-            p = text->next;
-            break;
-        }
-    }
-    text->next = p;
+    return program_finish(&c, compile_format(&c), false, ret_program);
 }

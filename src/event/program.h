@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Format strings compiled once per class into a short list of operations, and the text of an event.
- */
+/* The text of an event: by the format string of its class, or by its fields, which are compiled once per class into a
+ * short list of operations. */
 
 #include "base/arena.h"
 #include "base/printable.h"
@@ -16,15 +16,19 @@ struct text_program;
 int program_compile(struct arena *arena, const struct event_class *class,
                     const struct text_program **ret_program);
 
-/* Runs a compiled program over an event of its class. */
-void program_run(const struct text_program *program, const struct item *item, struct text *text);
+/* Compiles what item_put_fields() puts of events that have a value for each field. -ENOMEM. */
+int program_compile_fields(struct arena *arena, const struct event_class *class,
+                           const struct text_program **ret_program);
+
+/* Runs a compiled program over an event of its class. False: the event lacks a value that its program needs, and
+ * nothing was put; never with a program of a format. Keeps nothing from call to call: threads may run one program at
+ * once. */
+bool program_run(const struct text_program *program, const struct item *item, struct text *text);
 
 /* Puts the event's text, without name or time: by class->put_text, class->program, or as "name=value"
  * separated by blanks. Strings are put by text_put_safe(), so that an event is one line whatever a
  * guest put into it. */
 void item_put_text(const struct item *item, struct text *text);
-/* The same with the VALUES of its fields already read. */
-void item_put_text_of(const struct item *item, const struct value *values, struct text *text);
 
 /* Puts all fields as "name=value name=value"; strings in quotes. */
 void item_put_fields(const struct item *item, struct text *text);

@@ -12,17 +12,9 @@ static const struct value absent_number = {.u = 0};
 /* Reads what most fields are. */
 static inline void read_scalar(const struct field *field, const uint8_t *p, struct value *value)
 {
-    value->u = likely(field->size == 4 && !field->swap) ? load_u32(p)
-                                                        : load_uint(p, field->size, field->swap);
+    value->u = field_load(field, p);
     value->len = 0;
     value->present = true;
-    if (unlikely(field->bits)) {
-        value->u = value->u >> field->shift & (~(uint64_t)0 >> (64 - field->bits));
-        if (field->type == FIELD_INT)
-            value->i = (int64_t)(value->u << (64 - field->bits)) >> (64 - field->bits);
-    } else if (field->type == FIELD_INT) {
-        value->i = sign_extend(value->u, field->size);
-    }
 }
 
 static struct value scalar(const struct field *field, const uint8_t *p)

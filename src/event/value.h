@@ -20,6 +20,21 @@ struct value {
 /* The most fields of a class; kernel events have up to 60 or so. */
 #define FIELDS_MAX 128
 
+/* The scalar at P, of FIELD's size (1, 2, 4 or 8 bytes), as struct value has it. */
+static inline uint64_t field_load(const struct field *field, const uint8_t *p)
+{
+    uint64_t v = likely(field->size == 4 && !field->swap) ? load_u32(p)
+                                                          : load_uint(p, field->size, field->swap);
+
+    if (unlikely(field->bits)) {
+        unsigned unused = 64u - field->bits;
+
+        v = v >> field->shift << unused;
+        return field->type == FIELD_INT ? (uint64_t)((int64_t)v >> unused) : v >> unused;
+    }
+    return field->type == FIELD_INT ? (uint64_t)sign_extend(v, field->size) : v;
+}
+
 /* Reads all fields of ITEM into VALUES, which has room for class->n_fields. Fields beyond the end of a
  * short payload are not present (0 or ""); nothing outside the payload is read. */
 void item_values(const struct item *item, struct value *values);

@@ -251,7 +251,7 @@ static int put_event(struct line_csv *line, const struct item *item)
     put_common(line, item);
     json_piece_put_units(out, piece->text);
     item_values(item, values);
-    item_put_text_of(item, values, &line->cell);
+    item_put_text(item, &line->cell);
     put_scratch(out, &line->cell, line->options.spreadsheet);
     put_fields(line, item, values, piece);
     if (piece->named)

@@ -188,6 +188,119 @@ static void a_format_that_does_not_fit_shows_the_fields(void **state)
     assert_string_equal(buf, "x");
 }
 
+/* The text of an event with PAYLOAD, by the program of the catalogue or, for what it is to be equal to, field by field. */
+static void text_of(const struct event_class *class, const uint8_t *payload, uint32_t size,
+                    bool compiled, char *buf, size_t buf_size)
+{
+    struct catalogue catalogue = {0};
+    struct text text = TEXT_IN_MEMORY;
+    struct event_class *added;
+    uint8_t *copy = malloc(size ? size : 1); /* so that a sanitizer sees what is read after it */
+    struct item item = {.class = class, .payload = copy, .size = size};
+
+    assert_non_null(copy);
+    memcpy(copy, payload, size);
+    assert_int_equal(catalogue_add(&catalogue, class, &added), 0);
+    if (compiled)
+        item.class = added;
+    item_put_text(&item, &text);
+    text_put_char(&text, '\0');
+    assert_int_equal(text.error, 0);
+    assert_true(text_len(&text) <= buf_size);
+    memcpy(buf, text.start, text_len(&text));
+    text_done(&text);
+    free(copy);
+    catalogue_done(&catalogue);
+}
+
+static void compiled_fields_read_as_fields_do(void **state)
+{
+    static const char *const labels[] = {NULL, "one", NULL, "three"};
+    static const struct value_names names = {.names = labels, .n = 4};
+    static const struct value_names bits = {.names = labels, .n = 4, .bits = true};
+    static const struct value_names *const all_names[] = {NULL, &names, &bits};
+    static const enum field_type types[] = {FIELD_UINT, FIELD_INT,     FIELD_BOOL,
+                                            FIELD_CHAR, FIELD_POINTER, FIELD_FLOAT};
+    static const uint8_t sizes[] = {1, 2, 4, 8};
+    /* One field with every property, then an array, then one that is beyond a short payload. */
+    struct field fields[] = {
+        {.name = "first", .c_type = "t"},
+        {.name = "a_name_of_more_than_sixteen_bytes",
+         .c_type = "u16 []",
+         .type = FIELD_BYTES,
+         .storage = STORE_ARRAY,
+         .offset = 8,
+         .size = 4,
+         .element = 2},
+        {.name = "last", .c_type = "u32", .type = FIELD_UINT, .offset = 12, .size = 4},
+    };
+    const struct event_class class = {.name = "e", .fields = fields, .n_fields = 3};
+    const uint8_t payloads[][16] = {
+        {3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 7},
+        {0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff},
+    };
+    unsigned checked = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 6 * 4 * 3 * 2 * 2 * 3 * 2 * 2; i++) {
+        unsigned n = i;
+        struct field *field = &fields[0];
+        char expected[512], got[512];
+
+        field->type = types[n % 6];
+        field->size = sizes[n / 6 % 4];
+        n /= 6 * 4;
+        field->names = all_names[n % 3];
+        field->hex = n / 3 % 2;
+        field->swap = n / 6 % 2;
+        n /= 3 * 2 * 2;
+        field->bits = n % 3 == 0 ? 0 : (uint8_t)(n % 3 == 1 ? 5 : field->size * 8);
+        field->shift = n % 3 == 1 ? 3 : 0;
+        field->c_size = n / 3 % 2 ? 4 : 0;
+        fields[2].optional = n / 6 % 2;
+        for (unsigned k = 0; k < ARRAY_SIZE(payloads); k++)
+            for (uint32_t size = 0; size <= sizeof payloads[k]; size += 4) {
+                text_of(&class, payloads[k], size, false, expected, sizeof expected);
+                text_of(&class, payloads[k], size, true, got, sizeof got);
+                if (strcmp(expected, got) != 0)
+                    fail_msg("%u, %u bytes: '%s', not '%s'", i, size, got, expected);
+                checked++;
+            }
+    }
+    assert_true(checked > 10000);
+}
+
+static void a_format_reads_what_is_missing_as_nothing(void **state)
+{
+    const struct field fields[] = {
+        {.name = "a", .c_type = "int", .type = FIELD_INT, .size = 4},
+        {.name = "b", .c_type = "int", .type = FIELD_INT, .offset = 4, .size = 4},
+        {.name = "c", .c_type = "u64", .type = FIELD_UINT, .offset = 8, .size = 8},
+        {.name = "s",
+         .c_type = "char *",
+         .type = FIELD_STRING,
+         .storage = STORE_COUNTED,
+         .offset = 16},
+    };
+    const struct event_class class = {
+        .name = "e", .fields = fields, .n_fields = 4, .format = "%d %d 0x%lx '%s'"};
+    const uint8_t payload[] = {0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 3, 0,   0,
+                               0,    0,    0,    0,    0, 2, 0, 0, 0, 'h', 'i'};
+    char buf[64];
+
+    (void)state;
+    text_of(&class, payload, sizeof payload, true, buf, sizeof buf);
+    assert_string_equal(buf, "-1 2 0x3 'hi'");
+    text_of(&class, payload, 16, true, buf, sizeof buf);
+    assert_string_equal(buf, "-1 2 0x3 ''");
+    text_of(&class, payload, 9, true, buf, sizeof buf);
+    assert_string_equal(buf, "-1 2 0x0 ''");
+    text_of(&class, payload, 4, true, buf, sizeof buf);
+    assert_string_equal(buf, "-1 0 0x0 ''");
+    text_of(&class, payload, 0, true, buf, sizeof buf);
+    assert_string_equal(buf, "0 0 0x0 ''");
+}
+
 static void a_short_payload_reads_as_absent(void **state)
 {
     const struct field fields[] = {
@@ -324,6 +437,8 @@ int main(void)
         cmocka_unit_test(strings_and_numbers_mix),
         cmocka_unit_test(control_characters_never_reach_a_terminal),
         cmocka_unit_test(a_format_that_does_not_fit_shows_the_fields),
+        cmocka_unit_test(compiled_fields_read_as_fields_do),
+        cmocka_unit_test(a_format_reads_what_is_missing_as_nothing),
         cmocka_unit_test(a_short_payload_reads_as_absent),
         cmocka_unit_test(fields_lie_where_the_class_says),
         cmocka_unit_test(a_rest_that_is_no_whole_element_is_shown),
