@@ -41,14 +41,6 @@ const struct number_small number_small[NUMBER_SMALL] = {
 /* clang-format on */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-static inline char *put_8(char *p, uint32_t v)
-{
-    uint64_t digits = number_dec_8(v) | NUMBER_ZEROS;
-
-    memcpy(p, &digits, sizeof digits);
-    return p + sizeof digits;
-}
-
 /* Eight digits at a time: an address has fifteen, and one division per two digits makes a long
  * dependency chain. */
 char *number_dec_long(char *p, uint64_t v)
@@ -60,8 +52,8 @@ char *number_dec_long(char *p, uint64_t v)
         p = number_dec(p, high);
     } else {
         p = number_dec(p, high / NUMBER_DEC_SHORT);
-        p = put_8(p, (uint32_t)(high % NUMBER_DEC_SHORT));
+        p = number_dec8(p, (uint32_t)(high % NUMBER_DEC_SHORT));
     }
-    return put_8(p, low);
+    return number_dec8(p, low);
 }
 #endif

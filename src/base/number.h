@@ -83,6 +83,19 @@ static inline uint64_t number_dec_8(uint32_t v)
 char *number_dec_long(char *p, uint64_t v);
 #endif
 
+/* Eight digits, V below 10^8. */
+static inline char *number_dec8(char *p, uint32_t v)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t digits = number_dec_8(v) | NUMBER_ZEROS;
+
+    memcpy(p, &digits, sizeof digits);
+    return p + sizeof digits;
+#else
+    return number_dec_fixed(p, v, 8);
+#endif
+}
+
 /* Nine digits, V below 10^9: shorter chains of divisions than one digit pair after the other. */
 static inline char *number_dec9(char *p, uint32_t v)
 {

@@ -28,6 +28,7 @@ const struct class_piece *class_table_make(struct class_table *table,
 {
     _cleanup_(text_donep) struct text text = TEXT_IN_MEMORY;
     struct class_piece *piece;
+    char *copy;
 
     if (class->index >= table->n) {
         unsigned n = MAX(class->index + 1, table->n * 2);
@@ -44,9 +45,14 @@ const struct class_piece *class_table_make(struct class_table *table,
     if (text.error)
         return NULL;
     piece->len = text_len(&text);
-    piece->text = arena_strndup(&table->arena, text.start ? text.start : "", piece->len);
+    copy = arena_alloc(&table->arena, piece->len + TEXT_UNIT);
+    if (!copy)
+        return NULL;
+    if (piece->len)
+        memcpy(copy, text.start, piece->len);
+    piece->text = copy;
     find_named(piece, class);
-    return piece->text ? piece : NULL;
+    return piece;
 }
 
 void class_table_done(struct class_table *table)

@@ -8,7 +8,8 @@
 #include "event/class.h"
 
 struct class_piece {
-    const char *text; /* NULL: not made yet */
+    const char
+        *text; /* ends with a NUL, and TEXT_UNIT bytes after it are readable; NULL: not made yet */
     size_t len;
     bool named;                      /* the class has fields whose values have names: */
     uint16_t first_named, end_named; /* these, and others between them */

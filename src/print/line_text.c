@@ -15,10 +15,12 @@ struct task_cell {
     const char *name; /* what the origin called it; a reader may learn better */
     int32_t number;   /* pid or vCPU */
     uint32_t len;
-    char text[104];
+    char text[104 + TEXT_UNIT];
 };
 
 #define TASK_CELLS 256 /* a power of two */
+#define CPU_CELLS 256
+#define CPU_CELL 6
 /* A name longer than this is cut: the kernel's have at most 15 bytes. */
 #define TASK_TEXT_MAX 72
 #define NAMED_TASK_WIDTH 20
@@ -35,7 +37,8 @@ struct line_text {
     struct text *out; /* borrowed; its error is the caller's to look at */
     struct view_options options;
     struct time_column time;
-    struct class_table names; /* "NAME:" */
+    struct class_table names;       /* "NAME:" */
+    char cpus[CPU_CELLS][CPU_CELL]; /* " [NNN]" */
     struct task_cell tasks[TASK_CELLS];
     struct task_cell vcpus[TASK_CELLS];
     size_t layer_width; /* of the longest name of a layer; 0: no such column */
@@ -152,8 +155,10 @@ static const struct task_cell *get_task(struct line_text *line, const struct ite
 
 #define PUT(p, s) put_literal((p), "" s, sizeof(s) - 1)
 
-static char *put_cpu(char *p, int32_t cpu)
+static char *put_cpu(const struct line_text *line, char *p, int32_t cpu)
 {
+    if (likely((uint32_t)cpu < CPU_CELLS))
+        return put_literal(p, line->cpus[cpu], CPU_CELL);
     if (cpu < 0)
         return PUT(p, " [---]");
     p = PUT(p, " [");
@@ -227,7 +232,7 @@ static char *put_columns(struct line_text *line, char *p, const struct item *ite
         p = PUT(p, " #");
         p = number_dec(p, line->options.origin_number(line->options.origin_arg, item->origin));
     }
-    p = put_cpu(p, item->cpu);
+    p = put_cpu(line, p, item->cpu);
     if (line->layer_width > 0) {
         if (item->vcpu != VCPU_UNKNOWN) {
             const struct task_cell *vcpu = get_vcpu(line, item);
@@ -239,7 +244,7 @@ static char *put_columns(struct line_text *line, char *p, const struct item *ite
     }
     task = get_task(line, item);
     if (task)
-        return put_literal(p, task->text, task->len);
+        return text_copy_units(p, task->text, task->len);
     p = put_literal(p, "                    ", task_width(line, item->origin));
     return PUT(p, "- ");
 }
@@ -256,7 +261,7 @@ static int put_event(struct line_text *line, const struct item *item)
     /* With room for the blank below, so that it is still in the buffer if no text follows it. */
     p = put_columns(line, text_room(out, TEXT_ROOM_MAX), item);
     if (likely(name->len <= NAME_MAX_AT_ONCE)) {
-        out->next = put_literal(p, name->text, name->len);
+        out->next = text_copy_units(p, name->text, name->len);
     } else {
         out->next = p;
         text_put(out, name->text, name->len);
@@ -333,6 +338,11 @@ int line_text_open(const struct view_options *options, struct text *out, struct 
     line->out = out;
     line->options = *options;
     line->names.make = put_name;
+    for (unsigned i = 0; i < CPU_CELLS; i++) {
+        char *p = put_literal(line->cpus[i], " [", 2);
+
+        *number_dec_fixed(p, i, 3) = ']';
+    }
     for (unsigned i = 0; i < LAYERS; i++)
         if (options->layers >> i & 1)
             line->layer_width = MAX(line->layer_width, strlen(layer_name((enum layer)i)));

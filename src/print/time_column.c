@@ -10,6 +10,16 @@ char *time_column_slow(struct time_column *column, const struct clock *clock, ch
     uint64_t second;
 
     *column = (struct time_column){.clock = *clock};
+    if (hz == 0 && time >= TIME_COLUMN_TICKS) {
+        uint64_t kept = (uint64_t)time / TIME_COLUMN_TICKS;
+
+        column->second_start = (int64_t)(kept * TIME_COLUMN_TICKS);
+        column->second_ticks = TIME_COLUMN_TICKS;
+        column->digits = (unsigned)(number_dec(column->second, kept) - column->second);
+        return time_column_put(column, clock, p, time);
+    }
+    if (hz == 0)
+        return number_sdec(p, time);
     if (time < 0 || hz > HZ_MAX) {
         int64_t ns = clock_to_ns(clock, time);
         return number_seconds(p, ns);

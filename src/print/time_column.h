@@ -2,19 +2,21 @@
 #pragma once
 
 /* Times as text at the rate of a report. Successive events mostly fall into the same second, so its
- * digits are kept; what is left is one multiplication and nine digits. The text is exactly that of
- * clock_put_time(). */
+ * digits are kept; what is left is one multiplication and nine digits. Of bare ticks, where the clock's rate is not
+ * known, all digits but eight are kept. The text is exactly that of clock_put_time(). */
 
 #include "base/macro.h"
 #include "base/number.h"
 #include "event/clock.h"
 
 #define TIME_COLUMN_MAX 40
+/* Bare ticks whose other digits are kept. */
+#define TIME_COLUMN_TICKS 100000000
 
 struct time_column {
     struct clock clock;
     int64_t second_start;    /* ticks at which the second began whose digits are kept */
-    uint64_t second_ticks;   /* ticks of a second; 0: nothing is kept */
+    uint64_t second_ticks;   /* ticks of a second, or TIME_COLUMN_TICKS; 0: nothing is kept */
     uint64_t reciprocal;     /* 2^64 / second_ticks, rounded down */
     unsigned digits;         /* of `second` */
     char second[NUMBER_MAX]; /* "1234." */
@@ -46,11 +48,11 @@ static inline char *time_column_put(struct time_column *column, const struct clo
 {
     uint64_t ticks = (uint64_t)time - (uint64_t)column->second_start;
 
-    if (unlikely(clock->hz == 0))
-        return number_sdec(p, time);
     if (unlikely(ticks >= column->second_ticks || clock->hz != column->clock.hz))
         return time_column_slow(column, clock, p, time);
     memcpy(p, column->second, NUMBER_MAX);
     p += column->digits;
+    if (clock->hz == 0)
+        return number_dec8(p, (uint32_t)ticks);
     return number_dec9(p, time_column_ns(column, ticks));
 }

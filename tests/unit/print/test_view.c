@@ -149,6 +149,7 @@ static void test_time_column(void **state)
 
     for (unsigned r = 0; r < ARRAY_SIZE(rates); r++) {
         struct clock clock = {"c", rates[r]};
+        uint64_t second = rates[r] ? rates[r] : TIME_COLUMN_TICKS;
         int64_t base = (int64_t)(random_u64() >> 3);
 
         for (unsigned i = 0; i < 20000; i++) {
@@ -158,9 +159,9 @@ static void test_time_column(void **state)
 
             switch (i % 5) {
             case 0: time = (int64_t)random_u64(); break;
-            case 1: time = base + (int64_t)rates[r] - 1 + (int64_t)(i % 3); break;
-            case 2: time = (int64_t)(random_u64() % (rates[r] * 2 + 1)); break;
-            default: time = base + (int64_t)(random_u64() % (rates[r] + 1)); break;
+            case 1: time = base + (int64_t)second - 1 + (int64_t)(i % 3); break;
+            case 2: time = (int64_t)(random_u64() % (second * 2 + 1)); break;
+            default: time = base + (int64_t)(random_u64() % (second + 1)); break;
             }
             if (rates[r] == 1 && time != INT64_MIN)
                 time %= 1000000000; /* in ns it must fit */
