@@ -15,30 +15,28 @@
 #include <strata/ring.h>
 
 static const struct strata_field ring_fields_kinds[] = {
-    {"b", "bool", STRATA_FIELD_BOOL, 1},
-    {"u8", "uint8_t", STRATA_FIELD_UNSIGNED, 1},
-    {"i", "int", STRATA_FIELD_SIGNED, 4},
-    {"ll", "long long", STRATA_FIELD_SIGNED, 8},
-    {"u64", "uint64_t", STRATA_FIELD_UNSIGNED, 8},
-    {"size", "size_t", STRATA_FIELD_UNSIGNED, 8},
-    {"p", "void *", STRATA_FIELD_POINTER, 8},
+    {"b", "bool", STRATA_FIELD_BOOL, sizeof(bool)},
+    {"u8", "uint8_t", STRATA_FIELD_UNSIGNED, sizeof(uint8_t)},
+    {"i", "int", STRATA_FIELD_SIGNED, sizeof(int)},
+    {"ll", "long long", STRATA_FIELD_SIGNED, sizeof(long long)},
+    {"u64", "uint64_t", STRATA_FIELD_UNSIGNED, sizeof(uint64_t)},
+    {"size", "size_t", STRATA_FIELD_UNSIGNED, sizeof(size_t)},
+    {"p", "void *", STRATA_FIELD_POINTER, sizeof(void *)},
     {"s", "const char *", STRATA_FIELD_STRING, 0},
 };
 static const struct strata_field ring_fields_without_format[] = {
     {"class", "const char *", STRATA_FIELD_STRING, 0},
-    {"errno", "int", STRATA_FIELD_SIGNED, 4},
+    {"errno", "int", STRATA_FIELD_SIGNED, sizeof(int)},
 };
 static const struct strata_field ring_fields_costly[] = {
-    {"a", "int", STRATA_FIELD_SIGNED, 4},
+    {"a", "int", STRATA_FIELD_SIGNED, sizeof(int)},
 };
-
-#define STATE_OF(name) ((uint8_t *)&_TRACE_##name##_DSTATE)
 
 static struct strata_event ring_events[] = {
     {
         .name = "nothing",
         .format = "nothing",
-        .state = STATE_OF(NOTHING),
+        .state = (uint8_t *)&_TRACE_NOTHING_DSTATE,
         .file = "trace-events",
         .line = 3,
         .n_fields = 0,
@@ -49,7 +47,7 @@ static struct strata_event ring_events[] = {
         .name = "kinds",
         .format = "%d %u %d %lld 0x%" PRIx64 " %zu %p '%s'",
         .fields = ring_fields_kinds,
-        .state = STATE_OF(KINDS),
+        .state = (uint8_t *)&_TRACE_KINDS_DSTATE,
         .file = "trace-events",
         .line = 4,
         .n_fields = 8,
@@ -59,7 +57,7 @@ static struct strata_event ring_events[] = {
     {
         .name = "without_format",
         .fields = ring_fields_without_format,
-        .state = STATE_OF(WITHOUT_FORMAT),
+        .state = (uint8_t *)&_TRACE_WITHOUT_FORMAT_DSTATE,
         .file = "trace-events",
         .line = 5,
         .n_fields = 2,
@@ -70,7 +68,7 @@ static struct strata_event ring_events[] = {
         .name = "costly",
         .format = "%d",
         .fields = ring_fields_costly,
-        .state = STATE_OF(COSTLY),
+        .state = (uint8_t *)&_TRACE_COSTLY_DSTATE,
         .file = "trace-events",
         .line = 6,
         .n_fields = 1,
@@ -151,7 +149,8 @@ void _ring_trace_nothing(void)
     uint8_t *strata_at;
     size_t strata_size = STRATA_RING_HEADER;
 
-    if (strata_unlikely(__atomic_load_n(&ring_events[0].filtered, __ATOMIC_RELAXED))) {
+    if (strata_unlikely(__atomic_load_n(&ring_events[0].filtered,
+                                        __ATOMIC_RELAXED))) {
         if (!strata_filter_pass(&ring_events[0], NULL)) {
             return;
         }
@@ -160,7 +159,8 @@ void _ring_trace_nothing(void)
         strata_ring_drop(0);
         return;
     }
-    strata_at = strata_ring_begin(&strata_slot, ring_events[0].id, strata_size);
+    strata_at = strata_ring_begin(&strata_slot, ring_events[0].id,
+                                  strata_size);
     if (!strata_at) {
         return; /* dropped, and counted */
     }
@@ -182,7 +182,8 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
     strata_size += sizeof(size);
     strata_size += sizeof(p);
     strata_size += strata_length8 + 1;
-    if (strata_unlikely(__atomic_load_n(&ring_events[1].filtered, __ATOMIC_RELAXED))) {
+    if (strata_unlikely(__atomic_load_n(&ring_events[1].filtered,
+                                        __ATOMIC_RELAXED))) {
         const uint64_t strata_values[] = {
             (uint64_t)b,
             (uint64_t)u8,
@@ -202,7 +203,8 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
         strata_ring_drop(0);
         return;
     }
-    strata_at = strata_ring_begin(&strata_slot, ring_events[1].id, strata_size);
+    strata_at = strata_ring_begin(&strata_slot, ring_events[1].id,
+                                  strata_size);
     if (!strata_at) {
         return; /* dropped, and counted */
     }
@@ -226,7 +228,8 @@ void _ring_trace_without_format(const char *class_, int errno_)
 
     strata_size += strata_length1 + 1;
     strata_size += sizeof(errno_);
-    if (strata_unlikely(__atomic_load_n(&ring_events[2].filtered, __ATOMIC_RELAXED))) {
+    if (strata_unlikely(__atomic_load_n(&ring_events[2].filtered,
+                                        __ATOMIC_RELAXED))) {
         const uint64_t strata_values[] = {
             (uintptr_t)class_,
             (uint64_t)errno_,
@@ -240,7 +243,8 @@ void _ring_trace_without_format(const char *class_, int errno_)
         strata_ring_drop(0);
         return;
     }
-    strata_at = strata_ring_begin(&strata_slot, ring_events[2].id, strata_size);
+    strata_at = strata_ring_begin(&strata_slot, ring_events[2].id,
+                                  strata_size);
     if (!strata_at) {
         return; /* dropped, and counted */
     }
