@@ -99,6 +99,7 @@ struct io_tracker {
     unsigned n_interrupts;
     struct io_thread *kicks; /* of devices */
     unsigned n_kicks;
+    struct map complete;             /* origins of which all CPUs have begun */
     const struct origin *blk_origin; /* the last blk_co_preadv or _pwritev: … */
     int32_t blk_pid;
     uint64_t blk_from, blk_until;    /* bytes */

@@ -439,24 +439,33 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
     return 0;
 }
 
-/* What was open in the source of LOSS may have ended there. */
-static void put_loss(struct io_tracker *tracker, const struct item *loss)
+/* What was open in ORIGIN may have ended there. */
+static void drop_all(struct io_tracker *tracker, const struct origin *origin, enum span_fate fate)
 {
     for (uint32_t i = 1; i < tracker->n_slots; i++)
-        if (tracker->slots[i].is_used && tracker->slots[i].request.origin == loss->origin &&
+        if (tracker->slots[i].is_used && tracker->slots[i].request.origin == origin &&
             tracker->slots[i].ended == TIME_UNKNOWN)
-            io_drop(tracker, i, SPAN_LOST);
+            io_drop(tracker, i, fate);
     for (unsigned i = 0; i < IO_BIOS; i++)
-        if (tracker->bios[i].origin == loss->origin)
+        if (tracker->bios[i].origin == origin)
             tracker->bios[i].origin = NULL;
     for (unsigned i = 0; i < tracker->n_interrupts; i++)
-        if (tracker->interrupts[i].origin == loss->origin)
+        if (tracker->interrupts[i].origin == origin)
             tracker->interrupts[i].time = TIME_UNKNOWN;
     for (unsigned i = 0; i < tracker->n_kicks; i++)
-        if (tracker->kicks[i].origin == loss->origin)
+        if (tracker->kicks[i].origin == origin)
             tracker->kicks[i].time = TIME_UNKNOWN;
-    if (tracker->blk_origin == loss->origin)
+    if (tracker->blk_origin == origin)
         tracker->blk_origin = NULL;
+}
+
+/* All CPUs of ORIGIN have begun. */
+static _cold_ int complete(struct io_tracker *tracker, const struct origin *origin)
+{
+    if (map_get(&tracker->complete, (uintptr_t)origin))
+        return 0;
+    drop_all(tracker, origin, SPAN_EARLY);
+    return map_put(&tracker->complete, (uintptr_t)origin, tracker);
 }
 
 static bool has_fields(const struct event_class *class, const char *const *names,
@@ -509,7 +518,7 @@ int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigne
         int r;
 
         if (unlikely(item->kind != ITEM_EVENT)) {
-            put_loss(tracker, item);
+            drop_all(tracker, item->origin, SPAN_LOST);
             continue;
         }
         if (unlikely(item->class->index >= tracker->n_classes ||
@@ -519,6 +528,9 @@ int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigne
         class = &tracker->classes[item->class->index];
         if (likely(class->event == EVENT_NONE) || item->time == TIME_UNKNOWN)
             continue;
+        if (unlikely(item->origin->complete_from != 0) &&
+            item->time >= item->origin->complete_from && complete(tracker, item->origin) < 0)
+            return -ENOMEM;
         r = put_event(tracker, item, class);
         if (r >= 0 && tracker->first[LIST_OVER])
             r = io_give_due(tracker, item->time);
@@ -558,6 +570,7 @@ void io_tracker_done(struct io_tracker *tracker)
     free(tracker->classes);
     free(tracker->interrupts);
     free(tracker->kicks);
+    map_done(&tracker->complete);
     *tracker = (struct io_tracker){0};
 }
 

@@ -23,6 +23,7 @@ int sched_add_contradictions(const struct sched *sched, struct result *result)
         result->unpaired[SPAN_NO_BEGIN] += counts->no_begin;
         result->unpaired[SPAN_OPEN] += counts->open;
         result->unpaired[SPAN_LOST] += counts->lost;
+        result->unpaired[SPAN_EARLY] += counts->early;
         result->unpaired[SPAN_GONE] += counts->gone;
         result->unpaired[SPAN_CONTRADICTED] += counts->contradicted;
         result->unpaired[SPAN_GIVEN_UP] += counts->given_up;

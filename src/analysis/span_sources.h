@@ -10,10 +10,11 @@
 /* What was lost of a source, when: numbers of spans->sequence. */
 struct source_losses {
     uint32_t number;
-    uint32_t all;     /* the last loss */
+    uint32_t all;     /* the last loss, or `complete` */
     uint32_t any_cpu; /* the last one whose CPU is not known */
     uint32_t *cpus;   /* the last one of each */
     unsigned n_cpus;
+    uint32_t complete; /* when all CPUs had begun; 0: they have not, or always had */
 };
 
 struct source_losses *span_source_slow(struct spans *spans, const struct origin *origin);

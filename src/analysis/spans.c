@@ -38,15 +38,11 @@ struct open_span {
 const char *span_fate_name(enum span_fate fate)
 {
     static const char *const names[SPAN_FATES] = {
-        [SPAN_COMPLETE] = "complete",
-        [SPAN_NO_BEGIN] = "no_begin",
-        [SPAN_OPEN] = "open",
-        [SPAN_LOST] = "lost",
-        [SPAN_AGAIN] = "again",
-        [SPAN_GONE] = "gone",
-        [SPAN_CONTRADICTED] = "contradicted",
-        [SPAN_UNKEYED] = "unkeyed",
-        [SPAN_GIVEN_UP] = "given_up",
+        [SPAN_COMPLETE] = "complete", [SPAN_NO_BEGIN] = "no_begin",
+        [SPAN_OPEN] = "open",         [SPAN_LOST] = "lost",
+        [SPAN_EARLY] = "early",       [SPAN_AGAIN] = "again",
+        [SPAN_GONE] = "gone",         [SPAN_CONTRADICTED] = "contradicted",
+        [SPAN_UNKEYED] = "unkeyed",   [SPAN_GIVEN_UP] = "given_up",
     };
 
     return names[fate];
@@ -320,7 +316,7 @@ static enum span_fate fate_of(struct spans *spans, const struct open_span *span,
     if (!source)
         source = map_get(&spans->sources, (uintptr_t)span->origin);
     if (source && may_have_ended(spans, span, source))
-        return SPAN_LOST;
+        return source->all == source->complete ? SPAN_EARLY : SPAN_LOST;
     return is_gone(spans, span) ? SPAN_GONE : fate;
 }
 
@@ -476,10 +472,13 @@ static int end(struct spans *spans, const struct step_use *use, const struct ite
 
 static int put_steps(struct spans *spans, const struct class_steps *steps, const struct item *item)
 {
-    const struct source_losses *source = get_source(spans, item->origin);
+    struct source_losses *source = get_source(spans, item->origin);
 
     if (!source)
         return -ENOMEM;
+    if (unlikely(item->origin->complete_from != 0 && source->complete == 0) &&
+        item->time >= item->origin->complete_from)
+        source->all = source->complete = ++spans->sequence;
     for (unsigned i = 0; i < steps->n; i++) {
         const struct step_use *use = &steps->uses[i];
         struct key key;

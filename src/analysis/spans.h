@@ -7,7 +7,8 @@
  *  P1  Each event that begins a span by a rule is in one span: complete, or not and counted by why (enum span_fate).
  *  P2  A span is complete only if nothing was lost that could have been its end: no loss of the source of its end,
  *      on the place of the span (its CPU; any CPU where it has none), came between begin and end. Rules with `unique`
- *      keys are exempt.
+ *      keys are exempt. The same before what is kept of all CPUs of a kernel begins (origin->complete_from), for spans
+ *      that may end on another CPU (SPAN_EARLY).
  *  P3  Two keys are the same where all their numbers are equal, whatever their widths, or all their strings. An event
  *      without one of them, or without its place, is in no span and is counted (SPAN_UNKEYED).
  *  P4  Between sources whose clocks are related, an end may come before its begin, by the errors of both at most. Such
@@ -31,6 +32,7 @@ enum span_fate {
     SPAN_NO_BEGIN,     /* an end whose begin is not in the trace */
     SPAN_OPEN,         /* at the end of the trace */
     SPAN_LOST,         /* events were lost since it began */
+    SPAN_EARLY,        /* it began before all CPUs of its kernel begin (struct origin) */
     SPAN_AGAIN,        /* the same began again */
     SPAN_GONE,         /* its thread ended */
     SPAN_CONTRADICTED, /* other events say that it cannot be */

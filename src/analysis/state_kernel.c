@@ -461,8 +461,6 @@ void state_kernel_put(struct state_source *source, const struct class_plan *plan
     struct state_cpu *cpu = state_cpu_get(source, item->cpu);
 
     if (likely(cpu)) {
-        if (unlikely(source->origin->begins_unevenly) && !cpu->seen && item->time > source->first)
-            state_cpu_begins(source);
         cpu->seen = true;
         if (plan->role == PLAN_SWITCH) {
             put_switch(source, plan, item, cpu);

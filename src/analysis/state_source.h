@@ -101,10 +101,12 @@ struct state_source {
     bool stamped;    /* events tell what thread runs */
     bool has_waking; /* sched_waking */
     bool is_xen;
+    bool incomplete; /* before origin->complete_from */
     int64_t first, last;
     struct state_cpu *cpus;
     unsigned n_cpus;
     uint32_t loss;                /* losses so far */
+    uint32_t completed;           /* that of when all CPUs had begun; 0 */
     struct state_thread *threads; /* number 0 is none */
     uint32_t n_threads, threads_room, free, hand;
     uint32_t *buckets;
@@ -186,8 +188,6 @@ static inline bool state_is_wanted(const struct state_source *source, enum state
 }
 /* The CPU's state ends at END, with or without an event that ends it. */
 void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t end, bool seen);
-/* A CPU of a source that begins_unevenly has its first event: until now, threads may have run there. */
-void state_cpu_begins(struct state_source *source);
 /* It is unknown from FROM to UNTIL. */
 void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu, int64_t from,
                        int64_t until);

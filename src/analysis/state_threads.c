@@ -124,15 +124,22 @@ _cold_ struct state_thread *state_thread_add(struct state_source *source, int32_
     return thread;
 }
 
-static void count_wait(struct state_counts *counts, const struct state_thread *thread,
+static void count_wait(struct state_source *source, const struct state_thread *thread,
                        enum state_why why)
 {
+    struct state_counts *counts = &source->counts;
+
     if (!state_waits((enum state)thread->now.state))
         return;
     switch (why) {
     case STATE_ENDS: counts->no_begin += !thread->now.begin_seen; break;
     case STATE_IS_OPEN: counts->open++; break;
-    case STATE_IS_LOST: counts->lost++; break;
+    case STATE_IS_LOST:
+        if (thread->loss < source->completed && source->loss == source->completed)
+            counts->early++;
+        else
+            counts->lost++;
+        break;
     case STATE_IS_CONTRADICTED: counts->contradicted++; break;
     case STATE_IS_GONE: counts->gone++; break;
     }
@@ -148,7 +155,7 @@ static void hold_interval(struct state_source *source, struct state_thread *thre
     if (is_hidden)
         return;
     if (unlikely(why != STATE_ENDS || !thread->now.begin_seen))
-        count_wait(&source->counts, thread, why);
+        count_wait(source, thread, why);
     interval = state_hold(source);
     if (unlikely(!interval))
         return;

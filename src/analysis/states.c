@@ -150,6 +150,7 @@ static struct state_source *add_source(struct states *states, const struct origi
         .states = states,
         .origin = origin,
         .is_xen = origin->layer == LAYER_HYPERVISOR,
+        .incomplete = origin->complete_from != 0,
         /* Other tracers may tell the number that a thread has in its container. */
         .stamped = origin->kernel != NULL,
         .first = TIME_UNKNOWN,
@@ -313,22 +314,9 @@ static void hand_over_held(struct state_source *source, uint64_t n)
     }
 }
 
-_cold_ int state_make_room(struct state_source *source)
-{
-    if (!source->held) {
-        source->held = aligned_alloc(64, HELD_ROOM * sizeof *source->held);
-        if (!source->held) {
-            source->states->error = -ENOMEM;
-            return -ENOMEM;
-        }
-        return 0;
-    }
-    hand_over_held(source, HANDED_OVER);
-    return 0;
-}
-
-/* T3: takes what ended after SINCE, but for what ran. Each interval is taken, or looked at, once. */
-static void take_held(struct state_source *source, int64_t since)
+/* T3: takes what ended after SINCE, but for what ran; waits are counted in COUNT. Each interval is taken, or looked at,
+ * once. */
+static void take_held(struct state_source *source, int64_t since, uint64_t *count)
 {
     uint64_t i = source->held_end;
 
@@ -346,7 +334,7 @@ static void take_held(struct state_source *source, int64_t since)
         if (interval->end > since && interval->state != STATE_RUNNING &&
             interval->state != STATE_UNKNOWN) {
             if (interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED)
-                source->counts.lost++;
+                ++*count;
             interval->state = STATE_UNKNOWN;
             interval->begin_seen = interval->end_seen = false;
         }
@@ -354,6 +342,22 @@ static void take_held(struct state_source *source, int64_t since)
     }
     source->lost_begin = i;
     source->lost_end = source->held_end;
+}
+
+_cold_ int state_make_room(struct state_source *source)
+{
+    if (!source->held) {
+        source->held = aligned_alloc(64, HELD_ROOM * sizeof *source->held);
+        if (!source->held) {
+            source->states->error = -ENOMEM;
+            return -ENOMEM;
+        }
+        return 0;
+    }
+    if (source->incomplete)
+        take_held(source, TIME_UNKNOWN, &source->counts.early);
+    hand_over_held(source, HANDED_OVER);
+    return 0;
 }
 
 static void put_loss(struct state_source *source, const struct item *item)
@@ -377,13 +381,15 @@ static void put_loss(struct state_source *source, const struct item *item)
     }
     source->loss++;
     /* Of a CPU that had no event yet: since the beginning. */
-    take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN);
+    take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN, &source->counts.lost);
 }
 
-void state_cpu_begins(struct state_source *source)
+/* T7: all CPUs have begun. */
+static _cold_ void complete(struct state_source *source)
 {
-    source->loss++;
-    take_held(source, TIME_UNKNOWN);
+    source->incomplete = false;
+    source->completed = ++source->loss;
+    take_held(source, TIME_UNKNOWN, &source->counts.early);
 }
 
 static inline void put_event(struct states *states, const struct item *item)
@@ -414,6 +420,8 @@ static inline void put_event(struct states *states, const struct item *item)
         item = &in_order;
     }
     source->last = item->time;
+    if (unlikely(source->incomplete) && item->time >= source->origin->complete_from)
+        complete(source);
     if (plan->role >= PLAN_RUNSTATE)
         state_xen_put(source, plan, item);
     else

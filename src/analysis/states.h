@@ -21,6 +21,8 @@
  *      other threads did is unknown, as is what a CPU did while it ran none of them, idle or not. A thread is one of
  *      them once it has an event of its own, or switches with the idle thread. A switch that does not follow from what
  *      another thread ran contradicts nothing.
+ *  T7  Where the CPUs of a source begin at different times (origin->complete_from), what threads that were not on a CPU
+ *      did before all have begun is unknown, as with a loss.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
@@ -124,6 +126,7 @@ struct state_counts {
     uint64_t given_up;       /* threads: too many */
     /* Waits that are not complete. */
     uint64_t lost, contradicted, open, no_begin, gone;
+    uint64_t early; /* where not all CPUs had begun (T7) */
 };
 
 struct state_source;

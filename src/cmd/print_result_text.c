@@ -113,6 +113,8 @@ static void put_unpaired(const struct result *result, struct text *out)
                        "spans were open at the end of the trace"},
         [SPAN_LOST] = {"span may have ended where events were lost",
                        "spans may have ended where events were lost"},
+        [SPAN_EARLY] = {"span may have ended before what was kept of every CPU begins",
+                        "spans may have ended before what was kept of every CPU begins"},
         [SPAN_AGAIN] = {"span began again before it ended", "spans began again before they ended"},
         [SPAN_GONE] = {"span was open when its thread ended",
                        "spans were open when their thread ended"},

@@ -131,8 +131,11 @@ struct origin {
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
     /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
     bool pid_filter;
-    /* What is kept of each CPU begins at a time of its own: before its first event, anything may have happened there. */
-    bool begins_unevenly;
+    /* When the last of its CPUs begins, by the tracer's clock; 0: not known. */
+    int64_t last_begin;
+    /* What is kept of the CPUs begins at times of their own: before this one, anything may have happened on some of
+     * them. 0: all begin where the trace does. */
+    int64_t complete_from;
 };
 
 struct event_class {

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/sparse.h"
+#include "timeline/clock_map.h"
 #include "trace/open.h"
 
 /* Whether the beginning of the pages of a CPU was released, in the directory PATH. */
@@ -28,15 +29,22 @@ static bool is_released(const char *path, unsigned n_cpus)
     return released;
 }
 
-void trace_note_begins(struct trace *trace, const struct trace_input *input)
+void trace_note_begins(struct trace_input *input)
 {
     _cleanup_free_ char *path = NULL;
-    bool unevenly;
 
-    if (!input->manifest || !input->recorded || strcmp(input->recorded->kind, "ftrace") != 0 ||
-        manifest_resolve(input->path, input->recorded->path, &path, NULL) < 0)
-        return;
-    unevenly = input->manifest->snapshot || is_released(path, input->origin->n_cpus);
+    if (input->manifest && input->recorded && strcmp(input->recorded->kind, "ftrace") == 0 &&
+        manifest_resolve(input->path, input->recorded->path, &path, NULL) >= 0 &&
+        (input->manifest->snapshot || is_released(path, input->origin->n_cpus)))
+        input->complete_from = input->origin->last_begin;
+}
+
+void trace_set_begins(struct trace *trace, const struct trace_input *input)
+{
+    int64_t from = input->complete_from;
+
+    if (from != 0 && trace->host_time && input->clock_map)
+        from = MAX(clock_map_convert(input->clock_map, from, NULL), 1);
     for (unsigned i = 0; i < input->n_origins; i++)
-        trace->catalogue.origins[input->first_origin + i]->begins_unevenly = unevenly;
+        trace->catalogue.origins[input->first_origin + i]->complete_from = from;
 }

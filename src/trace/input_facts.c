@@ -291,6 +291,12 @@ int trace_input_facts(const struct trace_input *input,
     if (input->manifest && input->manifest->snapshot)
         put_snapshot(&facts, input->manifest->snapshot);
     put_relation(&facts, input);
+    if (input->origin->complete_from != 0) {
+        struct text from = TEXT_IN_MEMORY;
+
+        clock_put_time(&input->origin->clock, input->origin->complete_from, &from);
+        put_text(&facts, "complete from", &from);
+    }
     if (source && source->ops->facts)
         source->ops->facts(source, put, arg);
     return error;

@@ -232,7 +232,7 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     r = host_time_find(trace, input);
     if (r >= 0)
         r = threads_name(trace, input);
-    trace_note_begins(trace, input);
+    trace_note_begins(input);
     return r < 0 ? r : vcpus_identify(trace, input);
 }
 
@@ -316,6 +316,8 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
         return r;
     }
     r = host_time_choose_timebase(trace, ctxs[0].options, error);
+    for (unsigned i = 0; i < trace->n_inputs; i++)
+        trace_set_begins(trace, &trace->inputs[i]);
     return r < 0 ? r : assemble(trace, ctxs[0].options->file_order);
 }
 
@@ -383,6 +385,7 @@ int trace_set_clock_map(struct trace *trace, unsigned number, const struct clock
     /* The stages that convert refer to it. */
     clock_map_done(trace->inputs[number].clock_map);
     *trace->inputs[number].clock_map = copy;
+    trace_set_begins(trace, &trace->inputs[number]);
     return 0;
 }
 

@@ -69,6 +69,8 @@ struct trace_input {
     bool per_cpu;     /* each reader's items are one CPU's, in order already */
     int live_fd;      /* a pipe that it reads from as it is written, or -1 */
     bool assembled;   /* the readers belong to the stages above them */
+    /* Before, what is kept of its CPUs is not complete (struct origin), by its own clock. */
+    int64_t complete_from;
     bool is_left_out; /* it cannot be related, and has no readers any more */
 };
 

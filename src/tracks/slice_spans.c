@@ -222,6 +222,7 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
 {
     static const char *const texts[SPAN_FATES] = {
         [SPAN_LOST] = "events were lost",
+        [SPAN_EARLY] = "not all CPUs were kept yet",
         [SPAN_GONE] = "the thread ends",
     };
     struct drawn_span *drawn = (struct drawn_span *)(uintptr_t)span->tag;

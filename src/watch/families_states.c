@@ -212,6 +212,7 @@ int family_states_close(struct families *families)
         const struct state_counts *counts = states_counts(&families->states, i, &origin);
 
         fates[SPAN_LOST] += counts->lost;
+        fates[SPAN_EARLY] += counts->early;
         fates[SPAN_CONTRADICTED] += counts->contradicted;
         fates[SPAN_OPEN] += counts->open;
         fates[SPAN_NO_BEGIN] += counts->no_begin;

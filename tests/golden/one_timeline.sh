@@ -132,6 +132,27 @@ manifest ', "pairs": "vmm/clock-pairs"' ', "host": true, "error_ns": 2500' ', "p
 "$strata" report --format json -e sys_exit trace >told
 grep -q '^{"time":4.607845506,"time_ns":4607845506,.*"layer":"guest"' told
 
+# ---- CPUs that begin at different times, as their first pages were released ----
+
+# When the last CPU begins: in the guest's own time, and in the host's.
+begins() {
+    for cpu in 0 1; do
+        "$strata" report "$@" --cpu $cpu -f csv released 2>/dev/null | sed -n 2p | cut -d, -f1
+    done | sort -n | tail -n 1
+}
+cp -r trace released
+pages=$(($(stat -c %s released/guest-guest/cpu1.raw) / 4096 / 2))
+fallocate -p -o 0 -l $((pages * 4096)) released/guest-guest/cpu1.raw
+begin=$(begins --source guest)
+"$strata" info --source guest released >told 2>err || fail "info: $(cat err)"
+grep -q "^ *complete from  *$begin\$" told || fail "not complete from $begin: $(cat told)"
+begin=$(begins --layer guest)
+"$strata" info released >told 2>err || fail "info: $(cat err)"
+grep -q "^ *complete from  *$begin\$" told || fail "not complete from $begin: $(cat told)"
+"$strata" info trace >told 2>/dev/null
+! grep -q 'complete from' told || fail "a whole trace begins late: $(cat told)"
+rm -r released
+
 # ---- What was recorded, but came to nothing ----
 
 : >trace/vmm/trace.log

@@ -221,15 +221,37 @@ static int read_clock(const char *tree, struct clock *ret)
     return MIN(r, 0);
 }
 
+/* The latest of the times at which the files begin; 0: it is not known, as of a pipe. */
+static int64_t last_begin(struct raw_feed *const *feeds, unsigned n,
+                          const struct ftrace_layout *layout)
+{
+    uint64_t last = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct page_feed *feed = &feeds[i]->feed;
+        struct error error = {0};
+        uint8_t time[8];
+
+        if (raw_left(feed) > 0 && raw_peek(feed, 0, time, sizeof time, &error) == 0)
+            last = MAX(last, load_u64_swap(time, layout->swap));
+    }
+    return (int64_t)MIN(last, (uint64_t)INT64_MAX);
+}
+
 static int make_capture(const struct ftrace_files *files, const char *name, enum layer layer,
                         struct catalogue *catalogue, const struct reader_options *options,
-                        const struct ftrace_layout *layout, struct ftrace_capture **ret_capture,
-                        struct error *error)
+                        const struct ftrace_layout *layout, int64_t begin,
+                        struct ftrace_capture **ret_capture, struct error *error)
 {
     struct kernel_facts facts = {
         .swap = layout->swap, .big_endian = layout->big_endian, .long_size = layout->long_size};
     struct origin origin = {
-        .layer = layer, .format = "ftrace", .n_cpus = files->n_raws, .clock = ftrace_clock("", 0)};
+        .layer = layer,
+        .format = "ftrace",
+        .n_cpus = files->n_raws,
+        .clock = ftrace_clock("", 0),
+        .last_begin = begin,
+    };
     struct kernel_formats *formats;
     struct kernel_events *events;
     struct kernel_format format;
@@ -290,7 +312,8 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
         if (feeds[i])
             feeds[i]->layout = layout;
     if (r == 0)
-        r = make_capture(files, name, layer, catalogue, options, &layout, &capture, error);
+        r = make_capture(files, name, layer, catalogue, options, &layout,
+                         last_begin(feeds, n, &layout), &capture, error);
     for (; r == 0 && n_sources < n; n_sources++) {
         r = ftrace_cpu_open(capture, files->raws[n_sources].cpu, &TAKE_PTR(feeds[n_sources])->feed,
                             &sources[n_sources]);

@@ -521,6 +521,28 @@ static void test_losses(void **state)
     expect(w, "1 lost, 2-7, 3 lost, 4-9, 10 lost, 13 lost");
 }
 
+/* P2, before all CPUs of a kernel begin. */
+static void test_early(void **state)
+{
+    struct world *w = *state;
+
+    w->guest->complete_from = 5;
+    use(w, "a_begin(id) -> a_end(id) by cpu");
+    use(w, "b_begin(id) -> b_end(id)");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->other_begin, 2, 1, 7, 1);
+    put(w, w->other_begin, 3, 1, 7, 2);
+    put(w, w->other_end, 4, 1, 7, 2); /* it was seen to end */
+    put(w, w->end, 6, 0, 7, 1);       /* the same CPU */
+    put(w, w->other_end, 7, 1, 7, 1); /* of one that began again on the other, perhaps */
+    put(w, w->other_begin, 8, 1, 7, 3);
+    put(w, w->other_end, 9, 1, 7, 3);
+    spans_finish(&w->spans);
+    expect(w, "3-4, 1-6, 2 early, 8-9");
+    w->guest->complete_from = 0;
+}
+
 /* P4: by the errors of both clocks, and not more. */
 static void test_early_ends(void **state)
 {
@@ -687,10 +709,11 @@ static void test_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rules),  TEST(bad_rules),  TEST(file_of_rules),  TEST(builtin_rules),
-        TEST(check),  TEST(pairs),      TEST(mask_of_string), TEST(condition),
-        TEST(star),   TEST(again),      TEST(chain),          TEST(place),
-        TEST(losses), TEST(early_ends), TEST(bounds),         TEST(model),
+        TEST(rules),  TEST(bad_rules), TEST(file_of_rules),  TEST(builtin_rules),
+        TEST(check),  TEST(pairs),     TEST(mask_of_string), TEST(condition),
+        TEST(star),   TEST(again),     TEST(chain),          TEST(place),
+        TEST(losses), TEST(early),     TEST(early_ends),     TEST(bounds),
+        TEST(model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

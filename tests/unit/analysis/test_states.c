@@ -368,7 +368,7 @@ static void test_uneven_begins(void **state)
 
     for (unsigned unevenly = 0; unevenly < 2; unevenly++) {
         restart(w);
-        w->kernel->begins_unevenly = unevenly;
+        w->kernel->complete_from = unevenly ? 30 : 0;
         change(w, 10, 1, 0, 0, 9);
         about(w, w->waking, 15, 1, 9, 7, 0);
         change(w, 20, 1, 9, 0, 8);
@@ -381,7 +381,35 @@ static void test_uneven_begins(void **state)
                       : "9 running 10-20, 8 running 20-40, 9 preempted 20-40, 9 running 40-40?, "
                         "7 woken 15-40?, 8 sleeping 40-40?, 6 running 30-40?");
     }
-    w->kernel->begins_unevenly = false;
+    w->kernel->complete_from = 0;
+}
+
+/* T7, of more than is held back. */
+static void test_early(void **state)
+{
+    struct world *w = *state;
+    unsigned n = STATES_HELD, waits = 0;
+
+    w->kernel->complete_from = 40 * (int64_t)n;
+    about(w, w->waking, 1, 1, 9, 7, 0); /* it may run on CPU 0, of which nothing is kept yet */
+    for (unsigned i = 0; i < 2 * n; i++)
+        change(w, 10 * (int64_t)(i + 1), 1, 8 + (int)(i % 2), 0, 9 - (int)(i % 2));
+    change(w, 40 * (int64_t)n, 0, 0, 0, 7);
+    change(w, 40 * (int64_t)n + 1, 1, 8, 0, 9);
+    change(w, 40 * (int64_t)n + 2, 1, 9, 0, 8);
+    assert_int_equal(states_finish(&w->states), 0);
+    for (unsigned i = 0; i < w->n; i++) {
+        const struct state_interval *v = &w->intervals[i];
+
+        if (v->of != STATE_OF_THREAD || v->state == STATE_RUNNING || v->state == STATE_UNKNOWN)
+            continue;
+        assert_true(v->begin >= w->kernel->complete_from);
+        waits++;
+    }
+    assert_int_equal(waits, 2);
+    assert_true(counts(w)->early >= 2 * n - 2);
+    assert_int_equal(counts(w)->lost, 0);
+    w->kernel->complete_from = 0;
 }
 
 /* What was released is not taken back, and not given again. */
@@ -768,10 +796,10 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads),    TEST(cpus),          TEST(contradictions), TEST(early_wake),
-        TEST(losses),     TEST(uneven_begins), TEST(release),        TEST(no_switches),
-        TEST(exec),       TEST(string_names),  TEST(many_threads),   TEST(vcpus),
-        TEST(simulation),
+        TEST(threads),     TEST(cpus),          TEST(contradictions), TEST(early_wake),
+        TEST(losses),      TEST(uneven_begins), TEST(early),          TEST(release),
+        TEST(no_switches), TEST(exec),          TEST(string_names),   TEST(many_threads),
+        TEST(vcpus),       TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
