@@ -30,6 +30,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from waiting import Failure, expect, wait_until  # noqa: E402
+
 INSTANCES = "/sys/kernel/tracing/instances"
 PATIENCE = 120
 # A source that did not hand over what it held within the second that a snapshot waits for it.
@@ -38,22 +41,6 @@ INCOMPLETE = "is incomplete: its recorder was killed"
 NO_PAGES = "no tracefs copy"
 KILLED = "was killed by signal 9"
 ENDED = ", before the snapshot"
-
-
-class Failure(Exception):
-    pass
-
-
-def expect(true, *words):
-    if not true:
-        raise Failure(" ".join(str(word) for word in words))
-
-
-def wait_until(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        expect(time.monotonic() < end, "waited in vain:", what)
-        time.sleep(0.01)
 
 
 def is_alive(pid):

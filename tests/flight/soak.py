@@ -21,28 +21,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from waiting import Failure, expect, wait_until  # noqa: E402
 
 PATIENCE = 120
 KEEP = 5  # snapshots; older ones are removed
 LIMIT = 8  # MiB
 MEMORY_MORE = 4096  # KiB
-
-
-class Failure(Exception):
-    pass
-
-
-def expect(true, *words):
-    if not true:
-        raise Failure(" ".join(str(word) for word in words))
-
-
-def wait_until(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        expect(time.monotonic() < end, "waited in vain:", what)
-        time.sleep(0.02)
 
 
 def children(pid):

@@ -6,7 +6,11 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+from waiting import Failure, expect, wait_until  # noqa: E402
 
 CPUS = 2
 # QEMU and its options, and the kernel's command line, per kind of processor.
@@ -24,10 +28,6 @@ LOOK_AFTER = 60
 STUCK = 60
 
 
-class Failure(Exception):
-    """What a scenario expected was not so."""
-
-
 class Lost(Failure):
     """The guest does not answer any more."""
 
@@ -35,22 +35,6 @@ class Lost(Failure):
 def at_once(*commands):
     """One command that runs several at the same time, and waits for them and nothing else."""
     return "(" + " ".join(command + " &" for command in commands) + " wait)"
-
-
-def expect(true, *words):
-    if not true:
-        raise Failure(" ".join(str(word) for word in words))
-
-
-def wait_until(condition, what, patience=PATIENCE):
-    """Returns what CONDITION returns, once that is true."""
-    end = time.monotonic() + patience
-    while True:
-        result = condition()
-        if result:
-            return result
-        expect(time.monotonic() < end, f"after {patience} s:", what)
-        time.sleep(0.02)
 
 
 class Machine:
