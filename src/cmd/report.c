@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cmd/causal.h"
 #include "cmd/cmd.h"
+#include "cmd/last.h"
 #include "cmd/walk.h"
 #include "print/view.h"
 
@@ -23,6 +24,7 @@ struct report_options {
     struct select_options select;
     unsigned format; /* enum format */
     bool spreadsheet, causal;
+    struct last_options last;
 };
 
 static const char *const formats[] = {"text", "json", "csv", NULL};
@@ -41,9 +43,16 @@ static const struct option output_options[] = {
     {OPTION_END},
 };
 
+static const struct option end_options[] = {
+    {OPTION_PARSED, 0, "last", "N", "only the last N events of those selected",
+     offsetof(struct report_options, last), .parse = last_parse},
+    {OPTION_END},
+};
+
 static const struct option_group groups[] = {
     {"Output", output_options, 0},
     {"Selection", select_option_table, offsetof(struct report_options, select)},
+    {"End of the trace", end_options, 0},
     {"Reading", open_option_table, offsetof(struct report_options, open)},
     {"Help", help_option_table, 0},
     {NULL},
@@ -61,6 +70,7 @@ const struct command report_command = {
     .groups = groups,
     .examples = "  strata report trace\n"
                 "  strata report -e 'sched:*,-sched_stat_*' --from +1 --until +2 trace\n"
+                "  strata report --last 20 trace\n"
                 "  xz -dc boot.trace.xz | strata report -",
 };
 
@@ -110,7 +120,8 @@ static void tell_all_losses(const struct losses_sink *counter, unsigned layers)
             tell_losses(&counter->layers.losses[i], layer_name((enum layer)i));
 }
 
-static int report(const struct report_options *options, struct trace *trace)
+/* LAST: NULL, or where to begin. */
+static int report(const struct report_options *options, struct trace *trace, struct last_sink *last)
 {
     struct text out;
     struct selection selection = {0};
@@ -134,6 +145,12 @@ static int report(const struct report_options *options, struct trace *trace)
     } else {
         losses_sink_init(&counter, view);
         sink_begin(&counter.sink);
+        if (last) {
+            last_sink_set_next(last, &counter.sink);
+            walk.sink = &last->sink;
+            walk.has_from = last->from > INT64_MIN;
+            walk.from = last->from;
+        }
         status = walk_through(&walk);
         text_flush(&out);
         if (!out.error)
@@ -146,22 +163,38 @@ static int report(const struct report_options *options, struct trace *trace)
     return status;
 }
 
+static int report_paths(const struct report_options *options, char **paths, int n)
+{
+    struct last_sink last, *begin = NULL;
+    struct trace *trace;
+    int status = EXIT_SUCCESS;
+
+    if (options->last.is_given && options->causal)
+        return cli_usage_error("report", "--last and --causal exclude each other");
+    if (options->last.is_given)
+        status = last_check(&options->select, paths, n);
+    trace = status == EXIT_SUCCESS ? walk_open(&options->open, paths, n) : NULL;
+    if (!trace)
+        return EXIT_FAILURE;
+    if (options->last.is_given) {
+        begin = &last;
+        status = last_find(&options->open, &options->select, options->last.n, paths, n, begin);
+    }
+    if (status == EXIT_SUCCESS)
+        status = report(options, trace, begin);
+    trace_free(trace);
+    return status;
+}
+
 int cmd_report(int argc, char **argv)
 {
     struct report_options options = {0};
     int status = EXIT_FAILURE;
     int n;
 
-    if (options_parse(&report_command, argc, argv, &options, &n, &status)) {
-        if (n == 0) {
-            status = cli_usage_error("report", "no trace file given");
-        } else {
-            struct trace *trace = walk_open(&options.open, argv + 1, n);
-            if (trace)
-                status = report(&options, trace);
-            trace_free(trace);
-        }
-    }
+    if (options_parse(&report_command, argc, argv, &options, &n, &status))
+        status = n == 0 ? cli_usage_error("report", "no trace file given")
+                        : report_paths(&options, argv + 1, n);
     open_options_done(&options.open);
     select_options_done(&options.select);
     return status;

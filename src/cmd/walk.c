@@ -179,7 +179,9 @@ static bool report_all_unmatched(const struct walk *walk)
 {
     const struct catalogue *catalogue = &walk->trace->catalogue;
     _cleanup_free_ const char **names = calloc(catalogue->n_classes + 1, sizeof *names);
-    struct seen_classes seen = {names, walk->sought ? "from --from on" : "in the trace"};
+    struct seen_classes seen = {names, !walk->sought    ? "in the trace"
+                                       : walk->has_from ? "in the part that was read"
+                                                        : "from --from on"};
     bool any = false;
 
     for (unsigned i = 0; names && i < catalogue->n_classes; i++)
@@ -273,6 +275,17 @@ unsigned walk_input_of(void *arg, const struct origin *origin)
     return trace_input_of(arg, origin);
 }
 
+/* The time before which no item is needed, once it is known. */
+static bool start_time(const struct walk *walk, int64_t *ret_time)
+{
+    bool is_known = selection_start(walk->selection, ret_time);
+
+    if (!walk->has_from || (walk->selection->options->from.given && !is_known))
+        return is_known;
+    *ret_time = is_known ? MAX(*ret_time, walk->from) : walk->from;
+    return true;
+}
+
 int walk_through(struct walk *walk)
 {
     struct trace *trace = walk->trace;
@@ -293,7 +306,7 @@ int walk_through(struct walk *walk)
         r = put_selected(walk, items, (unsigned)r, &error);
         if (r < 0)
             break;
-        if (!walk->sought && selection_start(walk->selection, &from)) {
+        if (!walk->sought && start_time(walk, &from)) {
             walk->sought = true;
             trace_seek(trace, from);
         }

@@ -60,7 +60,9 @@ struct walk {
     struct sink *sink;
     const struct losses *losses; /* the losses that SINK received */
     const volatile sig_atomic_t
-        *stopped;       /* set by a signal that ends the reading; NULL: none does */
+        *stopped;  /* set by a signal that ends the reading; NULL: none does */
+    bool has_from; /* no item before `from` is needed, whatever is selected */
+    int64_t from;
     struct error error; /* what ended it before the end; error 0: nothing */
     /* What was seen; for walk_through(). */
     bool has_events, has_selected;

@@ -41,8 +41,8 @@ struct source_ops {
     /* Progress in bytes, and the total (0: unknown); may be NULL. */
     void (*progress)(const struct source *source, uint64_t *ret_done, uint64_t *ret_total);
     /* Declares that items before TIME are not needed: those that were not lent yet may be left out, as far as the
-     * source can without reading them. Lends nothing, and what was lent stays valid (S2). May be NULL: the source
-     * lends them all. */
+     * source can without reading them. Lends nothing, and what was lent stays valid (S2). The last piece of the input is lent
+     * in any case, so that with INT64_MAX items show where it ends. May be NULL: the source lends them all. */
     void (*seek)(struct source *source, int64_t time);
     /* What the user could do to see more of what was read so far; NULL: nothing. May be NULL. */
     const char *(*hint)(const struct source *source);

@@ -13,7 +13,7 @@ if sys.argv[1] == "--bytes":
     bytes_max = int(sys.argv[2])
     del sys.argv[1:3]
 strata, arguments = sys.argv[1], sys.argv[2:]
-TRIES = 8
+TRIES = 4
 # What the children of this shell have read counts as its own once they have ended.
 COUNTED = """
 count() { while read -r key value; do [ "$key" = rchar: ] && echo "$value"; done </proc/$$/io; }
@@ -40,7 +40,7 @@ pairs.append((timed[0], timed[-1]))
 pairs.append((timed[-1], timed[-1]))
 # Short ones, anywhere.
 short = len(timed) // 1000
-for _ in range(TRIES):
+for _ in range(2 * TRIES):
     begin = numbers.randrange(len(timed) - short)
     pairs.append((timed[begin], timed[begin + short]))
 most = 0

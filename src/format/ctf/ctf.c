@@ -151,7 +151,7 @@ static int grow(struct ctf *c)
 /* What is read at once of a packet that may be skipped: enough for most headers. */
 #define HEADER_READ ((size_t)512)
 
-/* Skips the packet whose header was read if it ends before `seek_time`: continues after it, with what its header counts.
+/* Skips the packet whose header was read if it ends before `seek_time`, and is not the last one: continues after it, with what its header counts.
  * False: the packet is needed; it is, too, if it says that it ends before the one before it ended, because its events
  * are then of another time. */
 static bool skip_packet(struct ctf *c, unsigned *n)
@@ -162,7 +162,7 @@ static bool skip_packet(struct ctf *c, unsigned *n)
 
     if (!c->has_end || !ctf_has(&c->heard, CTF_ROLE_BEGIN) || end < c->since ||
         end >= c->seek_time || c->size == UINT64_MAX ||
-        c->size / 8 > c->in.size - MIN(begin, c->in.size))
+        c->size / 8 >= c->in.size - MIN(begin, c->in.size))
         return false;
     if (input_seek(&c->in, begin + c->size / 8, &error) < 0)
         return false;
