@@ -7,9 +7,10 @@
 #include "cli/output.h"
 #include "cmd/causal.h"
 #include "cmd/cmd.h"
-#include "cmd/last.h"
+#include "cmd/follow.h"
 #include "cmd/walk.h"
 #include "print/view.h"
+#include "tracedir/manifest.h"
 
 #define OUT_SIZE ((size_t)256 * 1024)
 
@@ -23,7 +24,7 @@ struct report_options {
     struct open_options open;
     struct select_options select;
     unsigned format; /* enum format */
-    bool spreadsheet, causal;
+    bool spreadsheet, causal, follow;
     struct last_options last;
 };
 
@@ -46,6 +47,10 @@ static const struct option output_options[] = {
 static const struct option end_options[] = {
     {OPTION_PARSED, 0, "last", "N", "only the last N events of those selected",
      offsetof(struct report_options, last), .parse = last_parse},
+    {OPTION_FLAG, 0, "follow", NULL,
+     "go on with what a recording under way writes, until it\n"
+     "ends or Ctrl-C; begins now, or with --last",
+     offsetof(struct report_options, follow)},
     {OPTION_END},
 };
 
@@ -70,7 +75,7 @@ const struct command report_command = {
     .groups = groups,
     .examples = "  strata report trace\n"
                 "  strata report -e 'sched:*,-sched_stat_*' --from +1 --until +2 trace\n"
-                "  strata report --last 20 trace\n"
+                "  strata report --last 20 --follow trace\n"
                 "  xz -dc boot.trace.xz | strata report -",
 };
 
@@ -163,12 +168,61 @@ static int report(const struct report_options *options, struct trace *trace, str
     return status;
 }
 
+static int open_follow_view(void *arg, struct trace *trace, struct text *out,
+                            struct sink **ret_view)
+{
+    return open_view(arg, trace, out, ret_view);
+}
+
+static int check_follow(const struct report_options *options, char **paths, int n)
+{
+    if (options->causal || options->select.from.given || options->select.to.given)
+        return cli_usage_error("report", "--follow excludes --from, --until and --causal");
+    if (n > 1)
+        return cli_usage_error("report", "--follow requires one trace directory");
+    if (manifest_probe(paths[0]))
+        return EXIT_SUCCESS;
+    cli_error("%s: --follow requires a trace directory, as strata record writes it", paths[0]);
+    return EXIT_FAILURE;
+}
+
+static int report_follow(const struct report_options *options, const char *dir)
+{
+    struct text out;
+    struct losses_sink counter;
+    struct walk walk = {.out = &out, .losses = &counter.losses};
+    const struct follow follow = {.open = &options->open,
+                                  .select = &options->select,
+                                  .dir = dir,
+                                  .last = &options->last,
+                                  .out = &out,
+                                  .open_view = open_follow_view,
+                                  .arg = (void *)(uintptr_t)options,
+                                  .losses = &counter};
+    int status;
+
+    if (output_open(&out, kind_of(options), OUT_SIZE) < 0)
+        return cli_no_memory();
+    losses_sink_init(&counter, NULL);
+    status = follow_run(&follow);
+    text_flush(&out);
+    if (!out.error)
+        tell_losses(&counter.losses, "");
+    status = walk_end(&walk, &options->open, status);
+    text_done(&out);
+    return status;
+}
+
 static int report_paths(const struct report_options *options, char **paths, int n)
 {
     struct last_sink last, *begin = NULL;
     struct trace *trace;
     int status = EXIT_SUCCESS;
 
+    if (options->follow) {
+        status = check_follow(options, paths, n);
+        return status == EXIT_SUCCESS ? report_follow(options, paths[0]) : status;
+    }
     if (options->last.is_given && options->causal)
         return cli_usage_error("report", "--last and --causal exclude each other");
     if (options->last.is_given)

@@ -25,6 +25,7 @@ struct open_options {
     bool host_time;
     bool keep_going;
     bool strict;
+    bool leave_out_unrelated; /* as in struct trace_options; there is no option for it */
 };
 
 extern const struct option open_option_table[];

@@ -41,7 +41,7 @@ is() {
 has 'report info stat help --version' strata ''
 has 'report' strata re
 has '--format= --event= --limit= --strict --keep-going' strata report --
-is '--format=' strata report --fo
+is '--format=' strata report --form
 is 'text json csv' strata report --format = ''
 is 'json' strata report --format = j
 is 'csv' strata report -f c

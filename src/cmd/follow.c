@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/follow.h"
+
+#include <malloc.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "cmd/cmd.h"
+#include "record/stop_signals.h"
+#include "tracedir/ask.h"
+#include "watch/growth.h"
+#include "watch/window.h"
+
+/* After a window, for this many times as long as it took of a CPU nothing is read. */
+#define IDLE_SHARE 3u
+
+struct follower {
+    const struct follow *follow;
+    struct open_options open; /* those of the windows */
+    struct trace_options trace_options;
+    struct stop_signals signals;
+    struct watch_growth *growth;
+    int64_t from;  /* what is not later was printed */
+    uint64_t left; /* of --limit */
+    struct last_sink last;
+    bool is_begun, is_stopped;
+    bool is_late_told, is_unread_told;
+    unsigned n_notes_told;
+    /* The present window's. */
+    struct sink sink;
+    struct selection selection;
+};
+
+static int put(struct sink *base, const struct item *items, unsigned n)
+{
+    struct follower *f = container_of(base, struct follower, sink);
+
+    for (unsigned i = 0;;) {
+        int run = selection_next_run(&f->selection, items, n, &i, &base->error);
+        int r;
+
+        if (run <= 0)
+            return run;
+        r = sink_put(&f->last.sink, items + i, (unsigned)run);
+        if (r < 0)
+            return sink_fail(base, &f->last.sink, r);
+        i += (unsigned)run;
+    }
+}
+
+static void report_unread(struct follower *f, const struct error *error)
+{
+    if (!f->is_unread_told && error->code < 0)
+        cli_print_error(error);
+    f->is_unread_told |= error->code < 0;
+}
+
+/* Reads an open window and prints what is selected of it. */
+static int print_window(struct follower *f, struct watch_pass *pass)
+{
+    static const struct sink_ops ops = {.put = put};
+    struct sink *view = NULL, *sinks[] = {&f->sink};
+    int r = selection_init(&f->selection, f->follow->select);
+
+    if (r >= 0)
+        r = f->follow->open_view(f->follow->arg, pass->trace, f->follow->out, &view);
+    if (r >= 0) {
+        if (f->follow->select->limited)
+            f->selection.left = f->left;
+        f->sink = (struct sink){.ops = &ops};
+        f->follow->losses->next = view;
+        if (!f->is_begun)
+            sink_begin(view);
+        f->is_begun = true;
+        r = watch_window_put(pass, sinks, 1);
+        f->left = f->selection.left;
+        f->follow->losses->next = NULL;
+    }
+    if (r < 0)
+        cli_print_failure(&f->sink.error, r);
+    report_unread(f, &pass->error);
+    sink_free(view);
+    selection_done(&f->selection);
+    return r;
+}
+
+static void report_notes(struct follower *f, const struct trace *trace)
+{
+    for (unsigned i = f->n_notes_told; i < trace->n_notes; i++)
+        cli_error("%s", trace->notes[i]);
+    f->n_notes_told = MAX(f->n_notes_told, trace->n_notes);
+}
+
+/* Prints what is later than what was printed, up to TO. */
+static int read_window(struct follower *f, int64_t to)
+{
+    const struct watch_window window = {
+        .dir = f->follow->dir, .from = f->from, .to = to, .options = &f->trace_options};
+    struct watch_pass pass;
+    int r;
+
+    if (to <= f->from)
+        return 0;
+    if (!watch_growth_check(f->growth)) {
+        f->from = to;
+        return 0;
+    }
+    r = watch_window_open(&window, &pass);
+    if (r >= 0) {
+        report_notes(f, pass.trace);
+        r = print_window(f, &pass);
+        f->from = to;
+    } else if (r == -EAGAIN || r == -ENOENT) {
+        r = 0; /* sources that have just begun are read by the next window */
+    } else if (r != -ENOMEM) {
+        report_unread(f, &pass.error);
+        r = 0;
+    }
+    watch_window_done(&pass);
+    return r;
+}
+
+static void wait_until(struct follower *f, uint64_t until)
+{
+    struct pollfd fd = {f->signals.fd, POLLIN, 0};
+    uint64_t now;
+
+    while (!f->is_stopped && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
+        const struct timespec time = {(time_t)((until - now) / NSEC_PER_SEC),
+                                      (long)((until - now) % NSEC_PER_SEC)};
+
+        f->is_stopped = ppoll(&fd, 1, &time, NULL) > 0;
+    }
+}
+
+/* Has all brought to the files. 1: up to *RET_NS; 0: the recording has ended; -EAGAIN: not now. */
+static int flush(struct follower *f, int64_t *ret_ns)
+{
+    const char *dir = f->follow->dir;
+    _cleanup_free_ char *late = NULL;
+    uint64_t now;
+    int r = tracedir_flush(dir, &now, &late);
+
+    if (r < 0)
+        return r == -EAGAIN || trace_is_live(&dir, 1, f->trace_options.runtime_dir) ? -EAGAIN : 0;
+    if (late && !f->is_late_told)
+        cli_error("%s: %s did not send its events in time; some of them may not be shown", dir,
+                  late);
+    f->is_late_told |= late != NULL;
+    *ret_ns = (int64_t)now;
+    return 1;
+}
+
+/* Where to begin: now, or with the last events. */
+static int find_begin(struct follower *f)
+{
+    const struct follow *follow = f->follow;
+    char *path = (char *)(uintptr_t)follow->dir;
+
+    f->last = (struct last_sink){.from = INT64_MIN, .has_begun = true};
+    f->from = (int64_t)clock_ns(CLOCK_MONOTONIC);
+    if (follow->last->is_given && follow->last->n > 0) {
+        int status = last_find(&f->open, follow->select, follow->last->n, &path, 1, &f->last);
+
+        if (status != EXIT_SUCCESS)
+            return status;
+        f->from = f->last.from - (f->last.from > INT64_MIN);
+    }
+    last_sink_set_next(&f->last, &follow->losses->sink);
+    return EXIT_SUCCESS;
+}
+
+static int follow_all(struct follower *f)
+{
+    uint64_t next = clock_ns(CLOCK_MONOTONIC);
+    int r = 1;
+
+    while (r != 0 && !f->is_stopped && !f->follow->out->error && f->left > 0) {
+        uint64_t used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+        int64_t to = INT64_MAX;
+        int written;
+
+        r = flush(f, &to);
+        written = r == -EAGAIN ? 0 : read_window(f, to);
+        if (written < 0)
+            return EXIT_FAILURE;
+        text_flush(f->follow->out);
+        malloc_trim(0);
+        used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used;
+        next = MAX(next + FOLLOW_PERIOD_MS * NSEC_PER_MSEC,
+                   clock_ns(CLOCK_MONOTONIC) + IDLE_SHARE * used);
+        if (r != 0)
+            wait_until(f, next);
+    }
+    return f->is_unread_told ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int follow_run(const struct follow *follow)
+{
+    struct follower f = {
+        .follow = follow, .open = *follow->open, .left = UINT64_MAX, .signals = {.fd = -1}};
+    int status = EXIT_FAILURE;
+    int r = watch_growth_new(follow->dir, &f.growth);
+
+    if (follow->select->limited)
+        f.left = follow->select->limit;
+    /* As the windows read it. */
+    f.open.host_time = f.open.keep_going = f.open.leave_out_unrelated = true;
+    open_options_apply(&f.open, &f.trace_options);
+    if (r >= 0)
+        r = stop_signals_open(true, &f.signals);
+    if (r < 0)
+        cli_print_failure(NULL, r);
+    else
+        status = find_begin(&f);
+    if (status == EXIT_SUCCESS)
+        status = follow_all(&f);
+    if (f.signals.fd >= 0)
+        stop_signals_close(&f.signals);
+    watch_growth_free(f.growth);
+    return status;
+}

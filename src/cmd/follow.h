@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* --follow: prints what a recording under way writes, until it ends or a signal comes.
+ *
+ * Each period the recorder is asked to bring all that is held to the files, and what is new is read as a window (watch/window.h)
+ * and printed in the order of time. So an event is printed a period after it happened, and the time that reading takes.
+ * Where reading a window takes long, the next one comes later: not more than a quarter of a CPU is used. */
+
+#include "cmd/last.h"
+
+#define FOLLOW_PERIOD_MS 500
+
+struct follow {
+    const struct open_options *open;
+    const struct select_options *select;
+    const char *dir;
+    const struct last_options *last;
+    struct text *out;
+    /* Makes a sink that prints the items of TRACE into OUT. -ENOMEM. */
+    int (*open_view)(void *arg, struct trace *trace, struct text *out, struct sink **ret_view);
+    void *arg;
+    struct losses_sink *losses; /* counts what is printed */
+};
+
+/* Prints errors. EXIT_SUCCESS: the recording has ended, or a signal came; EXIT_FAILURE. */
+int follow_run(const struct follow *follow);

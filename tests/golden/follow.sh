@@ -1,0 +1,72 @@
+#!/bin/sh
+# report --follow shows each event of a recording under way once, until the recording ends. $MARKS: tests/runtime/marks.c.
+. "$(dirname "$0")/../lib/golden.sh"
+
+XDG_RUNTIME_DIR=$work/run
+export XDG_RUNTIME_DIR
+mkdir -m 700 run
+pids=
+at_exit='rm -f count; [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
+
+# record_marks OPTION...: until there is no file `count`.
+record_marks() {
+    rm -rf trace
+    head -c 8 /dev/zero >count
+    "$strata" record -o trace "$@" -- "$MARKS" "$work/count" 200 >out 2>err &
+    recorder=$!
+    pids="$pids $recorder"
+    wait_for '[ -e trace/program/stream-0 ] && [ -S trace/control.sock ]' || fail "does not record: $(cat err)"
+}
+# follow OPTION...: into the file `shown`.
+follow() {
+    "$strata" report --follow "$@" trace >shown 2>told &
+    follower=$!
+    pids="$pids $follower"
+}
+has_lines() { wait_for "[ \"\$(wc -l <shown)\" -ge $1 ]" || fail "$(wc -l <shown) lines; $(cat told)"; }
+# each_once: the marks in `shown` are all from the first one on.
+each_once() {
+    sed -n 's/.* mark: number //p' shown >numbers
+    awk 'NR > 1 && $1 != before + 1 { print before " is followed by " $1; exit 1 } { before = $1 }' numbers ||
+        fail "not each mark once"
+}
+ends() {
+    wait "$follower" || fail "status $?: $(cat told)"
+    each_once
+}
+
+for flight in "" --flight=1s; do
+    case="until the recording ends $flight"
+    record_marks $flight
+    wait_for '"$strata" report --limit 5 trace 2>/dev/null | grep -q "number 5$"' || fail "no marks"
+    follow --last 3
+    has_lines 3000
+    rm count
+    wait "$recorder" || fail "the recording: $(cat err)"
+    ends
+    last=$("$strata" report --last 1 trace 2>/dev/null | sed 's/.* //')
+    [ "$(tail -n 1 numbers)" = "$last" ] || fail "the last mark is $last, not $(tail -n 1 numbers)"
+    "$strata" report --follow --last 2 trace >ended 2>told || fail "of one that has ended: $(cat told)"
+    [ "$(sed 's/.* //' ended | tr '\n' ' ')" = "$((last - 1)) $last " ] || fail "of one that has ended: $(cat ended)"
+done
+
+case="until a signal"
+record_marks
+follow
+has_lines 100
+kill -TERM "$follower"
+ends
+
+case="limit"
+follow --limit 20 -f csv
+ends
+[ "$(wc -l <shown)" = 21 ] && [ "$(grep -c '^time,' shown)" = 1 ] || fail "a head and 20 lines: $(cat shown)"
+rm count
+wait "$recorder"
+
+case="refuses"
+: >file
+! "$strata" report --follow file 2>told || fail "a file"
+grep -q 'requires a trace directory' told || fail "$(cat told)"
+! "$strata" report --follow --from +1 trace 2>told || fail "--from"
+grep -q 'excludes --from' told || fail "$(cat told)"
