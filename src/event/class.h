@@ -89,8 +89,10 @@ struct field {
     uint8_t bits;        /* of a bit field, or 0: the whole scalar */
     bool swap;           /* stored in the other byte order */
     bool hex;            /* shown in hexadecimal */
-    bool optional;       /* may be beyond the payload's end; then it has no value */
-    uint32_t condition;  /* for the reader that defines the class; unused elsewhere */
+    bool
+        json; /* FIELD_STRING: well-formed JSON of the reader's own making, for a list or an object */
+    bool optional;                   /* may be beyond the payload's end; then it has no value */
+    uint32_t condition;              /* for the reader that defines the class; unused elsewhere */
     const struct value_names *names; /* of an integer's values; NULL: none */
 };
 

@@ -158,7 +158,7 @@ static void put_values(const struct event_class *class, const struct value *valu
         text_put_char(text, '=');
         if (!values[i].present) {
             text_put_char(text, '?');
-        } else if (field->type == FIELD_STRING) {
+        } else if (field->type == FIELD_STRING && !field->json) {
             text_put_char(text, '"');
             value_put(field, &values[i], text);
             text_put_char(text, '"');

@@ -29,6 +29,8 @@ static int add_value(struct program_compiler *c, unsigned number)
     const struct field *field = &c->class->fields[number];
     int r;
 
+    if (field->type == FIELD_STRING && field->json)
+        return program_add_field(c, number, (struct op){.kind = OP_STRING});
     if (field->type == FIELD_STRING) {
         r = program_add_literal(c, "\"", 1);
         if (r == 0)

@@ -3,17 +3,9 @@
 
 /* JSON (RFC 8259) written piece by piece. */
 
+#include "base/json_string.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "event/value.h"
-
-/* LEN bytes as a string in quotes. JSON is UTF-8: each byte that is not part of a well-formed
- * sequence becomes U+FFFD. Control characters of a terminal (base/printable.h) are written as \uNNNN. */
-void json_put_string(struct text *text, const char *s, size_t len);
-void json_put_str(struct text *text, const char *s);
-
-/* A lower bound of how many bytes at the start of S need no escape in a JSON string: plain ASCII. */
-size_t json_plain_length(const char *s, size_t len);
 
 /* One value: integers exactly, as JSON integers; booleans as true or false; runs of plain bytes as a
  * string of hexadecimal digits; arrays of integers as arrays; "Infinity", "-Infinity" and "NaN" as strings; null for an

@@ -35,6 +35,10 @@ class Text:
 
     def value(self):
         if self.take(r"\{"):
+            if not re.compile(r"\s*(\w+ = |\})").match(self.text, self.at):
+                value = self.value()  # what a variant is
+                self.need(r"\}")
+                return value
             members = {}
             while not self.take(r"\}"):
                 name = self.need(r"(\w+) = ").group(1)
@@ -61,16 +65,28 @@ class Text:
 
 
 def babeltrace(line):
-    head = re.match(r"\[(\d+)\] \(\S+\) \S+ ([\w:]+): ", line)
+    head = re.match(r"\[(\d+)\] \(\S+\) (?:\S+ )?([\w:]+): ", line)
     if not head:
         sys.exit(f"not a line of babeltrace2: {line!r}")
     text = Text(line[head.end() :].rstrip("\n"))
     packet, context, fields = text.value(), text.need(",") and text.value(), text.need(",") and text.value()
-    fields = {name: value for name, value in fields.items() if not name.endswith("_length")}
-    return (int(head.group(1)), packet["cpu_id"], context, head.group(2), fields)
+    return (int(head.group(1)), packet["cpu_id"], dict(flat(context)), head.group(2), dict(flat(fields)))
+
+
+def flat(members, prefix=""):
+    """The fields that an event has of MEMBERS, a struct: those of structs in it have names with dots."""
+    for name, value in members.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        elif not name.endswith("_length"):
+            yield prefix + name, value
 
 
 def same(ours, theirs):
+    if isinstance(theirs, list) and isinstance(ours, list):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        return list(ours) == list(theirs) and all(same(ours[name], value) for name, value in theirs.items())
     if isinstance(theirs, float) or isinstance(ours, float):
         # babeltrace2 prints six digits.
         return f"{ours:g}" == f"{theirs:g}"
@@ -95,7 +111,7 @@ def main():
             elif key == "procname":
                 if item["comm"] != value:
                     sys.exit(f"named {value}: {item}")
-            elif found.pop("context." + key) != value:
+            elif not same(found.pop("context." + key), value):
                 sys.exit(f"{key} is {value}: {item}")
         if (item["time_ns"], item["cpu"], item["event"]) != (time, cpu, name):
             sys.exit(f"babeltrace2 has {time} {cpu} {name}: {item}")

@@ -30,6 +30,31 @@ grep -q '^  clock  *monotonic, 1000000000 ticks a second$' info || fail "$(cat i
 "$strata" report -e demo:state lttng-ust >out 2>err
 grep -q 'demo:state: context.vpid=[0-9]* state=RUNNING$' out || fail "$(head -3 out)"
 
+# ---- Structs in structs, variants, arrays of structs and texts; of both byte orders, in every format ----
+python3 "$here/made_ctf_nested.py" 18 nested
+python3 "$here/made_ctf_nested.py" 18be nested-be
+xz -dc "$DATA/ctf/nested.txt.xz" >babeltrace.txt
+for trace in nested nested-be; do
+    "$strata" report --format json $trace >nested.json
+    python3 "$here/ctf.py" nested.json babeltrace.txt || fail "strata and babeltrace2 differ in $trace"
+done
+# All its classes are one event, and one view, in which what a class does not have is NULL.
+"$strata" stat --format json nested | jq -r '.rows[] | select(.event == "net_if_rx") | .count' >out
+[ "$(cat out)" = "$("$strata" report -e net_if_rx nested | wc -l)" ] || fail "classes of an event: $(cat out)"
+"$strata" sql --format csv -c 'select count(*), count("network_header.version"), count("network_header.ihl") from vmm_net_if_rx' nested |
+    tail -1 | tr -d '\r' >out
+jq -s -r '[.[] | select(.event == "net_if_rx") | .fields] | "\(length),\(map(select(has("network_header.version"))) | length),\(map(select(has("network_header.ihl"))) | length)"' \
+    nested.json >expected
+diff expected out || fail "variants in SQL"
+"$strata" sql --format csv -c "select json_extract(points, '\$[0].x') from vmm_points where n > 0 limit 1" nested | tail -1 | tr -d '\r' >out
+[ "$(cat out)" = "$(jq -s '[.[] | select(.event == "points" and .fields.n > 0)][0].fields.points[0].x' nested.json)" ] ||
+    fail "an array of structs in SQL: $(cat out)"
+"$strata" export --to ctf -o nested.ctf nested
+for trace in nested nested.ctf; do
+    "$strata" report --format json $trace | jq -c '[.time_ns, .event, (.fields | length), (.fields | map(numbers))]' >$trace.values
+done
+cmp nested.values nested.ctf.values || fail "variants in an export"
+
 # ---- LTTng's of a kernel: of the host, and a thread's name is a value of each event ----
 python3 "$here/made_ctf.py" contexts kernel
 "$strata" report --format json kernel | jq -r '"\(.layer) \(.time_ns % 10) \(.cpu) \(.pid) \(.comm)"' >out

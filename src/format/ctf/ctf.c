@@ -289,6 +289,7 @@ static void ctf_free(struct source *source)
     struct ctf *c = container_of(source, struct ctf, source);
 
     input_done(&c->in);
+    text_done(&c->json);
     free(c->made);
     free(c->slots);
     free(c);
@@ -319,6 +320,7 @@ int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct read
         memset(c, 0, offsetof(struct ctf, items));
         c->slots = calloc((size_t)trace->metadata.n_slots + 1, sizeof *c->slots);
         c->made_room = MADE_ROOM;
+        c->json = TEXT_IN_MEMORY;
         c->made = malloc(c->made_room);
     }
     if (!c || !c->slots || !c->made) {

@@ -7,10 +7,18 @@
 #include "base/bytes.h"
 #include "base/macro.h"
 
-static int align(struct ctf_cursor *c, uint32_t bits)
+/* How many elements of the arrays of one event may take no bits: nothing else bounds them. */
+#define EMPTY_MAX 1024
+
+static inline int align(struct ctf_cursor *c, uint32_t bits)
 {
     c->position = (c->position + bits - 1) & ~((uint64_t)bits - 1);
     return c->position > c->end ? -EAGAIN : 0;
+}
+
+int ctf_align(struct ctf_cursor *c, uint32_t bits)
+{
+    return align(c, bits);
 }
 
 static const uint8_t *byte_at(const struct ctf_cursor *c, uint64_t position)
@@ -41,17 +49,17 @@ static uint64_t read_bits(const struct ctf_cursor *c, unsigned size, bool big_en
     return v;
 }
 
-static int read_number(struct ctf_cursor *c, const struct ctf_type *type, uint64_t *ret)
+static inline __attribute__((always_inline)) int
+read_number(struct ctf_cursor *c, const struct ctf_type *type, uint64_t *ret)
 {
     unsigned size = type->size;
     bool big_endian = type->order == CTF_ORDER_BE;
     bool swap = big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-    bool whole = size >= 8 && (size & (size - 1)) == 0; /* 8, 16, 32, 64 */
     uint64_t v;
 
     if (align(c, type->align) < 0 || size > c->end - c->position)
         return -EAGAIN;
-    if (likely(whole && (c->position & 7) == 0))
+    if (likely(type->whole && (c->position & 7) == 0))
         v = load_uint(byte_at(c, c->position), size / 8, swap);
     else
         v = read_bits(c, size, big_endian);
@@ -74,8 +82,27 @@ static uint64_t as_double(uint64_t bits)
     return bits;
 }
 
-static int walk_string(struct ctf_cursor *c, const struct ctf_member *member,
-                       const struct ctf_visitor *visitor)
+static inline int read_member(struct ctf_cursor *c, const struct ctf_member *member, uint64_t *ret)
+{
+    const struct ctf_type *type = member->type;
+    uint64_t value;
+    int r = read_number(c, type, &value);
+
+    if (r < 0)
+        return r;
+    c->slots[member->slot] = value;
+    if (type->kind == CTF_FLOAT && type->size == 32)
+        value = as_double(value);
+    *ret = value;
+    return 0;
+}
+
+int ctf_read_number(struct ctf_cursor *c, const struct ctf_member *member, uint64_t *ret)
+{
+    return read_member(c, member, ret);
+}
+
+static inline int read_string(struct ctf_cursor *c, const char **ret, uint64_t *ret_len)
 {
     const char *s;
     uint64_t left;
@@ -89,7 +116,66 @@ static int walk_string(struct ctf_cursor *c, const struct ctf_member *member,
     if (len == left)
         return -EAGAIN;
     c->position += 8 * (len + 1);
-    return visitor->text(visitor->arg, member, s, len);
+    *ret = s;
+    *ret_len = len;
+    return 0;
+}
+
+int ctf_read_string(struct ctf_cursor *c, const char **ret, uint64_t *ret_len)
+{
+    return read_string(c, ret, ret_len);
+}
+
+int ctf_begin_array(struct ctf_cursor *c, const struct ctf_type *type, uint64_t *ret_n)
+{
+    const struct ctf_type *element = type->element;
+    uint64_t n = type->kind == CTF_ARRAY ? type->length : c->slots[type->slot];
+    uint32_t least = ctf_is_plain_element(element) ? element->size : 1;
+
+    if (align(c, type->align) < 0 || n > (c->end - c->position) / least)
+        return -EAGAIN;
+    *ret_n = n;
+    return 0;
+}
+
+int ctf_read_characters(struct ctf_cursor *c, uint64_t n, const char **ret, uint64_t *ret_len)
+{
+    *ret = (const char *)byte_at(c, c->position);
+    *ret_len = strnlen(*ret, n);
+    c->position += 8 * n;
+    return 0;
+}
+
+int ctf_end_element(struct ctf_cursor *c, uint64_t before)
+{
+    return c->position == before && ++c->n_empty > EMPTY_MAX ? -EBADMSG : 0;
+}
+
+int ctf_choose(const struct ctf_cursor *c, const struct ctf_type *type, uint32_t *ret)
+{
+    uint64_t value = c->slots[type->slot];
+
+    for (uint32_t i = 0; i < type->n_choices; i++) {
+        const struct ctf_choice *choice = &type->choices[i];
+
+        if (type->tag->is_signed
+                ? (int64_t)value >= choice->low && (int64_t)value <= choice->high
+                : value >= (uint64_t)choice->low && value <= (uint64_t)choice->high) {
+            *ret = choice->member;
+            return 0;
+        }
+    }
+    return -EBADMSG;
+}
+
+static int walk_string(struct ctf_cursor *c, const struct ctf_member *member,
+                       const struct ctf_visitor *visitor)
+{
+    const char *s;
+    uint64_t len;
+    int r = read_string(c, &s, &len);
+
+    return r < 0 ? r : visitor->text(visitor->arg, member, s, len);
 }
 
 static int walk_array(struct ctf_cursor *c, const struct ctf_member *member,
@@ -97,16 +183,18 @@ static int walk_array(struct ctf_cursor *c, const struct ctf_member *member,
 {
     const struct ctf_type *type = member->type;
     const struct ctf_type *element = type->element;
-    uint64_t n = type->kind == CTF_ARRAY ? type->length : c->slots[type->slot];
+    const char *s;
+    uint64_t n;
     int r;
 
-    if (align(c, type->align) < 0 || n > (c->end - c->position) / element->size)
-        return -EAGAIN;
-    if (element->text && element->size == 8 && element->align == 8) {
-        const char *s = (const char *)byte_at(c, c->position);
-
-        c->position += 8 * n;
-        return visitor->text(visitor->arg, member, s, strnlen(s, n));
+    if (!ctf_is_plain_element(element))
+        return visitor->whole(visitor->arg, c, member);
+    r = ctf_begin_array(c, type, &n);
+    if (r < 0)
+        return r;
+    if (ctf_is_text_element(element)) {
+        ctf_read_characters(c, n, &s, &n);
+        return visitor->text(visitor->arg, member, s, n);
     }
     r = visitor->array(visitor->arg, member, n);
     for (uint64_t i = 0; i < n && r >= 0; i++) {
@@ -119,50 +207,85 @@ static int walk_array(struct ctf_cursor *c, const struct ctf_member *member,
     return r;
 }
 
-/* The member of a variant that the tag's value chooses. */
-static const struct ctf_member *choose(const struct ctf_type *type, uint64_t value)
+static int walk_member(struct ctf_cursor *c, const struct ctf_member *member,
+                       const struct ctf_visitor *visitor);
+
+static int walk_variant(struct ctf_cursor *c, const struct ctf_member *member,
+                        const struct ctf_visitor *visitor)
 {
-    const struct ctf_type *tag = type->tag;
+    uint32_t number = 0;
+    int r;
 
-    for (uint32_t i = 0; i < tag->n_ranges; i++) {
-        const struct ctf_range *range = &tag->ranges[i];
-        bool in = tag->is_signed ? (int64_t)value >= range->low && (int64_t)value <= range->high
-                                 : value >= (uint64_t)range->low && value <= (uint64_t)range->high;
-
-        for (uint32_t j = 0; in && j < type->n_members; j++)
-            if (strcmp(type->members[j].name, range->label + (range->label[0] == '_')) == 0)
-                return &type->members[j];
-    }
-    return NULL;
+    if (visitor->whole_variants)
+        return visitor->whole(visitor->arg, c, member);
+    r = ctf_choose(c, member->type, &number);
+    if (r >= 0 && visitor->choice)
+        r = visitor->choice(visitor->arg, number);
+    return r < 0 ? r : walk_member(c, &member->type->members[number], visitor);
 }
 
 static int walk_member(struct ctf_cursor *c, const struct ctf_member *member,
                        const struct ctf_visitor *visitor)
 {
-    const struct ctf_type *type = member->type;
     uint64_t value;
     int r;
 
-    switch (type->kind) {
+    switch (member->type->kind) {
     case CTF_INTEGER:
     case CTF_ENUM:
     case CTF_FLOAT:
-        r = read_number(c, type, &value);
-        if (r < 0)
-            return r;
-        c->slots[member->slot] = value;
-        if (type->kind == CTF_FLOAT && type->size == 32)
-            value = as_double(value);
-        return visitor->number(visitor->arg, member, value);
+        r = read_member(c, member, &value);
+        return r < 0 ? r : visitor->number(visitor->arg, member, value);
     case CTF_STRING: return walk_string(c, member, visitor);
-    case CTF_STRUCT: return ctf_walk(c, type, visitor);
-    case CTF_VARIANT:
-        member = choose(type, c->slots[type->slot]);
-        return member ? walk_member(c, member, visitor) : -EBADMSG;
+    case CTF_STRUCT: return ctf_walk(c, member->type, visitor);
+    case CTF_VARIANT: return walk_variant(c, member, visitor);
     case CTF_ARRAY:
     case CTF_SEQUENCE: break;
     }
     return walk_array(c, member, visitor);
+}
+
+static int ignore_number(void *arg, const struct ctf_member *member, uint64_t value)
+{
+    (void)arg, (void)member, (void)value;
+    return 0;
+}
+
+static int ignore_text(void *arg, const struct ctf_member *member, const char *text, uint64_t len)
+{
+    (void)text;
+    return ignore_number(arg, member, len);
+}
+
+static int pass_whole(void *arg, struct ctf_cursor *c, const struct ctf_member *member)
+{
+    (void)arg;
+    return ctf_pass(c, member);
+}
+
+static const struct ctf_visitor ignore = {.number = ignore_number,
+                                          .text = ignore_text,
+                                          .array = ignore_number,
+                                          .element = ignore_number,
+                                          .whole = pass_whole};
+
+int ctf_pass(struct ctf_cursor *c, const struct ctf_member *member)
+{
+    const struct ctf_member element = {.name = "", .type = member->type->element};
+    uint64_t n;
+    int r;
+
+    if (!element.type || ctf_is_plain_element(element.type))
+        return walk_member(c, member, &ignore);
+    r = ctf_begin_array(c, member->type, &n);
+    for (uint64_t i = 0; r >= 0 && i < n; i++) {
+        uint64_t before = c->position;
+
+        r = walk_member(c, &element, &ignore);
+        if (r >= 0)
+            r = ctf_end_element(c, before);
+    }
+    return r;
 }
 
 int ctf_walk(struct ctf_cursor *cursor, const struct ctf_type *type,

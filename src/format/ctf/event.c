@@ -92,14 +92,44 @@ static int make_element(void *arg, const struct ctf_member *member, uint64_t val
     return 0;
 }
 
+static int make_choice(void *arg, uint32_t number)
+{
+    struct ctf *c = arg;
+
+    if (c->shape)
+        c->shape = c->shape->next[number];
+    return 0;
+}
+
+/* What is JSON: text. */
+static int make_json(void *arg, struct ctf_cursor *cursor, const struct ctf_member *member)
+{
+    struct ctf *c = arg;
+    int r;
+
+    if (!ctf_in_payload(member, c->in_context))
+        return ctf_pass(cursor, member);
+    c->json.next = c->json.start;
+    r = ctf_walk_json(cursor, member, &c->json);
+    return r < 0 ? r : make_text(c, member, c->json.start, text_len(&c->json));
+}
+
 /* Walks contexts and fields at CURSOR. */
 static int make_payload(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_class *class)
 {
-    struct ctf_visitor visitor = {make_number, make_text, make_array, make_element, c};
+    struct ctf_visitor visitor = {.number = make_number,
+                                  .text = make_text,
+                                  .array = make_array,
+                                  .element = make_element,
+                                  .choice = make_choice,
+                                  .whole = make_json,
+                                  .arg = c,
+                                  .whole_variants = class->whole_variants};
     const struct ctf_type *context = c->class->decl->event_context;
     int r = 0;
 
     c->event = class;
+    c->shape = class->shape;
     c->heard.name_len = 0;
     c->in_context = true;
     if (context)
@@ -263,7 +293,10 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
         c->made_len = made;
         if (r == -EAGAIN)
             return cursor.end < c->content ? 0 : cut_event(c);
-        return r == -EBADMSG ? ctf_damaged(c, "event with an invalid variant or vCPU") : r;
+        if (r == -E2BIG)
+            return ctf_damaged(c, "array of structures of more than %zu bytes as text",
+                               CTF_JSON_MAX);
+        return r == -EBADMSG ? ctf_damaged(c, "event with an invalid variant, array or vCPU") : r;
     }
     c->event_comm = c->comm;
     if (!class->direct && c->heard.name_len) {
@@ -275,7 +308,7 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
     if (c->trace->strata)
         item->time = MAX(item->time, c->last);
     item->origin = ctf_origin_of(c);
-    item->class = class->class;
+    item->class = class->shape ? c->shape->class : class->class;
     item->size = (uint32_t)size;
     item->cpu = c->event_cpu;
     item->pid = c->event_tid;

@@ -7,16 +7,31 @@
  * The payload of an event is either the bytes of the stream themselves, where all its fields begin at
  * bytes, one after another (`direct`: all events of libstrata, most of LTTng's); or it is made: each
  * number as 8 bytes and each array of numbers as a u32 length in bytes and its elements, in this
- * machine's order, each text with a NUL, all without padding (ctf_made_…). */
+ * machine's order, each text with a NUL, all without padding (ctf_made_…). An array of anything else is text, too: JSON.
+ *
+ * A variant is the field of its member that the tag chooses, under the variant's name. Members have fields of their own, so
+ * an event has a class for each combination of choices, all of them variants of the first. */
 
 #include "base/error.h"
 #include "event/catalogue.h"
 #include "format/ctf/type.h"
 
 #define CTF_ID_MAX 65535
+/* Combinations of choices that have a class each; beyond them variants are JSON. Of an event, and of all together. */
+#define CTF_SHAPES_MAX 64
+#define CTF_ALL_SHAPES_MAX 65536
+
+/* The classes of an event with variants, one for each combination of what they are: where a variant is met, the shape goes
+ * on to that of the member which is chosen; the last has the class. */
+struct ctf_shape {
+    struct event_class *class;
+    struct ctf_shape **next; /* by the member's number */
+};
 
 struct ctf_class {
-    struct event_class *class; /* NULL: no event has this id */
+    struct event_class *class; /* the first; NULL: no event has this id */
+    struct ctf_shape *shape;   /* NULL: it has no variants that classes differ by */
+    bool whole_variants;       /* they are fields of JSON: it would have too many classes */
     const struct ctf_event_decl *decl;
     bool direct;
     bool strings;  /* direct: there are some */

@@ -60,9 +60,20 @@ static int hear_element(void *arg, const struct ctf_member *member, uint64_t val
     return 0;
 }
 
+static int pass_whole(void *arg, struct ctf_cursor *cursor, const struct ctf_member *member)
+{
+    (void)arg;
+    return ctf_pass(cursor, member);
+}
+
 int ctf_walk_header(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_type *type)
 {
-    struct ctf_visitor visitor = {hear_number, hear_text, hear_array, hear_element, &c->heard};
+    struct ctf_visitor visitor = {.number = hear_number,
+                                  .text = hear_text,
+                                  .array = hear_array,
+                                  .element = hear_element,
+                                  .whole = pass_whole,
+                                  .arg = &c->heard};
 
     return type ? ctf_walk(cursor, type, &visitor) : 0;
 }

@@ -112,6 +112,8 @@ struct ctf {
     size_t made_len;
     size_t made_room;
     const struct ctf_class *event; /* the current one, and its thread, CPU and vCPU */
+    const struct ctf_shape *shape; /* of the event, as far as it was read */
+    struct text json;
     int32_t event_tid;
     int32_t event_cpu;
     int32_t event_vcpu;

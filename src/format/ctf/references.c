@@ -51,6 +51,39 @@ static struct ctf_member *find_reference(const struct ctf_scopes *scopes, const 
     return member;
 }
 
+/* Which member each label of the tag chooses: the one of the same name. */
+static int set_choices(struct ctf_scopes *scopes, struct ctf_type *type, const struct ctf_type *tag,
+                       const char *name)
+{
+    struct ctf_choice *choices;
+    uint32_t n = 0;
+
+    if (type->tag == tag)
+        return 0;
+    choices = arena_alloc(scopes->arena, (tag->n_ranges + 1) * sizeof *choices);
+    if (!choices)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < tag->n_ranges; i++) {
+        const struct ctf_range *range = &tag->ranges[i];
+        const struct ctf_member *member =
+            find_member(type, type->n_members, range->label, strlen(range->label));
+
+        if (member)
+            choices[n++] = (struct ctf_choice){.low = range->low,
+                                               .high = range->high,
+                                               .member = (uint32_t)(member - type->members)};
+    }
+    if (type->tag && (type->tag->is_signed != tag->is_signed || type->n_choices != n ||
+                      memcmp(type->choices, choices, n * sizeof *choices) != 0))
+        return wrong(scopes, type->line,
+                     "variant '%s' is used in several places, where '%s' is different enums", name,
+                     type->reference);
+    type->tag = tag;
+    type->choices = choices;
+    type->n_choices = n;
+    return 0;
+}
+
 static int resolve_reference(struct ctf_scopes *scopes, struct ctf_type *type, const char *name)
 {
     const char *what = type->kind == CTF_VARIANT ? "the tag of variant" : "the length of sequence";
@@ -74,14 +107,31 @@ static int resolve_reference(struct ctf_scopes *scopes, struct ctf_type *type, c
     if (!target->slot)
         target->slot = type->slot ? type->slot : ++scopes->metadata->n_slots;
     type->slot = target->slot;
-    type->tag = type->kind == CTF_VARIANT ? target->type : NULL;
-    if (type->kind == CTF_SEQUENCE &&
-        strncmp(target->name + (target->name[0] == '_'), name, strlen(name)) == 0)
+    if (type->kind == CTF_VARIANT)
+        return set_choices(scopes, type, target->type, name);
+    if (strncmp(target->name + (target->name[0] == '_'), name, strlen(name)) == 0)
         target->length =
             strcmp(target->name + (target->name[0] == '_') + strlen(name), "_length") == 0;
     return 0;
 }
 
+static int resolve(struct ctf_scopes *scopes, const struct ctf_type *type);
+
+/* What TYPE, of the member called NAME, refers to, and what is in it. */
+static int resolve_type(struct ctf_scopes *scopes, struct ctf_type *type, const char *name)
+{
+    int r = 0;
+
+    if (type->kind == CTF_VARIANT || type->kind == CTF_SEQUENCE)
+        r = resolve_reference(scopes, type, name);
+    if (r >= 0 && type->element)
+        r = resolve_type(scopes, type->element, name);
+    if (r >= 0 && (type->kind == CTF_STRUCT || type->kind == CTF_VARIANT))
+        r = resolve(scopes, type);
+    return r;
+}
+
+/* The members of a struct or variant. */
 static int resolve(struct ctf_scopes *scopes, const struct ctf_type *type)
 {
     unsigned scope = scopes->n;
@@ -94,18 +144,10 @@ static int resolve(struct ctf_scopes *scopes, const struct ctf_type *type)
     scopes->n++;
     for (uint32_t i = 0; i < type->n_members && r >= 0; i++) {
         struct ctf_member *member = &type->members[i];
-        struct ctf_type *of = member->type;
 
         if (member->role == CTF_ROLE_VCPU && !scopes->exported)
             member->role = CTF_ROLE_NONE;
-        if ((of->kind == CTF_ARRAY || of->kind == CTF_SEQUENCE) &&
-            of->element->kind != CTF_INTEGER && of->element->kind != CTF_ENUM)
-            return wrong(scopes, of->line, "array '%s': only arrays of integers are supported",
-                         member->name);
-        if (of->kind == CTF_VARIANT || of->kind == CTF_SEQUENCE)
-            r = resolve_reference(scopes, of, member->name);
-        if (r >= 0 && (of->kind == CTF_STRUCT || of->kind == CTF_VARIANT))
-            r = resolve(scopes, of);
+        r = resolve_type(scopes, member->type, member->name);
         /* The members of a variant do not see each other. */
         scopes->seen[scope] = type->kind == CTF_VARIANT ? 0 : i + 1;
     }

@@ -161,5 +161,6 @@ int tsdl_read_basic(struct parser *p, enum ctf_kind kind, struct ctf_type **ret)
         return tsdl_wrong(p, "integer without a size");
     else if (a.type.align == 0)
         a.type.align = a.type.size % 8 ? 1 : 8;
+    a.type.whole = a.type.size >= 8 && (a.type.size & (a.type.size - 1)) == 0;
     return tsdl_new_type(p, &a.type, ret);
 }

@@ -115,6 +115,8 @@ static int read_members(struct parser *p, struct ctf_type *type)
         if (r < 0)
             break;
         list.members[list.n - 1].c_type = p->c_type;
+        if (type->kind == CTF_VARIANT) /* a name of the metadata's own */
+            list.members[list.n - 1].role = CTF_ROLE_NONE;
         p->c_type = NULL;
         type->align = type->kind == CTF_STRUCT ? MAX(type->align, member->align) : 1;
         type->depth = MAX(type->depth, member->depth + 1);
@@ -349,8 +351,8 @@ static int read_words(struct parser *p, struct ctf_type **ret, const char **ret_
     return *ret ? 0 : tsdl_wrong(p, "undeclared type '%s'", words);
 }
 
-/* "[N]" or "[NAME]", and the same of what is in it. */
-static int read_dimensions(struct parser *p, struct ctf_type **type)
+/* "[N]" or "[NAME]", any number of times; the first is of the whole. */
+static int read_dimensions(struct parser *p, unsigned depth, struct ctf_type **type)
 {
     struct ctf_type array = {.kind = CTF_ARRAY, .line = p->line, .weight = 1};
     int64_t n = 0;
@@ -372,13 +374,14 @@ static int read_dimensions(struct parser *p, struct ctf_type **type)
     if (r >= 0)
         r = tsdl_expect(p, ']');
     if (r >= 0 && tsdl_at_mark(p, '['))
-        return tsdl_wrong(p, "arrays of arrays are not supported");
+        r = depth < DEPTH_MAX ? read_dimensions(p, depth + 1, type)
+                              : tsdl_wrong(p, "array of too many dimensions");
     if (r < 0)
         return r;
     array.element = *type;
     array.align = (*type)->align;
     array.weight = (*type)->weight;
-    array.depth = (*type)->depth;
+    array.depth = (*type)->depth + 1;
     return tsdl_new_type(p, &array, type);
 }
 
@@ -402,7 +405,7 @@ int tsdl_read_type(struct parser *p, struct ctf_type **ret, const char **ret_nam
         if (r >= 0)
             r = tsdl_next(p);
     }
-    return r >= 0 && ret_name && tsdl_at_mark(p, '[') ? read_dimensions(p, ret) : r;
+    return r >= 0 && ret_name && tsdl_at_mark(p, '[') ? read_dimensions(p, 1, ret) : r;
 }
 
 /* Statements that only give types their names. */

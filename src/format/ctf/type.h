@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What the metadata of a trace in CTF 1.8 declares, as ctf_tsdl.c reads it: types, and the four kinds
- * of things that have them. All of it is in the arena that the parser was given. */
+/* What the metadata of a trace in CTF declares: types, and the four kinds of things that have them. All of it is in the
+ * arena that the parser (tsdl.h) was given. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ enum ctf_kind {
     CTF_FLOAT,
     CTF_STRING, /* ends at a NUL */
     CTF_STRUCT,
-    CTF_VARIANT, /* one of its members, selected by an enum before it */
+    CTF_VARIANT, /* one of its members, selected by a number before it */
     CTF_ARRAY,
     CTF_SEQUENCE, /* an array whose length stands before it */
 };
@@ -66,6 +66,12 @@ struct ctf_range {
     int64_t low, high;
 };
 
+/* For these values of its tag, a variant is its member of this number. */
+struct ctf_choice {
+    int64_t low, high; /* signed where the tag is */
+    uint32_t member;
+};
+
 struct ctf_clock {
     struct ctf_clock *next;
     const char *name;
@@ -82,22 +88,25 @@ struct ctf_type {
     uint32_t size;  /* bits, 1 to 64: integer, enum, float */
     enum ctf_order order;
     bool is_signed;
-    bool text; /* an integer that is a character */
+    bool whole; /* a number of 1, 2, 4 or 8 bytes */
+    bool text;  /* an integer that is a character */
     uint8_t base;
     const struct ctf_clock *clock; /* that the integer is a value of; NULL: of none */
     struct ctf_member *members;    /* struct, variant */
     uint32_t n_members;
     const struct ctf_range *ranges; /* enum */
     uint32_t n_ranges;
-    const void *labels;         /* enum: of ctf_layout.c */
-    struct ctf_type *element;   /* array, sequence */
-    uint64_t length;            /* array */
-    const char *reference;      /* sequence: its length; variant: its tag. As written */
-    uint32_t slot;              /* the slot of what the reference names */
-    const struct ctf_type *tag; /* variant: the enum */
-    uint32_t depth;             /* of the structs and variants inside each other, and … */
-    uint32_t weight;            /* … how many members they have together: both are bounded */
-    struct ctf_type *next;      /* all types of a metadata */
+    const void *labels;               /* enum: of ctf_layout.c */
+    struct ctf_type *element;         /* array, sequence */
+    uint64_t length;                  /* array */
+    const char *reference;            /* sequence: its length; variant: its tag. As written */
+    uint32_t slot;                    /* the slot of what the reference names */
+    const struct ctf_type *tag;       /* variant: the number that selects */
+    const struct ctf_choice *choices; /* variant: the first that has the tag's value is taken */
+    uint32_t n_choices;
+    uint32_t depth;        /* of the structs, variants and arrays inside each other, and … */
+    uint32_t weight;       /* … how many members they have together: both are bounded */
+    struct ctf_type *next; /* all types of a metadata */
 };
 
 struct ctf_event_decl {

@@ -614,6 +614,85 @@ static void test_bare(void **state)
     expect(-EBADMSG, "8 e v=65\n263 e v=66\n");
 }
 
+/* ---- Variants, and arrays of what is not a number ---- */
+
+#define FIELDS(...)                                                  \
+    "/* CTF 1.8 */\n"                                                \
+    "typealias integer { size = 8; } := u8;\n"                       \
+    "trace { byte_order = le; };\n"                                  \
+    "stream { event.header := struct { u8 id; u8 timestamp; }; };\n" \
+    "event { id = 2; name = \"e\"; fields := struct { " __VA_ARGS__ " }; };\n"
+
+/* An event has a class for each combination of what its variants are; all are one event. */
+static void test_variants(void **state)
+{
+    static const char metadata[] = FIELDS(
+        "enum : u8 { a, b, c } t; variant <t> { u8 a; string b; struct { u8 x; enum : u8 { p, q "
+        "} u; variant <u> { u8 p; struct { } q; } w; } c; } v; u8 z;");
+
+    (void)state;
+    stream = (struct bytes){0};
+    assert_int_equal(open_metadata(metadata), 0);
+    assert_int_equal(catalogue.n_classes, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(catalogue.classes[i]->stat_row, catalogue.classes[0]->stat_row);
+    put("\2\1\0\5\6", 5);
+    put("\2\2\1hm\0\6", 7);
+    put("\2\3\2\7\0\10\6", 7);
+    put("\2\4\2\7\1\6", 6);
+    expect(0, "1 e t=a v=5 z=6\n2 e t=b v=\"hm\" z=6\n3 e t=c v.x=7 v.u=p v.w=8 z=6\n"
+              "4 e t=c v.x=7 v.u=q z=6\n");
+    put("\2\5\3\1", 4);
+    assert_int_equal(read_stream(false, 4096), -EBADMSG);
+    assert_string_equal(error.what, "event with an invalid variant, array or vCPU");
+}
+
+/* More combinations than classes: then they are JSON. So is a variant that is in an array. */
+static void test_many_variants(void **state)
+{
+    static const char metadata[] =
+        FIELDS("enum : u8 { a, b, c } t; variant <t> { u8 a; string b; struct { } c; } v, ");
+    char many[4096];
+    int n =
+        snprintf(many, sizeof many, "%.*s", (int)(strstr(metadata, " v, ") - metadata), metadata);
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        n += snprintf(many + n, sizeof many - (size_t)n,
+                      " v%u; variant <t> { u8 a; string b; struct { } c; }", i);
+    snprintf(many + n, sizeof many - (size_t)n, " v4; }; };");
+    stream = (struct bytes){0};
+    assert_int_equal(open_metadata(many), 0);
+    assert_int_equal(catalogue.n_classes, 1);
+    put("\2\1\0\1\2\3\4\5\2\2\2", 11);
+    expect(0, "1 e t=a v0=1 v1=2 v2=3 v3=4 v4=5\n2 e t=c v0={} v1={} v2={} v3={} v4={}\n");
+    stream.n = 0;
+    assert_int_equal(
+        open_metadata(FIELDS("u8 n; struct { enum : u8 { a, b } t; variant <t> { u8 a; "
+                             "string b; } v; } l[n]; u8 m[2][2];")),
+        0);
+    assert_true(catalogue.classes[0]->fields[1].json);
+    assert_int_equal(catalogue.classes[0]->fields[1].type, FIELD_STRING);
+    put("\2\1\2\0\5\1\"\0\1\2\3\4", 12);
+    expect(0, "1 e n=2 l=[{\"t\":0,\"v\":5},{\"t\":1,\"v\":\"\\\"\"}] m=[[1,2],[3,4]]\n");
+    for (size_t len = 3; len < 12; len++) {
+        stream.n = len;
+        expect(-EBADMSG, "");
+    }
+}
+
+/* Elements that take no bits: their number is bounded by nothing in the stream. */
+static void test_empty_elements(void **state)
+{
+    (void)state;
+    stream = (struct bytes){0};
+    assert_int_equal(open_metadata(FIELDS("struct { } a[1000][1000];")), 0);
+    for (unsigned i = 0; i < 3000; i++)
+        put("\2\1", 2);
+    assert_int_equal(read_stream(false, 4096), -EBADMSG);
+    assert_string_equal(error.what, "event with an invalid variant, array or vCPU");
+}
+
 /* ---- What strata exported ---- */
 
 #define EXPORTED(tracer, of_stream, of_event)                                            \
@@ -703,7 +782,7 @@ static void test_exported(void **state)
     put("\1\0\1\11d1\0\102", 8);
     stream.at[1] = (uint8_t)(8 * stream.n);
     expect(-EBADMSG, "");
-    assert_string_equal(error.what, "event with an invalid variant or vCPU");
+    assert_string_equal(error.what, "event with an invalid variant, array or vCPU");
 
     /* As earlier versions wrote it, without a name where there is no vCPU. */
     stream.n = 0;
@@ -752,17 +831,21 @@ static void test_metadata_errors(void **state)
         {HEAD "struct s { u8 a;\nu16 b; };", 4, "undeclared type 'u16'"},
         {HEAD "struct s { struct t b; };", 3, "undeclared struct 't'"},
         {HEAD "event { id = 1; };", 3, "event without a name"},
-        {HEAD "struct s { u8 a[2][3]; };", 3, "arrays of arrays are not supported"},
+        {HEAD "struct s { u8 a[2][2][2][2][2][2][2][2][2][2][2][2][2][2][2][2][2]; };", 3,
+         "array of too many dimensions"},
         {HEAD TAIL "fields := struct { u8 a[n]; }; };", 5,
          "the length of sequence 'a', 'n', is not declared before it"},
         {HEAD TAIL "fields := struct { string n; u8 a[n]; }; };", 5,
          "the length of sequence 'a', 'n', is not an unsigned integer"},
-        {HEAD TAIL "fields := struct { string s[3]; }; };", 5,
-         "array 's': only arrays of integers are supported"},
+        {HEAD TAIL "fields := struct { struct { u8 b[n]; } a[2]; }; };", 5,
+         "the length of sequence 'b', 'n', is not declared before it"},
         {HEAD TAIL "fields := struct { u8 id; variant <id> { u8 a; } v; }; };", 5,
          "the tag of variant 'v', 'id', is not an enum"},
-        {HEAD TAIL "fields := struct { enum : u8 { a } t;\nvariant <t> { u8 a; } v; }; };", 6,
-         "variant 'v': variants are supported in headers only"},
+        {HEAD
+         "typealias variant <t> { u8 a; u8 b; } := v;\n" TAIL
+         "fields := struct { struct { enum : u8 { a } t; v v; } x; struct { enum : u8 { b } t; "
+         "v v; } y; }; };",
+         3, "variant 'v' is used in several places, where 't' is different enums"},
         {HEAD TAIL "id = 65536; };", 4, "event id 65536 is too large (maximum 65535)"},
         {HEAD TAIL "};\nevent { name = \"f\"; };", 6, "duplicate event id 0"},
         {HEAD "stream { id = 1; };\nstream { id = 1; };", 4, "duplicate stream id 1"},
@@ -858,6 +941,9 @@ int main(void)
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_bits),
         cmocka_unit_test(test_bare),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_many_variants),
+        cmocka_unit_test(test_empty_elements),
         cmocka_unit_test(test_exported),
         cmocka_unit_test(groups_are_in_front_of_names),
         cmocka_unit_test(test_metadata_errors),

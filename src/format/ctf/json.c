@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* What the event model has no fields for, as JSON: arrays of structs, of arrays, of text and of floats; and variants of
+ * which there are too many for a class each. */
+#include <errno.h>
+
+#include "base/json_string.h"
+#include "base/number.h"
+#include "format/ctf/decode.h"
+
+static int put_member(struct ctf_cursor *c, const struct ctf_member *member, struct text *text);
+
+static int put_number(struct ctf_cursor *c, const struct ctf_member *member, struct text *text)
+{
+    const struct ctf_type *type = member->type;
+    uint64_t value;
+    int r = ctf_read_number(c, member, &value);
+
+    if (r < 0)
+        return r;
+    if (type->kind == CTF_FLOAT)
+        json_put_double(text, value);
+    else if (type->is_signed)
+        text_put_i64(text, (int64_t)value);
+    else
+        text_put_u64(text, value);
+    return 0;
+}
+
+static int put_struct(struct ctf_cursor *c, const struct ctf_type *type, struct text *text)
+{
+    char mark = '{';
+    int r = ctf_align(c, type->align);
+
+    for (uint32_t i = 0; i < type->n_members && r >= 0; i++) {
+        const struct ctf_member *member = &type->members[i];
+
+        if (member->length) {
+            r = ctf_pass(c, member);
+            continue;
+        }
+        text_put_char(text, mark);
+        mark = ',';
+        json_put_str(text, member->name);
+        text_put_char(text, ':');
+        r = put_member(c, member, text);
+    }
+    if (mark == '{')
+        text_put_char(text, '{');
+    text_put_char(text, '}');
+    return r;
+}
+
+static int put_array(struct ctf_cursor *c, const struct ctf_type *type, struct text *text)
+{
+    const struct ctf_member element = {.name = "", .type = type->element};
+    const char *s;
+    uint64_t n;
+    int r = ctf_begin_array(c, type, &n);
+
+    if (r >= 0 && ctf_is_text_element(type->element)) {
+        ctf_read_characters(c, n, &s, &n);
+        json_put_string(text, s, n);
+        return 0;
+    }
+    text_put_char(text, '[');
+    for (uint64_t i = 0; r >= 0 && i < n; i++) {
+        uint64_t before = c->position;
+
+        if (i)
+            text_put_char(text, ',');
+        r = put_member(c, &element, text);
+        if (r >= 0)
+            r = ctf_end_element(c, before);
+    }
+    text_put_char(text, ']');
+    return r;
+}
+
+static int put_member(struct ctf_cursor *c, const struct ctf_member *member, struct text *text)
+{
+    const struct ctf_type *type = member->type;
+    uint32_t number = 0;
+    const char *s;
+    uint64_t len;
+    int r;
+
+    if (text_len(text) > CTF_JSON_MAX)
+        return -E2BIG;
+    switch (type->kind) {
+    case CTF_INTEGER:
+    case CTF_ENUM:
+    case CTF_FLOAT: return put_number(c, member, text);
+    case CTF_STRING:
+        r = ctf_read_string(c, &s, &len);
+        if (r >= 0)
+            json_put_string(text, s, len);
+        return r;
+    case CTF_STRUCT: return put_struct(c, type, text);
+    case CTF_VARIANT:
+        r = ctf_choose(c, type, &number);
+        return r < 0 ? r : put_member(c, &type->members[number], text);
+    case CTF_ARRAY:
+    case CTF_SEQUENCE: break;
+    }
+    return put_array(c, type, text);
+}
+
+int ctf_walk_json(struct ctf_cursor *cursor, const struct ctf_member *member, struct text *text)
+{
+    int r = put_member(cursor, member, text);
+
+    return r >= 0 && text->error ? -ENOMEM : r;
+}
