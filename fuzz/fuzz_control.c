@@ -58,7 +58,7 @@ static void emit(void)
     const uint64_t n = 1;
     uint8_t *at;
 
-    if (states[1] && (at = strata_ring_begin(&slot, events[1].id, 16))) {
+    if (states[1] && (at = strata_ring_begin_slow(&slot, events[1].id, 16))) {
         (void)strata_ring_put(at, &n, sizeof(n));
         strata_ring_end(&slot);
     }

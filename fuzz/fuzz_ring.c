@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (ring_reader_init(&reader, file, LENGTH) >= 0) {
         ring_reader_resume(&reader);
         if (ring_drain_is_sound(&reader))
-            while (taken < 2 * reader.size && ring_reader_next(&reader, RING_DEAD, &packet) > 0) {
+            while (taken < 2 * reader.size && ring_reader_next(&reader, RING_FLUSH, &packet) > 0) {
                 uint64_t records;
 
                 if (packet.content < file + 64 || packet.content > file + LENGTH ||

@@ -5,11 +5,11 @@
 /* The emit path: what the generated _ring_trace_NAME() functions consist of. Only generated code needs
  * this header.
  *
- * A record goes into the calling thread's ring: strata_ring_begin() reserves space and takes a time
- * stamp, strata_ring_put…() copy the arguments, strata_ring_end() commits. Nothing else may be done in
- * between. Any thread, and signal handlers, even while the interrupted thread is between begin and end.
- * No lock, no allocation and no system call, except for a thread's first event: it creates the ring by
- * system calls that are safe in signal handlers.
+ * A record goes into the calling thread's ring: strata_ring_begin() opens it and takes a time stamp,
+ * strata_ring_put…() copy the arguments, strata_ring_end() commits. Nothing else may be done in between.
+ * Any thread, and signal handlers, even while the interrupted thread is between begin and end: then they
+ * use another ring of the thread. No lock, no allocation and no system call, except for the first event
+ * in a ring: it creates the ring by system calls that are safe in signal handlers.
  *
  * The ring's layout in memory, the protocol and its proof: src/runtime/ring.h, which uses the same
  * names. */
@@ -21,6 +21,7 @@ extern "C" {
 #endif
 
 #define STRATA_RING_INLINE static inline __attribute__((always_inline))
+#define STRATA_RING_RARE __attribute__((noinline, cold))
 
 #if defined(__SANITIZE_THREAD__)
 #define STRATA_RING_TSAN 1
@@ -28,28 +29,35 @@ extern "C" {
 #if __has_feature(thread_sanitizer)
 #define STRATA_RING_TSAN 1
 #endif
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || \
+    __has_feature(hwaddress_sanitizer)
+#define STRATA_RING_SANITIZED 1
+#endif
+#endif
+/* Sanitizers are to see each access to a string. */
+#if defined(__SANITIZE_ADDRESS__) || defined(STRATA_RING_TSAN)
+#define STRATA_RING_SANITIZED 1
 #endif
 
 /* The cache line of the shared mapping that each event writes. */
 struct strata_ring_commit {
     uint64_t committed;
     uint64_t time;
-    uint32_t extents_used;
-    uint32_t reserved;
-    uint64_t nested_time;
 };
 
-/* The thread's private part. A forked child clears it, so its first event finds no room and creates a
- * ring of its own. */
+/* What the thread knows of a ring. A forked child clears it, so its first event finds no room and creates
+ * a ring of its own. */
 struct strata_ring {
-    uint64_t head;
-    uint64_t
-        fast_mask; /* size of a sub-buffer - 1; 0: every event takes strata_ring_begin_slow() */
-    uint64_t mask; /* size of the ring - 1 */
-    uint8_t *data;
+    uint64_t head;  /* where the next record begins, a multiple of 8 */
+    uint64_t limit; /* where it must end; 0: every event takes strata_ring_begin_slow() */
+    uintptr_t base; /* the byte of position P of the open packet is at base + P */
     struct strata_ring_commit *line;
+    uint32_t busy; /* a record is open: whoever interrupts it emits into another ring */
+    uint32_t reserved;
     /* only for src/runtime */
-    uint64_t sub_mask;
+    uint64_t mask;     /* size of the ring - 1 */
+    uint64_t sub_mask; /* size of a sub-buffer - 1 */
+    uint8_t *data;
     uint64_t n_classes; /* for which the ring has drop counts */
 };
 
@@ -59,29 +67,27 @@ struct strata_slot {
     struct strata_ring_commit *line;
     uint8_t *record;
     uint64_t word; /* the header word */
-    uint64_t from; /* head before the record */
-    uint64_t end;  /* head after the record */
-    /* of a nested record, for src/runtime */
-    uint32_t extent;
-    bool claimed, extends;
+    uint64_t from; /* position of the record */
+    uint64_t size; /* bytes, with the header, and with what is known so far of its strings */
+    uint64_t room; /* how many bytes more it may have in this packet */
 };
 
-/* The calling thread's ring. Never NULL: a thread without a ring has one in which nothing fits.
+/* The calling thread's ring. Never NULL: a thread without a ring has one that is always busy.
  * Initial-exec, because the other TLS models may allocate on first use, which signal handlers must not. */
 extern STRATA_API __thread struct strata_ring *strata_ring_self
     __attribute__((tls_model("initial-exec")));
 
 /* The rare cases: the thread has no ring, the packet is full, a handler interrupts a record, the clock
  * stepped back or was not read for long, the processor has no suitable clock. NULL: dropped and
- * counted. */
+ * counted, do not call strata_ring_end(). */
 STRATA_API STRATA_BOUND uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id,
                                                         size_t size);
+/* Copies a string where the packet may have no room for it, or it cannot be copied in pieces. NULL: dropped
+ * and counted, do not call strata_ring_end(). */
+STRATA_API STRATA_BOUND uint8_t *strata_ring_string_slow(struct strata_slot *slot, uint8_t *at,
+                                                         const char *string);
 /* Counts a call of an event without a class (ID 0: it could not be registered) as dropped. */
 STRATA_API STRATA_BOUND void strata_ring_drop(uint32_t id);
-/* The record follows one that is still open. */
-STRATA_API STRATA_BOUND void strata_ring_end_nested(const struct strata_slot *slot);
-/* Signal handlers added records after this one while it was open. */
-STRATA_API STRATA_BOUND void strata_ring_publish(const struct strata_slot *slot);
 
 /* Bytes of a record before its arguments. */
 #define STRATA_RING_HEADER 8
@@ -104,28 +110,6 @@ STRATA_RING_INLINE uint64_t strata_ring_ticks(void)
 #endif
 }
 
-/* Compare-and-exchange that is atomic for the thread and its signal handlers only: no other thread
- * writes there, so on x86 it needs no lock prefix. Orders nothing between processors; it is a compiler
- * barrier. */
-STRATA_RING_INLINE bool strata_ring_exchange(uint64_t *at, uint64_t expected, uint64_t desired)
-{
-#if defined(__x86_64__) && !defined(STRATA_RING_TSAN)
-    bool done;
-
-    __asm__ __volatile__("cmpxchgq %[desired], %[at]"
-                         : "=@ccz"(done), [at] "+m"(*at), "+a"(expected)
-                         : [desired] "r"(desired)
-                         : "memory");
-    return done;
-#else
-    bool done = __atomic_compare_exchange_n(at, &expected, desired, false, __ATOMIC_RELAXED,
-                                            __ATOMIC_RELAXED);
-
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    return done;
-#endif
-}
-
 STRATA_RING_INLINE uint64_t strata_ring_word(uint32_t id, uint64_t time)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -135,45 +119,55 @@ STRATA_RING_INLINE uint64_t strata_ring_word(uint32_t id, uint64_t time)
 #endif
 }
 
-/* Copies the slot, so that the common case can keep its slot in registers. */
-STRATA_RING_INLINE uint8_t *strata_ring_begin_rare(struct strata_slot *slot, uint32_t id,
-                                                   size_t size)
+STRATA_RING_INLINE uint32_t strata_ring_word_id(uint64_t word)
 {
-    struct strata_slot rare;
-    uint8_t *at = strata_ring_begin_slow(&rare, id, size);
-
-    if (at)
-        *slot = rare;
-    return at;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (uint32_t)(word & 0xffff);
+#else
+    return (uint32_t)(word >> 48);
+#endif
 }
 
-/* Reserves space for a record of class ID with SIZE bytes, including STRATA_RING_HEADER. Returns where
- * the arguments go; NULL: dropped, do not call strata_ring_end().
+/* The ring may be written to again. A handler that comes before the store emits elsewhere, one that comes
+ * after it emits here. */
+STRATA_RING_INLINE void strata_ring_release(struct strata_ring *ring)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
+}
+
+/* Opens a record of class ID with SIZE bytes: STRATA_RING_HEADER, the arguments, and one for each string.
+ * Returns where the arguments go; NULL: strata_ring_begin_slow() has to do it.
  *
- * Cost (bench/emit, a 2 CPU virtual machine, an event of two words): 10.5 ns, the same as a loop that
- * only reads the clock and stores the three words. Reading the clock takes that long. Everything else,
- * which alone takes 5.3 ns (2 of them for the exchange and the checks of the gap and the time), runs
- * while the processor waits for the clock. So the code here may be careful, but must not wait for
- * anything: no locked instruction, no cache line that another processor writes. */
+ * Reading the clock takes most of the time, and on some processors nothing else is done meanwhile. So
+ * there are no instructions here that an event of two words does not need: plain loads and stores, none of
+ * them of a cache line that another processor writes, and no locked or read-modify-write instruction. What
+ * is rare is in another function, so that this one needs no stack. bench/emit compares it with a loop that
+ * reads the clock and stores the words. */
 STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t id, size_t size)
 {
     struct strata_ring *ring = strata_ring_self;
-    struct strata_ring_commit *line = ring->line;
-    uint64_t from = __atomic_load_n(&ring->head, __ATOMIC_RELAXED), at = (from + 7) & ~7ULL, time;
+    struct strata_ring_commit *line;
+    uint64_t from, time;
 
-    /* The time stamp is taken after head was read and before it is moved. A handler that emits in
-     * between moves head, and the exchange fails; so the record that comes first in the ring has the
-     * earlier time. */
+    if (strata_unlikely(__atomic_load_n(&ring->busy, __ATOMIC_RELAXED)))
+        return NULL;
+
+    /* From here to strata_ring_end() the ring is ours alone: a handler before this store has emitted all
+     * that it has to, and one after it emits elsewhere. So the time of what precedes us in the ring is not
+     * after ours. */
+    __atomic_store_n(&ring->busy, 1, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    from = ring->head;
+    line = ring->line;
     time = strata_ring_ticks();
 
-    /* At the start of a sub-buffer, where no packet is open, (at - 1) & fast_mask is the mask itself,
-     * and nothing fits. Without a ring the mask is 0, and `line` is not used. */
-    if (strata_unlikely(((at - 1) & ring->fast_mask) + size >= ring->fast_mask) ||
-        strata_unlikely(time - line->time >= STRATA_RING_GAP) ||
-        strata_unlikely(__atomic_load_n(&line->committed, __ATOMIC_RELAXED) != from) ||
-        strata_unlikely(!strata_ring_exchange(&ring->head, from, at + size)))
-        return strata_ring_begin_rare(slot, id, size);
+    /* Without an open packet the limit is 0, and nothing fits; without a ring `line` is not used. */
+    if (strata_unlikely(from + size > ring->limit) ||
+        strata_unlikely(time - line->time >= STRATA_RING_GAP)) {
+        strata_ring_release(ring);
+        return NULL;
+    }
 
     /* Release: a consumer that sees this time sees everything that was committed before it (invariant
      * 6). */
@@ -182,38 +176,33 @@ STRATA_RING_INLINE uint8_t *strata_ring_begin(struct strata_slot *slot, uint32_t
     slot->ring = ring;
     slot->line = line;
     slot->from = from;
-    slot->end = at + size;
+    slot->size = size;
+    slot->room = ring->limit - from - size;
     slot->word = strata_ring_word(id, time);
-    slot->record = ring->data + (at & ring->mask);
+    slot->record = (uint8_t *)(ring->base + (uintptr_t)from);
     return slot->record + STRATA_RING_HEADER;
 }
 
 /* Commits the record. */
 STRATA_RING_INLINE void strata_ring_end(struct strata_slot *slot)
 {
-    struct strata_ring_commit *line = slot->line;
+    struct strata_ring *ring = slot->ring;
 
     __builtin_memcpy(__builtin_assume_aligned(slot->record, 8), &slot->word, 8);
 
-    if (strata_unlikely(__atomic_load_n(&line->committed, __ATOMIC_RELAXED) != slot->from)) {
-        struct strata_slot nested = *slot;
-
-        strata_ring_end_nested(&nested);
+    /* Not in a child that a handler forked while the record was open: the parent commits it. */
+    if (strata_unlikely(!__atomic_load_n(&ring->busy, __ATOMIC_RELAXED)))
         return;
-    }
-
+    ring->head = slot->from + ((slot->size + 7) & ~7ULL);
     /* Release: a consumer that sees the new position sees the record. On x86 a plain store. */
-    __atomic_store_n(&line->committed, slot->end, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->line->committed, slot->from + slot->size, __ATOMIC_RELEASE);
+    strata_ring_release(ring);
+}
 
-    /* A handler that ran before the store took its record for nested and left publishing it to us; one
-     * that runs from here on publishes its own. So head is read after the store in program order; that
-     * is enough, as both run on one processor. */
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (strata_unlikely(__atomic_load_n(&slot->ring->head, __ATOMIC_RELAXED) != slot->end)) {
-        struct strata_slot outermost = *slot;
-
-        strata_ring_publish(&outermost);
-    }
+/* Gives the record up. */
+STRATA_RING_INLINE void strata_ring_cancel(struct strata_slot *slot)
+{
+    strata_ring_release(slot->ring);
 }
 
 /* Copies an argument, and returns where the next one goes. */
@@ -223,27 +212,65 @@ STRATA_RING_INLINE uint8_t *strata_ring_put(uint8_t *at, const void *argument, s
     return at + size;
 }
 
-/* Recorded for a null pointer, as printf() prints it. */
-#define STRATA_RING_NULL "(null)"
+#if defined(__x86_64__) && !defined(STRATA_RING_SANITIZED)
+#define STRATA_RING_PIECE 16
+typedef char strata_ring_piece __attribute__((vector_size(STRATA_RING_PIECE)));
 
-/* The number of bytes of the string that are recorded, without the NUL. */
-STRATA_RING_INLINE size_t strata_ring_length(const char *string)
+/* What keeps the first N bytes of a piece begins at STRATA_RING_PIECE - N. */
+static const signed char strata_ring_keep[2 * STRATA_RING_PIECE] = {-1, -1, -1, -1, -1, -1, -1, -1,
+                                                                    -1, -1, -1, -1, -1, -1, -1, -1};
+
+/* Copies a piece of a string, up to its NUL; zeros follow. Reads past the NUL, which the compiler must not know.
+ * Returns a mask of the bytes that are 0. */
+STRATA_RING_INLINE unsigned strata_ring_copy_piece(uint8_t *at, const char *from)
 {
-    const char *end = NULL;
+    strata_ring_piece piece, keep;
+    unsigned zeros;
 
-    if (!string)
-        return sizeof(STRATA_RING_NULL) - 1;
-    end = (const char *)__builtin_memchr(string, 0, STRATA_STRING_MAX);
-    return end ? (size_t)(end - string) : STRATA_STRING_MAX;
+    __asm__ __volatile__("movdqu %[from], %[piece]"
+                         : [piece] "=x"(piece)
+                         : [from] "m"(*from)
+                         : "memory");
+    zeros = (unsigned)__builtin_ia32_pmovmskb128((strata_ring_piece)(piece == 0));
+    if (zeros) {
+        __builtin_memcpy(&keep, strata_ring_keep + STRATA_RING_PIECE - __builtin_ctz(zeros),
+                         sizeof(keep));
+        piece &= keep;
+    }
+    __builtin_memcpy(at, &piece, sizeof(piece));
+    return zeros;
 }
+#endif
 
-/* Copies LENGTH bytes (of strata_ring_length()) and a NUL. */
-STRATA_RING_INLINE uint8_t *strata_ring_put_string(uint8_t *at, const char *string, size_t length)
+/* Copies a string, cut at STRATA_STRING_MAX, with a NUL, in one pass. Returns where the next argument
+ * goes; NULL: strata_ring_string_slow() has to do it. */
+STRATA_RING_INLINE uint8_t *strata_ring_put_string(struct strata_slot *slot, uint8_t *at,
+                                                   const char *string)
 {
-    if (length > 0)
-        __builtin_memcpy(at, string ? string : STRATA_RING_NULL, length);
-    at[length] = 0;
-    return at + length + 1;
+#ifdef STRATA_RING_PIECE
+    /* What is written past the NUL lies in the room. */
+    for (size_t i = 0; i < STRATA_STRING_MAX && i + STRATA_RING_PIECE <= slot->room && string;
+         i += STRATA_RING_PIECE) {
+        unsigned zeros;
+
+        /* What is read past the NUL lies in its page. */
+        if (strata_unlikely(((uintptr_t)(string + i) & 4095) > 4096 - STRATA_RING_PIECE))
+            break;
+        zeros = strata_ring_copy_piece(at + i, string + i);
+        if (zeros) {
+            size_t length = i + (size_t)__builtin_ctz(zeros);
+
+            slot->size += length;
+            slot->room -= length;
+            return at + length + 1;
+        }
+    }
+#else
+    (void)slot;
+    (void)at;
+    (void)string;
+#endif
+    return NULL;
 }
 
 /* Called at program start, in the object whose events are emitted: resolves the functions that events
@@ -251,18 +278,9 @@ STRATA_RING_INLINE uint8_t *strata_ring_put_string(uint8_t *at, const char *stri
  * handler's. */
 static inline void strata_ring_bind(void)
 {
-    volatile size_t none = 0;
-    char from[1] = "", to[1];
-    const void *volatile found;
-
     (void)strata_ring_begin_slow(NULL, 0, 0);
-    strata_ring_end_nested(NULL);
-    strata_ring_publish(NULL);
+    (void)strata_ring_string_slow(NULL, NULL, NULL);
     (void)strata_filter_pass(NULL, NULL);
-    found = __builtin_memchr(from, 0, none);
-    (void)found;
-    __builtin_memcpy(to, from, none);
-    __asm__ __volatile__("" : : "r"(to) : "memory");
 }
 
 #ifdef __cplusplus

@@ -32,7 +32,7 @@ extern "C" {
 
 /* Version of the interface between generated code and the library; raised when older generated code no
  * longer works with the library. */
-#define STRATA_TRACE_ABI 3
+#define STRATA_TRACE_ABI 4
 
 enum strata_field_kind {
     STRATA_FIELD_UNSIGNED,

@@ -318,9 +318,7 @@ void drain_make(struct drain *drain, enum drain_kind kind, packets_function pack
     struct run run;
 
     run.drain = drain;
-    run.how = kind == DRAIN_DEAD                ? RING_DEAD
-              : kind == DRAIN_OFTEN && !records ? RING_CLOSED
-                                                : RING_FLUSH;
+    run.how = kind == DRAIN_OFTEN && !records ? RING_CLOSED : RING_FLUSH;
     run.packets = packets;
     run.records = records;
     run.losses = losses;

@@ -12,7 +12,6 @@ enum drain_kind {
     DRAIN_OPEN_PACKETS, /* what is committed in open packets too */
     DRAIN_ALL,          /* and what flight recorders hold, and what was dropped since */
     DRAIN_LAST,         /* the same, at the end of the process */
-    DRAIN_DEAD, /* and what handlers emitted while they interrupted a record that is never finished */
 };
 
 struct drain {

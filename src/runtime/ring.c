@@ -46,7 +46,6 @@
 #define KEYS_IN_PLACE 32
 
 _Static_assert(offsetof(struct ring_map, committed) == 128, "as documented");
-_Static_assert(offsetof(struct ring_map, extents) == 192, "as documented");
 _Static_assert(offsetof(struct ring_map, closed) == 320, "as documented");
 _Static_assert(offsetof(struct ring_map, consumed) == 384, "as documented");
 _Static_assert(offsetof(struct ring_map, releases) == 448, "as documented");
@@ -56,15 +55,14 @@ _Static_assert(sizeof(struct ring_packet_header) == 96, "as documented");
 _Static_assert(offsetof(struct strata_ring_commit, time) ==
                    offsetof(struct ring_map, time) - offsetof(struct ring_map, committed),
                "the emit path's view");
-_Static_assert(offsetof(struct strata_ring_commit, extents_used) ==
-                   offsetof(struct ring_map, extents_used) - offsetof(struct ring_map, committed),
-               "the emit path's view");
-
 /* Like strata_ring_self: other models of thread-local storage may allocate. */
 #define LOCAL_TLS __thread __attribute__((tls_model("initial-exec")))
 
-struct strata_ring ring_none;
+struct strata_ring ring_none = {.busy = 1};
 __thread struct strata_ring *strata_ring_self = &ring_none;
+
+/* Its rings of the levels from 1 on; NULL: none yet. */
+static LOCAL_TLS struct strata_ring *nested[RING_LEVELS - 1];
 
 /* On a cache line of its own each. */
 struct handle {
@@ -226,12 +224,11 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     map->process_start = proc_start_time();
     map->owner = tid;
     map->ready = has_all ? UINT64_MAX : subbuffer_size;
-    map->time = map->nested_time = map->clock_pair.ticks;
+    map->time = map->clock_pair.ticks;
 
     ring = &at->handles[number].ring;
     ring->mask = size - 1;
     ring->sub_mask = subbuffer_size - 1;
-    ring->fast_mask = map->clock_kind == CLOCK_KIND_MONOTONIC ? 0 : ring->sub_mask;
     ring->data = (uint8_t *)map + PAGE + classes_size;
     ring->n_classes = n_classes;
     ring->line = (struct strata_ring_commit *)&map->committed;
@@ -258,19 +255,20 @@ static void ring_settle(struct strata_ring *ring)
 {
     struct strata_ring_commit *line = ring->line;
     struct ring_map *map = ring_map_of(line);
-    struct geometry geometry = geometry_of(ring);
-    uint64_t committed = __atomic_load_n(&line->committed, __ATOMIC_RELAXED);
 
-    if (ring->head != committed)
+    if (__atomic_load_n(&ring->busy, __ATOMIC_RELAXED))
         ring_add(&map->discarded, 1);
-    if (committed & geometry.sub_mask) {
-        close_packet(&geometry, map, committed, later(line->time, line->nested_time));
-        committed = (committed + geometry.sub_mask) & ~geometry.sub_mask;
-        __atomic_store_n(&line->committed, committed, __ATOMIC_RELEASE);
-        __atomic_store_n(&map->closed, committed, __ATOMIC_RELEASE);
+    /* It may have died between two of these stores of the emit path. */
+    ring->head = (__atomic_load_n(&line->committed, __ATOMIC_RELAXED) + 7) & ~7ULL;
+    if (ring->head & ring->sub_mask) {
+        close_packet(ring, map, line->time);
+        ring->head = (ring->head + ring->sub_mask) & ~ring->sub_mask;
+        __atomic_store_n(&line->committed, ring->head, __ATOMIC_RELEASE);
+        __atomic_store_n(&map->closed, ring->head, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&map->extents_used, 0, __ATOMIC_RELEASE);
-    ring->head = committed;
+    ring->limit = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&ring->busy, 0, __ATOMIC_RELAXED);
 }
 
 static bool has_room(const struct ring_map *map)
@@ -364,35 +362,49 @@ static void give_back(struct home *at, struct ring_map *map)
     __atomic_fetch_add(&at->n_free, 1, __ATOMIC_RELAXED);
 }
 
-/* A ring for the thread, which has none as far as it knows. */
-static struct strata_ring *acquire(void)
+static struct strata_ring **place_of_level(unsigned level)
 {
-    struct strata_ring *ring = NULL, *before = strata_ring_self;
+    return level == 0 ? &strata_ring_self : &nested[level - 1];
+}
+
+struct strata_ring *ring_of_level(unsigned level)
+{
+    struct strata_ring *ring = *place_of_level(level);
+
+    return ring ? ring : &ring_none;
+}
+
+/* A ring for the thread, which has none of this level as far as it knows. */
+static struct strata_ring *acquire(unsigned level)
+{
+    struct strata_ring **place = place_of_level(level), *before = *place, *ring = NULL;
     struct home *at;
     uint32_t tid;
 
-    if (before->line)
+    if (before && before->line)
         return before; /* a handler found one, after the thread had looked */
 
     tid = (uint32_t)syscall(SYS_gettid);
     at = get_home();
     if (at)
         ring = find_ring(at, tid);
-    if (!ring)
-        return strata_ring_self->line ? strata_ring_self : NULL;
+    if (!ring) {
+        ring = ring_of_level(level);
+        return ring->line ? ring : NULL;
+    }
     name_thread(ring_map_of(ring->line), tid);
     /* A handler that came meanwhile may have found a ring for this thread: one is enough. */
-    if (!__atomic_compare_exchange_n(&strata_ring_self, &before, ring, false, __ATOMIC_RELAXED,
+    if (!__atomic_compare_exchange_n(place, &before, ring, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED)) {
         give_back(at, ring_map_of(ring->line));
         return before;
     }
-    if (have_leave_key && leave_key < KEYS_IN_PLACE)
+    if (level == 0 && have_leave_key && leave_key < KEYS_IN_PLACE)
         (void)pthread_setspecific(leave_key, ring);
     return ring;
 }
 
-struct strata_ring *ring_acquire(void)
+struct strata_ring *ring_acquire(unsigned level)
 {
     static const int own_error[] = {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
     struct strata_ring *ring = NULL;
@@ -407,7 +419,7 @@ struct strata_ring *ring_acquire(void)
         for (size_t i = 0; i < sizeof(own_error) / sizeof(*own_error); i++)
             sigdelset(&all, own_error[i]);
         pthread_sigmask(SIG_BLOCK, &all, &mask);
-        ring = acquire();
+        ring = acquire(level);
         pthread_sigmask(SIG_SETMASK, &mask, NULL);
     }
     tries = ring ? 0 : tries + 1;
@@ -415,20 +427,25 @@ struct strata_ring *ring_acquire(void)
     return ring;
 }
 
-/* At the end of a thread. */
+/* At the end of a thread, which is outside of begin and end. */
 static void leave(void *p)
 {
-    struct strata_ring *ring = p;
     struct home *at = __atomic_load_n(&home, __ATOMIC_ACQUIRE);
 
-    /* After this, an event of a signal handler or of a later destructor claims another ring. */
-    if (strata_ring_self == ring)
-        strata_ring_self = &ring_none;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (!at || !ring->line)
-        return;
-    ring_settle(ring);
-    give_back(at, ring_map_of(ring->line));
+    (void)p;
+    for (unsigned level = RING_LEVELS; level-- > 0;) {
+        struct strata_ring **place = place_of_level(level), *ring = *place;
+
+        if (!ring || ring == &ring_none)
+            continue;
+        /* After this, an event of a signal handler or of a later destructor claims another ring. */
+        *place = level == 0 ? &ring_none : NULL;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        if (!at || !ring->line)
+            continue;
+        ring_settle(ring);
+        give_back(at, ring_map_of(ring->line));
+    }
 }
 
 /* ---- Fork ---- */
@@ -450,24 +467,32 @@ static void after_fork_parent(void)
     pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
 }
 
+/* Whether ring NUMBER of OLD is one of this thread's. */
+static bool is_mine(struct home *old, size_t number)
+{
+    for (unsigned level = 0; level < RING_LEVELS; level++)
+        if (ring_of_level(level) == &old->handles[number].ring)
+            return true;
+    return false;
+}
+
 static void after_fork_child(void)
 {
-    struct strata_ring *ring = strata_ring_self;
     struct home *old = __atomic_load_n(&home, __ATOMIC_RELAXED);
-    size_t number = RINGS_MAX;
-
-    if (old && ring != &ring_none)
-        number = (size_t)((struct handle *)(void *)ring - old->handles);
 
     for (size_t i = 0; i < n_mapped; i++) {
         struct ring_map *map = mapped[i].map;
+        bool mine = old && is_mine(old, i);
 
+        /* Where it was not wiped. */
+        if (mine)
+            memset(&old->handles[i], 0, sizeof(old->handles[i]));
         if (!map)
             continue;
         mapped[i].map = NULL;
         /* fork() may have been called by a handler that interrupted this thread between begin and end.
          * There the child goes on, with addresses in the ring: they must stay good, but be its own. */
-        if (i == number &&
+        if (mine &&
             mmap(map, mapped[i].length, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED) {
             if (ring_pool_contains(map))
@@ -477,12 +502,10 @@ static void after_fork_child(void)
         }
     }
     n_mapped = 0;
-    /* Where it was not wiped. */
-    if (number < RINGS_MAX)
-        memset(&old->handles[number], 0, sizeof(old->handles[number]));
     if (old)
         old->alive = 0;
     strata_ring_self = &ring_none;
+    memset(nested, 0, sizeof(nested));
     tries = 0;
     process_dir_forget();
     ring_drops_forget();
@@ -541,14 +564,13 @@ bool ring_all_taken(void)
 
     for (unsigned i = 0; i < ring_count(); i++) {
         const struct ring_map *map = ring_at(i);
-        uint64_t head, committed;
+        bool busy;
 
         if (!map)
             continue;
-        head = __atomic_load_n(&at->handles[i].ring.head, __ATOMIC_RELAXED);
-        committed = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
-        if (head != committed || __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) < committed ||
-            __atomic_load_n(&map->extents_used, __ATOMIC_ACQUIRE))
+        busy = __atomic_load_n(&at->handles[i].ring.busy, __ATOMIC_RELAXED);
+        if (busy || __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) <
+                        __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE))
             return false;
     }
     return true;

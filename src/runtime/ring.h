@@ -10,7 +10,7 @@
  *
  *     offset  bytes
  *          0      8  "STRARING"
- *          8      4  version, 1
+ *          8      4  version, 2
  *         12      4  flags: 1 = overwrite (flight recorder), else discard; 2 = has no file
  *         16      8  size of the data, a power of two
  *         24      8  size of a sub-buffer, a power of two
@@ -29,10 +29,6 @@
  *
  *        128      8  committed     the owner writes these for every event
  *        136      8  time
- *        144      4  which extents are in use, a bit each
- *        152      8  nested_time: the time of the last record that a handler put after an open one
- *
- *        192    128  8 extents, each: from, to (8 bytes each)
  *
  *        320      8  closed        the owner writes these when it goes to another sub-buffer or drops
  *        328      8  oldest
@@ -50,10 +46,10 @@
  *   o.classes        8 x classes: how many events of each class were dropped
  *   o.data           the data
  *
- * Positions (committed, closed, oldest, consumed, extents) count bytes since the ring was made and
+ * Positions (committed, closed, oldest, consumed) count bytes since the ring was made and
  * only grow: position P lies at o.data + P % size. The sub-buffer of P begins at the last multiple of
  * the sub-buffer's size, and is a CTF 1.8 packet: a header (struct ring_packet_header), then records.
- * A packet is at least as long as its header and leaves the last byte of its sub-buffer free, so a
+ * A packet is at least as long as its header and leaves the last 8 bytes of its sub-buffer free, so a
  * position that is a multiple of the sub-buffer's size means that no packet is open there.
  *
  * A record begins at a multiple of 8 and has, without padding between:
@@ -67,42 +63,38 @@
  * ## Writing
  *
  * Only the owning thread writes, so nothing here needs a locked instruction. But a signal handler may
- * interrupt the thread anywhere in the middle and write records of its own, and be interrupted itself.
- * `head`, which is private to the thread, says up to where space was given away; emitting is
+ * interrupt the thread anywhere in the middle and write records of its own, and be interrupted itself. Each
+ * such level has a ring of its own, up to RING_LEVELS of them, made when it is first needed: a record that
+ * is emitted while another one is open goes into the ring of the next level. So of one ring there is at most
+ * one open record, and nobody writes to the ring meanwhile but the one who opened it. `head`, `limit` and
+ * `busy` are private to the thread; emitting is
  *
- *     again:  p = head
+ *             if busy: reserve_slow(), with the ring of the first level that is not busy
+ *             busy = 1
  *             t = clock
- *             if the record does not fit in p's sub-buffer or t is not less than 2^47 ticks behind
- *                `time`: reserve_slow(), which claims the rest of the sub-buffer, the header of the next
- *                packet and the record with the same compare-and-exchange
- *             if not compare_and_exchange(head, p, end of the record)    [one instruction, not locked]
- *                goto again                  // a handler emitted since: its time is before ours now
- *             if committed == p: time = t    // no open record precedes ours: we are outermost
+ *             if the record does not fit in the packet or t is not less than 2^47 ticks after `time`:
+ *                busy = 0; reserve_slow(), which closes the packet and opens the next one
+ *             time = t
  *             write arguments, then the header word
- *             if committed == p
- *                 committed = end            [release]
- *                 if head != end: publish()  // handlers emitted while our record was open
- *             else
- *                 note the extent of the record, [release]
+ *             head = committed = end         [release]
+ *             busy = 0
  *
- *     publish: while committed < head: time = that of the last one; committed = head; then extents = 0
+ * A handler that comes before busy = 1 has emitted all that it has to when it returns; one that comes before
+ * busy = 0 uses another ring. The room for a string is not known before it is copied: where the packet has
+ * too little, the record, which is not committed yet, is moved to the next one.
  *
  * ## What holds at every instant (between any two instructions of the owner)
  *
- *  1. Records lie in the order of their time stamps: the stamp is taken before the space, and the space
- *     is only given if no other record took any since.
+ *  1. Records lie in the order of their time stamps: from the stamp to the commit no other record comes
+ *     into the ring.
  *  2. All that lies in [oldest or consumed, committed) is complete: records, closed packets with their
  *     headers, and the header of the packet that is open but for its end, size and counts.
- *  3. What a handler committed while the record that it interrupted was still open lies behind
- *     `committed`, in the extents that are in use, in any order, some of which may overlap. An extent
- *     that ends at or before `committed` is past. When all 8 are in use (handlers that interrupt the
- *     emission of handlers, as deep) an event is dropped and counted.
- *  4. committed never goes back, and head >= every extent's end >= every extent's begin > committed for
- *     those that count.
+ *  3. A record that is acknowledged, that is, whose emission has returned, lies before `committed`.
+ *  4. committed never goes back, and is not beyond head when the ring is not busy.
  *  5. closed <= committed: it is the begin of a sub-buffer, and every packet that begins before it is
  *     closed: its header is complete. (Consumers may poll it: its cache line changes once a sub-buffer.)
- *  6. While no extent is in use, `time` is the stamp of the last record before committed, or that of
- *     the record which begins there, being written.
+ *  6. `time` is the stamp of the last record before committed, or that of the record which begins there,
+ *     being written.
  *  7. discard: head - consumed <= size: no byte that was not consumed is written over. An event that
  *     would need such is counted in `discarded` and in its class, and leaves no trace else.
  *  8. overwrite: oldest is raised before the first byte of the packet that it gives up is written over.
@@ -126,7 +118,6 @@
  * order. It releases what it has dealt with by raising consumed [release: after its last read].
  * A consumer of an overwrite ring copies, and then looks at oldest again [acquire fence: after the
  * copy]: if it was raised beyond what was copied, the copy is worthless.
- * After the owner's death, a consumer also takes the extents behind committed.
  *
  * A consumer may be killed as well, and the next one goes on where it was. What it must know besides
  * `consumed` is written before, into the release of the two that is not in force: the one in force is
@@ -147,19 +138,16 @@
 #include "strata/trace.h"
 
 #define RING_MAGIC "STRARING"
-#define RING_VERSION 1
+#define RING_VERSION 2
 #define RING_OVERWRITE 1U
 #define RING_NO_FILE 2U
 
-#define RING_EXTENTS 8
+/* Rings that a thread has at most: its own, and those of handlers that interrupt the emission of each other. */
+#define RING_LEVELS 8
 
 /* The class ids that a record may have. 0 never occurs. */
 #define RING_CLASS_MIN 1
 #define RING_CLASS_MAX 65535
-
-struct ring_extent {
-    uint64_t from, to;
-};
 
 struct ring_release {
     uint64_t end, sequence, time, lost;
@@ -184,14 +172,11 @@ struct ring_map {
     uint64_t process_start;
     uint64_t reserved0;
 
-    /* The emit path uses the offsets of these three (struct strata_ring_commit). */
+    /* The emit path uses the offsets of these two (struct strata_ring_commit). */
     uint64_t committed;
     uint64_t time;
-    uint32_t extents_used;
-    uint32_t reserved1;
-    uint64_t nested_time;
-    uint64_t reserved2[4];
-    struct ring_extent extents[RING_EXTENTS];
+    uint64_t reserved1[6];
+    uint64_t reserved2[16];
 
     uint64_t closed;
     uint64_t oldest;
@@ -286,8 +271,6 @@ struct ring_reader {
 enum ring_reading {
     RING_CLOSED, /* packets that are closed */
     RING_FLUSH,  /* and what is committed in the open one */
-    /* also the extents after it: of a ring whose owner is dead, so that no thread writes */
-    RING_DEAD,
 };
 
 /* A packet, or a part of one, to be written: header, then `content`. */
@@ -311,7 +294,7 @@ int ring_reader_look(struct ring_reader *ret, void *map, size_t length);
 void ring_reader_resume(struct ring_reader *reader);
 
 /* The next packet, lent from the mapping: 1; 0: none now. For discard rings, and for overwrite rings
- * without a writer (RING_DEAD). */
+ * whose owner is dead. */
 int ring_reader_next(struct ring_reader *reader, enum ring_reading how, struct ring_packet *ret);
 
 /* A packet without records, at TIME, that reports all drops so far. Must not be released. */

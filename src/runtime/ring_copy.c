@@ -115,7 +115,6 @@ int ring_copy_take(struct ring_copy *ret, struct ring_map *map, size_t length)
     copy->releases[0] = (struct ring_release){.end = from, .sequence = from / ring.subbuffer_size};
     copy->releases[1] = (struct ring_release){0};
     copy->time = time;
-    copy->extents_used = 0;
     *ret = (struct ring_copy){copy, size};
     return 1;
 }

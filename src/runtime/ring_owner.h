@@ -18,9 +18,12 @@ static inline struct ring_map *ring_map_of(const struct strata_ring_commit *line
     return (struct ring_map *)((uintptr_t)line - offsetof(struct ring_map, committed));
 }
 
-/* Creates or reuses a ring for the calling thread, as strata_ring_self; NULL: not possible. Safe in
- * signal handlers. */
-struct strata_ring *ring_acquire(void);
+/* Creates or reuses a ring for the calling thread: that of LEVEL, see runtime/ring.h; strata_ring_self is that of level
+ * 0. NULL: not possible. Safe in signal handlers. */
+struct strata_ring *ring_acquire(unsigned level);
+
+/* The thread's ring of LEVEL; one without a line if it has none. */
+struct strata_ring *ring_of_level(unsigned level);
 
 /* Counts an event of this class as lost because its thread has no ring. */
 void ring_count_no_ring(uint32_t class_id);
@@ -53,29 +56,28 @@ static inline uint64_t later(uint64_t a, uint64_t b)
     return (int64_t)(a - b) < 0 ? b : a;
 }
 
-/* What stays of a ring. Copied, as a handler that forks has the ring wiped under our feet in the child. */
-struct geometry {
-    uint64_t mask, sub_mask;
-    uint8_t *data;
-};
-
-static inline struct geometry geometry_of(const struct strata_ring *ring)
+/* Where a record may end at most in the packet that is open; 0: none is. */
+static inline uint64_t packet_limit(const struct strata_ring *ring)
 {
-    return (struct geometry){ring->mask, ring->sub_mask, ring->data};
+    return ring->head & ring->sub_mask ? (ring->head | ring->sub_mask) - 7 : 0;
 }
 
-static inline struct ring_packet_header *packet_at(const struct geometry *ring, uint64_t position)
+static inline struct ring_packet_header *packet_at(const struct strata_ring *ring,
+                                                   uint64_t position)
 {
     return (struct ring_packet_header *)(ring->data + (position & ring->mask));
 }
 
-/* Completes the header of the packet that ends at CONTENT_END. */
-static inline void close_packet(const struct geometry *ring, struct ring_map *map,
-                                uint64_t content_end, uint64_t time)
+/* Completes the header of the packet that is open. */
+static inline void close_packet(const struct strata_ring *ring, struct ring_map *map, uint64_t time)
 {
-    struct ring_packet_header *header = packet_at(ring, content_end & ~ring->sub_mask);
-    uint64_t content = content_end & ring->sub_mask;
+    struct ring_packet_header *header = packet_at(ring, ring->head & ~ring->sub_mask);
+    uint64_t end = __atomic_load_n(&map->committed, __ATOMIC_RELAXED), content;
 
+    /* Processes of other users may write to the map. */
+    if (((end + 7) & ~7ULL) != ring->head)
+        end = ring->head;
+    content = end & ring->sub_mask;
     header->timestamp_end = time;
     header->content_size = content * 8;
     header->packet_size = ((content + 7) & ~7ULL) * 8;

@@ -192,60 +192,13 @@ static struct part open_part(const struct ring_reader *reader, uint64_t position
     return part;
 }
 
-/* The first extent after POSITION, cut to begin there at the earliest. Its table may be in any order. */
-static bool next_extent(const struct ring_reader *reader, uint64_t position, uint64_t committed,
-                        struct ring_extent *ret)
-{
-    struct ring_extent best = {UINT64_MAX, 0};
-    uint32_t used = reader->map->extents_used;
-
-    position = MAX(position, committed);
-    for (unsigned i = 0; i < RING_EXTENTS; i++) {
-        struct ring_extent extent = {
-            __atomic_load_n(&reader->map->extents[i].from, __ATOMIC_RELAXED),
-            __atomic_load_n(&reader->map->extents[i].to, __ATOMIC_RELAXED),
-        };
-
-        if (!(used & 1U << i) || extent.from >= extent.to || extent.to <= position ||
-            extent.to - committed > reader->size)
-            continue;
-        extent.from = MAX(extent.from, position);
-        if (extent.from < best.from)
-            best = extent;
-    }
-    if (best.to == 0)
-        return false;
-    *ret = best;
-    return true;
-}
-
-/* When the first record of an extent was stamped, but not after BEFORE. */
-static uint64_t extent_begin(const struct ring_reader *reader, struct ring_extent extent,
-                             uint64_t before)
-{
-    uint64_t next_packet = (extent.from & ~(reader->subbuffer_size - 1)) + reader->subbuffer_size;
-    struct ring_packet_header header;
-    struct part part;
-
-    if (extent.to >= next_packet) {
-        part = closed_part(reader, extent.from);
-        if (part.begin >= part.end) {
-            copy(&header, at(reader, part.next), sizeof(header));
-            return MIN(header.timestamp_begin, before);
-        }
-    }
-    return MIN(time_of_record(reader, (extent.from + 7) & ~7ULL, before), before);
-}
-
 /* Whether there is something at the reader's position, and what. A part may turn out to be empty. */
 static bool find_part(const struct ring_reader *reader, enum ring_reading how, struct part *ret)
 {
     const struct ring_map *map = reader->map;
-    uint64_t sub_mask = reader->subbuffer_size - 1;
-    uint64_t next_packet = (reader->position & ~sub_mask) + reader->subbuffer_size;
+    uint64_t next_packet =
+        (reader->position & ~(reader->subbuffer_size - 1)) + reader->subbuffer_size;
     uint64_t committed, again, time;
-    struct ring_extent extent;
-    uint32_t used;
 
     /* Acquire: of the packets before it, all is seen. */
     if (__atomic_load_n(&map->closed, __ATOMIC_ACQUIRE) >= next_packet) {
@@ -258,7 +211,6 @@ static bool find_part(const struct ring_reader *reader, enum ring_reading how, s
     /* In this order, and acquire: [6] then says whose time it is. */
     committed = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
     time = __atomic_load_n(&map->time, __ATOMIC_ACQUIRE);
-    used = __atomic_load_n(&map->extents_used, __ATOMIC_ACQUIRE);
     again = __atomic_load_n(&map->committed, __ATOMIC_ACQUIRE);
 
     /* It decreases only if another writer than the owner changes the ring. */
@@ -266,33 +218,12 @@ static bool find_part(const struct ring_reader *reader, enum ring_reading how, s
         *ret = closed_part(reader, reader->position);
         return true;
     }
-    if (committed > reader->position) {
-        if (how == RING_DEAD) {
-            /* It may have died in publish, with a time that is beyond what is committed. */
-            if (next_extent(reader, reader->position, committed, &extent))
-                time = extent_begin(reader, extent, time);
-        } else if (again > committed) {
-            /* The record that begins there is committed by now, and ours are not after it. */
-            time = time_of_record(reader, (committed + 7) & ~7ULL, time);
-        } else if (used != 0) {
-            return false; /* a handler interrupts a record: until it is done no time is sure */
-        }
-        *ret = open_part(reader, reader->position, committed, time);
-        return true;
-    }
-    if (how != RING_DEAD || !next_extent(reader, reader->position, committed, &extent))
+    if (committed <= reader->position)
         return false;
-
-    /* An extent may go over several packets; all but the last one are closed. */
-    next_packet = (extent.from & ~sub_mask) + reader->subbuffer_size;
-    if (extent.to >= next_packet) {
-        *ret = closed_part(reader, extent.from);
-        return true;
-    }
-    time = map->nested_time;
-    *ret = open_part(reader, extent.from, extent.to, time);
-    if (next_extent(reader, extent.to, committed, &extent))
-        ret->time_end = extent_begin(reader, extent, time);
+    if (again > committed)
+        /* The record that begins there is committed by now, and ours are not after it. */
+        time = time_of_record(reader, (committed + 7) & ~7ULL, time);
+    *ret = open_part(reader, reader->position, committed, time);
     return true;
 }
 
@@ -308,7 +239,7 @@ static struct ring_packet_header make_header(const struct ring_reader *reader,
 
     copy(&header, at(reader, start), sizeof(header));
     if (header.magic != CTF_MAGIC || header.packet_seq_num != start / reader->subbuffer_size) {
-        /* Its thread was killed before it wrote the header, and a handler had emitted after it. */
+        /* Damaged. */
         header = (struct ring_packet_header){
             .magic = CTF_MAGIC,
             .pid = map->pid,

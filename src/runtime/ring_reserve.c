@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /* The rare cases of the emit path: what strata/ring.h does not do inline. All of it may run in a signal
- * handler, be interrupted anywhere by one that does the same, and never come to run on. The numbers in
- * brackets are the invariants of runtime/ring.h. */
+ * handler, be interrupted anywhere by one that does the same, and never come to run on. The ring that is
+ * written to is `busy`: handlers do not touch it. The numbers in brackets are the invariants of
+ * runtime/ring.h. */
 
 #include <errno.h>
 #include <string.h>
@@ -12,9 +13,8 @@
 #include "runtime/ring_owner.h"
 #include "runtime/ring_pool.h"
 
-/* The rest of the header is close_packet()'s, which may even come before: a handler that interrupts us
- * here may fill the packet and go to the next. */
-static void open_packet(const struct geometry *ring, struct ring_map *map, uint64_t position,
+/* The rest of the header is close_packet()'s. */
+static void open_packet(const struct strata_ring *ring, struct ring_map *map, uint64_t position,
                         uint64_t time)
 {
     struct ring_packet_header *header = packet_at(ring, position);
@@ -36,87 +36,108 @@ void ring_count_drop(const struct strata_ring *ring, struct ring_map *map, uint3
     ring_add(&ring_drops(map)[class_id < ring->n_classes ? class_id : 0], 1);
 }
 
-/* Takes the pages of the data up to the position BEHIND, in the first round through the ring: a thread of few events
- * has few pages. A handler that comes in between does the same, which does no harm [10]. */
-static _cold_ bool take_pages(const struct geometry *ring, struct ring_map *map, uint64_t behind)
+/* Takes the pages of the data up to the position AFTER, in the first round through the ring: a thread of few events has
+ * few pages [10]. */
+static _cold_ bool take_pages(const struct strata_ring *ring, struct ring_map *map, uint64_t after)
 {
-    uint64_t ready = __atomic_load_n(&map->ready, __ATOMIC_RELAXED);
+    uint64_t ready = map->ready;
 
-    if (behind > ring->mask + 1) /* the owner of the mapping is ill */
+    if (after > ring->mask + 1) /* the owner of the mapping is ill */
         return false;
-    if (ready < behind && !pages_take(ring->data + ready, behind - ready))
+    if (ready < after && !pages_take(ring->data + ready, after - ready))
         return false;
-    __atomic_store_n(&map->ready, behind == ring->mask + 1 ? UINT64_MAX : behind, __ATOMIC_RELAXED);
+    map->ready = after == ring->mask + 1 ? UINT64_MAX : after;
     return true;
 }
 
 /* Whether there is space for a packet at NEXT. In an overwrite ring this gives the oldest up [8]. */
-static bool make_room(const struct geometry *ring, struct ring_map *map, uint64_t next)
+static bool make_room(const struct strata_ring *ring, struct ring_map *map, uint64_t next)
 {
-    uint64_t size = ring->mask + 1, behind = next + ring->sub_mask + 1, oldest;
+    uint64_t size = ring->mask + 1, after = next + ring->sub_mask + 1;
 
-    if (behind > __atomic_load_n(&map->ready, __ATOMIC_RELAXED) && !take_pages(ring, map, behind))
+    if (after > map->ready && !take_pages(ring, map, after))
         return false;
     if (!(map->flags & RING_OVERWRITE))
         /* Acquire: the consumer's reads come before our writes. */
-        return behind - __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) <= size;
-
-    /* A handler must not go all around the ring to the record that it interrupted. */
-    if (behind - (__atomic_load_n(&map->committed, __ATOMIC_RELAXED) & ~ring->sub_mask) > size)
-        return false;
-    if (behind <= size)
-        return true;
-    oldest = __atomic_load_n(&map->oldest, __ATOMIC_RELAXED);
-    while (oldest < behind - size && !strata_ring_exchange(&map->oldest, oldest, behind - size))
-        oldest = __atomic_load_n(&map->oldest, __ATOMIC_RELAXED);
-    /* Release fence: what is written from here on is not seen before the new `oldest` is. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+        return after - __atomic_load_n(&map->consumed, __ATOMIC_ACQUIRE) <= size;
+    if (after > size) {
+        __atomic_store_n(&map->oldest, after - size, __ATOMIC_RELAXED);
+        /* Release fence: what is written from here on is not seen before the new `oldest` is. */
+        __atomic_thread_fence(__ATOMIC_RELEASE);
+    }
     return true;
 }
 
-static void free_extent(struct ring_map *map, uint32_t i)
+/* Of a ring that a handler's fork() wiped under our feet, in the child: the parent goes on with it. */
+static bool is_wiped(const struct strata_ring *ring)
 {
-    __atomic_fetch_and(&map->extents_used, ~(1U << i), __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return !__atomic_load_n(&ring->busy, __ATOMIC_RELAXED);
 }
 
-/* Finds the extent that a nested record will be noted in, before its space is taken: the one that ends
- * where the record's space begins, else a new one. What a new entry holds is past (it ends before
- * committed), and stays so until the record is committed [3]. -EAGAIN: a handler was faster. */
-static int find_extent(struct ring_map *map, struct strata_slot *slot, uint64_t from)
+/* Goes to a new packet for a record of SIZE bytes at TIME, and closes the one that is open. IT is a copy of RING from
+ * before, and is brought up to date. False: no room. */
+static bool next_packet(struct strata_ring *ring, struct strata_ring *it, size_t size,
+                        uint64_t time)
 {
-    uint32_t used = __atomic_load_n(&map->extents_used, __ATOMIC_RELAXED);
-    unsigned i;
+    struct ring_map *map = ring_map_of(it->line);
+    uint64_t next = (it->head + it->sub_mask) & ~it->sub_mask;
 
-    slot->claimed = false;
-    slot->extends = false;
-    for (i = 0; i < RING_EXTENTS; i++)
-        if (used & 1U << i && __atomic_load_n(&map->extents[i].to, __ATOMIC_RELAXED) == from) {
-            slot->extent = i;
-            slot->extends = true;
-            return 0;
+    if (RING_HEADER_SIZE + size > it->sub_mask - 7 || !make_room(it, map, next) || is_wiped(ring))
+        return false;
+    if (it->head & it->sub_mask)
+        close_packet(it, map, time);
+    open_packet(it, map, next, time);
+    it->head = next + RING_HEADER_SIZE;
+    it->base = (uintptr_t)it->data + (uintptr_t)((next & it->mask) - next);
+    it->limit = packet_limit(it);
+    if (is_wiped(ring))
+        return false;
+    ring->limit = trace_clock_kind() == CLOCK_KIND_MONOTONIC ? 0 : it->limit;
+    ring->base = it->base;
+    ring->head = it->head;
+    __atomic_store_n(&it->line->time, time, __ATOMIC_RELEASE);
+    /* Committed as a record of its own, so that `closed` can follow [5]. */
+    __atomic_store_n(&it->line->committed, it->head, __ATOMIC_RELEASE);
+    __atomic_store_n(&map->closed, next, __ATOMIC_RELEASE);
+    ring_pool_wake();
+    return true;
+}
+
+static void set_busy(struct strata_ring *ring, uint32_t busy)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_store_n(&ring->busy, busy, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void drop_record(struct strata_ring *ring, const struct strata_ring *it, uint32_t id)
+{
+    if (is_wiped(ring))
+        return;
+    ring_count_drop(it, ring_map_of(it->line), id);
+    set_busy(ring, 0);
+}
+
+/* The ring that the thread may write to now: its own, or, in a handler that interrupts records, the one of the level
+ * above theirs. Counts the event as dropped if there is none. */
+static struct strata_ring *find_ring(uint32_t id)
+{
+    for (unsigned level = 0; level < RING_LEVELS; level++) {
+        struct strata_ring *ring = ring_of_level(level);
+
+        if (!ring->line) {
+            ring = ring_acquire(level);
+            if (!ring) {
+                ring_count_no_ring(id);
+                return NULL;
+            }
         }
-    for (i = 0; i < RING_EXTENTS && used & 1U << i; i++)
-        ;
-    if (i == RING_EXTENTS)
-        return -ENOSPC;
-    /* Release, as everything behind it: see publish. */
-    if (!__atomic_compare_exchange_n(&map->extents_used, &used, used | 1U << i, false,
-                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-        return -EAGAIN;
-    slot->extent = i;
-    slot->claimed = true;
-    return 0;
-}
-
-/* A handler that came since our space was taken has stamped later than we. */
-static void raise_nested_time(struct strata_ring_commit *line, uint64_t time)
-{
-    uint64_t nested_time;
-
-    do
-        nested_time = __atomic_load_n(&line->nested_time, __ATOMIC_RELAXED);
-    while (later(nested_time, time) != nested_time &&
-           !strata_ring_exchange(&line->nested_time, nested_time, time));
+        if (!__atomic_load_n(&ring->busy, __ATOMIC_RELAXED))
+            return ring;
+    }
+    strata_ring_drop(id);
+    return NULL;
 }
 
 void strata_ring_drop(uint32_t id)
@@ -124,166 +145,86 @@ void strata_ring_drop(uint32_t id)
     struct strata_ring *ring = strata_ring_self;
 
     if (!ring->line)
-        ring = ring_acquire();
+        ring = ring_acquire(0);
     if (ring)
         ring_count_drop(ring, ring_map_of(ring->line), id);
     else
         ring_count_no_ring(id);
 }
 
+/* Where the record begins in memory. */
+static uint8_t *record_at(const struct strata_ring *ring)
+{
+    return ring->data + (ring->head & ring->mask);
+}
+
 uint8_t *strata_ring_begin_slow(struct strata_slot *slot, uint32_t id, size_t size)
 {
-    struct strata_ring *ring = strata_ring_self;
-    struct strata_ring_commit *line;
-    struct geometry geometry;
-    struct ring_map *map;
+    struct strata_ring *ring, it;
+    uint64_t time, last;
 
     if (!slot) /* strata_ring_bind() */
         return NULL;
-    if (!ring->line) {
-        ring = ring_acquire();
-        if (!ring) {
-            ring_count_no_ring(id);
+    ring = find_ring(id);
+    if (!ring)
+        return NULL;
+    set_busy(ring, 1);
+    it = *ring;
+    if (!it.line) /* wiped */
+        return NULL;
+    it.limit = packet_limit(&it);
+
+    time = trace_clock_ticks();
+    last = __atomic_load_n(&it.line->time, __ATOMIC_RELAXED);
+    time = later(time, last); /* another processor's clock may be behind: [1] comes first */
+    if (it.head + size <= it.limit && time - last < STRATA_RING_GAP) {
+        __atomic_store_n(&it.line->time, time, __ATOMIC_RELEASE);
+    } else if (!next_packet(ring, &it, size, time)) {
+        drop_record(ring, &it, id);
+        return NULL;
+    }
+    *slot = (struct strata_slot){
+        .ring = ring,
+        .line = it.line,
+        .record = record_at(&it),
+        .word = strata_ring_word(id, time),
+        .from = it.head,
+        .size = size,
+        .room = it.limit - it.head - size,
+    };
+    return slot->record + STRATA_RING_HEADER;
+}
+
+uint8_t *strata_ring_string_slow(struct strata_slot *slot, uint8_t *at, const char *string)
+{
+    struct strata_ring it;
+    size_t length, size;
+
+    if (!slot) /* strata_ring_bind() */
+        return NULL;
+    if (!string)
+        string = "(null)"; /* as printf() prints it */
+    length = strnlen(string, STRATA_STRING_MAX);
+    if (length > slot->room) {
+        /* To a packet where there is room, with what there is of the record. */
+        it = *slot->ring;
+        if (it.line != slot->line) /* wiped */
+            return NULL;
+        if (!next_packet(slot->ring, &it, slot->size + length,
+                         __atomic_load_n(&it.line->time, __ATOMIC_RELAXED))) {
+            drop_record(slot->ring, &it, strata_ring_word_id(slot->word));
             return NULL;
         }
+        size = (size_t)(at - slot->record);
+        memcpy(record_at(&it), slot->record, size);
+        slot->record = record_at(&it);
+        slot->from = it.head;
+        slot->room = it.limit - it.head - slot->size;
+        at = slot->record + size;
     }
-    line = ring->line;
-    map = ring_map_of(line);
-    geometry = geometry_of(ring);
-
-    for (;;) {
-        uint64_t from = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-        bool nested = __atomic_load_n(&line->committed, __ATOMIC_RELAXED) != from;
-        uint64_t at = (from + 7) & ~7ULL, next = 0, last, time;
-        bool opens;
-        int r;
-
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        time = trace_clock_ticks();
-        last = later(__atomic_load_n(&line->time, __ATOMIC_RELAXED), line->nested_time);
-        time = later(time, last); /* another processor's clock may be behind: [1] comes first */
-
-        opens = ((at - 1) & geometry.sub_mask) + size >= geometry.sub_mask ||
-                time - last >= STRATA_RING_GAP;
-        if (opens) {
-            next = (from + geometry.sub_mask) & ~geometry.sub_mask;
-            at = next + RING_HEADER_SIZE;
-            if (RING_HEADER_SIZE + size > geometry.sub_mask || !make_room(&geometry, map, next))
-                goto drop;
-        }
-        if (nested) {
-            r = find_extent(map, slot, from);
-            if (r == -EAGAIN)
-                continue;
-            if (r < 0)
-                goto drop;
-        }
-        if (!strata_ring_exchange(&ring->head, from, at + size)) {
-            /* A handler emitted since, and it may be that we only seemed to be nested. */
-            if (nested && slot->claimed)
-                free_extent(map, slot->extent);
-            if (ring->line != line) /* it forked, and we are in the child */
-                goto drop;
-            continue;
-        }
-
-        if (opens) {
-            if (from & geometry.sub_mask)
-                close_packet(&geometry, map, from, time);
-            open_packet(&geometry, map, next, time);
-        }
-        if (nested) {
-            raise_nested_time(line, time);
-        } else {
-            __atomic_store_n(&line->time, time, __ATOMIC_RELEASE);
-            if (opens) {
-                /* Committed as a record of its own, so that `closed` can follow [5]. */
-                __atomic_store_n(&line->committed, at, __ATOMIC_RELEASE);
-                __atomic_store_n(&map->closed, next, __ATOMIC_RELEASE);
-                from = at;
-                ring_pool_wake();
-            }
-        }
-        slot->ring = ring;
-        slot->line = line;
-        slot->from = from;
-        slot->end = at + size;
-        slot->word = strata_ring_word(id, time);
-        slot->record = geometry.data + (at & geometry.mask);
-        return slot->record + 8;
-    }
-
-drop:
-    ring_count_drop(ring, map, id);
-    return NULL;
-}
-
-void strata_ring_end_nested(const struct strata_slot *slot)
-{
-    struct ring_extent *extent;
-    struct ring_map *map;
-    uint64_t from;
-
-    if (!slot) /* strata_ring_bind() */
-        return;
-    map = ring_map_of(slot->line);
-    extent = &map->extents[slot->extent];
-    if (slot->ring->line !=
-        slot->line) /* in a child that a handler forked: the parent commits it */
-        return;
-
-    from = slot->extends ? __atomic_load_n(&extent->from, __ATOMIC_RELAXED) : slot->from;
-
-    /* What handlers put behind this record while it was open is one extent, and is made longer towards
-     * the front; what led up to the record is then in both for a moment. */
-    for (unsigned i = 0; i < RING_EXTENTS; i++)
-        if (i != slot->extent && __atomic_load_n(&map->extents_used, __ATOMIC_RELAXED) & 1U << i &&
-            __atomic_load_n(&map->extents[i].from, __ATOMIC_RELAXED) == slot->end &&
-            __atomic_load_n(&map->extents[i].to, __ATOMIC_RELAXED) > slot->end) {
-            /* Release: from this store on it counts [3]. */
-            __atomic_store_n(&map->extents[i].from, from, __ATOMIC_RELEASE);
-            free_extent(map, slot->extent);
-            return;
-        }
-
-    __atomic_store_n(&extent->from, from, __ATOMIC_RELAXED);
-    /* Release: likewise. */
-    __atomic_store_n(&extent->to, slot->end, __ATOMIC_RELEASE);
-}
-
-void strata_ring_publish(const struct strata_slot *slot)
-{
-    struct strata_ring *ring;
-    struct strata_ring_commit *line;
-    struct ring_map *map;
-    uint64_t head, committed, before, closed;
-
-    if (!slot) /* strata_ring_bind() */
-        return;
-    ring = slot->ring;
-    line = slot->line;
-    map = ring_map_of(line);
-    if (ring->line != line) /* as above */
-        return;
-
-    /* While committed < head, handlers that come take themselves for nested and leave `committed` alone;
-     * so it does not go back [4]. One that comes when they are equal publishes by itself. */
-    for (;;) {
-        head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-        committed = __atomic_load_n(&line->committed, __ATOMIC_RELAXED);
-        if (committed >= head)
-            break;
-        /* Release, each: a reader that sees this time also sees that extents are in use, and a reader
-         * that sees none in use also sees this position [6]. */
-        __atomic_store_n(&line->time, line->nested_time, __ATOMIC_RELEASE);
-        __atomic_store_n(&line->committed, head, __ATOMIC_RELEASE);
-    }
-
-    committed &= ~ring->sub_mask;
-    closed = before = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
-    while (closed < committed && !strata_ring_exchange(&map->closed, closed, committed))
-        closed = __atomic_load_n(&map->closed, __ATOMIC_RELAXED);
-    __atomic_store_n(&map->extents_used, 0, __ATOMIC_RELEASE);
-    if (before < committed)
-        ring_pool_wake();
+    memcpy(at, string, length);
+    at[length] = 0;
+    slot->size += length;
+    slot->room -= length;
+    return at + length + 1;
 }

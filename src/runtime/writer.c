@@ -538,7 +538,7 @@ int writer_flush(void)
 /* ---- The end, and children ---- */
 
 /* All events are off, but threads of the program may have begun one: those are waited for, a moment, as a signal
- * handler that interrupts one may have called exit(). Then the events of handlers follow the open record. */
+ * handler that interrupts one may have called exit(). */
 static void write_rest(void)
 {
     pass_finish_times();
@@ -548,7 +548,7 @@ static void write_rest(void)
             return;
         usleep(LAST_PASS_US);
     }
-    make_pass(DRAIN_DEAD);
+    make_pass(DRAIN_LAST);
 }
 
 static uint64_t reported(unsigned ring)

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ring_emit.h"
 #include "runtime/ring.h"
-#include "strata/ring.h"
 
 /* For threads other than cmocka's, signal handlers and children, where an assertion of its own would end
  * the program without a word. */
@@ -36,7 +36,7 @@ enum {
 static inline bool emit_two(uint64_t a, uint64_t b)
 {
     struct strata_slot slot;
-    uint8_t *at = strata_ring_begin(&slot, CLASS_TWO, 8 + 8 + 8);
+    uint8_t *at = ring_open(&slot, CLASS_TWO, 8 + 8 + 8);
 
     if (!at)
         return false;
@@ -49,13 +49,13 @@ static inline bool emit_two(uint64_t a, uint64_t b)
 static inline bool emit_text(uint32_t a, const char *text)
 {
     struct strata_slot slot;
-    size_t length = strata_ring_length(text);
-    uint8_t *at = strata_ring_begin(&slot, CLASS_TEXT, 8 + 4 + length + 1);
+    uint8_t *at = ring_open(&slot, CLASS_TEXT, 8 + 4 + 1);
 
     if (!at)
         return false;
     at = strata_ring_put(at, &a, 4);
-    strata_ring_put_string(at, text, length);
+    if (!ring_string(&slot, at, text))
+        return false;
     strata_ring_end(&slot);
     return true;
 }
@@ -64,7 +64,7 @@ static inline bool emit_none(void)
 {
     struct strata_slot slot;
 
-    if (!strata_ring_begin(&slot, CLASS_NONE, 8))
+    if (!ring_open(&slot, CLASS_NONE, 8))
         return false;
     strata_ring_end(&slot);
     return true;

@@ -2,13 +2,13 @@
 
 /* The protocol of the ring (src/runtime/ring.h) for spin, which tries every interleaving of
  *
- *   - a thread that emits, and signal handlers that interrupt it and each other anywhere and emit too;
+ *   - a thread that emits, and signal handlers that interrupt it and each other anywhere and emit too: what finds
+ *     the ring busy goes into another ring, of which no more is said here;
  *   - a consumer on another processor that takes what is there and releases it (discard), or copies
  *     what may be written over meanwhile (overwrite);
  *   - the end of the process at any moment, and a process that reads the mapping then (CRASH).
  *
- * Every load and store of the mapping or of `head` is a step of its own; a compare-and-exchange is one.
- * Steps are seen by others in the order of the program: what barriers make of real processors is said
+ * Every load and store of the mapping, of `head` or of `busy` is a step of its own. Steps are seen by others in the order of the program: what barriers make of real processors is said
  * where they stand, and not shown here. The functions and names are those of strata/ring.h,
  * ring_reserve.c and ring_read.c; the numbers are the invariants of ring.h.
  *
@@ -16,12 +16,9 @@
  * which is never filled to its end. The real ring has a byte there; that is what makes a position that
  * is a multiple of SUB say that no packet is open.
  *
- * With -D of spin: OVERWRITE; CRASH (else a live consumer); EXTENTS; MAIN, FIRST and SECOND: how many
- * events the thread, its handlers and those that interrupt handlers emit. */
+ * With -D of spin: OVERWRITE; CRASH (else a live consumer); MAIN, FIRST and SECOND: how many events the
+ * thread, its handlers and those that interrupt handlers emit. */
 
-#ifndef EXTENTS
-#define EXTENTS 2
-#endif
 #ifndef MAIN
 #define MAIN 3
 #endif
@@ -40,9 +37,7 @@
 
 /* ---- The mapping ---- */
 
-byte committed, line_time, nested_time, closed, oldest, discarded, consumed;
-byte used; /* extents, a bit each */
-byte extent_from[EXTENTS], extent_to[EXTENTS];
+byte committed, line_time, closed, oldest, discarded, consumed;
 
 /* A record is its header word (which event, when) and its arguments (which event). */
 byte word[SIZE], argument[SIZE], stamp[SIZE];
@@ -52,6 +47,7 @@ byte header_sequence[SIZE], header_content[SIZE], header_begin[SIZE], header_end
 /* ---- Private to the thread ---- */
 
 byte head;
+bool busy;
 byte level;   /* who runs: 0 the thread, 1 a handler, 2 one that interrupts it */
 byte left[3]; /* how many events each has still to emit */
 
@@ -65,6 +61,7 @@ byte dropped;
 bool ended, dead;
 
 #define BIT(id) (1 << (id))
+#define ELSEWHERE 255 /* place of an event that found the ring busy */
 
 /* ---- Writing ----
  *
@@ -86,65 +83,13 @@ inline commit(position)
     committed = position
 }
 
-inline free_extent()
-{
-    atomic { used = used & ~(1 << slot_extent); i = 0 }
-}
-
-inline find_extent()
-{
-    atomic { claimed = false; extends = false; seen = used; i = 0 }
-    do
-    :: atomic {
-        i < EXTENTS ->
-        if
-        :: (seen & (1 << i)) && extent_to[i] == from -> extends = true; slot_extent = i; i = 0; break
-        :: else -> i++
-        fi
-    }
-    :: atomic { i == EXTENTS -> i = 0; break }
-    od;
-    if
-    :: extends -> skip
-    :: else ->
-        atomic {
-            do
-            :: i < EXTENTS && (seen & (1 << i)) -> i++
-            :: else -> break
-            od;
-            if
-            :: i == EXTENTS -> goto drop
-            :: i < EXTENTS && used == seen -> used = used | (1 << i); slot_extent = i; claimed = true
-            :: else -> goto slow
-            fi;
-            i = 0
-        }
-    fi
-}
-
 inline make_room()
 {
 #ifdef OVERWRITE
-    atomic {
-        if
-        :: next + SUB > SUBBUFFER(committed) + SIZE -> goto drop
-        :: else
-        fi
-    }
-    do
-    :: atomic {
-        if
-        :: oldest + SIZE >= next + SUB -> break
-        :: else -> seen = oldest
-        fi
-    }
-    atomic {
-        if
-        :: oldest == seen -> oldest = next + SUB - SIZE; break
-        :: else
-        fi
-    }
-    od
+    if
+    :: next + SUB > SIZE -> oldest = next + SUB - SIZE
+    :: else
+    fi
 #else
     atomic {
         if
@@ -155,138 +100,39 @@ inline make_room()
 #endif
 }
 
-inline raise_nested_time()
-{
-    do
-    :: atomic {
-        if
-        :: nested_time >= time -> break
-        :: else -> seen = nested_time
-        fi
-    }
-    atomic {
-        if
-        :: nested_time == seen -> nested_time = time; break
-        :: else
-        fi
-    }
-    od
-}
-
-inline end_nested()
-{
-    if
-    :: extends -> from = extent_from[slot_extent]
-    :: else
-    fi;
-    i = 0;
-    do
-    :: atomic {
-        i < EXTENTS ->
-        if
-        /* Only we or what interrupts us writes there; but what is read in three steps is read so. */
-        :: i != slot_extent && (used & (1 << i)) -> seen = 1
-        :: else -> seen = 0; i++
-        fi
-    }
-        if
-        :: seen == 1 ->
-            atomic {
-                if
-                :: extent_from[i] == end -> seen = 2
-                :: else -> seen = 0; i++
-                fi
-            }
-        :: else
-        fi;
-        if
-        :: seen == 2 ->
-            atomic {
-                if
-                :: extent_to[i] > end -> seen = 3
-                :: else -> seen = 0; i++
-                fi
-            }
-        :: else
-        fi;
-        if
-        :: seen == 3 ->
-            extent_from[i] = from;
-            free_extent();
-            goto emitted
-        :: else
-        fi
-    :: atomic { i == EXTENTS -> i = 0; break }
-    od;
-    extent_from[slot_extent] = from;
-    extent_to[slot_extent] = end
-}
-
-inline publish()
-{
-    do
-    :: seen = head;
-        atomic {
-            i = committed;
-            if
-            :: i >= seen -> break
-            :: else
-            fi
-        }
-        line_time = nested_time;
-        atomic { commit(seen) }
-    od;
-    i = SUBBUFFER(i);
-    do
-    :: atomic {
-        if
-        :: closed >= i -> break
-        :: else -> seen = closed
-        fi
-    }
-    atomic {
-        if
-        :: closed == seen -> closed = i; break
-        :: else
-        fi
-    }
-    od;
-    used = 0
-}
-
 /* Who runs is said by `level`; init is process 0, the emitters are 1 to 3. */
 proctype emitter(byte me) provided (level + 1 == _pid && !dead)
 {
-    byte id, from, at, next, end, time, seen, i, slot_extent;
-    bool nested, opens, claimed, extends;
+    byte id, from, at, next, time;
+    bool opens, was_busy;
 
     do
-    :: atomic {
-        left[me] > 0 -> id = next_id; next_id++; left[me]--;
-        /* strata_ring_begin(). When it cannot do it, strata_ring_begin_slow() begins anew: its stamp
-         * is another one. */
-        from = head
-    }
+    :: atomic { left[me] > 0 -> id = next_id; next_id++; left[me]--; was_busy = busy }
+        /* strata_ring_begin() */
+        if
+        :: was_busy -> goto slow
+        :: else
+        fi;
+        busy = true; /* in begin */
+        from = head;
         atomic { clock++; time = clock }
-        atomic {
-            if
-            :: from % SUB == 0 || from % SUB + 1 >= SUB || committed != from -> goto slow
-            :: else
-            fi
-        }
-        atomic {
-            if
-            :: head == from -> head = from + 1; at = from
-            :: else -> goto slow
-            fi
-        }
-        line_time = time;
+        if
+        :: from % SUB == 0 || from % SUB + 1 >= SUB -> busy = false; goto slow
+        :: else
+        fi;
+        line_time = time; /* in begin */
+        at = from;
         goto begun;
 
 slow:
-        skip;
+        /* strata_ring_begin_slow(): the stamp is another one. */
+        was_busy = busy;
+        if
+        :: was_busy -> goto elsewhere
+        :: else
+        fi;
+        busy = true;
         from = head;
-        nested = committed != from;
         atomic {
             clock++;
             time = clock;
@@ -298,30 +144,8 @@ slow:
             fi
         }
         if
-        :: opens -> make_room()
-        :: else
-        fi;
-        if
-        :: nested -> find_extent()
-        :: else
-        fi;
-        atomic {
-            if
-            :: head == from -> head = at + 1; seen = 1
-            :: else -> seen = 0
-            fi
-        }
-        if
-        :: seen == 0 ->
-            if
-            :: nested && claimed -> free_extent()
-            :: else
-            fi;
-            goto slow
-        :: else
-        fi;
-        if
         :: opens ->
+            make_room();
             if
             :: from % SUB ->
                 header_end[SUBBUFFER(from) % SIZE] = time;
@@ -333,49 +157,33 @@ slow:
                 header_sequence[next % SIZE] = next / SUB;
                 header_begin[next % SIZE] = time
             }
-        :: else
-        fi;
-        if
-        :: nested -> raise_nested_time()
-        :: else ->
+            head = at;
             line_time = time;
-            if
-            :: opens ->
-                atomic { commit(at) }
-                atomic { closed = next; from = at }
-            :: else
-            fi
+            atomic { commit(at) }
+            closed = next
+        :: else -> line_time = time
         fi;
 
 begun:
         skip;
-        atomic { end = at + 1; may_write(at); place[id] = at; argument[at % SIZE] = id }
+        atomic { may_write(at); place[id] = at; argument[at % SIZE] = id }
         atomic { word[at % SIZE] = id; stamp[at % SIZE] = time }
 
         /* strata_ring_end() */
-        atomic {
-            seen = committed;
-            assert(seen == from || nested)
-        }
-        if
-        :: seen != from -> end_nested()
-        :: else ->
-            atomic { commit(end) }
-            if
-            :: head != end -> publish()
-            :: else
-            fi
-        fi;
-emitted:
-        skip;
+        head = at + 1;
+        atomic { commit(at + 1) }
+        busy = false; /* in end */
         atomic { acknowledged = acknowledged | BIT(id); goto done }
+elsewhere:
+        atomic { place[id] = ELSEWHERE; goto done }
 drop:
         skip;
         atomic { discarded++; dropped++ }
+        busy = false;
 done:
         atomic {
-            id = 0; from = 0; at = 0; next = 0; end = 0; time = 0; seen = 0; i = 0; slot_extent = 0;
-            nested = false; opens = false; claimed = false; extends = false;
+            id = 0; from = 0; at = 0; next = 0; time = 0;
+            opens = false; was_busy = false;
             if
             :: me > 0 -> level = me - 1 /* back to what was interrupted */
             :: me == 0 && left[0] == 0 -> ended = true
@@ -409,29 +217,10 @@ inline check_record(position)
 
 #ifdef CRASH
 
-/* The first extent after `position`: best_from, best_to; 0 0 if there is none. */
-inline next_extent()
-{
-    best_from = 255;
-    best_to = 0;
-    seen = (position > committed -> position : committed);
-    for (i : 0 .. EXTENTS - 1) {
-        if
-        :: (used & (1 << i)) && extent_from[i] < extent_to[i] && extent_to[i] > seen ->
-            j = (extent_from[i] > seen -> extent_from[i] : seen);
-            if
-            :: j < best_from -> best_from = j; best_to = extent_to[i]
-            :: else
-            fi
-        :: else
-        fi
-    }
-}
-
 /* Whoever finds the mapping after the process was killed between any two steps. */
 proctype crash()
 {
-    byte position, end, next, last, i, j, seen, best_from, best_to;
+    byte position, end, next, last, i;
     short found;
 
     d_step {
@@ -451,20 +240,7 @@ proctype crash()
             :: else ->
                 if
                 :: committed > position -> end = committed; next = committed
-                :: else ->
-                    next_extent();
-                    if
-                    :: best_to == 0 -> break
-                    :: else
-                    fi;
-                    /* Several packets: all but the last are closed. */
-                    position = best_from;
-                    next = SUBBUFFER(position) + SUB;
-                    if
-                    :: best_to >= next ->
-                        end = SUBBUFFER(position) + header_content[SUBBUFFER(position) % SIZE];
-                    :: else -> end = best_to; next = best_to
-                    fi
+                :: else -> break
                 fi
             fi;
             assert(end % SUB != 0 || end == position);
@@ -479,7 +255,7 @@ proctype crash()
             od;
             position = next
         od;
-        /* [2] [3]: all that was acknowledged and neither read nor given up is found. */
+        /* [3]: all that was acknowledged and neither read nor given up is found. */
         for (i : 1 .. IDS) {
 #ifdef OVERWRITE
             assert(!(acknowledged & BIT(i)) || (found & BIT(i)) || place[i] < oldest)
@@ -497,7 +273,7 @@ proctype crash()
 /* A live consumer: ring_reader_next() with RING_FLUSH, what it finds released each time. */
 proctype consumer()
 {
-    byte position, end, next, last, time_end, c, t, u, again;
+    byte position, end, next, last, time_end, c, t, again;
     short found;
     bool all_there;
 
@@ -514,7 +290,6 @@ proctype consumer()
         fi;
         c = committed;
         t = line_time;
-        u = used;
         again = committed;
         if
         :: again >= next ->
@@ -536,11 +311,7 @@ whole:
             fi;
             if
             :: again > c -> t = stamp[c % SIZE]
-            :: else ->
-                if
-                :: u != 0 -> assert(!all_there); goto nothing
-                :: else
-                fi
+            :: else
             fi;
             end = c;
             next = c;
@@ -562,14 +333,14 @@ whole:
         }
         atomic { taken = found; consumed = position }
 nothing:
-        atomic { end = 0; next = 0; time_end = 0; c = 0; t = 0; u = 0; again = 0; all_there = false }
+        atomic { end = 0; next = 0; time_end = 0; c = 0; t = 0; again = 0; all_there = false }
     od;
     if
     :: dead -> skip
     :: else ->
         /* Emitted is read and dropped, exactly. */
         assert(found == acknowledged);
-        assert(used == 0 && committed == head && dropped == discarded);
+        assert(!busy && committed == head && dropped == discarded);
         assert(dropped <= IDS)
     fi
 }
@@ -579,7 +350,7 @@ nothing:
 /* A live consumer of a flight recorder: ring_reader_copy(). */
 proctype consumer()
 {
-    byte position, begin, end, next, last, time_end, c, t, u, again, o, i, n;
+    byte position, begin, end, next, last, time_end, c, t, again, o, i, n;
     byte copy_id[SUB], copy_argument[SUB], copy_stamp[SUB];
     short found;
     bool all_there;
@@ -600,7 +371,6 @@ proctype consumer()
         fi;
         c = committed;
         t = line_time;
-        u = used;
         again = committed;
         if
         :: again >= next ->
@@ -624,11 +394,7 @@ whole:
             fi;
             if
             :: again > c -> t = stamp[c % SIZE]
-            :: else ->
-                if
-                :: u != 0 -> goto nothing
-                :: else
-                fi
+            :: else
             fi;
             end = c;
             next = c;
@@ -669,7 +435,7 @@ whole:
         };
 nothing:
         atomic {
-            begin = 0; end = 0; next = 0; n = 0; o = 0; time_end = 0; c = 0; t = 0; u = 0; again = 0;
+            begin = 0; end = 0; next = 0; n = 0; o = 0; time_end = 0; c = 0; t = 0; again = 0;
             d_step {
                 i = 0;
                 do
@@ -682,7 +448,7 @@ nothing:
     od;
     if
     :: dead -> skip
-    :: else -> assert(used == 0 && committed == head && dropped == discarded)
+    :: else -> assert(!busy && committed == head && dropped == discarded)
     fi
 }
 

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "strata/ring.h"
+#include "../lib/ring_emit.h"
 #include "strata/trace.h"
 
 enum { TICK, TOCK, NEVER, EVENTS };
@@ -65,8 +65,7 @@ static void *emit_all(void *p)
         struct strata_slot slot;
         uint8_t *at;
 
-        if (strata_event_is_on(&events[number]) &&
-            (at = strata_ring_begin(&slot, events[number].id, 16))) {
+        if (strata_event_is_on(&events[number]) && (at = ring_open(&slot, events[number].id, 16))) {
             (void)strata_ring_put(at, &n, 8);
             strata_ring_end(&slot);
         }

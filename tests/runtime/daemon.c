@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "strata/ring.h"
+#include "../lib/ring_emit.h"
 #include "strata/trace.h"
 
 static uint8_t states[1];
@@ -65,7 +65,7 @@ static void emit(uint64_t id)
         strata_ftrace("number_ftrace id %" PRIu64, id);
     if (by_syslog)
         strata_syslog("number_syslog id %" PRIu64, id);
-    at = states[0] ? strata_ring_begin(&slot, events[0].id, 16) : NULL;
+    at = states[0] ? ring_open(&slot, events[0].id, 16) : NULL;
     if (at) {
         (void)strata_ring_put(at, &id, sizeof(id));
         strata_ring_end(&slot);

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "strata/ring.h"
+#include "../lib/ring_emit.h"
 #include "strata/trace.h"
 
 enum { NUMBER, TEXT, EVENTS };
@@ -62,7 +62,7 @@ static void __attribute__((constructor)) register_events(void)
 static void emit_number(uint64_t id)
 {
     struct strata_slot slot;
-    uint8_t *at = states[NUMBER] ? strata_ring_begin(&slot, events[NUMBER].id, 16) : NULL;
+    uint8_t *at = states[NUMBER] ? ring_open(&slot, events[NUMBER].id, 16) : NULL;
 
     if (!at)
         return;
@@ -72,14 +72,11 @@ static void emit_number(uint64_t id)
 
 static void emit_text(const char *name)
 {
-    size_t length = strata_ring_length(name);
     struct strata_slot slot;
-    uint8_t *at = states[TEXT] ? strata_ring_begin(&slot, events[TEXT].id, 9 + length) : NULL;
+    uint8_t *at = states[TEXT] ? ring_open(&slot, events[TEXT].id, 9) : NULL;
 
-    if (!at)
-        return;
-    (void)strata_ring_put_string(at, name, length);
-    strata_ring_end(&slot);
+    if (at && ring_string(&slot, at, name))
+        strata_ring_end(&slot);
 }
 
 static const char *volatile text = "some text that is not known when this is compiled";

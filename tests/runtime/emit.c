@@ -32,7 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "strata/ring.h"
+#include "../lib/ring_emit.h"
 #include "strata/trace.h"
 
 enum { WORDS, INTS, TEXT, SMALL, NONE, MIXED, NEVER, EVENTS };
@@ -142,15 +142,19 @@ static char *fields_text(const char *format, ...)
 
 /* ---- Emitting ---- */
 
-#define BEGIN(number, size)                                       \
-    struct strata_slot slot;                                      \
-    uint8_t *at;                                                  \
-    if (!states[number])                                          \
-        return;                                                   \
-    at = strata_ring_begin(&slot, events[number].id, 8 + (size)); \
-    if (!at)                                                      \
+#define BEGIN(number, size)                               \
+    struct strata_slot slot;                              \
+    uint8_t *at;                                          \
+    if (!states[number])                                  \
+        return;                                           \
+    at = ring_open(&slot, events[number].id, 8 + (size)); \
+    if (!at)                                              \
     return
 #define PUT(argument) at = strata_ring_put(at, &(argument), sizeof(argument))
+#define PUT_STRING(argument)               \
+    at = ring_string(&slot, at, argument); \
+    if (!at)                               \
+    return
 #define END() ((void)at, strata_ring_end(&slot))
 
 static void trace_words(uint64_t id, uint64_t value)
@@ -172,10 +176,8 @@ static void trace_ints(int a, int b, int c)
 
 __attribute__((noinline)) static void trace_text(const char *name, int64_t n)
 {
-    size_t len = strata_ring_length(name);
-
-    BEGIN(TEXT, len + 1 + 8);
-    at = strata_ring_put_string(at, name, len);
+    BEGIN(TEXT, 1 + 8);
+    PUT_STRING(name);
     PUT(n);
     END();
 }
@@ -198,13 +200,10 @@ static void trace_none(void)
 
 __attribute__((noinline)) static void trace_mixed(const char *a, uint32_t n, const char *b)
 {
-    size_t a_len = strata_ring_length(a);
-    size_t b_len = strata_ring_length(b);
-
-    BEGIN(MIXED, a_len + 1 + 4 + b_len + 1);
-    at = strata_ring_put_string(at, a, a_len);
+    BEGIN(MIXED, 1 + 4 + 1);
+    PUT_STRING(a);
     PUT(n);
-    at = strata_ring_put_string(at, b, b_len);
+    PUT_STRING(b);
     END();
 }
 

@@ -32,7 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "strata/ring.h"
+#include "../lib/ring_emit.h"
 #include "strata/trace.h"
 
 static uint8_t state;
@@ -79,7 +79,7 @@ static void emit(unsigned thread, uint64_t n)
         __atomic_store_n(&counts[thread].done, counts[thread].done + 1, __ATOMIC_RELAXED);
         return;
     }
-    at = strata_ring_begin(&slot, events[0].id, 24);
+    at = ring_open(&slot, events[0].id, 24);
     if (at) {
         at = strata_ring_put(at, &id, 8);
         (void)strata_ring_put(at, &n, 8);
@@ -111,7 +111,7 @@ static void end_in_handler(void)
 
     sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_usr2}, NULL);
     counts[0].begun++;
-    (void)strata_ring_begin(&slot, events[0].id, 24);
+    (void)ring_open(&slot, events[0].id, 24);
     raise(SIGUSR2);
 }
 

@@ -18,7 +18,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "strata/ring.h"
+#include "../lib/ring_emit.h"
 #include "strata/trace.h"
 
 static uint8_t state;
@@ -53,7 +53,7 @@ static void trace_mark(uint64_t number)
 
     if (!state)
         return;
-    at = strata_ring_begin(&slot, events[0].id, 16);
+    at = ring_open(&slot, events[0].id, 16);
     if (!at)
         return;
     strata_ring_put(at, &number, sizeof number);

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../lib/ring_emit.h"
 #include "strata/monitor.h"
-#include "strata/ring.h"
 #include "strata/trace.h"
 
 static uint8_t states[4];
@@ -53,7 +53,7 @@ static void emit(uint64_t value)
 
     if (!strata_event_is_on(&events[1]))
         return;
-    at = strata_ring_begin(&slot, events[1].id, 8 + sizeof(value));
+    at = ring_open(&slot, events[1].id, 8 + sizeof(value));
     if (!at)
         return;
     strata_ring_put(at, &value, sizeof(value));

@@ -28,8 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/ring_emit.h"
 #include "runtime/ring.h"
-#include "strata/ring.h"
 #include "strata/trace.h"
 
 /* ---- What is emitted ---- */
@@ -101,22 +101,18 @@ static void emit(uint32_t writer, bool text)
 {
     struct strata_slot slot;
     uint64_t id = writer, n;
-    size_t length = 0;
     uint8_t *at;
 
     if (!__atomic_load_n(&states[text ? TEXT : TWO], __ATOMIC_RELAXED))
         return;
     n = shared->emitted[writer]++;
-    length = n % 60;
-    at =
-        strata_ring_begin(&slot, events[text ? TEXT : TWO].id, text ? 8 + 16 + length + 1 : 8 + 16);
+    at = ring_open(&slot, events[text ? TEXT : TWO].id, text ? 8 + 16 + 1 : 8 + 16);
     if (!at)
         return; /* the ring counts it */
     at = strata_ring_put(at, &id, 8);
     at = strata_ring_put(at, &n, 8);
-    if (text)
-        strata_ring_put_string(at, long_text, length);
-    strata_ring_end(&slot);
+    if (!text || ring_string(&slot, at, long_text + sizeof(long_text) - 1 - n % 60))
+        strata_ring_end(&slot);
 }
 
 /* ---- What goes on in a round ---- */
@@ -350,7 +346,8 @@ static int read_records(const char *file, const uint8_t *p, const uint8_t *end, 
         numbers[writer] = n + 1;
         p += 24;
         if ((word & 0xffff) == events[TEXT].id) {
-            if ((size_t)(end - p) < n % 60 + 1 || memcmp(p, long_text, n % 60) != 0 || p[n % 60])
+            if ((size_t)(end - p) < n % 60 + 1 ||
+                memcmp(p, long_text + sizeof(long_text) - 1 - n % 60, n % 60) != 0 || p[n % 60])
                 return wrong(file, (uint64_t)(p - begin), "its text is another");
             p += n % 60 + 1;
         } else if ((word & 0xffff) != events[TWO].id) {

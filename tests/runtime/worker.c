@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "strata/ring.h"
+#include "../lib/ring_emit.h"
 #include "strata/trace.h"
 
 static uint8_t states[1];
@@ -63,7 +63,7 @@ static void emit(void)
 {
     uint64_t pid = (uint64_t)getpid();
     struct strata_slot slot;
-    uint8_t *at = states[0] ? strata_ring_begin(&slot, events[0].id, 24) : NULL;
+    uint8_t *at = states[0] ? ring_open(&slot, events[0].id, 24) : NULL;
 
     if (at) {
         at = strata_ring_put(at, &next_id, sizeof(next_id));

@@ -223,7 +223,7 @@ static int next_packet(struct ring *ring, enum drain_mode how, struct ring_packe
 {
     static const enum ring_reading readings[] = {
         [DRAIN_OFTEN] = RING_CLOSED, [DRAIN_OPEN] = RING_FLUSH, [DRAIN_SAVE] = RING_FLUSH,
-        [DRAIN_ALL] = RING_FLUSH,    [DRAIN_DEAD] = RING_DEAD,
+        [DRAIN_ALL] = RING_FLUSH,    [DRAIN_DEAD] = RING_FLUSH,
     };
 
     if (!ring->reader.overwrite || how == DRAIN_DEAD)
@@ -257,10 +257,7 @@ static int take_ring(struct ring_drain *taker, struct ring *ring, enum drain_mod
 
     if (how == DRAIN_DEAD ? !ring_drain_is_sound(&ring->reader) : !is_intact(ring))
         return -EBADMSG;
-    /* Not for ever, should the ring be filled as fast as it is read. What handlers left may come after
-     * all that a full ring had. */
-    if (how == DRAIN_DEAD)
-        limit *= 2;
+    /* Not for ever, should the ring be filled as fast as it is read. */
     while (ring->reader.position - started < limit) {
         struct ring_reader before = ring->reader;
         uint64_t undecoded = ring->undecoded;

@@ -197,6 +197,57 @@ static void test_long_strings_are_cut(void **state)
     assert_int_equal(record.a, 2);
 }
 
+/* Strings of every length, that end at every place before a page that cannot be read, through all of several packets: what
+ * does not fit in one is moved to the next. */
+static void test_strings(void **state)
+{
+    const size_t most = STRATA_STRING_MAX + 20;
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint32_t emitted = 0, read = 0;
+    struct ring_reader reader;
+    struct ring_packet packet;
+    unsigned packets = 0;
+
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+    for (size_t i = 0; i < 4096; i++)
+        pages[i] = (char)('a' + i % 25);
+    assert_true(emit_none());
+    drain(my_map());
+    reader = reader_of(my_map());
+    for (size_t length = 0; length < most; length++)
+        for (size_t gap = 0; gap < 20; gap++) {
+            char *end = pages + 4095 - gap, *text = end - length;
+            size_t kept = length < STRATA_STRING_MAX ? length : STRATA_STRING_MAX;
+
+            memset(end, 'Z', gap + 1);
+            *end = 0;
+            assert_true(emit_text(emitted++, text));
+            while (ring_reader_next(&reader, RING_FLUSH, &packet) > 0) {
+                struct record_walk walk = {.packet = &packet};
+                struct record record;
+                int r;
+
+                packets += packet.content_size != 0;
+                while ((r = next_record(&walk, &record)) > 0) {
+                    assert_int_equal(record.a, read++);
+                    assert_int_equal(strlen(record.text), kept);
+                    assert_int_equal(memcmp(record.text, text, kept), 0);
+                    /* What comes after it in memory is not in the padding. */
+                    for (size_t i = kept + 1; gap >= 3 && (uintptr_t)(record.text + i) % 8 < 6; i++)
+                        assert_true(memcmp(record.text + i, "ZZZ", 3) != 0);
+                }
+                assert_int_equal(r, 0);
+                ring_reader_release(&reader, &packet);
+            }
+            memset(end, 'x', gap + 1);
+        }
+    assert_int_equal(read, emitted);
+    assert_true(packets > 100);
+    assert_int_equal(ring_discarded(my_map()), 0);
+    munmap(pages, 8192);
+}
+
 /* Many times around, read at every moment that differs. */
 static void test_around(void **state)
 {
@@ -333,8 +384,8 @@ static void test_too_large(void **state)
     drain(map);
     reader = reader_of(map);
     before = ring_discarded(map);
-    assert_null(strata_ring_begin(&slot, CLASS_TEXT, SUBBUFFER));
-    assert_null(strata_ring_begin(&slot, CLASS_TEXT, SUBBUFFER - 96));
+    assert_null(ring_open(&slot, CLASS_TEXT, SUBBUFFER));
+    assert_null(ring_open(&slot, CLASS_TEXT, SUBBUFFER - 96));
     assert_int_equal(ring_discarded(map) - before, 2);
     assert_true(emit_two(0, ~0ULL));
     assert_int_equal(expect_rising(&reader, RING_FLUSH, 0), 1);
@@ -357,7 +408,6 @@ static void test_long_gap(void **state)
     now = map->time;
     /* As if it had been long ago. */
     map->time -= STRATA_RING_GAP + 5;
-    map->nested_time = map->time;
     reader.time = 0;
     assert_true(emit_two(1, ~1ULL));
     assert_int_equal(ring_reader_next(&reader, RING_CLOSED, &packet), 1);
@@ -748,6 +798,7 @@ int main(void)
         ON_THREAD(test_pages),
         ON_THREAD(test_emitted_is_read),
         ON_THREAD(test_long_strings_are_cut),
+        ON_THREAD(test_strings),
         ON_THREAD(test_around),
         ON_THREAD(test_owner_believes_no_header),
         ON_THREAD(test_full_drops_and_counts),

@@ -25,23 +25,20 @@ static struct ring_map *map;
 
 /* ---- What is in the ring after a crash ---- */
 
-#define IDS 8192
+#define IDS 16384
 
 /* By number of event: its emit function has returned; it was found; it was read and released. */
 static uint8_t acknowledged[IDS], found[IDS], taken[IDS];
 static uint64_t next_id;
 
-/* Finds what is there. HOW is RING_DEAD for the view after a crash, when nothing acknowledged may be
- * missing; RING_FLUSH for one who reads while the thread stands still in between, and may RELEASE it. */
-static void look(enum ring_reading how, bool release)
+/* Of one ring, in which times rise. */
+static void look_into(struct ring_map *ring, bool release)
 {
-    struct ring_reader reader = reader_of(map);
+    struct ring_reader reader = reader_of(ring);
     struct ring_packet packet;
     uint64_t time = 0;
-    unsigned missing = 0;
 
-    memset(found, 0, (size_t)next_id);
-    while (ring_reader_next(&reader, how, &packet) > 0) {
+    while (ring_reader_next(&reader, RING_FLUSH, &packet) > 0) {
         struct record_walk walk = {.packet = &packet};
         struct record record;
         int r;
@@ -61,14 +58,32 @@ static void look(enum ring_reading how, bool release)
         if (release)
             ring_reader_release(&reader, &packet);
     }
-    if (release)
-        for (uint64_t i = 0; i < next_id; i++)
-            taken[i] |= found[i];
-    if (how != RING_DEAD)
-        return;
-    for (uint64_t i = 0; i < next_id; i++)
+}
+
+/* Finds what is there: nothing acknowledged may be missing. RELEASE: and takes it. */
+static void look(bool release)
+{
+    unsigned missing = 0;
+
+    memset(found, 0, (size_t)next_id);
+    for (unsigned i = 0; i < ring_count(); i++)
+        if (ring_at(i))
+            look_into(ring_at(i), release);
+    for (uint64_t i = 0; i < next_id; i++) {
         missing += acknowledged[i] && !found[i] && !taken[i];
+        taken[i] |= release && found[i];
+    }
     expect(missing == 0);
+}
+
+static uint64_t all_discarded(void)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < ring_count(); i++)
+        if (ring_at(i))
+            n += ring_discarded(ring_at(i));
+    return n;
 }
 
 static void emit_one(void)
@@ -82,7 +97,9 @@ static void emit_one(void)
 
 static void begin_afresh(void)
 {
-    drain(map);
+    for (unsigned i = 0; i < ring_count(); i++)
+        if (ring_at(i))
+            drain(ring_at(i));
     memset(acknowledged, 0, sizeof(acknowledged));
     memset(found, 0, sizeof(found));
     memset(taken, 0, sizeof(taken));
@@ -97,7 +114,7 @@ static void emit_nested(unsigned depth, unsigned burst)
 {
     struct strata_slot slot;
     uint64_t id = next_id++;
-    uint8_t *at = strata_ring_begin(&slot, CLASS_TWO, 24);
+    uint8_t *at = ring_open(&slot, CLASS_TWO, 24);
 
     if (depth > 0) {
         for (unsigned i = 0; i < burst; i++)
@@ -106,7 +123,7 @@ static void emit_nested(unsigned depth, unsigned burst)
         for (unsigned i = 0; i < burst; i++)
             emit_one();
     }
-    look(RING_DEAD, false);
+    look(false);
     if (at) {
         at = strata_ring_put(at, &id, 8);
         id = ~id;
@@ -114,7 +131,7 @@ static void emit_nested(unsigned depth, unsigned burst)
         strata_ring_end(&slot);
         acknowledged[~id] = true;
     }
-    look(RING_DEAD, false);
+    look(false);
 }
 
 static unsigned count(const uint8_t *flags)
@@ -130,46 +147,44 @@ static void test_nested(void **state)
 {
     emit_none();
     map = my_map();
-    for (unsigned depth = 0; depth <= RING_EXTENTS; depth++)
+    for (unsigned depth = 0; depth < RING_LEVELS; depth++)
         for (unsigned burst = 0; burst < 3; burst++) {
             begin_afresh();
             emit_nested(depth, burst);
             expect(count(acknowledged) == next_id);
-            look(RING_FLUSH, true);
-            expect(map->extents_used == 0);
+            look(true);
             expect(memcmp(found, acknowledged, sizeof(found)) == 0);
         }
 }
 
-/* One level more than there are extents: the innermost event is dropped and counted. */
+/* One level more than there may be rings: the innermost event is dropped and counted. */
 static void test_nested_too_deep(void **state)
 {
     uint64_t before = ring_discarded(map);
 
     begin_afresh();
-    emit_nested(RING_EXTENTS + 1, 0);
-    expect(next_id == RING_EXTENTS + 2);
+    emit_nested(RING_LEVELS, 0);
+    expect(next_id == RING_LEVELS + 1);
     expect(count(acknowledged) == next_id - 1);
     expect(ring_discarded(map) == before + 1);
-    look(RING_FLUSH, true);
-    expect(map->extents_used == 0);
+    look(true);
 }
 
-/* The handlers go to further packets while the record that they interrupt is open, up to the end of the
- * ring. */
+/* The handlers go to further packets while the record that they interrupt is open, up to the end of their
+ * rings. */
 static void test_nested_packets(void **state)
 {
-    uint64_t before = ring_discarded(map);
+    uint64_t before = all_discarded();
 
     begin_afresh();
-    emit_nested(2, (RING + RING / 2) / 24 / 4);
-    expect(ring_discarded(map) - before == next_id - count(acknowledged));
-    expect(ring_discarded(map) > before);
-    expect(count(acknowledged) > (RING - SUBBUFFER - SUBBUFFER / 2) / 24);
-    look(RING_FLUSH, true);
+    emit_nested(2, RING / 24 * 3 / 4);
+    expect(all_discarded() - before == next_id - count(acknowledged));
+    expect(all_discarded() > before);
+    expect(count(acknowledged) > 2 * (RING - 2 * SUBBUFFER) / 24);
+    look(true);
     expect(memcmp(found, acknowledged, sizeof(found)) == 0);
     emit_one();
-    look(RING_FLUSH, true);
+    look(true);
     expect(found[next_id - 1]);
 }
 
@@ -178,24 +193,57 @@ static void test_nested_packets(void **state)
 static volatile uint64_t handled;
 static volatile uint64_t refused; /* of these: the ring was full */
 
+static bool emit_number(int signal, uint64_t n)
+{
+    struct strata_slot slot;
+    uint8_t *at = ring_open(&slot, CLASS_TEXT, 8 + 4 + 1);
+
+    if (!at)
+        return false;
+    at = strata_ring_put(at, &(uint32_t){(uint32_t)n}, 4);
+    if (signal == SIGUSR1 && n % 3 == 0)
+        raise(SIGUSR2);
+    if (!ring_string(&slot, at, "t"))
+        return false;
+    strata_ring_end(&slot);
+    return true;
+}
+
 static void on_timer(int signal)
 {
     uint64_t n = __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
-    struct strata_slot slot;
-    uint8_t *at = strata_ring_begin(&slot, CLASS_TEXT, 8 + 4 + 2);
 
-    if (at) {
-        at = strata_ring_put(at, &(uint32_t){(uint32_t)n}, 4);
-        if (signal == SIGUSR1 && n % 3 == 0)
-            raise(SIGUSR2);
-        strata_ring_put_string(at, "t", 1);
-        strata_ring_end(&slot);
-    } else {
+    if (!emit_number(signal, n))
         __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
-    }
 }
 
 #ifndef STRATA_RING_TSAN /* which holds signals back until they interrupt nothing */
+#define HANDLED_MAX (1 << 20)
+
+static void read_timers(struct ring_map *ring, uint64_t *next, uint8_t *seen, uint64_t *timers)
+{
+    struct ring_reader reader = reader_of(ring);
+    struct ring_packet packet;
+
+    while (ring_reader_next(&reader, RING_FLUSH, &packet) > 0) {
+        struct record_walk walk = {.packet = &packet};
+        struct record record;
+        int r;
+
+        while ((r = next_record(&walk, &record)) > 0)
+            if (record.class_id == CLASS_TWO) {
+                expect(record.a == (*next)++);
+            } else {
+                expect(record.class_id == CLASS_TEXT && record.a < HANDLED_MAX);
+                expect(!seen[record.a]);
+                seen[record.a] = true;
+                (*timers)++;
+            }
+        expect(r == 0);
+        ring_reader_release(&reader, &packet);
+    }
+}
+
 /* Two timers interrupt a loop that emits, and each other. On a busy machine they may come one after the
  * other for so long that the loop cannot drain the ring: what finds it full is dropped, and counted. */
 static void test_timers(void **state)
@@ -203,9 +251,8 @@ static void test_timers(void **state)
     struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
     struct itimerspec often = {{0, 20000}, {0, 20000}};
-    static uint8_t seen[1 << 20];
-    uint64_t next = 0, emitted = 0, timers = 0, refused_in_loop = 0, dropped = ring_discarded(map);
-    struct ring_reader reader;
+    static uint8_t seen[HANDLED_MAX];
+    uint64_t next = 0, emitted = 0, timers = 0, refused_in_loop = 0, dropped = all_discarded();
     timer_t a, b;
 
     begin_afresh();
@@ -219,10 +266,7 @@ static void test_timers(void **state)
     often.it_interval.tv_nsec = often.it_value.tv_nsec = 17000;
     timer_settime(b, 0, &often, NULL);
 
-    reader = reader_of(map);
     for (bool end = false; !end;) {
-        struct ring_packet packet;
-
         end = handled >= 20000;
         if (end) {
             timer_delete(a);
@@ -235,27 +279,13 @@ static void test_timers(void **state)
             else
                 refused_in_loop++;
         }
-        while (ring_reader_next(&reader, RING_FLUSH, &packet) > 0) {
-            struct record_walk walk = {.packet = &packet};
-            struct record record;
-            int r;
-
-            while ((r = next_record(&walk, &record)) > 0)
-                if (record.class_id == CLASS_TWO) {
-                    expect(record.a == next++);
-                } else {
-                    expect(record.class_id == CLASS_TEXT && record.a < sizeof(seen));
-                    expect(!seen[record.a]);
-                    seen[record.a] = true;
-                    timers++;
-                }
-            expect(r == 0);
-            ring_reader_release(&reader, &packet);
-        }
+        for (unsigned i = 0; i < ring_count(); i++)
+            if (ring_at(i))
+                read_timers(ring_at(i), &next, seen, &timers);
     }
     expect(next == emitted);
     expect(timers == handled - refused);
-    expect(ring_discarded(map) - dropped == refused + refused_in_loop);
+    expect(all_discarded() - dropped == refused + refused_in_loop);
     sigaction(SIGUSR1, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
     sigaction(SIGUSR2, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 }
@@ -332,12 +362,12 @@ static void on_step(int signal, siginfo_t *info, void *p)
     (void)signal;
     (void)info;
     if (look_always)
-        look(RING_DEAD, false);
+        look(false);
     if (++steps[my_level] != target[my_level])
         return;
 
     /* Here the handler comes that emits. */
-    look(RING_DEAD, false);
+    look(false);
     if (my_level + 1 < LEVELS && target[my_level + 1] > 0) {
         level = my_level + 1;
         steps[level] = 0;
@@ -347,9 +377,9 @@ static void on_step(int signal, siginfo_t *info, void *p)
         for (unsigned i = 0; i < burst; i++)
             emit_one();
     }
-    look(RING_DEAD, false);
+    look(false);
     if (reading == READ_ON)
-        look(RING_FLUSH, true);
+        look(true);
     if (!look_always)
         context->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
 }
@@ -376,7 +406,7 @@ static void arrange(enum situation situation)
     }
     for (;;) {
         left = ring->sub_mask + 1 - (ring->head & ring->sub_mask);
-        if (left <= 24)
+        if (left < 24 + 8)
             break;
         emit_none();
     }
@@ -385,10 +415,9 @@ static void arrange(enum situation situation)
 
 static void check_end(void)
 {
-    look(RING_DEAD, false);
-    look(RING_FLUSH, true);
+    look(false);
+    look(true);
     expect(memcmp(taken, acknowledged, sizeof(taken)) == 0);
-    expect(map->extents_used == 0);
     expect(map->committed == strata_ring_self->head);
 }
 
@@ -469,7 +498,7 @@ static void test_full(void **state)
 
     arrange(FULL);
     before = ring_discarded(map);
-    expect(!strata_ring_begin(&slot, CLASS_TWO, 24));
+    expect(!ring_open(&slot, CLASS_TWO, 24));
     expect(ring_discarded(map) == before + 1);
 }
 

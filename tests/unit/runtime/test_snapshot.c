@@ -19,10 +19,10 @@
 
 #include "cmocka_all.h"
 
+#include "../../lib/ring_emit.h"
 #include "runtime/ring.h"
 #include "runtime/ring_copy.h"
 #include "runtime/snapshot.h"
-#include "strata/ring.h"
 #include "strata/trace.h"
 
 #define THREADS 4
@@ -51,7 +51,7 @@ static struct strata_group group = {STRATA_TRACE_ABI, 1, "test", &event, NULL};
 static bool emit(uint64_t thread, uint64_t count)
 {
     struct strata_slot slot;
-    uint8_t *at = strata_ring_begin(&slot, event.id, RECORD_SIZE);
+    uint8_t *at = ring_open(&slot, event.id, RECORD_SIZE);
 
     if (!at)
         return false;

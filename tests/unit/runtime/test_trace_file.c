@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../lib/ring_emit.h"
 #include "strata/qemu_compat.h"
-#include "strata/ring.h"
 
 /* A program with one event of the backend `simple`, whose trace file is switched and moved. */
 
@@ -33,7 +33,7 @@ static struct strata_group group = {STRATA_TRACE_ABI, 1, "filed", &event, NULL};
 static void emit(uint64_t value)
 {
     struct strata_slot slot;
-    uint8_t *at = state ? strata_ring_begin(&slot, event.id, 8 + sizeof(value)) : NULL;
+    uint8_t *at = state ? ring_open(&slot, event.id, 8 + sizeof(value)) : NULL;
 
     if (!at)
         return;

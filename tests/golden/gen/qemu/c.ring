@@ -143,6 +143,20 @@ static void register_events_of_group(void)
 trace_init(register_events_of_group)
 
 
+static void STRATA_RING_RARE rare_nothing(void)
+{
+    struct strata_slot strata_slot;
+    uint8_t *strata_at;
+    size_t strata_size = STRATA_RING_HEADER;
+
+    strata_at = strata_ring_begin_slow(&strata_slot, ring_events[0].id,
+                                       strata_size);
+    if (!strata_at) {
+        return; /* dropped, and counted */
+    }
+    strata_ring_end(&strata_slot);
+}
+
 void _ring_trace_nothing(void)
 {
     struct strata_slot strata_slot;
@@ -161,8 +175,42 @@ void _ring_trace_nothing(void)
     }
     strata_at = strata_ring_begin(&strata_slot, ring_events[0].id,
                                   strata_size);
+    if (strata_unlikely(!strata_at)) {
+        rare_nothing();
+        return;
+    }
+    strata_ring_end(&strata_slot);
+}
+
+static void STRATA_RING_RARE rare_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, size_t size, void *p, const char *s)
+{
+    struct strata_slot strata_slot;
+    uint8_t *strata_at;
+    size_t strata_size = STRATA_RING_HEADER;
+
+    strata_size += sizeof(b);
+    strata_size += sizeof(u8);
+    strata_size += sizeof(i);
+    strata_size += sizeof(ll);
+    strata_size += sizeof(u64);
+    strata_size += sizeof(size);
+    strata_size += sizeof(p);
+    strata_size += 1;
+    strata_at = strata_ring_begin_slow(&strata_slot, ring_events[1].id,
+                                       strata_size);
     if (!strata_at) {
         return; /* dropped, and counted */
+    }
+    strata_at = strata_ring_put(strata_at, &b, sizeof(b));
+    strata_at = strata_ring_put(strata_at, &u8, sizeof(u8));
+    strata_at = strata_ring_put(strata_at, &i, sizeof(i));
+    strata_at = strata_ring_put(strata_at, &ll, sizeof(ll));
+    strata_at = strata_ring_put(strata_at, &u64, sizeof(u64));
+    strata_at = strata_ring_put(strata_at, &size, sizeof(size));
+    strata_at = strata_ring_put(strata_at, &p, sizeof(p));
+    strata_at = strata_ring_string_slow(&strata_slot, strata_at, s);
+    if (!strata_at) {
+        return;
     }
     strata_ring_end(&strata_slot);
 }
@@ -172,7 +220,6 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
     struct strata_slot strata_slot;
     uint8_t *strata_at;
     size_t strata_size = STRATA_RING_HEADER;
-    size_t strata_length8 = strata_ring_length(s);
 
     strata_size += sizeof(b);
     strata_size += sizeof(u8);
@@ -181,7 +228,7 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
     strata_size += sizeof(u64);
     strata_size += sizeof(size);
     strata_size += sizeof(p);
-    strata_size += strata_length8 + 1;
+    strata_size += 1;
     if (strata_unlikely(__atomic_load_n(&ring_events[1].filtered,
                                         __ATOMIC_RELAXED))) {
         const uint64_t strata_values[] = {
@@ -205,8 +252,9 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
     }
     strata_at = strata_ring_begin(&strata_slot, ring_events[1].id,
                                   strata_size);
-    if (!strata_at) {
-        return; /* dropped, and counted */
+    if (strata_unlikely(!strata_at)) {
+        rare_kinds(b, u8, i, ll, u64, size, p, s);
+        return;
     }
     strata_at = strata_ring_put(strata_at, &b, sizeof(b));
     strata_at = strata_ring_put(strata_at, &u8, sizeof(u8));
@@ -215,7 +263,33 @@ void _ring_trace_kinds(bool b, uint8_t u8, int i, long long ll, uint64_t u64, si
     strata_at = strata_ring_put(strata_at, &u64, sizeof(u64));
     strata_at = strata_ring_put(strata_at, &size, sizeof(size));
     strata_at = strata_ring_put(strata_at, &p, sizeof(p));
-    strata_at = strata_ring_put_string(strata_at, s, strata_length8);
+    strata_at = strata_ring_put_string(&strata_slot, strata_at, s);
+    if (strata_unlikely(!strata_at)) {
+        strata_ring_cancel(&strata_slot);
+        rare_kinds(b, u8, i, ll, u64, size, p, s);
+        return;
+    }
+    strata_ring_end(&strata_slot);
+}
+
+static void STRATA_RING_RARE rare_without_format(const char *class_, int errno_)
+{
+    struct strata_slot strata_slot;
+    uint8_t *strata_at;
+    size_t strata_size = STRATA_RING_HEADER;
+
+    strata_size += 1;
+    strata_size += sizeof(errno_);
+    strata_at = strata_ring_begin_slow(&strata_slot, ring_events[2].id,
+                                       strata_size);
+    if (!strata_at) {
+        return; /* dropped, and counted */
+    }
+    strata_at = strata_ring_string_slow(&strata_slot, strata_at, class_);
+    if (!strata_at) {
+        return;
+    }
+    strata_at = strata_ring_put(strata_at, &errno_, sizeof(errno_));
     strata_ring_end(&strata_slot);
 }
 
@@ -224,9 +298,8 @@ void _ring_trace_without_format(const char *class_, int errno_)
     struct strata_slot strata_slot;
     uint8_t *strata_at;
     size_t strata_size = STRATA_RING_HEADER;
-    size_t strata_length1 = strata_ring_length(class_);
 
-    strata_size += strata_length1 + 1;
+    strata_size += 1;
     strata_size += sizeof(errno_);
     if (strata_unlikely(__atomic_load_n(&ring_events[2].filtered,
                                         __ATOMIC_RELAXED))) {
@@ -245,10 +318,16 @@ void _ring_trace_without_format(const char *class_, int errno_)
     }
     strata_at = strata_ring_begin(&strata_slot, ring_events[2].id,
                                   strata_size);
-    if (!strata_at) {
-        return; /* dropped, and counted */
+    if (strata_unlikely(!strata_at)) {
+        rare_without_format(class_, errno_);
+        return;
     }
-    strata_at = strata_ring_put_string(strata_at, class_, strata_length1);
+    strata_at = strata_ring_put_string(&strata_slot, strata_at, class_);
+    if (strata_unlikely(!strata_at)) {
+        strata_ring_cancel(&strata_slot);
+        rare_without_format(class_, errno_);
+        return;
+    }
     strata_at = strata_ring_put(strata_at, &errno_, sizeof(errno_));
     strata_ring_end(&strata_slot);
 }

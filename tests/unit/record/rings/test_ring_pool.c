@@ -395,7 +395,6 @@ static void fill(void)
         file->clock_kind = (uint32_t)(next_random() % 3);
         file->described = 64;
         map->committed = map->closed = SUBBUFFER;
-        map->extents_used = 1;
         map->discarded = 1;
     }
 }
