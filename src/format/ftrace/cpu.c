@@ -3,16 +3,10 @@
 
 #include <stdio.h>
 
-#include "event/kernel.h"
+#include "schema/kernel/origin.h"
 
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
 #define RUN_MAX 384
-
-struct ftrace_origin {
-    struct origin origin;
-    struct origin_kernel kernel;
-    struct kernel_events *events;
-};
 
 struct ftrace_cpu {
     struct source source;
@@ -36,58 +30,19 @@ struct ftrace_cpu {
     struct item items[RUN_MAX];
 };
 
-static struct kernel_events *events_of(const struct origin *origin)
-{
-    return container_of(origin, struct ftrace_origin, origin)->events;
-}
-
-static const char *task_name(const struct origin *origin, int32_t pid)
-{
-    return kernel_events_task(events_of(origin), pid);
-}
-
-static int get_format(const struct origin *origin, uint16_t id, char **ret_text, size_t *ret_len)
-{
-    return kernel_events_format(events_of(origin), id, ret_text, ret_len);
-}
-
-static int get_kallsyms(const struct origin *origin, char **ret_text, size_t *ret_len)
-{
-    return kernel_events_kallsyms(events_of(origin), ret_text, ret_len);
-}
-
-static void each_string(const struct origin *origin,
-                        void (*put)(void *arg, uint64_t address, const char *s, size_t len),
-                        void *arg)
-{
-    kernel_events_each_printk(events_of(origin), put, arg);
-}
-
 int ftrace_capture_new(struct catalogue *catalogue, const struct origin *origin,
                        struct kernel_events *events, const struct ftrace_layout *layout,
                        bool keep_going, struct ftrace_capture **ret_capture)
 {
     struct ftrace_capture *capture = malloc(sizeof *capture);
-    struct ftrace_origin *copy = arena_alloc(&catalogue->arena, sizeof *copy);
+    struct kernel_origin *copy = arena_alloc(&catalogue->arena, sizeof *copy);
 
     if (!capture || !copy || catalogue_list_origin(catalogue, &copy->origin) < 0) {
         free(capture);
         kernel_events_unref(events);
         return -ENOMEM;
     }
-    copy->origin = *origin;
-    copy->origin.task_name = task_name;
-    copy->origin.kernel = &copy->kernel;
-    copy->kernel = (struct origin_kernel){
-        .big_endian = layout->big_endian,
-        .long_size = layout->long_size,
-        .type_offset = kernel_events_common(events)->type_offset,
-        .format = get_format,
-        .kallsyms = get_kallsyms,
-        .strings = each_string,
-    };
-    copy->events = events;
-    kernel_events_set_origin(events, &copy->origin);
+    kernel_origin_init(copy, origin, events);
     *capture = (struct ftrace_capture){
         .n_refs = 1,
         .events = events,
