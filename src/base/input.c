@@ -263,3 +263,33 @@ int64_t input_read_at(const struct input *in, uint64_t offset, void *p, size_t n
     }
     return (int64_t)done;
 }
+
+int input_load_at(const struct input *in, uint64_t offset, size_t size, char **ret, size_t *ret_len)
+{
+    _cleanup_free_ char *copy = NULL;
+    size_t done = 0, capacity = 0;
+
+    do {
+        int64_t n;
+
+        if (done == capacity) {
+            char *bigger;
+
+            capacity = MIN(size, capacity ? capacity * 2 : (size_t)1024 * 1024);
+            bigger = realloc(copy, capacity + 1);
+            if (!bigger)
+                return -ENOMEM;
+            copy = bigger;
+        }
+        n = input_read_at(in, offset + done, copy + done, capacity - done, NULL);
+        if (n < 0)
+            return (int)n;
+        if (n == 0 && size > 0)
+            return -EBADMSG;
+        done += (size_t)n;
+    } while (done < size);
+    copy[size] = '\0';
+    *ret_len = size;
+    *ret = TAKE_PTR(copy);
+    return 0;
+}

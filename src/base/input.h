@@ -103,3 +103,7 @@ int input_seek(struct input *in, uint64_t offset, struct error *error);
  * memory. Returns how many there are before the end, or a negative errno. */
 int64_t input_read_at(const struct input *in, uint64_t offset, void *p, size_t n,
                       struct error *error);
+/* Reads the SIZE bytes at OFFSET of such an input into *RET, which the caller frees, and appends a NUL that is not
+ * counted. Memory grows with what there is, not with SIZE. -EBADMSG: the input ends before; -ENOMEM. */
+int input_load_at(const struct input *in, uint64_t offset, size_t size, char **ret,
+                  size_t *ret_len);

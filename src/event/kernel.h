@@ -3,7 +3,7 @@
 
 /* What a reader of a Linux kernel's trace knows about that kernel, for exporting the trace again. The
  * payload of an event of such an origin is the kernel's own record, from its common fields on; except
- * for classes without a group, of which only the number is known. */
+ * for classes without a group, of which only the number is known, and those with the id 0, which are not the kernel's. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -43,42 +43,21 @@ void dat_file_unref(struct dat_file *file)
 int dat_file_text(struct dat_file *file, const struct dat_text *text, char **ret_text,
                   size_t *ret_len)
 {
-    _cleanup_free_ char *copy = NULL;
-    size_t size = (size_t)text->size, done = 0, capacity = 0;
+    char *copy;
 
     if (text->size == 0)
         return -ENOENT;
     if (text->size > DAT_TEXT_MAX)
         return -EFBIG;
-    if (text->memory) {
-        copy = malloc(size + 1);
-        if (!copy)
-            return -ENOMEM;
-        memcpy(copy, text->memory + text->offset, size);
-        done = size;
-    }
-    /* Memory grows with what there is, not with what the file says. */
-    while (done < size) {
-        int64_t n;
-
-        if (done == capacity) {
-            char *bigger;
-            capacity = MIN(size, capacity ? capacity * 2 : (size_t)1024 * 1024);
-            bigger = realloc(copy, capacity + 1);
-            if (!bigger)
-                return -ENOMEM;
-            copy = bigger;
-        }
-        n = input_read_at(&file->in, text->offset + done, copy + done, capacity - done, NULL);
-        if (n < 0)
-            return (int)n;
-        if (n == 0)
-            return -EBADMSG;
-        done += (size_t)n;
-    }
-    copy[size] = '\0';
-    *ret_len = size;
-    *ret_text = TAKE_PTR(copy);
+    if (!text->memory)
+        return input_load_at(&file->in, text->offset, (size_t)text->size, ret_text, ret_len);
+    copy = malloc((size_t)text->size + 1);
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, text->memory + text->offset, (size_t)text->size);
+    copy[text->size] = '\0';
+    *ret_len = (size_t)text->size;
+    *ret_text = copy;
     return 0;
 }
 
@@ -87,35 +66,61 @@ int dat_file_error(const struct dat_file *file, int err, struct error *error)
     return error_set(error, err, file->path, "%s", error_text(err));
 }
 
-static int read_start(struct dat_reader *r)
+/* Up to the page size. */
+static int read_start(struct dat_reader *r, char version[8])
 {
     struct dat_file *file = r->file;
-    char version[8];
     int got;
 
     got = dat_expect(r, magic, MAGIC_SIZE);
     if (got == 0)
-        got = dat_read_string(r, version, sizeof version);
+        got = dat_read_string(r, version, 8);
     if (got != 0)
         return got;
-    if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
-        return error_set(r->error, -ENOTSUP, file->path,
-                         "trace.dat of version %s; 6 and 7 can be read", version);
-    file->version = (unsigned)(version[0] - '0');
     if (input_need(r->in, 2, r->error) <= 0)
         return dat_error(r, "the file ends inside its header");
     file->big_endian = input_at(r->in)[0] != 0;
     file->swap = file->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     /* The size of a long of programs; what counts is the kernel's, in header_page. */
     input_skip(r->in, 2);
-    got = dat_read_u32(r, &file->page_size);
+    return dat_read_u32(r, &file->page_size);
+}
+
+static int read_file(struct dat_reader *r)
+{
+    struct dat_file *file = r->file;
+    char version[8];
+    int got;
+
+    if (!file->in.seekable)
+        return error_set(r->error, -ESPIPE, file->path,
+                         "a trace.dat cannot be read from a pipe; give the file itself");
+    got = read_start(r, version);
     if (got != 0)
         return got;
+    if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
+        return error_set(r->error, -ENOTSUP, file->path,
+                         "trace.dat of version %s; 6 and 7 can be read", version);
+    file->version = (unsigned)(version[0] - '0');
     return file->version == 6 ? dat_read_version6(r) : dat_read_version7(r);
 }
 
-int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file,
-                  struct error *error)
+static int read_tracing_data(struct dat_reader *r)
+{
+    char version[8];
+    int got = read_start(r, version);
+
+    if (got != 0)
+        return got;
+    if (strcmp(version, "0.5") != 0 && strcmp(version, "0.6") != 0)
+        return error_set(r->error, -ENOTSUP, r->file->path,
+                         "tracing data of version %s; 0.5 and 0.6 can be read", version);
+    r->file->version = 6;
+    return dat_read_texts(r, strcmp(version, "0.6") == 0);
+}
+
+static int open_by(int (*read)(struct dat_reader *r), struct input *in, const char *name,
+                   struct dat_file **ret_file, struct error *error)
 {
     struct dat_file *file = calloc(1, sizeof *file);
     struct dat_reader reader;
@@ -130,17 +135,23 @@ int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file
     file->path = strdup(name);
     file->clock = ftrace_clock("", 0);
     reader = (struct dat_reader){.file = file, .in = &file->in, .error = error};
-    if (!file->path)
-        r = error_set(error, -ENOMEM, name, "out of memory");
-    else if (!file->in.seekable)
-        r = error_set(error, -ESPIPE, name,
-                      "a trace.dat cannot be read from a pipe; give the file itself");
-    else
-        r = read_start(&reader);
+    r = file->path ? read(&reader) : error_set(error, -ENOMEM, name, "out of memory");
     if (r < 0) {
         dat_file_unref(file);
         return r;
     }
     *ret_file = file;
     return 0;
+}
+
+int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file,
+                  struct error *error)
+{
+    return open_by(read_file, in, name, ret_file, error);
+}
+
+int dat_file_open_tracing_data(struct input *in, const char *name, struct dat_file **ret_file,
+                               struct error *error)
+{
+    return open_by(read_tracing_data, in, name, ret_file, error);
 }
