@@ -175,7 +175,8 @@ static int copy_bare(struct dir *directory, const struct merge_source *source,
     } names[] = {{"simpletrace", "trace.simple"},
                  {"qemu-log", "trace.log"},
                  {"xentrace", "trace.raw"},
-                 {"trace.dat", "trace.dat"}};
+                 {"trace.dat", "trace.dat"},
+                 {"perf.data", "perf.data"}};
     struct copy_options options = {.link = directory->merge->config->link};
     const char *to = join(directory->merge, directory->path, source->name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the Linux kernel's tracer left. */
+/* What the Linux kernel's tracers left. */
 
 #include <string.h>
 #include <sys/stat.h>
@@ -7,6 +7,7 @@
 
 #include "base/spool.h"
 #include "format/ftrace/ftrace.h"
+#include "format/perf_data/perf_data.h"
 #include "format/trace_dat/trace_dat.h"
 #include "trace/open.h"
 
@@ -82,6 +83,22 @@ int open_trace_dat(struct open_ctx *ctx, struct error *error)
     tell_rate(ctx, first_origin);
     open_ctx_set(ctx, sources, n);
     return 0;
+}
+
+int open_perf_data(struct open_ctx *ctx, struct error *error)
+{
+    struct source *source;
+    struct input in;
+    int r = 0;
+
+    if (!perf_data_is_stream(input_at(&ctx->input), input_buffered(&ctx->input)))
+        r = spool(&ctx->input, ctx->options->reader.temporary_dir, error);
+    if (r < 0)
+        return r;
+    in = ctx->input;
+    ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
+    r = perf_data_open(&in, ctx->path, &ctx->trace->catalogue, &ctx->reader, &source, error);
+    return r < 0 ? r : open_ctx_add(ctx, source);
 }
 
 int open_ftrace_dir(struct open_ctx *ctx, struct error *error)

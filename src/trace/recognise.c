@@ -5,6 +5,7 @@
 
 #include "base/macro.h"
 #include "format/ftrace/page.h"
+#include "format/perf_data/perf_data.h"
 #include "format/qemu_log/qemu_log.h"
 #include "format/simpletrace/simpletrace.h"
 #include "format/trace_dat/trace_dat.h"
@@ -55,6 +56,8 @@ enum capture_kind recognise(const void *head, size_t n)
         return CAPTURE_SIMPLETRACE;
     if (trace_dat_is(head, n))
         return CAPTURE_TRACE_DAT;
+    if (perf_data_is(head, n))
+        return CAPTURE_PERF_DATA;
     if (log == 2)
         return CAPTURE_QEMU_LOG;
     if (xentrace_recognise(head, n))

@@ -12,6 +12,7 @@ enum capture_kind {
     CAPTURE_QEMU_LOG,
     CAPTURE_XENTRACE,
     CAPTURE_TRACE_DAT,
+    CAPTURE_PERF_DATA,
     CAPTURE_FTRACE_PAGES, /* one CPU's, without anything that decodes them */
     CAPTURE_FTRACE_FOLDER,
     CAPTURE_CTF_FOLDER,

@@ -168,7 +168,7 @@ static int refuse(const struct open_ctx *ctx, struct error *error)
     return error_set(
         error, -EINVAL, in->path,
         "not a known trace format (QEMU simpletrace or log, xentrace, "
-        "trace.dat, ftrace pages or a directory of them, a directory in CTF, a recorded "
+        "trace.dat, perf.data, ftrace pages or a directory of them, a directory in CTF, a recorded "
         "directory)");
 }
 
@@ -191,6 +191,7 @@ static int open_kind(struct open_ctx *ctx, struct error *error)
     case CAPTURE_QEMU_LOG: return open_qemu_log(ctx, error);
     case CAPTURE_XENTRACE: return open_xentrace(ctx, error);
     case CAPTURE_TRACE_DAT: return open_trace_dat(ctx, error);
+    case CAPTURE_PERF_DATA: return open_perf_data(ctx, error);
     case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(ctx, error);
     case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(ctx, error);
     case CAPTURE_CTF_FOLDER: return open_ctf_dir(ctx, error);

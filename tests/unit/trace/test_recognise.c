@@ -46,6 +46,9 @@ static void test_kinds(void **state)
         {"ftrace/guest-tsc-clock/cpu1.raw.xz", CAPTURE_FTRACE_PAGES},
         {"ftrace/made/v6.dat", CAPTURE_TRACE_DAT},
         {"ftrace/made/v7-zstd.dat", CAPTURE_TRACE_DAT},
+        {"perf/made/little.data", CAPTURE_PERF_DATA},
+        {"perf/made/big.data", CAPTURE_PERF_DATA},
+        {"perf/stream.data.xz", CAPTURE_PERF_DATA},
         {"xen/formats", CAPTURE_UNKNOWN},
         {"qemu/made/make.py", CAPTURE_UNKNOWN},
     };

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The events that a perf.data has records of, as their attributes say, and where in a record its parts are.
+ *
+ * A perf_event_attr, of 64 bytes or more by the version of perf:
+ *   0 u32 type, 4 u32 its size, 8 u64 config, 16 u64 period or frequency, 24 u64 sample_type, 32 u64 read_format,
+ *   40 64 flags, 92 s32 clock; others, which are not read here.
+ * Flags are a C bit field: from the lowest bit of a little-endian machine's u64, from the highest of a big-endian one's. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "format/perf_data/layout.h"
+
+#define PERF_ATTR_SIZE_MIN 64
+#define PERF_ATTR_CLOCKID_NONE INT32_MIN
+/* A machine has thousands of tracepoints; one attribute stands for an event on all CPUs. */
+#define PERF_ATTRS_MAX 65536
+
+struct event_class;
+
+/* Where a part of a record is, or NOWHERE. */
+#define PERF_NOWHERE UINT16_MAX
+
+struct perf_attr {
+    uint32_t type;
+    uint64_t config;
+    uint64_t sample_type, read_format, flags;
+    int32_t clockid;  /* or PERF_ATTR_CLOCKID_NONE */
+    const char *name; /* in the arena; NULL: not in the file */
+    /* In a sample, from its body's start. */
+    uint16_t ip, tid, time, addr, id, cpu, period;
+    uint16_t fixed; /* bytes of the parts that do not vary */
+    /* In other records, from their end. */
+    uint16_t end_tid, end_time, end_id, end_cpu;
+    uint16_t end_size;               /* 0: they have none of these */
+    const struct event_class *class; /* for the reader */
+};
+
+struct perf_attrs {
+    struct arena arena; /* attributes and names */
+    struct perf_attr **list;
+    unsigned n, capacity;
+    struct map by_id; /* + 1, as 0 is none */
+    struct map cpus;  /* by ID: CPU + 1, where that is known */
+    /* Where the ID is that says whose record it is; NOWHERE: all are of the first attribute. */
+    uint16_t id, end_id;
+    bool swap, big_endian;
+};
+
+void perf_attrs_done(struct perf_attrs *attrs);
+
+/* Reads an attribute, SIZE bytes at P. -EBADMSG: too short, or it does not agree with the others where IDs are;
+ * -ENOMEM. */
+int perf_attrs_add(struct perf_attrs *attrs, const uint8_t *p, size_t size,
+                   struct perf_attr **ret_attr);
+/* Declares that records with ID are of ATTR. -ENOMEM. */
+int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id, struct perf_attr *attr);
+/* The attribute of an ID; that of 0 is the first; NULL: none. */
+struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id);
+
+/* The attribute of a record, whose body is SIZE bytes at P, or NULL: its ID is unknown, or it is too short. */
+struct perf_attr *perf_attrs_of_sample(const struct perf_attrs *attrs, const uint8_t *p,
+                                       size_t size);
+struct perf_attr *perf_attrs_of_other(const struct perf_attrs *attrs, const uint8_t *p,
+                                      size_t size);
+
+/* Writes the event's name: its own, or that of its type and config, as perf has them. */
+void perf_attr_name(const struct perf_attr *attr, char *buf, size_t size);

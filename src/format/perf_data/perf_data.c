@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/perf_data/perf_data.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/macro.h"
+#include "format/perf_data/reader.h"
+
+static struct perf_data *of(struct source *source)
+{
+    return container_of(source, struct perf_data, source);
+}
+
+static const struct perf_data *of_const(const struct source *source)
+{
+    return const_container_of(source, struct perf_data, source);
+}
+
+/* ---- Reading ---- */
+
+/* The records cannot be read on from here: ends the source, or goes on where there are some again. */
+static int records_damaged(struct perf_data *perf, int err, const char *what)
+{
+    struct item item = {
+        .kind = ITEM_LOSS,
+        .cause = LOSS_UNREADABLE,
+        .time = perf->max_time == TIME_UNKNOWN ? 0 : perf->max_time,
+        .origin = &perf->origin->kernel.origin,
+        .lost = LOST_UNKNOWN,
+        .since = perf->max_time,
+        .cpu = CPU_UNKNOWN,
+        .pid = PID_UNKNOWN,
+        .vcpu = VCPU_UNKNOWN,
+    };
+    uint64_t skipped;
+    int found;
+
+    /* perf was killed: the last record need not be whole. */
+    if (err == -EBADMSG && perf->is_unfinished && perf->in.ended) {
+        perf->at_end = true;
+        return 0;
+    }
+    if (err != -EBADMSG || !perf->keep_going) {
+        perf->at_end = true;
+        perf->result = err != -EBADMSG
+                           ? error_set(&perf->source.error, err, perf->path, "%s", error_text(err))
+                           : error_at(&perf->source.error, err, perf->path, input_offset(&perf->in),
+                                      "%s; --keep-going continues after it", what);
+        return 0;
+    }
+    found = perf_record_resync(perf, &skipped);
+    item.skipped = (uint32_t)MIN(skipped, (uint64_t)UINT32_MAX);
+    perf->at_end = found == 0;
+    return order_put(perf->order, &item, NULL, 0);
+}
+
+/* Reads the next record. */
+static int read_record(struct perf_data *perf)
+{
+    struct perf_record record;
+    const char *what = "";
+    int r = 1;
+
+    if (perf->has_pending)
+        record = perf->pending;
+    else
+        r = perf_record_next(perf, &record, &what);
+    perf->has_pending = false;
+    if (r > 0 && record.type == RECORD_FINISHED_ROUND) {
+        perf->limit = perf->next_limit;
+        perf->next_limit = perf->max_time;
+        return 0;
+    }
+    if (r > 0) {
+        r = perf_header_record(perf, &record, &what);
+        if (r >= 0)
+            return r > 0 ? 0 : perf_handle_record(perf, &record);
+    }
+    if (r == 0)
+        perf->at_end = true;
+    return r < 0 ? records_damaged(perf, r, what) : 0;
+}
+
+/* Reads until there may be something to lend. */
+static int read_on(struct perf_data *perf)
+{
+    int64_t limit = perf->limit;
+    int r = 0;
+
+    while (r == 0 && !perf->at_end && perf->limit == limit) {
+        r = read_record(perf);
+        if (unlikely(order_held(perf->order) > PERF_DATA_HELD_MAX)) {
+            int64_t oldest = order_oldest(perf->order), youngest = order_youngest(perf->order);
+
+            perf->limit = oldest + (int64_t)(((uint64_t)youngest - (uint64_t)oldest) / 2);
+            perf->n_early++;
+            break;
+        }
+    }
+    if (r == 0 && perf->at_end) {
+        r = perf->result == 0 ? perf_handle_end(perf) : 0;
+        perf->limit = INT64_MAX;
+    }
+    return r;
+}
+
+/* Carries out what is not to be lent, and gives the others what depends on it. Returns how many are left. */
+static int finish_items(struct perf_data *perf, unsigned n)
+{
+    unsigned kept = 0;
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r == 0; i++) {
+        struct item *item = &perf->items[i];
+
+        if (likely(item->kind == ITEM_EVENT)) {
+            item->comm = perf_tasks_comm(&perf->tasks, item->pid);
+            if (item->class->task_data)
+                kernel_events_learn_tasks(perf->events, item->class, item->payload, item->size);
+        } else if (item->kind == ITEM_PERF_COMM) {
+            r = perf_tasks_set(&perf->tasks, item->pid, (const char *)item->payload, item->size);
+            continue;
+        } else if (item->kind == ITEM_PERF_FORK) {
+            r = perf_tasks_fork(&perf->tasks, item->pid, (int32_t)load_u32(item->payload));
+            continue;
+        }
+        if (kept < i)
+            perf->items[kept] = *item;
+        kept++;
+    }
+    return r < 0 ? r : (int)kept;
+}
+
+static int perf_next(struct source *source, const struct item **ret_items)
+{
+    struct perf_data *perf = of(source);
+    int r;
+
+    for (;;) {
+        unsigned n = order_take(perf->order, perf->limit, perf->items, PERF_RUN_MAX);
+
+        if (n > 0) {
+            r = finish_items(perf, n);
+            if (r > 0)
+                break;
+        } else if (perf->at_end) {
+            return perf->result;
+        } else {
+            r = read_on(perf);
+        }
+        if (r < 0) {
+            perf->at_end = true;
+            perf->result = error_set(&source->error, r, perf->path, "%s", error_text(r));
+            return perf->result;
+        }
+    }
+    *ret_items = perf->items;
+    return r;
+}
+
+static void perf_seek(struct source *source, int64_t time)
+{
+    of(source)->seek_time = time;
+}
+
+static void perf_free(struct source *source)
+{
+    struct perf_data *perf = of(source);
+
+    order_free(perf->order);
+    perf_tasks_done(&perf->tasks);
+    perf_unpack_free(perf->unpack);
+    kernel_events_unref(perf->events);
+    perf_attrs_done(&perf->attrs);
+    free(perf->cpus);
+    input_done(&perf->in);
+    free(perf->path);
+    free(perf);
+}
+
+/* ---- What is known besides the events ---- */
+
+static void put_if(void (*put)(void *arg, const char *key, const char *value), void *arg,
+                   const char *key, const char *value)
+{
+    if (value && *value)
+        put(arg, key, value);
+}
+
+/* The time of day at a moment of the clock. */
+static void put_time_of_day(const struct perf_data *perf,
+                            void (*put)(void *arg, const char *key, const char *value), void *arg)
+{
+    time_t seconds = (time_t)(perf->features.wall_ns / NANOSECONDS);
+    char value[96];
+    struct tm tm;
+    size_t n;
+
+    if (perf->features.clockid == PERF_ATTR_CLOCKID_NONE || !gmtime_r(&seconds, &tm))
+        return;
+    n = strftime(value, sizeof value, "%Y-%m-%d %H:%M:%S", &tm);
+    snprintf(value + n, sizeof value - n, ".%09" PRIu64 " UTC at %" PRIu64 ".%09" PRIu64,
+             perf->features.wall_ns % NANOSECONDS, perf->features.clock_ns / NANOSECONDS,
+             perf->features.clock_ns % NANOSECONDS);
+    put(arg, "time of day", value);
+}
+
+static void perf_facts(const struct source *source,
+                       void (*put)(void *arg, const char *key, const char *value), void *arg)
+{
+    const struct perf_data *perf = of_const(source);
+    const struct perf_features *features = &perf->features;
+    char value[256];
+
+    put_if(put, arg, "perf", features->version);
+    snprintf(value, sizeof value, "%s%s%s", features->osrelease ? features->osrelease : "",
+             features->osrelease && features->arch ? ", " : "",
+             features->arch ? features->arch : "");
+    put_if(put, arg, "kernel", value);
+    put_if(put, arg, "cpu", features->cpudesc);
+    put_if(put, arg, "cpu id", features->cpuid);
+    if (features->total_mem_kb > 0) {
+        snprintf(value, sizeof value, "%" PRIu64 " MB", features->total_mem_kb / 1024);
+        put(arg, "memory", value);
+    }
+    put_if(put, arg, "command line", features->cmdline);
+    put_time_of_day(perf, put, arg);
+    if (perf->unpack)
+        put(arg, "compression", "zstd");
+    if (perf->is_unfinished)
+        put(arg, "complete", "no, perf did not finish");
+}
+
+static void perf_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
+{
+    const struct perf_data *perf = of_const(source);
+
+    *ret_done = input_offset(&perf->in);
+    *ret_total = perf->in.size == UINT64_MAX ? 0 : perf->in.size;
+}
+
+/* A sentence of the hint. */
+_printf_(2, 3) static void say(struct perf_data *perf, const char *format, ...)
+{
+    size_t n = strlen(perf->hint);
+    va_list args;
+
+    if (n > 0 && n + 2 < sizeof perf->hint) {
+        memcpy(perf->hint + n, "; ", 3);
+        n += 2;
+    }
+    va_start(args, format);
+    vsnprintf(perf->hint + n, sizeof perf->hint - n, format, args);
+    va_end(args);
+}
+
+static const char *perf_hint(const struct source *source)
+{
+    struct perf_data *perf = of((struct source *)(uintptr_t)source);
+    const char *formats = kernel_events_hint(perf->events);
+
+    perf->hint[0] = '\0';
+    if (formats)
+        say(perf, "%s", formats);
+    if (perf->is_unfinished)
+        say(perf, "perf did not finish the file, so that it has no formats of tracepoints");
+    if (perf->n_throttled)
+        say(perf,
+            "the kernel throttled sampling, so that samples are missing (%" PRIu64
+            " times); record with a lower frequency (-F)",
+            perf->n_throttled);
+    if (perf->no_times)
+        say(perf, "samples have no times, as perf record was told by --no-timestamp");
+    if (perf->aux_bytes || perf->features.has_aux)
+        say(perf, "its AUX area traces (%" PRIu64 " bytes) are not read; perf script decodes them",
+            perf->aux_bytes);
+    if (perf->features.is_directory)
+        say(perf, "it is of a directory that perf record --threads wrote; only this file is read");
+    if (perf->n_unclear)
+        say(perf, "%" PRIu64 " records are damaged, or of no event that the file names",
+            perf->n_unclear);
+    if (perf->n_unknown)
+        say(perf, "%" PRIu64 " records are of types that are not known", perf->n_unknown);
+    if (perf->n_early)
+        say(perf, "its rounds are longer than 256 MB, so that events may be out of order");
+    return perf->hint[0] ? perf->hint : NULL;
+}
+
+/* ---- Opening ---- */
+
+static int no_format(struct kernel_formats *formats, uint16_t id, struct kernel_format *ret)
+{
+    (void)formats, (void)id, (void)ret;
+    return -ENOENT;
+}
+
+static int no_kallsyms(struct kernel_formats *formats, char **ret_text, size_t *ret_len)
+{
+    (void)formats, (void)ret_text, (void)ret_len;
+    return -ENOENT;
+}
+
+static void free_formats(struct kernel_formats *formats)
+{
+    free(formats);
+}
+
+/* Events of a kernel of which nothing is known. -ENOMEM. */
+static int make_events(struct perf_data *perf)
+{
+    const struct kernel_facts facts = {
+        .swap = perf->swap, .big_endian = perf->big_endian, .long_size = 8};
+    struct kernel_formats *formats = malloc(sizeof *formats);
+
+    if (!formats)
+        return -ENOMEM;
+    *formats = (struct kernel_formats){no_format, no_kallsyms, free_formats};
+    return kernel_events_new(perf->catalogue, &facts, formats, &perf->events);
+}
+
+static struct clock find_clock(const struct perf_data *perf)
+{
+    /* Named as those of ftrace are. */
+    static const struct {
+        int32_t id;
+        const char *name;
+    } clocks[] = {{0, "realtime"}, {1, "monotonic"}, {4, "mono_raw"}, {7, "boot"}, {11, "tai"}};
+    struct clock clock = {"perf", NANOSECONDS};
+
+    for (unsigned i = 0; i < perf->attrs.n; i++) {
+        int32_t id = perf->attrs.list[i]->clockid;
+
+        if (id == PERF_ATTR_CLOCKID_NONE)
+            continue;
+        clock.name = "unknown";
+        for (size_t k = 0; k < ARRAY_SIZE(clocks); k++)
+            if (clocks[k].id == id)
+                clock.name = clocks[k].name;
+        break;
+    }
+    return clock;
+}
+
+/* Whether only what runs in guests was sampled, as by `perf kvm --guest record`. */
+static bool is_of_guests(const struct perf_data *perf)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < perf->attrs.n; i++) {
+        const struct perf_attr *attr = perf->attrs.list[i];
+
+        /* A dummy is there for the records of tasks. */
+        if (attr->type == EVENT_SOFTWARE && attr->config == 9)
+            continue;
+        /* Tracepoints are of the kernel that records, also where `perf kvm` sets these bits. */
+        if (attr->type == EVENT_TRACEPOINT || !(attr->flags & ATTR_EXCLUDE_HOST) ||
+            attr->flags & ATTR_EXCLUDE_GUEST)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+static const char *task_name(const struct origin *origin, int32_t pid)
+{
+    struct perf_origin *own = container_of(origin, struct perf_origin, kernel.origin);
+    const char *name =
+        perf_tasks_name(&own->reader->tasks, perf_tasks_comm(&own->reader->tasks, pid));
+
+    return name ? name : kernel_events_task(own->kernel.events, pid);
+}
+
+static const char *comm(const struct origin *origin, uint32_t number)
+{
+    const struct perf_origin *own = const_container_of(origin, struct perf_origin, kernel.origin);
+
+    return perf_tasks_name(&own->reader->tasks, number);
+}
+
+static int make_origin(struct perf_data *perf)
+{
+    struct arena *arena = &perf->catalogue->arena;
+    struct origin origin = {
+        .layer = is_of_guests(perf) ? LAYER_GUEST : LAYER_HOST,
+        .format = "perf.data",
+        .path = arena_strdup(arena, perf->path),
+        .clock = find_clock(perf),
+        .n_cpus = perf->features.n_cpus,
+    };
+    struct perf_origin *made = arena_alloc(arena, sizeof *made);
+
+    if (perf->features.hostname && *perf->features.hostname) {
+        origin.host_name = arena_strdup(arena, perf->features.hostname);
+        if (!origin.host_name)
+            return -ENOMEM;
+    }
+    if (!made || !origin.path)
+        return -ENOMEM;
+    kernel_origin_init(&made->kernel, &origin, perf->events);
+    made->kernel.origin.task_name = task_name;
+    made->kernel.origin.comm = comm;
+    made->reader = perf;
+    perf->origin = made;
+    return catalogue_list_origin(perf->catalogue, &made->kernel.origin);
+}
+
+int perf_data_open(struct input *in, const char *name, struct catalogue *catalogue,
+                   const struct reader_options *options, struct source **ret_source,
+                   struct error *error)
+{
+    static const struct source_ops ops = {
+        .next = perf_next,
+        .free = perf_free,
+        .seek = perf_seek,
+        .facts = perf_facts,
+        .progress = perf_progress,
+        .hint = perf_hint,
+    };
+    struct perf_data *perf = calloc(1, sizeof *perf);
+    int r;
+
+    if (!perf) {
+        input_done(in);
+        return error_set(error, -ENOMEM, name, "out of memory");
+    }
+    perf->source = (struct source){.ops = &ops, .ordered = true};
+    perf->in = *in;
+    perf->catalogue = catalogue;
+    perf->keep_going = options->keep_going;
+    perf->features.clockid = PERF_ATTR_CLOCKID_NONE;
+    perf->max_time = perf->limit = perf->next_limit = TIME_UNKNOWN;
+    perf->seek_time = INT64_MIN;
+    perf->path = strdup(name);
+    r = perf->path ? perf_header_read(perf, error) : -ENOMEM;
+    if (r >= 0 && !perf->events)
+        r = make_events(perf);
+    if (r >= 0)
+        r = make_origin(perf);
+    if (r >= 0)
+        r = order_new(&perf->order);
+    if (r < 0) {
+        perf_free(&perf->source);
+        return error_set(error, r, name, "%s", error_text(r));
+    }
+    *ret_source = &perf->source;
+    return 0;
+}

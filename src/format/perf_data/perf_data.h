@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* perf.data, the file of `perf record` (also `perf kvm`, `perf sched` and so on, `record`), and the stream that
+ * `perf record -o -` writes. All numbers are in the byte order of the machine that recorded.
+ *
+ * A file begins so:
+ *   bytes     what
+ *   0..7      "PERFILE2", of a big-endian machine "2ELIFREP"
+ *   8..15     u64 size of this header, 104 bytes or more
+ *   16..23    u64 size of an entry of `attributes`
+ *   24..39    section `attributes`: u64 offset, u64 size
+ *   40..55    section of records; size 0: perf did not finish
+ *   56..71    section of old event types, unused
+ *   72..103   256 bits: which features there are, bit n for feature n
+ * An entry of `attributes` is a perf_event_attr (format/perf_data/attr.h) and, in its last 16 bytes, the section of the
+ * event's IDs, u64 each. After the records there is a section (u64 offset, u64 size) for each feature, in ascending
+ * order (format/perf_data/feature.h).
+ *
+ * A stream begins with the first 16 bytes, the size being 16. Attributes and features are records of it.
+ *
+ * A record:
+ *   0..3      u32 type: below 64 the kernel's, from 64 on perf's own (format/perf_data/layout.h)
+ *   4..5      u16 misc: bits by type
+ *   6..7      u16 size of the whole record
+ *   8..       its body
+ * Types 66, 71 and 83 are followed by bytes that their size does not count. A record of type 81 or 83 holds a piece of
+ * a zstd stream, which is that of records.
+ *
+ * The body of a sample has what the sample_type of its attribute says, in this order:
+ *   bit 16 identifier, 0 ip, 1 pid and tid, 2 time, 3 addr, 6 id, 9 stream id, 7 cpu, 8 period (8 bytes each);
+ *   4 read values; 5 u64 n, n u64: call chain; 10 u32 size, bytes: raw; others, which are not read here
+ * Other records of the kernel end, with sample_id_all, in those of: pid and tid, time, id, stream id, cpu, identifier.
+ * The raw bytes of a tracepoint are the kernel's own record of the event, as in its ring buffer.
+ *
+ * Order: perf copies what is in each CPU's buffer, one after the other, and then writes a record FINISHED_ROUND. What
+ * follows a FINISHED_ROUND is not older than the youngest record before the FINISHED_ROUND before it.
+ *
+ * Source: linux/perf_event.h, Linux tools/perf/Documentation/perf.data-file-format.txt, perf_event_open(2), and files of
+ * perf 6.1 compared with what `perf script` makes of them. */
+
+#include "base/input.h"
+#include "event/catalogue.h"
+#include "event/source.h"
+
+/* Bytes of input that the reader needs at once: a record and its header. */
+#define PERF_DATA_INPUT_SIZE ((size_t)128 * 1024)
+
+/* Whether a file that begins with these bytes is one. */
+bool perf_data_is(const void *head, size_t size);
+/* Whether it is a stream, which can be read from a pipe. */
+bool perf_data_is_stream(const void *head, size_t size);
+
+/* The events of a perf.data in the order of time, by the clock that stamped them: that of the option -k, or "perf".
+ * Tracepoints are events of the kernel's, the other samples of the group "perf"; each has an origin of its own, with the path NAME. Their layer is
+ * LAYER_HOST, or LAYER_GUEST if only what runs in guests was sampled.
+ *
+ * Holds the records of two rounds, at most PERF_DATA_HELD_MAX bytes of them: beyond that, the older half is lent, and
+ * what comes too late after that is lent at once. Takes IN over, also when it fails; unless it is a stream, it must be
+ * seekable. */
+#define PERF_DATA_HELD_MAX ((size_t)256 * 1024 * 1024)
+int perf_data_open(struct input *in, const char *name, struct catalogue *catalogue,
+                   const struct reader_options *options, struct source **ret_source,
+                   struct error *error);

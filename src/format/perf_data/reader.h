@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* An opened perf.data: what the files of this directory share. */
+
+#include "base/bytes.h"
+#include "base/input.h"
+#include "event/source.h"
+#include "format/perf_data/feature.h"
+#include "format/perf_data/order.h"
+#include "format/perf_data/tasks.h"
+#include "format/perf_data/unpack.h"
+#include "schema/kernel/origin.h"
+
+#define PERF_RUN_MAX 1024
+/* Of tracing data; that of real files is some KB, or MB with symbols. */
+#define PERF_TRACING_DATA_MAX ((size_t)64 * 1024 * 1024)
+#define PERF_CPUS_MAX 65536
+
+/* In `kind` of an item that is held: not lent, but carried out when its time has come. */
+enum {
+    ITEM_PERF_COMM = 16, /* the payload is the name of `pid` */
+    ITEM_PERF_FORK,      /* the payload is the s32 number of the parent of `pid` */
+};
+
+/* Events that perf itself reports. */
+enum perf_own_class { PERF_CLASS_THROTTLE, PERF_CLASS_UNTHROTTLE, PERF_CLASS_SWITCH };
+#define PERF_CLASSES_OWN 3
+
+struct perf_origin {
+    struct kernel_origin kernel; /* must stand first */
+    struct perf_data *reader;
+};
+
+/* What is known of a CPU; the first of the array is of those that are not known. */
+struct perf_cpu {
+    int64_t last;     /* time of its last record that was read, or TIME_UNKNOWN */
+    uint64_t lost;    /* events, by records LOST */
+    uint64_t counted; /* by the counters of the events, which perf reads at its end */
+};
+
+struct perf_record {
+    uint32_t type;
+    uint16_t misc;
+    const uint8_t *body;
+    size_t size; /* of the body */
+    uint64_t offset;
+};
+
+struct perf_data {
+    struct source source;
+    struct input in;
+    char *path;
+    struct catalogue *catalogue;
+    bool swap, big_endian, is_stream, keep_going;
+    bool is_unfinished; /* perf did not complete its header */
+    bool has_pending, at_end, no_times;
+    int result; /* at the end: what next() returns */
+    unsigned n_cpus;
+
+    struct perf_attrs attrs;
+    struct perf_features features;
+    struct kernel_events *events;
+    struct perf_origin *origin;
+    const struct event_class *own[PERF_CLASSES_OWN]; /* made when they are needed */
+
+    uint64_t end; /* of the records in the file; UINT64_MAX: the input's */
+    struct perf_unpack *unpack;
+    struct perf_record pending; /* read while opening, if has_pending */
+
+    struct order *order;
+    int64_t max_time;   /* of all records so far; TIME_UNKNOWN: none had one */
+    int64_t limit;      /* items up to it can be lent */
+    int64_t next_limit; /* the same after the next FINISHED_ROUND */
+    int64_t seek_time;  /* no item before it is needed */
+    struct perf_cpu *cpus;
+
+    struct perf_tasks tasks;
+    uint64_t n_unknown; /* records of types that are not known */
+    uint64_t n_unclear; /* records that are too short, or of no event */
+    uint64_t n_throttled;
+    uint64_t n_early; /* times that the older half had to be lent */
+    uint64_t aux_bytes;
+    char hint[768];
+    struct item items[PERF_RUN_MAX];
+};
+
+/* Reads the header, or that of a stream and its records up to the first of the kernel's (header.c). */
+int perf_header_read(struct perf_data *perf, struct error *error);
+/* Takes in a record that says something of events or the machine. 1: it was one. -ENOMEM, -EBADMSG with *RET_WHAT. */
+int perf_header_record(struct perf_data *perf, const struct perf_record *record,
+                       const char **ret_what);
+
+/* The next record, but for those that hold others (record.c). It is valid until the next call. 1; 0: no more;
+ * -EBADMSG with *RET_WHAT, an errno of reading. */
+int perf_record_next(struct perf_data *perf, struct perf_record *ret, const char **ret_what);
+/* SIZE bytes, which follow a record. -EBADMSG: they are not all there. */
+int perf_record_skip_data(struct perf_data *perf, uint64_t size, const char **ret_what);
+/* The same into memory that the caller frees. -EFBIG: more than MAX. */
+int perf_record_read_data(struct perf_data *perf, uint64_t size, size_t max, uint8_t **ret,
+                          const char **ret_what);
+/* Looks for the next place where records seem to be. 1: the input is there; 0: there is none. *RET_SKIPPED: bytes. */
+int perf_record_resync(struct perf_data *perf, uint64_t *ret_skipped);
+
+/* The class of the samples of ATTR that are not a tracepoint's (class.c). NULL: out of memory. */
+const struct event_class *perf_class_of_samples(struct perf_data *perf, struct perf_attr *attr);
+/* The class of perf's own event NAME. */
+const struct event_class *perf_class_own(struct perf_data *perf, enum perf_own_class which);
+
+/* Adds what RECORD says to perf->order (sample.c). -ENOMEM, an errno of a format that cannot be read. */
+int perf_handle_record(struct perf_data *perf, const struct perf_record *record);
+/* Adds the losses that only the events' counters report. */
+int perf_handle_end(struct perf_data *perf);

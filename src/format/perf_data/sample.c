@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* What a record says: an event, a loss, the name of a task. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "format/perf_data/reader.h"
+
+/* What a record that is not a sample has at its end, as far as it has it. */
+struct trailer {
+    struct perf_attr *attr; /* or NULL */
+    int64_t time;           /* or TIME_UNKNOWN */
+    int32_t cpu, tid;
+    size_t size; /* of the body before it */
+};
+
+static uint32_t get_u32(const struct perf_data *perf, const uint8_t *p)
+{
+    return load_u32_swap(p, perf->swap);
+}
+
+static uint64_t get_u64(const struct perf_data *perf, const uint8_t *p)
+{
+    return load_u64_swap(p, perf->swap);
+}
+
+/* Whether a body of SIZE bytes has N at least; if not, that is counted. */
+static bool has_bytes(struct perf_data *perf, size_t size, size_t n)
+{
+    if (size >= n)
+        return true;
+    perf->n_unclear++;
+    return false;
+}
+
+/* What is known of CPU, which may be unknown itself. NULL: out of memory. */
+static struct perf_cpu *get_cpu(struct perf_data *perf, int32_t cpu)
+{
+    unsigned index = cpu < 0 || cpu >= PERF_CPUS_MAX ? 0 : (unsigned)cpu + 1;
+
+    if (unlikely(index >= perf->n_cpus)) {
+        unsigned n = MAX(index + 1, MIN(2 * perf->n_cpus, PERF_CPUS_MAX + 1u));
+        struct perf_cpu *bigger = realloc(perf->cpus, n * sizeof *bigger);
+
+        if (!bigger)
+            return NULL;
+        for (unsigned i = perf->n_cpus; i < n; i++)
+            bigger[i] = (struct perf_cpu){.last = TIME_UNKNOWN};
+        perf->cpus = bigger;
+        perf->n_cpus = n;
+    }
+    return &perf->cpus[index];
+}
+
+/* The CPU that event ID counts on, if each CPU has its own. */
+static int32_t cpu_of_id(const struct perf_data *perf, uint64_t id)
+{
+    return (int32_t)(uintptr_t)map_get(&perf->attrs.cpus, id) - 1;
+}
+
+/* A time as the record has it; one without is of the time that the file is at. */
+static int64_t seen_time(struct perf_data *perf, int64_t time)
+{
+    if (time == TIME_UNKNOWN)
+        return perf->max_time == TIME_UNKNOWN ? 0 : perf->max_time;
+    if (time > perf->max_time)
+        perf->max_time = time;
+    return time;
+}
+
+static void read_trailer(struct perf_data *perf, const struct perf_record *record,
+                         struct trailer *ret)
+{
+    struct perf_attr *attr = perf_attrs_of_other(&perf->attrs, record->body, record->size);
+    const uint8_t *end = record->body + record->size;
+
+    *ret = (struct trailer){.attr = attr,
+                            .time = TIME_UNKNOWN,
+                            .cpu = CPU_UNKNOWN,
+                            .tid = PID_UNKNOWN,
+                            .size = record->size};
+    if (!attr || record->size < attr->end_size)
+        return;
+    ret->size = record->size - attr->end_size;
+    if (attr->end_tid != PERF_NOWHERE)
+        ret->tid = (int32_t)get_u32(perf, end - attr->end_tid + 4);
+    if (attr->end_time != PERF_NOWHERE)
+        ret->time = (int64_t)get_u64(perf, end - attr->end_time);
+    if (attr->end_cpu != PERF_NOWHERE)
+        ret->cpu = (int32_t)get_u32(perf, end - attr->end_cpu);
+    else if (attr->end_id != PERF_NOWHERE)
+        ret->cpu = cpu_of_id(perf, get_u64(perf, end - attr->end_id));
+}
+
+static struct item make_item(const struct perf_data *perf, unsigned kind, int64_t time, int32_t cpu,
+                             int32_t pid)
+{
+    return (struct item){
+        .kind = (uint8_t)kind,
+        .time = time,
+        .origin = &perf->origin->kernel.origin,
+        .cpu = cpu,
+        .pid = pid,
+        .vcpu = VCPU_UNKNOWN,
+    };
+}
+
+/* ---- Losses ---- */
+
+static int put_loss(struct perf_data *perf, struct perf_cpu *cpu, int64_t time, uint64_t lost)
+{
+    int32_t number = (int32_t)(cpu - perf->cpus) - 1;
+    struct item item = make_item(perf, ITEM_LOSS, time, number, PID_UNKNOWN);
+
+    item.cause = LOSS_DROPPED;
+    item.lost = lost;
+    item.since = cpu->last;
+    cpu->last = time;
+    return order_put(perf->order, &item, NULL, 0);
+}
+
+static int handle_lost(struct perf_data *perf, const struct perf_record *record)
+{
+    struct perf_cpu *cpu;
+    struct trailer trailer;
+    uint64_t lost;
+
+    read_trailer(perf, record, &trailer);
+    if (!has_bytes(perf, trailer.size, 16))
+        return 0;
+    if (trailer.cpu == CPU_UNKNOWN)
+        trailer.cpu = cpu_of_id(perf, get_u64(perf, record->body));
+    cpu = get_cpu(perf, trailer.cpu);
+    if (!cpu)
+        return -ENOMEM;
+    lost = get_u64(perf, record->body + 8);
+    cpu->lost += lost;
+    return put_loss(perf, cpu, seen_time(perf, trailer.time), lost);
+}
+
+/* Of an event with a counter of its losses, perf writes this at its end with all of them, also those that a record LOST
+ * has told; of others, the kernel writes it when it has lost some. */
+static int handle_lost_samples(struct perf_data *perf, const struct perf_record *record)
+{
+    struct perf_cpu *cpu;
+    struct trailer trailer;
+    uint64_t lost;
+
+    read_trailer(perf, record, &trailer);
+    if (!has_bytes(perf, trailer.size, 8))
+        return 0;
+    lost = get_u64(perf, record->body);
+    if (!trailer.attr || !(trailer.attr->read_format & READ_LOST)) {
+        cpu = get_cpu(perf, trailer.cpu);
+        return cpu ? put_loss(perf, cpu, seen_time(perf, trailer.time), lost) : -ENOMEM;
+    }
+    /* perf sets nothing in it but the ID. */
+    cpu = get_cpu(perf, trailer.attr->end_id == PERF_NOWHERE
+                            ? CPU_UNKNOWN
+                            : cpu_of_id(perf, get_u64(perf, record->body + record->size -
+                                                                trailer.attr->end_id)));
+    if (!cpu)
+        return -ENOMEM;
+    cpu->counted += lost;
+    return 0;
+}
+
+/* Adds what the first N CPUs counted and did not report otherwise, each by itself, or together. */
+int perf_handle_end(struct perf_data *perf)
+{
+    int64_t end = perf->max_time == TIME_UNKNOWN ? 0 : perf->max_time;
+    struct perf_cpu *none = get_cpu(perf, CPU_UNKNOWN);
+    bool by_cpu;
+    int r = 0;
+
+    if (!none)
+        return -ENOMEM;
+    by_cpu = none->lost == 0 && none->counted == 0;
+    for (unsigned i = 1; i < perf->n_cpus && !by_cpu; i++) {
+        none->lost += perf->cpus[i].lost;
+        none->counted += perf->cpus[i].counted;
+    }
+    for (unsigned i = by_cpu ? 1 : 0; i < (by_cpu ? perf->n_cpus : 1) && r == 0; i++)
+        if (perf->cpus[i].counted > perf->cpus[i].lost)
+            r = put_loss(perf, &perf->cpus[i], end, perf->cpus[i].counted - perf->cpus[i].lost);
+    return r;
+}
+
+/* ---- Tasks ---- */
+
+static int handle_comm(struct perf_data *perf, const struct perf_record *record)
+{
+    struct order_piece name;
+    struct trailer trailer;
+    struct item item;
+
+    read_trailer(perf, record, &trailer);
+    if (!has_bytes(perf, trailer.size, 8))
+        return 0;
+    item = make_item(perf, ITEM_PERF_COMM, seen_time(perf, trailer.time), CPU_UNKNOWN,
+                     (int32_t)get_u32(perf, record->body + 4));
+    name = (struct order_piece){record->body + 8, trailer.size - 8};
+    return order_put(perf->order, &item, &name, 1);
+}
+
+static int handle_fork(struct perf_data *perf, const struct perf_record *record)
+{
+    struct order_piece piece;
+    struct trailer trailer;
+    struct item item;
+    int32_t parent;
+
+    read_trailer(perf, record, &trailer);
+    if (!has_bytes(perf, trailer.size, 24))
+        return 0;
+    /* Without a trailer there is still its own time. */
+    if (trailer.time == TIME_UNKNOWN)
+        trailer.time = (int64_t)get_u64(perf, record->body + 16);
+    item = make_item(perf, ITEM_PERF_FORK, seen_time(perf, trailer.time), CPU_UNKNOWN,
+                     (int32_t)get_u32(perf, record->body + 8));
+    parent = (int32_t)get_u32(perf, record->body + 12);
+    piece = (struct order_piece){&parent, sizeof parent};
+    return order_put(perf->order, &item, &piece, 1);
+}
+
+/* ---- What perf itself reports ---- */
+
+static int put_own(struct perf_data *perf, const struct trailer *trailer, enum perf_own_class which,
+                   const void *p, size_t size)
+{
+    const struct order_piece piece = {p, size};
+    struct item item =
+        make_item(perf, ITEM_EVENT, seen_time(perf, trailer->time), trailer->cpu, trailer->tid);
+
+    item.class = perf_class_own(perf, which);
+    return item.class ? order_put(perf->order, &item, &piece, 1) : -ENOMEM;
+}
+
+static int handle_throttle(struct perf_data *perf, const struct perf_record *record)
+{
+    const struct perf_attr *attr;
+    struct trailer trailer;
+    char name[256] = "";
+
+    read_trailer(perf, record, &trailer);
+    if (!has_bytes(perf, trailer.size, 24))
+        return 0;
+    if (trailer.time == TIME_UNKNOWN)
+        trailer.time = (int64_t)get_u64(perf, record->body);
+    attr = perf_attrs_find(&perf->attrs, get_u64(perf, record->body + 8));
+    if (attr)
+        perf_attr_name(attr, name, sizeof name);
+    if (record->type == RECORD_THROTTLE)
+        perf->n_throttled++;
+    return put_own(perf, &trailer,
+                   record->type == RECORD_THROTTLE ? PERF_CLASS_THROTTLE : PERF_CLASS_UNTHROTTLE,
+                   name, strlen(name));
+}
+
+static int handle_switch(struct perf_data *perf, const struct perf_record *record)
+{
+    bool wide = record->type == RECORD_SWITCH_CPU_WIDE;
+    struct trailer trailer;
+    uint8_t payload[12] = {0};
+
+    read_trailer(perf, record, &trailer);
+    if (!has_bytes(perf, trailer.size, wide ? 8 : 0))
+        return 0;
+    payload[0] = (record->misc & MISC_SWITCH_OUT) != 0;
+    payload[1] = (record->misc & MISC_SWITCH_OUT_PREEMPT) != 0;
+    if (wide) {
+        store_u32(payload + 4, get_u32(perf, record->body));
+        store_u32(payload + 8, get_u32(perf, record->body + 4));
+    }
+    return put_own(perf, &trailer, PERF_CLASS_SWITCH, payload, wide ? 12 : 2);
+}
+
+/* ---- Samples ---- */
+
+/* Parts of a sample that vary. */
+struct parts {
+    const uint8_t *chain; /* with the number before it, or NULL */
+    size_t chain_size;
+    const uint8_t *raw; /* or NULL */
+    size_t raw_size;
+};
+
+/* Bytes of the values that were read of counters; false: there are fewer. */
+static bool skip_read(const struct perf_data *perf, const struct perf_attr *attr, const uint8_t **p,
+                      const uint8_t *end)
+{
+    uint64_t format = attr->read_format, n = 1;
+    size_t value = 8 + (format & READ_ID ? 8u : 0) + (format & READ_LOST ? 8u : 0);
+    size_t times = (format & READ_TIME_ENABLED ? 8u : 0) + (format & READ_TIME_RUNNING ? 8u : 0);
+
+    if (format & READ_GROUP) {
+        if (end - *p < 8)
+            return false;
+        n = get_u64(perf, *p);
+        *p += 8;
+    }
+    if ((size_t)(end - *p) < times || n > ((size_t)(end - *p) - times) / value)
+        return false;
+    *p += times + (size_t)n * value;
+    return true;
+}
+
+static bool read_parts(const struct perf_data *perf, const struct perf_attr *attr, const uint8_t *p,
+                       const uint8_t *end, struct parts *ret)
+{
+    *ret = (struct parts){0};
+    if (attr->sample_type & SAMPLE_READ && !skip_read(perf, attr, &p, end))
+        return false;
+    if (attr->sample_type & SAMPLE_CALLCHAIN) {
+        uint64_t n;
+
+        if (end - p < 8)
+            return false;
+        n = get_u64(perf, p);
+        if (n > (size_t)(end - p - 8) / 8)
+            return false;
+        ret->chain = p;
+        ret->chain_size = 8 + (size_t)n * 8;
+        p += ret->chain_size;
+    }
+    if (attr->sample_type & SAMPLE_RAW) {
+        uint32_t size;
+
+        if (end - p < 4)
+            return false;
+        size = get_u32(perf, p);
+        if (size > (size_t)(end - p - 4))
+            return false;
+        ret->raw = p + 4;
+        ret->raw_size = size;
+    }
+    return true;
+}
+
+/* Fills in the class. 1; 0: the record is damaged; a negative errno. */
+static int set_class(struct perf_data *perf, struct perf_attr *attr, const struct parts *parts,
+                     struct item *item)
+{
+    const struct kernel_common *common = kernel_events_common(perf->events);
+
+    if (attr->type == EVENT_TRACEPOINT && parts->raw) {
+        if (attr->config > UINT16_MAX || parts->raw_size < common->size)
+            return 0;
+        if (unlikely(!attr->class))
+            attr->class = kernel_events_class(perf->events, (uint16_t)attr->config);
+        item->class = attr->class;
+        /* The sample's own is the number that the thread has in the container that perf ran in. */
+        item->pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
+        return item->class ? 1 : kernel_events_error(perf->events);
+    }
+    item->class = attr->class ? attr->class : perf_class_of_samples(perf, attr);
+    return item->class ? 1 : -ENOMEM;
+}
+
+static int handle_sample(struct perf_data *perf, const struct perf_record *record)
+{
+    const uint8_t *body = record->body;
+    struct perf_attr *attr = perf_attrs_of_sample(&perf->attrs, body, record->size);
+    struct order_piece pieces[2];
+    struct perf_cpu *cpu;
+    struct parts parts;
+    struct item item;
+    int64_t time;
+    int r;
+
+    if (unlikely(!attr || record->size < attr->fixed ||
+                 !read_parts(perf, attr, body + attr->fixed, body + record->size, &parts))) {
+        perf->n_unclear++;
+        return 0;
+    }
+    perf->no_times |= attr->time == PERF_NOWHERE;
+    time = seen_time(perf, attr->time == PERF_NOWHERE ? TIME_UNKNOWN
+                                                      : (int64_t)get_u64(perf, body + attr->time));
+    item = make_item(perf, ITEM_EVENT, time, CPU_UNKNOWN, PID_UNKNOWN);
+    if (likely(attr->cpu != PERF_NOWHERE))
+        item.cpu = (int32_t)get_u32(perf, body + attr->cpu);
+    else if (attr->id != PERF_NOWHERE)
+        item.cpu = cpu_of_id(perf, get_u64(perf, body + attr->id));
+    cpu = get_cpu(perf, item.cpu);
+    if (!cpu)
+        return -ENOMEM;
+    cpu->last = time;
+    if (unlikely(time < perf->seek_time))
+        return 0;
+    if (attr->tid != PERF_NOWHERE)
+        item.pid = (int32_t)get_u32(perf, body + attr->tid + 4);
+    r = set_class(perf, attr, &parts, &item);
+    if (r <= 0) {
+        perf->n_unclear += r == 0;
+        return r;
+    }
+    if (attr->type == EVENT_TRACEPOINT && parts.raw) {
+        pieces[0] = (struct order_piece){parts.raw, parts.raw_size};
+        return order_put(perf->order, &item, pieces, 1);
+    }
+    pieces[0] = (struct order_piece){body, attr->fixed};
+    pieces[1] = parts.chain ? (struct order_piece){parts.chain, parts.chain_size}
+                            : (struct order_piece){parts.raw ? parts.raw : body, parts.raw_size};
+    return order_put(perf->order, &item, pieces, 2);
+}
+
+int perf_handle_record(struct perf_data *perf, const struct perf_record *record)
+{
+    switch (record->type) {
+    case RECORD_SAMPLE: return handle_sample(perf, record);
+    case RECORD_LOST: return handle_lost(perf, record);
+    case RECORD_LOST_SAMPLES: return handle_lost_samples(perf, record);
+    case RECORD_COMM: return handle_comm(perf, record);
+    case RECORD_FORK: return handle_fork(perf, record);
+    case RECORD_THROTTLE:
+    case RECORD_UNTHROTTLE: return handle_throttle(perf, record);
+    case RECORD_SWITCH:
+    case RECORD_SWITCH_CPU_WIDE: return handle_switch(perf, record);
+    default:
+        if (record->type == 0 || record->type > RECORD_KERNEL_LAST)
+            perf->n_unknown++;
+        return 0;
+    }
+}

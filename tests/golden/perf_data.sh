@@ -1,0 +1,84 @@
+#!/bin/sh
+# What perf shows of its recordings (tests/data/perf/README.md), strata shows too: the same times, CPUs, tasks, events,
+# texts and call chains, in the same order, and each loss; and the exits that perf kvm stat counts.
+. "$(dirname "$0")/../lib/golden.sh"
+
+for name in packed stream clock lost switch one kvm guest; do
+    xz -dc "$DATA/perf/$name.data.xz" >$name.data
+    for printed in script dump; do
+        [ -e "$DATA/perf/$name.$printed.xz" ] || continue
+        case="$name.$printed"
+        xz -dc "$DATA/perf/$name.$printed.xz" >printed
+        python3 "$here/perf_data.py" "$strata" $name.data printed || fail "not as perf has it"
+    done
+done
+
+# info NAME KEY: the value of a line of strata info.
+info() {
+    "$strata" info "$1.data" 2>/dev/null | sed -n "s/^  $2  *//p"
+}
+is() {
+    [ "$1" = "$2" ] || fail "'$1' is not '$2'"
+}
+
+case="losses"
+# As perf report --stats has it: 77673 + 77692 of the two events, and 3 of the records about tasks.
+is "$(info lost lost)" "155368 events were lost (CPU 0: 71731, CPU 1: 83637) in 18 places"
+"$strata" stat --strict lost.data >/dev/null 2>&1 && fail "--strict does not see them"
+
+case="facts"
+is "$(info clock clock)" "monotonic, 1000000000 ticks a second"
+is "$(info kvm clock)" "perf, 1000000000 ticks a second"
+is "$(info kvm layer)" host
+is "$(info guest layer)" guest
+is "$(info kvm 'command line')" "/usr/bin/perf kvm --host stat record -a -o kvm.data"
+is "$(info packed compression)" zstd
+
+case="exits, as perf kvm stat report"
+"$strata" exits -f json kvm.data >rows 2>err || fail "$(cat err)"
+jq -r '.rows[] | [.key.reason, .n, .min, .max, .sum / .n] | join(" ")' rows | LC_ALL=C sort >ours
+awk '$2 ~ /^[0-9]+$/ { gsub("us", ""); print $1, $2, $5, $6, $7 }' "$DATA/perf/kvm.report.txt" | LC_ALL=C sort >theirs
+[ "$(wc -l <theirs)" -eq 5 ] || fail "perf has no rows"
+# Hundredths of microseconds, rounded in some way.
+paste -d' ' theirs ours | awk '
+    function differ(us, ns) { return us * 1000 - ns > 5.001 || ns - us * 1000 > 5.001 }
+    $1 != $6 || $2 != $7 || differ($3, $8) || differ($4, $9) || differ($5, $10) { print; wrong = 1 }
+    END { exit wrong }' >&2 || fail "not as perf (left) has it"
+
+case="a stream through a pipe"
+"$strata" report stream.data >whole 2>err || fail "$(cat err)"
+cat stream.data | "$strata" report - >piped 2>err || fail "$(cat err)"
+cmp whole piped || fail "differs"
+case="a file through a pipe"
+"$strata" report kvm.data >whole 2>err || fail "$(cat err)"
+cat kvm.data | "$strata" report - >piped 2>err || fail "$(cat err)"
+cmp whole piped || fail "differs"
+
+case="later events alone"
+from=$(sed -n '3000s/ .*//p' whole)
+"$strata" report --from="$from" kvm.data >later 2>err || fail "$(cat err)"
+awk -v from="$from" '$1 >= from' whole | cmp - later || fail "differs"
+
+# Through other formats: the kernel's events as they are.
+case="trace.dat"
+"$strata" export -t trace.dat -o kvm.dat kvm.data >/dev/null 2>err || fail "$(cat err)"
+"$strata" report kvm.dat >again 2>err || fail "$(cat err)"
+cmp whole again || fail "differs"
+if command -v trace-cmd >/dev/null; then
+    trace-cmd report -N kvm.dat 2>err | grep -c 'kvm_exit: ' >n || fail "trace-cmd: $(cat err)"
+    is "$(cat n)" "$(grep -c 'kvm_exit: ' whole)"
+fi
+"$strata" export -t trace.dat -o clock.dat clock.data >/dev/null 2>err || fail "$(cat err)"
+is "$("$strata" report clock.dat | grep -c 'cpu_clock: ip=0x')" "$("$strata" report clock.data | grep -c 'cpu-clock: ip=0x')"
+
+case="merged"
+"$strata" merge -o merged host=kvm.data >/dev/null 2>err || fail "$(cat err)"
+"$strata" report merged >again 2>err || fail "$(cat err)"
+cmp whole again || fail "differs"
+[ -e merged/host/perf.data ] || fail "no perf.data in it"
+
+case="tables"
+is "$("$strata" sql --format=csv -c 'select count(*) as n from host_kvm_exit' kvm.data 2>err | tail -1 | tr -d '\r')" \
+    "$(grep -c 'kvm_exit: ' whole)"
+is "$("$strata" sql --format=csv -c 'select sum(period) as n from guest_cpu_clock' guest.data 2>err | tail -1 | tr -d '\r')" \
+    "$("$strata" report guest.data | sed -n 's/.* period=//p' | awk '{ n += $1 } END { print n }')"
