@@ -151,11 +151,14 @@ def main():
     assert DETAILS.items() <= details.items(), details
 
     # The same of perf's own events, with their times: two that record have two times of each event.
-    for row in exits("perf.ctf"):
-        n, microseconds = theirs[row["key"]["reason"]]
-        assert row["n"] == n and abs(row["sum"] / 1000 - microseconds) <= 0.01 * microseconds, (row, n, microseconds)
-        theirs.pop(row["key"]["reason"])
-    assert not theirs, theirs
+    for recorded in "perf.data", "perf.ctf":
+        rows = {row["key"]["reason"]: row for row in exits(recorded)}
+        assert rows.keys() == theirs.keys(), (recorded, rows, theirs)
+        for reason, row in rows.items():
+            n, microseconds = theirs[reason]
+            assert row["n"] == n and abs(row["sum"] / 1000 - microseconds) <= 0.01 * microseconds, (
+                recorded, row, n, microseconds)
+    assert json.loads(strata("info", "-f", "json", os.path.join(OUT, "perf.data")))["layer"] == "host"
     check_attached()
     counted = check_metrics("trace", None)
     assert counted[None, "io"][0] == KNOWN["io"], counted

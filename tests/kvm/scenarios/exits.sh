@@ -31,7 +31,6 @@ until_true 120 gone $perf || {
 wait $perf
 perf kvm --host -i perf.data stat report >perf-report.txt 2>&1 || say "FAILED: perf reports nothing"
 perf data convert --to-ctf=perf.ctf -i perf.data >perf-convert.log 2>&1 || say "FAILED: perf converts nothing"
-rm -f perf.data
 
 # strata record --attach of virtual machines whose monitors are not QEMU.
 # start N NAME: a machine that waits, as $vmmN, with a thread called NAME; a line to the FIFO lets it run.
