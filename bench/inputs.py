@@ -7,6 +7,7 @@ import lzma
 import os
 import re
 import shutil
+import struct
 import subprocess
 import tarfile
 
@@ -18,6 +19,38 @@ TIMELINE = """{"format": "strata-trace", "version": 1, "sources": [
   "clock": {"name": "local", "hz": 1000000000, "pairs": "guest/clock-pairs"}, "host": {"boot_id": "b"},
   "complete": true}]}
 """
+
+
+def repeat_perf_data(file, times, path):
+    """Writes FILE, a perf.data of a little-endian machine whose samples begin with an identifier, address, thread and
+    time, with its records TIMES times, one after the other in time. Returns how many samples there are then."""
+    begin, size = struct.unpack_from("<QQ", file, 40)
+    records = bytearray(file[begin:begin + size])
+    places = []
+    at = samples = 0
+    while at < size:
+        kind, _, length = struct.unpack_from("<IHH", records, at)
+        # The time in a sample, and in what other records of the kernel end in: thread, time, CPU, identifier.
+        if kind < 64:
+            places.append(at + 32 if kind == 9 else at + length - 24)
+            samples += kind == 9
+        at += length
+    stamps = [time for time in (struct.unpack_from("<Q", records, place)[0] for place in places) if time]
+    span = max(stamps) - min(stamps) + 1000
+    sections = 16 * sum(bin(byte).count("1") for byte in file[72:104])
+    moved = size * (times - 1)
+    table = bytearray(file[begin + size:begin + size + sections])
+    for i in range(0, sections, 16):
+        struct.pack_into("<Q", table, i, struct.unpack_from("<Q", table, i)[0] + moved)
+    with open(path, "wb") as out:
+        out.write(file[:48] + struct.pack("<Q", size * times) + file[56:begin])
+        for _ in range(times):
+            out.write(records)
+            for place in places:
+                time = struct.unpack_from("<Q", records, place)[0]
+                struct.pack_into("<Q", records, place, time + span if time else 0)
+        out.write(table + file[begin + size + sections:])
+    return samples * times
 
 
 class Missing(Exception):
@@ -145,6 +178,18 @@ class Inputs:
             os.rename(path + ".new", path)
             os.remove(head)
         return path
+
+    def perf_data(self, times):
+        """A recording of perf, its rounds repeated: (path, events)."""
+        path = self.path(f"perf-{times}.data")
+        count = path + ".count"
+        if not os.path.exists(count):
+            with open(self.unpacked("perf/kvm.data.xz"), "rb") as f:
+                events = repeat_perf_data(f.read(), times, path)
+            with open(count, "w", encoding="ascii") as f:
+                f.write(str(events))
+        with open(count, encoding="ascii") as f:
+            return path, int(f.read())
 
     def ctf(self, times):
         """The events of simpletrace(times) as a CTF 1.8 trace: a directory."""

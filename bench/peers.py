@@ -13,6 +13,7 @@ PACKAGES = {
     "xenalyze": "xen-utils-common",
     "trace-cmd": "trace-cmd",
     "babeltrace2": "babeltrace2",
+    "perf": "linux-perf",
 }
 
 
