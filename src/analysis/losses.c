@@ -48,6 +48,14 @@ static int losses_put_items(struct sink *sink, const struct item *items, unsigne
     return r < 0 ? sink_fail(sink, counter->next, r) : 0;
 }
 
+static int losses_flush(struct sink *sink)
+{
+    struct losses_sink *counter = container_of(sink, struct losses_sink, sink);
+    int r = sink_flush(counter->next);
+
+    return r < 0 ? sink_fail(sink, counter->next, r) : 0;
+}
+
 static int losses_finish(struct sink *sink)
 {
     struct losses_sink *counter = container_of(sink, struct losses_sink, sink);
@@ -58,8 +66,10 @@ static int losses_finish(struct sink *sink)
 
 void losses_sink_init(struct losses_sink *sink, struct sink *next)
 {
-    static const struct sink_ops ops = {
-        .begin = losses_begin, .put = losses_put_items, .finish = losses_finish};
+    static const struct sink_ops ops = {.begin = losses_begin,
+                                        .put = losses_put_items,
+                                        .flush = losses_flush,
+                                        .finish = losses_finish};
 
     *sink = (struct losses_sink){.sink = {.ops = &ops}, .next = next};
 }

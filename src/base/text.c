@@ -42,7 +42,7 @@ int text_open_output(struct text *text, int fd, size_t size, unsigned passes)
 
 void text_done(struct text *text)
 {
-    if (text->start != scratch)
+    if (!text->is_scratch)
         free(text->start);
     *text = TEXT_IN_MEMORY;
 }
@@ -134,12 +134,13 @@ char *text_make_room(struct text *text, size_t size)
         drain(text, false);
         return text->next;
     }
-    if (text->start != scratch && text->fd < 0) {
+    if (!text->is_scratch && text->fd < 0) {
         if (grow(text, size) == 0)
             return text->next;
         free(text->start);
     }
     text->error = text->error ? text->error : -ENOMEM;
+    text->is_scratch = true;
     text->start = text->next = scratch;
     text->end = scratch + sizeof scratch;
     return text->next;

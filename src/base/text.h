@@ -8,7 +8,7 @@
  * writes through the `char *`-returning functions of base/number.h.
  *
  * A write error is kept in `error` (negative errno); from then on everything that is put is discarded,
- * so that one check at the end suffices. Not thread-safe. */
+ * so that one check at the end suffices. Not thread-safe; another thread may go on with a text that has no error. */
 
 #include <string.h>
 
@@ -22,7 +22,9 @@ struct text {
     int error;        /* the first failure: -EPIPE, -ENOSPC, -ENOMEM, … */
     uint64_t drained; /* bytes that have left the buffer */
     bool filtered;    /* output is filtered (base/printable.h) */
-    uint8_t passes;   /* PRINTABLE_... */
+    bool
+        is_scratch; /* memory is out: the buffer is scratch space of the thread that found it out */
+    uint8_t passes; /* PRINTABLE_... */
 };
 
 /* A text that drains into FD in pieces of about SIZE bytes. -ENOMEM. */

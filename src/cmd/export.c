@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/atomic_output.h"
+#include "cli/jobs.h"
 #include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/export_clickhouse.h"
@@ -22,6 +23,7 @@ struct export_verb_options {
     unsigned format; /* place in export_formats, from 1; 0: not given */
     const char *output, *host;
     bool spreadsheet, causal, in_browser;
+    unsigned jobs;
     struct strings pairs, files;
     struct clickhouse_options clickhouse;
 };
@@ -78,6 +80,10 @@ static const struct option output_options[] = {
      "tighten clocks by causes and effects; reads the trace\n"
      "twice",
      MEMBER(causal)},
+    {OPTION_PARSED, 'j', "jobs", "N",
+     "csv: threads that make lines (as many as there are\n"
+     "CPUs, at most 8); the output is the same",
+     MEMBER(jobs), .parse = jobs_parse},
     {OPTION_END},
 };
 
@@ -165,6 +171,7 @@ static int export_trace(const struct export_verb_options *options,
     char host[EXPORT_HOST_SIZE] = "", trace_id[EXPORT_TRACE_ID_SIZE] = "";
     struct export_options export_options = {
         .spreadsheet = options->spreadsheet,
+        .n_threads = jobs_count(options->jobs),
         .out = &output->out,
         .fd = output->fd,
         .path = output->temp_path,

@@ -67,9 +67,17 @@ static int put(struct sink *base, const struct item *items, unsigned n)
     return r < 0 ? sink_fail(base, sink->next, r) : 0;
 }
 
+static int flush(struct sink *base)
+{
+    struct last_sink *sink = container_of(base, struct last_sink, sink);
+    int r = sink_flush(sink->next);
+
+    return r < 0 ? sink_fail(base, sink->next, r) : 0;
+}
+
 void last_sink_set_next(struct last_sink *sink, struct sink *next)
 {
-    static const struct sink_ops ops = {.put = put};
+    static const struct sink_ops ops = {.put = put, .flush = flush};
 
     sink->sink = (struct sink){.ops = &ops};
     sink->next = next;

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/jobs.h"
 #include "cli/output.h"
 #include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/follow.h"
 #include "cmd/walk.h"
-#include "print/view.h"
+#include "print/parallel.h"
 #include "tracedir/manifest.h"
 
 #define OUT_SIZE ((size_t)256 * 1024)
@@ -26,6 +27,7 @@ struct report_options {
     unsigned format; /* enum format */
     bool spreadsheet, causal, follow;
     struct last_options last;
+    unsigned jobs;
 };
 
 static const char *const formats[] = {"text", "json", "csv", NULL};
@@ -41,6 +43,10 @@ static const struct option output_options[] = {
      "tighten clocks by causes and effects; reads the trace\n"
      "twice",
      offsetof(struct report_options, causal)},
+    {OPTION_PARSED, 'j', "jobs", "N",
+     "threads that make lines (as many as there are CPUs, at\n"
+     "most 8); the output is the same",
+     offsetof(struct report_options, jobs), .parse = jobs_parse},
     {OPTION_END},
 };
 
@@ -80,7 +86,7 @@ const struct command report_command = {
 };
 
 static int open_view(const struct report_options *options, struct trace *trace, struct text *out,
-                     struct sink **ret_view)
+                     unsigned n_threads, struct sink **ret_view)
 {
     struct view_options view_options = {
         .color = options->format == FORMAT_TEXT && wants_color(STDOUT_FILENO),
@@ -90,12 +96,13 @@ static int open_view(const struct report_options *options, struct trace *trace, 
         .layers = trace_layers(trace),
         .spreadsheet = options->spreadsheet,
     };
+    static view_open *const views[] = {
+        [FORMAT_TEXT] = line_text_open,
+        [FORMAT_JSON] = line_json_open,
+        [FORMAT_CSV] = line_csv_open,
+    };
 
-    switch (options->format) {
-    case FORMAT_JSON: return line_json_open(&view_options, out, ret_view);
-    case FORMAT_CSV: return line_csv_open(&view_options, out, ret_view);
-    default: return line_text_open(&view_options, out, ret_view);
-    }
+    return print_parallel_open(views[options->format], &view_options, out, n_threads, ret_view);
 }
 
 static enum output_kind kind_of(const struct report_options *options)
@@ -145,7 +152,7 @@ static int report(const struct report_options *options, struct trace *trace, str
     if (selection_init(&selection, &options->select) < 0 ||
         (options->causal &&
          causal_tighten_on_request(&options->open, &options->select, trace) < 0) ||
-        open_view(options, trace, &out, &view) < 0) {
+        open_view(options, trace, &out, jobs_count(options->jobs), &view) < 0) {
         cli_no_memory();
     } else {
         losses_sink_init(&counter, view);
@@ -171,7 +178,7 @@ static int report(const struct report_options *options, struct trace *trace, str
 static int open_follow_view(void *arg, struct trace *trace, struct text *out,
                             struct sink **ret_view)
 {
-    return open_view(arg, trace, out, ret_view);
+    return open_view(arg, trace, out, 1, ret_view); /* a view of little */
 }
 
 static int check_follow(const struct report_options *options, char **paths, int n)

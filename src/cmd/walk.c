@@ -245,6 +245,19 @@ static void report_hint(void *arg, const char *path, const char *hint)
     cli_error("%s: %s", path, hint);
 }
 
+/* Prints all that was put so far. */
+static int flush(struct walk *walk, struct error *error)
+{
+    int r = sink_flush(walk->sink);
+
+    if (r < 0) {
+        *error = walk->sink->error;
+        r = error_set(error, r, NULL, "out of memory");
+    }
+    text_flush(walk->out);
+    return r;
+}
+
 static int put_selected(struct walk *walk, const struct item *items, unsigned n,
                         struct error *error)
 {
@@ -299,8 +312,9 @@ int walk_through(struct walk *walk)
     error_clear(&error);
     progress_start(&progress, isatty(STDERR_FILENO) && !(walk->draws && isatty(STDOUT_FILENO)));
     while (!selection_is_over(walk->selection) && !walk->out->error) {
-        if (trace->n_pipes && walk->draws && trace_would_wait(trace))
-            text_flush(walk->out);
+        if (trace->n_pipes && walk->draws && trace_would_wait(trace) &&
+            (r = flush(walk, &error)) < 0)
+            break;
         r = trace_next(trace, &items);
         if (r <= 0)
             break;
@@ -319,11 +333,14 @@ int walk_through(struct walk *walk)
             progress_show(&progress, done, total);
         }
     }
+    if (r >= 0)
+        r = flush(walk, &error);
+    else
+        (void)flush(walk, &(struct error){0});
     progress_erase(&progress);
     if (!walk->again)
         trace_hints(trace, report_hint, NULL);
     if (r < 0) {
-        text_flush(walk->out);
         walk->error = error.code ? error : trace->source->error;
         cli_print_error(&walk->error);
         return EXIT_FAILURE;

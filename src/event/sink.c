@@ -34,6 +34,19 @@ static int tee_put(struct sink *sink, const struct item *items, unsigned n)
     return 0;
 }
 
+static int tee_flush(struct sink *sink)
+{
+    const struct tee_sink *tee = container_of(sink, struct tee_sink, sink);
+
+    for (unsigned i = 0; i < tee->n; i++) {
+        int r = sink_flush(tee->sinks[i]);
+
+        if (r < 0)
+            return sink_fail(sink, tee->sinks[i], r);
+    }
+    return 0;
+}
+
 static int tee_finish(struct sink *sink)
 {
     const struct tee_sink *tee = container_of(sink, struct tee_sink, sink);
@@ -49,7 +62,8 @@ static int tee_finish(struct sink *sink)
 
 void tee_sink_init(struct tee_sink *tee, struct sink *const *sinks, unsigned n)
 {
-    static const struct sink_ops ops = {.begin = tee_begin, .put = tee_put, .finish = tee_finish};
+    static const struct sink_ops ops = {
+        .begin = tee_begin, .put = tee_put, .flush = tee_flush, .finish = tee_finish};
 
     *tee = (struct tee_sink){.sink = {.ops = &ops}, .sinks = sinks, .n = n};
 }

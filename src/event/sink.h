@@ -19,6 +19,8 @@ struct sink_ops {
     /* Consumes N items, in the order of time. 0, or a negative errno with `error`; -ENOMEM may come
      * without. */
     int (*put)(struct sink *sink, const struct item *items, unsigned n);
+    /* Writes what was put so far and is held back; may be NULL: nothing is. 0, or a negative errno as of put(). */
+    int (*flush)(struct sink *sink);
     /* Writes what comes after the last item; may be NULL. 0, or a negative errno with `error`. Only
      * free() may follow. */
     int (*finish)(struct sink *sink);
@@ -40,6 +42,11 @@ static inline void sink_begin(struct sink *sink)
 static inline int sink_put(struct sink *sink, const struct item *items, unsigned n)
 {
     return sink->ops->put(sink, items, n);
+}
+
+static inline int sink_flush(struct sink *sink)
+{
+    return sink->ops->flush ? sink->ops->flush(sink) : 0;
 }
 
 static inline int sink_finish(struct sink *sink)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/export.h"
 
-#include "print/view.h"
+#include "print/parallel.h"
 
 /* One line a format, by name: its name here, and again in the list that options are made of. */
 /* clang-format off */
@@ -55,5 +55,8 @@ int export_csv_open(const struct export_options *options, struct sink **ret_sink
         .errors = options->errors,
         .spreadsheet = options->spreadsheet};
 
-    return line_csv_open(&view_options, options->out, ret_sink) < 0 ? export_no_memory(error) : 0;
+    return print_parallel_open(line_csv_open, &view_options, options->out, options->n_threads,
+                               ret_sink) < 0
+               ? export_no_memory(error)
+               : 0;
 }

@@ -38,7 +38,8 @@ struct export_options {
     bool errors;
     const struct span_rule *rules; /* whose spans a timeline shows beside its own */
     unsigned n_rules;
-    bool spreadsheet; /* CSV: as in struct view_options */
+    bool spreadsheet;   /* CSV: as in struct view_options */
+    unsigned n_threads; /* that formats which can may use, the caller's among them */
     /* For tables (tables/sink.h). What their clocks, facts and problems are read from, and what ended the reading before
      * the end; read when the export finishes. NULL: none. */
     const struct trace *trace;
