@@ -59,7 +59,8 @@ static int add_undeclared(struct simpletrace_ids *ids, const struct named *named
 
 static int make_class(struct simpletrace_ids *ids, struct named *named, uint64_t id)
 {
-    const struct qemu_event *event = qemu_events_find(ids->events, named->name, named->len);
+    const struct qemu_event *event =
+        ids->events ? qemu_events_find(ids->events, named->name, named->len) : NULL;
     unsigned layout = (ids->swap ? QEMU_SWAPPED : 0) | (ids->version == 0 ? QEMU_WORDS : 0);
     struct event_class *class;
     int r;

@@ -24,7 +24,7 @@ struct named {
 
 struct simpletrace_ids {
     struct catalogue *catalogue;
-    const struct qemu_events *events;
+    const struct qemu_events *events; /* NULL: nothing is declared */
     const struct origin *origin;
     bool swap;
     unsigned version;

@@ -13,7 +13,7 @@
 #define SIMPLETRACE_INPUT_SIZE ((size_t)320 * 1024)
 
 struct simpletrace_options {
-    const struct qemu_events *events; /* declarations; they must outlive the source */
+    const struct qemu_events *events; /* declarations, or NULL; they must outlive the source */
     bool no_header;                   /* version 4 without its header, ids by declaration order */
     struct reader_options reader;
 };

@@ -281,6 +281,26 @@ static void test_undeclared(void **state)
     close_reader(&r);
 }
 
+/* Where no declarations are found, each event is its words. */
+static void test_no_declarations(void **state)
+{
+    struct simpletrace_options options = {0};
+    struct reader r = {0};
+    struct input in;
+
+    header(4);
+    mapping(1, "one");
+    one(1, 5, 6);
+    assert_int_equal(input_open_memory(&in, made.bytes, made.len, "made"), 0);
+    assert_int_equal(simpletrace_open(&in, &r.catalogue, &options, &r.source, &r.error), 0);
+    assert_int_equal(next(&r), 1);
+    assert_string_equal(r.items[0].class->name, "one");
+    assert_string_equal(r.items[0].class->fields[0].name, "words");
+    assert_int_equal(next(&r), 0);
+    source_free(r.source);
+    catalogue_done(&r.catalogue);
+}
+
 /* Positions: all declarations in version 3, without the disabled in version 2. */
 static void test_positions(void **state)
 {
@@ -580,13 +600,21 @@ static void test_many_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probe),         cmocka_unit_test(test_items),
-        cmocka_unit_test(test_absent_number), cmocka_unit_test(test_remapping),
-        cmocka_unit_test(test_undeclared),    cmocka_unit_test(test_positions),
-        cmocka_unit_test(test_version_0),     cmocka_unit_test(test_no_header),
-        cmocka_unit_test(test_wrong_files),   cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_resync),        cmocka_unit_test(test_resync_at_the_end),
-        cmocka_unit_test(test_pipe),          cmocka_unit_test(test_many_ids),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_items),
+        cmocka_unit_test(test_absent_number),
+        cmocka_unit_test(test_remapping),
+        cmocka_unit_test(test_undeclared),
+        cmocka_unit_test(test_no_declarations),
+        cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_version_0),
+        cmocka_unit_test(test_no_header),
+        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_resync),
+        cmocka_unit_test(test_resync_at_the_end),
+        cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_many_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
