@@ -68,7 +68,7 @@ struct strata_percpu_cpu *strata_percpu_self(void);
 
 STRATA_PERCPU_INLINE uint64_t strata_percpu_cycles(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t cycles;
@@ -79,6 +79,11 @@ STRATA_PERCPU_INLINE uint64_t strata_percpu_cycles(void)
     uint64_t cycles;
 
     __asm__ __volatile__("rdtime %0" : "=r"(cycles));
+    return cycles;
+#elif defined(__s390x__)
+    uint64_t cycles;
+
+    __asm__ __volatile__("stckf %0" : "=Q"(cycles) : : "cc");
     return cycles;
 #else
 #error "define STRATA_PERCPU_CYCLES(), and the hook of the same, for this machine"

@@ -174,11 +174,12 @@ static _cold_ char *put_long_delta(const struct simpletrace_text *t, char *p, ui
 static inline char *put_delta(struct simpletrace_text *t, char *p, uint64_t now)
 {
     uint64_t before = t->started ? t->last : now;
-    uint64_t delta = now - before;
 
     t->started = true;
     t->last = now;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t delta = now - before;
+
     if (likely(delta < 100000000)) {
         /* Eight digits at once, with the leading zeros shifted out except that of the µs; then the
          * last three again, after the point. */

@@ -151,17 +151,17 @@ static void RUNS_FIRST note_first_pair(void)
 uint64_t trace_clock_hz_known(void)
 {
     struct clock_pair now;
-    uint64_t hz = 0;
 
     if (trace_clock_kind() == CLOCK_KIND_MONOTONIC)
         return NS_PER_S;
 #if defined(__aarch64__)
+    uint64_t hz;
+
     __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
     return hz;
 #elif defined(__x86_64__)
     static _Atomic uint64_t by_cpuid = UINT64_MAX;
-
-    hz = atomic_load_explicit(&by_cpuid, memory_order_relaxed);
+    uint64_t hz = atomic_load_explicit(&by_cpuid, memory_order_relaxed);
     if (hz == UINT64_MAX) {
         hz = tsc_hz_by_cpuid();
         atomic_store_explicit(&by_cpuid, hz, memory_order_relaxed);

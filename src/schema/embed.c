@@ -14,8 +14,11 @@ static int embed(const char *name, const char *input, FILE *out)
     }
     fprintf(out, "extern const char %s[];\nextern const size_t %s_len;\n", name, name);
     fprintf(out, "const char %s[] = {", name);
-    while ((c = getc(in)) != EOF)
-        fprintf(out, n++ % 16 == 0 ? "\n%d," : "%d,", (signed char)c);
+    while ((c = getc(in)) != EOF) {
+        fputs(n++ % 16 == 0 ? "\n" : "", out);
+        /* A char has a sign on some machines; its octal value has none on any. */
+        fprintf(out, c < 128 ? "%d," : "'\\%o',", (unsigned)c);
+    }
     fprintf(out, "0};\nconst size_t %s_len = %luu;\n", name, n);
     failed = ferror(in);
     fclose(in);

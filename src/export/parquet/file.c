@@ -31,8 +31,6 @@
 #include "export/parquet/encode.h"
 #include "export/parquet/thrift.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are written as they are");
-
 #define MAGIC "PAR1"
 #define MAGIC_LEN 4u
 #define PAGE_ROWS 32768u
@@ -249,6 +247,11 @@ static void find_bounds(const struct chunk *chunk, struct bounds *bounds)
     }
     if (bounds->known && chunk->column->type == COLUMN_REAL)
         settle_zeros(bounds);
+    /* As in the pages. */
+    if (bounds->known && !is_text(chunk->column)) {
+        store_le64(bounds->least, load_u64(bounds->least));
+        store_le64(bounds->largest, load_u64(bounds->largest));
+    }
 }
 
 /* ---- Pages ---- */
@@ -295,13 +298,21 @@ static int write_page(struct parquet_writer *writer, struct parquet_file *file, 
     return r;
 }
 
+static void put_le32(struct text *out, uint32_t v)
+{
+    store_le32(&v, v);
+    text_put(out, (const char *)&v, sizeof v);
+}
+
 static void put_plain(struct text *page, const struct chunk *chunk, uint32_t i, uint64_t offset)
 {
     if (!chunk->lengths) {
-        text_put(page, chunk->p + (size_t)i * 8, 8);
+        uint64_t v = load_le64(chunk->p + (size_t)i * 8);
+
+        text_put(page, (const char *)&v, sizeof v);
         return;
     }
-    text_put(page, (const char *)&chunk->lengths[i], sizeof chunk->lengths[i]);
+    put_le32(page, chunk->lengths[i]);
     text_put(page, chunk->p + offset, chunk->lengths[i]);
 }
 
@@ -317,7 +328,7 @@ static void put_levels(struct text *page, const char *nulls, uint32_t n, uint32_
     parquet_put_rle(page, levels, n, 1);
     len = (uint32_t)text_len(page) - start - 4;
     if (!page->error)
-        memcpy(page->start + start, &len, sizeof len);
+        store_le32(page->start + start, len);
     *ret_present = present;
 }
 
@@ -567,13 +578,11 @@ int parquet_finish(struct parquet_writer *writer, struct parquet_file *file, int
 {
     struct text end = TEXT_IN_MEMORY;
     int fd = -1, r = parquet_flush(writer, file, dir);
-    uint32_t len;
 
     if (r < 0)
         return r;
     put_metadata(&end, file, facts, n_facts);
-    len = (uint32_t)text_len(&end);
-    text_put(&end, (const char *)&len, sizeof len);
+    put_le32(&end, (uint32_t)text_len(&end));
     text_put(&end, MAGIC, MAGIC_LEN);
     r = end.error || file->group.error ? -ENOMEM : open_file(file, dir, &fd);
     if (r == 0)
