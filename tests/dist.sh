@@ -2,10 +2,9 @@
 # The release tarball: what `meson dist` makes of the last commit has no files that only a checkout needs, and can be set
 # up where neither git nor a network is there.
 #
-#   tests/dist.sh BUILD
+#   tests/dist.sh
 set -eu
 
-build=$1
 tree=$(cd "$(dirname "$0")/.." && pwd)
 
 skip() {

@@ -38,6 +38,7 @@ check() {
 # check_below FILE|DIR...
 check_below() {
     failed=0 n=0
+    # shellcheck disable=SC2044 # no name of ours has a space
     for file in $(find "$@" -type f); do
         [ "$(head -c 4 "$file" | tr -d '\0')" = "$(printf '\177ELF')" ] || continue
         # Objects, which a static library of Python's or a debugger's may be, are not loaded.

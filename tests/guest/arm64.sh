@@ -38,7 +38,7 @@ sys_root = '$libraries'
 pkg_config_libdir = '$libraries/usr/lib/aarch64-linux-gnu/pkgconfig'
 END
 [ -e "$dir/build/build.ninja" ] ||
-    meson setup "$dir/build" "$tree" --cross-file "$tree/tools/aarch64-linux-gnu.ini" --cross-file "$dir/libraries.ini" \
+    meson setup "$dir/build" "$tree" --cross-file "$tree/tools/cross/arm64.ini" --cross-file "$dir/libraries.ini" \
         -Dreading=disabled -Dagent=enabled -Dwerror=true
 ninja -C "$dir/build" bin/strata-agent
 
