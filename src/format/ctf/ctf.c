@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reader of the streams of a trace in CTF 1.8. Any layout that the metadata describes is read by walking its
- * types (ctf_decode.h). This is libstrata's (src/runtime/sink_ctf.c), which has a way of its own, as it
- * is what matters most:
+ * types (decode.h). Headers of events whose numbers each have a place, and payloads that are bytes of the stream, have a
+ * way of their own (records.c), as they are what matters most. This is libstrata's layout (src/runtime/sink_ctf.c):
  *
  *   packet    u32 0xc1fc1fc1, 16 bytes UUID of the trace, u32 stream class (0)
  *             u64 begin, u64 end: ticks of the clock
@@ -209,7 +209,7 @@ static int step(struct ctf *c, unsigned *n)
         if (c->content == UINT64_MAX && c->in.ended &&
             c->position / 8 - c->origin / 8 == input_buffered(&c->in))
             return 0; /* a file without packets */
-        r = c->class->word_header ? ctf_walk_words(c, n) : 2;
+        r = c->class->header.known ? ctf_walk_records(c, n) : 2;
         if (r == 2 && *n < RUN_MAX)
             r = ctf_walk_record(c, n);
         if (r == -ENOBUFS && *n == 0)

@@ -144,30 +144,6 @@ static int make_payload(struct ctf *c, struct ctf_cursor *cursor, const struct c
 
 /* ---- Records ---- */
 
-/* How many bytes the fields at P take, of which LEFT are there; SIZE_MAX: more. */
-static inline size_t size_of(const struct ctf_class *of, const uint8_t *p, size_t left)
-{
-    const struct event_class *class = of->class;
-    size_t size = 0;
-
-    if (likely(!of->strings))
-        return of->size <= left ? of->size : SIZE_MAX;
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        if (class->fields[i].storage == STORE_NUL_ENDED) {
-            size_t len = strnlen((const char *)p + size, left - size);
-
-            if (len == left - size)
-                return SIZE_MAX;
-            size += len + 1;
-        } else {
-            if (class->fields[i].size > left - size)
-                return SIZE_MAX;
-            size += class->fields[i].size;
-        }
-    }
-    return size;
-}
-
 static int no_such_event(struct ctf *c, uint64_t id)
 {
     return ctf_damaged(c, "unknown event id %" PRIu64 ": the metadata does not declare it", id);
@@ -176,73 +152,6 @@ static int no_such_event(struct ctf *c, uint64_t id)
 static int cut_event(struct ctf *c)
 {
     return ctf_damaged(c, "the packet ends in the middle of an event");
-}
-
-/* Records with the word as header, and no contexts: as far as they are in the buffer. 1: some more may
- * be done; 0: the buffer ends before the record does; negative: damage. */
-int ctf_walk_words(struct ctf *c, unsigned *n)
-{
-    const struct ctf_trace *trace = c->trace;
-    const struct ctf_stream_class *stream = c->class;
-    const uint8_t *at = input_at(&c->in);
-    uint64_t there = c->origin + 8 * (uint64_t)input_buffered(&c->in);
-    uint64_t end = MIN(there, c->content) / 8;
-    uint64_t first = c->origin / 8;
-    const struct origin *origin = ctf_origin_of(c);
-    uint64_t position = c->position / 8;
-    int r = 1;
-
-    while (*n < RUN_MAX && 8 * position < c->content) {
-        uint64_t from = (position + 7) & ~UINT64_C(7);
-        const struct ctf_class *class;
-        const uint8_t *p;
-        uint64_t word;
-        uint32_t id;
-        size_t size;
-        int64_t time;
-
-        if (unlikely(end < from || end - from < RECORD_HEADER)) {
-            r = there < c->content ? 0 : -EBADMSG;
-            break;
-        }
-        p = at + (from - first);
-        word = load_u64_swap(p, trace->swap);
-        id = (uint32_t)(trace->metadata.big_endian ? word >> TIME_BITS : word & 0xffff);
-        word = trace->metadata.big_endian ? word & TIME_MASK : word >> 16;
-        if (unlikely(id >= stream->n_classes || !stream->classes[id].class)) {
-            ctf_move_to(c, 8 * from);
-            return no_such_event(c, id);
-        }
-        class = &stream->classes[id];
-        if (unlikely(!class->direct)) {
-            r = 2; /* the other way */
-            break;
-        }
-        size = size_of(class, p + RECORD_HEADER, end - from - RECORD_HEADER);
-        if (unlikely(size == SIZE_MAX)) {
-            r = there < c->content ? 0 : -EBADMSG;
-            break;
-        }
-        c->heard.ticks += (word - c->heard.ticks) & TIME_MASK;
-        time = ctf_to_ns(trace, c->heard.ticks);
-        /* Never later than a loss before it, whose end is only about right. */
-        c->last = trace->strata ? MAX(time, c->last) : time;
-        c->items[(*n)++] = (struct item){
-            .time = c->last,
-            .origin = origin,
-            .class = class->class,
-            .payload = p + RECORD_HEADER,
-            .size = (uint32_t)size,
-            .cpu = c->cpu,
-            .pid = c->tid,
-            .vcpu = VCPU_UNKNOWN,
-            .comm = c->comm,
-            .kind = ITEM_EVENT,
-        };
-        position = from + RECORD_HEADER + size;
-    }
-    ctf_move_to(c, 8 * position);
-    return r == -EBADMSG ? cut_event(c) : r;
 }
 
 /* One record of any kind. Returns as the above; -ENOBUFS: no room for its payload. */
@@ -279,7 +188,7 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
             *item = (struct item){.payload = cursor.base + (cursor.position - cursor.origin) / 8};
             r = cursor.position > cursor.end ? -EAGAIN : 0;
             if (r >= 0)
-                size = size_of(class, item->payload, (cursor.end - cursor.position) / 8);
+                size = ctf_size_of(class, item->payload, (cursor.end - cursor.position) / 8);
             if (size == SIZE_MAX)
                 r = -EAGAIN;
             if (r >= 0)

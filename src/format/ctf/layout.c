@@ -31,22 +31,6 @@ static bool has_vcpu_name(const struct ctf_type *type)
     return false;
 }
 
-static bool is_integer(const struct ctf_member *member, uint8_t role, uint32_t size, uint32_t align)
-{
-    const struct ctf_type *type = member->type;
-
-    return member->role == role && type->kind == CTF_INTEGER && type->size == size &&
-           type->align == align && !type->is_signed;
-}
-
-static bool is_word_header(const struct ctf_type *type)
-{
-    return type && type->align == 64 && type->n_members == 2 &&
-           is_integer(&type->members[0], CTF_ROLE_ID, 16, 64) &&
-           is_integer(&type->members[1], CTF_ROLE_TIMESTAMP, 48, 8) &&
-           type->members[0].type->order == type->members[1].type->order;
-}
-
 /* The clock of the time stamps in TYPE. */
 static const struct ctf_clock *clock_of(const struct ctf_type *type)
 {
@@ -86,7 +70,7 @@ static int make_stream(struct maker *m, struct ctf_stream_class *stream)
     uint64_t n = 0;
     int r = 0;
 
-    stream->word_header = is_word_header(decl->event_header);
+    ctf_header_make(decl->event_header, &stream->header);
     for (const struct ctf_event_decl *e = stream->events; e; e = e->next_of_stream) {
         if (e->id > CTF_ID_MAX)
             return layout_wrong(m, e->line, "event id %" PRIu64 " is too large (maximum %d)", e->id,

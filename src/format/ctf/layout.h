@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "event/catalogue.h"
+#include "format/ctf/header.h"
 #include "format/ctf/type.h"
 
 #define CTF_ID_MAX 65535
@@ -44,8 +45,7 @@ struct ctf_stream_class {
     struct ctf_event_decl *events, *last_event; /* by next_of_stream */
     struct ctf_class *classes;                  /* by id */
     uint32_t n_classes;
-    /* The event's header is a u16 id and 48 bits of time, as libstrata's: one word, aligned. */
-    bool word_header;
+    struct ctf_header header;   /* of its events */
     bool vcpu_names; /* vCPUs of its events are text */
 };
 

@@ -9,9 +9,6 @@
 #include "format/ctf/layout.h"
 
 #define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
-#define TIME_BITS 48
-#define TIME_MASK ((UINT64_C(1) << TIME_BITS) - 1)
-#define RECORD_HEADER 8
 
 #define RUN_MAX 1024
 #define LOSSES_MAX 3 /* that come with a packet */
@@ -165,11 +162,21 @@ int ctf_open_packet(struct ctf *c, unsigned *n);
 /* All records of the packet are read: reports dropped events, by up to one item. */
 void ctf_end_events(struct ctf *c, unsigned *n);
 
+/* How many bytes the fields of OF, which is direct, take at P, of which LEFT are there; SIZE_MAX: more. The first is for
+ * those with strings. */
+size_t ctf_size_of_strings(const struct ctf_class *of, const uint8_t *p, size_t left);
+static inline size_t ctf_size_of(const struct ctf_class *of, const uint8_t *p, size_t left)
+{
+    if (unlikely(of->strings))
+        return ctf_size_of_strings(of, p, left);
+    return of->size <= left ? of->size : SIZE_MAX;
+}
+
 /* Adds records to the run, as far as they are in the buffer. 1: some more may be done; 0: the buffer ends
  * before the record does; 2: the other function reads the next one; -ENOBUFS: no room for its payload;
- * another negative errno: damage. The first is for streams with a word_header, the second reads one
+ * another negative errno: damage. The first is for streams with a known header, the second reads one
  * record of any kind. */
-int ctf_walk_words(struct ctf *c, unsigned *n);
+int ctf_walk_records(struct ctf *c, unsigned *n);
 int ctf_walk_record(struct ctf *c, unsigned *n);
 
 void ctf_facts(const struct source *source,
