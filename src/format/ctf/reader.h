@@ -10,7 +10,7 @@
 
 #define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
 
-#define RUN_MAX 1024
+#define RUN_MAX 2048
 #define LOSSES_MAX 3 /* that come with a packet */
 
 /* The size of a made payload besides its arrays: numbers, and the NULs and lengths of the rest. */
