@@ -166,6 +166,11 @@ static const struct kernel_expr *compile_element(struct kernel_compiler *c,
             expr.value = mask_of_type(cast->text, len - 2);
     }
     expr.a = kernel_expr_compile(c, node->b);
+    if (expr.kind == EXPR_ELEMENT && expr.value == UINT64_MAX && expr.a->kind == EXPR_CONST &&
+        expr.a->value < field->size / expr.size) {
+        expr.kind = EXPR_FIELD;
+        expr.offset += (uint32_t)expr.a->value * expr.size;
+    }
     return add(c, expr);
 }
 

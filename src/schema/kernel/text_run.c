@@ -247,16 +247,23 @@ static inline uint64_t load_direct(const uint8_t *p, unsigned size, bool swap)
     return load_uint(p, size, swap);
 }
 
+/* What an operation may write before a special one asks for its own room. */
+#define OP_ROOM (KERNEL_LITERAL_MAX + TEXT_UNIT + NUMBER_MAX)
+
 static _hot_ void run_ops(const struct kernel_text *code, const struct kernel_run *run,
                           struct text *text)
 {
     const struct kernel_op *end = code->ops + code->n_ops;
     bool whole = run->size >= code->least_size;
+    char *p = text->next;
 
     for (const struct kernel_op *op = code->ops; op < end; op++) {
-        char *p = text_room(text, KERNEL_LITERAL_MAX + TEXT_UNIT + NUMBER_MAX);
         uint64_t v = 0;
 
+        if (unlikely((size_t)(text->end - p) < OP_ROOM)) {
+            text->next = p;
+            p = text_room(text, OP_ROOM);
+        }
         p = text_copy_units(p, op->literal, op->literal_len);
         if (likely(op->direct && whole))
             v = load_direct(run->data + op->offset, op->direct, run->swap);
@@ -279,8 +286,8 @@ static _hot_ void run_ops(const struct kernel_text *code, const struct kernel_ru
             p = text->next;
             break;
         }
-        text->next = p;
     }
+    text->next = p;
 }
 
 /* Takes the arguments of a trace_printk() apart. Those that the event is too short for are 0 or "". */
