@@ -59,16 +59,23 @@ void xentrace_classes_done(struct xentrace_classes *classes);
 
 const struct xentrace_known *xentrace_class_slow(struct xentrace_classes *classes, uint32_t header);
 
-/* NULL: memory is out. */
-static inline const struct xentrace_known *xentrace_class(struct xentrace_classes *classes,
-                                                          uint32_t header)
+/* NULL: this class was not met yet, or not lately. */
+static inline const struct xentrace_known *
+xentrace_class_known(const struct xentrace_classes *classes, uint32_t header)
 {
     uint32_t key = header & 0x7fffffff;
     const struct xentrace_known *known = &classes->known[key * 0x9e3779b1u >> 20];
 
-    if (likely(known->key == key))
-        return known;
-    return xentrace_class_slow(classes, header);
+    return likely(known->key == key && key != 0) ? known : NULL;
+}
+
+/* NULL: memory is out. */
+static inline const struct xentrace_known *xentrace_class(struct xentrace_classes *classes,
+                                                          uint32_t header)
+{
+    const struct xentrace_known *known = xentrace_class_known(classes, header);
+
+    return likely(known != NULL) ? known : xentrace_class_slow(classes, header);
 }
 
 const struct event_class *xentrace_call_slow(struct xentrace_classes *classes,

@@ -296,6 +296,29 @@ static void put_last_loss(struct cpu_source *s, struct item *item)
     s->lost_at_end = 0;
 }
 
+/* An event with WORDS, of KNOWN, at s->time. Hypercalls have a class by their words (xentrace_call()). */
+static inline void put_event(struct cpu_source *s, struct item *item,
+                             const struct xentrace_known *known, uint32_t header,
+                             const uint8_t *words)
+{
+    *item = (struct item){
+        .time = s->time,
+        .origin = s->x->classes.origin,
+        .class = known->class,
+        .payload = words,
+        .size = 4 * xentrace_words(header),
+        .reader_word = xentrace_event(header),
+        .cpu = s->cpu,
+        .pid = PID_UNKNOWN,
+        .vcpu = s->vcpu,
+        .kind = ITEM_EVENT,
+    };
+    if (known->tracks && known->tracks != TRACKS_CALL) {
+        s->follows = true;
+        xentrace_track_vcpu(known->tracks, item, &s->vcpu);
+    }
+}
+
 /* Makes the items of what is in the buffer, from item N on. Returns their number. *RET_STOP: the
  * record at s->next is no record (and why). */
 _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char **ret_stop)
@@ -314,6 +337,19 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         int64_t last = s->stamped ? s->time : TIME_UNKNOWN;
         struct item *item;
 
+        /* Most: an event with a time, of a class that was met before. */
+        known = xentrace_class_known(&x->classes, header);
+        if (likely(known && xentrace_has_tsc(header) && size <= (size_t)(end - p) &&
+                   load_u64(words) <= INT64_MAX && known->tracks != TRACKS_CALL &&
+                   !s->loss_pending)) {
+            s->time = (int64_t)load_u64(words);
+            s->stamped = true;
+            put_event(s, &s->items[n++], known, header, words + 8);
+            p += size;
+            continue;
+        }
+
+        s->next = (size_t)(p - s->buf);
         if (size > (size_t)(end - p))
             break;
         if (unlikely(!xentrace_header_plausible(header))) {
@@ -349,7 +385,6 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
                 put_loss(s, last, words, xentrace_words(header), &s->items[n++]);
             if (event == XEN_LOST_RECORDS || event == XEN_WRAP_BUFFER) {
                 p += size;
-                s->next += size;
                 continue;
             }
         }
@@ -359,34 +394,18 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
             *ret_stop = "";
             break;
         }
-        item->time = s->time;
-        item->origin = x->classes.origin;
-        item->class = known->class;
-        item->payload = words;
-        item->size = 4 * xentrace_words(header);
-        item->reader_word = xentrace_event(header);
-        item->cpu = s->cpu;
-        item->pid = PID_UNKNOWN;
-        item->vcpu = s->vcpu;
-        item->skipped = 0;
-        item->kind = ITEM_EVENT;
-        item->cause = 0;
-        item->reader_byte = 0;
-        item->error_ns = 0;
+        put_event(s, item, known, header, words);
         if (known->tracks == TRACKS_CALL) {
             item->class = xentrace_call(&x->classes, known, load_u32(words));
             if (unlikely(!item->class)) {
                 *ret_stop = "";
                 break;
             }
-        } else if (known->tracks) {
-            s->follows = true;
-            xentrace_track_vcpu(known->tracks, item, &s->vcpu);
         }
         n++;
         p += size;
-        s->next += size;
     }
+    s->next = (size_t)(p - s->buf);
     return n;
 }
 
