@@ -42,6 +42,7 @@ struct line_text {
     struct task_cell tasks[TASK_CELLS];
     struct task_cell vcpus[TASK_CELLS];
     size_t layer_width; /* of the longest name of a layer; 0: no such column */
+    bool is_plain;      /* a line has none of what options and layers add */
 };
 
 static void put_name(const struct event_class *class, struct text *text)
@@ -90,8 +91,9 @@ static size_t task_width(const struct line_text *line, const struct origin *orig
     return line->layer_width > 0 || origin->task_name ? NAMED_TASK_WIDTH : TASK_WIDTH;
 }
 
-static const struct task_cell *make_task(const struct line_text *line, struct task_cell *cell,
-                                         const struct origin *origin, int32_t pid, const char *name)
+static _cold_ const struct task_cell *make_task(const struct line_text *line,
+                                                struct task_cell *cell, const struct origin *origin,
+                                                int32_t pid, const char *name)
 {
     char word[TASK_TEXT_MAX + NUMBER_MAX];
     char *p = word;
@@ -110,8 +112,9 @@ static const struct task_cell *make_task(const struct line_text *line, struct ta
     return cell;
 }
 
-static const struct task_cell *make_vcpu(const struct line_text *line, struct task_cell *cell,
-                                         const struct origin *origin, int32_t vcpu)
+static _cold_ const struct task_cell *make_vcpu(const struct line_text *line,
+                                                struct task_cell *cell, const struct origin *origin,
+                                                int32_t vcpu)
 {
     struct text text = TEXT_IN_MEMORY;
 
@@ -127,7 +130,7 @@ static const struct task_cell *make_vcpu(const struct line_text *line, struct ta
     return cell;
 }
 
-static const struct task_cell *get_vcpu(struct line_text *line, const struct item *item)
+static inline const struct task_cell *get_vcpu(struct line_text *line, const struct item *item)
 {
     struct task_cell *cell = &line->vcpus[(uint32_t)item->vcpu % TASK_CELLS];
 
@@ -136,7 +139,7 @@ static const struct task_cell *get_vcpu(struct line_text *line, const struct ite
     return make_vcpu(line, cell, item->origin, item->vcpu);
 }
 
-static const struct task_cell *get_task(struct line_text *line, const struct item *item)
+static inline const struct task_cell *get_task(struct line_text *line, const struct item *item)
 {
     const struct origin *origin = item->origin;
     struct task_cell *cell;
@@ -206,11 +209,9 @@ static char *put_padded(char *p, const char *s, size_t width)
     return p + width;
 }
 
-/* All columns before the name. */
-static char *put_columns(struct line_text *line, char *p, const struct item *item)
+/* The time, and what only some views have before the CPU. */
+static char *put_time_and_more(struct line_text *line, char *p, const struct item *item)
 {
-    const struct task_cell *task;
-
     if (line->options.color)
         p = PUT(p, DIM);
     if (likely(item->time != TIME_UNKNOWN))
@@ -232,16 +233,31 @@ static char *put_columns(struct line_text *line, char *p, const struct item *ite
         p = PUT(p, " #");
         p = number_dec(p, line->options.origin_number(line->options.origin_arg, item->origin));
     }
-    p = put_cpu(line, p, item->cpu);
-    if (line->layer_width > 0) {
-        if (item->vcpu != VCPU_UNKNOWN) {
-            const struct task_cell *vcpu = get_vcpu(line, item);
+    return p;
+}
 
-            p = put_literal(p, vcpu->text, vcpu->len - 1);
-        } else {
-            p = PUT(p, "      -");
-        }
-    }
+static char *put_vcpu_column(struct line_text *line, char *p, const struct item *item)
+{
+    const struct task_cell *vcpu;
+
+    if (item->vcpu == VCPU_UNKNOWN)
+        return PUT(p, "      -");
+    vcpu = get_vcpu(line, item);
+    return put_literal(p, vcpu->text, vcpu->len - 1);
+}
+
+/* All columns before the name. */
+static inline char *put_columns(struct line_text *line, char *p, const struct item *item)
+{
+    const struct task_cell *task;
+
+    if (likely(line->is_plain && item->time != TIME_UNKNOWN))
+        p = time_column_put(&line->time, &item->origin->clock, p, item->time);
+    else
+        p = put_time_and_more(line, p, item);
+    p = put_cpu(line, p, item->cpu);
+    if (line->layer_width > 0)
+        p = put_vcpu_column(line, p, item);
     task = get_task(line, item);
     if (task)
         return text_copy_units(p, task->text, task->len);
@@ -249,7 +265,7 @@ static char *put_columns(struct line_text *line, char *p, const struct item *ite
     return PUT(p, "- ");
 }
 
-static int put_event(struct line_text *line, const struct item *item)
+static inline int put_event(struct line_text *line, const struct item *item)
 {
     struct text *out = line->out;
     const struct class_piece *name = class_table_get(&line->names, item->class);
@@ -346,6 +362,8 @@ int line_text_open(const struct view_options *options, struct text *out, struct 
     for (unsigned i = 0; i < LAYERS; i++)
         if (options->layers >> i & 1)
             line->layer_width = MAX(line->layer_width, strlen(layer_name((enum layer)i)));
+    line->is_plain =
+        !options->color && !options->errors && !options->origin_number && line->layer_width == 0;
     *ret_sink = &line->sink;
     return 0;
 }
