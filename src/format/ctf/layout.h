@@ -45,8 +45,8 @@ struct ctf_stream_class {
     struct ctf_event_decl *events, *last_event; /* by next_of_stream */
     struct ctf_class *classes;                  /* by id */
     uint32_t n_classes;
-    struct ctf_header header;   /* of its events */
-    bool vcpu_names; /* vCPUs of its events are text */
+    struct ctf_header header; /* of its events */
+    bool vcpu_names;          /* vCPUs of its events are text */
 };
 
 struct ctf_layout {
