@@ -26,6 +26,11 @@ shows_same guest
 shows_same ctf
 shows_same guest.dat
 shows_same lttng-ust
+# Names of tasks that only events have, also those before.
+cp -r guest unnamed
+find unnamed -name saved_cmdlines -delete
+case="names from events"
+shows_same unnamed
 case="several clocks"
 shows_same trace
 shows_same --host-time --source guest trace

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "format/ftrace/earlier.h"
 #include "schema/kernel/origin.h"
 
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
@@ -26,6 +27,7 @@ struct ftrace_cpu {
     uint64_t page_offset; /* of the page in its file */
     int64_t seek_time;    /* no item before it is needed; INT64_MIN: all are */
     int64_t last_time;    /* of the last event lent, or TIME_UNKNOWN */
+    struct earlier_pages earlier;
     unsigned n_items;
     struct item items[RUN_MAX];
 };
@@ -58,6 +60,7 @@ void ftrace_capture_unref(struct ftrace_capture *capture)
 {
     if (!capture || --capture->n_refs > 0)
         return;
+    kernel_events_look_no_earlier(capture->events, &capture->earlier);
     kernel_events_unref(capture->events);
     free(capture);
 }
@@ -67,11 +70,16 @@ void ftrace_capture_set_times(struct ftrace_capture *capture, const struct ftrac
     capture->times = times;
 }
 
-static int64_t time_of(const struct ftrace_cpu *cpu, uint64_t time)
+int64_t ftrace_cpu_time(const struct ftrace_capture *capture, int cpu, uint64_t time)
 {
-    const struct ftrace_times *times = cpu->capture->times;
+    const struct ftrace_times *times = capture->times;
 
-    return (int64_t)(likely(!times) ? time : ftrace_times_apply(times, cpu->cpu, time));
+    return (int64_t)(likely(!times) ? time : ftrace_times_apply(times, cpu, time));
+}
+
+static inline int64_t time_of(const struct ftrace_cpu *cpu, uint64_t time)
+{
+    return ftrace_cpu_time(cpu->capture, cpu->cpu, time);
 }
 
 static struct item *add_item(struct ftrace_cpu *cpu)
@@ -134,6 +142,7 @@ static void find_sync(struct ftrace_cpu *cpu)
     int r;
 
     cpu->lost_sync = false;
+    earlier_pages_drop(&cpu->earlier);
     r = cpu->feed->resync(cpu->feed, cpu->damage, cpu->sync_time, &skipped, &cpu->source.error);
     if (r < 0) {
         cpu->finished = true;
@@ -160,6 +169,7 @@ static void next_page(struct ftrace_cpu *cpu)
         cpu->result = r;
         return;
     }
+    cpu->earlier.n_since++;
     r = ftrace_page_open(&cpu->page, layout, cpu->page_start, cpu->page_size, &what);
     if (r < 0) {
         page_damaged(cpu, cpu->page_start, what);
@@ -301,13 +311,17 @@ static void seek(struct ftrace_cpu *cpu)
     }
     if (low == 0 || cpu->feed->skip(cpu->feed, low - 1, &error) < 0)
         return;
+    earlier_pages_pass(&cpu->earlier, low - 1);
     cpu->in_page = false;
     cpu->last_time = TIME_UNKNOWN;
 }
 
 static void cpu_seek(struct source *source, int64_t time)
 {
-    container_of(source, struct ftrace_cpu, source)->seek_time = time;
+    struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
+
+    cpu->seek_time = time;
+    kernel_events_forget_tasks(cpu->capture->events);
 }
 
 static int cpu_next(struct source *source, const struct item **ret_items)
@@ -339,6 +353,7 @@ static void cpu_free(struct source *source)
 {
     struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
 
+    earlier_pages_done(&cpu->earlier);
     cpu->feed->free(cpu->feed);
     ftrace_capture_unref(cpu->capture);
     free(cpu);
@@ -400,6 +415,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     cpu->cpu = cpu_number;
     cpu->seek_time = INT64_MIN;
     cpu->last_time = TIME_UNKNOWN;
+    earlier_pages_init(&cpu->earlier, capture, feed, cpu_number);
     error_clear(&cpu->source.error);
     *ret_source = &cpu->source;
     return 0;

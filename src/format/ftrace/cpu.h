@@ -17,6 +17,8 @@ struct ftrace_capture {
     const struct origin *origin;      /* in the catalogue */
     const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
     const struct source *first;       /* opened first: it reports what concerns all CPUs */
+    struct earlier_pages *pages;      /* of each CPU: what seeking has passed over (earlier.h) */
+    struct kernel_earlier earlier;
     bool keep_going;
 };
 

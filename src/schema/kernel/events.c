@@ -45,9 +45,11 @@ struct kernel_events {
         char name[KERNEL_TASK_NAME];
     } seen[SEEN_TASKS];
     struct map from_events; /* of kernel_events_learn_tasks(): names by thread */
-    struct map packed;      /* format strings of trace_printk(): struct packed by address */
-    struct map learned;     /* of kernel_events_learn_cmdlines(): names by thread */
-    struct map names;       /* the names themselves, each once */
+    struct map before;      /* the same, before kernel_events_forget_tasks() */
+    struct kernel_earlier *earlier;
+    struct map packed;  /* format strings of trace_printk(): struct packed by address */
+    struct map learned; /* of kernel_events_learn_cmdlines(): names by thread */
+    struct map names;   /* the names themselves, each once */
     struct arena names_arena;
 };
 
@@ -92,6 +94,7 @@ void kernel_events_unref(struct kernel_events *events)
     map_done(&events->packed);
     map_done(&events->learned);
     map_done(&events->from_events);
+    map_done(&events->before);
     map_done(&events->names);
     arena_done(&events->names_arena);
     free(events->known.classes);
@@ -239,15 +242,65 @@ void kernel_events_learn_tasks(struct kernel_events *events, const struct event_
             learn_pair(events, pair, payload, size);
 }
 
-static const char *find_task(const struct kernel_events *events, int32_t pid)
+void kernel_events_forget_tasks(struct kernel_events *events)
 {
-    const char *learned = map_get(&events->learned, (uint64_t)pid);
+    size_t iter = 0;
+    uint64_t pid;
+    void *name;
+
+    while (map_next(&events->from_events, &iter, &pid, &name))
+        if (map_put(&events->before, pid, name) < 0)
+            break;
+    map_done(&events->from_events);
+    events->from_events = (struct map){0};
+    memset(events->seen, 0, sizeof events->seen);
+    memset(events->recent, 0, sizeof events->recent);
+}
+
+void kernel_events_look_earlier(struct kernel_events *events, struct kernel_earlier *earlier)
+{
+    for (const struct kernel_earlier *e = events->earlier; e; e = e->next)
+        if (e == earlier)
+            return;
+    earlier->next = events->earlier;
+    events->earlier = earlier;
+}
+
+void kernel_events_look_no_earlier(struct kernel_events *events, struct kernel_earlier *earlier)
+{
+    for (struct kernel_earlier **e = &events->earlier; *e; e = &(*e)->next)
+        if (*e == earlier) {
+            *e = earlier->next;
+            return;
+        }
+}
+
+/* A name from events that were passed over, and before. */
+static const char *find_earlier_task(struct kernel_events *events, int32_t pid)
+{
+    char text[KERNEL_TASK_NAME];
+
+    for (struct kernel_earlier *e = events->earlier; e; e = e->next)
+        if (e->find(e, pid, text)) {
+            const struct kernel_string name = {.s = text, .len = (uint32_t)strlen(text)};
+
+            return keep_name(events, &name);
+        }
+    return map_get(&events->before, (uint64_t)pid);
+}
+
+static const char *find_task(struct kernel_events *events, int32_t pid)
+{
+    const char *name = map_get(&events->learned, (uint64_t)pid);
     const struct kernel_string *found;
 
-    if (learned)
-        return learned;
+    if (name)
+        return name;
     found = kernel_strings_find(&events->cmdlines, (uint64_t)pid);
-    return found ? found->s : map_get(&events->from_events, (uint64_t)pid);
+    if (found)
+        return found->s;
+    name = map_get(&events->from_events, (uint64_t)pid);
+    return name ? name : find_earlier_task(events, pid);
 }
 
 const char *kernel_events_task(struct kernel_events *events, int32_t pid)

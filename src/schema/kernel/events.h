@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/macro.h"
 #include "event/catalogue.h"
+#include "schema/kernel/tasks.h"
 
 struct kernel_events;
 struct kernel_text;
@@ -86,6 +87,20 @@ int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text,
  * that neither of the above names; the last one counts. */
 void kernel_events_learn_tasks(struct kernel_events *events, const struct event_class *class,
                                const uint8_t *payload, size_t size);
+
+/* Finds names in events that were passed over; embedded in what can look at them. */
+struct kernel_earlier {
+    struct kernel_earlier *next;
+    /* The last name of PID in what was passed over. False: there is none. */
+    bool (*find)(struct kernel_earlier *earlier, int32_t pid, char ret_name[KERNEL_TASK_NAME]);
+};
+
+/* Events are passed over from here on: what events have said so far counts only where EARLIER, and later events, say
+ * nothing else. */
+void kernel_events_forget_tasks(struct kernel_events *events);
+/* EARLIER is asked from now on, if it is not yet; and no more. */
+void kernel_events_look_earlier(struct kernel_events *events, struct kernel_earlier *earlier);
+void kernel_events_look_no_earlier(struct kernel_events *events, struct kernel_earlier *earlier);
 
 /* The name of a task; "<idle>" for 0; NULL: not known. */
 const char *kernel_events_task(struct kernel_events *events, int32_t pid);
