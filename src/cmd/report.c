@@ -2,6 +2,7 @@
 /* strata report: every event as a line of text. */
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/jobs.h"
@@ -9,6 +10,7 @@
 #include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/follow.h"
+#include "cmd/follow_file.h"
 #include "cmd/walk.h"
 #include "print/parallel.h"
 #include "tracedir/manifest.h"
@@ -54,8 +56,8 @@ static const struct option end_options[] = {
     {OPTION_PARSED, 0, "last", "N", "only the last N events of those selected",
      offsetof(struct report_options, last), .parse = last_parse},
     {OPTION_FLAG, 0, "follow", NULL,
-     "go on with what a recording under way writes, until it\n"
-     "ends or Ctrl-C; begins now, or with --last",
+     "print what is being recorded, until that ends or\n"
+     "Ctrl-C; begins now, or with --last",
      offsetof(struct report_options, follow)},
     {OPTION_END},
 };
@@ -181,16 +183,58 @@ static int open_follow_view(void *arg, struct trace *trace, struct text *out,
     return open_view(arg, trace, out, 1, ret_view); /* a view of little */
 }
 
-static int check_follow(const struct report_options *options, char **paths, int n)
+static int check_follow(const struct report_options *options, int n)
 {
     if (options->causal || options->select.from.given || options->select.to.given)
         return cli_usage_error("report", "--follow excludes --from, --until and --causal");
     if (n > 1)
-        return cli_usage_error("report", "--follow requires one trace directory");
-    if (manifest_probe(paths[0]))
-        return EXIT_SUCCESS;
-    cli_error("%s: --follow requires a trace directory, as strata record writes it", paths[0]);
-    return EXIT_FAILURE;
+        return cli_usage_error("report", "--follow requires one trace");
+    return EXIT_SUCCESS;
+}
+
+/* Whether PATH is a file of records that are read in the order in which they were written. */
+static bool check_grows(const struct report_options *options, char *path)
+{
+    struct trace *trace = strcmp(path, "-") == 0 ? NULL : walk_open(&options->open, &path, 1);
+    const char *format = trace ? trace->inputs[0].origin->format : "";
+    bool grows = strcmp(format, "simpletrace") == 0 || strcmp(format, "qemu-log") == 0;
+
+    if (!grows && (trace || strcmp(path, "-") == 0))
+        cli_error("%s: --follow requires a trace directory, as strata record writes it, or a file "
+                  "of QEMU's simpletrace or log",
+                  path);
+    trace_free(trace);
+    return grows;
+}
+
+/* A file that grows. */
+static int report_file(const struct report_options *options, char *path)
+{
+    struct last_sink last = {.from = INT64_MIN, .has_begun = true};
+    struct follow_file file;
+    struct error error = {0};
+    struct trace *trace;
+    char *pipe_path = file.path;
+    int status = EXIT_SUCCESS;
+
+    if (!check_grows(options, path))
+        return EXIT_FAILURE;
+    /* What is there now is passed over. */
+    status = last_find(&options->open, &options->select,
+                       options->last.is_given ? options->last.n : 0, &path, 1, &last);
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (follow_file_start(path, &file, &error) < 0) {
+        cli_print_error(&error);
+        return EXIT_FAILURE;
+    }
+    trace = walk_open_again(&options->open, &pipe_path, 1);
+    if (trace)
+        follow_file_opened(&file);
+    status = trace ? report(options, trace, &last) : EXIT_FAILURE;
+    trace_free(trace);
+    follow_file_end(&file);
+    return status;
 }
 
 static int report_follow(const struct report_options *options, const char *dir)
@@ -227,8 +271,11 @@ static int report_paths(const struct report_options *options, char **paths, int 
     int status = EXIT_SUCCESS;
 
     if (options->follow) {
-        status = check_follow(options, paths, n);
-        return status == EXIT_SUCCESS ? report_follow(options, paths[0]) : status;
+        status = check_follow(options, n);
+        if (status != EXIT_SUCCESS)
+            return status;
+        return manifest_probe(paths[0]) ? report_follow(options, paths[0])
+                                        : report_file(options, paths[0]);
     }
     if (options->last.is_given && options->causal)
         return cli_usage_error("report", "--last and --causal exclude each other");

@@ -19,6 +19,7 @@ record_marks() {
 }
 # follow OPTION...: into the file `shown`.
 follow() {
+    : >shown
     "$strata" report --follow "$@" trace >shown 2>told &
     follower=$!
     pids="$pids $follower"
@@ -64,9 +65,35 @@ ends
 rm count
 wait "$recorder"
 
+# A file that grows, in pieces that end anywhere: what was there is passed over, or but the last of it.
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >whole
+"$strata" report whole >all
+for last in 0 5; do
+    case="a file that grows, --last $last"
+    head -c 1000003 whole >file
+    "$strata" report file 2>/dev/null >before || :
+    : >shown
+    "$strata" report --follow --last $last file >shown 2>told &
+    follower=$!
+    pids="$pids $follower"
+    wait_for '[ "$(pgrep -P $follower | wc -l)" = 1 ]' || fail "does not begin: $(cat told)"
+    tail -c +1000004 whole | head -c 500000 >>file
+    has_lines 1
+    tail -c +1500004 whole >>file
+    wanted=$(($(wc -l <all) - $(wc -l <before) + last))
+    has_lines $wanted
+    kill -INT "$(pgrep -P $follower)" 2>/dev/null || :
+    kill -TERM "$(pgrep -P $follower)"
+    wait "$follower" || fail "status $?: $(cat told)"
+    tail -n $wanted all | cmp -s - shown || fail "other events: $(tail -n $wanted all | diff - shown | head -n 4)"
+done
+
 case="refuses"
 : >file
 ! "$strata" report --follow file 2>told || fail "a file"
+grep -q 'is empty' told || fail "$(cat told)"
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen
+! "$strata" report --follow xen 2>told || fail "a file of Xen"
 grep -q 'requires a trace directory' told || fail "$(cat told)"
 ! "$strata" report --follow --from +1 trace 2>told || fail "--from"
 grep -q 'excludes --from' told || fail "$(cat told)"
