@@ -198,9 +198,11 @@ static bool log_time(const char *line, const char *end, uint64_t *ret_us, const 
     unsigned long long seconds;
     unsigned pid, micro;
     int digits, behind;
+    char head[64] = ""; /* sscanf() looks for the end of what it is given */
 
+    memcpy(head, line, (size_t)(end - line) < sizeof head ? (size_t)(end - line) : sizeof head - 1);
     if (line == end || *line < '0' || *line > '9' ||
-        sscanf(line, "%u@%n%llu.%6u%n", &pid, &digits, &seconds, &micro, &behind) != 3)
+        sscanf(head, "%u@%n%llu.%6u%n", &pid, &digits, &seconds, &micro, &behind) != 3)
         return false;
     *ret_us = seconds * 1000000 + micro;
     *ret_digits = line + digits;
