@@ -51,6 +51,12 @@ fi
 }
 grep -q 'strata io' "$dir/table"
 
+"$tree/bench/seek" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+    cat "$dir/table"
+    exit 1
+}
+grep -q 'the last 10 events' "$dir/table"
+
 "$tree/bench/latency" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
     cat "$dir/table"
     exit 1
