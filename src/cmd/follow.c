@@ -3,9 +3,12 @@
 
 #include <malloc.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "cmd/cmd.h"
 #include "record/stop_signals.h"
 #include "tracedir/ask.h"
@@ -14,6 +17,9 @@
 
 /* After a window, for this many times as long as it took of a CPU nothing is read. */
 #define IDLE_SHARE 3u
+/* By so much the time of an event may change from one window to the next, because later clock readings make it more exact:
+ * this near to where a window ends, what was printed is remembered. */
+#define BOUNDARY_NS UINT64_C(1000000)
 
 struct follower {
     const struct follow *follow;
@@ -21,7 +27,11 @@ struct follower {
     struct trace_options trace_options;
     struct stop_signals signals;
     struct watch_growth *growth;
-    int64_t from;  /* what is not later was printed */
+    int64_t from;  /* what is not later was printed, but for what had another time */
+    int64_t to;    /* the present window's end */
+    bool has_read; /* a window before */
+    /* How often what was printed near `from`, and in this window near `to`, and one; by hash. */
+    struct map printed, printing;
     uint64_t left; /* of --limit */
     struct last_sink last;
     bool is_begun, is_stopped;
@@ -32,21 +42,81 @@ struct follower {
     struct selection selection;
 };
 
-static int put(struct sink *base, const struct item *items, unsigned n)
+/* The same for the same item in another opening of the trace. */
+static uint64_t hash_item(const struct item *item)
 {
-    struct follower *f = container_of(base, struct follower, sink);
+    bool is_event = item->kind == ITEM_EVENT;
+    const char *name = is_event ? item->class->name : "";
+    uint64_t hash = hash_bytes(item->origin->path, strlen(item->origin->path));
 
+    hash = hash_mix(hash, hash_bytes(name, strlen(name)));
+    hash = hash_mix(hash, (uint64_t)item->origin->layer << 32 | (uint32_t)item->cpu);
+    hash = hash_mix(hash, (uint64_t)item->kind << 32 | (uint32_t)item->pid);
+    return hash_mix(hash,
+                    is_event ? hash_bytes((const char *)item->payload, item->size) : item->lost);
+}
+
+/* Adds CHANGE to how often the item HASH is in MAP; *RET_N: how often it was. -ENOMEM. */
+static int count_item(struct map *map, uint64_t hash, int change, uintptr_t *ret_n)
+{
+    uintptr_t n = (uintptr_t)map_get(map, hash);
+
+    *ret_n = n > 0 ? n - 1 : 0;
+    if (change < 0 && *ret_n == 0)
+        return 0;
+    return map_put(map, hash, (void *)(*ret_n + (uintptr_t)(1 + change)));
+}
+
+/* 1: the item is to be printed; 0: it was, or is before all that is. -ENOMEM. */
+static int is_new(struct follower *f, const struct item *item)
+{
+    bool is_late = item->time <= f->from;
+    bool is_near_from = is_late || (uint64_t)item->time - (uint64_t)f->from <= BOUNDARY_NS;
+    bool is_near_to = (uint64_t)f->to - (uint64_t)item->time <= BOUNDARY_NS;
+    uintptr_t n;
+    uint64_t hash;
+    int r = 0;
+
+    if (likely(!is_near_to && !is_near_from))
+        return 1;
+    hash = hash_item(item);
+    if (is_near_to)
+        r = count_item(&f->printing, hash, 1, &n);
+    if (r < 0 || !is_near_from || !f->has_read)
+        return r < 0 ? r : f->has_read || !is_late;
+    r = count_item(&f->printed, hash, -1, &n);
+    return r < 0 ? r : n == 0;
+}
+
+static int put_selected(struct follower *f, const struct item *items, unsigned n)
+{
     for (unsigned i = 0;;) {
-        int run = selection_next_run(&f->selection, items, n, &i, &base->error);
+        int run = selection_next_run(&f->selection, items, n, &i, &f->sink.error);
         int r;
 
         if (run <= 0)
             return run;
         r = sink_put(&f->last.sink, items + i, (unsigned)run);
         if (r < 0)
-            return sink_fail(base, &f->last.sink, r);
+            return sink_fail(&f->sink, &f->last.sink, r);
         i += (unsigned)run;
     }
+}
+
+static int put(struct sink *base, const struct item *items, unsigned n)
+{
+    struct follower *f = container_of(base, struct follower, sink);
+    unsigned begin = 0;
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r >= 0; i++) {
+        r = is_new(f, &items[i]);
+        if (r != 0)
+            continue;
+        r = put_selected(f, items + begin, i - begin);
+        begin = i + 1;
+    }
+    return r < 0 ? r : put_selected(f, items + begin, n - begin);
 }
 
 static void report_unread(struct follower *f, const struct error *error)
@@ -95,22 +165,28 @@ static void report_notes(struct follower *f, const struct trace *trace)
 /* Prints what is later than what was printed, up to TO. */
 static int read_window(struct follower *f, int64_t to)
 {
-    const struct watch_window window = {
-        .dir = f->follow->dir, .from = f->from, .to = to, .options = &f->trace_options};
+    const struct watch_window window = {.dir = f->follow->dir,
+                                        .from = f->from,
+                                        .to = to,
+                                        .look_back = f->from > INT64_MIN ? (int64_t)BOUNDARY_NS : 0,
+                                        .options = &f->trace_options};
     struct watch_pass pass;
     int r;
 
     if (to <= f->from)
         return 0;
-    if (!watch_growth_check(f->growth)) {
-        f->from = to;
+    if (!watch_growth_check(f->growth))
         return 0;
-    }
+    f->to = to;
     r = watch_window_open(&window, &pass);
     if (r >= 0) {
         report_notes(f, pass.trace);
         r = print_window(f, &pass);
         f->from = to;
+        f->has_read = true;
+        map_done(&f->printed);
+        f->printed = f->printing;
+        f->printing = (struct map){0};
     } else if (r == -EAGAIN || r == -ENOENT) {
         r = 0; /* sources that have just begun are read by the next window */
     } else if (r != -ENOMEM) {
@@ -218,6 +294,8 @@ int follow_run(const struct follow *follow)
         status = follow_all(&f);
     if (f.signals.fd >= 0)
         stop_signals_close(&f.signals);
+    map_done(&f.printed);
+    map_done(&f.printing);
     watch_growth_free(f.growth);
     return status;
 }
