@@ -64,6 +64,7 @@ def make_inputs(data, strata):
             find $directory -name kallsyms -exec truncate -s 40000 {} +
         done
         cp "$DATA"/ftrace/made/*.dat "$DATA"/qemu/made/*.simpletrace "$DATA"/qemu/made/trace-events .
+        cp "$DATA"/perf/made/*.data .
         cp "$DATA/gen/trace-events" gen-events
         echo 'ffffffff81000000 T _text' >kallsyms
         printf 'output = x\nflight = 5m\nhost\nguest-event = sched_switch,irq*\ncommand = true "a b"\n' >record.conf
@@ -102,6 +103,9 @@ def cases(strata, read_all):
         ("xen", ["xen.raw"]),
         ("v6.dat", ["v6.dat"]),
         ("v7.dat", ["v7.dat"]),
+        ("perf", ["little.data"]),
+        ("perf-stream", ["stream.data"]),
+        ("perf-packed", ["packed.data"]),
         ("v7-zstd.dat", ["v7-zstd.dat"]),
         ("v7-zlib.dat", ["v7-zlib.dat"]),
         ("pages", ["guest"]),
