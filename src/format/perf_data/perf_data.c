@@ -97,7 +97,6 @@ static int read_on(struct perf_data *perf)
             int64_t oldest = order_oldest(perf->order), youngest = order_youngest(perf->order);
 
             perf->limit = oldest + (int64_t)(((uint64_t)youngest - (uint64_t)oldest) / 2);
-            perf->n_early++;
             break;
         }
     }
@@ -135,6 +134,14 @@ static int finish_items(struct perf_data *perf, unsigned n)
     return r < 0 ? r : (int)kept;
 }
 
+/* What is lent is in order, but for items that come later than the rounds promise, or than all could be held. */
+static void count_late(struct perf_data *perf, unsigned n)
+{
+    for (unsigned i = 0; i < n && unlikely(perf->items[i].time < perf->lent); i++)
+        perf->n_late++;
+    perf->lent = MAX(perf->lent, perf->items[n - 1].time);
+}
+
 static int perf_next(struct source *source, const struct item **ret_items)
 {
     struct perf_data *perf = of(source);
@@ -145,8 +152,10 @@ static int perf_next(struct source *source, const struct item **ret_items)
 
         if (n > 0) {
             r = finish_items(perf, n);
-            if (r > 0)
+            if (r > 0) {
+                count_late(perf, (unsigned)r);
                 break;
+            }
         } else if (perf->at_end) {
             return perf->result;
         } else {
@@ -285,8 +294,9 @@ static const char *perf_hint(const struct source *source)
             perf->n_unclear);
     if (perf->n_unknown)
         say(perf, "%" PRIu64 " records are of types that are not known", perf->n_unknown);
-    if (perf->n_early)
-        say(perf, "its rounds are longer than 256 MB, so that events may be out of order");
+    if (perf->n_late)
+        say(perf, "events came too late to be put in order, and are where they came (%" PRIu64 ")",
+            perf->n_late);
     return perf->hint[0] ? perf->hint : NULL;
 }
 
@@ -432,7 +442,7 @@ int perf_data_open(struct input *in, const char *name, struct catalogue *catalog
     perf->catalogue = catalogue;
     perf->keep_going = options->keep_going;
     perf->features.clockid = PERF_ATTR_CLOCKID_NONE;
-    perf->max_time = perf->limit = perf->next_limit = TIME_UNKNOWN;
+    perf->max_time = perf->limit = perf->next_limit = perf->lent = TIME_UNKNOWN;
     perf->seek_time = INT64_MIN;
     perf->path = strdup(name);
     r = perf->path ? perf_header_read(perf, error) : -ENOMEM;

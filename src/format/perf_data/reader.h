@@ -79,7 +79,8 @@ struct perf_data {
     uint64_t n_unknown; /* records of types that are not known */
     uint64_t n_unclear; /* records that are too short, or of no event */
     uint64_t n_throttled;
-    uint64_t n_early; /* times that the older half had to be lent */
+    int64_t lent;    /* time of the youngest item lent */
+    uint64_t n_late; /* items that are older than that when they are lent */
     uint64_t aux_bytes;
     char hint[768];
     struct item items[PERF_RUN_MAX];

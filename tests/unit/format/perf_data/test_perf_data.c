@@ -267,6 +267,29 @@ static void test_cut(void **state)
     }
 }
 
+/* An event in the last round that is older than what was lent before it. */
+static void test_late(void **state)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct error error;
+    const char *late;
+    size_t at;
+
+    load("little");
+    at = find_record(14);
+    at += load_u16(file + at + 6);
+    assert_int_equal(load_u64(file + at + 32), 180);
+    store_u64(file + at + 32, 95);
+    assert_int_equal(read_all(false, &text, &error), 0);
+    text_put_char(&text, '\0');
+    late = strstr(text.start, "95 cpu1 saved-10 made:numbers a=10 b=11\n");
+    assert_non_null(late);
+    assert_true(late > strstr(text.start, "110 cpu1 nine-9"));
+    assert_non_null(
+        strstr(late, "events came too late to be put in order, and are where they came (1)"));
+    text_done(&text);
+}
+
 /* perf was killed: its header says that there are no records. */
 static void test_unfinished(void **state)
 {
@@ -355,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_read_values), cmocka_unit_test(test_origin),
         cmocka_unit_test(test_damaged),     cmocka_unit_test(test_cut),
         cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_order),
+        cmocka_unit_test(test_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, done);
