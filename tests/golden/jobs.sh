@@ -55,6 +55,10 @@ same report boot --last 30000
 same report damaged/cut
 grep -q "the file ends within a record" one.err
 [ "$(wc -l <one)" -gt 8192 ]
+# Lines of more than a megabyte in a block are written in pieces.
+sed '/^serial_/s/%02x/%800x/g' "$STRATA_EVENTS" >wide
+same report boot --limit 20000 --trace-events wide
+[ "$(wc -c <one)" -gt 30000000 ]
 for words in 0 x 1x ""; do
     if "$strata" report -j "$words" boot >/dev/null 2>err; then fail "-j '$words'"; fi
     grep -q "is not a number of threads" err
