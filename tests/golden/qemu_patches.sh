@@ -192,6 +192,8 @@ for version in 7.2 10.2; do
     done
     ! grep -r 'SPDX-License-Identifier: MIT\|@AUTHOR@\|#@if\|BLURB HERE' "$work/series-$version" ||
         fail "something is left to fill in"
+    grep -q "^base-commit: $(git -C "$tree" rev-parse HEAD)$" "$work/series-$version/0000-cover-letter.patch" ||
+        fail "the cover letter does not name the commit that the series is made for"
     in_tree am "$work/series-$version"/000[1-9]*.patch
     [ "$(grep -c "method: $how)" "$tree/meson.build")" -eq 2 ] ||
         fail "meson.build does not look for libstrata as for LTTng"
