@@ -595,7 +595,7 @@ static void *map_anonymous(uint64_t length, uint64_t first)
 }
 
 void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool is_read_here,
-                   bool *ret_has_file, bool *ret_all)
+                   bool smaller_will_do, bool *ret_has_file, bool *ret_all)
 {
     void *bytes = NULL;
 
@@ -608,6 +608,8 @@ void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool is_rea
         bytes = map_named(length, first, number, &error);
         if (!bytes)
             bytes = map_pooled(length, first, number);
+        if (!bytes && smaller_will_do)
+            return NULL;
         if (!bytes)
             note_error(error);
     }

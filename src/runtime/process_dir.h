@@ -17,11 +17,12 @@ int process_dir_setup(const char *parent, bool names);
 
 /* Maps LENGTH new bytes for the ring NUMBER: a file; if none can be created, a slot of the recorder's
  * pool (runtime/pool_file.h); else anonymous memory, if IS_READ_HERE (this process reads the ring
- * itself) or this process writes its rings out. The first FIRST bytes are allocated; *RET_ALL: all are,
+ * itself) or this process writes its rings out, but not if SMALLER_WILL_DO: the caller tries again with a
+ * smaller one. The first FIRST bytes are allocated; *RET_ALL: all are,
  * because the rest could not be allocated later (pages_take()). NULL: none of these is possible.
  * Any context. */
 void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool is_read_here,
-                   bool *ret_has_file, bool *ret_all);
+                   bool smaller_will_do, bool *ret_has_file, bool *ret_all);
 /* The directory of this process's rings; NULL: none. */
 const char *dir_path(void);
 /* The ring NUMBER will not be. Any context. */

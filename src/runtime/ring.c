@@ -20,6 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/pages.h"
 #include "runtime/proc_file.h"
 #include "runtime/process_dir.h"
 #include "runtime/ring_drops.h"
@@ -90,12 +91,12 @@ static struct {
 static uint32_t n_mapped;
 
 static struct {
-    uint64_t size, subbuffer_size, total;
+    uint64_t size; /* 0: not said */
+    uint64_t subbuffer_size, total;
     uint32_t n_classes;
     bool overwrite;
     uint8_t uuid[16];
 } setup = {
-    .size = RING_SIZE,
     .subbuffer_size = RING_SUBBUFFER_SIZE,
     .total = RING_TOTAL,
     .n_classes = CLASSES_MIN,
@@ -140,7 +141,7 @@ int ring_setup(const struct ring_options *options)
     r = process_dir_setup(options->dir ? options->dir : "", !options->unnamed);
     if (r < 0)
         return r;
-    setup.size = size;
+    setup.size = options->size ? size : 0;
     setup.subbuffer_size = subbuffer_size;
     setup.total = options->total ? options->total : RING_TOTAL;
     setup.n_classes =
@@ -172,21 +173,37 @@ static struct home *get_home(void)
     return now;
 }
 
+/* How large the next ring may be, the largest first. Returns how many there are to try. */
+static unsigned sizes_to_try(const struct home *at, uint64_t ret[3])
+{
+    uint64_t taken = __atomic_load_n(&at->bytes, __ATOMIC_RELAXED);
+    uint64_t small = setup.subbuffer_size * SUBBUFFERS_SMALL, usual = setup.size;
+    unsigned n = 0;
+
+    if (!usual) {
+        usual = RING_SIZE;
+        /* A kernel that cannot take pages later takes all of them now. */
+        if (!setup.overwrite && taken + RING_SIZE_FEW <= setup.total / 4 && pages_can_take())
+            ret[n++] = RING_SIZE_FEW;
+    }
+    if (taken + usual <= setup.total)
+        ret[n++] = usual;
+    ret[n++] = MIN(small, usual);
+    return n;
+}
+
 /* Takes the next number, and makes its ring, owned by TID. */
 static struct strata_ring *make_ring(struct home *at, uint32_t tid)
 {
-    uint64_t size = setup.size, subbuffer_size = setup.subbuffer_size, classes_size, length;
+    uint64_t subbuffer_size = setup.subbuffer_size, classes_size, length = 0, size = 0, sizes[3];
+    unsigned n_sizes = sizes_to_try(at, sizes);
     uint32_t number;
     struct strata_ring *ring;
-    uint64_t small = MIN(size, subbuffer_size * SUBBUFFERS_SMALL);
     uint32_t n_classes = setup.n_classes;
-    struct ring_map *map;
+    struct ring_map *map = NULL;
     bool has_file, has_all;
 
-    if (__atomic_load_n(&at->bytes, __ATOMIC_RELAXED) + size > setup.total)
-        size = small;
     classes_size = (n_classes * sizeof(uint64_t) + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    length = PAGE + classes_size + size;
 
     /* Numbers of rings that could not be made are not used again: what is tried each time would be
      * the same. There are enough. */
@@ -197,13 +214,11 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     }
 
     /* The pages of the first sub-buffer now, those of the others when events get there [10]. */
-    map = dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, setup.overwrite,
-                       &has_file, &has_all);
-    if (!map && size > small) {
-        length -= size - small;
-        size = small;
+    for (unsigned i = 0; i < n_sizes && !map; i++) {
+        size = sizes[i];
+        length = PAGE + classes_size + size;
         map = dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, setup.overwrite,
-                           &has_file, &has_all);
+                           i + 2 < n_sizes, &has_file, &has_all);
     }
     if (!map)
         return NULL;

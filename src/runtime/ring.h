@@ -218,7 +218,7 @@ struct ring_options {
     const char
         *dir;     /* parent of the process's directory (runtime/process_dir.h); NULL: the default */
     bool unnamed; /* no directory, and no files */
-    size_t size;  /* of a ring's data, rounded up to a power of two; 0: RING_SIZE */
+    size_t size;  /* of a ring's data, rounded up to a power of two; 0: by how many there are */
     size_t subbuffer_size; /* likewise; 0: RING_SUBBUFFER_SIZE. At most half of the size. */
     size_t total; /* of all rings; those made when it is used up are small. 0: RING_TOTAL */
     bool overwrite;
@@ -226,6 +226,10 @@ struct ring_options {
     uint32_t n_classes; /* how many drop counts a ring gets, at least; more classes count in 0 */
 };
 
+/* Of the first rings in discard mode, until they are a quarter of all memory for rings, and of the others. A thread fills
+ * 4 MiB in 2 ms, in which its writer may not run: it sleeps, or others use the processor. Of a ring no more memory is taken
+ * than was used of it. A flight recorder uses all of it. */
+#define RING_SIZE_FEW (16U << 20)
 #define RING_SIZE (4U << 20)
 #define RING_SUBBUFFER_SIZE (64U << 10)
 #define RING_TOTAL (1ULL << 30)

@@ -87,7 +87,7 @@ static void a_ring_has_its_whole_length_at_once(void **state)
 
     (void)state;
     n_sizes = 0;
-    ring = dir_map_ring(LENGTH, FIRST, 0, true, &has_file, &has_all);
+    ring = dir_map_ring(LENGTH, FIRST, 0, true, false, &has_file, &has_all);
     assert_non_null(ring);
     assert_true(has_file);
     assert_true(n_sizes > 0);
@@ -109,7 +109,7 @@ static void the_planned_uuid_is_in_the_process_file(void **state)
 
     (void)state;
     process_dir_plan_trace("/planned", uuid);
-    ring = dir_map_ring(LENGTH, FIRST, 0, true, &has_file, &has_all);
+    ring = dir_map_ring(LENGTH, FIRST, 0, true, false, &has_file, &has_all);
     assert_non_null(ring);
     snprintf(path, sizeof path, "%s/" PROCESS_FILE_NAME, dir_path());
     fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -133,7 +133,8 @@ static void *map_ring(void *number)
     bool has_file, has_all;
 
     pthread_barrier_wait(&all_run);
-    if (!dir_map_ring(LENGTH, FIRST, *(uint32_t *)number, true, &has_file, &has_all) || !has_file)
+    if (!dir_map_ring(LENGTH, FIRST, *(uint32_t *)number, true, false, &has_file, &has_all) ||
+        !has_file)
         _exit(2);
     return NULL;
 }
@@ -191,7 +192,7 @@ static void begin_twice(void)
 
     process_dir_forget();
     is_many = is_taken_away = true;
-    if (!dir_map_ring(LENGTH, FIRST, 0, true, &has_file, &has_all) || !has_file)
+    if (!dir_map_ring(LENGTH, FIRST, 0, true, false, &has_file, &has_all) || !has_file)
         _exit(2);
     snprintf(path, sizeof path, "%s/" RING_FILE_PREFIX "0", dir_path());
     if (access(path, F_OK) < 0 || is_taken_away)

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "ring_records.h"
+#include "runtime/pages.h"
 
 /* Most of this runs in threads of its own. */
 #undef assert_true
@@ -729,6 +730,15 @@ static void test_fork(void **state)
 
 /* ---- Many threads at once ---- */
 
+static uint64_t bytes_of_rings(void)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < ring_count(); i++)
+        n += ring_at(i) ? ring_at(i)->size : 0;
+    return n;
+}
+
 #define MANY 1000
 
 static pthread_barrier_t all_are_there;
@@ -775,6 +785,35 @@ static void test_thousand_threads(void **state)
     pthread_attr_destroy(&attr);
 }
 
+/* By default the first rings are large, the others not; the memory of each is what was used of it. */
+static void test_default_sizes(void **state)
+{
+    static uint64_t emitted[MANY];
+    static pthread_t threads[MANY];
+    const unsigned n = 40, large = 3;
+    unsigned before = ring_count(), n_large = 0, n_usual = 0;
+
+    /* What the rings of the other tests have counts, too. */
+    assert_int_equal(ring_setup(&(struct ring_options){
+                         .unnamed = true, .total = 4 * (bytes_of_rings() + large * RING_SIZE_FEW)}),
+                     0);
+    pthread_barrier_init(&all_are_there, NULL, n);
+    for (unsigned i = 0; i < before; i++) /* none is used again */
+        if (ring_at(i) && ring_at(i)->owner == 0)
+            ring_at(i)->owner = (uint32_t)getpid();
+    for (unsigned i = 0; i < n; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, emit_and_wait, &emitted[i]), 0);
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = before; i < ring_count(); i++) {
+        n_large += ring_at(i)->size == RING_SIZE_FEW;
+        n_usual += ring_at(i)->size == RING_SIZE;
+        assert_int_equal(ring_at(i)->ready, pages_can_take() ? RING_SUBBUFFER_SIZE : UINT64_MAX);
+    }
+    assert_int_equal(n_large, pages_can_take() ? large : 0);
+    assert_int_equal(n_large + n_usual, n);
+}
+
 static void on_thread(void **state)
 {
     struct on_thread *test = *state;
@@ -810,6 +849,7 @@ int main(void)
         ON_THREAD(test_overwrite),
         ON_THREAD(test_fork),
         ON_THREAD(test_thousand_threads),
+        ON_THREAD(test_default_sizes),
     };
     int r = ring_setup(
         &(struct ring_options){.size = RING, .unnamed = true, .subbuffer_size = SUBBUFFER});
