@@ -8,6 +8,7 @@
 
 #include "runtime/counts.h"
 #include "runtime/macro.h"
+#include "runtime/pages.h"
 #include "runtime/ring_drops.h"
 
 #define PACKETS_AT_ONCE 16
@@ -225,6 +226,19 @@ static void merge(struct run *run)
     drain->n_heap = 0;
 }
 
+/* Takes the pages that a ring will need next, in the first round through it, if it is filled fast: as much as was read of
+ * it, twice. The thread that fills it then finds them; they cost it more than the events that they hold. */
+static void take_pages_ahead(const struct cursor *cursor)
+{
+    const struct ring_reader *reader = &cursor->reader;
+    uint64_t taken = reader->position - cursor->started;
+
+    if (taken < reader->subbuffer_size || reader->position >= reader->size)
+        return;
+    (void)pages_take((void *)(uintptr_t)(reader->data + reader->position),
+                     MIN(2 * taken, reader->size - reader->position));
+}
+
 static void note_fullness(struct drain *drain, unsigned n_rings)
 {
     for (unsigned i = 0; i < n_rings; i++) {
@@ -233,6 +247,7 @@ static void note_fullness(struct drain *drain, unsigned n_rings)
 
         if (!cursor || cursor->damaged || cursor->reader.overwrite)
             continue;
+        take_pages_ahead(cursor);
         full = (double)(cursor->reader.position - cursor->started) / (double)cursor->reader.size;
         if (full > drain->fullest)
             drain->fullest = full;

@@ -9,7 +9,25 @@ static const char two_digits[] = "0001020304050607080910111213141516171819202122
                                  "50515253545556575859606162636465666768697071727374"
                                  "75767778798081828384858687888990919293949596979899";
 
-#define DIGITS_MAX 22 /* of 64 bits in octal */
+#define DIGITS_MAX 24 /* 64 bits in octal are 22 */
+
+/* Digits that end at `text + DIGITS_MAX`. */
+struct digits {
+    char text[2 * DIGITS_MAX];
+};
+
+/* A copy of a size that is known is no call: what follows the digits is copied too where there is room. */
+static void put_digits(struct line *line, const struct digits *digits, const char *first)
+{
+    size_t len = (size_t)(digits->text + DIGITS_MAX - first);
+
+    if ((size_t)(line->end - line->at) < DIGITS_MAX) {
+        line_put(line, first, len);
+        return;
+    }
+    memcpy(line->at, first, DIGITS_MAX);
+    line->at += len;
+}
 
 /* Writes the digits so that they end at END; returns where they begin. */
 static char *decimal_before(char *end, uint64_t value)
@@ -39,28 +57,30 @@ static char *bits_before(char *end, uint64_t value, unsigned shift, const char *
 
 void line_put_decimal(struct line *line, uint64_t value)
 {
-    char digits[DIGITS_MAX];
-    char *first = decimal_before(digits + sizeof(digits), value);
+    struct digits digits;
 
-    line_put(line, first, (size_t)(digits + sizeof(digits) - first));
+    put_digits(line, &digits, decimal_before(digits.text + DIGITS_MAX, value));
 }
 
 void line_put_hex(struct line *line, uint64_t value)
 {
-    char digits[DIGITS_MAX];
-    char *first = bits_before(digits + sizeof(digits), value, 4, "0123456789abcdef");
+    struct digits digits;
 
-    line_put(line, first, (size_t)(digits + sizeof(digits) - first));
+    put_digits(line, &digits, bits_before(digits.text + DIGITS_MAX, value, 4, "0123456789abcdef"));
 }
 
 void line_put_digits(struct line *line, uint64_t value, unsigned n_digits)
 {
-    char digits[DIGITS_MAX];
-    char *first = decimal_before(digits + sizeof(digits), value);
+    struct digits digits;
+    char *first = digits.text + DIGITS_MAX;
 
-    while (first > digits + sizeof(digits) - n_digits)
-        *--first = '0';
-    line_put(line, first, (size_t)(digits + sizeof(digits) - first));
+    for (; n_digits >= 2; n_digits -= 2, value /= 100) {
+        first -= 2;
+        memcpy(first, &two_digits[value % 100 * 2], 2);
+    }
+    if (n_digits)
+        *--first = (char)('0' + value % 10);
+    put_digits(line, &digits, first);
 }
 
 static void line_fill(struct line *line, char with, size_t n)
@@ -105,8 +125,8 @@ static int64_t sign_extend(uint64_t value, unsigned size)
 
 void line_put_integer(struct line *line, const struct conversion *c, uint64_t value)
 {
-    char digits[DIGITS_MAX];
-    char *const end = digits + sizeof(digits);
+    struct digits digits;
+    char *const end = digits.text + DIGITS_MAX;
     char *first;
     const char *prefix = "";
     size_t prefix_len = 0;
@@ -140,8 +160,8 @@ void line_put_integer(struct line *line, const struct conversion *c, uint64_t va
             zeros = 1;
         break;
     case 'c':
-        digits[0] = (char)value;
-        put_field(line, c, "", 0, 0, digits, 1);
+        digits.text[0] = (char)value;
+        put_field(line, c, "", 0, 0, digits.text, 1);
         return;
     default:
         value = truncate_to(value, c->size);
@@ -150,8 +170,9 @@ void line_put_integer(struct line *line, const struct conversion *c, uint64_t va
     }
     len = (size_t)(end - first);
     if (c->plain) {
-        line_put(line, prefix, prefix_len);
-        line_put(line, first, len);
+        if (prefix_len)
+            line_put(line, prefix, prefix_len);
+        put_digits(line, &digits, first);
         return;
     }
     if (c->precision >= 0) {

@@ -30,7 +30,7 @@ static inline void line_put(struct line *line, const char *text, size_t len)
 
 void line_put_decimal(struct line *line, uint64_t value);
 void line_put_hex(struct line *line, uint64_t value);
-/* As many digits as asked for, with zeros in front. */
+/* The last N_DIGITS digits, with zeros in front. */
 void line_put_digits(struct line *line, uint64_t value, unsigned n_digits);
 
 enum conversion_flag {

@@ -37,9 +37,18 @@ enum log_record_kind {
     RECORD_UNWRITTEN, /* of events that this sink could not write */
 };
 
+/* What stands in front of the lines of one thread within a second, up to the fraction. */
+struct stamp {
+    uint64_t second;
+    uint32_t number;
+    size_t len;
+    char text[48];
+};
+
 struct log_buffer {
     char *at;
-    bool stalled; /* its reader has not read for long */
+    struct stamp stamp; /* of the last line */
+    bool stalled;       /* its reader has not read for long */
     unsigned n_records;
     struct {
         uint32_t end; /* of its text */
@@ -83,6 +92,7 @@ static int log_open(struct sink *sink)
     log = malloc(sizeof(*log));
     if (!log)
         return -ENOMEM;
+    log->stamp = (struct stamp){0};
     log->at = log->text;
     log->stalled = false;
     log->n_records = 0;
@@ -159,13 +169,32 @@ static uint64_t log_flush(struct sink *sink)
     return lost;
 }
 
+static void put_stamp(struct line *line, struct stamp *stamp, uint32_t number, uint64_t ns)
+{
+    uint64_t second = ns / 1000000000;
+    char *start = line->at;
+
+    if (unlikely(second != stamp->second || number != stamp->number)) {
+        line_put_stamp(line, number, ns);
+        stamp->second = second;
+        stamp->number = number;
+        stamp->len = (size_t)(line->at - start) - strlen("123456:");
+        memcpy(stamp->text, start, stamp->len);
+        return;
+    }
+    memcpy(line->at, stamp->text, sizeof(stamp->text));
+    line->at += stamp->len;
+    line_put_digits(line, ns / 1000 % 1000000, 6);
+    line_put(line, ":", 1);
+}
+
 static void gather(struct log_buffer *log, const struct record *record, enum log_record_kind kind)
 {
     struct line line = {log->at, log->at + STRATA_LOG_MAX - STRATA_LOG_TAIL, false};
     unsigned i = log->n_records++;
 
     if (log_stamps())
-        line_put_stamp(&line, record->tid, pass_realtime(record->time));
+        put_stamp(&line, &log->stamp, record->tid, pass_realtime(record->time));
     put_record(&line, record);
     line_close(&line);
     log->at = line.at;
