@@ -21,7 +21,7 @@ static void put_words(const uint8_t *p, uint32_t size, struct text *text)
         if (at)
             text_put_char(text, ' ');
         text_put_literal(text, "0x");
-        text->next = number_hex_fixed(text_room(text, NUMBER_MAX), load_u32(p + at), 8);
+        text->next = number_hex_fixed(text_room(text, NUMBER_MAX), load_le32(p + at), 8);
     }
 }
 
@@ -54,7 +54,7 @@ static void put_hypercall(const struct item *item, struct text *text)
 
     if (item->size < 4)
         return;
-    word = load_u32(p);
+    word = load_le32(p);
     p += 4;
     op = word & 0xfffff;
     text_put_literal(text, "op=");
@@ -83,7 +83,7 @@ static void put_hypercall(const struct item *item, struct text *text)
             p = end;
             continue;
         }
-        v = words == 1 ? load_u32(p) : load_u64(p);
+        v = words == 1 ? load_le32(p) : load_le64(p);
         p += 4 * words;
         if (argument && argument->names && value_put_named(argument->names, v, text))
             continue;
@@ -157,8 +157,8 @@ bool xentrace_tells_vcpu(uint32_t header)
 /* Two words, domain and vCPU. */
 static int32_t vcpu_of_words(const uint8_t *p)
 {
-    uint32_t domain = load_u32(p);
-    uint32_t vcpu = load_u32(p + 4);
+    uint32_t domain = load_le32(p);
+    uint32_t vcpu = load_le32(p + 4);
 
     return domain <= INT16_MAX && vcpu <= UINT16_MAX ? (int32_t)(domain << 16 | vcpu)
                                                      : VCPU_UNKNOWN;
@@ -173,12 +173,12 @@ void xentrace_track_vcpu(enum xentrace_tracks tracks, struct item *item, int32_t
     case TRACKS_CALL: break;
     case TRACKS_RUNNING:
         if (item->size >= 4)
-            item->vcpu = *vcpu = xentrace_vcpu(load_u32(p));
+            item->vcpu = *vcpu = xentrace_vcpu(load_le32(p));
         break;
     case TRACKS_LEAVING:
         /* Comes after the switch that named the next one. */
         if (item->size >= 4)
-            item->vcpu = xentrace_vcpu(load_u32(p));
+            item->vcpu = xentrace_vcpu(load_le32(p));
         break;
     case TRACKS_SWITCH:
         if (item->size >= 16) {
@@ -259,6 +259,7 @@ static struct field words_field(const char *name, uint32_t first)
         .offset = 4 * first,
         .element = 4,
         .hex = true,
+        .swap = XENTRACE_SWAPPED,
     };
 }
 
@@ -269,6 +270,7 @@ static struct field *copy_fields(struct arena *arena, const struct xen_event *ev
 
     for (unsigned i = 0; fields && i < event->n_fields; i++) {
         fields[i] = event->fields[i];
+        fields[i].swap = XENTRACE_SWAPPED;
         fields[i].name = arena_strdup(arena, fields[i].name);
         if (!fields[i].name)
             return NULL;
@@ -430,6 +432,7 @@ static unsigned call_fields(const struct event_class *any, uint32_t word, unsign
             .offset = 4 * at,
             .size = 4 * words,
             .names = call->arguments[i].names,
+            .swap = XENTRACE_SWAPPED,
         };
         n_fields++;
         if (call->arguments[i].flag) {

@@ -7,13 +7,13 @@
  * that it has. */
 static bool holds_records(const uint8_t *p, size_t len, size_t at, unsigned min_records)
 {
-    uint32_t size = load_u32(p + at + 8);
+    uint32_t size = load_le32(p + at + 8);
     size_t end;
 
     at += XENTRACE_WINDOW_HEADER_SIZE;
     end = at + MIN(len - at, (size_t)size);
     for (unsigned n = 0; at + 4 <= end; n++) {
-        uint32_t header = load_u32(p + at);
+        uint32_t header = load_le32(p + at);
 
         if (!xentrace_header_plausible(header))
             return false;

@@ -8,8 +8,7 @@
  *     4       8*C   cycle count of the cpu's time stamp counter
  *     4+8*C   4*E   extra words, the payload
  *
- * All in the byte order of the machine that was traced (little endian, for every machine that Xen
- * runs on); there is no file header, no version, no alignment beyond 4 bytes. In the event, bits
+ * All in little-endian byte order, that of every machine that Xen runs on; there is no file header, no version, no alignment beyond 4 bytes. In the event, bits
  * 16-27 are its class (one bit), bits 12-15 its subclass, bits 0-11 its number.
  *
  * A file is a chain of windows. A window is a record CPU_CHANGE (made by xentrace, not by Xen), with
@@ -47,6 +46,8 @@ enum {
 #define XEN_CLASS_GUEST 0x0800f000u
 
 #define XENTRACE_RECORD_MAX 40
+/* Whether the fields of records are in the other byte order than this machine's. */
+#define XENTRACE_SWAPPED (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
 #define XENTRACE_WINDOW_HEADER_SIZE 12
 #define XENTRACE_WINDOW_HEADER 0x2001f003u
 /* What Xen can be built for is 4095 cpus; a larger number means damage. */
@@ -83,8 +84,8 @@ static inline bool xentrace_header_plausible(uint32_t header)
 /* Whether the 12 bytes at P can be a window's CPU_CHANGE record. */
 static inline bool xentrace_window_plausible(const uint8_t *p)
 {
-    return load_u32(p) == XENTRACE_WINDOW_HEADER && load_u32(p + 4) < XENTRACE_CPUS_MAX &&
-           load_u32(p + 8) % 4 == 0;
+    return load_le32(p) == XENTRACE_WINDOW_HEADER && load_le32(p + 4) < XENTRACE_CPUS_MAX &&
+           load_le32(p + 8) % 4 == 0;
 }
 
 /* Whether a file that begins with these bytes is such a stream: best some KB, if there are as many. One

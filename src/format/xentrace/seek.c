@@ -43,14 +43,14 @@ static int look_through(const struct search *s, uint64_t offset, uint32_t size, 
         if (n < 0)
             return (int)n;
         while ((size_t)n - at >= 4) {
-            uint32_t header = load_u32(s->buf + at);
+            uint32_t header = load_le32(s->buf + at);
 
             if (!xentrace_header_plausible(header))
                 return 0;
             if (xentrace_record_size(header) > (size_t)n - at)
                 break;
             if (xentrace_has_tsc(header)) {
-                int64_t time = (int64_t)load_u64(s->buf + at + 4);
+                int64_t time = (int64_t)load_le64(s->buf + at + 4);
 
                 if (!ret->has_time)
                     ret->first_time = time;

@@ -51,7 +51,7 @@ static int follow_records(const struct xentrace_windows *w, struct xentrace_walk
             return r;
         if (!p)
             break;
-        header = load_u32(p);
+        header = load_le32(p);
         if (!xentrace_header_plausible(header) || xentrace_event(header) == XEN_CPU_CHANGE ||
             xentrace_record_size(header) > w->end - at)
             break;
@@ -72,7 +72,7 @@ static int confirm(const struct xentrace_windows *w, struct xentrace_walk *walk,
 
     if (!p)
         return r;
-    next = at + XENTRACE_WINDOW_HEADER_SIZE + load_u32(p + 8);
+    next = at + XENTRACE_WINDOW_HEADER_SIZE + load_le32(p + 8);
     if (next == w->end)
         return 1;
     if (next < w->end) {
@@ -85,7 +85,8 @@ static int confirm(const struct xentrace_windows *w, struct xentrace_walk *walk,
     p = peek(w, walk, at + XENTRACE_WINDOW_HEADER_SIZE, 4, &r, error);
     if (!p)
         return r;
-    return xentrace_header_plausible(load_u32(p)) && xentrace_event(load_u32(p)) != XEN_CPU_CHANGE;
+    return xentrace_header_plausible(load_le32(p)) &&
+           xentrace_event(load_le32(p)) != XEN_CPU_CHANGE;
 }
 
 /* Sets *RET_AT to the first window from AT on, or to the end. */
@@ -173,7 +174,7 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
                 return error_at(error, -EBADMSG, w->in->path, walk->at,
                                 "expected a CPU_CHANGE record, not 0x%08" PRIx32
                                 "; --keep-going looks for the next one",
-                                load_u32(p));
+                                load_le32(p));
             r = search(w, walk, walk->at + 1, &found, error);
             if (r < 0)
                 return r;
@@ -182,10 +183,10 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
             continue;
         }
 
-        window.cpu = (uint16_t)load_u32(p + 4);
+        window.cpu = (uint16_t)load_le32(p + 4);
         window.offset = walk->at + XENTRACE_WINDOW_HEADER_SIZE;
         window.skipped = saturate(skipped);
-        size = load_u32(p + 8);
+        size = load_le32(p + 8);
         if (size > w->end - window.offset) {
             size = w->end - window.offset;
             window.cut = true;

@@ -199,8 +199,8 @@ static int64_t first_time(struct cpu_source *s)
     if (offset(s) < s->timeless)
         return TIME_UNKNOWN;
     while (s->filled - at >= 12) {
-        uint32_t header = load_u32(s->buf + at);
-        uint64_t tsc = load_u64(s->buf + at + 4);
+        uint32_t header = load_le32(s->buf + at);
+        uint64_t tsc = load_le64(s->buf + at + 4);
 
         if (!xentrace_header_plausible(header))
             break;
@@ -243,7 +243,7 @@ static bool will_follow(const struct cpu_source *s, const uint8_t *at)
     const uint8_t *end = s->buf + s->filled;
 
     while (end - at >= 4) {
-        uint32_t header = load_u32(at);
+        uint32_t header = load_le32(at);
 
         if (!xentrace_header_plausible(header) || xentrace_event(header) == XEN_LOST_RECORDS ||
             xentrace_record_size(header) > (size_t)(end - at))
@@ -266,17 +266,17 @@ static void put_loss(struct cpu_source *s, int64_t last, const uint8_t *p, unsig
         .origin = s->x->classes.origin,
         .time = s->time,
         .since = last,
-        .lost = words >= 1 ? load_u32(p) : LOST_UNKNOWN,
+        .lost = words >= 1 ? load_le32(p) : LOST_UNKNOWN,
         .cpu = s->cpu,
         .pid = PID_UNKNOWN,
         .vcpu = VCPU_UNKNOWN,
     };
-    if (words >= 4 && s->time != TIME_UNKNOWN && load_u64(p + 8) <= (uint64_t)s->time)
-        item->since = MAX(last, (int64_t)load_u64(p + 8));
+    if (words >= 4 && s->time != TIME_UNKNOWN && load_le64(p + 8) <= (uint64_t)s->time)
+        item->since = MAX(last, (int64_t)load_le64(p + 8));
     s->vcpu = VCPU_UNKNOWN;
     /* Without other such records, nothing would say when that vCPU stops running. */
     if (words >= 2 && (s->follows || will_follow(s, p + 4 * (size_t)words)))
-        s->vcpu = xentrace_vcpu(load_u32(p + 4) << 16 | load_u32(p + 4) >> 16);
+        s->vcpu = xentrace_vcpu(load_le32(p + 4) << 16 | load_le32(p + 4) >> 16);
 }
 
 /* Which CPUs lost them is not known. */
@@ -330,7 +330,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
     *ret_stop = NULL;
     /* Two places are kept: one record can bring a loss with it. */
     while (n + 2 <= s->run && end - p >= 4) {
-        uint32_t header = load_u32(p);
+        uint32_t header = load_le32(p);
         uint32_t size = xentrace_record_size(header);
         const uint8_t *words = p + 4;
         const struct xentrace_known *known;
@@ -340,9 +340,9 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         /* Most: an event with a time, of a class that was met before. */
         known = xentrace_class_known(&x->classes, header);
         if (likely(known && xentrace_has_tsc(header) && size <= (size_t)(end - p) &&
-                   load_u64(words) <= INT64_MAX && known->tracks != TRACKS_CALL &&
+                   load_le64(words) <= INT64_MAX && known->tracks != TRACKS_CALL &&
                    !s->loss_pending)) {
-            s->time = (int64_t)load_u64(words);
+            s->time = (int64_t)load_le64(words);
             s->stamped = true;
             put_event(s, &s->items[n++], known, header, words + 8);
             p += size;
@@ -357,7 +357,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
             break;
         }
         if (xentrace_has_tsc(header)) {
-            uint64_t tsc = load_u64(words);
+            uint64_t tsc = load_le64(words);
             if (unlikely(tsc > INT64_MAX)) {
                 *ret_stop = "a record here has an impossible time";
                 break;
@@ -396,7 +396,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
         }
         put_event(s, item, known, header, words);
         if (known->tracks == TRACKS_CALL) {
-            item->class = xentrace_call(&x->classes, known, load_u32(words));
+            item->class = xentrace_call(&x->classes, known, load_le32(words));
             if (unlikely(!item->class)) {
                 *ret_stop = "";
                 break;
@@ -458,7 +458,7 @@ static int cpu_next(struct source *source, const struct item **ret_items)
             if (!*stop)
                 s->error = error_set(&s->source.error, -ENOMEM, s->x->in.path, "out of memory");
             else
-                damage(s, stop, load_u32(s->buf + s->next));
+                damage(s, stop, load_le32(s->buf + s->next));
             continue;
         }
         if (s->left > 0) {
@@ -479,7 +479,7 @@ static int cpu_next(struct source *source, const struct item **ret_items)
             } else if (s->filled - s->next < 4)
                 damage(s, "a window ends within a record", 0);
             else
-                damage(s, "a record crosses the end of its window", load_u32(s->buf + s->next));
+                damage(s, "a record crosses the end of its window", load_le32(s->buf + s->next));
             continue;
         }
         if (n > 0)
