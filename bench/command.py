@@ -36,6 +36,19 @@ def tracing_parser(document, short):
     return made
 
 
+def processor():
+    """Its model, and its MHz as far as the kernel knows it."""
+    facts = {}
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        for line in file:
+            key, _, value = line.partition(":")
+            facts.setdefault(key.strip(), value.strip())
+    name = facts.get("model name") or facts.get("CPU part") or "unknown"
+    numbers = [f"{key} {facts[key]}" for key in ("cpu family", "model", "stepping") if key in facts]
+    mhz = [f"{float(facts['cpu MHz']):.0f} MHz"] if "cpu MHz" in facts else []
+    return f"{name} ({', '.join(numbers + mhz)}), {os.cpu_count()} CPUs, {os.uname().sysname} {os.uname().release}"
+
+
 def report_failures(name, function, *failures):
     """The exit status of FUNCTION(); that it raises one of FAILURES is printed."""
     try:

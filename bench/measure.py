@@ -2,6 +2,7 @@
 """Running a program, what it cost, and tables of that."""
 
 import os
+import re
 import subprocess
 import tempfile
 
@@ -79,13 +80,14 @@ class Table:
 
     def title(self, text):
         self.rows.append(text)
-        self.about = text
+        self.about = re.split(r"[;(:]", text)[0].strip()
 
-    def cells(self, *cells, aim=None, measured=None):
-        """CELLS: a text for each heading, the last may be left out. AIM: an Aim for MEASURED, a number."""
+    def cells(self, *cells, aim=None, measured=None, figure=None):
+        """CELLS: a text for each heading, the last may be left out. AIM: an Aim for MEASURED, a number, that bench/all
+        shows as FIGURE."""
         row = list(cells) + [""] * (len(self.headings) - len(cells))
         if aim:
-            row[-2], row[-1] = str(aim), reach(f"{self.about}: {cells[0].strip()}", measured, aim)
+            row[-2], row[-1] = str(aim), reach(f"{self.about}: {cells[0].strip()}", measured, aim, figure)
         self.rows.append(row)
 
     def note(self, text):
