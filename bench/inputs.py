@@ -191,9 +191,9 @@ class Inputs:
         with open(count, encoding="ascii") as f:
             return path, int(f.read())
 
-    def ctf(self, times):
-        """The events of simpletrace(times) as a CTF 1.8 trace: a directory."""
-        folder = self.path(f"boot-{times}.ctf")
+    def ctf(self, times, layout="plain"):
+        """The events of simpletrace(times) as a CTF 1.8 trace in a layout of repeat.c's: a directory."""
+        folder = self.path(f"boot-{times}.{layout}.ctf")
         source = self.unpacked("qemu/trace.simpletrace.xz")
         declared = declared_arguments(source)
         table = self.path("boot.kinds")
@@ -202,9 +202,9 @@ class Inputs:
             for number, (name, arguments) in enumerate(declared.items()):
                 f.write(f"{name} {number} {''.join(kind for kind, _ in arguments)}\n")
         with open(os.path.join(folder, "metadata"), "w", encoding="ascii") as f:
-            f.write(ctf_metadata(declared))
+            f.write(ctf_metadata(declared, layout))
         stream = os.path.join(folder, "stream")
-        return folder, self.made(os.path.basename(folder), "ctf", times, table, source, stream)
+        return folder, self.made(os.path.basename(folder), "ctf", times, layout, table, source, stream)
 
     def native(self, emit, count):
         """What tests/runtime/emit.c writes with two threads: a directory, and how many events it holds."""
@@ -248,7 +248,16 @@ def declared_arguments(capture):
     return found
 
 
-def ctf_metadata(declared):
+LTTNG_HEADER = """struct {
+        enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;
+        variant <id> {
+            struct { integer { size = 27; align = 1; map = clock.monotonic.value; } timestamp; } compact;
+            struct { u32 id; stamp timestamp; } extended;
+        } v;
+    } align(8);"""
+
+
+def ctf_metadata(declared, layout):
     text = """/* CTF 1.8 */
 typealias integer { size = 32; align = 8; signed = false; } := u32;
 typealias integer { size = 64; align = 8; signed = false; } := u64;
@@ -265,6 +274,10 @@ stream {
     event.header := struct { u32 id; stamp timestamp; };
 };
 """
+    if layout == "big-endian":
+        text = text.replace("byte_order = le", "byte_order = be")
+    if layout == "lttng":
+        text = text.replace("struct { u32 id; stamp timestamp; };", LTTNG_HEADER)
     for number, (name, arguments) in enumerate(declared.items()):
         fields = "".join(f" {'string' if kind == 's' else 'u64'} _{field};" for kind, field in arguments)
         text += f'event {{ name = "{name}"; id = {number}; fields := struct {{{fields} }}; }};\n'

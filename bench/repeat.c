@@ -7,7 +7,7 @@
  *     repeat log TIMES IN OUT
  *     repeat xentrace TIMES IN OUT
  *     repeat ftrace TIMES PAGE_SIZE IN OUT [IN OUT]...    one pair a CPU
- *     repeat ctf TIMES TABLE IN OUT                       simpletrace to one CTF stream
+ *     repeat ctf TIMES LAYOUT TABLE IN OUT                simpletrace to one CTF stream
  *
  * TABLE has a line "NAME ID KINDS" per event, KINDS a letter per argument: u a number, s a string.
  * Prints the number of events written. A bench tool: it expects good captures and says so when it
@@ -399,7 +399,22 @@ static uint64_t repeat_ftrace(unsigned long times, size_t page_size, char **path
 }
 
 /* -- simpletrace to CTF: packets of u32 magic, u64 content bits, u64 packet bits, u64 first and
- * last time; events of u32 id, u64 time, then u64 per number and NUL-ended strings -- */
+ * last time; events of u32 id, u64 time, then u64 per number and NUL-ended strings. Layout "big-endian": the same
+ * in the other byte order; "lttng": with LTTng's headers of events, 5 bits id and 27 bits time, or 5 bits 31, u32 id,
+ * u64 time -- */
+
+enum layout { PLAIN, BIG_ENDIAN_LAYOUT, LTTNG };
+
+static enum layout read_layout(const char *name)
+{
+    if (strcmp(name, "plain") == 0)
+        return PLAIN;
+    if (strcmp(name, "big-endian") == 0)
+        return BIG_ENDIAN_LAYOUT;
+    if (strcmp(name, "lttng") == 0)
+        return LTTNG;
+    die("layout \"%s\"", name);
+}
 
 #define CTF_MAGIC 0xc1fc1fc1
 #define CTF_HEADER 36
@@ -440,17 +455,44 @@ struct packet {
     size_t n;
     struct span span;
     FILE *out;
+    enum layout layout;
+    uint64_t time; /* of the event before */
 };
+
+static void packet_u32(struct packet *packet, size_t at, uint32_t v)
+{
+    set_u32(packet->p + at, packet->layout == BIG_ENDIAN_LAYOUT ? __builtin_bswap32(v) : v);
+}
+
+static void packet_u64(struct packet *packet, size_t at, uint64_t v)
+{
+    set_u64(packet->p + at, packet->layout == BIG_ENDIAN_LAYOUT ? __builtin_bswap64(v) : v);
+}
+
+static void packet_event(struct packet *packet, uint32_t id, uint64_t time)
+{
+    if (packet->layout == LTTNG && id < 31 && packet->span.any && time - packet->time < 1u << 27) {
+        packet_u32(packet, packet->n, (uint32_t)time << 5 | id);
+        packet->n += 4;
+    } else {
+        if (packet->layout == LTTNG)
+            packet->p[packet->n++] = 31;
+        packet_u32(packet, packet->n, id);
+        packet_u64(packet, packet->n + 4, time);
+        packet->n += 12;
+    }
+    packet->time = time;
+}
 
 static void packet_flush(struct packet *packet)
 {
     if (!packet->span.any)
         return;
-    set_u32(packet->p, CTF_MAGIC);
-    set_u64(packet->p + 4, packet->n * 8);
-    set_u64(packet->p + 12, packet->n * 8);
-    set_u64(packet->p + 20, packet->span.first);
-    set_u64(packet->p + 28, packet->span.last);
+    packet_u32(packet, 0, CTF_MAGIC);
+    packet_u64(packet, 4, packet->n * 8);
+    packet_u64(packet, 12, packet->n * 8);
+    packet_u64(packet, 20, packet->span.first);
+    packet_u64(packet, 28, packet->span.last);
     put(packet->out, packet->p, packet->n);
     packet->n = CTF_HEADER;
     packet->span = (struct span){0};
@@ -488,7 +530,10 @@ static void ctf_arguments(struct packet *packet, const char *kinds, const uint8_
         }
         if (size > (size_t)(end - from))
             die("an argument is cut off");
-        memcpy(packet->p + packet->n, from, size);
+        if (*kinds == 's')
+            memcpy(packet->p + packet->n, from, size);
+        else
+            packet_u64(packet, packet->n, get_u64(from));
         packet->n += size;
         if (*kinds == 's')
             packet->p[packet->n++] = '\0';
@@ -496,12 +541,12 @@ static void ctf_arguments(struct packet *packet, const char *kinds, const uint8_
     }
 }
 
-static uint64_t repeat_ctf(unsigned long times, const char *table_path, const char *from,
-                           const char *to)
+static uint64_t repeat_ctf(unsigned long times, enum layout layout, const char *table_path,
+                           const char *from, const char *to)
 {
     struct bytes in = read_all(from);
     struct span span = st_check(&in);
-    struct packet packet = {.p = malloc(CTF_PACKET * 2), .n = CTF_HEADER, .out = create(to)};
+    struct packet packet = {.p = malloc(CTF_PACKET * 2), .n = CTF_HEADER, .out = create(to), .layout = layout};
     size_t n_kinds;
     struct kinds *table = read_table(table_path, &n_kinds);
     static const struct kinds *by_id[ST_IDS];
@@ -530,10 +575,8 @@ static uint64_t repeat_ctf(unsigned long times, const char *table_path, const ch
             /* CTF has no stepping back within a stream. */
             time = get_u64(p + 16) + round * span_step(&span, 1000);
             last = time > last ? time : last;
+            packet_event(&packet, kinds->id, last);
             span_add(&packet.span, last);
-            set_u32(packet.p + packet.n, kinds->id);
-            set_u64(packet.p + packet.n + 4, last);
-            packet.n += 12;
             ctf_arguments(&packet, kinds->kinds, p + 32, p + size);
             n++;
         }
@@ -559,8 +602,8 @@ int main(int argc, char **argv)
         n = repeat_xentrace(times, argv[3], argv[4]);
     else if (strcmp(kind, "ftrace") == 0 && argc >= 6 && argc % 2 == 0)
         n = repeat_ftrace(times, strtoul(argv[3], NULL, 10), argv + 4, argc - 4);
-    else if (strcmp(kind, "ctf") == 0 && argc == 6)
-        n = repeat_ctf(times, argv[3], argv[4], argv[5]);
+    else if (strcmp(kind, "ctf") == 0 && argc == 7)
+        n = repeat_ctf(times, read_layout(argv[3]), argv[4], argv[5], argv[6]);
     else
         die("wrong arguments; the head of repeat.c tells them");
     printf("%llu\n", (unsigned long long)n);
