@@ -28,12 +28,12 @@ done
 
 # print OUT CAPTURE COMMAND...: its first events and its counts; that the order of bytes is another one, info tells.
 print() {
-    out=$1 capture=$2
+    to=$1 printed=$2
     shift 2
     for words in 'report -n 3000' 'report -n 1000 -f json' stat info; do
         # shellcheck disable=SC2086 # words
-        "$@" $words "$capture" 2>&1 </dev/null | grep -v '^ *byte order ' || :
-    done >"$out"
+        "$@" $words "$printed" 2>&1 </dev/null | grep -v '^ *byte order ' || :
+    done >"$to"
 }
 n=0 failed=0
 for capture in * *.tar.xz/*; do
