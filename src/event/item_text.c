@@ -87,7 +87,9 @@ static void put_bits(const struct value_names *names, uint64_t v, struct text *t
             text_put_char(text, '|');
         first = false;
         text_put_safe_str(text, names->names[i]);
-        v &= ~(UINT64_C(1) << i);
+        for (uint32_t j = i; j < names->n; j++) /* several bits may have one name */
+            if (names->names[j] == names->names[i])
+                v &= ~(UINT64_C(1) << j);
     }
     if (v == 0 && !first)
         return;

@@ -34,6 +34,9 @@ class Text:
         return match
 
     def value(self):
+        blob = self.take(r"\{((?: [0-9a-f]{2})+) \}")
+        if blob:
+            return bytes.fromhex(blob.group(1)).hex()
         if self.take(r"\{"):
             if not re.compile(r"\s*(\w+ = |\})").match(self.text, self.at):
                 value = self.value()  # what a variant is
@@ -60,7 +63,11 @@ class Text:
         string = self.take(r'"((?:[^"\\]|\\.)*)"')
         if string:
             return json.loads(string.group(0))
+        word = self.take(r"(true|false|<none>)")
+        if word:
+            return {"true": True, "false": False, "<none>": None}[word.group(1)]
         number = self.need(r"[-+\w.]+").group(0).strip()
+        self.take(r"\{[^}]*\}")  # the names of its bits
         return int(number, 0) if re.fullmatch(r"-?\d+|0x[0-9A-Fa-f]+", number) else float(number)
 
 
@@ -78,11 +85,13 @@ def flat(members, prefix=""):
     for name, value in members.items():
         if isinstance(value, dict):
             yield from flat(value, f"{prefix}{name}.")
-        elif not name.endswith("_length"):
+        elif value is not None and not name.endswith("_length"):
             yield prefix + name, value
 
 
 def same(ours, theirs):
+    if isinstance(theirs, str) and isinstance(ours, int):
+        return str(ours) == theirs  # a variant that reads as a BLOB of one byte
     if isinstance(theirs, list) and isinstance(ours, list):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
     if isinstance(theirs, dict) and isinstance(ours, dict):

@@ -2,7 +2,9 @@
 """Traces in CTF whose events have structs in structs, variants, and arrays of more than numbers:
 
 made_ctf_nested.py 18 DIR    CTF 1.8, little-endian
-made_ctf_nested.py 18be DIR  the same, big-endian"""
+made_ctf_nested.py 18be DIR  the same, big-endian
+made_ctf_nested.py 2 DIR     CTF 2: the same, and what only that has
+made_ctf_nested.py 2be DIR   the same, big-endian"""
 import os
 import random
 import sys
@@ -49,6 +51,38 @@ def events(big):
     ]
 
 
+def events2(big):
+    """What CTF 2 has and CTF 1.8 has not."""
+    u = lambda size, align=8, **more: t.Int(size, align, big=big, **more)  # noqa: E731
+    numbers = [("low", -5, -1), ("mid", 0, 9), ("high", 10, 300), ("low", 400, 500)]
+    options = {"low": t.VarInt(True), "mid": t.Str("utf-16le"), "high": t.Struct([("n", t.VarInt()), ("f", t.Float(32, 32, big))])}
+    flags = [("read", 0, 0), ("write", 1, 2), ("last", 7, 7)]
+    short, has = u(8), u(8, kind="boolean")
+    short.some = lambda rng, scope: rng.randint(1, 5)  # babeltrace2 shows an empty BLOB as it does an empty struct
+    has.some = lambda rng, scope: rng.choice([0, 0, 1, 128])
+    doubled = t.length(8, big=big)
+    doubled.some = lambda rng, scope: 4 * rng.randint(0, 3)
+    chosen = t.VarInt(True, labels=numbers)
+    chosen.some = lambda rng, scope: (lambda l: rng.randint(l[1], l[2]))(rng.choice(numbers))
+    return [
+        ("variable", t.Struct([("a", t.VarInt()), ("b", t.VarInt(True)), ("c", t.VarInt(base=16)),
+                               ("list", t.Array(t.VarInt(True), 3))])),
+        ("bits", t.Struct([("a", u(5, 1)), ("back", u(11, 1, backwards=True)), ("set", u(12, 4, kind="bit-array")),
+                           ("yes", u(8, kind="boolean")), ("flags", u(8, kind="bit-map", labels=flags)),
+                           ("turned", u(32, 32, signed=True, backwards=True))])),
+        ("texts", t.Struct([("a", t.Str()), ("b", t.Str("utf-16be")), ("c", t.Str("utf-32le")), ("n", doubled),
+                            ("d", t.Text(length="n")), ("e", t.Text(length="n", encoding="utf-32be")),
+                            ("f", t.Text(16, encoding="utf-16le")), ("g", t.Text(7)),
+                            ("list", t.Array(t.Str("utf-16be"), 2))])),
+        ("blobs", t.Struct([("n", short), ("a", t.Blob(5)), ("b", t.Blob(length="n")), ("list", t.Array(t.Blob(2), 2))])),
+        ("maybe", t.Struct([("has", has), ("a", t.Optional("has", u(16))), ("which", u(8, signed=True)),
+                            ("b", t.Optional("which", t.Struct([("x", t.VarInt()), ("y", t.Str())]), [[-128, -100], [0, 90]])),
+                            ("list", t.Array(t.Optional("has", u(8)), 3)), ("end", u(8))])),
+        ("variant", t.Struct([("tag", chosen), ("v", t.Variant("tag", numbers, options)),
+                              ("list", t.Array(t.Variant("tag", numbers, options), 2)), ("end", u(3, 1))])),
+    ]
+
+
 def context(big):
     """Of all events: LTTng's contexts of an application are variants like this."""
     labels = [("none", 0, 0), ("int", 1, 1), ("string", 2, 2)]
@@ -62,9 +96,12 @@ def main():
     big = version.endswith("be")
     rng = random.Random(18)
     declared, around = events(big), context(big)
+    if version.startswith("2"):
+        declared += events2(big)
+    metadata = t.metadata2 if version.startswith("2") else t.metadata18
     os.mkdir(directory)
     with open(f"{directory}/metadata", "w", encoding="utf-8") as f:
-        f.write(t.metadata18(declared, around, big=big))
+        f.write(metadata(declared, around, big=big))
     records = []
     for i in range(300):
         number = rng.randrange(len(declared))

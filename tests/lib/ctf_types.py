@@ -336,7 +336,7 @@ def length(size=8, most=4, big=False):
     return made
 
 
-def metadata18(events, context=None, header=None, big=False):
+def metadata18(events, context=None, big=False):
     """EVENTS: [(name, Struct of fields)]."""
     text = f"""/* CTF 1.8 */
 typealias integer {{ size = 32; align = 8; signed = false; }} := uint32_t;

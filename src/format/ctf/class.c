@@ -21,6 +21,25 @@ static const char *type_name(const struct ctf_type *type)
     return names[type->is_signed][__builtin_ctz(ctf_made_element(type))];
 }
 
+/* The names of bits; where several have one, the first. */
+static int set_flags(struct maker *m, struct ctf_type *type, struct field *field)
+{
+    struct arena *arena = &m->catalogue->arena;
+    struct value_names *names = arena_alloc(arena, sizeof *names);
+    const char **labels = arena_alloc(arena, type->size * sizeof *labels);
+
+    if (!names || !labels)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < type->n_ranges; i++)
+        for (int64_t bit = MAX(type->ranges[i].low, 0);
+             bit <= type->ranges[i].high && bit < type->size; bit++)
+            if (!labels[bit])
+                labels[bit] = type->ranges[i].label;
+    *names = (struct value_names){.names = labels, .n = type->size, .bits = true};
+    type->labels = field->names = names;
+    return 0;
+}
+
 /* The labels of an enum, as far as they are of small values. */
 static int set_labels(struct maker *m, struct ctf_type *type, struct field *field)
 {
@@ -32,6 +51,8 @@ static int set_labels(struct maker *m, struct ctf_type *type, struct field *fiel
     field->names = type->labels;
     if (field->names)
         return 0;
+    if (type->is_flags)
+        return set_flags(m, type, field);
     for (uint32_t i = 0; i < type->n_ranges; i++)
         if (type->ranges[i].low >= 0 && type->ranges[i].high < LABELS_MAX)
             last = MAX(last, type->ranges[i].high);
@@ -98,12 +119,14 @@ static int add_field(struct maker *m, const char *name, const struct ctf_member 
     } else if (type->element) {
         field->type = FIELD_BYTES;
         field->storage = STORE_COUNTED;
-        field->element = (uint8_t)ctf_made_element(number);
+        field->element = type->is_blob ? 0 : (uint8_t)ctf_made_element(number);
         field->element_signed = number->is_signed;
         field->size = 0;
         field->c_type = type_name(number);
     } else {
-        field->type = type->kind == CTF_FLOAT ? FIELD_FLOAT : field->type;
+        field->type = type->kind == CTF_FLOAT ? FIELD_FLOAT
+                      : type->is_bool         ? FIELD_BOOL
+                                              : field->type;
         field->c_type = type_name(type);
         field->c_size = (uint8_t)ctf_made_element(type);
         if (type->kind == CTF_ENUM)
@@ -185,13 +208,16 @@ static bool is_direct(const struct ctf_type *type)
         const struct ctf_type *of = type->members[i].type;
 
         switch (of->kind) {
-        case CTF_STRING: break;
+        case CTF_STRING:
+            if (of->encoding != CTF_UTF_8)
+                return false;
+            break;
         case CTF_FLOAT:
             if (of->size != 64)
                 return false; /* fall through */
         case CTF_INTEGER:
         case CTF_ENUM:
-            if (of->align != 8 || of->size < 8 || (of->size & (of->size - 1)))
+            if (of->align != 8 || !of->whole)
                 return false;
             break;
         default: return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reader of the streams of a trace in CTF 1.8. Any layout that the metadata describes is read by walking its
+/* Reader of the streams of a trace in CTF. Any layout that the metadata describes is read by walking its
  * types (decode.h). Headers of events whose numbers each have a place, and payloads that are bytes of the stream, have a
  * way of their own (records.c), as they are what matters most. This is libstrata's layout (src/runtime/sink_ctf.c):
  *
@@ -289,7 +289,7 @@ static void ctf_free(struct source *source)
     struct ctf *c = container_of(source, struct ctf, source);
 
     input_done(&c->in);
-    text_done(&c->json);
+    text_done(&c->scratch);
     free(c->made);
     free(c->slots);
     free(c);
@@ -320,7 +320,7 @@ int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct read
         memset(c, 0, offsetof(struct ctf, items));
         c->slots = calloc((size_t)trace->metadata.n_slots + 1, sizeof *c->slots);
         c->made_room = MADE_ROOM;
-        c->json = TEXT_IN_MEMORY;
+        c->scratch = TEXT_IN_MEMORY;
         c->made = malloc(c->made_room);
     }
     if (!c || !c->slots || !c->made) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Traces in the Common Trace Format 1.8: what libstrata writes itself, and what other tracers write that
- * is like it, as LTTng does. The byte tables stand in ctf.c. */
+/* Traces in the Common Trace Format: of CTF 1.8 what libstrata writes itself, and what other tracers write, as LTTng does;
+ * CTF 2. The byte tables stand in ctf.c, the languages of the metadata in tsdl.h and ctf2.h. */
 
 #include "base/input.h"
 #include "event/catalogue.h"

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/macro.h"
+#include "format/ctf/encoding.h"
 
 /* How many elements of the arrays of one event may take no bits: nothing else bounds them. */
 #define EMPTY_MAX 1024
@@ -49,21 +50,81 @@ static uint64_t read_bits(const struct ctf_cursor *c, unsigned size, bool big_en
     return v;
 }
 
+/* LEB128: 7 bits a byte, the lowest first; all but the last have the highest bit set. */
+static int read_variable(struct ctf_cursor *c, bool is_signed, uint64_t *ret)
+{
+    uint64_t v = 0;
+    unsigned bits = 0;
+    uint8_t byte;
+
+    do {
+        if (c->end - c->position < 8)
+            return -EAGAIN;
+        byte = *byte_at(c, c->position);
+        c->position += 8;
+        if (bits < 64)
+            v |= (uint64_t)(byte & 0x7f) << bits;
+        if (bits > 57) {
+            /* What does not fit are copies of the sign, or zeros. */
+            unsigned over = MIN(bits - 57, 7U);
+            unsigned all = (1U << over) - 1;
+
+            if ((byte & 0x7fU) >> (7 - over) != (is_signed && v >> 63 ? all : 0))
+                return -EBADMSG;
+        }
+        bits += 7;
+    } while (byte & 0x80);
+    if (is_signed && bits < 64)
+        v = (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits));
+    c->variable_bits = bits;
+    *ret = v;
+    return 0;
+}
+
+/* A number that is not whole bytes in a row. */
+static __attribute__((noinline)) int read_odd(struct ctf_cursor *c, const struct ctf_type *type,
+                                              uint64_t *ret)
+{
+    uint64_t v;
+
+    if (type->is_variable)
+        return read_variable(c, type->is_signed, ret);
+    if (type->size > c->end - c->position)
+        return -EAGAIN;
+    v = read_bits(c, type->size, type->order == CTF_ORDER_BE);
+    if (type->backwards) {
+        uint64_t turned = 0;
+
+        for (unsigned i = 0; i < type->size; i++)
+            turned |= (v >> i & 1) << (type->size - 1 - i);
+        v = turned;
+    }
+    c->position += type->size;
+    *ret = v;
+    return 0;
+}
+
 static inline __attribute__((always_inline)) int
 read_number(struct ctf_cursor *c, const struct ctf_type *type, uint64_t *ret)
 {
     unsigned size = type->size;
     bool big_endian = type->order == CTF_ORDER_BE;
     bool swap = big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-    uint64_t v;
+    uint64_t v = 0;
+    int r;
 
-    if (align(c, type->align) < 0 || size > c->end - c->position)
+    if (align(c, type->align) < 0)
         return -EAGAIN;
-    if (likely(type->whole && (c->position & 7) == 0))
+    if (likely(type->whole && (c->position & 7) == 0)) {
+        if (size > c->end - c->position)
+            return -EAGAIN;
         v = load_uint(byte_at(c, c->position), size / 8, swap);
-    else
-        v = read_bits(c, size, big_endian);
-    c->position += size;
+        c->position += size;
+    } else {
+        r = read_odd(c, type, &v);
+        if (r < 0)
+            return r;
+    }
     if (type->is_signed && size < 64)
         v = (uint64_t)((int64_t)(v << (64 - size)) >> (64 - size));
     *ret = v;
@@ -102,35 +163,38 @@ int ctf_read_number(struct ctf_cursor *c, const struct ctf_member *member, uint6
     return read_member(c, member, ret);
 }
 
-static inline int read_string(struct ctf_cursor *c, const char **ret, uint64_t *ret_len)
+static inline int read_string(struct ctf_cursor *c, const struct ctf_type *type, const char **ret,
+                              uint64_t *ret_len)
 {
     const char *s;
     uint64_t left;
     uint64_t len;
+    unsigned unit = ctf_text_unit(type->encoding);
 
     if (align(c, 8) < 0)
         return -EAGAIN;
     s = (const char *)byte_at(c, c->position);
     left = (c->end - c->position) / 8;
-    len = strnlen(s, left);
-    if (len == left)
+    len = likely(unit == 1) ? strnlen(s, left) : ctf_text_length(type->encoding, s, left);
+    if (left - len < unit)
         return -EAGAIN;
-    c->position += 8 * (len + 1);
+    c->position += 8 * (len + unit);
     *ret = s;
     *ret_len = len;
     return 0;
 }
 
-int ctf_read_string(struct ctf_cursor *c, const char **ret, uint64_t *ret_len)
+int ctf_read_string(struct ctf_cursor *c, const struct ctf_type *type, const char **ret,
+                    uint64_t *ret_len)
 {
-    return read_string(c, ret, ret_len);
+    return read_string(c, type, ret, ret_len);
 }
 
 int ctf_begin_array(struct ctf_cursor *c, const struct ctf_type *type, uint64_t *ret_n)
 {
     const struct ctf_type *element = type->element;
     uint64_t n = type->kind == CTF_ARRAY ? type->length : c->slots[type->slot];
-    uint32_t least = ctf_is_plain_element(element) ? element->size : 1;
+    uint32_t least = !ctf_is_plain_element(element) ? 1 : element->is_variable ? 8 : element->size;
 
     if (align(c, type->align) < 0 || n > (c->end - c->position) / least)
         return -EAGAIN;
@@ -138,12 +202,12 @@ int ctf_begin_array(struct ctf_cursor *c, const struct ctf_type *type, uint64_t 
     return 0;
 }
 
-int ctf_read_characters(struct ctf_cursor *c, uint64_t n, const char **ret, uint64_t *ret_len)
+void ctf_read_characters(struct ctf_cursor *c, const struct ctf_type *type, uint64_t n,
+                         const char **ret, uint64_t *ret_len)
 {
     *ret = (const char *)byte_at(c, c->position);
-    *ret_len = strnlen(*ret, n);
+    *ret_len = ctf_text_length(type->element->encoding, *ret, n);
     c->position += 8 * n;
-    return 0;
 }
 
 int ctf_end_element(struct ctf_cursor *c, uint64_t before)
@@ -165,7 +229,8 @@ int ctf_choose(const struct ctf_cursor *c, const struct ctf_type *type, uint32_t
             return 0;
         }
     }
-    return -EBADMSG;
+    *ret = 1;
+    return type->is_optional ? 0 : -EBADMSG;
 }
 
 static int walk_string(struct ctf_cursor *c, const struct ctf_member *member,
@@ -173,7 +238,7 @@ static int walk_string(struct ctf_cursor *c, const struct ctf_member *member,
 {
     const char *s;
     uint64_t len;
-    int r = read_string(c, &s, &len);
+    int r = read_string(c, member->type, &s, &len);
 
     return r < 0 ? r : visitor->text(visitor->arg, member, s, len);
 }
@@ -193,7 +258,7 @@ static int walk_array(struct ctf_cursor *c, const struct ctf_member *member,
     if (r < 0)
         return r;
     if (ctf_is_text_element(element)) {
-        ctf_read_characters(c, n, &s, &n);
+        ctf_read_characters(c, type, n, &s, &n);
         return visitor->text(visitor->arg, member, s, n);
     }
     r = visitor->array(visitor->arg, member, n);

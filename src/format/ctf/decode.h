@@ -8,13 +8,13 @@
 
 /* A place in a packet. */
 struct ctf_cursor {
-    const uint8_t *base; /* the byte at `origin` */
-    uint64_t origin;     /* bits from the packet's begin, whole bytes */
-    uint64_t position;   /* of the next bit, likewise from the packet's begin */
-    uint64_t end;        /* what is there; not beyond the packet's content */
-    uint64_t *slots;     /* values that others refer to; metadata->n_slots + 1 of them */
-    uint32_t
-        n_empty; /* elements of arrays that took no bits: hostile lengths of them are bounded */
+    const uint8_t *base;    /* the byte at `origin` */
+    uint64_t origin;        /* bits from the packet's begin, whole bytes */
+    uint64_t position;      /* of the next bit, likewise from the packet's begin */
+    uint64_t end;           /* what is there; not beyond the packet's content */
+    uint64_t *slots;        /* values that others refer to; metadata->n_slots + 1 of them */
+    uint32_t n_empty;       /* elements of arrays that took no bits, which nothing else bounds */
+    unsigned variable_bits; /* that the last number in LEB128 had */
 };
 
 /* Is shown what a struct holds, in its order. Each function returns 0, or an error that ends the walk. */
@@ -65,8 +65,11 @@ int ctf_walk_json(struct ctf_cursor *cursor, const struct ctf_member *member, st
 int ctf_align(struct ctf_cursor *cursor, uint32_t bits);
 /* An integer or enum, signed ones with their sign; a float, as the bits of a double. */
 int ctf_read_number(struct ctf_cursor *cursor, const struct ctf_member *member, uint64_t *ret);
-int ctf_read_string(struct ctf_cursor *cursor, const char **ret, uint64_t *ret_len);
-int ctf_read_characters(struct ctf_cursor *cursor, uint64_t n, const char **ret, uint64_t *ret_len);
+/* A text as it is stored: a string, or N bytes of the characters of an array. */
+int ctf_read_string(struct ctf_cursor *cursor, const struct ctf_type *type, const char **ret,
+                    uint64_t *ret_len);
+void ctf_read_characters(struct ctf_cursor *cursor, const struct ctf_type *type, uint64_t n,
+                         const char **ret, uint64_t *ret_len);
 /* Begins an array or sequence: how many elements follow. */
 int ctf_begin_array(struct ctf_cursor *cursor, const struct ctf_type *type, uint64_t *ret_n);
 /* After an element that began at BEFORE. -EBADMSG: too many of the elements of an event are empty. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The directory of a trace in CTF: which files it has, and the metadata as text.
  *
- *   DIR/metadata   what all is (ctf_tsdl.h): text that begins with "/" "* CTF 1.8"; or packets of it,
+ *   DIR/metadata   what all is: text that begins with "/" "* CTF 1.8" (tsdl.h) or with 0x1e "{" (ctf2.h); or packets of it,
  *                     each with a header of 37 bytes in the byte order of the trace:
  *                     u32 0x75d11d57, 16 bytes UUID, u32 checksum,
  *                     u32 bits of content, u32 bits of the packet, both with this header,
- *                     u8 compression, encryption, checksum's scheme (each 0: none), u8 1, u8 8
+ *                     u8 compression, encryption, checksum's scheme (each 0: none), u8 1, u8 8 or u8 2, u8 0
  *   DIR/NAME       any other file: a stream (ctf.c). Directories and hidden files are not looked at. */
 #include "format/ctf/ctf.h"
 
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "format/ctf/ctf2.h"
 #include "format/ctf/tsdl.h"
 
 #define METADATA_MAGIC UINT32_C(0x75d11d57)
@@ -114,7 +115,7 @@ bool ctf_probe_dir(const char *path)
     if (len < 0 || (size_t)len >= sizeof file)
         return false;
     n = read_head(file, head, sizeof head);
-    if (ctf_tsdl_probe(head, n) || is_magic(head, n, METADATA_MAGIC))
+    if (ctf_tsdl_probe(head, n) || ctf2_probe(head, n) || is_magic(head, n, METADATA_MAGIC))
         return true;
     if (list_streams(path, &names, NULL) < 0)
         return false;
@@ -132,11 +133,13 @@ int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct error 
     size_t at = 0;
     bool swap;
 
-    if (ctf_tsdl_probe(text, *len))
+    if (ctf_tsdl_probe(text, *len) || ctf2_probe(text, *len))
         return 0;
     if (!is_magic(text, *len, METADATA_MAGIC))
-        return error_set(error, -EBADMSG, path,
-                         "not metadata of CTF 1.8: it does not begin with '/* CTF 1.8'");
+        return error_set(
+            error, -EBADMSG, path,
+            "not metadata of CTF: it begins neither with '/* CTF 1.8' nor with a record "
+            "separator and '{' (CTF 2)");
     swap = load_u32(text) != METADATA_MAGIC;
     while (at < *len) {
         const char *p = text + at;

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "event/value.h"
 #include "event/xen_vcpu.h"
+#include "format/ctf/encoding.h"
 #include "format/ctf/reader.h"
 
 /* ---- Payloads that are made ---- */
@@ -41,10 +42,32 @@ static int make_number(void *arg, const struct ctf_member *member, uint64_t valu
     return 0;
 }
 
+static int put_text(struct ctf *c, const char *text, uint64_t len)
+{
+    uint8_t *p = make_room(c, len + 1);
+
+    if (!p)
+        return -ENOBUFS;
+    memcpy(p, text, len);
+    p[len] = '\0';
+    return 0;
+}
+
+/* A text that is not in UTF-8. */
+static _cold_ int put_converted(struct ctf *c, enum ctf_encoding encoding, const char *text,
+                                uint64_t len)
+{
+    c->scratch.next = c->scratch.start;
+    ctf_text_convert(encoding, text, len, &c->scratch);
+    return c->scratch.error
+               ? -ENOMEM
+               : put_text(c, c->scratch.start ? c->scratch.start : "", text_len(&c->scratch));
+}
+
 static int make_text(void *arg, const struct ctf_member *member, const char *text, uint64_t len)
 {
     struct ctf *c = arg;
-    uint8_t *p;
+    enum ctf_encoding encoding = ctf_encoding_of(member->type);
 
     if (c->in_context && member->role == CTF_ROLE_VCPU)
         return len && xen_vcpu_parse(text, len, &c->event_vcpu) < 0 ? -EBADMSG : 0;
@@ -53,12 +76,8 @@ static int make_text(void *arg, const struct ctf_member *member, const char *tex
         c->heard.name_len = len;
         return 0;
     }
-    p = make_room(c, len + 1);
-    if (!p)
-        return -ENOBUFS;
-    memcpy(p, text, len);
-    p[len] = '\0';
-    return 0;
+    return likely(encoding == CTF_UTF_8) ? put_text(c, text, len)
+                                         : put_converted(c, encoding, text, len);
 }
 
 static int make_array(void *arg, const struct ctf_member *member, uint64_t n)
@@ -109,9 +128,9 @@ static int make_json(void *arg, struct ctf_cursor *cursor, const struct ctf_memb
 
     if (!ctf_in_payload(member, c->in_context))
         return ctf_pass(cursor, member);
-    c->json.next = c->json.start;
-    r = ctf_walk_json(cursor, member, &c->json);
-    return r < 0 ? r : make_text(c, member, c->json.start, text_len(&c->json));
+    c->scratch.next = c->scratch.start;
+    r = ctf_walk_json(cursor, member, &c->scratch);
+    return r < 0 ? r : put_text(c, c->scratch.start, text_len(&c->scratch));
 }
 
 /* Walks contexts and fields at CURSOR. */

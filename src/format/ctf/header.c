@@ -6,7 +6,8 @@
 
 static bool is_number(const struct ctf_type *type)
 {
-    return type->kind == CTF_INTEGER || type->kind == CTF_ENUM;
+    return (type->kind == CTF_INTEGER || type->kind == CTF_ENUM) && !type->is_variable &&
+           !type->backwards;
 }
 
 /* Adds what MEMBER is to FORM. ALIGN: of the whole header, which the places of its numbers count from. */

@@ -6,6 +6,7 @@
 #include "base/json_string.h"
 #include "base/number.h"
 #include "format/ctf/decode.h"
+#include "format/ctf/encoding.h"
 
 static int put_member(struct ctf_cursor *c, const struct ctf_member *member, struct text *text);
 
@@ -19,6 +20,8 @@ static int put_number(struct ctf_cursor *c, const struct ctf_member *member, str
         return r;
     if (type->kind == CTF_FLOAT)
         json_put_double(text, value);
+    else if (type->is_bool)
+        text_put_str(text, value ? "true" : "false");
     else if (type->is_signed)
         text_put_i64(text, (int64_t)value);
     else
@@ -50,6 +53,34 @@ static int put_struct(struct ctf_cursor *c, const struct ctf_type *type, struct 
     return r;
 }
 
+static int put_text(enum ctf_encoding encoding, const char *s, size_t len, struct text *text)
+{
+    struct text converted = TEXT_IN_MEMORY;
+
+    if (encoding == CTF_UTF_8) {
+        json_put_string(text, s, len);
+        return 0;
+    }
+    ctf_text_convert(encoding, s, len, &converted);
+    json_put_string(text, converted.start ? converted.start : "", text_len(&converted));
+    text->error = converted.error ? converted.error : text->error;
+    text_done(&converted);
+    return 0;
+}
+
+/* In hexadecimal. */
+static int put_blob(struct ctf_cursor *c, uint64_t n, struct text *text)
+{
+    const uint8_t *p = c->base + (c->position - c->origin) / 8;
+
+    text_put_char(text, '"');
+    for (uint64_t i = 0; i < n; i++)
+        text->next = number_hex_byte(text_room(text, 2), p[i]);
+    text_put_char(text, '"');
+    c->position += 8 * n;
+    return 0;
+}
+
 static int put_array(struct ctf_cursor *c, const struct ctf_type *type, struct text *text)
 {
     const struct ctf_member element = {.name = "", .type = type->element};
@@ -58,10 +89,11 @@ static int put_array(struct ctf_cursor *c, const struct ctf_type *type, struct t
     int r = ctf_begin_array(c, type, &n);
 
     if (r >= 0 && ctf_is_text_element(type->element)) {
-        ctf_read_characters(c, n, &s, &n);
-        json_put_string(text, s, n);
-        return 0;
+        ctf_read_characters(c, type, n, &s, &n);
+        return put_text(type->element->encoding, s, n, text);
     }
+    if (r >= 0 && type->is_blob)
+        return put_blob(c, n, text);
     text_put_char(text, '[');
     for (uint64_t i = 0; r >= 0 && i < n; i++) {
         uint64_t before = c->position;
@@ -91,13 +123,15 @@ static int put_member(struct ctf_cursor *c, const struct ctf_member *member, str
     case CTF_ENUM:
     case CTF_FLOAT: return put_number(c, member, text);
     case CTF_STRING:
-        r = ctf_read_string(c, &s, &len);
-        if (r >= 0)
-            json_put_string(text, s, len);
-        return r;
+        r = ctf_read_string(c, type, &s, &len);
+        return r < 0 ? r : put_text(type->encoding, s, len, text);
     case CTF_STRUCT: return put_struct(c, type, text);
     case CTF_VARIANT:
         r = ctf_choose(c, type, &number);
+        if (r >= 0 && type->is_optional && number == 1) {
+            text_put_literal(text, "null");
+            return 0;
+        }
         return r < 0 ? r : put_member(c, &type->members[number], text);
     case CTF_ARRAY:
     case CTF_SEQUENCE: break;

@@ -93,17 +93,17 @@ static int make_stream(struct maker *m, struct ctf_stream_class *stream)
             return layout_wrong(m, e->line, "duplicate event id %" PRIu64, e->id);
         m->scopes.n = 0;
         stream->classes[e->id].decl = e;
-        r = ctf_scopes_enter(&m->scopes, m->metadata->packet_header);
+        r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_PACKET_HEADER, m->metadata->packet_header);
         if (r >= 0)
-            r = ctf_scopes_enter(&m->scopes, decl->packet_context);
+            r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_PACKET_CONTEXT, decl->packet_context);
         if (r >= 0)
-            r = ctf_scopes_enter(&m->scopes, decl->event_header);
+            r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_EVENT_HEADER, decl->event_header);
         if (r >= 0)
-            r = ctf_scopes_enter(&m->scopes, decl->event_context);
+            r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_EVENT_CONTEXT, decl->event_context);
         if (r >= 0)
-            r = ctf_scopes_enter(&m->scopes, e->context);
+            r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_CONTEXT, e->context);
         if (r >= 0)
-            r = ctf_scopes_enter(&m->scopes, e->fields);
+            r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_FIELDS, e->fields);
         if (r >= 0)
             r = layout_make_class(m, &stream->classes[e->id]);
         stream->vcpu_names = stream->vcpu_names || has_vcpu_name(e->context);
@@ -117,12 +117,12 @@ static int resolve_headers(struct maker *m, const struct ctf_stream_decl *decl)
     int r;
 
     m->scopes.n = 0;
-    r = ctf_scopes_enter(&m->scopes, m->metadata->packet_header);
+    r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_PACKET_HEADER, m->metadata->packet_header);
     if (r >= 0)
-        r = ctf_scopes_enter(&m->scopes, decl->packet_context);
+        r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_PACKET_CONTEXT, decl->packet_context);
     if (r >= 0)
-        r = ctf_scopes_enter(&m->scopes, decl->event_header);
-    return r < 0 ? r : ctf_scopes_enter(&m->scopes, decl->event_context);
+        r = ctf_scopes_enter(&m->scopes, CTF_ORIGIN_EVENT_HEADER, decl->event_header);
+    return r < 0 ? r : ctf_scopes_enter(&m->scopes, CTF_ORIGIN_EVENT_CONTEXT, decl->event_context);
 }
 
 static int compare_streams(const void *a, const void *b)

@@ -8,24 +8,35 @@
 
 /* ---- Headers ---- */
 
-static void hear_time(struct ctf_heard *heard, const struct ctf_type *type, uint64_t value)
-{
-    uint64_t mask = ~UINT64_C(0) >> (64 - type->size);
+/* What the functions of the visitor work with. */
+struct hearing {
+    struct ctf_heard *heard;
+    const struct ctf_cursor *cursor;
+};
 
-    if (type->size == 64)
+static void hear_time(const struct hearing *hearing, const struct ctf_type *type, uint64_t value)
+{
+    unsigned bits = type->is_variable ? hearing->cursor->variable_bits : type->size;
+    struct ctf_heard *heard = hearing->heard;
+    uint64_t mask;
+
+    if (bits >= 64) {
         heard->ticks = value;
-    else
+    } else {
+        mask = ~UINT64_C(0) >> (64 - bits);
         heard->ticks += (value - heard->ticks) & mask;
+    }
 }
 
 static int hear_number(void *arg, const struct ctf_member *member, uint64_t value)
 {
-    struct ctf_heard *heard = arg;
+    const struct hearing *hearing = arg;
+    struct ctf_heard *heard = hearing->heard;
 
     heard->values[member->role] = value;
     heard->has |= 1U << member->role;
     if (member->role == CTF_ROLE_TIMESTAMP)
-        hear_time(heard, member->type, value);
+        hear_time(hearing, member->type, value);
     else if (member->role == CTF_ROLE_DISCARDED)
         heard->discarded_bits = member->type->size;
     return 0;
@@ -33,7 +44,7 @@ static int hear_number(void *arg, const struct ctf_member *member, uint64_t valu
 
 static int hear_text(void *arg, const struct ctf_member *member, const char *text, uint64_t len)
 {
-    struct ctf_heard *heard = arg;
+    struct ctf_heard *heard = ((const struct hearing *)arg)->heard;
 
     if (member->role == CTF_ROLE_TASK_NAME) {
         heard->name = text;
@@ -44,7 +55,7 @@ static int hear_text(void *arg, const struct ctf_member *member, const char *tex
 
 static int hear_array(void *arg, const struct ctf_member *member, uint64_t n)
 {
-    struct ctf_heard *heard = arg;
+    struct ctf_heard *heard = ((const struct hearing *)arg)->heard;
 
     if (member->role == CTF_ROLE_UUID && n == sizeof heard->uuid)
         heard->uuid_len = 0;
@@ -53,7 +64,7 @@ static int hear_array(void *arg, const struct ctf_member *member, uint64_t n)
 
 static int hear_element(void *arg, const struct ctf_member *member, uint64_t value)
 {
-    struct ctf_heard *heard = arg;
+    struct ctf_heard *heard = ((const struct hearing *)arg)->heard;
 
     if (member->role == CTF_ROLE_UUID && heard->uuid_len < sizeof heard->uuid)
         heard->uuid[heard->uuid_len++] = (uint8_t)value;
@@ -68,12 +79,13 @@ static int pass_whole(void *arg, struct ctf_cursor *cursor, const struct ctf_mem
 
 int ctf_walk_header(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_type *type)
 {
+    struct hearing hearing = {&c->heard, cursor};
     struct ctf_visitor visitor = {.number = hear_number,
                                   .text = hear_text,
                                   .array = hear_array,
                                   .element = hear_element,
                                   .whole = pass_whole,
-                                  .arg = &c->heard};
+                                  .arg = &hearing};
 
     return type ? ctf_walk(cursor, type, &visitor) : 0;
 }

@@ -110,7 +110,7 @@ struct ctf {
     size_t made_room;
     const struct ctf_class *event; /* the current one, and its thread, CPU and vCPU */
     const struct ctf_shape *shape; /* of the event, as far as it was read */
-    struct text json;
+    struct text scratch;
     int32_t event_tid;
     int32_t event_cpu;
     int32_t event_vcpu;

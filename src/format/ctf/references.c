@@ -84,6 +84,15 @@ static int set_choices(struct ctf_scopes *scopes, struct ctf_type *type, const s
     return 0;
 }
 
+/* A length that is called NAME_length is not shown. */
+static void note_length(struct ctf_member *target, const char *name)
+{
+    const char *called = target->name + (target->name[0] == '_');
+
+    if (strncmp(called, name, strlen(name)) == 0)
+        target->length = strcmp(called + strlen(name), "_length") == 0;
+}
+
 static int resolve_reference(struct ctf_scopes *scopes, struct ctf_type *type, const char *name)
 {
     const char *what = type->kind == CTF_VARIANT ? "the tag of variant" : "the length of sequence";
@@ -109,11 +118,107 @@ static int resolve_reference(struct ctf_scopes *scopes, struct ctf_type *type, c
     type->slot = target->slot;
     if (type->kind == CTF_VARIANT)
         return set_choices(scopes, type, target->type, name);
-    if (strncmp(target->name + (target->name[0] == '_'), name, strlen(name)) == 0)
-        target->length =
-            strcmp(target->name + (target->name[0] == '_') + strlen(name), "_length") == 0;
+    note_length(target, name);
     return 0;
 }
+
+/* ---- Locations of CTF 2 ---- */
+
+/* Gives TYPE the slot of MEMBER, which its location leads to. */
+static int mark(struct ctf_scopes *scopes, struct ctf_type *type, struct ctf_member *member,
+                const char *name)
+{
+    const struct ctf_type *target = member->type;
+    bool is_number = target->kind == CTF_INTEGER || target->kind == CTF_ENUM;
+
+    if (!is_number || target->is_flags || (target->is_bool && !type->is_optional) ||
+        (type->kind == CTF_SEQUENCE && target->is_signed) ||
+        (type->tag && type->tag->is_signed != target->is_signed))
+        return wrong(scopes, type->line, "'%s': '%s' cannot be its length or selector", name,
+                     type->reference);
+    if (type->slot && member->slot && type->slot != member->slot)
+        return wrong(scopes, type->line, "'%s': '%s' is several fields, which others refer to",
+                     name, type->reference);
+    if (!member->slot)
+        member->slot = type->slot ? type->slot : ++scopes->metadata->n_slots;
+    type->slot = member->slot;
+    type->tag = target;
+    if (type->kind == CTF_SEQUENCE)
+        note_length(member, name);
+    return 0;
+}
+
+/* Marks what the N NAMES lead to from MEMBER: of a variant in each of its options. */
+static int mark_from(struct ctf_scopes *scopes, struct ctf_type *type, struct ctf_member *member,
+                     const char *const *names, uint32_t n, const char *name)
+{
+    const struct ctf_type *in = member->type;
+    int r = 0;
+
+    while (n && in->element)
+        in = in->element; /* the one that is being read */
+    if (in->kind == CTF_VARIANT) {
+        for (uint32_t i = 0; r >= 0 && i < in->n_members - in->is_optional; i++)
+            if (n == 0 || in->members[i].type->kind == CTF_STRUCT ||
+                in->members[i].type->kind == CTF_VARIANT)
+                r = mark_from(scopes, type, &in->members[i], names, n, name);
+        return r;
+    }
+    if (n == 0)
+        return mark(scopes, type, member, name);
+    for (uint32_t i = 0; in->kind == CTF_STRUCT && i < in->n_members; i++)
+        if (strcmp(in->members[i].name, names[0]) == 0)
+            return mark_from(scopes, type, &in->members[i], names + 1, n - 1, name);
+    return 0;
+}
+
+/* The scope that a location begins in; its first names may be steps out of it. -1: none. */
+static int first_scope(const struct ctf_scopes *scopes, const struct ctf_location *location,
+                       uint32_t *ret_steps)
+{
+    int i = (int)scopes->n - 1;
+
+    *ret_steps = 0;
+    if (location->origin != CTF_ORIGIN_NONE) {
+        while (i >= 0 && scopes->origins[i] != location->origin)
+            i--;
+        return i;
+    }
+    while (i >= 0 && scopes->types[i]->kind != CTF_STRUCT)
+        i--;
+    for (; *ret_steps < location->n && !location->names[*ret_steps]; ++*ret_steps) {
+        do {
+            if (i < 0 || scopes->origins[i] != CTF_ORIGIN_NONE)
+                return -1;
+            i--;
+        } while (scopes->types[i]->kind != CTF_STRUCT);
+    }
+    return i;
+}
+
+static int resolve_location(struct ctf_scopes *scopes, struct ctf_type *type, const char *name)
+{
+    const struct ctf_location *location = type->location;
+    uint32_t steps;
+    int scope = first_scope(scopes, location, &steps);
+    uint32_t n = location->n - steps - 1;
+    const struct ctf_type *in = scope < 0 ? NULL : scopes->types[scope];
+    int r = 0;
+
+    for (uint32_t i = steps; i < location->n; i++)
+        if (!location->names[i])
+            in = NULL;
+    /* The member that is being read may have it, too. */
+    for (uint32_t i = 0; in && r >= 0 && i < in->n_members && i <= scopes->seen[scope]; i++)
+        if (strcmp(in->members[i].name, location->names[steps]) == 0)
+            r = mark_from(scopes, type, &in->members[i], location->names + steps + 1, n, name);
+    if (r >= 0 && !type->slot)
+        return wrong(scopes, type->line, "'%s': its length or selector '%s' is not before it", name,
+                     type->reference);
+    return r;
+}
+
+/* ---- What is inside ---- */
 
 static int resolve(struct ctf_scopes *scopes, const struct ctf_type *type);
 
@@ -122,7 +227,9 @@ static int resolve_type(struct ctf_scopes *scopes, struct ctf_type *type, const 
 {
     int r = 0;
 
-    if (type->kind == CTF_VARIANT || type->kind == CTF_SEQUENCE)
+    if (type->location)
+        r = resolve_location(scopes, type, name);
+    else if (type->kind == CTF_VARIANT || type->kind == CTF_SEQUENCE)
         r = resolve_reference(scopes, type, name);
     if (r >= 0 && type->element)
         r = resolve_type(scopes, type->element, name);
@@ -145,6 +252,7 @@ static int resolve(struct ctf_scopes *scopes, const struct ctf_type *type)
     for (uint32_t i = 0; i < type->n_members && r >= 0; i++) {
         struct ctf_member *member = &type->members[i];
 
+        scopes->origins[scope + 1] = CTF_ORIGIN_NONE;
         if (member->role == CTF_ROLE_VCPU && !scopes->exported)
             member->role = CTF_ROLE_NONE;
         r = resolve_type(scopes, member->type, member->name);
@@ -155,12 +263,16 @@ static int resolve(struct ctf_scopes *scopes, const struct ctf_type *type)
     return r;
 }
 
-int ctf_scopes_enter(struct ctf_scopes *scopes, const struct ctf_type *type)
+int ctf_scopes_enter(struct ctf_scopes *scopes, enum ctf_location_origin origin,
+                     const struct ctf_type *type)
 {
     int r;
 
     if (!type)
         return 0;
+    if (scopes->n == CTF_SCOPES_MAX)
+        return wrong(scopes, type->line, "structs nested too deeply");
+    scopes->origins[scopes->n] = (uint8_t)origin;
     r = resolve(scopes, type);
     if (r < 0)
         return r;

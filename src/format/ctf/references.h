@@ -18,9 +18,12 @@ struct ctf_scopes {
     struct error *error;
     const struct ctf_type *types[CTF_SCOPES_MAX];
     uint32_t seen[CTF_SCOPES_MAX];
+    uint8_t origins[CTF_SCOPES_MAX +
+                    1]; /* enum ctf_location_origin; CTF_ORIGIN_NONE: it is in the one before it */
     unsigned n;
 };
 
-/* Resolves the references of TYPE (NULL: nothing), a header, context or payload, to what is in it and in those that were
+/* Resolves the references of TYPE (NULL: nothing), the header, context or payload ORIGIN, to what is in it and in those that were
  * entered before it. -EBADMSG with the error; -ENOMEM. */
-int ctf_scopes_enter(struct ctf_scopes *scopes, const struct ctf_type *type);
+int ctf_scopes_enter(struct ctf_scopes *scopes, enum ctf_location_origin origin,
+                     const struct ctf_type *type);

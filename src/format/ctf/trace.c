@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "event/xen_vcpu.h"
+#include "format/ctf/ctf2.h"
 #include "format/ctf/reader.h"
 #include "format/ctf/tsdl.h"
 
@@ -143,6 +144,8 @@ void ctf_facts(const struct source *source,
     const struct ctf_clock *clock = trace->layout.clock;
     char text[128];
 
+    if (m->version == 2)
+        put(arg, "version", "CTF 2");
     if (m->tracer)
         put(arg, "tracer", m->tracer);
     if (m->host)
@@ -157,7 +160,7 @@ void ctf_facts(const struct source *source,
         int n = snprintf(text, sizeof text, "%.40s, %" PRIu64 " ticks a second", clock->name,
                          clock->hz);
 
-        if (clock->offset_s || clock->offset)
+        if (clock->since_1970)
             snprintf(text + n, sizeof text - (size_t)n, ", 0 at %.6f s since 1970",
                      (double)clock->offset_s + (double)clock->offset / (double)clock->hz);
         put(arg, "stamped by", text);
@@ -195,7 +198,7 @@ static void set_clock(struct ctf_trace *trace, struct origin *origin)
         trace->base_ticks = m->ticks;
         trace->base_ns = m->monotonic;
         origin->clock.name = "monotonic";
-    } else if (strcmp(clock->name, "monotonic") != 0 && (clock->offset_s || clock->offset)) {
+    } else if (strcmp(clock->name, "monotonic") != 0 && clock->since_1970) {
         trace->base_ns = (int64_t)((uint64_t)clock->offset_s * NANOSECONDS +
                                    (uint64_t)ctf_to_ns(trace, (uint64_t)clock->offset));
         origin->clock.name = "realtime";
@@ -283,7 +286,8 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
     kept_path = arena_strdup(&catalogue->arena, path);
     metadata_path = arena_strdup(&catalogue->arena, metadata_path);
     if (kept_path && metadata_path)
-        r = ctf_tsdl_parse(metadata_path, text, len, &catalogue->arena, &trace->metadata, error);
+        r = (ctf2_probe(text, len) ? ctf2_parse : ctf_tsdl_parse)(
+            metadata_path, text, len, &catalogue->arena, &trace->metadata, error);
     if (r >= 0) {
         trace->strata = is_of(&trace->metadata, "strata");
         trace->swap = trace->metadata.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);

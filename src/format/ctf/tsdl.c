@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/ctf/environment.h"
 #include "format/ctf/tsdl_parser.h"
 
 /* ---- Blocks ---- */
@@ -109,63 +110,12 @@ static int trace_type(struct parser *p, const char *key, struct ctf_type *type, 
     return strcmp(key, "packet.header") == 0 ? to_struct(p, key, type, &m->packet_header) : 0;
 }
 
-/* `source_N_layer`. */
-static int source_layer(struct parser *p, uint64_t number)
-{
-    struct ctf_source_decl *source = arena_alloc(p->arena, sizeof *source);
-
-    if (!source)
-        return -ENOMEM;
-    source->number = number;
-    *p->last_source = source;
-    p->last_source = &source->next;
-    return tsdl_keep(p, &source->layer);
-}
-
-static bool is_source_layer(const char *key, uint64_t *ret_number)
-{
-    static const char start[] = "source_", end[] = "_layer";
-    const char *digits = key + strlen(start);
-    size_t n;
-
-    if (strncmp(key, start, strlen(start)) != 0)
-        return false;
-    n = strspn(digits, "0123456789");
-    if (n == 0 || n > 9 || strcmp(digits + n, end) != 0)
-        return false;
-    *ret_number = strtoull(digits, NULL, 10);
-    return true;
-}
-
 static int env_value(struct parser *p, const char *key, void *of)
 {
-    struct ctf_metadata *m = of;
     int64_t number = 0;
-    uint64_t source;
-    int r;
+    int r = tsdl_is_number(p) ? tsdl_to_number(p, &number) : 0;
 
-    if (strcmp(key, "tracer_name") == 0)
-        return tsdl_keep(p, &m->tracer);
-    if (strcmp(key, "procname") == 0)
-        return tsdl_keep(p, &m->process);
-    if (strcmp(key, "hostname") == 0)
-        return tsdl_keep(p, &m->host);
-    if (is_source_layer(key, &source))
-        return source_layer(p, source);
-    if (strcmp(key, "domain") == 0)
-        return tsdl_keep(p, &m->domain);
-    if (strcmp(key, "vpid") == 0)
-        return tsdl_to_number(p, &m->pid);
-    if (strcmp(key, "clock_ticks") == 0) {
-        r = tsdl_to_number(p, &number);
-        m->ticks = (uint64_t)number;
-        return r;
-    }
-    if (strcmp(key, "clock_monotonic") == 0) {
-        m->has_moment = true;
-        return tsdl_to_number(p, &m->monotonic);
-    }
-    return 0;
+    return r < 0 ? r : ctf_environment_set(of, p->arena, key, p->text, number);
 }
 
 static int clock_value(struct parser *p, const char *key, void *of)
@@ -203,6 +153,7 @@ static int read_clock(struct parser *p)
     r = read_block(p, &block);
     if (r >= 0 && !clock->name)
         return tsdl_wrong(p, "clock without a name");
+    clock->since_1970 = clock->offset_s || clock->offset;
     clock->next = p->metadata->clocks;
     p->metadata->clocks = clock;
     return r;
@@ -351,8 +302,7 @@ int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena 
                              .error = error,
                              .arena = arena,
                              .metadata = &metadata,
-                             .last_event = &metadata.events,
-                             .last_source = &metadata.sources};
+                             .last_event = &metadata.events};
         r = tsdl_next(p);
         while (r >= 0 && p->token != TOKEN_END)
             r = read_statement(p);

@@ -8,11 +8,9 @@
 
 #include "base/macro.h"
 #include "format/ctf/tsdl.h"
+#include "format/ctf/type_limits.h"
 
 #define TEXT_MAX 4096 /* of a name, a type, a format */
-#define DEPTH_MAX 16  /* of braces, and of structs in each other */
-#define WEIGHT_MAX 1024
-#define ALIGN_MAX 4096
 
 enum token {
     TOKEN_END,
@@ -48,7 +46,6 @@ struct parser {
     struct arena *arena;
     struct ctf_metadata *metadata;
     struct ctf_event_decl **last_event;
-    struct ctf_source_decl **last_source;
     struct name *names; /* those of inner scopes come last */
     size_t n_names;
     size_t names_room;

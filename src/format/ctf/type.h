@@ -60,6 +60,33 @@ struct ctf_member {
     bool length;  /* is only the length of the sequence after it, as LTTng writes it */
 };
 
+/* How characters of a text are stored. */
+enum ctf_encoding {
+    CTF_UTF_8,
+    CTF_UTF_16_LE,
+    CTF_UTF_16_BE,
+    CTF_UTF_32_LE,
+    CTF_UTF_32_BE,
+};
+
+/* Where a location of CTF 2 begins. */
+enum ctf_location_origin {
+    CTF_ORIGIN_NONE, /* the innermost struct */
+    CTF_ORIGIN_PACKET_HEADER,
+    CTF_ORIGIN_PACKET_CONTEXT,
+    CTF_ORIGIN_EVENT_HEADER,
+    CTF_ORIGIN_EVENT_CONTEXT, /* of all events of a stream */
+    CTF_ORIGIN_CONTEXT,       /* of an event */
+    CTF_ORIGIN_FIELDS,
+};
+
+/* What a sequence or variant of CTF 2 refers to: members inside each other, NULL being the struct around. */
+struct ctf_location {
+    uint8_t origin; /* enum ctf_location_origin */
+    uint32_t n;
+    const char **names;
+};
+
 /* A label of an enum, for the values LOW to HIGH; signed ones where the enum is signed. */
 struct ctf_range {
     const char *label;
@@ -74,11 +101,13 @@ struct ctf_choice {
 
 struct ctf_clock {
     struct ctf_clock *next;
+    const char *id; /* CTF 2: by which streams have it */
     const char *name;
     const char *uuid; /* NULL: unknown; LTTng has the boot id there */
     uint64_t hz;      /* never 0 */
     int64_t offset_s; /* when its value was 0, from the epoch: seconds … */
     int64_t offset;   /* … and ticks */
+    bool since_1970;  /* the offset is from there */
 };
 
 struct ctf_type {
@@ -88,21 +117,31 @@ struct ctf_type {
     uint32_t size;  /* bits, 1 to 64: integer, enum, float */
     enum ctf_order order;
     bool is_signed;
-    bool whole; /* a number of 1, 2, 4 or 8 bytes */
+    bool whole; /* a number of 1, 2, 4 or 8 bytes, of no other kind than its order says */
     bool text;  /* an integer that is a character */
+    /* Of CTF 2. */
+    bool backwards;   /* a number whose bits have the other order */
+    bool is_variable; /* a number in LEB128; `size` is 64 */
+    bool is_bool;     /* an integer: false or true */
+    bool is_flags;    /* an enum: `ranges` are of bits */
+    bool is_blob;     /* an array, sequence: bytes of no meaning */
+    bool is_optional; /* a variant: its second member is nothing, for all values without a choice */
+    uint8_t role;     /* enum ctf_role */
+    uint8_t encoding; /* enum ctf_encoding: of a string, or of the characters of an array */
     uint8_t base;
     const struct ctf_clock *clock; /* that the integer is a value of; NULL: of none */
     struct ctf_member *members;    /* struct, variant */
     uint32_t n_members;
     const struct ctf_range *ranges; /* enum */
     uint32_t n_ranges;
-    const void *labels;               /* enum: of ctf_layout.c */
-    struct ctf_type *element;         /* array, sequence */
-    uint64_t length;                  /* array */
-    const char *reference;            /* sequence: its length; variant: its tag. As written */
-    uint32_t slot;                    /* the slot of what the reference names */
-    const struct ctf_type *tag;       /* variant: the number that selects */
-    const struct ctf_choice *choices; /* variant: the first that has the tag's value is taken */
+    const void *labels;                  /* enum: of ctf_layout.c */
+    struct ctf_type *element;            /* array, sequence */
+    uint64_t length;                     /* array */
+    const char *reference;               /* sequence: its length; variant: its tag. As written */
+    const struct ctf_location *location; /* the same of CTF 2; NULL: `reference` alone */
+    uint32_t slot;                       /* the slot of what the reference names */
+    const struct ctf_type *tag;          /* variant: the number that selects */
+    const struct ctf_choice *choices;    /* variant: the first that has the tag's value is taken */
     uint32_t n_choices;
     uint32_t depth;        /* of the structs, variants and arrays inside each other, and … */
     uint32_t weight;       /* … how many members they have together: both are bounded */
@@ -141,6 +180,7 @@ struct ctf_source_decl {
 
 struct ctf_metadata {
     const char *path;
+    unsigned version; /* 2; 0: 1.8 */
     bool big_endian;
     bool has_uuid;
     uint8_t uuid[16];
@@ -157,9 +197,13 @@ struct ctf_metadata {
     const char *host;
     const char *domain;              /* LTTng's: "kernel", "ust" */
     struct ctf_source_decl *sources; /* in their order */
+    struct ctf_source_decl *last_source;
     int64_t pid;
     /* Of libstrata: one moment, in ticks of the clock and in ns of CLOCK_MONOTONIC. */
     bool has_moment;
     uint64_t ticks;
     int64_t monotonic;
 };
+
+/* What members of headers and contexts of this name, without its '_', are known as. */
+enum ctf_role ctf_role_of(const char *name);

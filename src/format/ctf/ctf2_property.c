@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Properties that several field classes of CTF 2 have. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "format/ctf/ctf2_parser.h"
+#include "format/ctf/type_limits.h"
+
+int ctf2_get_align(struct ctf2_parser *p, const json_t *class, const char *key, uint32_t *ret)
+{
+    int64_t align = 1;
+    int r = ctf2_get_integer(p, class, key, false, 1, &align);
+
+    if (r < 0)
+        return r;
+    if (align > ALIGN_MAX || (align & (align - 1)))
+        return ctf2_wrong(p, "'%s': invalid alignment of %" PRId64 " bits", p->member, align);
+    *ret = (uint32_t)align;
+    return 0;
+}
+
+/* The number of bits, byte order, bit order and alignment. */
+int ctf2_get_bits(struct ctf2_parser *p, const json_t *class, struct ctf_type *type)
+{
+    const char *order = "", *bit_order = NULL;
+    int64_t size = 0;
+    int r = ctf2_get_integer(p, class, "length", true, 1, &size);
+
+    if (r >= 0 && size > 64)
+        return ctf2_wrong(p, "'%s': invalid size of %" PRId64 " bits (1 to 64 are supported)",
+                          p->member, size);
+    if (r >= 0)
+        r = ctf2_get_string(p, class, "byte-order", true, &order);
+    if (r >= 0)
+        r = ctf2_get_string(p, class, "bit-order", false, &bit_order);
+    if (r >= 0)
+        r = ctf2_get_align(p, class, "alignment", &type->align);
+    if (r < 0)
+        return r;
+    if (strcmp(order, "little-endian") != 0 && strcmp(order, "big-endian") != 0)
+        return ctf2_wrong(p, "'%s': invalid byte order '%s'", p->member, order);
+    type->order = order[0] == 'b' ? CTF_ORDER_BE : CTF_ORDER_LE;
+    type->backwards =
+        bit_order && strcmp(bit_order, order[0] == 'b' ? "first-to-last" : "last-to-first") == 0;
+    type->size = (uint32_t)size;
+    type->whole = size >= 8 && (size & (size - 1)) == 0 && !type->backwards;
+    return 0;
+}
+
+/* "[[LOW, HIGH], …]": calls PUT for each. */
+int ctf2_for_ranges(struct ctf2_parser *p, const json_t *ranges, void *arg,
+                    int (*put)(struct ctf2_parser *p, void *arg, int64_t low, int64_t high))
+{
+    size_t n = json_array_size(ranges);
+    int r = 0;
+
+    if (n == 0)
+        return ctf2_wrong(p, "'%s': not ranges of integers", p->member);
+    for (size_t i = 0; i < n && r >= 0; i++) {
+        const json_t *range = json_array_get(ranges, i);
+        const json_t *low = json_array_get(range, 0), *high = json_array_get(range, 1);
+
+        if (json_array_size(range) != 2 || !json_is_integer(low) || !json_is_integer(high))
+            return ctf2_wrong(p, "'%s': not ranges of integers", p->member);
+        r = put(p, arg, json_integer_value(low), json_integer_value(high));
+    }
+    return r;
+}
+
+static size_t count_ranges(const json_t *object)
+{
+    const char *key;
+    const json_t *value;
+    size_t n = 0;
+
+    json_object_foreach((json_t *)object, key, value) n += json_array_size(value);
+    return n;
+}
+
+struct labels {
+    struct ctf_range *ranges;
+    uint32_t n;
+    const char *label;
+};
+
+static int put_label(struct ctf2_parser *p, void *arg, int64_t low, int64_t high)
+{
+    struct labels *labels = arg;
+
+    (void)p;
+    labels->ranges[labels->n++] = (struct ctf_range){labels->label, low, high};
+    return 0;
+}
+
+/* The mappings of an integer, or the flags of a bit map: {LABEL: RANGES}. */
+int ctf2_get_labels(struct ctf2_parser *p, const json_t *object, struct ctf_type *type)
+{
+    struct labels labels = {0};
+    const char *key;
+    const json_t *value;
+    int r = 0;
+
+    labels.ranges = arena_alloc(p->arena, (count_ranges(object) + 1) * sizeof *labels.ranges);
+    if (!labels.ranges)
+        return -ENOMEM;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        labels.label = arena_strdup(p->arena, key);
+        if (!labels.label)
+            return -ENOMEM;
+        r = ctf2_for_ranges(p, value, &labels, put_label);
+        if (r < 0)
+            return r;
+    }
+    type->ranges = labels.ranges;
+    type->n_ranges = labels.n;
+    return 0;
+}
+
+/* The role that is meant by NAME where it may stand. */
+static enum ctf_role role_of(enum ctf2_scope scope, const char *name)
+{
+    static const struct {
+        enum ctf2_scope scope;
+        const char *name;
+        enum ctf_role role;
+    } roles[] = {
+        {SCOPE_PACKET_HEADER, "packet-magic-number", CTF_ROLE_MAGIC},
+        {SCOPE_PACKET_HEADER, "metadata-stream-uuid", CTF_ROLE_UUID},
+        {SCOPE_PACKET_HEADER, "data-stream-class-id", CTF_ROLE_STREAM_ID},
+        {SCOPE_PACKET_CONTEXT, "default-clock-timestamp", CTF_ROLE_BEGIN},
+        {SCOPE_PACKET_CONTEXT, "packet-end-default-clock-timestamp", CTF_ROLE_END},
+        {SCOPE_PACKET_CONTEXT, "packet-content-length", CTF_ROLE_CONTENT_SIZE},
+        {SCOPE_PACKET_CONTEXT, "packet-total-length", CTF_ROLE_PACKET_SIZE},
+        {SCOPE_PACKET_CONTEXT, "packet-sequence-number", CTF_ROLE_SEQUENCE},
+        {SCOPE_PACKET_CONTEXT, "discarded-event-record-counter-snapshot", CTF_ROLE_DISCARDED},
+        {SCOPE_EVENT_HEADER, "event-record-class-id", CTF_ROLE_ID},
+        {SCOPE_EVENT_HEADER, "default-clock-timestamp", CTF_ROLE_TIMESTAMP},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(roles); i++)
+        if (roles[i].scope == scope && strcmp(roles[i].name, name) == 0)
+            return roles[i].role;
+    return CTF_ROLE_NONE;
+}
+
+int ctf2_get_role(struct ctf2_parser *p, const json_t *class, struct ctf_type *type)
+{
+    const json_t *roles = json_object_get(class, "roles");
+
+    for (size_t i = 0; i < json_array_size(roles); i++) {
+        const char *name = json_string_value(json_array_get(roles, i));
+        enum ctf_role role = name ? role_of(p->scope, name) : CTF_ROLE_NONE;
+
+        if (role != CTF_ROLE_NONE && type->role != CTF_ROLE_NONE)
+            return ctf2_wrong(p, "'%s': more than one role is not supported", p->member);
+        type->role = role != CTF_ROLE_NONE ? (uint8_t)role : type->role;
+    }
+    if (type->role == CTF_ROLE_TIMESTAMP || type->role == CTF_ROLE_BEGIN)
+        type->clock = p->clock;
+    return 0;
+}
+
+/* Where a length or a selector is, "{"origin": …, "path": […]}". */
+int ctf2_get_location(struct ctf2_parser *p, const json_t *class, const char *key,
+                      struct ctf_type *type)
+{
+    static const char *const origins[] = {
+        [CTF_ORIGIN_NONE] = "",
+        [CTF_ORIGIN_PACKET_HEADER] = "packet-header",
+        [CTF_ORIGIN_PACKET_CONTEXT] = "packet-context",
+        [CTF_ORIGIN_EVENT_HEADER] = "event-record-header",
+        [CTF_ORIGIN_EVENT_CONTEXT] = "event-record-common-context",
+        [CTF_ORIGIN_CONTEXT] = "event-record-specific-context",
+        [CTF_ORIGIN_FIELDS] = "event-record-payload",
+    };
+    const json_t *location = json_object_get(class, key);
+    const json_t *path = json_object_get(location, "path");
+    size_t n = json_array_size(path);
+    struct ctf_location *made;
+    const char *origin = "";
+    int r;
+
+    if (n == 0 || n > LOCATION_MAX)
+        return ctf2_wrong(p, "'%s': '%s' has no path, or one of more than %d elements", p->member,
+                          key, LOCATION_MAX);
+    r = ctf2_get_string(p, location, "origin", false, &origin);
+    made = arena_alloc(p->arena, sizeof *made);
+    if (r < 0 || !made)
+        return r < 0 ? r : -ENOMEM;
+    made->names = arena_alloc(p->arena, n * sizeof *made->names);
+    if (!made->names)
+        return -ENOMEM;
+    while (made->origin < ARRAY_SIZE(origins) && strcmp(origins[made->origin], origin) != 0)
+        made->origin++;
+    if (made->origin == ARRAY_SIZE(origins))
+        return ctf2_wrong(p, "'%s': unknown origin '%s'", p->member, origin);
+    made->n = (uint32_t)n;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *name = json_array_get(path, i);
+
+        if (!json_is_string(name) && (!json_is_null(name) || i + 1 == n))
+            return ctf2_wrong(p, "'%s': the path of '%s' is not names", p->member, key);
+        made->names[i] =
+            json_is_null(name) ? NULL : arena_strdup(p->arena, json_string_value(name));
+        if (!made->names[i] && !json_is_null(name))
+            return -ENOMEM;
+    }
+    type->location = made;
+    type->reference = made->names[n - 1];
+    return 0;
+}
