@@ -546,7 +546,8 @@ static uint64_t repeat_ctf(unsigned long times, enum layout layout, const char *
 {
     struct bytes in = read_all(from);
     struct span span = st_check(&in);
-    struct packet packet = {.p = malloc(CTF_PACKET * 2), .n = CTF_HEADER, .out = create(to), .layout = layout};
+    struct packet packet = {
+        .p = malloc(CTF_PACKET * 2), .n = CTF_HEADER, .out = create(to), .layout = layout};
     size_t n_kinds;
     struct kinds *table = read_table(table_path, &n_kinds);
     static const struct kinds *by_id[ST_IDS];
