@@ -200,6 +200,11 @@ static int read_ids(struct perf_data *perf, const uint8_t *section, struct perf_
     size_t size;
     int r = load_section(perf, section, "the IDs of an event", &ids, &size, error);
 
+    /* Each event has its own: if they shared them, there could be any number in a small file. */
+    if (r == 0 && size > perf->id_bytes_left)
+        return error_at(error, -EBADMSG, perf->path, load_u64_swap(section, perf->swap),
+                        "the IDs of its events take more than the file has");
+    perf->id_bytes_left -= r == 0 ? size : 0;
     for (size_t at = 0; r == 0 && size - at >= 8; at += 8)
         if (perf_attrs_add_id(&perf->attrs, load_u64_swap(ids + at, perf->swap), attr) < 0)
             r = out_of_memory(perf, error);
@@ -283,8 +288,10 @@ static int read_file_header(struct perf_data *perf, const uint8_t header[HEADER_
 {
     uint64_t begin = load_u64_swap(header + 40, perf->swap);
     uint64_t size = load_u64_swap(header + 48, perf->swap);
-    int r = read_attrs(perf, load_u64_swap(header + 16, perf->swap), header + 24, error);
+    int r;
 
+    perf->id_bytes_left = MIN(perf->in.size, SECTION_MAX);
+    r = read_attrs(perf, load_u64_swap(header + 16, perf->swap), header + 24, error);
     if (r < 0)
         return r;
     if (begin > INT64_MAX || size > INT64_MAX)
@@ -305,6 +312,7 @@ static int read_stream_header(struct perf_data *perf, struct error *error)
     perf->end = UINT64_MAX;
     do {
         r = perf_record_next(perf, &perf->pending, &what);
+        perf->has_pending = r > 0;
         if (r > 0)
             r = perf_header_record(perf, &perf->pending, &what);
     } while (r > 0);
@@ -316,7 +324,6 @@ static int read_stream_header(struct perf_data *perf, struct error *error)
         return error_at(error, r, perf->path, input_offset(&perf->in), "%s",
                         what ? what : error_text(r));
     }
-    perf->has_pending = perf->pending.body != NULL;
     return 0;
 }
 

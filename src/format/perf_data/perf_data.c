@@ -36,23 +36,26 @@ static int records_damaged(struct perf_data *perf, int err, const char *what)
         .pid = PID_UNKNOWN,
         .vcpu = VCPU_UNKNOWN,
     };
-    uint64_t skipped;
+    uint64_t skipped, offset = input_offset(&perf->in);
     int found;
 
+    if (err != -EBADMSG) {
+        perf->at_end = true;
+        perf->result = error_set(&perf->source.error, err, perf->path, "%s", error_text(err));
+        return 0;
+    }
+    found = perf->keep_going || perf->is_unfinished ? perf_record_resync(perf, &skipped) : 0;
     /* perf was killed: the last record need not be whole. */
-    if (err == -EBADMSG && perf->is_unfinished && perf->in.ended) {
+    if (found == 0 && perf->is_unfinished && perf->in.ended) {
         perf->at_end = true;
         return 0;
     }
-    if (err != -EBADMSG || !perf->keep_going) {
+    if (!perf->keep_going) {
         perf->at_end = true;
-        perf->result = err != -EBADMSG
-                           ? error_set(&perf->source.error, err, perf->path, "%s", error_text(err))
-                           : error_at(&perf->source.error, err, perf->path, input_offset(&perf->in),
-                                      "%s; --keep-going continues after it", what);
+        perf->result = error_at(&perf->source.error, err, perf->path, offset,
+                                "%s; --keep-going continues after it", what);
         return 0;
     }
-    found = perf_record_resync(perf, &skipped);
     item.skipped = (uint32_t)MIN(skipped, (uint64_t)UINT32_MAX);
     perf->at_end = found == 0;
     return order_put(perf->order, &item, NULL, 0);

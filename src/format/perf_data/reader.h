@@ -64,7 +64,8 @@ struct perf_data {
     struct perf_origin *origin;
     const struct event_class *own[PERF_CLASSES_OWN]; /* made when they are needed */
 
-    uint64_t end; /* of the records in the file; UINT64_MAX: the input's */
+    uint64_t id_bytes_left; /* in the file, as far as they are read; while opening */
+    uint64_t end;           /* of the records in the file; UINT64_MAX: the input's */
     struct perf_unpack *unpack;
     struct perf_record pending; /* read while opening, if has_pending */
 

@@ -116,7 +116,7 @@ int perf_record_next(struct perf_data *perf, struct perf_record *ret, const char
             break;
         r = next_plain(perf, ret, ret_what);
         if (r == 0) {
-            if (!perf->unpack || perf_unpack_left(perf->unpack) == 0)
+            if (!perf->unpack || !perf_unpack_is_cut(perf->unpack))
                 return 0;
             *ret_what = "the compressed records end inside one";
             return -EBADMSG;

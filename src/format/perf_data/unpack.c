@@ -7,6 +7,9 @@
 
 #include "base/macro.h"
 
+/* What zstd wants next between two blocks of a frame: the header of a block. */
+#define BLOCK_HEADER_SIZE 3
+
 /* Room for records as they unpack; the longest is 65,535 bytes. */
 #define OUT_SIZE ((size_t)256 * 1024)
 
@@ -14,7 +17,8 @@ struct perf_unpack {
     ZSTD_DCtx *context;
     uint8_t *packed;
     size_t packed_at, packed_size, capacity;
-    bool flushed; /* nothing is left in the context */
+    bool flushed;   /* nothing is left in the context */
+    bool is_inside; /* what was unpacked last ends inside a block, whose bytes the context holds */
     size_t next, filled;
     uint8_t out[OUT_SIZE];
 };
@@ -75,6 +79,7 @@ static int fill(struct perf_unpack *unpack)
     r = ZSTD_decompressStream(unpack->context, &out, &in);
     if (ZSTD_isError(r))
         return ZSTD_getErrorCode(r) == ZSTD_error_memory_allocation ? -ENOMEM : -EBADMSG;
+    unpack->is_inside = r != 0 && r != BLOCK_HEADER_SIZE;
     /* With room left, all that was added is written. */
     unpack->flushed = in.pos == in.size && out.pos < out.size;
     if (in.pos == unpack->packed_at && out.pos == unpack->filled)
@@ -103,7 +108,7 @@ void perf_unpack_skip(struct perf_unpack *unpack, size_t n)
     unpack->next += n;
 }
 
-size_t perf_unpack_left(const struct perf_unpack *unpack)
+bool perf_unpack_is_cut(const struct perf_unpack *unpack)
 {
-    return unpack->filled - unpack->next;
+    return unpack->filled > unpack->next || unpack->is_inside;
 }

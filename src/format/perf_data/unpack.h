@@ -18,5 +18,5 @@ int perf_unpack_add(struct perf_unpack *unpack, const uint8_t *p, size_t size);
 /* Makes N bytes, at most 65,535, readable at *RET. 1; 0: more has to be added; -EBADMSG: damaged; -ENOMEM. */
 int perf_unpack_need(struct perf_unpack *unpack, size_t n, const uint8_t **ret);
 void perf_unpack_skip(struct perf_unpack *unpack, size_t n);
-/* Bytes that are readable: at the end, of a record that is cut short. */
-size_t perf_unpack_left(const struct perf_unpack *unpack);
+/* Whether what was added ends inside a record, or inside a block of zstd's, which holds records. */
+bool perf_unpack_is_cut(const struct perf_unpack *unpack);

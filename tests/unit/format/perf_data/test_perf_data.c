@@ -237,6 +237,21 @@ static void test_damaged(void **state)
     text_done(&text);
 }
 
+/* A piece of what is compressed is missing: zstd waits for the rest of a block. */
+static void test_packed_damaged(void **state)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct error error;
+    size_t at;
+
+    load("packed");
+    at = find_record(81);
+    at += load_u16(file + at + 6);
+    store_u32(file + at, 65);
+    assert_int_equal(read_all(false, &text, &error), -EBADMSG);
+    assert_text(&text, "");
+}
+
 /* Every beginning of each file, and each with a byte changed: no crash, and what is said has a place. */
 static void test_cut(void **state)
 {
@@ -303,6 +318,73 @@ static void test_unfinished(void **state)
     text_put_char(&text, '\0');
     assert_non_null(strstr(text.start, "130 cpu0 eight-8 (null):unknown-300"));
     assert_non_null(strstr(text.start, "perf did not finish the file"));
+    text_done(&text);
+}
+
+/* In such a file, too, a damaged length is not taken for the end. */
+static void test_unfinished_damaged(void **state)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct error error;
+    size_t at;
+
+    load("little");
+    file_size = (size_t)(load_u64(file + 40) + load_u64(file + 48));
+    store_u64(file + 48, 0);
+    at = find_record(7);
+    store_u16(file + at + 6, 65528);
+    assert_int_equal(read_all(false, &text, &error), -EBADMSG);
+    assert_int_equal(error.offset, at);
+    text_done(&text);
+
+    text = TEXT_IN_MEMORY;
+    assert_int_equal(read_all(true, &text, &error), 0);
+    text_put_char(&text, '\0');
+    assert_non_null(strstr(text.start, "130 cpu-1 lost -1 since 130 skipped 64\n"));
+    text_done(&text);
+}
+
+/* A stream without events ends in what says how to read them. */
+static void test_no_events(void **state)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct error error;
+    size_t at = 16;
+
+    load("stream");
+    while (load_u32(file + at) != 66)
+        at += load_u16(file + at + 6);
+    file_size = at + load_u16(file + at + 6) + ((load_u32(file + at + 8) + 7) & ~7u);
+    assert_int_equal(read_all(false, &text, &error), 0);
+    assert_text(&text, "");
+}
+
+/* Events that share their IDs take no more than a file has. */
+static void test_shared_ids(void **state)
+{
+    const size_t n = 900, entry = 64 + 16;
+    struct text text = TEXT_IN_MEMORY;
+    struct error error;
+
+    free(file);
+    file_size = 104 + n * entry;
+    file = calloc(1, file_size);
+    assert_non_null(file);
+    memcpy(file, "PERFILE2", 8);
+    store_u64(file + 8, 104);
+    store_u64(file + 16, entry);
+    store_u64(file + 24, 104);
+    store_u64(file + 32, n * entry);
+    store_u64(file + 40, file_size);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *attr = file + 104 + i * entry;
+
+        store_u32(attr + 4, 64);
+        store_u64(attr + 64, 104);
+        store_u64(attr + 72, n * entry);
+    }
+    assert_int_equal(read_all(false, &text, &error), -EBADMSG);
+    assert_non_null(strstr(error.what, "IDs"));
     text_done(&text);
 }
 
@@ -374,11 +456,13 @@ static int done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),       cmocka_unit_test(test_old),
-        cmocka_unit_test(test_read_values), cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_damaged),     cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_order),
-        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_forms),          cmocka_unit_test(test_old),
+        cmocka_unit_test(test_read_values),    cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_unfinished),     cmocka_unit_test(test_order),
+        cmocka_unit_test(test_late),           cmocka_unit_test(test_unfinished_damaged),
+        cmocka_unit_test(test_no_events),      cmocka_unit_test(test_shared_ids),
+        cmocka_unit_test(test_packed_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, done);
