@@ -159,7 +159,8 @@ struct event_class {
     const struct text_program *program; /* `format` compiled; NULL: none */
     /* The fields as "name=value …" compiled, if they are the event's text; otherwise NULL. */
     const struct text_program *fields_program;
-    /* Writes the event's text if the format is more than printf over the fields (kernel print formats).
+    /* Writes the event's text if the format is more than printf over the fields (kernel print formats). Several threads
+     * may call it, and put_name, at once, while another reads.
      * NULL: `program`, or "name=value …". */
     void (*put_text)(const struct item *item, struct text *text);
     /* Writes the name that the text shows for a field's value; false: none, and nothing is written.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "schema/kernel/events.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,9 @@ struct kernel_events {
     char hint[640];
     struct kernel_strings printk;
     struct kernel_strings cmdlines;
+    /* Of what is looked up when texts of events are put, which other threads may do than the one that reads: `symbols`,
+     * `packed`, and what these are read from. Recursive: to compile a text may need a symbol. */
+    pthread_mutex_t lock;
     struct kernel_symbols *symbols;
     bool symbols_tried;
     struct recent_task {
@@ -47,9 +51,10 @@ struct kernel_events {
     struct map from_events; /* of kernel_events_learn_tasks(): names by thread */
     struct map before;      /* the same, before kernel_events_forget_tasks() */
     struct kernel_earlier *earlier;
-    struct map packed;  /* format strings of trace_printk(): struct packed by address */
-    struct map learned; /* of kernel_events_learn_cmdlines(): names by thread */
-    struct map names;   /* the names themselves, each once */
+    struct arena packed_arena; /* that of the catalogue is the reader's */
+    struct map packed;         /* format strings of trace_printk(): struct packed by address */
+    struct map learned;        /* of kernel_events_learn_cmdlines(): names by thread */
+    struct map names;          /* the names themselves, each once */
     struct arena names_arena;
 };
 
@@ -61,11 +66,16 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
                       struct kernel_formats *formats, struct kernel_events **ret_events)
 {
     struct kernel_events *events = calloc(1, sizeof *events);
+    pthread_mutexattr_t recursive;
 
     if (!events) {
         formats->free(formats);
         return -ENOMEM;
     }
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&events->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
     events->n_refs = 1;
     events->catalogue = catalogue;
     events->facts = *facts;
@@ -92,6 +102,8 @@ void kernel_events_unref(struct kernel_events *events)
     kernel_strings_done(&events->cmdlines);
     kernel_symbols_free(events->symbols);
     map_done(&events->packed);
+    arena_done(&events->packed_arena);
+    pthread_mutex_destroy(&events->lock);
     map_done(&events->learned);
     map_done(&events->from_events);
     map_done(&events->before);
@@ -332,16 +344,26 @@ static struct kernel_symbols *symbols(struct kernel_events *events)
 const char *kernel_events_symbol(struct kernel_events *events, uint64_t address, size_t *ret_len,
                                  uint64_t *ret_start)
 {
-    struct kernel_symbols *table = symbols(events);
+    struct kernel_symbols *table;
+    const char *name;
 
-    return table ? kernel_symbols_find(table, address, ret_len, ret_start) : NULL;
+    pthread_mutex_lock(&events->lock);
+    table = symbols(events);
+    name = table ? kernel_symbols_find(table, address, ret_len, ret_start) : NULL;
+    pthread_mutex_unlock(&events->lock);
+    return name;
 }
 
 uint64_t kernel_events_symbol_address(struct kernel_events *events, const char *name)
 {
-    struct kernel_symbols *table = symbols(events);
+    struct kernel_symbols *table;
+    uint64_t address;
 
-    return table ? kernel_symbols_address(table, name) : 0;
+    pthread_mutex_lock(&events->lock);
+    table = symbols(events);
+    address = table ? kernel_symbols_address(table, name) : 0;
+    pthread_mutex_unlock(&events->lock);
+    return address;
 }
 
 const char *kernel_events_printk(const struct kernel_events *events, uint64_t address,
@@ -387,10 +409,10 @@ void kernel_events_each_printk(const struct kernel_events *events,
             events->printk.entries[i].len);
 }
 
-const struct kernel_text *kernel_events_packed(struct kernel_events *events, uint64_t address)
+static const struct kernel_text *get_packed(struct kernel_events *events, uint64_t address)
 {
     const struct packed *known = map_get(&events->packed, address);
-    struct arena *arena = &events->catalogue->arena;
+    struct arena *arena = &events->packed_arena;
     struct packed *made;
     const char *s;
     size_t len;
@@ -407,6 +429,16 @@ const struct kernel_text *kernel_events_packed(struct kernel_events *events, uin
     if (map_put(&events->packed, address, made) < 0)
         return NULL;
     return made->text;
+}
+
+const struct kernel_text *kernel_events_packed(struct kernel_events *events, uint64_t address)
+{
+    const struct kernel_text *text;
+
+    pthread_mutex_lock(&events->lock);
+    text = get_packed(events, address);
+    pthread_mutex_unlock(&events->lock);
+    return text;
 }
 
 /* How the format's field reads as one of ours. */
@@ -586,8 +618,11 @@ static int make_class(struct kernel_events *events, uint16_t id, struct event_cl
     struct kernel_format file;
     struct arena scratch = {0};
     struct error error = {0};
-    int r = events->formats->format(events->formats, id, &file);
+    int r;
 
+    pthread_mutex_lock(&events->lock);
+    r = events->formats->format(events->formats, id, &file);
+    pthread_mutex_unlock(&events->lock);
     if (error_is_local(r))
         return r;
     if (r < 0)
