@@ -121,21 +121,21 @@ int ctf2_get_labels(struct ctf2_parser *p, const json_t *object, struct ctf_type
 static enum ctf_role role_of(enum ctf2_scope scope, const char *name)
 {
     static const struct {
-        enum ctf2_scope scope;
         const char *name;
+        enum ctf2_scope scope;
         enum ctf_role role;
     } roles[] = {
-        {SCOPE_PACKET_HEADER, "packet-magic-number", CTF_ROLE_MAGIC},
-        {SCOPE_PACKET_HEADER, "metadata-stream-uuid", CTF_ROLE_UUID},
-        {SCOPE_PACKET_HEADER, "data-stream-class-id", CTF_ROLE_STREAM_ID},
-        {SCOPE_PACKET_CONTEXT, "default-clock-timestamp", CTF_ROLE_BEGIN},
-        {SCOPE_PACKET_CONTEXT, "packet-end-default-clock-timestamp", CTF_ROLE_END},
-        {SCOPE_PACKET_CONTEXT, "packet-content-length", CTF_ROLE_CONTENT_SIZE},
-        {SCOPE_PACKET_CONTEXT, "packet-total-length", CTF_ROLE_PACKET_SIZE},
-        {SCOPE_PACKET_CONTEXT, "packet-sequence-number", CTF_ROLE_SEQUENCE},
-        {SCOPE_PACKET_CONTEXT, "discarded-event-record-counter-snapshot", CTF_ROLE_DISCARDED},
-        {SCOPE_EVENT_HEADER, "event-record-class-id", CTF_ROLE_ID},
-        {SCOPE_EVENT_HEADER, "default-clock-timestamp", CTF_ROLE_TIMESTAMP},
+        {"packet-magic-number", SCOPE_PACKET_HEADER, CTF_ROLE_MAGIC},
+        {"metadata-stream-uuid", SCOPE_PACKET_HEADER, CTF_ROLE_UUID},
+        {"data-stream-class-id", SCOPE_PACKET_HEADER, CTF_ROLE_STREAM_ID},
+        {"default-clock-timestamp", SCOPE_PACKET_CONTEXT, CTF_ROLE_BEGIN},
+        {"packet-end-default-clock-timestamp", SCOPE_PACKET_CONTEXT, CTF_ROLE_END},
+        {"packet-content-length", SCOPE_PACKET_CONTEXT, CTF_ROLE_CONTENT_SIZE},
+        {"packet-total-length", SCOPE_PACKET_CONTEXT, CTF_ROLE_PACKET_SIZE},
+        {"packet-sequence-number", SCOPE_PACKET_CONTEXT, CTF_ROLE_SEQUENCE},
+        {"discarded-event-record-counter-snapshot", SCOPE_PACKET_CONTEXT, CTF_ROLE_DISCARDED},
+        {"event-record-class-id", SCOPE_EVENT_HEADER, CTF_ROLE_ID},
+        {"default-clock-timestamp", SCOPE_EVENT_HEADER, CTF_ROLE_TIMESTAMP},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(roles); i++)
