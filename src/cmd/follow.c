@@ -32,7 +32,6 @@ struct follower {
     bool has_read; /* a window before */
     /* How often what was printed near `from`, and in this window near `to`, and one; by hash. */
     struct map printed, printing;
-    uint64_t left; /* of --limit */
     struct last_sink last;
     bool is_begun, is_stopped;
     bool is_late_told, is_unread_told;
@@ -136,15 +135,14 @@ static int print_window(struct follower *f, struct watch_pass *pass)
     if (r >= 0)
         r = f->follow->open_view(f->follow->arg, pass->trace, f->follow->out, &view);
     if (r >= 0) {
-        if (f->follow->select->limited)
-            f->selection.left = f->left;
+        last_sink_set_selection(&f->last, &f->selection);
         f->sink = (struct sink){.ops = &ops};
         f->follow->losses->next = view;
         if (!f->is_begun)
             sink_begin(view);
         f->is_begun = true;
         r = watch_window_put(pass, sinks, 1);
-        f->left = f->selection.left;
+        f->last.selection = NULL;
         f->follow->losses->next = NULL;
     }
     if (r < 0)
@@ -234,7 +232,8 @@ static int find_begin(struct follower *f)
     const struct follow *follow = f->follow;
     char *path = (char *)(uintptr_t)follow->dir;
 
-    f->last = (struct last_sink){.from = INT64_MIN, .has_begun = true};
+    f->last = (struct last_sink){
+        .from = INT64_MIN, .has_begun = true, .left = last_limit(follow->select)};
     f->from = (int64_t)clock_ns(CLOCK_MONOTONIC);
     if (follow->last->is_given && follow->last->n > 0) {
         int status = last_find(&f->open, follow->select, follow->last->n, &path, 1, &f->last);
@@ -252,7 +251,7 @@ static int follow_all(struct follower *f)
     uint64_t next = clock_ns(CLOCK_MONOTONIC);
     int r = 1;
 
-    while (r != 0 && !f->is_stopped && !f->follow->out->error && f->left > 0) {
+    while (r != 0 && !f->is_stopped && !f->follow->out->error && f->last.left > 0) {
         uint64_t used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         int64_t to = INT64_MAX;
         int written;
@@ -274,13 +273,10 @@ static int follow_all(struct follower *f)
 
 int follow_run(const struct follow *follow)
 {
-    struct follower f = {
-        .follow = follow, .open = *follow->open, .left = UINT64_MAX, .signals = {.fd = -1}};
+    struct follower f = {.follow = follow, .open = *follow->open, .signals = {.fd = -1}};
     int status = EXIT_FAILURE;
     int r = watch_growth_new(follow->dir, &f.growth);
 
-    if (follow->select->limited)
-        f.left = follow->select->limit;
     /* As the windows read it. */
     f.open.host_time = f.open.keep_going = f.open.leave_out_unrelated = true;
     open_options_apply(&f.open, &f.trace_options);

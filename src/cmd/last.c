@@ -51,6 +51,7 @@ static int put(struct sink *base, const struct item *items, unsigned n)
 {
     struct last_sink *sink = container_of(base, struct last_sink, sink);
     unsigned i = 0;
+    unsigned end;
     int r;
 
     for (; !sink->has_begun && i < n; i++) {
@@ -61,9 +62,14 @@ static int put(struct sink *base, const struct item *items, unsigned n)
             break;
         sink->skip--;
     }
-    if (i == n)
+    for (end = i; end < n && sink->left > 0; end++)
+        if (items[end].kind == ITEM_EVENT && sink->left < UINT64_MAX)
+            sink->left--;
+    if (sink->left == 0 && sink->selection)
+        sink->selection->left = 0;
+    if (i == end)
         return 0;
-    r = sink_put(sink->next, items + i, n - i);
+    r = sink_put(sink->next, items + i, end - i);
     return r < 0 ? sink_fail(base, sink->next, r) : 0;
 }
 
@@ -81,6 +87,17 @@ void last_sink_set_next(struct last_sink *sink, struct sink *next)
 
     sink->sink = (struct sink){.ops = &ops};
     sink->next = next;
+}
+
+void last_sink_set_selection(struct last_sink *sink, struct selection *selection)
+{
+    sink->selection = selection;
+    selection->left = sink->left > 0 ? UINT64_MAX : 0;
+}
+
+uint64_t last_limit(const struct select_options *select)
+{
+    return select->limited ? select->limit : UINT64_MAX;
 }
 
 /* ---- Finding where to begin ---- */
@@ -167,12 +184,16 @@ static int64_t before(int64_t time, double length)
 int last_find(const struct open_options *options, const struct select_options *select,
               uint64_t n_events, char **paths, int n_paths, struct last_sink *sink)
 {
-    const struct search search = {options, select, paths, n_paths};
+    struct select_options all = *select;
+    const struct search search = {options, &all, paths, n_paths};
     struct stretch stretch;
-    int status = read_stretch(&search, INT64_MIN, true, &stretch);
-    int64_t last = stretch.last, from;
+    int64_t last, from;
     double length;
+    int status;
 
+    all.limited = false;
+    status = read_stretch(&search, INT64_MIN, true, &stretch);
+    last = stretch.last;
     if (status != EXIT_SUCCESS)
         return status;
     length = ((double)last - (double)stretch.begin) / FIRST_PART;
@@ -189,7 +210,7 @@ int last_find(const struct open_options *options, const struct select_options *s
                                  : MIN(MAX(2.0 * (double)n_events / (double)stretch.n, GROWTH_MIN),
                                        GROWTH_MAX);
     }
-    *sink = (struct last_sink){.from = from};
+    *sink = (struct last_sink){.from = from, .left = last_limit(select)};
     if (stretch.n > n_events)
         sink->skip = stretch.n - n_events;
     else

@@ -18,13 +18,16 @@ int last_parse(void *member, const char *value, struct error *error);
  * EXIT_FAILURE. */
 int last_check(const struct select_options *select, char **paths, int n);
 
-/* Passes the items from the first of the last events on to NEXT, which it does not own. */
+/* Passes the items from the first of the last events on to NEXT, which it does not own, until these are as many events as
+ * --limit says. */
 struct last_sink {
     struct sink sink;
     struct sink *next;
     int64_t from;  /* items before it are left out; INT64_MIN: none */
     uint64_t skip; /* events from then on that are left out, too, and the losses among them */
     bool has_begun;
+    uint64_t left;               /* events that are passed on; UINT64_MAX: all */
+    struct selection *selection; /* that ends after them */
 };
 
 /* Reads what PATHS name, to fill SINK, whose items a trace gives that was sought to `from`. EXIT_SUCCESS, EXIT_FAILURE: an
@@ -32,3 +35,7 @@ struct last_sink {
 int last_find(const struct open_options *options, const struct select_options *select,
               uint64_t n_events, char **paths, int n_paths, struct last_sink *sink);
 void last_sink_set_next(struct last_sink *sink, struct sink *next);
+/* Has SINK, which gets what SELECTION selects, end it: a limit counts what is printed, not what is passed over. */
+void last_sink_set_selection(struct last_sink *sink, struct selection *selection);
+/* How many events --limit leaves; UINT64_MAX: all. */
+uint64_t last_limit(const struct select_options *select);

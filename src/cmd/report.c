@@ -161,6 +161,7 @@ static int report(const struct report_options *options, struct trace *trace, str
         sink_begin(&counter.sink);
         if (last) {
             last_sink_set_next(last, &counter.sink);
+            last_sink_set_selection(last, &selection);
             walk.sink = &last->sink;
             walk.has_from = last->from > INT64_MIN;
             walk.from = last->from;
@@ -210,7 +211,7 @@ static bool check_grows(const struct report_options *options, char *path)
 /* A file that grows. */
 static int report_file(const struct report_options *options, char *path)
 {
-    struct last_sink last = {.from = INT64_MIN, .has_begun = true};
+    struct last_sink last;
     struct follow_file file;
     struct error error = {0};
     struct trace *trace;

@@ -62,6 +62,13 @@ case="limit"
 follow --limit 20 -f csv
 ends
 [ "$(wc -l <shown)" = 21 ] && [ "$(grep -c '^time,' shown)" = 1 ] || fail "a head and 20 lines: $(cat shown)"
+case="limit, with the last events"
+follow --last 3 --limit 20
+ends
+[ "$(wc -l <shown)" = 20 ] || fail "20 lines: $(cat shown)"
+follow --last 9 --limit 4
+ends
+[ "$(wc -l <shown)" = 4 ] || fail "4 lines: $(cat shown)"
 rm count
 wait "$recorder"
 
@@ -86,6 +93,21 @@ for last in 0 5; do
     kill -TERM "$(pgrep -P $follower)"
     wait "$follower" || fail "status $?: $(cat told)"
     tail -n $wanted all | cmp -s - shown || fail "other events: $(tail -n $wanted all | diff - shown | head -n 4)"
+done
+
+# A limit ends it within what was there, or after that.
+for limit in 4 7; do
+    case="a file that grows, --last 5 --limit $limit"
+    head -c 1000003 whole >file
+    "$strata" report --follow --last 5 --limit $limit file >shown 2>told &
+    follower=$!
+    pids="$pids $follower"
+    if [ $limit = 7 ]; then
+        wait_for '[ "$(pgrep -P $follower | wc -l)" = 1 ]' || fail "does not begin: $(cat told)"
+        tail -c +1000004 whole >>file
+    fi
+    wait "$follower" || fail "status $?: $(cat told)"
+    tail -n +$(($(wc -l <before) - 4)) all | head -n $limit | cmp -s - shown || fail "other events: $(cat shown)"
 done
 
 case="refuses"
