@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -269,7 +271,8 @@ static int rename_output(struct atomic_output *output)
     if (output->kind != ATOMIC_OUTPUT_DIRECTORY || (errno != ENOTEMPTY && errno != EEXIST) ||
         !is_replaceable(output))
         return -1;
-    if (renameat2(AT_FDCWD, output->temp_path, AT_FDCWD, output->path, RENAME_EXCHANGE) == 0)
+    if (syscall(SYS_renameat2, AT_FDCWD, output->temp_path, AT_FDCWD, output->path,
+                RENAME_EXCHANGE) == 0)
         return 0;
     /* Not every file system supports the exchange. */
     remove_dir(output->path);

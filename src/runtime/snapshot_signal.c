@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/clock.h"
 #include "runtime/macro.h"
 #include "runtime/message.h"
 #include "runtime/output.h"
+#include "runtime/semaphore_wait.h"
 #include "runtime/snapshot.h"
 #include "runtime/thread.h"
 
@@ -74,13 +74,7 @@ static bool take_next(void)
 
 static bool wait_for_wish(void)
 {
-    uint64_t until = trace_clock_ns(CLOCK_MONOTONIC) + THREAD_CHECK_MS * UINT64_C(1000000);
-    struct timespec time = {
-        .tv_sec = (time_t)(until / 1000000000),
-        .tv_nsec = (long)(until % 1000000000),
-    };
-
-    return sem_clockwait(&wish.wake, CLOCK_MONOTONIC, &time) == 0;
+    return semaphore_wait(&wish.wake, THREAD_CHECK_MS * UINT64_C(1000000));
 }
 
 static void *snapshot_main(void *unused)

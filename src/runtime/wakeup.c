@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/wakeup.h"
 
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <time.h>
 
-#include "runtime/clock.h"
-
-#define SECOND UINT64_C(1000000000)
+#include "runtime/semaphore_wait.h"
 
 static struct {
     atomic_bool armed;
@@ -34,10 +30,7 @@ void wakeup_post(void)
 
 void wakeup_wait(uint64_t ns)
 {
-    uint64_t until = trace_clock_ns(CLOCK_MONOTONIC) + ns;
-    struct timespec time = {.tv_sec = (time_t)(until / SECOND), .tv_nsec = (long)(until % SECOND)};
-
-    sem_clockwait(&wakeup.semaphore, CLOCK_MONOTONIC, &time);
+    semaphore_wait(&wakeup.semaphore, ns);
     while (sem_trywait(&wakeup.semaphore) == 0) /* several posts are one */
         ;
 }
