@@ -21,6 +21,7 @@
 /* Lines of a block beyond this are written as soon as the lines before them are. */
 #define TEXT_MAX ((size_t)1 << 20)
 #define ITEMS_AT_ONCE 64u
+#define STACK_SIZE ((size_t)1 << 20)
 
 struct job {
     struct item_block block;
@@ -226,13 +227,18 @@ static void close_printer(struct print_parallel *p)
 /* Handlers of signals run in the thread that reads. */
 static int make_thread(struct printer *printer)
 {
+    pthread_attr_t attributes;
     sigset_t all, before;
-    int r;
+    int r = pthread_attr_init(&attributes);
 
+    if (r != 0)
+        return -r;
+    pthread_attr_setstacksize(&attributes, STACK_SIZE);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&printer->thread, NULL, run, printer);
+    r = pthread_create(&printer->thread, &attributes, run, printer);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
     return -r;
 }
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ const char *file_error_text(int error)
         return "another user can write to its directory, or owns it (unsafe-directory=on, given "
                "before, writes it nevertheless)";
     case -ELOOP: return "is, or is below, a symbolic link that is not followed";
+    case -EBUSY: return "another process writes it";
     case -ENXIO: return "no process reads that pipe";
     default: return strerror(-error); /* NOLINT(concurrency-mt-unsafe): glibc's is safe */
     }
@@ -223,6 +225,13 @@ int file_make_at(struct descriptor *ret, int directory, const char *name)
     return descriptor_take(ret, fd);
 }
 
+/* Not for two processes at a time. The lock is that of the open file: it ends with the process, and what the process
+ * executes does not have it. */
+static int lock(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
 /* What a file that exists is to become. */
 static int prepare(int fd, enum file_mode mode)
 {
@@ -234,6 +243,8 @@ static int prepare(int fd, enum file_mode mode)
         return -EPERM;
     if (mode != FILE_NEW || !S_ISREG(st.st_mode))
         return 0;
+    if (lock(fd) < 0)
+        return -EBUSY;
     if (fchmod(fd, 0600) < 0 && !atomic_load_explicit(&unsafe, memory_order_relaxed))
         return -errno;
     return ftruncate(fd, 0) < 0 ? -errno : 0;
@@ -262,6 +273,8 @@ static int open_in(struct descriptor *ret, int directory, const char *name, enum
         fd = openat(directory, name, flags | O_CREAT | O_EXCL, 0600);
         if (fd >= 0) {
             (void)fchmod(fd, 0600);
+            if (mode == FILE_NEW)
+                (void)lock(fd); /* another process may have been faster, and writes there now */
             return descriptor_take(ret, fd);
         }
         if (errno != EEXIST)

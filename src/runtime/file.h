@@ -29,7 +29,8 @@ enum file_mode {
     FILE_AGAIN,  /* exists, and keeps its content: to continue writing */
 };
 
-/* Opens the absolute PATH for writing. -ENXIO: a pipe without a reader. Negative errno. */
+/* Opens the absolute PATH for writing. -ENXIO: a pipe without a reader; -EBUSY: FILE_NEW, and
+ * another process writes it. Negative errno. */
 int file_open(struct descriptor *ret, const char *path, enum file_mode mode);
 /* Creates the file NAME in a directory from directory_make() or directory_open(). */
 int file_make_at(struct descriptor *ret, int directory, const char *name);

@@ -2,6 +2,7 @@
 #include "runtime/proc_file.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,21 +19,27 @@ void proc_read(const char *path, char *buf, size_t size)
     buf[got > 0 ? got : 0] = '\0';
 }
 
-/* The text of /proc/self/stat after the name, which is in parentheses and may hold anything: it begins
- * with " STATE", the third field. NULL without /proc. */
-static const char *read_stat(char *buf, size_t size)
+/* The text of /proc/PROCESS/stat after the name, which is in parentheses and may hold anything: it begins
+ * with " STATE", the third field. NULL without /proc, or such a process. */
+static const char *read_stat_of(const char *process, char *buf, size_t size)
 {
+    char path[40];
     const char *end;
 
-    proc_read("/proc/self/stat", buf, size);
+    snprintf(path, sizeof(path), "/proc/%s/stat", process);
+    proc_read(path, buf, size);
     end = strrchr(buf, ')');
     return end ? end + 1 : NULL;
 }
 
-uint64_t proc_start_time(void)
+static const char *read_stat(char *buf, size_t size)
 {
-    char *buf = scratch_take(); /* as it is asked for by a thread's first event */
-    const char *at = buf ? read_stat(buf, SCRATCH_SIZE) : NULL;
+    return read_stat_of("self", buf, size);
+}
+
+/* The start of AT, which read_stat_of() returned. */
+static uint64_t start_in(const char *at)
+{
     uint64_t n = 0;
     int fields = 2; /* up to AT */
 
@@ -40,8 +47,29 @@ uint64_t proc_start_time(void)
         fields += *at == ' ';
     for (; at && *at >= '0' && *at <= '9'; at++)
         n = n * 10 + (uint64_t)(*at - '0');
+    return n;
+}
+
+uint64_t proc_start_time(void)
+{
+    char *buf = scratch_take(); /* as it is asked for by a thread's first event */
+    uint64_t n = buf ? start_in(read_stat(buf, SCRATCH_SIZE)) : 0;
+
     scratch_give(buf);
     return n;
+}
+
+uint64_t proc_start_of(pid_t pid)
+{
+    long ticks_per_second = sysconf(_SC_CLK_TCK);
+    char process[24], buf[1024];
+    const char *at;
+
+    snprintf(process, sizeof(process), "%ld", (long)pid);
+    at = read_stat_of(process, buf, sizeof(buf));
+    if (!at || at[0] != ' ' || at[1] == 'Z' || at[1] == 'X' || ticks_per_second <= 0)
+        return 0;
+    return start_in(at) * UINT64_C(1000000000) / (uint64_t)ticks_per_second;
 }
 
 uint64_t proc_pid_namespace(void)

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Reads the kernel's files about this process. No allocation, no locks: any context. */
 
@@ -11,6 +12,8 @@ void proc_read(const char *path, char *buf, size_t size);
 
 /* When this process began, in clock ticks since boot; 0 without /proc. */
 uint64_t proc_start_time(void);
+/* The same of process PID, in ns of CLOCK_BOOTTIME; 0: there is no such process, it has ended, or no /proc. */
+uint64_t proc_start_of(pid_t pid);
 
 /* The inode of this process's pid namespace; 0 without /proc. */
 uint64_t proc_pid_namespace(void);

@@ -19,7 +19,7 @@ char *sink_plan_path(const struct sink *sink)
 
     /* The parent's file is the parent's. A name with the process's number in it is another already, and
      * a device (/dev/null, a terminal) is shared: regular files beside it would be no use. */
-    if (!path || !pass_is_child() || strstr(said, "%p") ||
+    if (!path || (!pass_is_child() && !sink->beside) || strstr(said, "%p") ||
         (stat(path, &st) >= 0 && S_ISCHR(st.st_mode)))
         return path;
     if (asprintf(&other, "%s.%ld", path, (long)getpid()) < 0)

@@ -54,6 +54,7 @@ struct sink {
     char *path;  /* as given; NULL: that of ops */
     char *whole; /* the same, or that of ops, from the working directory of then; NULL: none */
     char *used;  /* what sink_path() made of it last, NULL: nothing yet */
+    bool beside; /* another process writes to that path: to PATH.PID */
     bool is_open;
     bool paused; /* skips what it is given, which is not a loss */
     bool complained;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/clock.h"
 #include "runtime/ctf_metadata.h"
 #include "runtime/ctf_process.h"
 #include "runtime/events.h"
@@ -16,7 +17,9 @@
 #include "runtime/macro.h"
 #include "runtime/output.h"
 #include "runtime/pass.h"
+#include "runtime/proc_file.h"
 #include "runtime/ring_cursor.h"
+#include "runtime/scratch.h"
 
 /* The native trace: a directory with
  *
@@ -135,10 +138,39 @@ static int make_empty(int directory)
     return r;
 }
 
+/* Whether another process, whose number the metadata has, writes the trace in DIRECTORY: it lives, and began before. */
+static bool is_written(int directory)
+{
+    static const char mark[] = "\n    vpid = ";
+    int fd = openat(directory, "metadata", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    uint64_t began = 0, age = 0;
+    char *text = scratch_take();
+    ssize_t len = fd >= 0 && text ? read(fd, text, SCRATCH_SIZE - 1) : -1;
+    struct stat st;
+
+    if (len > 0 && fstat(fd, &st) == 0) {
+        const char *pid;
+        long number;
+
+        text[len] = '\0';
+        pid = strstr(text, mark);
+        number = pid ? strtol(pid + sizeof(mark) - 1, NULL, 10) : 0;
+        if (number > 0 && number != getpid())
+            began = proc_start_of((pid_t)number);
+        age = trace_clock_ns(CLOCK_REALTIME) -
+              ((uint64_t)st.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)st.st_mtim.tv_nsec);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (text)
+        scratch_give(text);
+    return began > 0 && began + age < trace_clock_ns(CLOCK_BOOTTIME);
+}
+
 static int begin(struct ctf *ctf, int directory)
 {
     struct stat st;
-    int r = make_empty(directory);
+    int r = is_written(directory) ? -EBUSY : make_empty(directory);
 
     if (r < 0)
         return r;

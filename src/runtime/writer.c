@@ -86,13 +86,27 @@ static void complain(struct sink *sink, int r)
     sink->complained = true;
 }
 
+/* Not over what another process is writing, as of a program that runs itself or another one with the same environment. */
+static int open_file(struct sink *sink)
+{
+    int r = sink->ops->open(sink);
+
+    if (r != -EBUSY || sink->beside)
+        return r;
+    sink->beside = true;
+    r = sink->ops->open(sink);
+    if (r >= 0)
+        trace_message("another process writes the trace there; this one is %s", sink->used);
+    return r;
+}
+
 static void sink_open(struct sink *sink, uint64_t now)
 {
     int r;
 
     if (sink->is_open || sink->paused || now < sink->retry_at)
         return;
-    r = sink->ops->open(sink);
+    r = open_file(sink);
     sink->is_open = r >= 0;
     sink->error = r < 0 ? r : 0;
     if (r >= 0)
@@ -377,6 +391,7 @@ static int sink_on(enum sink_number number, const char *path, bool now, bool pau
     sink->whole = whole;
     free(sink->used);
     sink->used = NULL;
+    sink->beside = false;
     sink->complained = now; /* by what we return */
     sink->retry_at = 0;
     writer.n_on += !writer.on[number];
@@ -384,7 +399,7 @@ static int sink_on(enum sink_number number, const char *path, bool now, bool pau
     if (number == SINK_CTF)
         plan_trace();
     if (now && !sink->paused && !writer.forbidden) {
-        r = sink->ops->open(sink);
+        r = open_file(sink);
         sink->is_open = r >= 0;
         sink->retry_at = trace_clock_ns(CLOCK_MONOTONIC) + RETRY_OPEN;
         sink->paused = r < 0 && pause;
@@ -467,7 +482,7 @@ int writer_sink_resume(enum sink_number number)
         make_pass(DRAIN_ALL); /* what was emitted until now is not */
     sink->paused = false;
     if (writer.on[number] && !sink->is_open && !writer.forbidden) {
-        r = sink->ops->open(sink);
+        r = open_file(sink);
         sink->is_open = r >= 0;
         sink->paused = r < 0;
         sink->retry_at = 0;

@@ -277,6 +277,31 @@ if mknod null c 1 3 2>/dev/null && : 2>/dev/null >null; then
     [ "$(echo null*)" = null ] || fail "a child made regular files beside a device: $(echo null*)"
 fi
 
+# So does a process that finds another one writing there, as one that runs itself. After it, the path is free.
+case="in use"
+"$EMIT" -t '*,ctf=used.ctf,simple=used.st' -w go 2000 2 >emitted.first 2>errors.first &
+first=$!
+at_exit='kill -KILL $first 2>/dev/null || true'
+wait_for '[ "$(ls used.ctf/stream-* 2>/dev/null | wc -l)" -ge 1 ]' || fail "nothing is written: $(cat errors.first)"
+"$EMIT" -t '*,ctf=used.ctf,simple=used.st' 900 2 >emitted 2>errors & wait_status=0; second=$!
+wait $second || wait_status=$?
+[ $wait_status -eq 0 ] || fail "the second process: $(cat errors)"
+[ "$(grep -c "another process writes the trace there; this one is .*/used\..*\.$second\$" errors)" -eq 2 ] || fail "$(cat errors)"
+sed -i /another/d errors
+all_well
+: >go
+wait $first || fail "$(cat errors.first)"
+at_exit=
+[ "$(cat errors.first)" = 'dropped 0 unwritten 0' ] || fail "$(cat errors.first)"
+mkdir second
+mv "used.st.$second" second/used.st
+mv "used.ctf.$second" second/used.ctf
+check emitted second/used
+check emitted.first used
+"$EMIT" -t '*,ctf=used.ctf,simple=used.st' 300 1 >emitted 2>errors
+all_well
+check emitted used
+
 # The flight recorder: nothing until it is asked, then the newest.
 case=overwrite
 "$EMIT" -t 'mode=overwrite,ring=64k,subbuffer=8k' -t '*,ctf=flight.ctf' 8000 1 >emitted 2>errors

@@ -17,7 +17,7 @@ skip() {
 
 [ -z "${SANITIZED:-}" ] || skip "tested with commands that have no sanitisers"
 [ -e "$dir/debs/complete" ] || skip "its packages are not in $dir/debs; fetch them: tools/packages fetch arm64 $dir/debs"
-for tool in qemu-system-aarch64 aarch64-linux-gnu-gcc pkg-config cpio python3; do
+for tool in qemu-system-aarch64 qemu-aarch64 aarch64-linux-gnu-gcc pkg-config cpio python3; do
     command -v $tool >/dev/null || skip "there is no $tool here"
 done
 echo '#include <stdio.h>' | aarch64-linux-gnu-gcc -E - >/dev/null 2>&1 || skip "libc6-dev-arm64-cross is not installed"
@@ -33,6 +33,7 @@ fi
 cat >"$dir/libraries.ini" <<END
 [binaries]
 c = ['aarch64-linux-gnu-gcc', '-B$libraries/usr/lib/aarch64-linux-gnu/', '-isystem', '$libraries/usr/include']
+exe_wrapper = ['qemu-aarch64', '-L', '/usr/aarch64-linux-gnu']
 [properties]
 sys_root = '$libraries'
 pkg_config_libdir = '$libraries/usr/lib/aarch64-linux-gnu/pkgconfig'
