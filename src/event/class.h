@@ -84,6 +84,7 @@ struct field {
     uint32_t size;       /* bytes of a scalar or an array */
     uint8_t element;     /* FIELD_BYTES: element size of an array of numbers; 0: plain bytes */
     bool element_signed; /* FIELD_BYTES: elements are signed numbers */
+    bool element_base10; /* FIELD_BYTES: elements without a sign are decimal, unless `hex` */
     uint8_t c_size;      /* size of the declared C type if it is stored wider; 0: same as `size` */
     uint8_t shift;       /* of a bit field in its scalar, from the lowest bit */
     uint8_t bits;        /* of a bit field, or 0: the whole scalar */
@@ -95,6 +96,12 @@ struct field {
     uint32_t condition;              /* for the reader that defines the class; unused elsewhere */
     const struct value_names *names; /* of an integer's values; NULL: none */
 };
+
+/* Whether the elements of an array are shown in decimal. */
+static inline bool field_has_decimal_elements(const struct field *field)
+{
+    return !field->hex && (field->element_signed || field->element_base10);
+}
 
 enum layer {
     LAYER_VMM,

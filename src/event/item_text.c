@@ -12,12 +12,14 @@ static void put_element(const struct field *field, const char *p, unsigned size,
 
     if (!first)
         text_put_char(text, ' ');
-    if (field->element_signed && !field->hex) {
+    if (!field_has_decimal_elements(field)) {
+        text_put_literal(text, "0x");
+        text_put_hex(text, v);
+    } else if (field->element_signed) {
         text_put_i64(text, sign_extend(v, size));
-        return;
+    } else {
+        text_put_u64(text, v);
     }
-    text_put_literal(text, "0x");
-    text_put_hex(text, v);
 }
 
 static void put_bytes(const struct field *field, const struct value *value, struct text *text)

@@ -144,7 +144,7 @@ static void put_field(struct text *text, const struct event_class *class, unsign
         text_printf(text,
                     "_length;\n        integer { size = %u; align = 8; signed = %s; base = %u; } ",
                     8 * ctf_element_size(field), field->element_signed ? "true" : "false",
-                    field->element > 1 && !field->hex ? 10U : 16U);
+                    field_has_decimal_elements(field) ? 10U : 16U);
         break;
     default:
         text_printf(text, "        integer { size = %u; align = 8; signed = %s; base = %u; } ",

@@ -121,6 +121,7 @@ static int add_field(struct maker *m, const char *name, const struct ctf_member 
         field->storage = STORE_COUNTED;
         field->element = type->is_blob ? 0 : (uint8_t)ctf_made_element(number);
         field->element_signed = number->is_signed;
+        field->element_base10 = !field->hex && !type->is_blob;
         field->size = 0;
         field->c_type = type_name(number);
     } else {

@@ -521,6 +521,7 @@ static void test_types(void **state)
               "    integer { size = 16; align = 16; signed = true; } _seq[ __seq_length ];\n"
               "    uint8_t n;\n"
               "    uint8_t bytes[n];\n"
+              "    integer { size = 8; base = 16; } hex[4];\n"
               "    typedef integer { size = 32; align = 8; signed = true; byte_order = be; } "
               "be32;\n"
               "    be32 last;\n"
@@ -559,16 +560,17 @@ static void test_types(void **state)
             put_int((uint64_t)(j ? 300 : -300), 2);
         put_int(1, 1);
         put_int(0xcc, 1);
+        put_int(0xdd, 4);
         put_int(__builtin_bswap32(0xfffffffe), 4);
         assert_true(stream.n > before);
     }
     close_foreign(0);
     expect(0, "12500000000 cpu2 /77 all context.vpid=70 context.ip=2748 state=RUN NING other=MANY "
               "in.x=8 in.deep.y=9 three=-2 thirteen=5000 f=1.5 d=-2.25 text=\"ab\" seq=[] n=1 "
-              "bytes=[0xcc] last=-2\n"
+              "bytes=[204] hex=[0xdd 0x0 0x0 0x0] last=-2\n"
               "12501000000 cpu2 /77 all context.vpid=70 context.ip=2748 state=RUN NING other=MANY "
               "in.x=8 in.deep.y=9 three=-2 thirteen=5000 f=1.5 d=-2.25 text=\"ab\" "
-              "seq=[-300 300] n=1 bytes=[0xcc] last=-2\n");
+              "seq=[-300 300] n=1 bytes=[204] hex=[0xdd 0x0 0x0 0x0] last=-2\n");
     for (size_t buffer = 64; buffer < 200; buffer++)
         assert_int_equal(read_stream(false, buffer), 0);
 }
