@@ -295,6 +295,17 @@ static int skip_unreadable(struct open_ctx *ctx, int r, struct error *error, str
     return r;
 }
 
+/* Notes that FILE with symbols is not used if no source is of a kernel whose functions it names. */
+static int note_kallsyms(struct trace *trace, const char *file)
+{
+    for (unsigned i = 0; i < trace->n_inputs; i++)
+        if (strcmp(trace->inputs[i].origin->format, "ftrace") == 0)
+            return 0;
+    if (trace->n_inputs == 0)
+        return 0;
+    return trace_note(trace, "%s is not used: --kallsyms is for raw ftrace pages", file);
+}
+
 static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, struct error *error)
 {
     struct error first;
@@ -316,6 +327,8 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
             *error = first;
         return r;
     }
+    if (ctxs[0].options->kallsyms && note_kallsyms(trace, ctxs[0].options->kallsyms) < 0)
+        return -ENOMEM;
     r = host_time_choose_timebase(trace, ctxs[0].options, error);
     for (unsigned i = 0; i < trace->n_inputs; i++)
         trace_set_begins(trace, &trace->inputs[i]);

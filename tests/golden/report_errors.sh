@@ -99,6 +99,8 @@ run 1 report --kallsyms folder-that-is-not guest
 says "folder-that-is-not: cannot read it: No such file or directory"
 run 1 report --kallsyms guest guest
 says "strata: guest: is a directory, not a file"
+run 0 report -n 1 --kallsyms guest boot
+says "strata: guest is not used: --kallsyms is for raw ftrace pages"
 run 1 report nothing
 says "strata: nothing: cannot open it: No such file or directory"
 : >empty
