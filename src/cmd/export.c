@@ -38,6 +38,9 @@ static int parse_format(void *member, const char *value, struct error *error)
             *(unsigned *)member = i + 1;
             return 0;
         }
+    if (strcmp(value, "json") == 0 || strcmp(value, "text") == 0)
+        return error_set(error, -EINVAL, NULL,
+                         "is not an export format; did you mean 'strata report -f %s'?", value);
     for (unsigned i = 0; export_names[i]; i++) {
         text_put_str(&names, i ? ", " : "");
         text_put_str(&names, export_names[i]);

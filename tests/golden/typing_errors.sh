@@ -77,6 +77,10 @@ status=0
 # --until is a time; --to is the format of an export, and no time.
 "$strata" report --from +6.5 --until +8 trace.simpletrace >until
 [ -s until ]
+for format in json text; do
+    says 2 "strata export: -t '$format' is not an export format; did you mean 'strata report -f $format'?" \
+        export -t $format trace.simpletrace
+done
 "$strata" export --to csv --from +6.5 --until +8 trace.simpletrace | sed 1d >csv
 [ "$(wc -l <until)" -eq "$(wc -l <csv)" ] || fail "report and export differ"
 says 2 "strata report: unknown option '--to'" report --to +8 trace.simpletrace
