@@ -55,7 +55,8 @@ static int put(struct sink *base, const struct item *items, unsigned n)
     int r;
 
     for (; !sink->has_begun && i < n; i++) {
-        if (items[i].time < sink->from || items[i].kind != ITEM_EVENT)
+        sink->is_reached |= items[i].kind == ITEM_EVENT && items[i].time >= sink->from;
+        if (!sink->is_reached || items[i].kind != ITEM_EVENT)
             continue;
         sink->has_begun = sink->skip == 0;
         if (sink->has_begun)
@@ -104,7 +105,8 @@ uint64_t last_limit(const struct select_options *select)
 
 /* What was read of a trace. */
 struct stretch {
-    uint64_t n; /* selected events */
+    uint64_t
+        n; /* selected events from the first of the time on, whatever the times of the others */
     int64_t begin,
         last; /* the first time of the trace, and the last one, both INT64_MIN: there is none */
 };
@@ -131,7 +133,7 @@ static int count_run(struct selection *selection, const struct item *items, unsi
         if (run <= 0)
             return run;
         for (unsigned end = i + (unsigned)run; i < end; i++)
-            stretch->n += items[i].kind == ITEM_EVENT && items[i].time >= from;
+            stretch->n += items[i].kind == ITEM_EVENT && (stretch->n > 0 || items[i].time >= from);
     }
 }
 

@@ -23,8 +23,9 @@ int last_check(const struct select_options *select, char **paths, int n);
 struct last_sink {
     struct sink sink;
     struct sink *next;
-    int64_t from;  /* items before it are left out; INT64_MIN: none */
-    uint64_t skip; /* events from then on that are left out, too, and the losses among them */
+    int64_t from;    /* items before it are left out; INT64_MIN: none */
+    uint64_t skip;   /* events from then on that are left out, too, and the losses among them */
+    bool is_reached; /* an event of that time was there */
     bool has_begun;
     uint64_t left;               /* events that are passed on; UINT64_MAX: all */
     struct selection *selection; /* that ends after them */

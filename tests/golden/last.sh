@@ -26,6 +26,14 @@ for trace in trace trace/guest-guest ctf guest.dat exported boot qemu.log xen; d
         shows_last "$n" "$trace"
     done
 done
+# A time that is damaged, far ahead of all others.
+case="damaged time"
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" | head -c 150000 >damaged
+printf '\000\100\000\000' | dd of=damaged bs=1 seek=149000 conv=notrunc 2>/dev/null
+for n in 1 5; do
+    "$strata" report -k --last $n damaged 2>/dev/null | grep -v ' LOST' >shown || :
+    [ "$(wc -l <shown)" -eq $n ] || fail "$(wc -l <shown) events instead of $n"
+done
 case="with other options"
 shows_last 5 --layer host trace
 shows_last 100 -e sched_process_exit guest.dat
