@@ -262,6 +262,15 @@ int atomic_output_open(enum atomic_output_kind kind, const char *path,
 
 /* ---- The end ---- */
 
+static int exchange(const char *a, const char *b)
+{
+#ifdef __GLIBC__
+    return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+#else /* musl has not had it for long */
+    return (int)syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+#endif
+}
+
 /* rename() replaces an empty directory. Another directory that may be replaced is exchanged with the
  * new one, and removed with the temporary parent. */
 static int rename_output(struct atomic_output *output)
@@ -271,8 +280,7 @@ static int rename_output(struct atomic_output *output)
     if (output->kind != ATOMIC_OUTPUT_DIRECTORY || (errno != ENOTEMPTY && errno != EEXIST) ||
         !is_replaceable(output))
         return -1;
-    if (syscall(SYS_renameat2, AT_FDCWD, output->temp_path, AT_FDCWD, output->path,
-                RENAME_EXCHANGE) == 0)
+    if (exchange(output->temp_path, output->path) == 0)
         return 0;
     /* Not every file system supports the exchange. */
     remove_dir(output->path);

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/macro.h"
@@ -181,6 +184,15 @@ static int walk_to_parent(struct walk *walk, const char *path, const char **ret_
 }
 
 /* ---- Files ---- */
+
+int file_rename_new(int from_dir, const char *from, int to_dir, const char *to)
+{
+#ifdef __GLIBC__
+    return renameat2(from_dir, from, to_dir, to, RENAME_NOREPLACE);
+#else /* musl has not had it for long */
+    return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, RENAME_NOREPLACE);
+#endif
+}
 
 /* The number in PATH, if it names a descriptor; else -1. */
 static int descriptor_in(const char *path)

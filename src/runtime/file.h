@@ -40,6 +40,9 @@ int file_make_at(struct descriptor *ret, int directory, const char *name);
 int directory_make(const char *path);
 int directory_open(const char *path);
 
+/* As renameat(), but not over what exists: -1 with EEXIST. EINVAL, ENOSYS: the file system, or kernel, cannot do it. */
+int file_rename_new(int from_dir, const char *from, int to_dir, const char *to);
+
 /* The option unsafe-directory. */
 void file_allow_unsafe(bool allow);
 

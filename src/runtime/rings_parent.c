@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/file.h"
 #include "runtime/macro.h"
 #include "runtime/proc_file.h"
 #include "runtime/process_file.h"
@@ -126,7 +125,7 @@ int rings_parent_show(const char *named, int parent, const char *hidden, struct 
         line->at = name;
         put_name(named, line, "", i);
         /* Not over a directory that is being removed, and is empty by now. */
-        r = (int)syscall(SYS_renameat2, parent, hidden, parent, name, RENAME_NOREPLACE);
+        r = file_rename_new(parent, hidden, parent, name);
         if (r < 0 && errno == EINVAL) /* such as NFS */
             r = renameat(parent, hidden, parent, name);
         if (r == 0)

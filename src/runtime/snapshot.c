@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/fs.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/ctf_process.h"
@@ -219,10 +217,7 @@ static int put_in_place(struct making *making, const char *dir)
     int r;
 
     do {
-        r = syscall(SYS_renameat2, AT_FDCWD, making->beside, AT_FDCWD, making->path,
-                    RENAME_NOREPLACE) < 0
-                ? -errno
-                : 0;
+        r = file_rename_new(AT_FDCWD, making->beside, AT_FDCWD, making->path) < 0 ? -errno : 0;
         /* A file system that cannot: rename() replaces an empty directory at most. */
         if (r == -EINVAL || r == -ENOSYS)
             r = rename(making->beside, making->path) < 0 ? -errno : 0;

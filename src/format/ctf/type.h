@@ -129,20 +129,19 @@ struct ctf_type {
     uint8_t role;     /* enum ctf_role */
     uint8_t encoding; /* enum ctf_encoding: of a string, or of the characters of an array */
     uint8_t base;
-    const struct ctf_clock *clock; /* that the integer is a value of; NULL: of none */
-    struct ctf_member *members;    /* struct, variant */
-    uint32_t n_members;
+    const struct ctf_clock *clock;  /* that the integer is a value of; NULL: of none */
+    struct ctf_member *members;     /* struct, variant */
     const struct ctf_range *ranges; /* enum */
-    uint32_t n_ranges;
+    uint32_t n_members, n_ranges;
     const void *labels;                  /* enum: of ctf_layout.c */
     struct ctf_type *element;            /* array, sequence */
     uint64_t length;                     /* array */
     const char *reference;               /* sequence: its length; variant: its tag. As written */
     const struct ctf_location *location; /* the same of CTF 2; NULL: `reference` alone */
-    uint32_t slot;                       /* the slot of what the reference names */
     const struct ctf_type *tag;          /* variant: the number that selects */
     const struct ctf_choice *choices;    /* variant: the first that has the tag's value is taken */
     uint32_t n_choices;
+    uint32_t slot;         /* the slot of what the reference names */
     uint32_t depth;        /* of the structs, variants and arrays inside each other, and … */
     uint32_t weight;       /* … how many members they have together: both are bounded */
     struct ctf_type *next; /* all types of a metadata */

@@ -167,7 +167,7 @@ static const struct kernel_expr *compile_element(struct kernel_compiler *c,
     }
     expr.a = kernel_expr_compile(c, node->b);
     if (expr.kind == EXPR_ELEMENT && expr.value == UINT64_MAX && expr.a->kind == EXPR_CONST &&
-        expr.a->value < field->size / expr.size) {
+        expr.size > 0 && expr.a->value < field->size / expr.size) {
         expr.kind = EXPR_FIELD;
         expr.offset += (uint32_t)expr.a->value * expr.size;
     }
