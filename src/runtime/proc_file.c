@@ -19,14 +19,12 @@ void proc_read(const char *path, char *buf, size_t size)
     buf[got > 0 ? got : 0] = '\0';
 }
 
-/* The text of /proc/PROCESS/stat after the name, which is in parentheses and may hold anything: it begins
+/* The text of PATH, /proc/PID/stat, after the name, which is in parentheses and may hold anything: it begins
  * with " STATE", the third field. NULL without /proc, or such a process. */
-static const char *read_stat_of(const char *process, char *buf, size_t size)
+static const char *read_stat_of(const char *path, char *buf, size_t size)
 {
-    char path[40];
     const char *end;
 
-    snprintf(path, sizeof(path), "/proc/%s/stat", process);
     proc_read(path, buf, size);
     end = strrchr(buf, ')');
     return end ? end + 1 : NULL;
@@ -34,7 +32,7 @@ static const char *read_stat_of(const char *process, char *buf, size_t size)
 
 static const char *read_stat(char *buf, size_t size)
 {
-    return read_stat_of("self", buf, size);
+    return read_stat_of("/proc/self/stat", buf, size);
 }
 
 /* The start of AT, which read_stat_of() returned. */
@@ -62,11 +60,11 @@ uint64_t proc_start_time(void)
 uint64_t proc_start_of(pid_t pid)
 {
     long ticks_per_second = sysconf(_SC_CLK_TCK);
-    char process[24], buf[1024];
+    char path[40], buf[1024];
     const char *at;
 
-    snprintf(process, sizeof(process), "%ld", (long)pid);
-    at = read_stat_of(process, buf, sizeof(buf));
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    at = read_stat_of(path, buf, sizeof(buf));
     if (!at || at[0] != ' ' || at[1] == 'Z' || at[1] == 'X' || ticks_per_second <= 0)
         return 0;
     return start_in(at) * UINT64_C(1000000000) / (uint64_t)ticks_per_second;

@@ -93,10 +93,10 @@ grep -q "^program  *$name$" out && grep -q "^ctf  *$work/trace (open)$" out || f
         .events > 0 and .rings > 0 and .mode == "discard" and .dropped == 0 and .since_ns > 0 and .sinks[0].name == "ctf" and .sinks[0].path == $trace' >/dev/null ||
     fail "info as JSON: $("$strata" ctl -f json "$pid" info)"
 "$strata" ctl "$pid" stats >out
-grep -qE '^ +[01]  discard +4194304 +[0-9]+ +[0-9]+ +0  [0-9]+ '"$name\$" out || fail "$(cat out)"
+grep -qE '^ +[01]  discard +16777216 +[0-9]+ +[0-9]+ +0  [0-9]+ '"$name\$" out || fail "$(cat out)"
 "$strata" ctl -f json "$pid" stats >out
 jq -se --arg name "$name" '(map(select(.kind == "program")) | length) == 1 and .[0].dropped == 0 and .[0].unwritten == 0 and
-    (map(select(.kind == "ring" and .mode == "discard" and .ring_bytes == 4194304 and .thread == $name)) | length) > 0' out >/dev/null ||
+    (map(select(.kind == "ring" and .mode == "discard" and .ring_bytes == 16777216 and .thread == $name)) | length) > 0' out >/dev/null ||
     fail "stats as JSON: $(cat out)"
 "$strata" ctl -f csv "$pid" stats | awk -F, 'NR == 1 { n = NF } NF != n { exit 1 } END { exit NR < 3 }' || fail 'stats as CSV'
 "$strata" ctl -f json "$pid" file | jq -e --arg trace "$work/trace" '.file == $trace and .state == "on"' >/dev/null ||
