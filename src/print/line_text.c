@@ -145,7 +145,7 @@ static inline const struct task_cell *get_task(struct line_text *line, const str
     struct task_cell *cell;
     const char *name;
 
-    if (item->pid != PID_UNKNOWN || (item->comm && origin->comm)) {
+    if (item->pid != PID_UNKNOWN || (item->kind == ITEM_EVENT && item->comm && origin->comm)) {
         cell = &line->tasks[(uint32_t)item->pid % TASK_CELLS];
         name = item_task_name(item);
         if (likely(cell->origin == origin && cell->number == item->pid && cell->name == name))

@@ -344,6 +344,29 @@ static void test_line_text(void **state)
                "\033[31mLOST: 1 event, since 1.500000000\033[0m\n");
 }
 
+static const char *no_comm(const struct origin *origin, uint32_t comm)
+{
+    (void)origin;
+    (void)comm;
+    return NULL;
+}
+
+/* Where events have the names of their threads, the bytes that were skipped are no such name. */
+static void test_line_text_skipped(void **state)
+{
+    const struct view_options plain = {0};
+    struct origin with_comm = qemu;
+    struct item loss = items[4];
+
+    (void)state;
+    with_comm.comm = no_comm;
+    loss.origin = &with_comm;
+    check_view(
+        line_text_open, &plain, &loss, 1,
+        "- [---]        - LOST: events, how many is not known, with 40 damaged bytes of input "
+        "skipped\n");
+}
+
 /* Of several layers on one timeline. */
 static void test_line_text_layers(void **state)
 {
@@ -618,12 +641,19 @@ static void test_csv_many_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_strings),     cmocka_unit_test(test_json_plain_length),
-        cmocka_unit_test(test_json_values),      cmocka_unit_test(test_json_at_the_end_of_a_buffer),
-        cmocka_unit_test(test_time_column),      cmocka_unit_test(test_line_text),
-        cmocka_unit_test(test_line_text_layers), cmocka_unit_test(test_line_json),
-        cmocka_unit_test(test_line_csv),         cmocka_unit_test(test_csv_cells),
-        cmocka_unit_test(test_csv_threads),      cmocka_unit_test(test_csv_long_names),
+        cmocka_unit_test(test_json_strings),
+        cmocka_unit_test(test_json_plain_length),
+        cmocka_unit_test(test_json_values),
+        cmocka_unit_test(test_json_at_the_end_of_a_buffer),
+        cmocka_unit_test(test_time_column),
+        cmocka_unit_test(test_line_text),
+        cmocka_unit_test(test_line_text_skipped),
+        cmocka_unit_test(test_line_text_layers),
+        cmocka_unit_test(test_line_json),
+        cmocka_unit_test(test_line_csv),
+        cmocka_unit_test(test_csv_cells),
+        cmocka_unit_test(test_csv_threads),
+        cmocka_unit_test(test_csv_long_names),
         cmocka_unit_test(test_csv_many_names),
     };
 
