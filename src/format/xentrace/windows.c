@@ -354,6 +354,18 @@ static int expand(struct xentrace_windows *w, size_t segment,
     return 0;
 }
 
+/* The same, if windows of CPU are in SEGMENT: 1; 0: none are. */
+static int expand_of_cpu(struct xentrace_windows *w, size_t segment, uint16_t cpu,
+                         const struct xentrace_expanded **ret_expanded, struct error *error)
+{
+    int r;
+
+    if (!(w->segments[segment].cpus >> cpu % 64 & 1))
+        return 0;
+    r = expand(w, segment, ret_expanded, error);
+    return r < 0 ? r : (int)((*ret_expanded)->cpus[cpu / 64] >> cpu % 64 & 1);
+}
+
 int xentrace_windows_next(struct xentrace_windows *w, struct xentrace_cursor *cursor, uint16_t cpu,
                           struct xentrace_window *ret_window, struct error *error)
 {
@@ -361,12 +373,10 @@ int xentrace_windows_next(struct xentrace_windows *w, struct xentrace_cursor *cu
         const struct xentrace_expanded *e = NULL;
         int r;
 
-        if (!(w->segments[cursor->segment].cpus >> cpu % 64 & 1))
-            continue;
-        r = expand(w, cursor->segment, &e, error);
+        r = expand_of_cpu(w, cursor->segment, cpu, &e, error);
         if (r < 0)
             return r;
-        if (!(e->cpus[cpu / 64] >> cpu % 64 & 1))
+        if (r == 0)
             continue;
         while (cursor->window < e->n) {
             const struct xentrace_window *window = &e->windows[cursor->window++];
@@ -393,12 +403,10 @@ int xentrace_windows_previous(struct xentrace_windows *w, struct xentrace_cursor
             cursor->segment = MIN(cursor->segment, w->n_segments) - 1;
             cursor->window = UINT_MAX;
         }
-        if (!(w->segments[cursor->segment].cpus >> cpu % 64 & 1))
-            continue;
-        r = expand(w, cursor->segment, &e, error);
+        r = expand_of_cpu(w, cursor->segment, cpu, &e, error);
         if (r < 0)
             return r;
-        if (!(e->cpus[cpu / 64] >> cpu % 64 & 1))
+        if (r == 0)
             continue;
         for (i = MIN(cursor->window, e->n); i > 0; i--)
             if (e->windows[i - 1].cpu == cpu) {
