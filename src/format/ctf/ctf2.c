@@ -3,7 +3,6 @@
 #include "format/ctf/ctf2.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,17 +10,6 @@
 #include "format/ctf/environment.h"
 
 #define RECORD_SEPARATOR '\x1e'
-
-int ctf2_wrong(struct ctf2_parser *p, const char *format, ...)
-{
-    char what[256];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
-    return error_on_line(p->error, -EBADMSG, p->path, p->line, "%s", what);
-}
 
 int ctf2_get_string(struct ctf2_parser *p, const json_t *object, const char *key, bool required,
                     const char **ret)

@@ -39,7 +39,7 @@ struct ctf2_parser {
 };
 
 /* -EBADMSG, in the fragment. */
-int ctf2_wrong(struct ctf2_parser *p, const char *format, ...) _printf_(2, 3) _cold_;
+#define ctf2_wrong(p, ...) error_on_line((p)->error, -EBADMSG, (p)->path, (p)->line, __VA_ARGS__)
 
 /* The property KEY of OBJECT as a string, or as an integer of LEAST or more. What is missing leaves *RET as it is, unless it is
  * REQUIRED. */

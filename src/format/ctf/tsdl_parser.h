@@ -62,7 +62,7 @@ struct parser {
 };
 
 /* -EBADMSG, at the line of the token. */
-int tsdl_wrong(struct parser *p, const char *format, ...) _printf_(2, 3) _cold_;
+#define tsdl_wrong(p, ...) error_on_line((p)->error, -EBADMSG, (p)->path, (p)->line, __VA_ARGS__)
 
 /* Reads the next token. */
 int tsdl_next(struct parser *p);

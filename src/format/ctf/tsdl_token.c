@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The tokens of TSDL. */
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
 #include "format/ctf/tsdl_parser.h"
-
-int tsdl_wrong(struct parser *p, const char *format, ...)
-{
-    char what[256];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
-    return error_on_line(p->error, -EBADMSG, p->path, p->line, "%s", what);
-}
 
 static int add_char(struct parser *p, char c)
 {
