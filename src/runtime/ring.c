@@ -173,30 +173,47 @@ static struct home *get_home(void)
     return now;
 }
 
-/* How large the next ring may be, the largest first. Returns how many there are to try. */
-static unsigned sizes_to_try(const struct home *at, uint64_t ret[3])
+/* A size that a ring may have, as long as all rings have no more than LIMIT bytes. */
+struct size {
+    uint64_t bytes, limit;
+};
+
+/* What the next ring may have, the largest first. Returns how many there are to try. */
+static unsigned sizes_to_try(struct size ret[3])
 {
-    uint64_t taken = __atomic_load_n(&at->bytes, __ATOMIC_RELAXED);
     uint64_t small = setup.subbuffer_size * SUBBUFFERS_SMALL, usual = setup.size;
     unsigned n = 0;
 
     if (!usual) {
         usual = RING_SIZE;
         /* A kernel that cannot take pages later takes all of them now. */
-        if (!setup.overwrite && taken + RING_SIZE_FEW <= setup.total / 4 && pages_can_take())
-            ret[n++] = RING_SIZE_FEW;
+        if (!setup.overwrite && pages_can_take())
+            ret[n++] = (struct size){RING_SIZE_FEW, setup.total / 4};
     }
-    if (taken + usual <= setup.total)
-        ret[n++] = usual;
-    ret[n++] = MIN(small, usual);
+    ret[n++] = (struct size){usual, setup.total};
+    ret[n++] = (struct size){MIN(small, usual), UINT64_MAX};
     return n;
+}
+
+/* Counts the bytes of a ring before it is made: other threads make theirs at the same time. */
+static bool claim_bytes(struct home *at, const struct size *size)
+{
+    uint64_t taken = __atomic_load_n(&at->bytes, __ATOMIC_RELAXED);
+
+    do {
+        if (size->bytes > size->limit || taken > size->limit - size->bytes)
+            return false;
+    } while (!__atomic_compare_exchange_n(&at->bytes, &taken, taken + size->bytes, true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return true;
 }
 
 /* Takes the next number, and makes its ring, owned by TID. */
 static struct strata_ring *make_ring(struct home *at, uint32_t tid)
 {
-    uint64_t subbuffer_size = setup.subbuffer_size, classes_size, length = 0, size = 0, sizes[3];
-    unsigned n_sizes = sizes_to_try(at, sizes);
+    uint64_t subbuffer_size = setup.subbuffer_size, classes_size, length = 0, size = 0;
+    struct size sizes[3];
+    unsigned n_sizes = sizes_to_try(sizes);
     uint32_t number;
     struct strata_ring *ring;
     uint32_t n_classes = setup.n_classes;
@@ -215,10 +232,14 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
 
     /* The pages of the first sub-buffer now, those of the others when events get there [10]. */
     for (unsigned i = 0; i < n_sizes && !map; i++) {
-        size = sizes[i];
+        if (!claim_bytes(at, &sizes[i]))
+            continue;
+        size = sizes[i].bytes;
         length = PAGE + classes_size + size;
         map = dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, setup.overwrite,
                            i + 2 < n_sizes, &has_file, &has_all);
+        if (!map)
+            __atomic_fetch_sub(&at->bytes, size, __ATOMIC_RELAXED);
     }
     if (!map)
         return NULL;
@@ -251,7 +272,6 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     /* Last: the magic states that the rest of the header is complete. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(map->magic, RING_MAGIC, sizeof(map->magic));
-    __atomic_fetch_add(&at->bytes, size, __ATOMIC_RELAXED);
     mapped[number].length = length;
     mapped[number].map = map;
     while (__atomic_load_n(&n_mapped, __ATOMIC_RELAXED) <= number)

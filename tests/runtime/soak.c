@@ -4,12 +4,12 @@
  *
  *     soak [-s SEED] [-t SECONDS] [-f] DIR
  *
- * Rounds of about a second, each a process with rings and sinks of random kinds and sizes. In it threads
- * come and go and emit, interrupted by a handler that emits as well; events are switched on and off;
- * threads fork (-f: none do), and the children emit from threads of their own; traces are flushed and
+ * Rounds of about a second, each a process with rings and sinks of random kinds and sizes. In it threads come
+ * and go and emit, interrupted by handlers that emit as well, and interrupt each other; events are switched on
+ * and off; threads fork (-f: none do), and the children emit from threads of their own; traces are flushed and
  * snapshots taken. Behind each round the streams of its native traces are read: every record has to be
- * whole, of an event that was emitted, once, in order; what is missing has to be as many as the
- * processes counted. A round that fails leaves its DIR and ends the run with status 1.
+ * whole, of an event that was emitted, once, in the order of its stream; what is missing has to be as many
+ * as the processes counted. A round that fails leaves its DIR and ends the run with status 1.
  *
  * What the generator would make of a trace-events file is written by hand. */
 
@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/time.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,15 +128,47 @@ static bool stop; /* atomic */
 static bool in_child;
 static const char *directory;
 
-static __thread __attribute__((tls_model("initial-exec"))) uint32_t handler_writer;
-static __thread __attribute__((tls_model("initial-exec"))) bool has_handler_writer;
+/* A thread has two handlers, each of a signal that the other one does not hold back. */
+enum { HANDLERS = 2 };
+static const int signals[HANDLERS] = {SIGALRM, SIGUSR1};
 
-static void on_timer(int unused)
+static __thread __attribute__((tls_model("initial-exec"))) uint32_t handler_writers[HANDLERS];
+static __thread __attribute__((tls_model("initial-exec"))) bool has_handler_writers;
+
+static void on_timer(int signal)
 {
-    (void)unused;
-    if (has_handler_writer)
+    if (has_handler_writers)
         for (unsigned i = 0; i < 3; i++)
-            emit(handler_writer, i == 1);
+            emit(handler_writers[signal == signals[1]], i == 1);
+}
+
+/* The timers are the thread's own: one of the process would interrupt the thread that waits for the others. */
+static void start_timers(timer_t *timers)
+{
+    for (unsigned i = 0; i < HANDLERS; i++) {
+        struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = signals[i]};
+        struct itimerspec often = {{0, 300000 + 70000 * i}, {0, 300000 + 70000 * i}};
+
+        event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+        if (timer_create(CLOCK_MONOTONIC, &event, &timers[i]) < 0 ||
+            timer_settime(timers[i], 0, &often, NULL) < 0) {
+            perror("soak: a timer");
+            _exit(1);
+        }
+    }
+}
+
+/* Or a handler emits while shared->emitted is read. */
+static void stop_timers(timer_t *timers)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (unsigned i = 0; i < HANDLERS; i++) {
+        timer_delete(timers[i]);
+        sigaddset(&set, signals[i]);
+    }
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
 static uint32_t random_below(unsigned *seed, uint32_t n)
@@ -172,11 +204,13 @@ static void *live(void *p)
 {
     unsigned seed = *(unsigned *)p;
     uint32_t writer = new_writer(), many = 1 + random_below(&seed, 20000);
-    sigset_t timer;
+    timer_t timers[HANDLERS];
 
-    handler_writer = new_writer();
+    for (unsigned i = 0; i < HANDLERS; i++)
+        handler_writers[i] = new_writer();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    has_handler_writer = true;
+    has_handler_writers = true;
+    start_timers(timers);
     for (uint32_t i = 0; i < many; i++) {
         emit(writer, i % 5 == 0);
         if (i % 512 == 0) {
@@ -185,17 +219,14 @@ static void *live(void *p)
             if (random_below(&seed, 4) == 0)
                 usleep(random_below(&seed, 2000));
             if (forks && !in_child && random_below(&seed, 200) == 0) {
-                /* The handler's writer is the parent's. */
-                has_handler_writer = false;
+                /* The handlers' writers are the parent's. */
+                has_handler_writers = false;
                 fork_one(&seed);
-                has_handler_writer = true;
+                has_handler_writers = true;
             }
         }
     }
-    /* Or a handler emits while shared->emitted is read. */
-    sigemptyset(&timer);
-    sigaddset(&timer, SIGALRM);
-    pthread_sigmask(SIG_BLOCK, &timer, NULL);
+    stop_timers(timers);
     return NULL;
 }
 
@@ -258,13 +289,12 @@ static void report(void)
 static void run_threads(unsigned seed, unsigned n_threads, unsigned ms)
 {
     struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
-    struct itimerval often = {{0, 1500}, {0, 1500}}, never = {0};
     pthread_t threads[THREADS_MAX + 1];
     unsigned seeds[THREADS_MAX + 1];
     unsigned n = 0;
 
-    sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &often, NULL);
+    for (unsigned i = 0; i < HANDLERS; i++)
+        sigaction(signals[i], &action, NULL);
     for (unsigned i = 0; i <= n_threads; i++) {
         seeds[i] = seed + i * 7919;
         if (pthread_create(&threads[n], NULL, i < n_threads ? churn : meddle, &seeds[i]) == 0)
@@ -275,7 +305,6 @@ static void run_threads(unsigned seed, unsigned n_threads, unsigned ms)
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
     while (n > 0)
         pthread_join(threads[--n], NULL);
-    setitimer(ITIMER_REAL, &never, NULL);
 }
 
 /* Forked from one of many threads; the others are not there. */
@@ -313,7 +342,59 @@ static void begin_round(unsigned seed)
 /* ---- Reading what was written ---- */
 
 static uint64_t n_read, n_emitted, n_lost, n_snapshots, n_processes, n_writers;
-static uint64_t *next_number; /* by writer: the number that its next record has at least */
+
+/* What was read of a writer. A handler's records are in the streams of several rings: in which of them
+ * depends on what it interrupted. */
+struct seen {
+    uint64_t *numbers; /* a bit each; NULL: none yet */
+    uint64_t next;     /* in the stream STREAM: the number that its next record has at least */
+    uint64_t stream;
+};
+static uint64_t n_streams;
+
+/* Of all writers. */
+static struct seen *seen_new(void)
+{
+    struct seen *seen = calloc(WRITERS, sizeof(*seen));
+
+    if (!seen) {
+        fprintf(stderr, "soak: no memory\n");
+        exit(1);
+    }
+    return seen;
+}
+
+static void seen_free(struct seen *seen)
+{
+    for (uint32_t i = 0; i < shared->writers; i++)
+        free(seen[i].numbers);
+    free(seen);
+}
+
+/* Why the record N of WRITER may not be there; NULL: it may. */
+static const char *see(struct seen *seen, uint64_t writer, uint64_t n)
+{
+    struct seen *of;
+
+    if (writer >= shared->writers || n >= shared->emitted[writer])
+        return "was never emitted";
+    of = &seen[writer];
+    if (of->stream != n_streams) {
+        of->stream = n_streams;
+        of->next = 0;
+    }
+    if (n < of->next)
+        return "comes after a later one";
+    of->next = n + 1;
+    if (!of->numbers)
+        of->numbers = calloc(shared->emitted[writer] / 64 + 1, 8);
+    if (!of->numbers)
+        return "no memory to note it";
+    if (of->numbers[n / 64] >> n % 64 & 1)
+        return "was there already";
+    of->numbers[n / 64] |= 1ULL << n % 64;
+    return NULL;
+}
 
 static int wrong(const char *file, uint64_t at, const char *what)
 {
@@ -323,12 +404,13 @@ static int wrong(const char *file, uint64_t at, const char *what)
 
 /* The records of a packet. Of a SNAPSHOT they may begin and end anywhere. */
 static int read_records(const char *file, const uint8_t *p, const uint8_t *end, uint64_t *time,
-                        uint64_t *numbers, uint64_t *ret_n)
+                        struct seen *seen, uint64_t *ret_n)
 {
     const uint8_t *begin = p;
 
     while (p < end) {
         uint64_t word, writer, n, t;
+        const char *what;
 
         if (end - p < 24)
             return wrong(file, (uint64_t)(p - begin), "a record is cut");
@@ -339,11 +421,9 @@ static int read_records(const char *file, const uint8_t *p, const uint8_t *end, 
         if (t - *time > STRATA_RING_GAP)
             return wrong(file, (uint64_t)(p - begin), "the time goes back");
         *time = t;
-        if (writer >= shared->writers || n >= shared->emitted[writer])
-            return wrong(file, (uint64_t)(p - begin), "was never emitted");
-        if (n < numbers[writer])
-            return wrong(file, (uint64_t)(p - begin), "was there already");
-        numbers[writer] = n + 1;
+        what = see(seen, writer, n);
+        if (what)
+            return wrong(file, (uint64_t)(p - begin), what);
         p += 24;
         if ((word & 0xffff) == events[TEXT].id) {
             if ((size_t)(end - p) < n % 60 + 1 ||
@@ -359,7 +439,7 @@ static int read_records(const char *file, const uint8_t *p, const uint8_t *end, 
     return 0;
 }
 
-static int read_stream(const char *path, uint64_t *numbers, uint64_t *ret_n)
+static int read_stream(const char *path, struct seen *seen, uint64_t *ret_n)
 {
     uint64_t at = 0, length, time = 0, sequence = 0;
     struct ring_packet_header header;
@@ -371,6 +451,7 @@ static int read_stream(const char *path, uint64_t *numbers, uint64_t *ret_n)
     if (!f || fstat(fileno(f), &st) < 0)
         return wrong(path, 0, strerror(errno));
     length = (uint64_t)st.st_size;
+    n_streams++;
     data = malloc(length + 1);
     if (!data) {
         fclose(f);
@@ -395,7 +476,7 @@ static int read_stream(const char *path, uint64_t *numbers, uint64_t *ret_n)
         else {
             time = header.timestamp_begin;
             r = read_records(path, data + at + sizeof(header), data + at + header.content_size / 8,
-                             &time, numbers, ret_n);
+                             &time, seen, ret_n);
             if (r == 0 && time > header.timestamp_end)
                 r = wrong(path, at, "a record is later than its packet's end");
         }
@@ -407,10 +488,10 @@ static int read_stream(const char *path, uint64_t *numbers, uint64_t *ret_n)
     return r;
 }
 
-/* All of the streams of a trace. */
-static int read_trace(const char *path, bool snapshot)
+/* All of the streams of a trace. SEEN: of the round, or NULL: of a snapshot. */
+static int read_trace(const char *path, struct seen *of_round)
 {
-    uint64_t *numbers = next_number;
+    struct seen *seen = of_round ? of_round : seen_new();
     DIR *dir = opendir(path);
     struct dirent *entry;
     uint64_t n = 0;
@@ -418,22 +499,20 @@ static int read_trace(const char *path, bool snapshot)
 
     if (!dir)
         return wrong(path, 0, strerror(errno));
-    if (snapshot)
-        numbers = calloc(WRITERS, sizeof(*numbers));
     while (r == 0 && (entry = readdir(dir))) {
         char file[8192];
 
         snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
         if (strncmp(entry->d_name, "stream-", 7) == 0)
-            r = read_stream(file, numbers, &n);
+            r = read_stream(file, seen, &n);
         if (r == 0 && entry->d_name[0] != '.')
             unlink(file);
     }
     closedir(dir);
-    if (snapshot)
-        free(numbers);
-    else
+    if (of_round)
         n_read += n;
+    else
+        seen_free(seen);
     if (r == 0)
         rmdir(path);
     return r;
@@ -442,22 +521,23 @@ static int read_trace(const char *path, bool snapshot)
 static int check_round(void)
 {
     uint64_t emitted = 0, before = n_read, lost = shared->dropped + shared->unwritten;
+    struct seen *seen = seen_new();
     DIR *dir = opendir(directory);
     struct dirent *entry;
     int r = 0;
 
     if (!dir)
         return wrong(directory, 0, strerror(errno));
-    memset(next_number, 0, WRITERS * sizeof(*next_number));
     while (r == 0 && (entry = readdir(dir))) {
         char path[4096];
 
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-        r = read_trace(path, strncmp(entry->d_name, "snapshot", 8) == 0);
+        r = read_trace(path, strncmp(entry->d_name, "snapshot", 8) == 0 ? NULL : seen);
     }
     closedir(dir);
+    seen_free(seen);
     for (uint32_t i = 0; i < shared->writers; i++)
         emitted += shared->emitted[i];
     if (r == 0 && emitted != n_read - before + lost) {
@@ -492,9 +572,8 @@ int main(int argc, char **argv)
     if (argc - optind != 1)
         return 2;
     directory = argv[optind];
-    next_number = calloc(WRITERS, sizeof(*next_number));
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED || !next_number)
+    if (shared == MAP_FAILED)
         return 1;
     do {
         int status = 0;
