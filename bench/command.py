@@ -49,6 +49,14 @@ def processor():
     return f"{name} ({', '.join(numbers + mhz)}), {os.cpu_count()} CPUs, {os.uname().sysname} {os.uname().release}"
 
 
+def version(folder):
+    """That of the tree, where it is one; else that of the strata in FOLDER."""
+    told = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    if told.returncode != 0:
+        told = subprocess.run([os.path.join(folder, "strata"), "--version"], capture_output=True, text=True, check=False)
+    return told.stdout.split("\n", 1)[0]
+
+
 def report_failures(name, function, *failures):
     """The exit status of FUNCTION(); that it raises one of FAILURES is printed."""
     try:
