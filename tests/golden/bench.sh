@@ -1,7 +1,8 @@
 #!/bin/sh
-# That the benchmarks run: of bench/decode its generators, its checks that every program shows every
-# event, its table; of bench/export every format; of bench/gen every format and backend; of bench/filter its rows; of bench/sched Xen. Peers that are not installed are left out;
-# no figure matters.
+# That the benchmarks run: of bench/decode its generators, its checks that every program shows every event, its
+# table; of bench/export every format; of bench/gen every format and backend; of bench/filter its rows; of
+# bench/sched Xen; those that need machines start, at least. Peers that are not installed are left out; no figure
+# matters.
 set -eu
 
 tree=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,6 +11,14 @@ for need in python3 cc xz; do
 done
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+
+for program in "$tree"/bench/*; do
+    [ -x "$program" ] && [ -f "$program" ] || continue
+    "$program" --help >"$dir/help" 2>&1 || {
+        cat "$dir/help"
+        exit 1
+    }
+done
 
 "$tree/bench/decode" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
     cat "$dir/table"
