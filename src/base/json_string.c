@@ -103,7 +103,7 @@ void json_put_double(struct text *text, uint64_t bits)
 
     memcpy(&d, &bits, sizeof d);
     if (isfinite(d))
-        text_printf(text, "%.17g", d);
+        text_put_double(text, d);
     else
         text_put_str(text, isnan(d) ? "\"NaN\"" : d < 0 ? "\"-Infinity\"" : "\"Infinity\"");
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/number.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/macro.h"
 
 /* One row of ten two-digit texts. */
@@ -57,3 +60,17 @@ char *number_dec_long(char *p, uint64_t v)
     return number_dec8(p, low);
 }
 #endif
+
+char *number_double(char *p, double v)
+{
+    char digits[NUMBER_MAX + 8];
+    int n;
+
+    for (int precision = 15; precision <= 17; precision++) {
+        n = snprintf(digits, sizeof digits, "%.*g", precision, v);
+        if (strtod(digits, NULL) == v)
+            break;
+    }
+    memcpy(p, digits, (size_t)n);
+    return p + n;
+}

@@ -175,6 +175,11 @@ void text_put_hex(struct text *text, uint64_t v)
     text->next = number_hex(text_room(text, NUMBER_MAX), v);
 }
 
+void text_put_double(struct text *text, double v)
+{
+    text->next = number_double(text_room(text, NUMBER_MAX), v);
+}
+
 void text_printf(struct text *text, const char *format, ...)
 {
     char buf[1024];

@@ -90,6 +90,8 @@ void text_put_u64(struct text *text, uint64_t v);
 void text_put_i64(struct text *text, int64_t v);
 /* Lower-case hexadecimal without a prefix. */
 void text_put_hex(struct text *text, uint64_t v);
+/* See number_double(). */
+void text_put_double(struct text *text, double v);
 /* For rare output: headings, summaries. */
 void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
 

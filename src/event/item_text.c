@@ -40,7 +40,7 @@ static void put_double(uint64_t bits, struct text *text)
     double d;
 
     memcpy(&d, &bits, sizeof d);
-    text_printf(text, "%.17g", d);
+    text_put_double(text, d);
 }
 
 void value_put(const struct field *field, const struct value *value, struct text *text)

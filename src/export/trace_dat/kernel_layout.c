@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/number.h"
 #include "event/spec.h"
 #include "event/value.h"
 
 #define COMMON_SIZE 8
 #define RECORD_MAX 65535
-/* Bytes of the text of a double. */
-#define FLOAT_MAX 40
 /* Longer names are cut. */
 #define NAME_MAX_LEN 255
 
@@ -373,7 +372,7 @@ static uint32_t put_data(struct text *text, size_t at, const struct field *field
     size_t offset = text_len(text) - at;
     size_t room = offset < RECORD_MAX ? RECORD_MAX - offset : 0;
     unsigned element = element_size(field);
-    char real[FLOAT_MAX];
+    char real[NUMBER_MAX];
     const char *s = value->s;
     size_t len = value->present ? value->len : 0;
 
@@ -382,7 +381,7 @@ static uint32_t put_data(struct text *text, size_t at, const struct field *field
 
         memcpy(&v, &value->u, value->present ? sizeof v : 0);
         s = real;
-        len = (size_t)snprintf(real, sizeof real, "%.17g", v);
+        len = (size_t)(number_double(real, v) - real);
     }
     if (room == 0)
         return (uint32_t)RECORD_MAX;

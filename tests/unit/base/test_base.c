@@ -2,7 +2,9 @@
 #include "cmocka_all.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -45,6 +47,44 @@ static void check_number(uint64_t v)
     snprintf(expected, sizeof expected, "%016" PRIx64, v);
     *number_hex_fixed(got, v, 16) = '\0';
     assert_string_equal(got, expected);
+}
+
+static void doubles_have_as_few_digits_as_read_back(void **state)
+{
+    static const struct {
+        double v;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "-0"},
+        {0.1, "0.1"},
+        {1.0 / 3, "0.3333333333333333"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {100000, "100000"},
+        {1e300, "1e+300"},
+        {-2.2250738585072014e-308, "-2.2250738585072014e-308"},
+        {INFINITY, "inf"},
+        {-INFINITY, "-inf"},
+    };
+    char got[64];
+
+    (void)state;
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        *number_double(got, cases[i].v) = '\0';
+        assert_string_equal(got, cases[i].text);
+    }
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t bits = next_random();
+        double v;
+
+        memcpy(&v, &bits, sizeof v);
+        if (!isfinite(v))
+            continue;
+        got[NUMBER_MAX] = '|';
+        *number_double(got, v) = '\0';
+        assert_true(strtod(got, NULL) == v);
+        assert_int_equal(got[NUMBER_MAX], strlen(got) == NUMBER_MAX ? '\0' : '|');
+    }
 }
 
 static void numbers_read_as_printf_writes_them(void **state)
@@ -436,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_read_as_printf_writes_them),
+        cmocka_unit_test(doubles_have_as_few_digits_as_read_back),
         cmocka_unit_test(a_byte_takes_two_places),
         cmocka_unit_test(seconds_have_nine_decimals),
         cmocka_unit_test(stars_stand_for_parts_of_names),
