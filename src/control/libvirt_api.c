@@ -2,16 +2,12 @@
 #include "control/libvirt_api.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
-struct symbol {
-    const char *name;
-    size_t offset; /* of the pointer in struct libvirt_api */
-};
+#include "base/library.h"
 
 #define AT(member) offsetof(struct libvirt_api, member)
 
-static const struct symbol client_symbols[] = {
+static const struct library_symbol client_symbols[] = {
     {"virGetLastError", AT(last_error)},
     {"virSetErrorFunc", AT(set_error_func)},
     {"virConnectOpen", AT(open)},
@@ -40,19 +36,18 @@ static const struct symbol client_symbols[] = {
     {NULL, 0},
 };
 
-static const struct symbol qemu_symbols[] = {
+static const struct library_symbol qemu_symbols[] = {
     {"virDomainQemuMonitorCommand", AT(monitor_command)},
     {"virConnectDomainQemuMonitorEventRegister", AT(register_monitor_event)},
     {"virConnectDomainQemuMonitorEventDeregister", AT(deregister_monitor_event)},
     {NULL, 0},
 };
 
-static const struct {
-    const char *file;
-    const struct symbol *symbols;
-} parts[] = {
-    {"libvirt.so.0", client_symbols},
-    {"libvirt-qemu.so.0", qemu_symbols},
+#define PACKAGE "libvirt's client library, Debian's package libvirt0"
+
+static const struct library parts[] = {
+    {"libvirt.so.0", PACKAGE, client_symbols},
+    {"libvirt-qemu.so.0", PACKAGE, qemu_symbols},
 };
 
 /* libvirt would print each error on standard error. The caller reports it. */
@@ -60,24 +55,6 @@ static void print_nothing(void *userdata, struct virt_error *error)
 {
     (void)userdata;
     (void)error;
-}
-
-static int open_part(struct libvirt_api *api, unsigned i, struct error *error)
-{
-    api->handles[i] = dlopen(parts[i].file, RTLD_NOW | RTLD_LOCAL);
-    if (!api->handles[i])
-        return error_set(error, -ELIBACC, "",
-                         "%s cannot be loaded; install libvirt's client library (Debian: libvirt0)",
-                         parts[i].file);
-    for (const struct symbol *s = parts[i].symbols; s->name; s++) {
-        void *symbol = dlsym(api->handles[i], s->name);
-
-        if (!symbol)
-            return error_set(error, -ELIBACC, "", "%s has no function %s", parts[i].file, s->name);
-        /* The bits of a function's address. */
-        memcpy((char *)api + s->offset, &symbol, sizeof symbol);
-    }
-    return 0;
 }
 
 int libvirt_api_open(const struct libvirt_api **ret, struct error *error)
@@ -91,7 +68,7 @@ int libvirt_api_open(const struct libvirt_api **ret, struct error *error)
         return 0;
     }
     for (unsigned i = 0; r >= 0 && i < ARRAY_SIZE(parts); i++)
-        r = open_part(&api, i, error);
+        r = library_load(&parts[i], &api, &api.handles[i], error);
     if (r < 0) {
         for (unsigned i = 0; i < ARRAY_SIZE(api.handles); i++)
             if (api.handles[i])

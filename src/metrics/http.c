@@ -2,13 +2,13 @@
 #include "metrics/http.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
 #include "base/clock_ns.h"
+#include "libraries/libmicrohttpd.h"
 
 /* With another one, the oldest ends: clients that say nothing keep none from its answer. */
 #define CONNECTIONS_MAX 16u
@@ -96,19 +96,19 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status
 {
     size_t len = text->error ? 0 : text_len(text);
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(len, text->start, MHD_RESPMEM_MUST_COPY);
+        libmicrohttpd.create_response_from_buffer(len, text->start, MHD_RESPMEM_MUST_COPY);
     enum MHD_Result r = MHD_NO;
 
     if (response) {
         if (text->error)
             status = MHD_HTTP_INTERNAL_SERVER_ERROR;
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-        (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        (void)libmicrohttpd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+        (void)libmicrohttpd.add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+        (void)libmicrohttpd.add_response_header(response, "X-Content-Type-Options", "nosniff");
         if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-            (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-        r = MHD_queue_response(connection, status, response);
-        MHD_destroy_response(response);
+            (void)libmicrohttpd.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+        r = libmicrohttpd.queue_response(connection, status, response);
+        libmicrohttpd.destroy_response(response);
     }
     text_done(text);
     return r;
@@ -147,7 +147,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
     }
     if (strcmp(url, "/metrics") != 0)
         return answer_message(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
-    accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    accept =
+        libmicrohttpd.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
     format = metrics_format_of_accept(accept);
     server->collect(server->userdata);
     metrics_put(server->metrics, format, &text);
@@ -169,7 +170,7 @@ static void drop_message(void *arg, const char *format, va_list args)
 static void end_connection(struct client *client)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(client->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        libmicrohttpd.get_connection_info(client->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 
     client->until = UINT64_MAX;
     if (info)
@@ -227,7 +228,7 @@ static void end_old_connections(struct metrics_server *server)
 static int start_daemon(struct metrics_server *server, int fd)
 {
     const union MHD_DaemonInfo *info;
-    struct MHD_Daemon *daemon = MHD_start_daemon(
+    struct MHD_Daemon *daemon = libmicrohttpd.start_daemon(
         MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
         MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, SOCKETS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
@@ -237,7 +238,7 @@ static int start_daemon(struct metrics_server *server, int fd)
     if (!daemon)
         return errno ? -errno : -EIO;
     server->daemons[server->n] = daemon;
-    info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    info = libmicrohttpd.get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
     server->fds[server->n++] = info ? info->epoll_fd : -1;
     return info && info->epoll_fd >= 0 ? 0 : -EOPNOTSUPP;
 }
@@ -247,7 +248,7 @@ int metrics_server_new(const int *sockets, unsigned n, const struct metrics *met
                        struct error *error)
 {
     struct metrics_server *server = calloc(1, sizeof *server);
-    int r = server ? 0 : -ENOMEM;
+    int r = server ? libmicrohttpd_load(error) : -ENOMEM;
 
     if (server) {
         server->metrics = metrics;
@@ -259,7 +260,7 @@ int metrics_server_new(const int *sockets, unsigned n, const struct metrics *met
     if (r < 0) {
         /* The sockets stay the caller's. */
         for (unsigned i = 0; server && i < server->n; i++)
-            (void)MHD_quiesce_daemon(server->daemons[i]);
+            (void)libmicrohttpd.quiesce_daemon(server->daemons[i]);
         metrics_server_free(server);
         return error_set(error, r, NULL, "cannot serve metrics: %s", strerror(-r));
     }
@@ -280,7 +281,8 @@ uint64_t metrics_server_timeout(const struct metrics_server *server)
     for (unsigned i = 0; i < server->n; i++) {
         MHD_UNSIGNED_LONG_LONG ms;
 
-        if (MHD_get_timeout(server->daemons[i], &ms) == MHD_YES && ms < UINT64_MAX / NS_PER_MS)
+        if (libmicrohttpd.get_timeout(server->daemons[i], &ms) == MHD_YES &&
+            ms < UINT64_MAX / NS_PER_MS)
             timeout = MIN(timeout, (uint64_t)ms * NS_PER_MS);
     }
     for (unsigned i = 0; i < ARRAY_SIZE(server->clients); i++) {
@@ -295,7 +297,7 @@ uint64_t metrics_server_timeout(const struct metrics_server *server)
 static bool is_full(struct MHD_Daemon *daemon)
 {
     const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+        libmicrohttpd.get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
 
     return info && info->num_connections >= SOCKETS_MAX;
 }
@@ -308,7 +310,7 @@ static void run(struct MHD_Daemon *daemon)
 
     do {
         was_full = is_full(daemon);
-        (void)MHD_run(daemon);
+        (void)libmicrohttpd.run(daemon);
     } while (was_full && !is_full(daemon));
 }
 
@@ -324,6 +326,6 @@ void metrics_server_free(struct metrics_server *server)
     if (!server)
         return;
     for (unsigned i = 0; i < server->n; i++)
-        MHD_stop_daemon(server->daemons[i]);
+        libmicrohttpd.stop_daemon(server->daemons[i]);
     free(server);
 }

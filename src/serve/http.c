@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* HTTP: libmicrohttpd, with a thread per connection, so that a request that reads many events keeps no other waiting. */
 
-#include <microhttpd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "libraries/libmicrohttpd.h"
 #include "serve/routes.h"
 
 #define CONNECTIONS_MAX 64u
@@ -65,7 +65,7 @@ static void end(void *arg, struct MHD_Connection *connection, void **state,
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return libmicrohttpd.lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
 /* -1: none that any address accepts. */
@@ -130,27 +130,28 @@ static enum MHD_Result send_answer(struct exchange *x, struct MHD_Connection *co
     if (answer->text.error) /* of the error's own text */
         return MHD_NO;
     if (answer->fixed) {
-        response = MHD_create_response_from_buffer(
+        response = libmicrohttpd.create_response_from_buffer(
             answer->fixed_len, (void *)(uintptr_t)answer->fixed, MHD_RESPMEM_PERSISTENT);
     } else {
-        response = MHD_create_response_from_buffer(answer->text.start ? text_len(&answer->text) : 0,
-                                                   answer->text.start, MHD_RESPMEM_MUST_FREE);
+        response = libmicrohttpd.create_response_from_buffer(
+            answer->text.start ? text_len(&answer->text) : 0, answer->text.start,
+            MHD_RESPMEM_MUST_FREE);
         if (response)
             answer->text = TEXT_IN_MEMORY; /* the response's now */
     }
     if (!response)
         return MHD_NO;
     for (size_t i = 0; i < ARRAY_SIZE(headers) && r == MHD_YES; i++)
-        r = MHD_add_response_header(response, headers[i].name, headers[i].value);
+        r = libmicrohttpd.add_response_header(response, headers[i].name, headers[i].value);
     if (r == MHD_YES)
-        r = MHD_add_response_header(response, "Content-Type", answer->type);
+        r = libmicrohttpd.add_response_header(response, "Content-Type", answer->type);
     if (r == MHD_YES && answer->location) {
         snprintf(location, sizeof location, "/%.*s/", SECRET_LEN, answer->location);
-        r = MHD_add_response_header(response, "Location", location);
+        r = libmicrohttpd.add_response_header(response, "Location", location);
     }
     if (r == MHD_YES)
-        r = MHD_queue_response(connection, answer->status, response);
-    MHD_destroy_response(response);
+        r = libmicrohttpd.queue_response(connection, answer->status, response);
+    libmicrohttpd.destroy_response(response);
     return r;
 }
 
@@ -220,7 +221,7 @@ static void set_hosts(struct server *server)
 
 static int start_daemon(struct server *server, unsigned i)
 {
-    struct MHD_Daemon *daemon = MHD_start_daemon(
+    struct MHD_Daemon *daemon = libmicrohttpd.start_daemon(
         MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
             MHD_USE_ERROR_LOG | MHD_USE_ITC,
         0, NULL, NULL, handle, server, MHD_OPTION_LISTEN_SOCKET, server->listeners.fds[i],
@@ -246,7 +247,9 @@ int server_open(const char *where, struct server **ret_server, struct error *err
         return -ENOMEM;
     generations_init(&server->generations);
     tsp_bookmarks_init(&server->bookmarks);
-    r = listeners_open(where, &server->listeners, error);
+    r = libmicrohttpd_load(error);
+    if (r == 0)
+        r = listeners_open(where, &server->listeners, error);
     if (r == 0)
         r = guard_init(&server->guard, server->listeners.port);
     if (r < 0) {
@@ -311,7 +314,7 @@ struct server *server_stop(struct server *server)
         return NULL;
     atomic_store(&server->stops, true);
     for (unsigned i = 0; i < server->n_daemons; i++)
-        MHD_stop_daemon(server->daemons[i]);
+        libmicrohttpd.stop_daemon(server->daemons[i]);
     listeners_close(&server->listeners);
     generations_done(&server->generations);
     tsp_bookmarks_done(&server->bookmarks);

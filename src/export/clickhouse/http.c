@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "export/clickhouse/http.h"
 
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
+#include "libraries/libcurl.h"
 
 #define CONNECT_TIMEOUT_MS 10000L
 /* A server that is busy with merges may take long to answer, but not this long. */
@@ -50,21 +50,21 @@ static int check_url(const char *url, CURLU *parts, struct error *error)
     char *scheme = NULL;
     bool fits;
 
-    if (curl_url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK ||
-        curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK)
+    if (libcurl.url_set(parts, CURLUPART_URL, url, 0) != CURLUE_OK ||
+        libcurl.url_get(parts, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK)
         return error_set(error, -EINVAL, NULL,
                          "invalid URL '%s' (example: http://localhost:8123/traces)", url);
     fits = strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0;
-    curl_free(scheme);
+    libcurl.free(scheme);
     if (!fits)
         return error_set(error, -EINVAL, NULL, "invalid URL '%s': only http and https are possible",
                          url);
     for (unsigned i = 0; i < ARRAY_SIZE(refused); i++) {
         char *value = NULL;
 
-        if (curl_url_get(parts, refused[i].part, &value, 0) != CURLUE_OK)
+        if (libcurl.url_get(parts, refused[i].part, &value, 0) != CURLUE_OK)
             continue;
-        curl_free(value);
+        libcurl.free(value);
         /* The message does not have the URL, which may have a password. */
         return error_set(error, -EINVAL, NULL,
                          "the URL of the server may not have %s (give user and password in a file, "
@@ -83,7 +83,7 @@ static int parse_url(struct clickhouse *clickhouse, const char *url, CURLU *part
 
     if (r < 0)
         return r;
-    if (curl_url_get(parts, CURLUPART_PATH, &path, CURLU_URLDECODE) != CURLUE_OK)
+    if (libcurl.url_get(parts, CURLUPART_PATH, &path, CURLU_URLDECODE) != CURLUE_OK)
         return error_set(error, -EINVAL, NULL, "invalid URL '%s'", url);
     name = path + (path[0] == '/');
     if (name[0] == '\0' || strchr(name, '/') || strlen(name) > 128) {
@@ -93,8 +93,8 @@ static int parse_url(struct clickhouse *clickhouse, const char *url, CURLU *part
                       url);
     } else {
         clickhouse->database = strdup(name);
-        if (curl_url_set(parts, CURLUPART_PATH, "", 0) != CURLUE_OK ||
-            curl_url_get(parts, CURLUPART_URL, &server, 0) != CURLUE_OK)
+        if (libcurl.url_set(parts, CURLUPART_PATH, "", 0) != CURLUE_OK ||
+            libcurl.url_get(parts, CURLUPART_URL, &server, 0) != CURLUE_OK)
             r = error_set(error, -EINVAL, NULL, "invalid URL '%s'", url);
         else if (server[0] && server[strlen(server) - 1] == '/')
             server[strlen(server) - 1] = '\0';
@@ -102,8 +102,8 @@ static int parse_url(struct clickhouse *clickhouse, const char *url, CURLU *part
         if (r == 0 && (!clickhouse->database || !clickhouse->server))
             r = error_set(error, -ENOMEM, NULL, "out of memory");
     }
-    curl_free(path);
-    curl_free(server);
+    libcurl.free(path);
+    libcurl.free(server);
     return r;
 }
 
@@ -121,7 +121,7 @@ static int set_up(struct clickhouse *clickhouse, const struct clickhouse_login *
     CURL *curl = clickhouse->curl;
     CURLcode c = CURLE_OK;
 
-#define SET(option, value) c = c == CURLE_OK ? curl_easy_setopt(curl, option, value) : c
+#define SET(option, value) c = c == CURLE_OK ? libcurl.easy_setopt(curl, option, value) : c
     SET(CURLOPT_ERRORBUFFER, clickhouse->curl_error);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_NOSIGNAL, 1L);
@@ -152,17 +152,22 @@ int clickhouse_open(const char *url, const struct clickhouse_login *login, struc
 {
     struct clickhouse *clickhouse = calloc(1, sizeof *clickhouse);
     CURLU *parts = NULL;
-    int r = -ENOMEM;
+    int r = libcurl_load(error);
 
-    if (clickhouse && curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) {
-        clickhouse->curl = curl_easy_init();
-        parts = curl_url();
+    if (r < 0) {
+        free(clickhouse);
+        return r;
+    }
+    r = -ENOMEM;
+    if (clickhouse) {
+        clickhouse->curl = libcurl.easy_init();
+        parts = libcurl.url();
         if (clickhouse->curl && parts)
             r = parse_url(clickhouse, url, parts, error);
         if (r == 0)
             r = set_up(clickhouse, login);
+        libcurl.url_cleanup(parts);
     }
-    curl_url_cleanup(parts);
     if (r < 0) {
         clickhouse_free(clickhouse);
         return error_set(error, r, NULL, "%s", error_text(r));
@@ -175,7 +180,7 @@ void clickhouse_free(struct clickhouse *clickhouse)
 {
     if (!clickhouse)
         return;
-    curl_easy_cleanup(clickhouse->curl);
+    libcurl.easy_cleanup(clickhouse->curl);
     free(clickhouse->server);
     free(clickhouse->database);
     free(clickhouse);
@@ -268,7 +273,7 @@ static int fail_by_answer(const struct clickhouse *clickhouse, long status,
 static int fail_by_transfer(const struct clickhouse *clickhouse, CURLcode code, struct error *error)
 {
     const char *text =
-        clickhouse->curl_error[0] ? clickhouse->curl_error : curl_easy_strerror(code);
+        clickhouse->curl_error[0] ? clickhouse->curl_error : libcurl.easy_strerror(code);
     int r = -EIO;
 
     switch (code) {
@@ -294,22 +299,22 @@ static int run(struct clickhouse *clickhouse, const char *address, const char *d
     CURL *curl = clickhouse->curl;
     CURLcode code = CURLE_OUT_OF_MEMORY;
     /* libcurl would wait for the server's "100 Continue", which some do not send. */
-    struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+    struct curl_slist *headers = libcurl.slist_append(NULL, "Expect:");
     long status = 0;
 
     clickhouse->curl_error[0] = '\0';
-    if (headers && curl_easy_setopt(curl, CURLOPT_URL, address) == CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, data) == CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size) == CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_answer) == CURLE_OK &&
-        curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer) == CURLE_OK)
-        code = curl_easy_perform(curl);
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, NULL);
-    curl_slist_free_all(headers);
+    if (headers && libcurl.easy_setopt(curl, CURLOPT_URL, address) == CURLE_OK &&
+        libcurl.easy_setopt(curl, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
+        libcurl.easy_setopt(curl, CURLOPT_POSTFIELDS, data) == CURLE_OK &&
+        libcurl.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size) == CURLE_OK &&
+        libcurl.easy_setopt(curl, CURLOPT_WRITEFUNCTION, keep_answer) == CURLE_OK &&
+        libcurl.easy_setopt(curl, CURLOPT_WRITEDATA, answer) == CURLE_OK)
+        code = libcurl.easy_perform(curl);
+    libcurl.easy_setopt(curl, CURLOPT_HTTPHEADER, NULL);
+    libcurl.slist_free_all(headers);
     if (code != CURLE_OK)
         return fail_by_transfer(clickhouse, code, error);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    libcurl.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     if (answer->error)
         return error_set(error, answer->error, NULL, "%s", error_text(answer->error));
     if (status != 200)
@@ -320,13 +325,13 @@ static int run(struct clickhouse *clickhouse, const char *address, const char *d
 static int put_parameter(struct clickhouse *clickhouse, struct text *address, const char *name,
                          const char *value)
 {
-    char *escaped = curl_easy_escape(clickhouse->curl, value, 0);
+    char *escaped = libcurl.easy_escape(clickhouse->curl, value, 0);
 
     if (!escaped)
         return -ENOMEM;
     text_put_str(address, name);
     text_put_str(address, escaped);
-    curl_free(escaped);
+    libcurl.free(escaped);
     return address->error;
 }
 

@@ -7,7 +7,7 @@
  * time) is the caller's to repeat: the function returns -EAGAIN. Whether an insert that failed so was carried out is not
  * known. All other failures are final. ERROR is filled in both cases, without the password.
  *
- * Not thread-safe. The first client of a process initialises libcurl. */
+ * Not thread-safe. The first client of a process loads libcurl. */
 
 #include "base/error.h"
 #include "base/text.h"
@@ -23,7 +23,7 @@ struct clickhouse_login {
 struct clickhouse;
 
 /* URL: "http://HOST:PORT/DATABASE" or https, without user, query or fragment. The strings are copied. -EINVAL for another
- * URL, -ENOMEM; with ERROR. */
+ * URL, -ELIBACC without libcurl, -ENOMEM; with ERROR. */
 int clickhouse_open(const char *url, const struct clickhouse_login *login, struct clickhouse **ret,
                     struct error *error);
 void clickhouse_free(struct clickhouse *clickhouse);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/library.h"
+
 /* What the libraries would print on standard error goes nowhere: the caller reports what is wrong. The
  * layout is that of their logger, libxentoollog.so.1's. */
 struct xen_logger {
@@ -78,23 +80,17 @@ static int check_host(struct error *error)
 
 /* ---- Opening ---- */
 
-struct symbol {
-    const char *name;
-    size_t offset; /* of the pointer in struct xen_library */
-};
-
 struct part {
-    const char *file;
+    struct library library;
     const char *open; /* void *(logger, flags) */
     size_t object;
     const char *device; /* that it opens, for messages */
     const char *module; /* of Linux, that makes the device */
-    const struct symbol *symbols;
 };
 
 #define AT(member) offsetof(struct xen_library, member)
 
-static const struct symbol call_symbols[] = {
+static const struct library_symbol call_symbols[] = {
     {"xencall1", AT(call1)},
     {"xencall2", AT(call2)},
     {"xencall_alloc_buffer", AT(alloc)},
@@ -103,7 +99,7 @@ static const struct symbol call_symbols[] = {
     {NULL, 0},
 };
 
-static const struct symbol evtchn_symbols[] = {
+static const struct library_symbol evtchn_symbols[] = {
     {"xenevtchn_fd", AT(evtchn_fd)},
     {"xenevtchn_bind_virq", AT(evtchn_bind_virq)},
     {"xenevtchn_unbind", AT(evtchn_unbind)},
@@ -113,29 +109,32 @@ static const struct symbol evtchn_symbols[] = {
     {NULL, 0},
 };
 
-static const struct symbol foreign_symbols[] = {
+static const struct library_symbol foreign_symbols[] = {
     {"xenforeignmemory_map", AT(foreign_map)},
     {"xenforeignmemory_unmap", AT(foreign_unmap)},
     {"xenforeignmemory_close", AT(foreign_close)},
     {NULL, 0},
 };
 
+#define PACKAGE "Xen's libraries, Debian's packages that xen-utils brings along"
+
 static const struct part parts[] = {
-    {"libxencall.so.1", "xencall_open", AT(call), "/dev/xen/privcmd", "xen-privcmd", call_symbols},
-    {"libxenevtchn.so.1", "xenevtchn_open", AT(evtchn), "/dev/xen/evtchn", "xen-evtchn",
-     evtchn_symbols},
-    {"libxenforeignmemory.so.1", "xenforeignmemory_open", AT(foreign), "/dev/xen/privcmd",
-     "xen-privcmd", foreign_symbols},
+    {{"libxencall.so.1", PACKAGE, call_symbols},
+     "xencall_open",
+     AT(call),
+     "/dev/xen/privcmd",
+     "xen-privcmd"},
+    {{"libxenevtchn.so.1", PACKAGE, evtchn_symbols},
+     "xenevtchn_open",
+     AT(evtchn),
+     "/dev/xen/evtchn",
+     "xen-evtchn"},
+    {{"libxenforeignmemory.so.1", PACKAGE, foreign_symbols},
+     "xenforeignmemory_open",
+     AT(foreign),
+     "/dev/xen/privcmd",
+     "xen-privcmd"},
 };
-
-/* The bits of a function's address to the pointer at OFFSET. */
-static bool find(struct xen_library *library, void *handle, const char *name, size_t offset)
-{
-    void *symbol = dlsym(handle, name);
-
-    memcpy((char *)library + offset, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
 
 static int open_part(struct xen_library *library, unsigned i, struct error *error)
 {
@@ -143,19 +142,14 @@ static int open_part(struct xen_library *library, unsigned i, struct error *erro
     void *(*function)(struct xen_logger * logger, unsigned flags);
     void *object;
     void *symbol;
+    int r = library_load(&part->library, library, &library->handles[i], error);
 
-    library->handles[i] = dlopen(part->file, RTLD_NOW | RTLD_LOCAL);
-    if (!library->handles[i])
-        return error_set(error, -ELIBACC, "",
-                         "%s cannot be loaded (%s); on Debian it is in the package that "
-                         "xen-utils brings along",
-                         part->file, dlerror());
-    for (const struct symbol *s = part->symbols; s->name; s++)
-        if (!find(library, library->handles[i], s->name, s->offset))
-            return error_set(error, -ELIBACC, "", "%s has no function %s", part->file, s->name);
+    if (r < 0)
+        return r;
     symbol = dlsym(library->handles[i], part->open);
     if (!symbol)
-        return error_set(error, -ELIBACC, "", "%s has no function %s", part->file, part->open);
+        return error_set(error, -ELIBACC, "", "%s has no function %s", part->library.file,
+                         part->open);
     memcpy(&function, &symbol, sizeof function);
     object = function(&silent, 0);
     if (!object)

@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/library.h"
+
 /* The largest that Xen's structure of physical facts may grow to. */
 #define PHYSINFO_MAX 1024
 
-static const struct {
-    const char *name;
-    size_t offset;
-} symbols[] = {
+static const struct library_symbol symbols[] = {
     {"xc_interface_close", offsetof(struct xen_xenctrl, close)},
     {"xc_tbuf_enable", offsetof(struct xen_xenctrl, enable)},
     {"xc_tbuf_disable", offsetof(struct xen_xenctrl, disable)},
@@ -19,6 +18,7 @@ static const struct {
     {"xc_tbuf_set_evt_mask", offsetof(struct xen_xenctrl, set_events)},
     {"xc_physinfo", offsetof(struct xen_xenctrl, physinfo)},
     {"xc_sched_id", offsetof(struct xen_xenctrl, sched_id)},
+    {NULL, 0},
 };
 
 int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct error *error)
@@ -26,21 +26,15 @@ int xen_xenctrl_open(struct xen_xenctrl *ret, uint32_t version, struct error *er
     struct xen_xenctrl xenctrl = {0};
     void *(*function)(void *logger, void *dombuild_logger, unsigned flags);
     char file[64];
+    struct library library = {file, "Xen's libraries of this version", symbols};
     void *symbol;
+    int r;
 
     snprintf(file, sizeof file, "libxenctrl.so.%u.%u", (unsigned)(version >> 16),
              (unsigned)(version & 0xffff));
-    xenctrl.handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    if (!xenctrl.handle)
-        return error_set(error, -ELIBACC, "", "%s cannot be loaded: %s", file, dlerror());
-    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-        symbol = dlsym(xenctrl.handle, symbols[i].name);
-        memcpy((char *)&xenctrl + symbols[i].offset, &symbol, sizeof symbol);
-        if (!symbol) {
-            dlclose(xenctrl.handle);
-            return error_set(error, -ELIBACC, "", "%s has no function %s", file, symbols[i].name);
-        }
-    }
+    r = library_load(&library, &xenctrl, &xenctrl.handle, error);
+    if (r < 0)
+        return r;
     symbol = dlsym(xenctrl.handle, "xc_interface_open");
     if (symbol) {
         memcpy(&function, &symbol, sizeof function);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The functions of libmicrohttpd that Strata calls, with the types of its own header: libmicrohttpd.run() is MHD_run(). */
+
+#include <microhttpd.h>
+
+#include "base/error.h"
+
+#define LIBMICROHTTPD_FUNCTIONS(F) \
+    F(add_response_header)         \
+    F(create_response_from_buffer) \
+    F(destroy_response)            \
+    F(get_connection_info)         \
+    F(get_daemon_info)             \
+    F(get_timeout)                 \
+    F(lookup_connection_value)     \
+    F(queue_response)              \
+    F(quiesce_daemon)              \
+    F(run)                         \
+    F(start_daemon)                \
+    F(stop_daemon)
+
+struct libmicrohttpd {
+#define MEMBER(name) __typeof__(MHD_##name) *(name);
+    LIBMICROHTTPD_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+/* After libmicrohttpd_load(). */
+extern struct libmicrohttpd libmicrohttpd;
+
+/* Loads libmicrohttpd, once for as long as the process lives. -ELIBACC with ERROR: it is not installed. Not for several threads
+ * at once. */
+int libmicrohttpd_load(struct error *error);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* libraries/: the installed libraries have every function of the tables. What is reported where one has not:
+ * tests/golden/libraries_missing.sh. */
+#include "cmocka_all.h"
+
+#include "libraries/libcurl.h"
+#include "libraries/libmicrohttpd.h"
+
+static void assert_all_set(const void *table, size_t size)
+{
+    const void *const *functions = table;
+
+    for (size_t i = 0; i < size / sizeof *functions; i++)
+        assert_non_null(functions[i]);
+}
+
+static void libcurl_has_the_functions(void **state)
+{
+    struct error error = {0};
+    CURL *curl;
+
+    assert_int_equal(libcurl_load(&error), 0);
+    assert_int_equal(libcurl_load(&error), 0);
+    assert_all_set(&libcurl, sizeof libcurl);
+    curl = libcurl.easy_init();
+    assert_non_null(curl);
+    /* The newest option that is used. */
+    assert_int_equal(libcurl.easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https"), CURLE_OK);
+    libcurl.easy_cleanup(curl);
+}
+
+static void libmicrohttpd_has_the_functions(void **state)
+{
+    struct error error = {0};
+    struct MHD_Response *response;
+
+    assert_int_equal(libmicrohttpd_load(&error), 0);
+    assert_int_equal(libmicrohttpd_load(&error), 0);
+    assert_all_set(&libmicrohttpd, sizeof libmicrohttpd);
+    response = libmicrohttpd.create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    assert_non_null(response);
+    libmicrohttpd.destroy_response(response);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(libcurl_has_the_functions),
+        cmocka_unit_test(libmicrohttpd_has_the_functions),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
