@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/reader.h"
+#include "base/wide.h"
 
 /* The next word of a list, without brackets; *RET_IN_FORCE: it was in brackets (the current clock). */
 static const char *next_word(const char **list, size_t *ret_len, bool *ret_in_force)
@@ -142,7 +143,9 @@ static uint64_t tsc_hz(void)
     page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (page != MAP_FAILED) {
         if (page->cap_user_time && page->time_mult > 0 && page->time_shift < 64)
-            hz = (uint64_t)(((unsigned __int128)1000000000 << page->time_shift) / page->time_mult);
+            hz = wide_low(wide_div(
+                wide_mul(wide_of(1000000000), wide_of_u64(UINT64_C(1) << page->time_shift)),
+                wide_of(page->time_mult)));
         munmap((void *)page, size);
     }
     close(fd);

@@ -9,6 +9,7 @@
 
 #include "base/glob.h"
 #include "base/macro.h"
+#include "base/wide.h"
 
 #define KEY_BY 3 /* the first key of `--by`, between the kind and the stage */
 #define NO_GROUP UINT32_MAX
@@ -376,7 +377,7 @@ static int order_rows(struct io *io, struct result *result)
         const struct io_group *group = &io->groups[i];
         const struct row *total = group->rows[TOTAL];
         struct result_row *whole = total ? result->rows[total->number] : NULL;
-        __int128 rest = total ? total->sum : 0;
+        wide rest = total ? total->sum : wide_of(0);
 
         for (unsigned j = 0; total && j < ARRAY_SIZE(group->rows); j++) {
             struct result_row *row = group->rows[j] ? result->rows[group->rows[j]->number] : NULL;
@@ -386,14 +387,15 @@ static int order_rows(struct io *io, struct result *result)
             if (j == TOTAL)
                 result_set_number(row, io->bytes, (int64_t)group->bytes);
             else
-                rest -= group->rows[j]->sum;
-            if (total->sum > 0)
-                result_set_real(row, io->part, (double)group->rows[j]->sum / (double)total->sum);
+                rest = wide_sub(rest, group->rows[j]->sum);
+            if (wide_is_less(wide_of(0), total->sum))
+                result_set_real(row, io->part,
+                                wide_to_double(group->rows[j]->sum) / wide_to_double(total->sum));
             rows[n++] = row;
         }
         if (whole) {
             whole->is_whole = true;
-            whole->rest = (int64_t)rest;
+            whole->rest = (int64_t)wide_low(rest);
             whole->longest_part = group->longest_stage;
             whole->longest_share =
                 group->longest > 0 ? (double)group->stage_ticks / (double)group->longest : 0;

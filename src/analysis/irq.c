@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/macro.h"
+#include "base/wide.h"
 #include "event/kernel.h"
 
 /* What is measured by a rule. */
@@ -53,7 +54,7 @@ static const struct irq_rule irq_rules[] = {
 
 /* What rows have beside their durations. */
 struct irq_row {
-    __int128 self;
+    wide self;
     struct histogram delays; /* those below 0 count as 0 */
 };
 
@@ -270,7 +271,7 @@ static int complete(void *arg, const struct span *span, const struct item *item)
         return -ENOMEM;
     if (!row)
         return 0;
-    irq->extra[row->number].self += self;
+    irq->extra[row->number].self = wide_add(irq->extra[row->number].self, wide_of(self));
     return analysis_count_span(&irq->analysis, &irq->rows, row, span);
 }
 
@@ -372,7 +373,7 @@ static int add_rows(struct analysis *analysis, struct result *result)
         r = result_add_slow_spans(result, &irq->rows);
     for (unsigned i = 0; r == 0 && i < result->n_rows; i++) {
         if (irq->rows.rows[i]->n > 0)
-            result_set_number(result->rows[i], irq->self, (int64_t)irq->extra[i].self);
+            result_set_number(result->rows[i], irq->self, (int64_t)wide_low(irq->extra[i].self));
         set_delays(irq, result->rows[i], &irq->extra[i]);
     }
     /* A timer that is cancelled never expires: rules of delays have spans without an end. */

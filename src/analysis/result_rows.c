@@ -6,6 +6,7 @@
 
 #include "base/glob.h"
 #include "base/macro.h"
+#include "base/wide.h"
 
 static void add_percentile(struct result *result, unsigned permille, unsigned *ret_column)
 {
@@ -49,15 +50,10 @@ void result_add_duration_columns(struct result *result, const struct percentiles
     *ret_columns = columns;
 }
 
-static int64_t clamp(__int128 v)
-{
-    return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
-}
-
 /* Durations below 0 count as 0 in histograms. */
 static int64_t quantile(const struct histogram *durations, unsigned permille, int64_t min)
 {
-    int64_t v = clamp((__int128)histogram_quantile(durations, permille));
+    int64_t v = wide_clamp(wide_of_u64(histogram_quantile(durations, permille)));
 
     return min < 0 ? v : MAX(v, min);
 }
@@ -69,17 +65,17 @@ void result_set_durations(struct result *result, const struct duration_columns *
     double seconds = result_covered_seconds(result, from->origin);
 
     to->durations = &from->durations;
-    result_set_number(to, columns->n, clamp((__int128)from->n));
+    result_set_number(to, columns->n, wide_clamp(wide_of_u64(from->n)));
     result_set_number(to, columns->error, from->error_max);
-    result_set_number(to, columns->negative, clamp((__int128)from->n_negative));
+    result_set_number(to, columns->negative, wide_clamp(wide_of_u64(from->n_negative)));
     if (seconds > 0)
         result_set_real(to, columns->rate, (double)from->n / seconds);
     if (from->n == 0)
         return;
-    result_set_number(to, columns->sum, clamp(from->sum));
+    result_set_number(to, columns->sum, wide_clamp(from->sum));
     if (covered > 0)
-        result_set_real(to, columns->share, (double)from->sum / (double)covered);
-    result_set_number(to, columns->mean, clamp(from->sum / (__int128)from->n));
+        result_set_real(to, columns->share, wide_to_double(from->sum) / (double)covered);
+    result_set_number(to, columns->mean, wide_clamp(wide_div(from->sum, wide_of_u64(from->n))));
     result_set_number(to, columns->min, from->min);
     for (unsigned i = 0; i < columns->parts.n; i++)
         result_set_number(to, columns->percentiles[i],

@@ -196,7 +196,7 @@ int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duratio
     }
     row->n++;
     row->n_negative += duration < 0;
-    row->sum += duration;
+    row->sum = wide_add(row->sum, wide_of(duration));
     row->error_max = MAX(row->error_max, error_ns);
     return rows->every > 0 ? count_period(rows, row, begin, duration) : 0;
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/grouping.h"
 #include "analysis/histogram.h"
+#include "base/wide.h"
 
 #define ROWS_MAX 65536
 #define ROW_KEYS (GROUPING_KEYS + 2) /* two of the analysis, and what `--by` adds */
@@ -32,7 +33,7 @@ struct row {
     const struct origin *origin; /* of the first span; NULL: not set */
     uint64_t n;
     uint64_t n_negative;
-    __int128 sum;
+    wide sum;
     int64_t min, max;
     int64_t max_at;             /* when the longest began */
     uint32_t error_max;         /* ns */

@@ -46,12 +46,11 @@ static void put_offset(const struct lines *lines, const struct merge_domain *dom
 
     if (domain->hz) {
         struct clock clock = {"", domain->hz};
-        wide off = (wide)at - clock_to_ns(&clock, fit->from);
+        int64_t off = narrow(wide_difference(at, clock_to_ns(&clock, fit->from)));
 
         text_put_literal(lines->out, "offset ");
         text_put_char(lines->out, off < 0 ? '-' : '+');
-        clock_put_time(&(struct clock){"", NANOSECONDS}, (int64_t)(off < 0 ? -off : off),
-                       lines->out);
+        clock_put_time(&(struct clock){"", NANOSECONDS}, off < 0 ? -off : off, lines->out);
         text_put_literal(lines->out, " s, ");
         if (fit->rate_measured && fit->drift_error_ppm > 0)
             text_printf(lines->out, "drift %+.3f ppm, give or take %.3f", fit->drift_ppm,

@@ -4,22 +4,22 @@
 #include "base/macro.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "base/wide.h"
 
 int64_t clock_to_ns(const struct clock *clock, int64_t time)
 {
-    __int128 ns;
-
     if (clock->hz == NANOSECONDS || clock->hz == 0)
         return time;
-    ns = (__int128)time * NANOSECONDS / (__int128)clock->hz;
-    return (int64_t)MIN(MAX(ns, INT64_MIN), INT64_MAX);
+    return mul_div_i64(time, NANOSECONDS, clock->hz);
 }
 
 int64_t clock_from_ns(const struct clock *clock, uint64_t ns)
 {
-    __int128 ticks = clock->hz == 0 ? (__int128)ns : (__int128)ns * clock->hz / NANOSECONDS;
+    wide ticks = wide_of_u64(ns);
 
-    return (int64_t)MIN(ticks, (__int128)INT64_MAX);
+    if (clock->hz != 0)
+        ticks = wide_div(wide_mul(ticks, wide_of_u64(clock->hz)), wide_of(NANOSECONDS));
+    return wide_clamp(ticks);
 }
 
 void clock_put_time(const struct clock *clock, int64_t time, struct text *text)

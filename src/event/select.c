@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/wide.h"
 #include "event/source.h"
 
 enum {
@@ -222,20 +223,21 @@ static bool in_ranges(const struct ranges *ranges, int32_t number)
 /* The first tick whose printed time is not before LIMIT; with END, the first one after it. */
 static int64_t limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end)
 {
-    __int128 ns;
-    __int128 ticks;
+    wide ns, ticks;
 
     if (hz == 0) {
-        ticks = (__int128)limit->whole + (limit->relative ? first : 0) + end;
+        ticks = wide_add(wide_sum(limit->whole, limit->relative ? first : 0), wide_of(end));
     } else {
-        ns = (__int128)limit->whole * NANOSECONDS + limit->ns + end;
+        ns = wide_add(wide_product(limit->whole, NANOSECONDS), wide_of((int64_t)limit->ns + end));
         if (limit->relative)
-            ns += (__int128)first * NANOSECONDS / (__int128)hz;
+            ns = wide_add(ns, wide_div(wide_product(first, NANOSECONDS), wide_of_u64(hz)));
         /* Rounded up. */
-        ticks = ns * (__int128)hz;
-        ticks = ticks > 0 ? (ticks + NANOSECONDS - 1) / NANOSECONDS : ticks / NANOSECONDS;
+        ticks = wide_mul(ns, wide_of_u64(hz));
+        if (wide_is_less(wide_of(0), ticks))
+            ticks = wide_add(ticks, wide_of(NANOSECONDS - 1));
+        ticks = wide_div(ticks, wide_of(NANOSECONDS));
     }
-    return ticks > INT64_MAX ? INT64_MAX : (ticks < INT64_MIN ? INT64_MIN : (int64_t)ticks);
+    return wide_clamp(ticks);
 }
 
 /* Turns the time limits into ticks, once the clock and the first time are known. */

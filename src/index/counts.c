@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/wide.h"
 #include "index/columns.h"
 #include "index/internal.h"
 
@@ -55,14 +56,14 @@ static int count_node(void *arg, const struct slice_node *node, uint64_t n)
 /* How many of N events that are evenly spread from FIRST over DURATION are before END, biased() as FIRST. */
 static uint64_t count_before(uint64_t first, uint64_t duration, uint64_t n, uint64_t end)
 {
-    unsigned __int128 parts;
+    wide parts;
 
     if (end <= first)
         return 0;
     if (end - first > duration)
         return n;
-    parts = (unsigned __int128)(end - first) * (n - 1);
-    return (uint64_t)((parts + duration - 1) / duration);
+    parts = wide_mul(wide_of_u64(end - first), wide_of_u64(n - 1));
+    return wide_low(wide_div(wide_add(parts, wide_of_u64(duration - 1)), wide_of_u64(duration)));
 }
 
 /* N events from FIRST to LAST, evenly: a step for each period in which there are some. */
@@ -78,7 +79,7 @@ static void count_group(struct counting *counting, int64_t first, int64_t last, 
     }
     done = count_before(biased(first), duration, n, grid->begin);
     while (done < n) {
-        uint64_t next = biased(first) + (uint64_t)((unsigned __int128)duration * done / (n - 1));
+        uint64_t next = biased(first) + mul_div_u64(duration, done, n - 1);
         uint64_t until;
 
         grid_seek(grid, MAX(next, grid->begin), &counting->period);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
+#include "base/wide.h"
 #include "index/columns.h"
 #include "index/internal.h"
 #include "index/rows.h"
@@ -25,11 +26,15 @@ static uint64_t slices_of(const struct slice_walk *walk, unsigned level, uint64_
     return left < per ? left : per;
 }
 
+static uint64_t divide_up(wide v, uint64_t by)
+{
+    return wide_low(wide_div(wide_add(v, wide_of_u64(by - 1)), wide_of_u64(by)));
+}
+
 void grid_find(const struct grid *grid, uint64_t ns, struct period *period)
 {
     uint64_t since = ns - grid->begin;
-    unsigned __int128 first;
-    unsigned __int128 next;
+    wide first, next;
 
     if (grid->parts == 0) {
         period->number = since / grid->width;
@@ -43,12 +48,12 @@ void grid_find(const struct grid *grid, uint64_t ns, struct period *period)
         *period = (struct period){grid->parts, grid->begin + grid->width, UINT64_MAX};
         return;
     }
-    period->number = (uint64_t)((unsigned __int128)since * grid->parts / grid->width);
+    period->number = mul_div_u64(since, grid->parts, grid->width);
     /* Period i is from the first time at which that is i. */
-    first = (unsigned __int128)period->number * grid->width;
-    next = first + grid->width;
-    period->begin = grid->begin + (uint64_t)((first + grid->parts - 1) / grid->parts);
-    period->end = grid->begin + (uint64_t)((next + grid->parts - 1) / grid->parts) - 1;
+    first = wide_mul(wide_of_u64(period->number), wide_of_u64(grid->width));
+    next = wide_add(first, wide_of_u64(grid->width));
+    period->begin = grid->begin + divide_up(first, grid->parts);
+    period->end = grid->begin + divide_up(next, grid->parts) - 1;
 }
 
 static bool is_in_one_period(struct slice_walk *walk, const struct slice_node *node)

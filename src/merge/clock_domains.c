@@ -251,12 +251,9 @@ static int counter_pairs(struct merge *merge, const struct merge_source *known,
         return merge_no_memory(merge);
     for (unsigned i = 0; i < clock_map->n; i++) {
         int64_t err;
-        int64_t ticks = narrow(((wide)clock_map->pairs[i].ticks - known->counter.offset) *
-                               (wide)known->counter.divisor / (wide)known->counter.multiplier);
+        int64_t ticks = merge_counter_time(&known->counter, clock_map->pairs[i].ticks);
 
-        ticks =
-            narrow((wide)ticks * (wide)source->counter.multiplier / (wide)source->counter.divisor +
-                   source->counter.offset);
+        ticks = merge_counter_ticks(&source->counter, ticks);
         (void)clock_map_convert(clock_map, clock_map->pairs[i].ticks, &err);
         if (ticks < 0 || (n > 0 && ticks <= pairs[n - 1].ticks))
             continue;
@@ -306,9 +303,9 @@ static int join_tsc(struct merge *merge)
         join(merge, source->domain, into);
         /* Any of them may know the rate; an offset does not change it, a ratio does. */
         if (known < 0 && merge->domains[into].hz == 0)
-            merge->domains[into].hz =
-                (uint64_t)narrow((wide)source->clock.hz * (wide)source->counter.divisor /
-                                 (wide)source->counter.multiplier);
+            merge->domains[into].hz = (uint64_t)narrow(wide_div(
+                wide_mul(wide_of_u64(source->clock.hz), wide_of_u64(source->counter.divisor)),
+                wide_of_u64(source->counter.multiplier)));
     }
     return r;
 }

@@ -10,15 +10,28 @@
 
 /* ---- Times ---- */
 
+int64_t merge_counter_time(const struct merge_counter *counter, int64_t ticks)
+{
+    wide since = wide_difference(ticks, counter->offset);
+
+    return narrow(
+        wide_div(wide_mul(since, wide_of_u64(counter->divisor)), wide_of_u64(counter->multiplier)));
+}
+
+int64_t merge_counter_ticks(const struct merge_counter *counter, int64_t time)
+{
+    wide since = wide_mul(wide_of(time), wide_of_u64(counter->multiplier));
+
+    return narrow(
+        wide_add(wide_div(since, wide_of_u64(counter->divisor)), wide_of(counter->offset)));
+}
+
 int64_t merge_domain_time(const struct merge_source *source, int64_t ticks, int64_t *ret_error_ns)
 {
-    const struct merge_counter *counter = &source->counter;
-
     if (source->host_map.n)
         return clock_map_convert(&source->host_map, ticks, ret_error_ns);
     *ret_error_ns = source->error_ns;
-    return narrow(((wide)ticks - counter->offset) * (wide)counter->divisor /
-                  (wide)counter->multiplier);
+    return merge_counter_time(&source->counter, ticks);
 }
 
 int64_t merge_time(const struct merge *merge, const struct merge_source *source, int64_t ticks,
@@ -31,8 +44,8 @@ int64_t merge_time(const struct merge *merge, const struct merge_source *source,
     if (domain->map.n)
         time = clock_map_convert(&domain->map, time, &error);
     else if (domain->scaled)
-        time = narrow((wide)time * NANOSECONDS / (wide)domain->hz);
-    *ret_error_ns = narrow((wide)own_error + error);
+        time = narrow(wide_div(wide_product(time, NANOSECONDS), wide_of_u64(domain->hz)));
+    *ret_error_ns = narrow(wide_sum(own_error, error));
     return time;
 }
 
@@ -45,7 +58,8 @@ static int64_t step_ns(const struct merge_source *source, const struct common_ev
 
     if (hz == 0 || marks->n < 4)
         return hz ? (int64_t)(NANOSECONDS / hz) + 1 : 0;
-    return narrow((wide)marks->step * NANOSECONDS / (wide)hz) + (marks->step == 1);
+    return narrow(wide_div(wide_product(marks->step, NANOSECONDS), wide_of_u64(hz))) +
+           (marks->step == 1);
 }
 
 struct all_marks {
@@ -115,7 +129,7 @@ static int add_marks(struct merge *merge, const struct merge_sync *sync, bool a_
                                          : CLOCK_FIT_REFERENCE_LAST,
         };
 
-        mark.error_ns = narrow((wide)from_error + to_error + steps);
+        mark.error_ns = narrow(wide_add(wide_sum(from_error, to_error), wide_of(steps)));
         bigger[all->n++] = mark;
     }
     if (all->evidence.start)
@@ -189,13 +203,14 @@ static int check_sync(struct merge *merge, const struct merge_sync *sync)
             merge, a, sync->a.marks[sync->a.source].items[matches.items[i].a].time, &error_a);
         int64_t time_b = merge_time(
             merge, b, sync->b.marks[sync->b.source].items[matches.items[i].b].time, &error_b);
-        int64_t off = narrow((wide)time_b - time_a);
+        int64_t off = narrow(wide_difference(time_b, time_a));
 
         least = MIN(least, off);
         most = MAX(most, off);
         /* Later is what an ordered rule says: only earlier contradicts it. */
-        outside +=
-            (off < 0 ? -(wide)off : (sync->rule.ordered ? 0 : off)) > (wide)error_a + error_b;
+        outside += wide_is_less(wide_sum(error_a, error_b), wide_of(off < 0              ? -off
+                                                                    : sync->rule.ordered ? 0
+                                                                                         : off));
     }
     text_printf(&merge->checks,
                 "%zu common events ('%s', matched %s): those of %s are %.1f to %.1f us later than "

@@ -35,15 +35,13 @@ static bool put_pair(struct text *text, const struct clock_map_pair *pair,
 /* The ticks of SOURCE at a time of its domain. */
 static int64_t ticks_at(const struct merge_source *source, int64_t time)
 {
-    const struct merge_counter *counter = &source->counter;
     int64_t low = 0, high = NUMBER_MAX_VALUE;
     int64_t ignored;
 
     if (source->host_map.n == 0) {
-        wide ticks =
-            (wide)time * (wide)counter->multiplier / (wide)counter->divisor + counter->offset;
+        int64_t ticks = merge_counter_ticks(&source->counter, time);
 
-        return ticks < 0 || ticks > NUMBER_MAX_VALUE ? -1 : (int64_t)ticks;
+        return ticks < 0 || ticks > NUMBER_MAX_VALUE ? -1 : ticks;
     }
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
@@ -73,7 +71,7 @@ static int64_t *choose_ticks(const struct merge *merge, const struct merge_sourc
     int64_t first = source->first == TIME_UNKNOWN ? 0 : source->first;
     int64_t last = source->last == TIME_UNKNOWN ? 0 : source->last;
     uint64_t hz = source->clock.hz ? source->clock.hz : merge->domains[source->domain].hz;
-    int64_t step = MAX((int64_t)((wide)EVEN_PAIRS_NS * (wide)hz / NANOSECONDS), (int64_t)1);
+    int64_t step = MAX((int64_t)mul_div_u64(EVEN_PAIRS_NS, hz, NANOSECONDS), (int64_t)1);
     size_t n = (size_t)source->host_map.n + map->n;
     int64_t *ticks;
     size_t done = 0;

@@ -19,6 +19,10 @@ bool merge_find_layer(const char *name, size_t len, enum layer *ret_layer);
 int merge_find_domains(struct merge *merge);
 /* True if CLOCK is a time stamp counter, by its name. */
 bool merge_is_tsc(const struct clock *clock);
+/* TICKS of COUNTER as ticks of the counter that it is related to. */
+int64_t merge_counter_time(const struct merge_counter *counter, int64_t ticks);
+/* The reverse. */
+int64_t merge_counter_ticks(const struct merge_counter *counter, int64_t time);
 /* TICKS of SOURCE in the time of its domain. */
 int64_t merge_domain_time(const struct merge_source *source, int64_t ticks, int64_t *ret_error_ns);
 

@@ -151,19 +151,18 @@ static _cold_ const struct plan *make_plan(struct simpletrace_text *t,
 static _cold_ char *put_long_delta(const struct simpletrace_text *t, char *p, uint64_t now,
                                    uint64_t before)
 {
-    __int128 delta = (__int128)now - (__int128)before;
+    bool is_negative = now < before;
+    uint64_t delta = is_negative ? before - now : now - before;
     double us;
     char buf[48];
     int n;
 
-    if (delta < 0 && delta > -(INT64_C(1) << 52)) {
+    if (is_negative)
         *p++ = '-';
-        delta = -delta;
-    }
-    if (delta >= 0 && delta < INT64_C(1) << 52) {
-        p = number_dec(p, (uint64_t)delta / 1000);
+    if (delta < UINT64_C(1) << 52) {
+        p = number_dec(p, delta / 1000);
         *p++ = '.';
-        return number_dec_fixed(p, (uint64_t)delta % 1000, 3);
+        return number_dec_fixed(p, delta % 1000, 3);
     }
     us = t->style & SIMPLETRACE_AS_10 ? (double)((long double)delta / 1000) : (double)delta / 1000;
     n = snprintf(buf, sizeof buf, "%.3f", us);

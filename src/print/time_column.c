@@ -28,7 +28,7 @@ char *time_column_slow(struct time_column *column, const struct clock *clock, ch
     second = (uint64_t)time / hz;
     column->second_start = (int64_t)(second * hz);
     column->second_ticks = hz;
-    column->reciprocal = hz == 1 ? UINT64_MAX : (uint64_t)(((unsigned __int128)1 << 64) / hz);
+    column->reciprocal = UINT64_MAX / hz + (UINT64_MAX % hz == hz - 1 && hz > 1);
     column->digits = (unsigned)(number_dec(column->second, second) - column->second);
     column->second[column->digits++] = '.';
     return time_column_put(column, clock, p, time);

@@ -7,6 +7,7 @@
 
 #include "base/macro.h"
 #include "base/number.h"
+#include "base/wide.h"
 #include "event/clock.h"
 
 #define TIME_COLUMN_MAX 40
@@ -36,7 +37,7 @@ static inline uint32_t time_column_ns(const struct time_column *column, uint64_t
         return (uint32_t)ticks;
     /* scaled / second_ticks by the reciprocal: right, or one too small. */
     scaled = ticks * NANOSECONDS;
-    ns = (uint64_t)((unsigned __int128)scaled * column->reciprocal >> 64);
+    ns = mul_shift_u64(scaled, column->reciprocal, 64);
     if (scaled - ns * column->second_ticks >= column->second_ticks)
         ns++;
     return (uint32_t)ns;

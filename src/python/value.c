@@ -2,16 +2,15 @@
 /* Values of libstrata-read as Python objects. */
 #include "python/strata_module.h"
 
+#include "base/wide.h"
+
 #define NS_PER_S 1000000000u
 
 int64_t py_time_ns(int64_t time, uint64_t hz)
 {
-    __int128 ns;
-
     if (hz == NS_PER_S || hz == 0 || time == STRATA_READER_TIME_UNKNOWN)
         return time;
-    ns = (__int128)time * NS_PER_S / (__int128)hz;
-    return ns > INT64_MAX ? INT64_MAX : ns < -INT64_MAX ? -INT64_MAX : (int64_t)ns;
+    return narrow(wide_div(wide_product(time, NS_PER_S), wide_of_u64(hz)));
 }
 
 PyObject *py_time(int64_t time, uint64_t hz)

@@ -12,6 +12,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/wide.h"
 #include "runtime/macro.h"
 
 #define NS_PER_S 1000000000LL
@@ -137,7 +138,7 @@ uint64_t clock_rate(const struct clock_pair *first, const struct clock_pair *las
 
     if (ns < RATE_NS_MIN || last->ticks <= first->ticks)
         return 0;
-    return (uint64_t)((unsigned __int128)(last->ticks - first->ticks) * NS_PER_S / (uint64_t)ns);
+    return mul_div_u64(last->ticks - first->ticks, NS_PER_S, (uint64_t)ns);
 }
 
 /* When the process began to have this library, for rates. */

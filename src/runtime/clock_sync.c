@@ -3,11 +3,13 @@
 
 #include <stddef.h>
 
+#include "base/wide.h"
+
 #define SECOND UINT64_C(1000000000)
 
 static uint64_t fraction(uint64_t hz)
 {
-    return (uint64_t)(((unsigned __int128)SECOND << 32) / hz);
+    return (SECOND << 32) / hz;
 }
 
 void clock_sync_init(struct clock_sync *times)
@@ -54,7 +56,7 @@ void clock_sync_steer(struct clock_sync *times)
     if (off < -(int64_t)SECOND / 4)
         off = -(int64_t)SECOND / 4;
     rate = fraction(hz);
-    times->ns_per_tick = (uint64_t)((__int128)rate * ((int64_t)SECOND + off) / (int64_t)SECOND);
+    times->ns_per_tick = mul_div_u64(rate, SECOND + (uint64_t)off, SECOND);
     times->base_ticks = now.ticks;
     times->base_ns = is;
 

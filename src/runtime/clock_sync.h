@@ -4,6 +4,7 @@
 /* Converts ticks to nanoseconds while tracing: corrected by readings of both clocks a second apart, so
  * that it neither steps nor drifts, however long the trace. */
 
+#include "base/wide.h"
 #include "runtime/clock.h"
 
 struct clock_sync {
@@ -25,7 +26,12 @@ void clock_sync_finish(struct clock_sync *times);
 
 static inline uint64_t clock_sync_ns(const struct clock_sync *times, uint64_t ticks)
 {
-    __int128 since = (int64_t)(ticks - times->base_ticks);
+    uint64_t since = ticks - times->base_ticks;
 
-    return times->base_ns + (uint64_t)(int64_t)((since * times->ns_per_tick) >> 32);
+    if ((int64_t)since < 0) { /* rounded down, too */
+        since = -since;
+        return times->base_ns - mul_shift_u64(since, times->ns_per_tick, 32) -
+               ((uint32_t)(since * times->ns_per_tick) != 0);
+    }
+    return times->base_ns + mul_shift_u64(since, times->ns_per_tick, 32);
 }

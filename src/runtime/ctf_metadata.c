@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/wide.h"
 #include "runtime/events.h"
 #include "runtime/format.h"
 
@@ -31,7 +32,7 @@ static void put_start(FILE *f, const struct ctf_metadata *m)
 {
     const uint8_t *u = m->uuid;
     struct utsname system;
-    __int128 ticks;
+    wide ticks, hz = wide_of_u64(m->clock_hz);
     int64_t offset_s;
     int64_t offset;
 
@@ -77,10 +78,10 @@ static void put_start(FILE *f, const struct ctf_metadata *m)
     fprintf(f, "    clock_realtime = %" PRId64 ";\n};\n\n", m->start.realtime);
 
     /* When the clock was 0, in seconds of 1970 and ticks. */
-    ticks =
-        (__int128)m->start.realtime * (__int128)m->clock_hz / 1000000000 - (__int128)m->start.ticks;
-    offset_s = (int64_t)(ticks / (__int128)m->clock_hz);
-    offset = (int64_t)(ticks % (__int128)m->clock_hz);
+    ticks = wide_div(wide_mul(wide_of(m->start.realtime), hz), wide_of(1000000000));
+    ticks = wide_sub(ticks, wide_of_u64(m->start.ticks));
+    offset_s = (int64_t)wide_low(wide_div(ticks, hz));
+    offset = (int64_t)wide_low(wide_rem(ticks, hz));
     if (offset < 0) {
         offset += (int64_t)m->clock_hz;
         offset_s--;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/distribution.h"
 
+#include "base/wide.h"
 #include "serve/scan.h"
 
 int distribution_init(struct distribution *distribution, const struct distribution_query *query)
@@ -113,7 +114,8 @@ static unsigned column_of(const struct distribution_query *query, int64_t time)
     uint64_t since = (uint64_t)time - (uint64_t)query->span.from;
     uint64_t length = (uint64_t)query->span.to - (uint64_t)query->span.from;
 
-    return (unsigned)((unsigned __int128)since * query->columns / ((unsigned __int128)length + 1));
+    return (unsigned)wide_low(wide_div(wide_mul(wide_of_u64(since), wide_of(query->columns)),
+                                       wide_add(wide_of_u64(length), wide_of(1))));
 }
 
 static bool has_name(const struct distribution_query *query, uint32_t name, uint32_t n_names)

@@ -4,19 +4,20 @@
 #include <time.h>
 
 #include "base/macro.h"
+#include "base/wide.h"
 
 int64_t calendar_unix_ns(const struct calendar *calendar, int64_t ns)
 {
     const struct calendar_moment *first = &calendar->moments[0], *second = &calendar->moments[1];
-    __int128 t;
+    wide t;
 
     if (calendar->n_moments == 0)
         return ns;
-    t = (__int128)ns - first->ns;
+    t = wide_difference(ns, first->ns);
     if (calendar->n_moments > 1 && second->ns > first->ns)
-        t = t * ((__int128)second->unix_ns - first->unix_ns) / ((__int128)second->ns - first->ns);
-    t += first->unix_ns;
-    return t > INT64_MAX ? INT64_MAX : t < INT64_MIN ? INT64_MIN : (int64_t)t;
+        t = wide_div(wide_mul(t, wide_difference(second->unix_ns, first->unix_ns)),
+                     wide_difference(second->ns, first->ns));
+    return wide_clamp(wide_add(t, wide_of(first->unix_ns)));
 }
 
 int64_t calendar_cell(struct calendar *calendar, const struct value *time)

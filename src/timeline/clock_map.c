@@ -22,12 +22,13 @@
 /* V of a million, rounded up. */
 static wide ppm(wide v, int64_t parts)
 {
-    return (v * parts + MILLION - 1) / MILLION;
+    v = wide_add(wide_mul(v, wide_of(parts)), wide_of(MILLION - 1));
+    return wide_div(v, wide_of(MILLION));
 }
 
 static wide distance(wide a, wide b)
 {
-    return a > b ? a - b : b - a;
+    return wide_abs(wide_sub(a, b));
 }
 
 /* The time at TICKS, from A to B, rounded down; by how much it may be wrong, rounded up: the wander is that of
@@ -35,15 +36,18 @@ static wide distance(wide a, wide b)
 static int64_t between(const struct clock_map *clock_map, const struct clock_map_pair *a,
                        const struct clock_map_pair *b, int64_t ticks, int64_t *ret_error)
 {
-    wide span = (wide)b->ticks - a->ticks;
-    wide done = (wide)ticks - a->ticks;
-    wide ns = (wide)b->host_ns - a->host_ns;
-    wide since = done * ns / span;
-    wide error = ((wide)a->error_ns * (span - done) + (wide)b->error_ns * done + span - 1) / span;
-    wide nearer = done * 2 < span ? since + 1 : ns - since;
+    wide span = wide_difference(b->ticks, a->ticks);
+    wide done = wide_difference(ticks, a->ticks), rest = wide_sub(span, done);
+    wide ns = wide_difference(b->host_ns, a->host_ns);
+    wide since = wide_div(wide_mul(done, ns), span);
+    wide nearer = wide_is_less(done, rest) ? wide_add(since, wide_of(1)) : wide_sub(ns, since);
+    wide error =
+        wide_add(wide_mul(wide_of(a->error_ns), rest), wide_mul(wide_of(b->error_ns), done));
 
-    *ret_error = narrow(error + ppm(nearer, (int64_t)clock_map->wander_ppm) + a->jump_ns + ROUNDED);
-    return narrow(a->host_ns + since);
+    error = wide_div(wide_add(error, wide_sub(span, wide_of(1))), span);
+    error = wide_add(error, ppm(nearer, (int64_t)clock_map->wander_ppm));
+    *ret_error = narrow(wide_add(error, wide_sum(a->jump_ns, ROUNDED)));
+    return narrow(wide_add(wide_of(a->host_ns), since));
 }
 
 /* ---- From pairs to a relation ---- */
@@ -57,7 +61,8 @@ static bool is_interpolated_better(const struct clock_map *clock_map,
     int64_t error;
     int64_t time = between(clock_map, a, b, p->ticks, &error);
 
-    return error < p->error_ns && distance(time, p->host_ns) <= (wide)error + p->error_ns;
+    return error < p->error_ns && !wide_is_less(wide_sum(error, p->error_ns),
+                                                distance(wide_of(time), wide_of(p->host_ns)));
 }
 
 /* Copies the pairs without those that interpolation between their neighbours gives better. */
@@ -107,19 +112,28 @@ static void set_rate(struct clock_map *clock_map, const struct clock_map_pair *a
     clock_map->rate_ppm = clock_map->wander_ppm;
 }
 
+/* TICKS at a rate of NS in the ticks of CLOCK_MAP's rate. */
+static wide by_rate(const struct clock_map *clock_map, wide ticks, int64_t ns)
+{
+    return wide_div(wide_mul(ticks, wide_of(ns)), wide_of(clock_map->rate_ticks));
+}
+
 /* How much the change of the clocks' offset from A to B may exceed that of the usual rate, besides the errors of A and
  * B; 0: the change is within these errors, the error of the rate and the drift. */
 static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pair *a,
                     const struct clock_map_pair *b)
 {
-    wide ticks = (wide)b->ticks - a->ticks;
-    wide ns = (wide)b->host_ns - a->host_ns;
-    wide usual = narrow(ticks * clock_map->rate_ns / clock_map->rate_ticks);
+    wide ticks = wide_difference(b->ticks, a->ticks);
+    wide ns = wide_difference(b->host_ns, a->host_ns);
+    wide usual = wide_of(narrow(by_rate(clock_map, ticks, clock_map->rate_ns)));
     wide off = distance(ns, usual);
-    wide rate_error = ppm(MAX(ns, usual), (int64_t)clock_map->rate_ppm) +
-                      ticks * clock_map->rate_error_ns / clock_map->rate_ticks + ROUNDED;
+    wide error = ppm(wide_max(ns, usual), (int64_t)clock_map->rate_ppm);
 
-    return off > rate_error + a->error_ns + b->error_ns ? narrow(off + rate_error) : 0;
+    error = wide_add(error, by_rate(clock_map, ticks, clock_map->rate_error_ns));
+    error = wide_add(error, wide_of(ROUNDED));
+    if (!wide_is_less(wide_add(error, wide_sum(a->error_ns, b->error_ns)), off))
+        return 0;
+    return narrow(wide_add(off, error));
 }
 
 /* How much the change of the clocks' offset from A to B exceeds that of the given rate, HZ; 0: within
@@ -127,13 +141,14 @@ static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pa
 static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_map_pair *b,
                            uint64_t hz)
 {
-    wide ns = (wide)b->host_ns - a->host_ns;
-    wide nominal = narrow(((wide)b->ticks - a->ticks) * NSEC_PER_SEC / narrow((wide)hz));
+    wide ns = wide_difference(b->host_ns, a->host_ns);
+    wide ticks = wide_mul(wide_difference(b->ticks, a->ticks), wide_of(NSEC_PER_SEC));
+    wide nominal = wide_of(narrow(wide_div(ticks, wide_of(narrow(wide_of_u64(hz))))));
     wide off = distance(ns, nominal);
+    wide error = wide_add(wide_sum(a->error_ns, b->error_ns),
+                          ppm(wide_max(ns, nominal), CLOCK_MAP_DRIFT_PPM));
 
-    return off > (wide)a->error_ns + b->error_ns + ppm(MAX(ns, nominal), CLOCK_MAP_DRIFT_PPM)
-               ? narrow(off)
-               : 0;
+    return wide_is_less(error, off) ? narrow(off) : 0;
 }
 
 /* The median rate, weighted by ticks, of which an interval has at most the median: one in which the clock was set ahead may
@@ -209,7 +224,7 @@ static void note_jumps(struct clock_map *clock_map, uint64_t hz)
         /* Two pairs alone cannot show a jump or a bad reading, but a given rate can. */
         if (last == 1 && hz != 0 && !is_given_wrongly(clock_map, hz))
             off = off_nominal(&pairs[i], &pairs[i + 1], hz);
-        pairs[i].jump_ns = narrow((wide)off + clock_map->set_back_ns);
+        pairs[i].jump_ns = narrow(wide_sum(off, clock_map->set_back_ns));
         if (off != 0)
             begin = i + 1;
         else if (pairs[i + 1].ticks - pairs[begin].ticks >
@@ -276,16 +291,17 @@ static void hold_to_all(struct clock_map *clock_map)
         const struct clock_map_pair *pair = &clock_map->given[i];
         int64_t error;
         int64_t time = clock_map_convert(clock_map, pair->ticks, &error);
-        wide more = distance(time, pair->host_ns) - pair->error_ns - error;
+        wide more = wide_sub(distance(wide_of(time), wide_of(pair->host_ns)),
+                             wide_sum(pair->error_ns, error));
 
         while (at + 1 < clock_map->n && pairs[at + 1].ticks <= pair->ticks)
             at++;
-        if (more <= 0)
+        if (!wide_is_less(wide_of(0), more))
             continue;
         if (pair->ticks < pairs[0].ticks || at + 1 == clock_map->n)
-            pairs[at].error_ns = narrow(pairs[at].error_ns + more);
+            pairs[at].error_ns = narrow(wide_add(wide_of(pairs[at].error_ns), more));
         else
-            pairs[at].jump_ns = narrow(pairs[at].jump_ns + more);
+            pairs[at].jump_ns = narrow(wide_add(wide_of(pairs[at].jump_ns), more));
     }
 }
 
@@ -299,11 +315,11 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
     if (clock_map->n > 1) {
         if (find_rate(clock_map, hz) < 0 || trim(clock_map, hz) < 0)
             return error_set(error, -ENOMEM, name, "out of memory");
-        clock_map->hz =
-            (uint64_t)narrow((wide)clock_map->rate_ticks * NSEC_PER_SEC / (wide)clock_map->rate_ns);
+        clock_map->hz = (uint64_t)narrow(wide_div(wide_product(clock_map->rate_ticks, NSEC_PER_SEC),
+                                                  wide_of(clock_map->rate_ns)));
     } else {
         clock_map->rate_ns = NSEC_PER_SEC;
-        clock_map->rate_ticks = narrow(hz);
+        clock_map->rate_ticks = narrow(wide_of_u64(hz));
         clock_map->rate_ppm = clock_map->wander_ppm ? CLOCK_MAP_DRIFT_PPM : 0;
     }
     if (clock_map->hz == 0)
@@ -364,33 +380,38 @@ void clock_map_done(struct clock_map *clock_map)
 static int64_t outside(const struct clock_map *clock_map, const struct clock_map_pair *edge,
                        int64_t ticks, int64_t *ret_error)
 {
-    wide away = (wide)ticks - edge->ticks;
-    wide far = away < 0 ? -away : away;
-    wide ns = far * clock_map->rate_ns / clock_map->rate_ticks;
-    wide error = far * clock_map->rate_error_ns / clock_map->rate_ticks +
-                 ppm(narrow(ns + 1), (int64_t)clock_map->rate_ppm);
+    wide away = distance(wide_of(ticks), wide_of(edge->ticks));
+    wide ns = by_rate(clock_map, away, clock_map->rate_ns), after = wide_add(ns, wide_of(1));
+    wide error = wide_add(by_rate(clock_map, away, clock_map->rate_error_ns),
+                          ppm(wide_of(narrow(after)), (int64_t)clock_map->rate_ppm));
 
-    *ret_error = narrow(error + edge->error_ns + clock_map->set_back_ns + ROUNDED);
+    error = wide_add(error, wide_sum(edge->error_ns, clock_map->set_back_ns));
+    *ret_error = narrow(wide_add(error, wide_of(ROUNDED)));
     if (*ret_error > ERROR_MAX)
         *ret_error = INT64_MAX;
-    return narrow(away < 0 ? edge->host_ns - ns - 1 : edge->host_ns + ns);
+    if (ticks < edge->ticks)
+        return narrow(wide_sub(wide_of(edge->host_ns), after));
+    return narrow(wide_add(wide_of(edge->host_ns), ns));
 }
 
 /* The rate A / B, times two to the power of *RET_SHIFT, which is as large as possible. */
 static uint64_t make_rate(wide a, wide b, bool up, uint8_t *ret_shift)
 {
-    uint64_t rate = (uint64_t)narrow(a / b);
-    wide left = a % b;
+    uint64_t rate = (uint64_t)narrow(wide_div(a, b));
+    wide left = wide_rem(a, b);
     uint8_t shift = 0;
 
     while (rate < (uint64_t)1 << 61 && shift < 62) {
-        left *= 2;
-        rate = rate * 2 + (left >= b);
-        left -= left >= b ? b : 0;
+        rate *= 2;
+        left = wide_add(left, left);
+        if (!wide_is_less(left, b)) {
+            left = wide_sub(left, b);
+            rate++;
+        }
         shift++;
     }
     *ret_shift = shift;
-    return rate + (up && left > 0);
+    return rate + (up && wide_is_less(wide_of(0), left));
 }
 
 /* Sets the bound's slope in PIECE, SLOPE / (SPAN * a million) per tick, from its value at the start. */
@@ -398,13 +419,15 @@ static void set_error(struct clock_map_piece *piece, wide slope, wide span)
 {
     wide most;
 
-    piece->error_falls = slope < 0;
-    piece->error_rate =
-        make_rate(slope < 0 ? -slope : slope, span * MILLION, slope >= 0, &piece->error_shift);
-    most = piece->error_ns;
+    piece->error_falls = wide_is_less(slope, wide_of(0));
+    piece->error_rate = make_rate(wide_abs(slope), wide_mul(span, wide_of(MILLION)),
+                                  !piece->error_falls, &piece->error_shift);
+    most = wide_of(piece->error_ns);
     if (!piece->error_falls)
-        most += (wide)((unsigned __int128)piece->len * piece->error_rate >> piece->error_shift);
-    if (most > ERROR_MAX) {
+        most = wide_add(most,
+                        wide_div(wide_mul(wide_of_u64(piece->len), wide_of_u64(piece->error_rate)),
+                                 wide_of(INT64_C(1) << piece->error_shift)));
+    if (wide_is_less(wide_of(ERROR_MAX), most)) {
         piece->error_ns = INT64_MAX;
         piece->error_rate = 0;
     }
@@ -416,19 +439,18 @@ static void find_between(const struct clock_map *clock_map, const struct clock_m
                          const struct clock_map_pair *b, int64_t ticks,
                          struct clock_map_piece *piece)
 {
-    wide span = (wide)b->ticks - a->ticks;
-    wide ns = (wide)b->host_ns - a->host_ns;
-    int64_t middle = (int64_t)(a->ticks + (span + 1) / 2);
+    wide span = wide_difference(b->ticks, a->ticks);
+    wide ns = wide_difference(b->host_ns, a->host_ns);
+    wide drift = wide_mul(ns, wide_of(clock_map->wander_ppm));
+    wide change = wide_mul(wide_difference(b->error_ns, a->error_ns), wide_of(MILLION));
+    int64_t middle = a->ticks + (int64_t)wide_low(wide_div(wide_add(span, wide_of(1)), wide_of(2)));
     bool second = ticks >= middle;
 
     piece->from = second ? middle : a->ticks;
     piece->len = (uint64_t)((second ? b->ticks : middle) - piece->from);
     piece->host_ns = between(clock_map, a, b, piece->from, &piece->error_ns);
     piece->rate = make_rate(ns, span, false, &piece->shift);
-    set_error(piece,
-              ((wide)b->error_ns - a->error_ns) * MILLION +
-                  (second ? -1 : 1) * ns * clock_map->wander_ppm,
-              span);
+    set_error(piece, second ? wide_sub(change, drift) : wide_add(change, drift), span);
 }
 
 /* Extrapolates as far as the numbers reach, which is nearly always far enough. */
@@ -436,10 +458,11 @@ static void find_outside(const struct clock_map *clock_map, bool behind, int64_t
                          struct clock_map_piece *piece)
 {
     const struct clock_map_pair *edge = &clock_map->pairs[behind ? clock_map->n - 1 : 0];
-    wide slope =
-        (wide)clock_map->rate_error_ns * MILLION + (wide)clock_map->rate_ns * clock_map->rate_ppm;
+    wide slope = wide_add(wide_product(clock_map->rate_error_ns, MILLION),
+                          wide_product(clock_map->rate_ns, clock_map->rate_ppm));
 
-    piece->rate = make_rate(clock_map->rate_ns, clock_map->rate_ticks, false, &piece->shift);
+    piece->rate = make_rate(wide_of(clock_map->rate_ns), wide_of(clock_map->rate_ticks), false,
+                            &piece->shift);
     piece->len = (uint64_t)1 << MIN(piece->shift, 61);
     for (; piece->len > 1; piece->len /= 2) {
         int64_t error;
@@ -456,7 +479,7 @@ static void find_outside(const struct clock_map *clock_map, bool behind, int64_t
         piece->len = 1;
     }
     piece->host_ns = outside(clock_map, edge, piece->from, &piece->error_ns);
-    set_error(piece, behind ? slope : -slope, clock_map->rate_ticks);
+    set_error(piece, behind ? slope : wide_neg(slope), wide_of(clock_map->rate_ticks));
 }
 
 void clock_map_find(const struct clock_map *clock_map, int64_t ticks,

@@ -27,6 +27,7 @@
  * the piece of the last one, and pays two multiplications for the next. */
 
 #include "base/error.h"
+#include "base/wide.h"
 
 #define CLOCK_MAP_WANDER_PPM 20
 /* What clocks may differ by, where a single pair gives no rate. */
@@ -98,10 +99,10 @@ static inline int64_t clock_map_piece_convert(const struct clock_map_piece *piec
                                               int64_t *ret_error_ns)
 {
     uint64_t done = (uint64_t)ticks - (uint64_t)piece->from;
-    int64_t error = (int64_t)((unsigned __int128)done * piece->error_rate >> piece->error_shift);
+    int64_t error = (int64_t)mul_shift_u64(done, piece->error_rate, piece->error_shift);
 
     *ret_error_ns = piece->error_ns + (piece->error_falls ? -error : error);
-    return piece->host_ns + (int64_t)((unsigned __int128)done * piece->rate >> piece->shift);
+    return piece->host_ns + (int64_t)mul_shift_u64(done, piece->rate, piece->shift);
 }
 
 /* The same of any TICKS. RET_ERROR_NS may be NULL. Saturates. */

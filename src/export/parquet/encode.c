@@ -11,18 +11,29 @@
 /* Bits on their way to OUT. */
 struct bits {
     struct text *out;
-    unsigned __int128 word;
+    uint64_t word;
     unsigned n;
 };
 
-static inline void put_bits(struct bits *bits, uint64_t v, unsigned width)
+/* V of at most 32 bits. */
+static inline void put_short(struct bits *bits, uint64_t v, unsigned width)
 {
-    bits->word |= (unsigned __int128)v << bits->n;
+    bits->word |= v << bits->n;
     bits->n += width;
     for (; bits->n >= 8; bits->n -= 8) {
         text_put_char(bits->out, (char)bits->word);
         bits->word >>= 8;
     }
+}
+
+static inline void put_bits(struct bits *bits, uint64_t v, unsigned width)
+{
+    if (width > 32) {
+        put_short(bits, (uint32_t)v, 32);
+        v >>= 32;
+        width -= 32;
+    }
+    put_short(bits, v, width);
 }
 
 static size_t count_same(const uint32_t *values, size_t n)

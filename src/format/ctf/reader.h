@@ -4,6 +4,7 @@
 /* The inside of the reader of CTF's streams (ctf.c): what it knows of a trace (ctf_trace.c), of the packet
  * at hand (ctf_packet.c) and of the event (ctf_event.c). */
 
+#include "base/wide.h"
 #include "format/ctf/ctf.h"
 #include "format/ctf/decode.h"
 #include "format/ctf/layout.h"
@@ -125,7 +126,7 @@ static inline int64_t ctf_to_ns(const struct ctf_trace *trace, uint64_t ticks)
 {
     int64_t since = (int64_t)(ticks - trace->base_ticks);
     uint64_t length = since < 0 ? -(uint64_t)since : (uint64_t)since;
-    uint64_t ns = (uint64_t)((unsigned __int128)length * trace->factor >> trace->shift);
+    uint64_t ns = mul_shift_u64(length, trace->factor, trace->shift);
 
     return (int64_t)((uint64_t)trace->base_ns + (since < 0 ? -ns : ns));
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/wide.h"
 #include "event/xen_vcpu.h"
 #include "format/ctf/ctf2.h"
 #include "format/ctf/reader.h"
@@ -171,14 +172,18 @@ void ctf_facts(const struct source *source,
  * are not one less. */
 static void set_rate(struct ctf_trace *trace, uint64_t hz)
 {
-    unsigned __int128 factor;
+    wide factor;
 
     for (trace->shift = 64;; trace->shift--) {
-        factor = (((unsigned __int128)NANOSECONDS << trace->shift) + hz - 1) / hz;
-        if (factor <= UINT64_MAX)
+        wide unit = wide_mul(wide_of(INT64_C(1) << trace->shift / 2),
+                             wide_of(INT64_C(1) << (trace->shift - trace->shift / 2)));
+
+        factor = wide_add(wide_mul(wide_of(NANOSECONDS), unit), wide_of_u64(hz - 1));
+        factor = wide_div(factor, wide_of_u64(hz));
+        if (!wide_is_less(wide_of_u64(UINT64_MAX), factor))
             break;
     }
-    trace->factor = (uint64_t)factor;
+    trace->factor = wide_low(factor);
 }
 
 static void set_clock(struct ctf_trace *trace, struct origin *origin)

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/macro.h"
+#include "base/wide.h"
 
 /* The flag of the option: draw a line between two samples, not a step. */
 #define FLAG_INTERPOLATE 1
@@ -141,6 +142,6 @@ uint64_t ftrace_times_apply(const struct ftrace_times *times, int cpu, uint64_t 
     if (times->n_cpus)
         time = to_host(times, cpu, time);
     if (times->mult)
-        time = (uint64_t)((unsigned __int128)time * times->mult >> MIN(times->shift, 127u));
+        time = mul_shift_u64(time, times->mult, MIN(times->shift, 127u));
     return time + (uint64_t)times->offset;
 }

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/macro.h"
+#include "base/wide.h"
 #include "tracedir/host.h"
 
 #define VCPUS_MAX 4096
@@ -217,8 +218,7 @@ int guest_kvm_read(const char *path, struct guest_tsc *ret, struct error *error)
 
 uint64_t guest_tsc_of(const struct guest_tsc *tsc, uint64_t host)
 {
-    return (uint64_t)((unsigned __int128)host * tsc->ratio >> tsc->frac_bits) +
-           (uint64_t)tsc->offset;
+    return mul_shift_u64(host, tsc->ratio, tsc->frac_bits) + (uint64_t)tsc->offset;
 }
 
 int guest_kvm_pair(const struct guest_tsc *tsc, struct guest_pair *ret)

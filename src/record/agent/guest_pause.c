@@ -5,6 +5,7 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "base/wide.h"
 #include "record/agent/guest_boot.h"
 #include "record/agent/guests_internal.h"
 
@@ -29,7 +30,7 @@ static bool find_rate(const struct guest_pauses *pauses, const struct guest_boot
     if (pauses->has_line && boot->n_pairs > 0 && b->guest > a->guest &&
         b->host_ns > a->host_ns + LINE_MIN) {
         uint64_t ns = b->host_ns - a->host_ns;
-        uint64_t wrong = (uint64_t)((unsigned __int128)(a->error_ns + b->error_ns) * 1000000 / ns);
+        uint64_t wrong = mul_div_u64(a->error_ns + b->error_ns, 1000000, ns);
 
         *ret = (struct rate){ns, b->guest - a->guest, LINE_PPM + MIN(wrong, UINT64_C(1000000))};
         return true;
@@ -44,22 +45,22 @@ static void measure_rate(struct guest_pauses *pauses, const struct guest_boot *b
     struct rate rate;
 
     if (find_rate(pauses, boot, &rate) && rate.ppm < STATED_PPM)
-        pauses->hz = (uint64_t)((unsigned __int128)rate.ticks * NSEC_PER_SEC / rate.ns);
+        pauses->hz = mul_div_u64(rate.ticks, NSEC_PER_SEC, rate.ns);
 }
 
 static uint64_t ns_of(const struct rate *rate, uint64_t ticks)
 {
-    return (uint64_t)((unsigned __int128)ticks * rate->ns / rate->ticks);
+    return mul_div_u64(ticks, rate->ns, rate->ticks);
 }
 
 static uint64_t ticks_of(const struct rate *rate, uint64_t ns)
 {
-    return (uint64_t)((unsigned __int128)ns * rate->ticks / rate->ns);
+    return mul_div_u64(ns, rate->ticks, rate->ns);
 }
 
 static uint64_t drift(const struct rate *rate, uint64_t ns)
 {
-    return (uint64_t)((unsigned __int128)ns * rate->ppm / 1000000) + 1;
+    return mul_div_u64(ns, rate->ppm, 1000000) + 1;
 }
 
 /* Makes the pairs at the ends of all pauses between LAST and PAIR, where they are clear of these. Returns how many. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/wide.h"
 
 /* How much reading KVM's files and clocks may add to the error of an exchange. */
 #define READ_ERROR_NS 5000
@@ -68,17 +69,19 @@ static bool is_same(const struct guest_tsc *a, const struct guest_tsc *b)
 static bool agrees(const struct guest_pair *pair, const struct guest_pair *before,
                    const struct guest_pair *after)
 {
-    __int128 ns = (__int128)after->host_ns - before->host_ns;
-    __int128 ticks = (__int128)after->guest - before->guest;
-    __int128 shown, wrong;
+    wide ns = wide_sub(wide_of_u64(after->host_ns), wide_of_u64(before->host_ns));
+    wide ticks = wide_sub(wide_of_u64(after->guest), wide_of_u64(before->guest));
+    wide since, shown, wrong, error;
 
-    if (ns <= 0 || ticks <= 0)
+    if (!wide_is_less(wide_of(0), ns) || !wide_is_less(wide_of(0), ticks))
         return false;
     /* The host's time, by KVM's values, at which the guest's clock showed what it did. */
-    shown = before->host_ns + ((__int128)pair->guest - before->guest) * ns / ticks;
-    wrong = shown - pair->host_ns;
-    return (wrong < 0 ? -wrong : wrong) <=
-           (__int128)pair->error_ns + before->error_ns + after->error_ns + READ_ERROR_NS;
+    since = wide_sub(wide_of_u64(pair->guest), wide_of_u64(before->guest));
+    shown = wide_add(wide_of_u64(before->host_ns), wide_div(wide_mul(since, ns), ticks));
+    wrong = wide_abs(wide_sub(shown, wide_of_u64(pair->host_ns)));
+    error = wide_add(wide_of_u64(pair->error_ns), wide_of_u64(before->error_ns));
+    error = wide_add(error, wide_of_u64(after->error_ns));
+    return !wide_is_less(wide_add(error, wide_of(READ_ERROR_NS)), wrong);
 }
 
 /* Makes the pair of KVM's values now. 1: *RET_PAIR is valid. 0: it is not: the virtual machine has ended, or its counter was

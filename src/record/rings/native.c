@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/saturate.h"
 #include "base/sparse.h"
+#include "base/wide.h"
 #include "runtime/pieces.h"
 #include "runtime/uuid.h"
 
@@ -147,15 +148,15 @@ static void start_at_first(const struct native *native, struct ctf_metadata *met
 {
     struct clock_pair *start = &metadata->start;
     struct clock_pair first = {.ticks = native->first_ticks};
-    __int128 ns;
+    wide ns;
 
     if (!native->has_first)
         return;
-    ns = ((__int128)first.ticks - (__int128)start->ticks) * (__int128)NSEC_PER_SEC /
-         (__int128)metadata->clock_hz;
+    ns = wide_sub(wide_of_u64(first.ticks), wide_of_u64(start->ticks));
+    ns = wide_div(wide_mul(ns, wide_of(NSEC_PER_SEC)), wide_of_u64(metadata->clock_hz));
     /* A process may state any times. */
-    if (!__builtin_add_overflow(start->monotonic, ns, &first.monotonic) &&
-        !__builtin_add_overflow(start->realtime, ns, &first.realtime))
+    if (wide_fits(wide_add(ns, wide_of(start->monotonic)), &first.monotonic) &&
+        wide_fits(wide_add(ns, wide_of(start->realtime)), &first.realtime))
         *start = first;
 }
 

@@ -10,20 +10,22 @@
 #include <stdio.h>
 
 #include "base/saturate.h"
+#include "base/wide.h"
 #include "tracedir/host.h"
 
-#define CLOCK_NS_MAX ((__int128)INT64_MAX / 8)
+#define CLOCK_NS_MAX (INT64_MAX / 8)
 
 /* ---- Clocks ---- */
 
 /* The moment TICKS on the line that the metadata of PROGRAM states. */
 static int64_t on_line(const struct program *program, uint64_t ticks)
 {
-    __int128 since = (__int128)ticks - (__int128)program->start.ticks;
-    __int128 ns = program->start.monotonic + since * NSEC_PER_SEC / (__int128)program->hz;
+    wide since = wide_sub(wide_of_u64(ticks), wide_of_u64(program->start.ticks));
+    wide ns = wide_add(wide_of(program->start.monotonic),
+                       wide_div(wide_mul(since, wide_of(NSEC_PER_SEC)), wide_of_u64(program->hz)));
 
     /* A process may say that it began at any tick. */
-    return (int64_t)MAX(MIN(ns, CLOCK_NS_MAX), -CLOCK_NS_MAX);
+    return MAX(MIN(wide_clamp(ns), CLOCK_NS_MAX), -CLOCK_NS_MAX);
 }
 
 /* By how much times of PROGRAM may be wrong; 0: not known, there was no reading while it ran. */
