@@ -97,13 +97,17 @@ static int add_packed(struct perf_data *perf, const struct perf_record *record,
             return -EBADMSG;
         }
         size = load_u64_swap(record->body, perf->swap);
+        if (size > PERF_TRACING_DATA_MAX) {
+            *ret_what = "the data of a record is too long";
+            return -EBADMSG;
+        }
         r = perf_record_read_data(perf, (size + 7) & ~UINT64_C(7), PERF_TRACING_DATA_MAX, &data,
                                   ret_what);
         p = data;
     }
     if (r == 0 && !perf->unpack)
         r = perf_unpack_new(&perf->unpack);
-    return r < 0 ? r : perf_unpack_add(perf->unpack, p, size);
+    return r < 0 ? r : perf_unpack_add(perf->unpack, p, (size_t)size);
 }
 
 int perf_record_next(struct perf_data *perf, struct perf_record *ret, const char **ret_what)

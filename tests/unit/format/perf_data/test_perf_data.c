@@ -252,6 +252,21 @@ static void test_packed_damaged(void **state)
     assert_text(&text, "");
 }
 
+/* Compressed bytes whose number, rounded up to 8, is more than 64 bits have. */
+static void test_packed_too_long(void **state)
+{
+    struct text text = TEXT_IN_MEMORY;
+    struct error error;
+    size_t at;
+
+    load("little");
+    at = find_record(7);
+    store_u32(file + at, 83);
+    store_u64(file + at + 8, UINT64_MAX - 3);
+    assert_int_equal(read_all(false, &text, &error), -EBADMSG);
+    text_done(&text);
+}
+
 /* Every beginning of each file, and each with a byte changed: no crash, and what is said has a place. */
 static void test_cut(void **state)
 {
@@ -462,7 +477,7 @@ int main(void)
         cmocka_unit_test(test_unfinished),     cmocka_unit_test(test_order),
         cmocka_unit_test(test_late),           cmocka_unit_test(test_unfinished_damaged),
         cmocka_unit_test(test_no_events),      cmocka_unit_test(test_shared_ids),
-        cmocka_unit_test(test_packed_damaged),
+        cmocka_unit_test(test_packed_damaged), cmocka_unit_test(test_packed_too_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, done);
