@@ -38,7 +38,7 @@ static uint64_t ns_of(clockid_t id)
 
 static uint64_t ticks(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t n;

@@ -175,7 +175,8 @@ struct __attribute__((aligned(64))) strata_percpu_cpu {
     /* The rest belongs to src/percpu. */
     struct strata_percpu_control *control;
     struct strata_percpu_state *state;
-    uint64_t crossed; /* odd while above the high-water mark */
+    /* Odd while above the high-water mark. */
+    uint64_t crossed __attribute__((aligned(8)));
     uint64_t (*cycles)(void);
     void (*notify)(struct strata_percpu_cpu *cpu);
 };

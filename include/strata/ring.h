@@ -98,7 +98,7 @@ STRATA_API STRATA_BOUND void strata_ring_drop(uint32_t id);
 
 STRATA_RING_INLINE uint64_t strata_ring_ticks(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t ticks;
@@ -106,7 +106,7 @@ STRATA_RING_INLINE uint64_t strata_ring_ticks(void)
     __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
     return ticks;
 #else
-    return 0; /* fast_mask is 0 */
+    return 0; /* rings have no limit: strata_ring_begin_slow() reads the clock */
 #endif
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/reader.h"
+#include "base/tsc.h"
 #include "base/wide.h"
 
 /* The next word of a list, without brackets; *RET_IN_FORCE: it was in brackets (the current clock). */
@@ -111,18 +112,16 @@ uint64_t guest_clock_now(const struct guest_clock *clock)
             return 0;
         return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     }
-#if defined(__x86_64__) || defined(__i386__)
-    if (strcmp(clock->name, "x86-tsc") == 0) {
-        __builtin_ia32_lfence(); /* keeps the time stamp after the preceding instructions */
-        return __builtin_ia32_rdtsc();
-    }
+#ifdef HAS_TSC
+    if (strcmp(clock->name, "x86-tsc") == 0)
+        return tsc_read();
 #endif
     if (clock->dir < 0 || reader_clock(clock->dir, 0, &time) < 0)
         return 0;
     return time;
 }
 
-#if defined(__x86_64__) || defined(__i386__)
+#ifdef HAS_TSC
 /* The rate by which the kernel converts ticks, exact to a billionth: perf's mmap page has the
  * multiplier and shift from ticks to nanoseconds. */
 static uint64_t tsc_hz(void)
@@ -162,7 +161,7 @@ uint64_t guest_clock_hz(const struct guest_clock *clock)
     for (unsigned i = 0; i < ARRAY_SIZE(nanoseconds); i++)
         if (strcmp(clock->name, nanoseconds[i]) == 0)
             return 1000000000;
-#if defined(__x86_64__) || defined(__i386__)
+#ifdef HAS_TSC
     if (strcmp(clock->name, "x86-tsc") == 0)
         return tsc_hz();
 #endif

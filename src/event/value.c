@@ -36,7 +36,7 @@ static struct value run(const struct item *item, const struct field *field, uint
     v.s = (const char *)item->payload + at;
     v.len = (uint32_t)len;
     if (field->type == FIELD_STRING)
-        v.len = (uint32_t)strnlen(v.s, len);
+        v.len = (uint32_t)strnlen(v.s, (size_t)len);
     return v;
 }
 
@@ -86,7 +86,7 @@ static struct value value_at(const struct item *item, const struct field *field,
     case STORE_NUL_ENDED:
         if (at > item->size)
             return absent;
-        len = strnlen((const char *)item->payload + at, item->size - at);
+        len = strnlen((const char *)item->payload + at, (size_t)(item->size - at));
         *ret_behind = at + len + 1;
         return run(item, field, at, len);
     case STORE_SIZED: return sized(item, field, at);

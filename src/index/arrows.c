@@ -47,8 +47,7 @@ int index_arrows(const struct index *index, int64_t from, int64_t to, unsigned m
     uint64_t n_begins;
     const struct index_arrow *arrows = index_table(index, SECTION_ARROWS, sizeof *arrows, &n);
     const int64_t *begins = index_table(index, SECTION_ARROW_BEGINS, sizeof *begins, &n_begins);
-    uint64_t room = 64;
-    uint64_t total = 0;
+    size_t room = 64, total = 0;
     struct index_arrow *list = malloc(room * sizeof *list);
 
     if (!list)
@@ -82,6 +81,6 @@ int index_arrows(const struct index *index, int64_t from, int64_t to, unsigned m
         qsort(list, total, sizeof *list, compare_end);
     }
     *ret_arrows = list;
-    *ret_n = (unsigned)MIN(total, (uint64_t)UINT32_MAX);
+    *ret_n = (unsigned)MIN(total, (size_t)UINT32_MAX);
     return 0;
 }

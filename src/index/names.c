@@ -83,7 +83,7 @@ int index_names_put_text(struct index_names *names, const char *text, size_t len
 static struct name_slot *find_slot(const struct index_names *names, const char *name, size_t len,
                                    uint64_t hash)
 {
-    for (size_t i = hash & (names->n_slots - 1);; i = (i + 1) & (names->n_slots - 1)) {
+    for (size_t i = (size_t)hash & (names->n_slots - 1);; i = (i + 1) & (names->n_slots - 1)) {
         struct name_slot *slot = &names->slots[i];
 
         if (!slot->number ||
@@ -99,7 +99,7 @@ static int grow_slots(struct index_names *names)
     if (!bigger)
         return -ENOMEM;
     for (size_t i = 0; i < names->n_slots; i++) {
-        size_t at = names->slots[i].hash & (names->n_slots * 2 - 1);
+        size_t at = (size_t)names->slots[i].hash & (names->n_slots * 2 - 1);
 
         if (!names->slots[i].number)
             continue;

@@ -52,7 +52,7 @@ uint64_t index_tables_hash(const uint8_t *bytes)
 
     for (unsigned i = 0; i < sizeof hashed / sizeof *hashed; i++)
         hash = hash_mix(hash, hash_bytes((const char *)bytes + header->sections[hashed[i]].offset,
-                                         header->sections[hashed[i]].size));
+                                         (size_t)header->sections[hashed[i]].size));
     return hash;
 }
 
@@ -135,7 +135,7 @@ static int load_tracks(struct index *index, const char *path, struct error *erro
     if (n >= INDEX_NO_TRACK)
         return damaged(error, path, "too many tracks");
     index->summary.n_tracks = (uint32_t)n;
-    index->tracks = calloc(n + 1, sizeof *index->tracks);
+    index->tracks = calloc((size_t)n + 1, sizeof *index->tracks);
     if (!index->tracks)
         return error_set(error, -ENOMEM, path, "out of memory");
     for (uint32_t i = 0; i < n; i++)
@@ -199,6 +199,8 @@ int index_open_fd(int fd, const char *path, struct index **ret_index, struct err
     }
     if (!S_ISREG(st.st_mode) || st.st_size <= 0)
         return error_set(error, -EINVAL, path, "not an index of a trace");
+    if ((uint64_t)st.st_size > SIZE_MAX)
+        return error_set(error, -EFBIG, path, "too large for the memory of a 32-bit program");
     size = (size_t)st.st_size;
     map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) {

@@ -224,7 +224,7 @@ static void make_ends(const struct intervals *intervals, struct interval_index *
 static _cold_ int make_index(struct intervals *intervals, unsigned given,
                              struct interval_index *index)
 {
-    uint64_t n = intervals->n, size = n, total = n;
+    size_t n = intervals->n, size = n, total = n;
     int r;
 
     *index = (struct interval_index){.codes = given};
@@ -234,7 +234,7 @@ static _cold_ int make_index(struct intervals *intervals, unsigned given,
     }
     r = spill_open(&index->spill, intervals->dir);
     if (r == 0)
-        r = spill_reserve(&index->spill, (size_t)total * sizeof(uint64_t));
+        r = spill_reserve(&index->spill, total * sizeof(uint64_t));
     index->ends = calloc(index->n_levels + 1, sizeof *index->ends);
     if (r == 0 && !index->ends)
         r = -ENOMEM;
@@ -250,7 +250,7 @@ static _cold_ int make_index(struct intervals *intervals, unsigned given,
         size = (size + (1u << INDEX_SHIFT) - 1) >> INDEX_SHIFT;
         total += size;
     }
-    for (uint64_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         index->places[i] =
             (uint64_t)hash_codes(given, intervals_item(intervals, (uint32_t)i)->codes) << 32 | i;
     if (given && n > 1)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
 
@@ -29,7 +29,7 @@ uint64_t trace_clock_ns(clockid_t id)
     return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 /* "Invariant TSC": it runs at one rate in every power state, and the processors' are in step. */
 static bool tsc_is_invariant(void)
 {
@@ -62,7 +62,7 @@ static enum clock_kind choose_kind(void)
 
     if (wish && strcmp(wish, "monotonic") == 0)
         return CLOCK_KIND_MONOTONIC;
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     return tsc_is_invariant() ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC;
 #elif defined(__aarch64__)
     return CLOCK_KIND_CNTVCT;
@@ -86,7 +86,7 @@ enum clock_kind trace_clock_kind(void)
 
 uint64_t trace_clock_ticks(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     if (likely(trace_clock_kind() == CLOCK_KIND_TSC))
         return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
@@ -160,7 +160,7 @@ uint64_t trace_clock_hz_known(void)
 
     __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
     return hz;
-#elif defined(__x86_64__)
+#elif defined(__x86_64__) || defined(__i386__)
     static _Atomic uint64_t by_cpuid = UINT64_MAX;
     uint64_t hz = atomic_load_explicit(&by_cpuid, memory_order_relaxed);
     if (hz == UINT64_MAX) {

@@ -80,7 +80,7 @@ static bool must_end(void)
 static void nap(unsigned ms)
 {
     for (; ms > 0 && !must_end(); ms -= MIN(ms, THREAD_CHECK_MS)) {
-        struct timespec time = {.tv_nsec = MIN(ms, THREAD_CHECK_MS) * 1000000L};
+        struct timespec time = {.tv_nsec = (long)MIN(ms, THREAD_CHECK_MS) * 1000000};
 
         nanosleep(&time, NULL);
     }

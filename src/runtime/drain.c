@@ -236,7 +236,7 @@ static void take_pages_ahead(const struct cursor *cursor)
     if (taken < reader->subbuffer_size || reader->position >= reader->size)
         return;
     (void)pages_take((void *)(uintptr_t)(reader->data + reader->position),
-                     MIN(2 * taken, reader->size - reader->position));
+                     (size_t)MIN(2 * taken, reader->size - reader->position));
 }
 
 static void note_fullness(struct drain *drain, unsigned n_rings)

@@ -313,7 +313,7 @@ static int parse_size(const char *text, size_t *ret)
         return -EINVAL;
     errno = 0;
     n = strtoull(text, &end, 10);
-    if (errno || n == 0 || n > SIZE_MAX >> 32)
+    if (errno || n == 0 || n > UINT32_MAX)
         return -EINVAL;
     switch (*end) {
     case 'k':
@@ -331,7 +331,7 @@ static int parse_size(const char *text, size_t *ret)
         break;
     default: break;
     }
-    if (*end)
+    if (*end || n > SIZE_MAX)
         return -EINVAL;
     *ret = (size_t)n;
     return 0;

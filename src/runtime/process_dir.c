@@ -368,7 +368,7 @@ static int grow_pooled(struct place *at, uint64_t described)
 {
     uint64_t size = (sizeof(struct process_file) + described + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 
-    if (size > POOL_SLOT_SIZE || !pages_take_somehow(at->file, size))
+    if (size > POOL_SLOT_SIZE || !pages_take_somehow(at->file, (size_t)size))
         return -ENOSPC;
     atomic_store(&at->allocated, size - sizeof(struct process_file));
     return 0;
@@ -420,7 +420,7 @@ static void sync_to(struct place *at)
             return;
         }
     }
-    memcpy((uint8_t *)(file + 1) + done, bytes + done, size - done);
+    memcpy((uint8_t *)(file + 1) + done, bytes + done, size - (size_t)done);
     /* Another may have been faster, and know more. */
     while (done < size && !__atomic_compare_exchange_n(&file->described, &done, size, false,
                                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -537,7 +537,7 @@ static int make_named(uint64_t length, uint64_t first, uint32_t number)
 }
 
 /* Maps a ring file in the process's directory. NULL, with *RET_ERROR. */
-static void *map_named(uint64_t length, uint64_t first, uint32_t number, int *ret_error)
+static void *map_named(size_t length, size_t first, uint32_t number, int *ret_error)
 {
     int fd = make_named(length, first, number);
     void *bytes;
@@ -558,7 +558,7 @@ static void *map_named(uint64_t length, uint64_t first, uint32_t number, int *re
 }
 
 /* A slot of the recorder's pool. */
-static void *map_pooled(uint64_t length, uint64_t first, uint32_t number)
+static void *map_pooled(size_t length, size_t first, uint32_t number)
 {
     struct place *at = get_place();
     unsigned slot;
@@ -581,7 +581,7 @@ static void *map_pooled(uint64_t length, uint64_t first, uint32_t number)
 }
 
 /* It needs no descriptor, and RLIMIT_FSIZE does not hold for it. */
-static void *map_anonymous(uint64_t length, uint64_t first)
+static void *map_anonymous(size_t length, size_t first)
 {
     void *bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -594,7 +594,7 @@ static void *map_anonymous(uint64_t length, uint64_t first)
     return bytes;
 }
 
-void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool is_read_here,
+void *dir_map_ring(size_t length, size_t first, uint32_t number, bool is_read_here,
                    bool smaller_will_do, bool *ret_has_file, bool *ret_all)
 {
     void *bytes = NULL;

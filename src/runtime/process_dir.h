@@ -21,7 +21,7 @@ int process_dir_setup(const char *parent, bool names);
  * smaller one. The first FIRST bytes are allocated; *RET_ALL: all are,
  * because the rest could not be allocated later (pages_take()). NULL: none of these is possible.
  * Any context. */
-void *dir_map_ring(uint64_t length, uint64_t first, uint32_t number, bool is_read_here,
+void *dir_map_ring(size_t length, size_t first, uint32_t number, bool is_read_here,
                    bool smaller_will_do, bool *ret_has_file, bool *ret_all);
 /* The directory of this process's rings; NULL: none. */
 const char *dir_path(void);

@@ -226,7 +226,7 @@ static void put_value(struct line *line, const struct record_layout *layout,
         c.precision = (int)value_of(values, layout, step->precision).number;
     /* A string is shown as one and a number as one, whatever the format says. */
     if (value.text)
-        line_put_string(line, &c, value.text, value.number);
+        line_put_string(line, &c, value.text, (size_t)value.number);
     else if (c.kind == 'p')
         line_put_pointer(line, &c, value.number);
     else

@@ -236,8 +236,8 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
             continue;
         size = sizes[i].bytes;
         length = PAGE + classes_size + size;
-        map = dir_map_ring(length, PAGE + classes_size + subbuffer_size, number, setup.overwrite,
-                           i + 2 < n_sizes, &has_file, &has_all);
+        map = dir_map_ring((size_t)length, (size_t)(PAGE + classes_size + subbuffer_size), number,
+                           setup.overwrite, i + 2 < n_sizes, &has_file, &has_all);
         if (!map)
             __atomic_fetch_sub(&at->bytes, size, __ATOMIC_RELAXED);
     }
@@ -272,7 +272,7 @@ static struct strata_ring *make_ring(struct home *at, uint32_t tid)
     /* Last: the magic states that the rest of the header is complete. */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(map->magic, RING_MAGIC, sizeof(map->magic));
-    mapped[number].length = length;
+    mapped[number].length = (size_t)length;
     mapped[number].map = map;
     while (__atomic_load_n(&n_mapped, __ATOMIC_RELAXED) <= number)
         __atomic_fetch_add(&n_mapped, 1, __ATOMIC_RELAXED);

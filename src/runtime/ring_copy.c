@@ -85,7 +85,7 @@ int ring_copy_take(struct ring_copy *ret, struct ring_map *map, size_t length)
         return 0;
 
     /* Pages that nothing is copied to take no memory. */
-    size = DATA_OFFSET + ring.size;
+    size = DATA_OFFSET + (size_t)ring.size;
     copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                 0);
     if (copy == MAP_FAILED)

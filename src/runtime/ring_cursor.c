@@ -20,7 +20,7 @@ int cursor_init(struct cursor *cursor, struct ring_map *map, size_t length)
         return r;
     }
     if (cursor->reader.overwrite) {
-        cursor->copy = malloc(cursor->reader.subbuffer_size);
+        cursor->copy = malloc((size_t)cursor->reader.subbuffer_size);
         if (!cursor->copy) {
             cursor->damaged = true;
             return -ENOMEM;

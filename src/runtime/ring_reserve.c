@@ -44,7 +44,7 @@ static _cold_ bool take_pages(const struct strata_ring *ring, struct ring_map *m
 
     if (after > ring->mask + 1) /* the owner of the mapping is ill */
         return false;
-    if (ready < after && !pages_take(ring->data + ready, after - ready))
+    if (ready < after && !pages_take(ring->data + ready, (size_t)(after - ready)))
         return false;
     map->ready = after == ring->mask + 1 ? UINT64_MAX : after;
     return true;
@@ -210,7 +210,7 @@ uint8_t *strata_ring_string_slow(struct strata_slot *slot, uint8_t *at, const ch
         it = *slot->ring;
         if (it.line != slot->line) /* wiped */
             return NULL;
-        if (!next_packet(slot->ring, &it, slot->size + length,
+        if (!next_packet(slot->ring, &it, (size_t)slot->size + length,
                          __atomic_load_n(&it.line->time, __ATOMIC_RELAXED))) {
             drop_record(slot->ring, &it, strata_ring_word_id(slot->word));
             return NULL;

@@ -278,8 +278,8 @@ static int write_packets(struct sink *sink, struct stream *stream,
         memcpy(headers[i].uuid, ctf->metadata.uuid, sizeof(headers[i].uuid));
         headers[i].events_discarded += stream->lost;
         pieces[2 * i] = (struct iovec){&headers[i], sizeof(headers[i])};
-        pieces[2 * i + 1] = (struct iovec){(void *)packets[i].content,
-                                           headers[i].packet_size / 8 - sizeof(headers[i])};
+        pieces[2 * i + 1] = (struct iovec){
+            (void *)packets[i].content, (size_t)(headers[i].packet_size / 8) - sizeof(headers[i])};
     }
     do
         r = output_write(&stream->output, pieces, 2 * n);

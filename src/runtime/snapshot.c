@@ -132,7 +132,8 @@ static int write_ring(struct making *making, unsigned number, struct ring_copy *
     while (r >= 0 && ring_reader_next(&reader, RING_FLUSH, &packet) > 0) {
         const struct iovec pieces[] = {
             {&packet.header, sizeof(packet.header)},
-            {(void *)packet.content, packet.header.packet_size / 8 - sizeof(packet.header)},
+            {(void *)packet.content,
+             (size_t)(packet.header.packet_size / 8) - sizeof(packet.header)},
         };
 
         memcpy(packet.header.uuid, making->metadata.uuid, sizeof(packet.header.uuid));

@@ -8,6 +8,7 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "base/tsc.h"
 
 #define ATTEMPTS 8
 /* The longest clock step to wait for, and how: a number of reads, then a pause, in ns. */
@@ -44,12 +45,8 @@ const struct manifest_host *host_here(void)
 
 static uint64_t tsc(void)
 {
-#if defined(__x86_64__)
-    uint32_t low, high;
-
-    /* The fences keep it between the clock reads before and after it. */
-    __asm__ volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high)::"memory");
-    return (uint64_t)high << 32 | low;
+#ifdef HAS_TSC
+    return tsc_read();
 #elif defined(__aarch64__)
     uint64_t v;
 

@@ -118,7 +118,7 @@ static int give_up(struct ctf *c, int r, bool end, unsigned *n)
         r = 0;
         if (end) {
             skipped = input_buffered(&c->in);
-            input_skip(&c->in, skipped);
+            input_skip(&c->in, (size_t)skipped);
             if (c->in_packet)
                 ctf_end_events(c, n);
             c->in_packet = false;

@@ -167,18 +167,17 @@ static inline int read_string(struct ctf_cursor *c, const struct ctf_type *type,
                               uint64_t *ret_len)
 {
     const char *s;
-    uint64_t left;
-    uint64_t len;
+    size_t left, len;
     unsigned unit = ctf_text_unit(type->encoding);
 
     if (align(c, 8) < 0)
         return -EAGAIN;
     s = (const char *)byte_at(c, c->position);
-    left = (c->end - c->position) / 8;
+    left = (size_t)((c->end - c->position) / 8);
     len = likely(unit == 1) ? strnlen(s, left) : ctf_text_length(type->encoding, s, left);
     if (left - len < unit)
         return -EAGAIN;
-    c->position += 8 * (len + unit);
+    c->position += 8 * ((uint64_t)len + unit);
     *ret = s;
     *ret_len = len;
     return 0;
@@ -206,7 +205,7 @@ void ctf_read_characters(struct ctf_cursor *c, const struct ctf_type *type, uint
                          const char **ret, uint64_t *ret_len)
 {
     *ret = (const char *)byte_at(c, c->position);
-    *ret_len = ctf_text_length(type->element->encoding, *ret, n);
+    *ret_len = ctf_text_length(type->element->encoding, *ret, (size_t)n);
     c->position += 8 * n;
 }
 

@@ -42,7 +42,7 @@ static int make_number(void *arg, const struct ctf_member *member, uint64_t valu
     return 0;
 }
 
-static int put_text(struct ctf *c, const char *text, uint64_t len)
+static int put_text(struct ctf *c, const char *text, size_t len)
 {
     uint8_t *p = make_room(c, len + 1);
 
@@ -55,7 +55,7 @@ static int put_text(struct ctf *c, const char *text, uint64_t len)
 
 /* A text that is not in UTF-8. */
 static _cold_ int put_converted(struct ctf *c, enum ctf_encoding encoding, const char *text,
-                                uint64_t len)
+                                size_t len)
 {
     c->scratch.next = c->scratch.start;
     ctf_text_convert(encoding, text, len, &c->scratch);
@@ -70,14 +70,14 @@ static int make_text(void *arg, const struct ctf_member *member, const char *tex
     enum ctf_encoding encoding = ctf_encoding_of(member->type);
 
     if (c->in_context && member->role == CTF_ROLE_VCPU)
-        return len && xen_vcpu_parse(text, len, &c->event_vcpu) < 0 ? -EBADMSG : 0;
+        return len && xen_vcpu_parse(text, (size_t)len, &c->event_vcpu) < 0 ? -EBADMSG : 0;
     if (!ctf_in_payload(member, c->in_context)) {
         c->heard.name = text;
         c->heard.name_len = len;
         return 0;
     }
-    return likely(encoding == CTF_UTF_8) ? put_text(c, text, len)
-                                         : put_converted(c, encoding, text, len);
+    return likely(encoding == CTF_UTF_8) ? put_text(c, text, (size_t)len)
+                                         : put_converted(c, encoding, text, (size_t)len);
 }
 
 static int make_array(void *arg, const struct ctf_member *member, uint64_t n)
@@ -207,7 +207,8 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
             *item = (struct item){.payload = cursor.base + (cursor.position - cursor.origin) / 8};
             r = cursor.position > cursor.end ? -EAGAIN : 0;
             if (r >= 0)
-                size = ctf_size_of(class, item->payload, (cursor.end - cursor.position) / 8);
+                size =
+                    ctf_size_of(class, item->payload, (size_t)((cursor.end - cursor.position) / 8));
             if (size == SIZE_MAX)
                 r = -EAGAIN;
             if (r >= 0)

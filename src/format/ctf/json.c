@@ -90,7 +90,7 @@ static int put_array(struct ctf_cursor *c, const struct ctf_type *type, struct t
 
     if (r >= 0 && ctf_is_text_element(type->element)) {
         ctf_read_characters(c, type, n, &s, &n);
-        return put_text(type->element->encoding, s, n, text);
+        return put_text(type->element->encoding, s, (size_t)n, text);
     }
     if (r >= 0 && type->is_blob)
         return put_blob(c, n, text);
@@ -124,7 +124,7 @@ static int put_member(struct ctf_cursor *c, const struct ctf_member *member, str
     case CTF_FLOAT: return put_number(c, member, text);
     case CTF_STRING:
         r = ctf_read_string(c, type, &s, &len);
-        return r < 0 ? r : put_text(type->encoding, s, len, text);
+        return r < 0 ? r : put_text(type->encoding, s, (size_t)len, text);
     case CTF_STRUCT: return put_struct(c, type, text);
     case CTF_VARIANT:
         r = ctf_choose(c, type, &number);

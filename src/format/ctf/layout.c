@@ -82,7 +82,7 @@ static int make_stream(struct maker *m, struct ctf_stream_class *stream)
         return layout_wrong(m, decl->line,
                             "the highest event ids of all streams come to more than %d together",
                             EVENT_IDS_MAX);
-    stream->classes = arena_alloc(&m->catalogue->arena, (n + 1) * sizeof *stream->classes);
+    stream->classes = arena_alloc(&m->catalogue->arena, (size_t)(n + 1) * sizeof *stream->classes);
     if (!stream->classes)
         return -ENOMEM;
     stream->n_classes = (uint32_t)n;

@@ -126,7 +126,7 @@ void ctf_move_to(struct ctf *c, uint64_t position)
     uint64_t bytes = (position - c->origin) / 8;
 
     bytes = MIN(bytes, (uint64_t)input_buffered(&c->in));
-    input_skip(&c->in, bytes);
+    input_skip(&c->in, (size_t)bytes);
     c->origin += 8 * bytes;
     c->position = position;
 }

@@ -88,14 +88,14 @@ int ctf_note_thread(struct ctf *c, int32_t tid, const char *name, uint64_t len, 
     uint32_t comm = 0;
 
     *ret_comm = 0;
-    len = strnlen(name, MIN(len, (uint64_t)COMM_LEN_MAX));
+    len = strnlen(name, (size_t)MIN(len, (uint64_t)COMM_LEN_MAX));
     if (len == 0)
         return 0;
-    if (likely(known && strncmp(known, name, len) == 0 && known[len] == '\0')) {
+    if (likely(known && strncmp(known, name, (size_t)len) == 0 && known[len] == '\0')) {
         *ret_comm = thread->comm;
         return 0;
     }
-    if (find_comm(trace, name, len, &comm) < 0)
+    if (find_comm(trace, name, (size_t)len, &comm) < 0)
         return ctf_out_of_memory(c);
     if (tid != PID_UNKNOWN && !thread && comm) {
         thread = arena_alloc(&trace->catalogue->arena, sizeof *thread);

@@ -222,7 +222,7 @@ static int read_attrs(struct perf_data *perf, uint64_t entry, const uint8_t *sec
         return error_at(error, -EBADMSG, perf->path, 16,
                         "the size of an event's attributes is wrong");
     r = load_section(perf, section, "the attributes of its events", &attrs, &size, error);
-    for (size_t at = 0; r == 0 && size - at >= entry; at += entry) {
+    for (size_t at = 0; r == 0 && size - at >= entry; at += (size_t)entry) {
         struct perf_attr *attr;
 
         r = perf_attrs_add(&perf->attrs, attrs + at, (size_t)entry - 16, &attr);

@@ -31,7 +31,7 @@ struct simpletrace_ids {
 
     const struct event_class **classes; /* by id, below n_dense; NULL: ask for it */
     struct named **names;               /* the same */
-    uint64_t n_dense;
+    size_t n_dense;
     struct map sparse;  /* id -> struct named, which lives in the catalogue's arena */
     struct map by_name; /* name -> the one struct named for it */
 

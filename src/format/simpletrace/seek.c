@@ -21,7 +21,7 @@
 #define RECORD_HEAD 32
 
 struct record {
-    uint64_t size; /* with its type; 0: the reader would refuse it */
+    size_t size; /* with its type; 0: the reader would refuse it */
     bool is_mapping;
     int64_t time; /* of an event, or a note of dropped ones */
 };

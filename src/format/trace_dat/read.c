@@ -126,15 +126,15 @@ int dat_read_header_info(struct dat_reader *r)
         return got;
     if (size == 0 || size > HEADER_TEXT_MAX)
         return dat_error(r, "header_page is missing or too long");
-    got = need(r, size);
+    got = need(r, (size_t)size);
     if (got < 0)
         return got;
-    got = ftrace_layout_parse((const char *)input_at(r->in), size, file->path, &file->layout,
-                              r->error);
+    got = ftrace_layout_parse((const char *)input_at(r->in), (size_t)size, file->path,
+                              &file->layout, r->error);
     if (got < 0)
         return got;
     ftrace_layout_set_order(&file->layout, file->big_endian);
-    input_skip(r->in, size);
+    input_skip(r->in, (size_t)size);
 
     got = dat_expect(r, "header_event", 13);
     if (got == 0)

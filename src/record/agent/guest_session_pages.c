@@ -164,7 +164,7 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     cpu->torn = false;
     cpu->next_page = data.first + data.n_pages;
     data.pages += old * session->page_size;
-    data.size -= old * session->page_size;
+    data.size -= (size_t)old * session->page_size;
     if (session->config->max_size && data.size > session->config->max_size - session->bytes)
         session->full = session->stop_wanted = true;
     if (!session->full && !session->failure.code)

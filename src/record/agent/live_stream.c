@@ -204,7 +204,7 @@ static bool send_all(struct live_stream *stream, unsigned ms)
 {
     while (live_stream_has_queued(stream)) {
         struct pollfd fd = {stream->fd, POLLOUT, 0};
-        struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
+        struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
 
         if (ppoll(&fd, 1, &time, NULL) <= 0)
             return false;

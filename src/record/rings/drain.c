@@ -231,7 +231,7 @@ static int next_packet(struct ring *ring, enum drain_mode how, struct ring_packe
     if (how != DRAIN_ALL)
         return 0;
     if (!ring->copy)
-        ring->copy = malloc(ring->reader.subbuffer_size);
+        ring->copy = malloc((size_t)ring->reader.subbuffer_size);
     return ring->copy ? ring_reader_copy(&ring->reader, RING_FLUSH, ring->copy, ret) : -ENOMEM;
 }
 

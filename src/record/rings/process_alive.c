@@ -67,7 +67,8 @@ static int is_as_old(const struct process *process, long pid)
 
 int process_has_its_number(const struct process *process)
 {
-    return process->pid < 1 || process->pid > INT32_MAX ? 0 : is_as_old(process, process->pid);
+    return process->pid < 1 || process->pid > INT32_MAX ? 0
+                                                        : is_as_old(process, (long)process->pid);
 }
 
 /* The number in the innermost pid namespace of TEXT, /proc/PID/status; 0: the kernel does not have it. */

@@ -26,10 +26,10 @@ enum tbuf_op {
 
 struct tbuf {
     uint32_t op;
-    uint64_t cpu_mask;
+    _Alignas(8) uint64_t cpu_mask;
     uint32_t cpu_mask_bits, gap;
     uint32_t event_mask;
-    uint64_t frame;
+    _Alignas(8) uint64_t frame;
     uint32_t size;
 };
 
@@ -39,7 +39,7 @@ struct physinfo {
 
 struct topology {
     uint32_t n;
-    uint64_t entries;
+    _Alignas(8) uint64_t entries;
 };
 
 struct topology_entry {
