@@ -37,7 +37,7 @@ void print_sparkline(const struct result *result, const struct result_row *row, 
 void print_events(const struct result *result, int width, struct text *out);
 /* What was lost, and how much of the time is unknown, no newline; nothing was lost: nothing. */
 void print_losses(const struct result *result, struct text *out);
-/* " PATH" for each of TRACE, as it was given. */
+/* " PATH" for each of TRACE, as it was given; " TRACE" for standard input, which cannot be read once more. */
 void print_paths(const struct trace *trace, struct text *out);
 /* The members of a JSON object that say what RESULT is of: from "analysis" to "covered_ns". */
 void print_json_head(const struct result *result, struct json_writer *w);

@@ -213,7 +213,10 @@ void print_paths(const struct trace *trace, struct text *out)
     for (unsigned i = 0; i < trace->n_inputs; i++)
         if (i == 0 || strcmp(trace->inputs[i].path, trace->inputs[i - 1].path) != 0) {
             text_put_char(out, ' ');
-            shell_put_word(out, trace->inputs[i].path);
+            if (strcmp(trace->inputs[i].path, "-") == 0)
+                text_put_literal(out, "TRACE");
+            else
+                shell_put_word(out, trace->inputs[i].path);
         }
 }
 

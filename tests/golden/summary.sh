@@ -198,3 +198,9 @@ status=0
 status=0
 "$strata" summary --strict xen-4.17-all >out 2>err || status=$?
 [ $status -eq 3 ] || fail "status $status: $(cat err)"
+
+# What came by a pipe is gone.
+case="a pipe"
+"$strata" summary - <qemu.log >told 2>errors || fail "$(cat errors)"
+grep -q '^[A-Z].*: strata .* TRACE$' told || fail "$(cat told)"
+! grep -q ' -$' told || fail "$(grep ' -$' told)"
