@@ -2,12 +2,11 @@
 #include "base/error.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-static int fill(struct error *error, int err, const char *path, uint64_t offset, uint32_t line,
-                const char *format, va_list args)
+int error_put(struct error *error, int err, const char *path, uint64_t offset, uint32_t line,
+              const char *format, va_list args)
 {
     if (!error || error->code)
         return err;
@@ -26,7 +25,7 @@ int error_at(struct error *error, int err, const char *path, uint64_t offset, co
     va_list args;
 
     va_start(args, format);
-    fill(error, err, path, offset, 0, format, args);
+    error_put(error, err, path, offset, 0, format, args);
     va_end(args);
     return err;
 }
@@ -37,7 +36,7 @@ int error_on_line(struct error *error, int err, const char *path, uint32_t line,
     va_list args;
 
     va_start(args, format);
-    fill(error, err, path, ERROR_NO_OFFSET, line, format, args);
+    error_put(error, err, path, ERROR_NO_OFFSET, line, format, args);
     va_end(args);
     return err;
 }
@@ -47,7 +46,7 @@ int error_set(struct error *error, int err, const char *path, const char *format
     va_list args;
 
     va_start(args, format);
-    fill(error, err, path, ERROR_NO_OFFSET, 0, format, args);
+    error_put(error, err, path, ERROR_NO_OFFSET, 0, format, args);
     va_end(args);
     return err;
 }

@@ -6,6 +6,7 @@
  * A library function that can fail for a reason worth reporting takes a `struct error *`, fills it and
  * returns the errno; cmd/ or cli/ prints it. An error holds no resource and is not thread-safe. */
 
+#include <stdarg.h>
 #include <stdint.h>
 
 #include "base/macro.h"
@@ -29,6 +30,9 @@ int error_on_line(struct error *error, int err, const char *path, uint32_t line,
 /* The same without an offset; PATH "" or NULL: without an input. */
 int error_set(struct error *error, int err, const char *path, const char *format, ...)
     _printf_(4, 5) _cold_;
+/* The same for a function that takes arguments of printf() itself. OFFSET may be ERROR_NO_OFFSET, LINE 0. */
+int error_put(struct error *error, int err, const char *path, uint64_t offset, uint32_t line,
+              const char *format, va_list args) _cold_;
 
 /* Writes "PATH: offset N: WHAT", "PATH:LINE: WHAT", "PATH: WHAT" or "WHAT" to BUF, always ended by a
  * NUL. */

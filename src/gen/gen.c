@@ -15,14 +15,13 @@ static const char *target_name(enum gen_target target)
 void gen_state_fail(struct gen_state *state, const char *file, uint32_t line, const char *format,
                     ...)
 {
-    char what[sizeof state->error->what];
     va_list args;
 
+    if (state->code)
+        return;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    state->code = error_put(state->error, -EINVAL, file, ERROR_NO_OFFSET, line, format, args);
     va_end(args);
-    if (!state->code)
-        state->code = error_on_line(state->error, -EINVAL, file, line, "%s", what);
 }
 
 /* The section of KEY (after the target) for the target at hand, or for any. */

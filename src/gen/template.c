@@ -2,7 +2,6 @@
 #include "gen/template.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "gen/template_step.h"
 
@@ -47,13 +46,13 @@ struct compiler {
 
 static int _printf_(2, 3) wrong(struct compiler *compiler, const char *format, ...)
 {
-    char what[sizeof compiler->error->what];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    error_put(compiler->error, -EINVAL, compiler->name, ERROR_NO_OFFSET, compiler->number, format,
+              args);
     va_end(args);
-    return error_on_line(compiler->error, -EINVAL, compiler->name, compiler->number, "%s", what);
+    return -EINVAL;
 }
 
 /* For "%.*s". */

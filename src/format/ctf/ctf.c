@@ -38,7 +38,6 @@
 #include "format/ctf/ctf.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -46,13 +45,12 @@
 
 int ctf_damaged(struct ctf *c, const char *format, ...)
 {
-    char what[256];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    error_put(&c->source.error, -EBADMSG, c->in.path, input_offset(&c->in), 0, format, args);
     va_end(args);
-    return error_at(&c->source.error, -EBADMSG, c->in.path, input_offset(&c->in), "%s", what);
+    return -EBADMSG;
 }
 
 int ctf_out_of_memory(struct ctf *c)

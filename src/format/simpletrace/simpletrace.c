@@ -80,16 +80,15 @@ static struct simpletrace *reader_of(struct source *source)
 static int _printf_(3, 4) _cold_
     damaged(struct simpletrace *s, const uint8_t *at, const char *format, ...)
 {
-    char what[256];
     va_list args;
 
     if (s->keep_going)
         return -EBADMSG;
     va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
+    error_put(&s->source.error, -EBADMSG, s->in.path, s->in.offset + (uint64_t)(at - s->in.buf), 0,
+              format, args);
     va_end(args);
-    return error_at(&s->source.error, -EBADMSG, s->in.path,
-                    s->in.offset + (uint64_t)(at - s->in.buf), "%s", what);
+    return -EBADMSG;
 }
 
 static int out_of_memory(struct simpletrace *s)
