@@ -221,7 +221,7 @@ static int parse_choice(struct parser *parser, const char *const *names, const c
                         unsigned *ret)
 {
     const char *at;
-    const char *word;
+    const char *word = "";
     int r;
 
     skip_blanks(parser);
