@@ -13,6 +13,9 @@ ln -s "${STRATA_BIN:-$tree/build/bin}" "$dir/build/bin"
 mkdir "$dir/tests"
 ln -s "$tree/tests/data" "$dir/tests/data"
 "$tree/tools/demo-data" "$dir/build/demo"
+# Of this machine's QEMU, whatever its version.
+STRATA_EVENTS=$dir/build/demo/trace-events-all
+export STRATA_EVENTS
 PYTHONPATH=$(dirname "$(readlink -f "$dir/build/bin")")/src/python PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH PYTHONDONTWRITEBYTECODE
 unset STRATA_BIN DATA
