@@ -449,6 +449,9 @@ static void a_real_log_comes_back_whole(void **state)
     assert_int_equal(pclose(pipe), 0);
 
     assert_int_equal(declarations_read(&s.declarations, DEBIAN_EVENTS, NULL, NULL, &error), 0);
+    assert_int_equal(
+        declarations_read(&s.declarations, TEST_DATA "/qemu/trace-events-7.2", NULL, NULL, &error),
+        0);
     assert_int_equal(qemu_events_init(&s.declarations, &s.events), 0);
     assert_int_equal(input_open_memory(&in, log.start, text_len(&log), "log"), 0);
     assert_int_equal(qemu_log_open(&in, &s.catalogue, &s.events, &s.source, &error), 0);
