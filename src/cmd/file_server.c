@@ -168,8 +168,8 @@ static ssize_t send_some(struct connection *connection, const char *p, size_t n)
 static bool send_file(struct file_server *server, struct connection *connection)
 {
     uint64_t left = server->site->size - connection->offset;
-    ssize_t n =
-        pread(server->file, server->chunk, MIN(left, (uint64_t)CHUNK), (off_t)connection->offset);
+    ssize_t n = pread(server->file, server->chunk, (size_t)MIN(left, (uint64_t)CHUNK),
+                      (off_t)connection->offset);
     ssize_t sent;
 
     /* The file became shorter: the other side must not take what it has for all of it. */

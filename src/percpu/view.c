@@ -114,7 +114,7 @@ int strata_percpu_info_cpu(const struct strata_percpu_info *info, unsigned cpu,
 {
     size_t entry = 2 + 2 * (size_t)cpu, list;
 
-    if (entry + 2 > info->bytes)
+    if (cpu >= info->bytes / 2 || entry + 2 > info->bytes)
         return -STRATA_PERCPU_EINVAL;
     list = 4 * (size_t)load_u16(info->memory + entry);
     if (list == 0)

@@ -584,13 +584,13 @@ static int copy_range(int in, uint64_t offset, uint64_t size, int out)
     off_t at = (off_t)offset;
 
     while (size > 0) {
-        ssize_t n = copy_file_range(in, &at, out, NULL, MIN(size, COPY_CHUNK), 0);
+        ssize_t n = copy_file_range(in, &at, out, NULL, (size_t)MIN(size, COPY_CHUNK), 0);
 
         if (n < 0 &&
             (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) {
             int r;
 
-            n = pread(in, bytes, MIN(size, sizeof bytes), at);
+            n = pread(in, bytes, (size_t)MIN(size, sizeof bytes), at);
             r = n > 0 ? write_all(out, bytes, (size_t)n) : 0;
             if (r < 0)
                 return r;

@@ -46,6 +46,7 @@
 /* pthread_setspecific() allocates for keys from this on, which a signal handler must not (glibc). */
 #define KEYS_IN_PLACE 32
 
+_Static_assert(__GCC_ATOMIC_LLONG_LOCK_FREE == 2, "one instruction stores a position");
 _Static_assert(offsetof(struct ring_map, committed) == 128, "as documented");
 _Static_assert(offsetof(struct ring_map, closed) == 320, "as documented");
 _Static_assert(offsetof(struct ring_map, consumed) == 384, "as documented");

@@ -108,6 +108,9 @@
  * processor; what it needs is said at each barrier: the owner publishes by release stores of committed,
  * closed and oldest, consumers load them by acquire and look at bytes only below.
  *
+ * Each store to the map that another process reads at any time is one instruction, on 32-bit machines too: by the
+ * __atomic builtins, of words at multiples of 8. On i386 the compiler stores 64 bits by fistp or movq.
+ *
  * All this is in tests/model/ring.pml for spin to search: change both.
  *
  * ## Reading

@@ -195,16 +195,19 @@ static const char *find_limit(const char *p)
 /* "p99", "p99.9" in front of the rule. */
 static int take_percentile(struct parser *parser, unsigned *ret)
 {
-    double value;
+    double value = 0;
+    long permille = 0;
 
     skip_blanks(parser);
     if (parser->p[0] != 'p' || !isdigit((unsigned char)parser->p[1]))
         return 0;
     parser->p++;
-    if (!take_number(parser, &value) || value < 0.1 || value > 99.9 ||
-        (*parser->p != ' ' && *parser->p != '\t'))
+    if (take_number(parser, &value) && value < 100)
+        permille = lround(
+            value * 10); /* whole: a 32-bit machine compares with more digits than a double has */
+    if (permille < 1 || permille > 999 || (*parser->p != ' ' && *parser->p != '\t'))
         return fail(parser, "a percentile is between p0.1 and p99.9");
-    *ret = (unsigned)lround(value * 10);
+    *ret = (unsigned)permille;
     return 0;
 }
 

@@ -293,7 +293,7 @@ static int put_buffers(struct dat_export *dat, struct ring_page *page)
     uint32_t page_size = page->layout->size;
 
     for (uint64_t rest = text_total(&dat->out) % page_size; rest && rest < page_size;) {
-        size_t n = MIN(page_size - rest, sizeof zeros);
+        size_t n = (size_t)MIN(page_size - rest, (uint64_t)sizeof zeros);
 
         text_put(&dat->out, zeros, n);
         rest += n;

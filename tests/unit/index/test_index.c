@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/wide.h"
 #include "cmocka_all.h"
 #include "index/build_internal.h"
 #include "index/columns.h"
@@ -234,7 +235,7 @@ static void check_counts(const struct index *index, int64_t from, int64_t to)
         int64_t begin = model.slices[i].begin;
 
         if (to > from && begin >= from && begin < to)
-            expected[(unsigned __int128)(uint64_t)(begin - from) * n / (uint64_t)(to - from)]++;
+            expected[mul_div_u64((uint64_t)(begin - from), n, (uint64_t)(to - from))]++;
     }
     assert_memory_equal(counts, expected, n * sizeof *counts);
 }
@@ -375,7 +376,7 @@ static void check_events(const struct index *index, int64_t from, int64_t to)
 
     assert_int_equal(index_counts(index, 0, from, to, n, counts), 0);
     for (unsigned i = 0, at = 0, before = 0; i < n; i++) {
-        int64_t end = from + (int64_t)((unsigned __int128)(uint64_t)(to - from) * (i + 1) / n);
+        int64_t end = from + (int64_t)mul_div_u64((uint64_t)(to - from), i + 1, n);
 
         while (before < model.n && model.slices[before].begin < from)
             before++;

@@ -59,6 +59,8 @@ static void a_process_leaves_slots_to_others(void **state)
 {
     unsigned slot;
 
+    if (sizeof(void *) < 8) /* an address space of 4 GiB rarely has 2.5 of them in one piece */
+        skip();
     for (unsigned i = 0; i < POOL_SLOTS_EACH; i++) {
         assert_non_null(ring_pool_take(i, &slot));
         assert_int_equal(slot, i);
@@ -78,6 +80,8 @@ static void a_full_pool_does_not_count_against_a_process(void **state)
 {
     unsigned slot;
 
+    if (sizeof(void *) < 8) /* an address space of 4 GiB rarely has 2.5 of them in one piece */
+        skip();
     ring_pool_forget();
     for (unsigned i = 0; i < POOL_SLOTS; i++)
         pool->slots[i].pid = 1;

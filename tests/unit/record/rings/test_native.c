@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/wide.h"
 #include "record/rings/native.h"
 #include "runtime/ring.h"
 
@@ -251,8 +252,8 @@ static int64_t time_of(const struct native *native, uint64_t ticks)
 {
     const struct clock_pair *start = &native->metadata.start;
 
-    return start->monotonic + (int64_t)(((__int128)ticks - start->ticks) * 1000000000 /
-                                        (__int128)native->metadata.clock_hz);
+    return start->monotonic +
+           mul_div_i64((int64_t)(ticks - start->ticks), 1000000000, native->metadata.clock_hz);
 }
 
 static void expect_in_metadata(const char *key, int64_t value)
