@@ -16,7 +16,11 @@ static int new_type(struct ctf2_parser *p, const struct ctf_type *like, struct c
     if (p->n_types++ == TYPES_MAX)
         return ctf2_wrong(p, "more than %u field classes", TYPES_MAX);
     *ret = arena_memdup(p->arena, like, sizeof *like);
-    return *ret ? 0 : -ENOMEM;
+    if (!*ret)
+        return -ENOMEM;
+    (*ret)->next = p->metadata->types;
+    p->metadata->types = *ret;
+    return 0;
 }
 
 /* ---- Numbers ---- */

@@ -189,6 +189,30 @@ static int find_streams(struct maker *m, struct ctf_layout *layout)
     return 0;
 }
 
+/* Whether all that is in a packet begins at a byte, though the alignment of some of it does not ask for that. */
+static bool is_of_bytes(const struct ctf_metadata *metadata)
+{
+    for (const struct ctf_type *type = metadata->types; type; type = type->next) {
+        bool is_number =
+            type->kind == CTF_INTEGER || type->kind == CTF_ENUM || type->kind == CTF_FLOAT;
+
+        if (is_number && type->size % 8)
+            return false;
+        /* An array of these is text, or not, by its alignment (ctf_is_text_element()). */
+        if (type->text && type->align < 8)
+            return false;
+    }
+    return true;
+}
+
+/* So that the payloads of such a trace can be lent. */
+static void align_to_bytes(struct ctf_metadata *metadata)
+{
+    if (is_of_bytes(metadata))
+        for (struct ctf_type *type = metadata->types; type; type = type->next)
+            type->align = MAX(type->align, 8U);
+}
+
 int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalogue *catalogue,
                     struct ctf_layout *ret, struct error *error)
 {
@@ -203,6 +227,7 @@ int ctf_layout_make(struct ctf_metadata *metadata, bool exported, struct catalog
         m->error = error;
         m->scopes = (struct ctf_scopes){
             .metadata = metadata, .arena = &catalogue->arena, .exported = exported, .error = error};
+        align_to_bytes(metadata);
         r = find_streams(m, &layout);
         for (uint32_t i = 0; i < layout.n_streams && r >= 0; i++) {
             r = resolve_headers(m, layout.streams[i].decl);

@@ -5,7 +5,8 @@
  * sequence, and event classes with their fields.
  *
  * The payload of an event is either the bytes of the stream themselves, where all its fields begin at
- * bytes, one after another (`direct`: all events of libstrata, most of LTTng's); or it is made: each
+ * bytes, one after another (`direct`: all events of libstrata, most of LTTng's, and all of a trace whose numbers have whole
+ * bytes, whatever their alignment below 8); or it is made: each
  * number as 8 bytes and each array of numbers as a u32 length in bytes and its elements, in this
  * machine's order, each text with a NUL, all without padding (ctf_made_…). An array of anything else is text, too: JSON.
  *

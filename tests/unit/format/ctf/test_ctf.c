@@ -599,6 +599,31 @@ static void test_bits(void **state)
     expect(0, "2 e v=9\n3 e v=11\n5 e v=15\n");
 }
 
+/* What need not begin at a byte does so where all numbers have whole bytes: payloads are lent, not made. */
+static void test_bytes(void **state)
+{
+#define BYTES(id_size)                                                                   \
+    "/* CTF 1.8 */\n"                                                                    \
+    "trace { byte_order = le; };\n"                                                      \
+    "stream { event.header := struct { integer { size = " id_size "; align = 1; } id;\n" \
+    "  integer { size = 8; align = 1; } timestamp; }; };\n"                              \
+    "event { id = 2; name = \"e\"; fields := struct {\n"                                 \
+    "  integer { size = 16; align = 1; } v; string s;\n"                                 \
+    "  integer { size = 32; align = 2; signed = true; } w; }; };\n"
+
+    stream = (struct bytes){0};
+    assert_int_equal(open_metadata(BYTES("8")), 0);
+    assert_int_equal(catalogue.classes[0]->fields[0].size, 2);
+    put("\2\10\1\1xy\0\377\377\377\377\2\11\2\0\0\5\0\0\0", 20);
+    expect(0, "8 e v=257 s=\"xy\" w=-1\n9 e v=2 s=\"\" w=5\n");
+    /* Not where one has not. */
+    stream = (struct bytes){0};
+    assert_int_equal(open_metadata(BYTES("7")), 0);
+    assert_int_equal(catalogue.classes[0]->fields[0].size, 8);
+    put("\2\4\1\1x\0\2\0\0\0", 10);
+    expect(0, "8 e v=257 s=\"x\" w=2\n");
+}
+
 /* No packets at all: the file is one. */
 static void test_bare(void **state)
 {
@@ -942,6 +967,7 @@ int main(void)
         cmocka_unit_test(test_compact),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bare),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_many_variants),
