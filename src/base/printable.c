@@ -236,32 +236,51 @@ size_t printable_put(struct text *text, const char *s, size_t len, unsigned flag
     }
 }
 
+/* Copies LEN bytes, 1 to 7, if all are plain. */
+static inline bool copy_short(char *p, const char *s, size_t len)
+{
+    uint32_t first, last;
+
+    if (len < 4) {
+        uint64_t v = EVERY_BYTE(' ') << 24;
+
+        v |= (uint64_t)(uint8_t)s[0] | (uint64_t)(uint8_t)s[len / 2] << 8 |
+             (uint64_t)(uint8_t)s[len - 1] << 16;
+        p[0] = s[0];
+        p[len / 2] = s[len / 2];
+        p[len - 1] = s[len - 1];
+        return !needs_a_look(v);
+    }
+    first = load_u32(s);
+    last = load_u32(s + len - 4);
+    memcpy(p, &first, sizeof first);
+    memcpy(p + len - 4, &last, sizeof last);
+    return !needs_a_look(first | (uint64_t)last << 32);
+}
+
 void text_put_safe(struct text *text, const char *s, size_t len)
 {
+    size_t done = 0;
     char *p;
 
     if (unlikely(len > TEXT_ROOM_MAX / 2)) {
         printable_put(text, s, len, 0, true);
         return;
     }
-    p = text_room(text, len + 8);
-    for (; len >= 8; s += 8, p += 8, len -= 8) {
-        uint64_t v = load_u64(s);
+    p = text_room(text, len);
+    while (len - done >= 8) {
+        uint64_t v = load_u64(s + done);
+
         if (unlikely(needs_a_look(v)))
             break;
-        store_u64(p, v);
+        store_u64(p + done, v);
+        done += 8;
     }
-    if (len < 8) {
-        size_t i = 0;
-        for (; i < len && is_plain((uint8_t)s[i]); i++)
-            p[i] = s[i];
-        s += i;
-        p += i;
-        len -= i;
-    }
-    text->next = p;
-    if (unlikely(len > 0))
-        printable_put(text, s, len, 0, true);
+    if (len - done - 1 < 7 && copy_short(p + done, s + done, len - done))
+        done = len;
+    text->next = p + done;
+    if (unlikely(done < len))
+        printable_put(text, s + done, len - done, 0, true);
 }
 
 void text_put_safe_str(struct text *text, const char *s)

@@ -64,13 +64,55 @@ static enum op_load load_of(const struct field *field)
     if (field->place != PLACE_FIXED || field->storage != STORE_SCALAR ||
         field->offset > UINT32_MAX - field->size)
         return LOAD_VALUE;
-    if (field->bits || field->swap)
-        return LOAD_SCALAR;
+    if (field->bits)
+        return field->size == 4 && !field->swap && field->type != FIELD_INT ? LOAD_BITS
+                                                                            : LOAD_SCALAR;
     if (field->size == 8)
-        return LOAD_U64;
+        return field->swap ? LOAD_U64_SWAP : LOAD_U64;
+    if (field->size == 1 && field->type != FIELD_INT)
+        return LOAD_U8;
+    if (field->swap)
+        return LOAD_SCALAR;
     if (field->size == 4)
         return field->type == FIELD_INT ? LOAD_I32 : LOAD_U32;
-    return LOAD_SCALAR;
+    return field->size == 2 && field->type != FIELD_INT ? LOAD_U16 : LOAD_SCALAR;
+}
+
+/* Whether the values that OP loads have names, one each. */
+static bool is_named(const struct op *op, const struct field *field)
+{
+    return op->kind == OP_VALUE && op->load != LOAD_VALUE && field->type != FIELD_BYTES &&
+           field->names && !field->names->bits;
+}
+
+/* Makes the names of FIELD for the operation that is added next. -ENOMEM. */
+static int add_names(struct program_compiler *c, const struct field *field)
+{
+    const struct value_names *of = field->names;
+    uint32_t n = MIN(of->n, (uint32_t)OP_NAMES_MAX);
+    struct op_name *names = arena_alloc(c->arena, n * sizeof *names);
+    struct op_names *bigger = realloc(c->names, (c->n_names + 1) * sizeof *bigger);
+    struct text text = TEXT_IN_MEMORY;
+    int r;
+
+    if (bigger)
+        c->names = bigger;
+    if (!bigger || !names)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < n; i++) {
+        text.next = text.start;
+        if (of->names[i])
+            text_put_safe_str(&text, of->names[i]);
+        names[i] = (struct op_name){0};
+        if (text.start && text_len(&text) > 0 && text_len(&text) <= OP_NAME_MAX) {
+            names[i].len = (uint8_t)text_len(&text);
+            memcpy(names[i].text, text.start, names[i].len);
+        }
+    }
+    r = text.error;
+    text_done(&text);
+    c->names[c->n_names++] = (struct op_names){names, n};
+    return r;
 }
 
 int program_add_field(struct program_compiler *c, unsigned field, struct op op)
@@ -80,6 +122,21 @@ int program_add_field(struct program_compiler *c, unsigned field, struct op op)
     op.field = (uint8_t)field;
     op.load = (uint8_t)(op.n_stars ? LOAD_VALUE : load_of(of));
     op.offset = of->offset;
+    if (op.load == LOAD_BITS && (op.kind == OP_UNSIGNED || op.kind == OP_VALUE) &&
+        op.unused_bits <= 64u - of->bits) {
+        op.minimum = of->shift;
+        op.unused_bits = (uint8_t)(64 - of->bits);
+    } else if (op.load == LOAD_BITS) {
+        op.load = LOAD_SCALAR;
+    }
+    if (is_named(&op, of)) {
+        int r;
+
+        op.spec = (uint8_t)c->n_names;
+        r = add_names(c, of);
+        if (r < 0)
+            return r;
+    }
     return add_op(c, op);
 }
 
@@ -165,8 +222,8 @@ static unsigned op_room(const struct op *op)
     case OP_LITERAL:
     case OP_STRING:
     case OP_SPEC_STRING:
-    case OP_SPEC_FLOAT:
-    case OP_VALUE: return TEXT_UNIT;
+    case OP_SPEC_FLOAT: return TEXT_UNIT;
+    case OP_VALUE: return TEXT_UNIT + OP_NAME_MAX;
     case OP_SPEC: return TEXT_UNIT + SPEC_MAX;
     default: return TEXT_UNIT + 2 + NUMBER_MAX;
     }
@@ -213,7 +270,7 @@ static int compile_format(struct program_compiler *c)
     return r;
 }
 
-static enum op_code code_of(const struct op *op)
+static enum op_code code_of(const struct op *op, const struct field *field)
 {
     bool is_u64 = op->load == LOAD_U64;
     /* A conversion of 32 bits reads these as its own sign says. */
@@ -222,13 +279,21 @@ static enum op_code code_of(const struct op *op)
 
     switch (op->kind) {
     case OP_LITERAL: return CODE_LITERAL;
-    case OP_UNSIGNED: return is_u64 ? CODE_UNSIGNED_U64 : is_u32 ? CODE_UNSIGNED_U32 : CODE_OTHER;
+    case OP_UNSIGNED:
+        switch ((enum op_load)op->load) {
+        case LOAD_U64_SWAP: return CODE_UNSIGNED_U64_SWAP;
+        case LOAD_U16: return op->unused_bits <= 48 ? CODE_UNSIGNED_U16 : CODE_OTHER;
+        case LOAD_U8: return CODE_UNSIGNED_U8;
+        case LOAD_BITS: return CODE_UNSIGNED_BITS;
+        default: return is_u64 ? CODE_UNSIGNED_U64 : is_u32 ? CODE_UNSIGNED_U32 : CODE_OTHER;
+        }
     case OP_HEX: return is_u64 ? CODE_HEX_U64 : is_u32 ? CODE_HEX_U32 : CODE_OTHER;
     case OP_SIGNED:
         if (is_32 || (op->load == LOAD_I32 && op->unused_bits < 32))
             return CODE_SIGNED_I32;
         return is_u64 ? CODE_SIGNED_U64 : CODE_OTHER;
     case OP_HEX_MINIMUM: return is_u64 ? CODE_HEX_MINIMUM_U64 : CODE_OTHER;
+    case OP_VALUE: return is_named(op, field) ? CODE_NAMED : CODE_OTHER;
     default: return CODE_OTHER;
     }
 }
@@ -238,6 +303,7 @@ int program_finish(struct program_compiler *c, int r, bool needs_all,
 {
     struct text_program *program = NULL;
     struct spec *specs = NULL;
+    struct op_names *names = NULL;
 
     if (r == 0 && c->literal_len)
         r = add_op(c, (struct op){.kind = OP_LITERAL});
@@ -245,17 +311,19 @@ int program_finish(struct program_compiler *c, int r, bool needs_all,
         plan_room(c);
         program = arena_alloc(c->arena, sizeof *program + c->n_ops * sizeof *c->ops);
         specs = arena_memdup(c->arena, c->specs, c->n_specs * sizeof *specs);
-        r = program && specs ? 0 : -ENOMEM;
+        names = arena_memdup(c->arena, c->names, c->n_names * sizeof *names);
+        r = program && specs && names ? 0 : -ENOMEM;
     }
     if (r == 0) {
         program->fields = c->class->fields;
         program->specs = specs;
+        program->names = names;
         program->n_ops = c->n_ops;
         program->needs_all = needs_all;
         for (unsigned i = 0; i < c->n_ops; i++) {
             struct op *op = &c->ops[i];
 
-            op->code = (uint8_t)code_of(op);
+            op->code = (uint8_t)code_of(op, &c->class->fields[op->field]);
             if (op->kind == OP_LITERAL)
                 continue;
             if (op->load == LOAD_VALUE)
@@ -270,6 +338,7 @@ int program_finish(struct program_compiler *c, int r, bool needs_all,
     }
     free(c->ops);
     free(c->specs);
+    free(c->names);
     return r;
 }
 

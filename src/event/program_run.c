@@ -80,6 +80,11 @@ static void put_special(const struct text_program *program, const struct op *op,
     }
 }
 
+static inline uint64_t load_bits(const struct op *op, const uint8_t *p)
+{
+    return (uint64_t)load_u32(p) >> op->minimum << op->unused_bits >> op->unused_bits;
+}
+
 /* The number of a field that is there. */
 static inline uint64_t load(const struct text_program *program, const struct op *op,
                             const uint8_t *p)
@@ -87,6 +92,10 @@ static inline uint64_t load(const struct text_program *program, const struct op 
     switch ((enum op_load)op->load) {
     case LOAD_U32: return load_u32(p);
     case LOAD_I32: return (uint64_t)(int32_t)load_u32(p);
+    case LOAD_U64_SWAP: return __builtin_bswap64(load_u64(p));
+    case LOAD_U16: return load_u16(p);
+    case LOAD_U8: return *p;
+    case LOAD_BITS: return load_bits(op, p);
     case LOAD_SCALAR: return field_load(&program->fields[op->field], p);
     case LOAD_U64:
     case LOAD_VALUE: break;
@@ -139,6 +148,23 @@ static char *run_op(const struct text_program *program, const struct op *op, uin
     return p;
 }
 
+/* The name of V or, most often where it has none, a decimal number. */
+static inline char *put_name(const struct text_program *program, const struct op *op, uint64_t v,
+                             char *p, struct text *text)
+{
+    const struct op_names *names = &program->names[op->spec];
+    const struct field *field = &program->fields[op->field];
+    const struct op_name *name = v < names->n ? &names->names[v] : NULL;
+
+    if (name && name->len) {
+        memcpy(p, name->text, sizeof name->text);
+        return p + name->len;
+    }
+    if (field->type == FIELD_UINT && !field->hex && !value_name(field->names, v))
+        return number_dec(p, v);
+    return run_op(program, op, v, NULL, p, text);
+}
+
 _hot_ bool program_run(const struct text_program *program, const struct item *item,
                        struct text *text)
 {
@@ -162,7 +188,14 @@ _hot_ bool program_run(const struct text_program *program, const struct item *it
         p += op->literal_len;
         switch (likely(whole) ? (enum op_code)op->code : CODE_OTHER) {
         case CODE_LITERAL: break;
+        case CODE_UNSIGNED_U8: p = number_dec(p, *at); break;
+        case CODE_UNSIGNED_U16: p = number_dec(p, load_u16(at)); break;
+        case CODE_UNSIGNED_BITS: p = number_dec(p, load_bits(op, at)); break;
         case CODE_UNSIGNED_U32: p = number_dec(p, load_u32(at)); break;
+        case CODE_UNSIGNED_U64_SWAP:
+            p = number_dec(p,
+                           __builtin_bswap64(load_u64(at)) << op->unused_bits >> op->unused_bits);
+            break;
         case CODE_UNSIGNED_U64:
             p = number_dec(p, load_u64(at) << op->unused_bits >> op->unused_bits);
             break;
@@ -178,6 +211,7 @@ _hot_ bool program_run(const struct text_program *program, const struct item *it
             p = number_hex_minimum(p, load_u64(at) << op->unused_bits >> op->unused_bits,
                                    op->minimum);
             break;
+        case CODE_NAMED: p = put_name(program, op, load(program, op, at), p, text); break;
         case CODE_OTHER:
             v = whole && op->load != LOAD_VALUE ? load(program, op, at) : values[op->field].u;
             p = run_op(program, op, v, values, p, text);

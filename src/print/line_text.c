@@ -209,8 +209,8 @@ static char *put_padded(char *p, const char *s, size_t width)
     return p + width;
 }
 
-/* The time, and what only some views have before the CPU. */
-static char *put_time_and_more(struct line_text *line, char *p, const struct item *item)
+/* The time, and what only some views have before the CPU. Not inline, for the sake of the others. */
+static _cold_ char *put_time_and_more(struct line_text *line, char *p, const struct item *item)
 {
     if (line->options.color)
         p = PUT(p, DIM);

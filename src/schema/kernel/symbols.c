@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/macro.h"
 #include "base/map.h"
+#include "base/number.h"
 
 struct symbol {
     uint64_t address;
@@ -34,31 +36,51 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool hex_digit(char c, uint64_t *ret)
+#define EVERY_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+/* The eight digits at S, in lower case. */
+static bool read_hex8(const char *s, uint64_t *ret)
 {
-    if (c >= '0' && c <= '9')
-        *ret = (uint64_t)(c - '0');
-    else if (c >= 'a' && c <= 'f')
-        *ret = (uint64_t)(c - 'a' + 10);
-    else if (c >= 'A' && c <= 'F')
-        *ret = (uint64_t)(c - 'A' + 10);
-    else
-        return false;
-    return true;
+    uint64_t v = load_u64_swap(s, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+
+    v = (v & EVERY_BYTE(15)) + (v >> 6 & EVERY_BYTE(1)) * 9;
+    v = (v | v >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+    v = (v | v >> 8) & UINT64_C(0x0000ffff0000ffff);
+    *ret = (v | v >> 16) & UINT32_MAX;
+    return number_hex8((uint32_t)*ret) == load_u64(s);
+}
+
+/* Where the word at P ends. */
+static const char *skip_word(const char *p, const char *end)
+{
+    /* Eight bytes at a time, up to those with one of 0x20 or less. */
+    while (end - p >= 8 && !((load_u64(p) - EVERY_BYTE(0x21)) & ~load_u64(p) & EVERY_BYTE(0x80)))
+        p += 8;
+    while (p < end && !is_blank(*p))
+        p++;
+    return p;
 }
 
 /* "ffffffff810001c0 T name	[module]": 1, 0: valid but of no use, -EBADMSG. */
 static int parse_symbol(const char *text, const char *p, const char *end, struct symbol *ret)
 {
-    uint64_t address = 0, digit;
+    uint64_t address = 0, low;
     const char *name;
     unsigned n = 0;
     char kind;
+    int digit;
 
     while (p < end && is_blank(*p))
         p++;
-    for (; p < end && n < 16 && hex_digit(*p, &digit); p++, n++)
-        address = address << 4 | digit;
+    if (end - p >= 16 && read_hex8(p, &address) && read_hex8(p + 8, &low)) {
+        address = address << 32 | low;
+        p += 16;
+        n = 16;
+    } else {
+        address = 0;
+        for (; p < end && n < 16 && (digit = number_hex_digit(*p)) >= 0; p++, n++)
+            address = address << 4 | (unsigned)digit;
+    }
     if (n == 0)
         return -EBADMSG;
     while (p < end && is_blank(*p))
@@ -69,8 +91,7 @@ static int parse_symbol(const char *text, const char *p, const char *end, struct
     while (p < end && is_blank(*p))
         p++;
     name = p;
-    while (p < end && !is_blank(*p))
-        p++;
+    p = skip_word(p, end);
     if (p == name)
         return -EBADMSG;
     /* Mapping symbols of ARM; absolute ones, which on x86-64 are offsets of per-CPU variables. */
@@ -106,6 +127,27 @@ static int compare_symbols(const void *pa, const void *pb)
     return a->name > b->name ? -1 : a->name < b->name;
 }
 
+/* The kernel lists most of them in the order of their addresses: each is moved to its place, unless they turn out to need many
+ * moves. */
+static void sort_symbols(struct symbol *symbols, size_t n)
+{
+    size_t moves_left = 4 * n;
+
+    for (size_t i = 1; i < n; i++) {
+        struct symbol symbol = symbols[i];
+        size_t at = i;
+
+        for (; at > 0 && moves_left > 0 && compare_symbols(&symbol, &symbols[at - 1]) < 0;
+             at--, moves_left--)
+            symbols[at] = symbols[at - 1];
+        symbols[at] = symbol;
+        if (moves_left == 0) {
+            qsort(symbols, n, sizeof *symbols, compare_symbols);
+            return;
+        }
+    }
+}
+
 int kernel_symbols_new(char *text, size_t len, struct kernel_symbols **ret_symbols)
 {
     struct kernel_symbols *symbols = calloc(1, sizeof *symbols);
@@ -134,8 +176,7 @@ int kernel_symbols_new(char *text, size_t len, struct kernel_symbols **ret_symbo
         }
         line = line_end + 1;
     }
-    if (symbols->n_symbols > 0) /* qsort() may not be given NULL */
-        qsort(symbols->symbols, symbols->n_symbols, sizeof *symbols->symbols, compare_symbols);
+    sort_symbols(symbols->symbols, symbols->n_symbols);
     *ret_symbols = symbols;
     return 0;
 }

@@ -68,27 +68,29 @@ struct kernel_string_arg {
 };
 
 struct kernel_op {
+    /* What plain numbers need, together. */
     uint8_t kind;
     uint8_t minimum;
     uint8_t unused_bits; /* of 64, above the size that the conversion reads */
     uint8_t
         direct; /* size of the number at `offset`, in bytes, if it is within the event's least size */
     uint16_t literal_len;
-    bool last;           /* a line break at its end is left out */
-    bool capital;        /* of what has two letters: %pI4 and %pi4, %pUL and %pUl */
-    bool flag_c, flag_p; /* %pI6c, %pISpc */
-    bool reverse;        /* bytes from the last to the first */
-    bool is_dynamic;     /* KOP_SOCKADDR, KOP_BYTES: by `dynamic` */
-    char separator;      /* KOP_MAC, KOP_BYTES; '\0': none */
+    bool last;    /* a line break at its end is left out */
+    bool capital; /* of what has two letters: %pI4 and %pi4, %pUL and %pUl */
     uint32_t offset;
     uint32_t size; /* KOP_SOCKADDR, KOP_RAW: of the field */
     const char *literal;
     const struct kernel_expr *value;
+    /* Of the others. */
+    bool flag_c, flag_p;            /* %pI6c, %pISpc */
+    bool reverse;                   /* bytes from the last to the first */
+    bool is_dynamic;                /* KOP_SOCKADDR, KOP_BYTES: by `dynamic` */
+    char separator;                 /* KOP_MAC, KOP_BYTES; '\0': none */
+    uint32_t field_flags;           /* KOP_RAW: enum kernel_field_flag */
     const struct kernel_expr *star; /* a width or precision from the arguments, or NULL */
     const struct kernel_string_arg *string_arg;
     struct kernel_dynamic dynamic;
     struct spec spec;
-    uint32_t field_flags; /* KOP_RAW: enum kernel_field_flag */
 };
 
 /* Literals are stored in multiples of TEXT_UNIT and copied so. */

@@ -221,8 +221,10 @@ static void text_of(const struct event_class *class, const uint8_t *payload, uin
 
 static void compiled_fields_read_as_fields_do(void **state)
 {
-    static const char *const labels[] = {NULL, "one", NULL, "three"};
-    static const struct value_names names = {.names = labels, .n = 4};
+    static const char *const labels[] = {
+        NULL, "one", NULL, "three", "longer than what is copied at once", "\033[1m"};
+    static const struct value_name more[] = {{7, "seven"}, {0x88, "in one byte"}};
+    static const struct value_names names = {.names = labels, .n = 6, .more = more, .n_more = 2};
     static const struct value_names bits = {.names = labels, .n = 4, .bits = true};
     static const struct value_names *const all_names[] = {NULL, &names, &bits};
     static const enum field_type types[] = {FIELD_UINT, FIELD_INT,     FIELD_BOOL,
@@ -243,6 +245,10 @@ static void compiled_fields_read_as_fields_do(void **state)
     const struct event_class class = {.name = "e", .fields = fields, .n_fields = 3};
     const uint8_t payloads[][16] = {
         {3, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 7},
+        {4, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 7},
+        {5, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 7},
+        {6, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 7},
+        {7, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 7},
         {0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff},
     };
     unsigned checked = 0;
@@ -355,6 +361,31 @@ static void a_short_payload_reads_as_absent(void **state)
     }
 }
 
+/* Numbers of fewer bits than their conversion reads. */
+static void bits_are_no_signs(void **state)
+{
+    const struct field fields[] = {
+        {.name = "a", .c_type = "u", .type = FIELD_UINT, .size = 4, .shift = 3, .bits = 5},
+        {.name = "b", .c_type = "u", .type = FIELD_UINT, .size = 4, .shift = 3, .bits = 5},
+        {.name = "c", .c_type = "u", .type = FIELD_UINT, .size = 4, .bits = 8},
+        {.name = "d", .c_type = "u", .type = FIELD_UINT, .size = 4, .bits = 8},
+        {.name = "e", .c_type = "u", .type = FIELD_UINT, .size = 4, .bits = 16},
+        {.name = "f", .c_type = "u", .type = FIELD_UINT, .size = 1},
+        {.name = "g", .c_type = "u", .type = FIELD_UINT, .size = 2},
+        {.name = "h", .c_type = "u", .type = FIELD_UINT, .size = 2},
+    };
+    const struct event_class class = {
+        .name = "e", .fields = fields, .n_fields = 8, .format = "%d %u %x %04x %hhu %d %d %hhu"};
+    const uint8_t payload[] = {0xff, 0xfe, 0, 0};
+    char got[128];
+
+    (void)state;
+    text_of(&class, payload, sizeof payload, true, got, sizeof got);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    assert_string_equal(got, "31 31 ff 00ff 255 255 65279 255");
+#endif
+}
+
 static void fields_lie_where_the_class_says(void **state)
 {
     const struct field fields[] = {
@@ -446,6 +477,7 @@ int main(void)
         cmocka_unit_test(compiled_fields_read_as_fields_do),
         cmocka_unit_test(a_format_reads_what_is_missing_as_nothing),
         cmocka_unit_test(a_short_payload_reads_as_absent),
+        cmocka_unit_test(bits_are_no_signs),
         cmocka_unit_test(fields_lie_where_the_class_says),
         cmocka_unit_test(a_rest_that_is_no_whole_element_is_shown),
         cmocka_unit_test(clocks_convert_without_wrapping),
