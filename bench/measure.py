@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 
 from aims import reach
 
@@ -14,17 +15,19 @@ class Failed(Exception):
 
 
 class Cost:
-    """CPU seconds (user and system) and the largest resident set in MiB of one run."""
+    """CPU seconds (user and system), the largest resident set in MiB, and elapsed seconds of one run."""
 
-    def __init__(self, cpu, memory):
+    def __init__(self, cpu, memory, elapsed=0.0):
         self.cpu = cpu
         self.memory = memory
+        self.elapsed = elapsed
 
 
 def run(cost, argv):
     """Runs ARGV with its output thrown away; COST is the built bench/cost.c."""
     fd_read, fd_write = os.pipe()
     with tempfile.TemporaryFile() as err, open(fd_read, encoding="ascii") as told:
+        begin = time.monotonic()
         # `cost` writes to descriptor 3, whatever number the pipe has here.
         child = subprocess.Popen(
             ["/bin/sh", "-c", f'exec "$@" 3>&{fd_write}', "sh", cost, *argv],
@@ -40,7 +43,7 @@ def run(cost, argv):
             said = err.read(2000).decode(errors="replace").strip()
             status = words[2] if len(words) == 3 else "no status"
             raise Failed(f"{os.path.basename(argv[0])} ended with {status}: {said}")
-    return Cost(float(words[0]), int(words[1]) / 1024)
+    return Cost(float(words[0]), int(words[1]) / 1024, time.monotonic() - begin)
 
 
 def output(argv):
@@ -54,7 +57,7 @@ def output(argv):
 
 def best(cost, programs, rounds):
     """Runs all of PROGRAMS (name -> (argv, most rounds)) in turn, ROUNDS times, so that a slow spell
-    of the machine hits all alike. name -> the cheapest Cost, or the Failed."""
+    of the machine hits all alike. name -> the cheapest Cost, with the least elapsed time of all, or the Failed."""
     costs = {}
     for i in range(rounds):
         for name, (argv, most) in programs.items():
@@ -65,8 +68,10 @@ def best(cost, programs, rounds):
             except Failed as e:
                 costs[name] = e
                 continue
-            if name not in costs or one.cpu < costs[name].cpu:
+            before = costs.get(name, one)
+            if one.cpu <= before.cpu:
                 costs[name] = one
+            costs[name].elapsed = min(one.elapsed, before.elapsed)
     return costs
 
 

@@ -134,6 +134,29 @@ void analysis_options_done(struct analysis_options *options)
     select_options_done(&options->select);
 }
 
+/* Whether rows depend on names of tasks while items are read, and not only when they are printed. */
+static bool asks_names(const struct analysis_options *options)
+{
+    bool by_task = false;
+
+    for (const char *key = options->by; key && *key && !by_task; key += strcspn(key, ",")) {
+        key += *key == ',';
+        by_task = strcspn(key, ",") == strlen("task") && strncmp(key, "task", strlen("task")) == 0;
+    }
+    return options->asks_names || options->task || options->events || by_task;
+}
+
+struct trace *analysis_open(const struct analysis_options *options, char **paths, int n)
+{
+    struct trace *trace = walk_open(&options->open, paths, n);
+
+    if (trace && walk_read_ahead(trace, asks_names(options), options->jobs) < 0) {
+        cli_no_memory();
+        trace = trace_free(trace);
+    }
+    return trace;
+}
+
 int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,
                            struct arena *arena, struct analysis_settings *ret_settings)
 {
@@ -277,7 +300,7 @@ static int check_keys(const struct analysis *analysis, const struct trace *trace
     struct error error = {0};
 
     if (!analysis->ops->has_events(analysis) ||
-        grouping_check(&analysis->settings.grouping, &trace->catalogue, &error) >= 0)
+        grouping_check(&analysis->settings.grouping, trace_classes(trace), &error) >= 0)
         return EXIT_SUCCESS;
     cli_print_error(&error);
     return EXIT_FAILURE;

@@ -8,8 +8,9 @@
  *     {"Which spans", analysis_span_options, offsetof(struct VERB_options, common)},
  *     {"Selection", select_option_table, offsetof(struct VERB_options, common.select)},
  *     {"Reading", open_option_table, offsetof(struct VERB_options, common.open)},
+ *     {"Threads", jobs_option_table, offsetof(struct VERB_options, common.jobs)},
  *
- * and calls walk_open(), analysis_settings_init(), the constructor of its analysis, and analysis_run(). */
+ * and calls analysis_open(), analysis_settings_init(), the constructor of its analysis, and analysis_run(). */
 
 #include "analysis/analysis.h"
 #include "cmd/causal.h"
@@ -24,6 +25,8 @@ struct analysis_options {
     struct percentiles percentiles;
     unsigned format; /* enum table_format */
     bool histogram, folded, events, no_causal;
+    unsigned jobs;   /* 0: not given */
+    bool asks_names; /* rows of the verb depend on names of tasks, whatever the options here */
 };
 
 extern const struct option analysis_output_options[];
@@ -34,6 +37,9 @@ int analysis_take_keys(struct analysis_options *options, const char *const *own,
 extern const struct option analysis_span_options[];
 
 void analysis_options_done(struct analysis_options *options);
+
+/* As walk_open(); a thread may read the trace ahead. Its classes are trace_classes(). */
+struct trace *analysis_open(const struct analysis_options *options, char **paths, int n);
 
 /* What OPTIONS mean to an analysis of TRACE. The keys are in ARENA. An exit status; errors are printed. */
 int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,

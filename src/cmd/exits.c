@@ -33,6 +33,7 @@ static const struct option_group groups[] = {
     {"Which exits", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select)},
     {"Reading", open_option_table, MEMBER(common.open)},
+    {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -74,7 +75,7 @@ static int measure(struct exits_options *options, struct trace *trace)
     }
     options->settings.detail = (found & 1u << KEY_DETAIL) != 0;
     if (analysis_settings_init(&options->common, trace, &arena, &settings) == EXIT_SUCCESS) {
-        r = exits_init(&exits, &settings, &options->settings, &trace->catalogue);
+        r = exits_init(&exits, &settings, &options->settings, trace_classes(trace));
         if (r == -EINVAL)
             cli_error("rows have at most %u keys beside the reason, --by has more", ROW_KEYS - 1);
         else if (r < 0)
@@ -94,7 +95,7 @@ int cmd_exits(int argc, char **argv)
     int n;
 
     if (options_parse(&exits_command, argc, argv, &options, &n, &status)) {
-        struct trace *trace = n > 0 ? walk_open(&options.common.open, argv + 1, n) : NULL;
+        struct trace *trace = n > 0 ? analysis_open(&options.common, argv + 1, n) : NULL;
 
         if (n == 0)
             status = cli_usage_error("exits", "no trace file given");

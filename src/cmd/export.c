@@ -83,10 +83,6 @@ static const struct option output_options[] = {
      "tighten clocks by causes and effects; reads the trace\n"
      "twice",
      MEMBER(causal)},
-    {OPTION_PARSED, 'j', "jobs", "N",
-     "csv: threads that make lines (as many as there are\n"
-     "CPUs, at most 8); the output is the same",
-     MEMBER(jobs), .parse = jobs_parse},
     {OPTION_END},
 };
 
@@ -96,6 +92,7 @@ static const struct option_group groups[] = {
      offsetof(struct export_verb_options, clickhouse)},
     {"Selection", select_option_table, offsetof(struct export_verb_options, select)},
     {"Reading", open_option_table, offsetof(struct export_verb_options, open)},
+    {"Threads", jobs_option_table, offsetof(struct export_verb_options, jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -179,7 +176,7 @@ static int export_trace(const struct export_verb_options *options,
         .fd = output->fd,
         .path = output->temp_path,
         .name = output->path,
-        .catalogue = &trace->catalogue,
+        .catalogue = trace_classes(trace),
         .origin_number = trace->n_inputs > 1 ? walk_input_of : NULL,
         .lines_numbered = trace_needs_numbers(trace),
         .origin_arg = trace,
@@ -222,7 +219,7 @@ static int export_trace(const struct export_verb_options *options,
         losses_sink_init(&counter, sink);
         status = walk_and_keep(options, &walk, &counter, output);
         if (status == EXIT_SUCCESS && pairs->rules.n > 0)
-            status = pairs_check(pairs, &trace->catalogue, true);
+            status = pairs_check(pairs, trace_classes(trace), true);
     }
     sink_free(sink);
     selection_done(&selection);
@@ -357,8 +354,10 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     error_clear(&error);
     if (!trace)
         return EXIT_FAILURE;
+    if (!has_trait(options, EXPORT_ALONE))
+        r = walk_read_ahead(trace, has_trait(options, EXPORT_NAMES), options->jobs);
     put_variant(&variant, options);
-    if (options->causal)
+    if (r == 0 && options->causal)
         r = causal_tighten_on_request(&options->open, &options->select, trace);
     if (r == 0 && (options->pairs.n > 0 || options->files.n > 0))
         r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);

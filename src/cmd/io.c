@@ -17,6 +17,7 @@ static const struct option_group groups[] = {
     {"Which requests", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select)},
     {"Reading", open_option_table, MEMBER(common.open)},
+    {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -80,7 +81,7 @@ int cmd_io(int argc, char **argv)
         if (n == 0) {
             status = cli_usage_error("io", "no trace file given");
         } else {
-            trace = walk_open(&options.common.open, argv + 1, n);
+            trace = analysis_open(&options.common, argv + 1, n);
             if (trace)
                 status = measure(&options, trace);
             trace_free(trace);

@@ -14,6 +14,7 @@ static const struct option_group groups[] = {
     {"Which spans", analysis_span_options, 0},
     {"Selection", select_option_table, MEMBER(select)},
     {"Reading", open_option_table, MEMBER(open)},
+    {"Threads", jobs_option_table, MEMBER(jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -42,7 +43,7 @@ static int measure(const struct analysis_options *options, struct trace *trace)
 
     if (status == EXIT_SUCCESS) {
         status = EXIT_FAILURE;
-        if (irq_init(&irq, &settings, &trace->catalogue) < 0)
+        if (irq_init(&irq, &settings, trace_classes(trace)) < 0)
             cli_no_memory();
         else
             status = analysis_run(options, trace, &irq.analysis);
@@ -62,7 +63,7 @@ int cmd_irq(int argc, char **argv)
         if (n == 0) {
             status = cli_usage_error("irq", "no trace file given");
         } else {
-            struct trace *trace = walk_open(&options.open, argv + 1, n);
+            struct trace *trace = analysis_open(&options, argv + 1, n);
 
             if (trace)
                 status = measure(&options, trace);

@@ -38,6 +38,7 @@ static const struct option_group groups[] = {
     {"Which spans", analysis_span_options, MEMBER(common)},
     {"Selection", select_option_table, MEMBER(common.select)},
     {"Reading", open_option_table, MEMBER(common.open)},
+    {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -71,14 +72,14 @@ static int measure(const struct latency_options *options, struct trace *trace, s
     } else if (analysis_settings_init(&options->common, trace, &pairs->arena, &settings) ==
                EXIT_SUCCESS) {
         if (latency_init(&latency, &settings, pairs->rules.rules, pairs->rules.n,
-                         &trace->catalogue) < 0) {
+                         trace_classes(trace)) < 0) {
             cli_no_memory();
         } else {
             latency.keeps_empty = !pairs->uses_all;
             status = analysis_print(&options->common, trace, &latency.analysis);
         }
         if (status != EXIT_FAILURE) {
-            r = pairs_check(pairs, &trace->catalogue, latency.spans.n_kinds > 0);
+            r = pairs_check(pairs, trace_classes(trace), latency.spans.n_kinds > 0);
             status = r != EXIT_SUCCESS ? r : status;
         }
         latency_done(&latency);
@@ -126,7 +127,7 @@ static int list(const struct latency_options *options, const struct pairs *pairs
     for (unsigned i = 0; i < pairs->own.n; i++) {
         const struct span_rule *rule = &pairs->own.rules[i];
 
-        if (trace && span_rule_check(rule, &trace->catalogue, NULL) < 0)
+        if (trace && span_rule_check(rule, trace_classes(trace), NULL) < 0)
             continue;
         table_str(&table, 0, rule->name);
         table_str(&table, 1, "of your file strata/pairs");
@@ -136,7 +137,7 @@ static int list(const struct latency_options *options, const struct pairs *pairs
         struct span_rule rule;
 
         r = span_rule_parse(builtin->rule, NULL, &arena, &rule, NULL);
-        if (r < 0 || (trace && span_rule_check(&rule, &trace->catalogue, NULL) < 0))
+        if (r < 0 || (trace && span_rule_check(&rule, trace_classes(trace), NULL) < 0))
             continue;
         table_str(&table, 0, rule.name);
         table_str(&table, 1, builtin->about);
@@ -174,7 +175,7 @@ static int run(const struct latency_options *options, char **operands, int n)
     while (n_names < n && pairs_has_name(&pairs, operands[n_names]))
         n_names++;
     if (n > n_names)
-        trace = walk_open(&options->common.open, operands + n_names, n - n_names);
+        trace = analysis_open(&options->common, operands + n_names, n - n_names);
     if (options->list && n == n_names && r == 0)
         status = list(options, &pairs, NULL);
     else if (n == n_names && r == 0)

@@ -45,10 +45,6 @@ static const struct option output_options[] = {
      "tighten clocks by causes and effects; reads the trace\n"
      "twice",
      offsetof(struct report_options, causal)},
-    {OPTION_PARSED, 'j', "jobs", "N",
-     "threads that make lines (as many as there are CPUs, at\n"
-     "most 8); the output is the same",
-     offsetof(struct report_options, jobs), .parse = jobs_parse},
     {OPTION_END},
 };
 
@@ -67,6 +63,7 @@ static const struct option_group groups[] = {
     {"Selection", select_option_table, offsetof(struct report_options, select)},
     {"End of the trace", end_options, 0},
     {"Reading", open_option_table, offsetof(struct report_options, open)},
+    {"Threads", jobs_option_table, offsetof(struct report_options, jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };

@@ -70,6 +70,7 @@ static const struct option_group groups[] = {
     {"Which waits", wait_options, 0},
     {"Selection", select_option_table, MEMBER(common.select)},
     {"Reading", open_option_table, MEMBER(common.open)},
+    {"Threads", jobs_option_table, MEMBER(common.jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -135,6 +136,7 @@ int cmd_sched(int argc, char **argv)
                         : options.wakers ? SCHED_WAKERS
                         : states         ? SCHED_STATES
                                          : SCHED_TIMES;
+        options.common.asks_names = settings.view == SCHED_STATES && settings.by == SCHED_BY_TASK;
         settings.xenalyze_names = options.xenalyze_names;
         settings.pids = take(&select->pids);
         settings.cpus = take(&select->cpus);
@@ -152,7 +154,7 @@ int cmd_sched(int argc, char **argv)
         else if (n == 0)
             status = cli_usage_error("sched", "no trace file given");
         else {
-            struct trace *trace = walk_open(&options.common.open, argv + 1, n);
+            struct trace *trace = analysis_open(&options.common, argv + 1, n);
 
             if (trace)
                 status = measure(&options, trace, &settings);

@@ -46,6 +46,7 @@ static const struct option_group groups[] = {
     {"Output", output_options, 0},
     {"Selection", select_whole_option_table, COMMON(select)},
     {"Reading", open_option_table, COMMON(open)},
+    {"Threads", jobs_option_table, COMMON(jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -153,7 +154,8 @@ static int summarise(struct summary_run *run, struct trace *trace, const struct 
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    if (summary_init(summary, settings, pairs->rules.rules, pairs->rules.n, &trace->catalogue) < 0)
+    if (summary_init(summary, settings, pairs->rules.rules, pairs->rules.n, trace_classes(trace)) <
+        0)
         status = cli_no_memory();
     else
         status = analysis_walk(&run->options->common, trace, &summary->sink,
@@ -223,7 +225,7 @@ int cmd_summary(int argc, char **argv)
             options.common.top = options.html ? TOP_PAGE : TOP_TEXT;
         status = check(&options, n);
         if (status == EXIT_SUCCESS) {
-            struct trace *trace = walk_open(&options.common.open, argv + 1, n);
+            struct trace *trace = analysis_open(&options.common, argv + 1, n);
 
             status = trace ? run(&options, trace) : EXIT_FAILURE;
             trace_free(trace);

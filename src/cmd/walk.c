@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "base/suggest.h"
+#include "cli/jobs.h"
 #include "cli/progress.h"
 #include "cmd/cmd.h"
+#include "timeline/read_ahead.h"
 
 /* "2400000000", "2400M", "2.4G". */
 static int parse_hz(void *member, const char *value, struct error *error)
@@ -73,6 +75,14 @@ const struct option open_option_table[] = {
 
 const struct option help_option_table[] = {
     {OPTION_HELP, 'h', "help", NULL, "show this help"},
+    {OPTION_END},
+};
+
+const struct option jobs_option_table[] = {
+    {OPTION_PARSED, 'j', "jobs", "N",
+     "threads (as many as there are CPUs, at most 8); the\n"
+     "output is the same",
+     0, .parse = jobs_parse},
     {OPTION_END},
 };
 
@@ -156,6 +166,11 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
     return trace;
 }
 
+int walk_read_ahead(struct trace *trace, bool asks_names, unsigned jobs)
+{
+    return jobs_count(jobs) > 1 ? trace_read_ahead(trace, asks_names, jobs > 1) : 0;
+}
+
 /* The classes that were seen. */
 struct seen_classes {
     const char **names; /* ended by NULL; or NULL */
@@ -178,7 +193,7 @@ static void report_unmatched(void *arg, const char *pattern)
 /* Returns whether there is such a pattern. */
 static bool report_all_unmatched(const struct walk *walk)
 {
-    const struct catalogue *catalogue = &walk->trace->catalogue;
+    const struct catalogue *catalogue = trace_classes(walk->trace);
     _cleanup_free_ const char **names = calloc(catalogue->n_classes + 1, sizeof *names);
     struct seen_classes seen = {names, !walk->sought    ? "in the trace"
                                        : walk->has_from ? "in the part that was read"
@@ -310,6 +325,8 @@ int walk_through(struct walk *walk)
     int r = 0;
 
     error_clear(&error);
+    if (trace->ahead)
+        read_ahead_select(trace->ahead, walk->selection);
     progress_start(&progress, isatty(STDERR_FILENO) && !(walk->draws && isatty(STDOUT_FILENO)));
     while (!selection_is_over(walk->selection) && !walk->out->error) {
         if (trace->n_pipes && walk->draws && trace_would_wait(trace) &&
@@ -333,6 +350,7 @@ int walk_through(struct walk *walk)
             progress_show(&progress, done, total);
         }
     }
+    trace_stop_ahead(trace);
     if (r >= 0)
         r = flush(walk, &error);
     else

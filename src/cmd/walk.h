@@ -30,6 +30,8 @@ struct open_options {
 
 extern const struct option open_option_table[];
 extern const struct option help_option_table[];
+/* For an unsigned: --jobs (cli/jobs.h). */
+extern const struct option jobs_option_table[];
 /* Values of the environment, or NULL: files that declare events (STRATA_EVENTS), a directory for temporary
  * files (TMPDIR). */
 const char *environment_events_path(void);
@@ -47,6 +49,10 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
 struct trace *walk_open_again(const struct open_options *options, char **paths, int n);
 /* Prints the notes of an open trace, as walk_open() does. */
 void walk_report_notes(const struct trace *trace);
+
+/* Lets a thread read TRACE ahead of walk_through(), if JOBS, as given by --jobs, allow more than one. What uses the trace's
+ * classes takes trace_classes(). ASKS_NAMES: as in trace_read_ahead(), of the walk's sink. -ENOMEM. */
+int walk_read_ahead(struct trace *trace, bool asks_names, unsigned jobs);
 
 /* trace_input_of() of the struct trace ARG, as a callback for modules that do not include trace/. */
 unsigned walk_input_of(void *arg, const struct origin *origin);

@@ -201,6 +201,28 @@ static inline bool copy_references(struct item_copier *copier, struct item *copy
     return true;
 }
 
+/* As memcpy(); most payloads are of few words, for which a call costs more than the copy. */
+static inline void copy_payload(uint8_t *to, const uint8_t *from, size_t size)
+{
+    uint64_t a, b, c, d;
+
+    if (unlikely(size > 32 || size < 8)) {
+        if (size)
+            memcpy(to, from, size);
+        return;
+    }
+    memcpy(&a, from, sizeof a);
+    memcpy(&b, from + size - 8, sizeof b);
+    if (size > 16) {
+        memcpy(&c, from + 8, sizeof c);
+        memcpy(&d, from + size - 16, sizeof d);
+        memcpy(to + 8, &c, sizeof c);
+        memcpy(to + size - 16, &d, sizeof d);
+    }
+    memcpy(to, &a, sizeof a);
+    memcpy(to + size - 8, &b, sizeof b);
+}
+
 unsigned item_block_put(struct item_block *block, struct item_copier *copier,
                         const struct item *items, unsigned n)
 {
@@ -210,19 +232,19 @@ unsigned item_block_put(struct item_block *block, struct item_copier *copier,
     unsigned i = 0;
 
     /* The source may have learned what it did not know of an origin. */
-    copier->last = NULL;
+    if (copier)
+        copier->last = NULL;
     n = MIN(n, ITEM_BLOCK_ITEMS - block->n);
     for (; i < n; i++, copy++) {
         *copy = items[i];
-        if (unlikely(!copy_references(copier, copy, &items[i])))
+        if (unlikely(copier && !copy_references(copier, copy, &items[i])))
             break;
         if (likely(items[i].kind == ITEM_EVENT)) {
             uint32_t size = items[i].size;
 
             if (unlikely(size > (size_t)(end - p)))
                 break;
-            if (size)
-                memcpy(p, items[i].payload, size);
+            copy_payload(p, items[i].payload, size);
             copy->payload = p;
             p += size;
         }

@@ -4,7 +4,7 @@
 /* Items that outlive the run in which they were lent (event/source.h, S2): copies of them and of their payloads, in
  * memory of a fixed size. Another thread may read a block while the source goes on.
  *
- * Their origins are copies too, with the clock as it was when the items were lent. item_task_name() of an item in a
+ * With a copier, their origins are copies too, with the clock as it was when the items were lent. item_task_name() of an item in a
  * block gives the name that its thread had then, and does not need the source. All other functions of an origin that
  * need the source are NULL in the copy, and so is `kernel`.
  *
@@ -61,7 +61,8 @@ int item_copier_init(struct item_copier *copier, origin_number *number, void *ar
 void item_copier_done(struct item_copier *copier);
 
 /* Appends the first of N items to BLOCK, as many as fit, and returns how many. 0 with an empty block: the first cannot
- * be copied, as its payload is too large, there are too many names, or memory is out. */
+ * be copied, as its payload is too large, there are too many names, or memory is out. COPIER NULL: their origins are
+ * those that were lent, and a name is what the source says of it when it is asked. */
 unsigned item_block_put(struct item_block *block, struct item_copier *copier,
                         const struct item *items, unsigned n);
 

@@ -345,6 +345,22 @@ bool selection_is_over(const struct selection *selection)
     return selection->left == 0 || selection->n_after >= AFTER_ENOUGH;
 }
 
+void selection_get_end(const struct selection *selection, struct selection_end *ret)
+{
+    *ret = (struct selection_end){.is_given = selection->options->to.given,
+                                  .to = selection->to,
+                                  .n_after = selection->n_after};
+}
+
+bool selection_end_pass(struct selection_end *end, const struct item *items, unsigned n)
+{
+    if (!end->is_given)
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        end->n_after = items[i].time >= end->to ? end->n_after + 1 : 0;
+    return end->n_after >= AFTER_ENOUGH;
+}
+
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,
                          unsigned n, void (*put)(void *arg, const char *pattern), void *arg)
 {

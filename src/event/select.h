@@ -72,6 +72,19 @@ bool selection_start(const struct selection *selection, int64_t *ret_time);
 /* True if no later item can be selected. */
 bool selection_is_over(const struct selection *selection);
 
+/* Where a selection by time is over, for a thread that reads ahead of the one that selects. */
+struct selection_end {
+    bool is_given;
+    int64_t to;
+    unsigned n_after;
+};
+
+/* As known after the items that were passed to SELECTION, some of which had a time. */
+void selection_get_end(const struct selection *selection, struct selection_end *ret);
+
+/* Whether, with the next N items, the selection is over; by the same count as selection_is_over(). */
+bool selection_end_pass(struct selection_end *end, const struct item *items, unsigned n);
+
 /* Calls PUT with ARG for each pattern that matches no class of CLASSES. */
 void selection_unmatched(struct selection *selection, struct event_class *const *classes,
                          unsigned n, void (*put)(void *arg, const char *pattern), void *arg);

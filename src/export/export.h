@@ -55,6 +55,9 @@ enum export_trait {
     EXPORT_REMOTE = 2, /* sent to a server: nothing is written here, and `target` does not matter */
     EXPORT_HOSTS = 4,  /* holds the traces of many hosts: options->host is needed */
     EXPORT_SPANS = 8,  /* has spans of options->rules */
+    EXPORT_NAMES = 16, /* asks for names of threads before it is finished */
+    /* Nothing reads ahead of it: it has threads of its own, or asks the reader for more than items as it goes. */
+    EXPORT_ALONE = 32,
 };
 
 struct export_format {

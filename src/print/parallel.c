@@ -9,11 +9,11 @@
 #include "print/parallel.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/fd.h"
 #include "base/printable.h"
+#include "base/thread.h"
 #include "event/item_block.h"
 
 /* Items that are printed before threads begin. */
@@ -224,24 +224,6 @@ static void close_printer(struct print_parallel *p)
     text_done(&printer->text);
 }
 
-/* Handlers of signals run in the thread that reads. */
-static int make_thread(struct printer *printer)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int r = pthread_attr_init(&attributes);
-
-    if (r != 0)
-        return -r;
-    pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&printer->thread, &attributes, run, printer);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return -r;
-}
-
 static void end(struct print_parallel *p)
 {
     pthread_mutex_lock(&p->lock);
@@ -277,7 +259,8 @@ static void begin_threads(struct print_parallel *p)
     if (item_copier_init(&p->copier, p->options.origin_number, p->options.origin_arg) == 0 &&
         open_printer(p) == 0) {
         while (p->n_printers < wanted && open_printer(p) == 0)
-            if (make_thread(&p->printers[p->n_printers - 1]) < 0) {
+            if (thread_start(&p->printers[p->n_printers - 1].thread, STACK_SIZE, run,
+                             &p->printers[p->n_printers - 1]) < 0) {
                 close_printer(p);
                 break;
             }

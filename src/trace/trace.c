@@ -10,6 +10,7 @@
 #include "schema/xen/table.h"
 #include "timeline/clock_map.h"
 #include "timeline/merge.h"
+#include "timeline/read_ahead.h"
 #include "timeline/reorder.h"
 #include "trace/directory.h"
 #include "trace/open.h"
@@ -207,8 +208,11 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     unsigned n_origins = trace->catalogue.n_origins;
     bool streams = ctx->kind == CAPTURE_SIMPLETRACE || ctx->kind == CAPTURE_QEMU_LOG;
     enum layer layer;
-    int live_fd = streams && !ctx->input.seekable ? ctx->input.fd : -1;
+    bool is_piped = ctx->input.fd >= 0 && !ctx->input.seekable;
+    int live_fd = streams && is_piped ? ctx->input.fd : -1;
     int r;
+
+    trace->is_piped |= is_piped;
 
     if (live_fd >= 0 && note_pipe(trace, live_fd) < 0)
         return -ENOMEM;
@@ -470,8 +474,10 @@ bool trace_would_wait(const struct trace *trace)
     return false;
 }
 
-void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret_total)
+/* Of the readers themselves. */
+static void input_progress(const void *arg, uint64_t *ret_done, uint64_t *ret_total)
 {
+    const struct trace *trace = arg;
     bool known = true;
 
     *ret_done = *ret_total = 0;
@@ -491,6 +497,55 @@ void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret
     }
     if (!known)
         *ret_total = 0;
+}
+
+void trace_progress(const struct trace *trace, uint64_t *ret_done, uint64_t *ret_total)
+{
+    if (trace->ahead)
+        trace->ahead->ops->progress(trace->ahead, ret_done, ret_total);
+    else
+        input_progress(trace, ret_done, ret_total);
+}
+
+/* Whether a reader learns the names of threads while it reads; those that a recorder knew are there from the start. */
+static bool learns_names(const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->catalogue.n_origins; i++) {
+        const struct origin *origin = trace->catalogue.origins[i];
+
+        if (origin->comm || (origin->task_name && !origin->thread_names))
+            return true;
+    }
+    return false;
+}
+
+int trace_read_ahead(struct trace *trace, bool asks_names, bool always)
+{
+    const struct read_ahead_options options = {
+        .catalogue = &trace->catalogue,
+        .progress = input_progress,
+        .progress_arg = trace,
+        .always = always,
+    };
+    int r;
+
+    if (trace->is_piped || (asks_names && learns_names(trace)))
+        return 0;
+    r = read_ahead_open(trace->source, &options, &trace->source);
+    if (r == 0)
+        trace->ahead = trace->source;
+    return r;
+}
+
+void trace_stop_ahead(struct trace *trace)
+{
+    if (trace->ahead)
+        read_ahead_stop(trace->ahead);
+}
+
+const struct catalogue *trace_classes(const struct trace *trace)
+{
+    return trace->ahead ? read_ahead_classes(trace->ahead) : &trace->catalogue;
 }
 
 void trace_hints(const struct trace *trace,

@@ -93,6 +93,8 @@ struct trace {
     const char *hint; /* what the user could do to see more; NULL: nothing */
     int *pipes;       /* inputs that may be live; owned by their readers */
     unsigned n_pipes;
+    bool is_piped;        /* an input is a pipe */
+    struct source *ahead; /* `source`, if a thread may read ahead; otherwise NULL */
 };
 
 /* PATH "-" is standard input. -EINVAL: unknown format, clocks differ, or declarations are missing;
@@ -127,6 +129,18 @@ const char *trace_input_timeline(const struct trace_input *input);
 
 /* The name of the domain of a vCPU, as recorded with PART; NULL: not known. */
 const char *trace_input_domain(const struct trace_input *input, int32_t vcpu);
+
+/* Lets a thread read ahead, where that can be (timeline/read_ahead.h): not of a pipe, whose writer uses another CPU
+ * anyway. ASKS_NAMES: the borrower asks for names of threads before trace_stop_ahead(), which readers of kernels, perf and
+ * CTF learn while they read; these are not read ahead then. ALWAYS: as in struct read_ahead_options. Allowed before the
+ * first item is read. -ENOMEM. */
+int trace_read_ahead(struct trace *trace, bool asks_names, bool always);
+
+/* Ends that thread, if there is one: before the trace is asked for more than items and progress. */
+void trace_stop_ahead(struct trace *trace);
+
+/* The classes of the items that were lent; what is to be used while a thread may read ahead. As good as the trace. */
+const struct catalogue *trace_classes(const struct trace *trace);
 
 /* As source_next(); the error itself is trace->source->error. */
 static inline int trace_next(struct trace *trace, const struct item **ret_items)

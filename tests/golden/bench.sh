@@ -38,6 +38,12 @@ grep -q 'export --to perfetto' "$dir/table"
 }
 grep -q 'strata exits' "$dir/table"
 
+"$tree/bench/jobs" --short --bin "$STRATA_BIN" --data "$DATA" --cache "$dir/cache" >"$dir/table" || {
+    cat "$dir/table"
+    exit 1
+}
+grep -q 'summary' "$dir/table"
+
 "$tree/bench/index" --short --bin "$STRATA_BIN" --tool "$STRATA_BIN/../tests/index-bench" --data "$DATA" \
     --cache "$dir/cache" >"$dir/table" || {
     cat "$dir/table"
