@@ -11,6 +11,9 @@
 
 _Static_assert(QUEUE_ROOM >= PROTO_DATA_ROOM, "a frame of pages is made where they are");
 
+_Static_assert(SPLICE_SIZE_READ + PROTO_DATA_ROOM - PROTO_HEADER_SIZE <= PROTO_BODY_MAX,
+               "a frame holds the pages of a splice");
+
 /* Frames that a reader sends before it reads its ring again. */
 #define READER_FRAMES_MAX 2
 
@@ -20,15 +23,28 @@ void frame_tx_done(struct frame_tx *tx)
     tx->copy = NULL;
 }
 
+static void update_splice_size(struct frame_tx *tx)
+{
+    size_t size = 0;
+
+    if (tx->may_splice)
+        size = tx->spliced - tx->spliced_and_read < SPLICE_UNREAD_MAX ? SPLICE_SIZE_READ
+                                                                      : SPLICE_SIZE_FRAMED;
+    atomic_store_explicit(&tx->splice_size, size, memory_order_relaxed);
+}
+
 static void forget(struct frame_tx *tx)
 {
     tx->pending = NULL;
     tx->pending_size = 0;
     tx->reader = NULL; /* its pages stay in their queue */
     tx->readers_may_send = false;
-    atomic_store(&tx->may_splice, false);
+    tx->may_splice = false;
     tx->n_pongs = 0;
     tx->sequence = 0;
+    tx->spliced = tx->spliced_before_pong = tx->spliced_and_read = 0;
+    tx->pong_is_sent = false;
+    update_splice_size(tx);
 }
 
 void frame_tx_connect(struct frame_tx *tx, int fd, bool is_socket)
@@ -125,6 +141,8 @@ static int pump(struct frame_tx *tx)
         pong.realtime = clock_ns(CLOCK_REALTIME);
         pong.sent = frame_tx_now(tx);
         proto_put_pong(&out, &pong);
+        tx->spliced_before_pong = tx->spliced;
+        tx->pong_is_sent = true;
         seal(tx, &out, PROTO_PONG, 0, (uint32_t)(out.len - PROTO_HEADER_SIZE));
         r = write_pending(tx);
     }
@@ -165,7 +183,8 @@ void frame_tx_allow_readers(struct frame_tx *tx, uint64_t connection, bool reade
 {
     pthread_mutex_lock(&tx->lock);
     tx->readers_may_send = readers_may_send && tx->connection == connection && tx->fd >= 0;
-    atomic_store(&tx->may_splice, tx->readers_may_send && takes_unchecked && tx->can_splice);
+    tx->may_splice = tx->readers_may_send && takes_unchecked && tx->can_splice;
+    update_splice_size(tx);
     pthread_mutex_unlock(&tx->lock);
 }
 
@@ -232,12 +251,12 @@ static bool sink_send(void *userdata, struct reader *reader)
     return all;
 }
 
-static bool sink_can_splice(void *userdata, struct reader *reader)
+static size_t sink_splice_size(void *userdata, struct reader *reader)
 {
     struct frame_tx *tx = userdata;
 
     (void)reader;
-    return atomic_load_explicit(&tx->may_splice, memory_order_relaxed);
+    return atomic_load_explicit(&tx->splice_size, memory_order_relaxed);
 }
 
 /* Continues a spliced frame, of which SENT bytes are written, from READER's queue: with the rest of its
@@ -277,7 +296,7 @@ static bool splice_pages(struct frame_tx *tx, struct reader *reader, unsigned n_
     size_t head, sent = 0;
     int r;
 
-    if (!atomic_load(&tx->may_splice) || pump(tx) != 1)
+    if (!tx->may_splice || pump(tx) != 1)
         return false;
     proto_put_data(&out, &data);
     out.len += data.size; /* part of the frame, although not in this buffer */
@@ -292,13 +311,13 @@ static bool splice_pages(struct frame_tx *tx, struct reader *reader, unsigned n_
     }
     if (r > 0)
         r = splice_out(reader->pipe[0], tx->fd, data.size, &sent);
+    tx->spliced += sent;
+    if (r == -ENOBUFS)
+        tx->may_splice = tx->can_splice = false;
+    update_splice_size(tx);
     if (r == 1) {
         queue_skip(&reader->queue, n_pages);
         return true;
-    }
-    if (r == -ENOBUFS) {
-        atomic_store(&tx->may_splice, false);
-        tx->can_splice = false;
     }
     return continue_from_queue(tx, reader, &data, head + sent, r == -ENOBUFS);
 }
@@ -319,10 +338,10 @@ void frame_tx_init(struct frame_tx *tx)
     *tx = (struct frame_tx){.fd = -1,
                             .clock = {.dir = -1},
                             .sink = {.send = sink_send,
-                                     .can_splice = sink_can_splice,
+                                     .splice_size = sink_splice_size,
                                      .splice = sink_splice,
                                      .userdata = tx,
-                                     .splice_pages_max = SPLICE_PAGES_FRAMED}};
+                                     .splice_size_max = SPLICE_SIZE_READ}};
     pthread_mutex_init(&tx->lock, NULL);
     pthread_mutex_init(&tx->clock_lock, NULL);
 }
@@ -331,7 +350,8 @@ void frame_tx_detach_readers(struct frame_tx *tx)
 {
     pthread_mutex_lock(&tx->lock);
     tx->readers_may_send = false;
-    atomic_store(&tx->may_splice, false);
+    tx->may_splice = false;
+    update_splice_size(tx);
     tx->reader = NULL;
     if (tx->pending_size > 0) {
         uint8_t *copy = malloc(tx->pending_size);
@@ -352,6 +372,11 @@ bool frame_tx_pong(struct frame_tx *tx, const struct proto_ping *ping, uint64_t 
     bool waits;
 
     pthread_mutex_lock(&tx->lock);
+    if (tx->pong_is_sent) { /* W5 */
+        tx->spliced_and_read = tx->spliced_before_pong;
+        tx->pong_is_sent = false;
+        update_splice_size(tx);
+    }
     /* A host that does not wait for answers gets those to its last pings. */
     if (tx->n_pongs == FRAME_TX_PONGS)
         memmove(tx->pongs, tx->pongs + 1, --tx->n_pongs * sizeof tx->pongs[0]);

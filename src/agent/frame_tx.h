@@ -12,7 +12,10 @@
  *   W2  Sequence numbers follow the order of the bytes: both change under `lock`.
  *   W3  `lock` is never held in poll(2).
  *   W4  Pages are sent from where they lie in their queue, and removed from it under `lock` when the last byte of
- *       their frame is written. If the connection is lost before, they stay queued for the next one. */
+ *       their frame is written. If the connection is lost before, they stay queued for the next one.
+ *   W5  A host sends a PING after it has read the PONG before, unless that takes it two seconds. So a PING shows that
+ *       it has read what was spliced before that PONG. As long as not much was spliced since, pages are spliced in
+ *       large pieces; otherwise in small ones, which bounds what the kernel holds for a host that does not read. */
 
 #include <pthread.h>
 
@@ -41,11 +44,14 @@ struct frame_tx {
     uint8_t *copy;
     bool readers_may_send; /* uncompressed pages, by themselves */
     bool can_splice;       /* `fd` supports splicing */
-    /* `can_splice`, readers may send, and the host accepts pages without a checksum */
-    _Atomic bool may_splice;
+    bool
+        may_splice; /* `can_splice`, readers may send, and the host accepts pages without a checksum */
+    _Atomic size_t splice_size; /* bytes in one piece, now; 0: none */
+    /* bytes, on this connection: all; before the last PONG; which the host has read for certain (W5) */
+    uint64_t spliced, spliced_before_pong, spliced_and_read;
+    bool pong_is_sent;     /* and no PING has come since */
     struct page_sink sink; /* what readers call */
     uint8_t small[128];
-    /* `can_splice`, readers may send, and the host accepts pages without a checksum */
     struct frame_tx_pong pongs[FRAME_TX_PONGS];
     unsigned n_pongs;
     /* separate, so that a PING's time stamp does not wait for a write */

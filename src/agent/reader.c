@@ -161,7 +161,7 @@ static int make_splice_pipe(struct reader *r)
     if (r->buffer->page.size != size || pipe2(r->pipe, O_NONBLOCK | O_CLOEXEC) < 0)
         return -EINVAL;
     /* If the user's limit forbids that size, the pipe keeps its default. */
-    (void)fcntl(r->pipe[0], F_SETPIPE_SZ, (int)((r->buffer->sink->splice_pages_max + 1) * size));
+    (void)fcntl(r->pipe[0], F_SETPIPE_SZ, (int)(r->buffer->sink->splice_size_max + size));
     return 0;
 }
 
@@ -186,12 +186,16 @@ static int splice_pages(struct reader *r)
     const struct reader_buffer *buffer = r->buffer;
     const struct page_sink *sink = buffer->sink;
     unsigned most;
+    size_t size;
     ssize_t n;
     int e;
 
-    if (!sink || r->no_splice || queue_held(&r->queue) > 0 || !sink->can_splice(sink->userdata, r))
+    if (!sink || r->no_splice || queue_held(&r->queue) > 0)
         return 0;
-    most = (unsigned)MIN(r->queue.n_pages, (uint64_t)sink->splice_pages_max);
+    size = sink->splice_size(sink->userdata, r);
+    if (size == 0)
+        return 0;
+    most = (unsigned)MIN(r->queue.n_pages, MAX((uint64_t)size / buffer->page.size, 1));
     if (r->pipe[0] < 0 && make_splice_pipe(r) < 0) {
         r->no_splice = true;
         return 0;
@@ -218,10 +222,10 @@ static int splice_pages(struct reader *r)
     return (int)most;
 }
 
-/* Reads one page, or splices several, opening the ring if necessary. Returns how many were queued or
- * sent, with *RET_USED bytes of events in the last one; 0: the ring is empty; -ENOBUFS: the queue is
- * full. */
-static int read_pages(struct reader *r, size_t *ret_used, uint64_t *ret_time)
+/* Reads one page, or splices several, opening the ring if necessary; WHOLE: only splices. Returns how many
+ * were queued or sent, with *RET_USED bytes of events in the last one, and its time (0: they were spliced);
+ * 0: the ring is empty, or has no WHOLE page; -ENOBUFS: the queue is full. */
+static int read_pages(struct reader *r, bool whole, size_t *ret_used, uint64_t *ret_time)
 {
     const struct tracefs_page *page = &r->buffer->page;
     uint8_t *p;
@@ -239,6 +243,8 @@ static int read_pages(struct reader *r, size_t *ret_used, uint64_t *ret_time)
         *ret_time = 0;
         return (int)n;
     }
+    if (whole)
+        return 0;
     p = queue_free_page(&r->queue);
     if (!p)
         return -ENOBUFS;
@@ -274,7 +280,7 @@ static void read_ring(struct reader *r, unsigned order, bool is_still)
     while (left > 0 && atomic_load(&r->state) == order) {
         uint64_t time = 0;
         size_t used;
-        int n = read_pages(r, &used, &time);
+        int n = read_pages(r, false, &used, &time);
 
         if (n == -ENOBUFS) {
             wait_for_room(r);
@@ -339,6 +345,7 @@ static void run(struct reader *r)
     /* A sleep in which at 100 MB/s less than half of a ring is filled. */
     const int early_sleep_ms =
         (int)MIN(r->buffer->ring_pages * r->buffer->page.size / 200000, (uint64_t)40);
+    const uint64_t watermark = r->buffer->watermark_pages;
     uint64_t burst = 0; /* pages that are read before checking whether the reader has caught up */
     int period = 5, waited = 0;
     bool has_pages = false;
@@ -346,7 +353,7 @@ static void run(struct reader *r)
     while (state_of(r) == READER_RUNNING) {
         uint64_t pages = 0;
         unsigned sparse = 0; /* pages in a row with few events */
-        bool caught_up = false;
+        bool caught_up = false, has_spliced = false;
         bool readable;
 
         if (wants_flush(r)) {
@@ -354,9 +361,11 @@ static void run(struct reader *r)
             burst = 0;
         }
         while (!caught_up && state_of(r) == READER_RUNNING && !wants_flush(r)) {
-            uint64_t time;
+            uint64_t time = 0;
             size_t used = 0;
-            int n = read_pages(r, &used, &time);
+            /* The page that is being filled waits for the end of a period, or is whole by the time that the watermark is
+             * reached again. */
+            int n = read_pages(r, burst && has_spliced, &used, &time);
 
             if (n == -ENOBUFS) {
                 wait_for_room(r);
@@ -368,12 +377,15 @@ static void run(struct reader *r)
                 continue;
             }
             clear_error(r);
+            has_spliced |= n > 0 && time == 0;
             pages += (uint64_t)n;
             sparse = used < sparse_bytes ? sparse + 1 : 0;
             /* One sparse page may be the rest of a page that was read partially before. Two in a row
              * mean that the ring is not filled to its watermark, whatever poll(2) returned; reading on
-             * would chase the events of the reads themselves. */
-            caught_up = n == 0 || (sparse > 0 && (pages > burst || sparse > 1));
+             * would chase the events of the reads themselves. What comes after about a watermark's pages was
+             * recorded since it was reached, and would be a small piece. */
+            caught_up = n == 0 || (sparse > 0 && (pages > burst || sparse > 1)) ||
+                        (has_spliced && watermark && burst && pages >= watermark - watermark / 8);
         }
         if (state_of(r) != READER_RUNNING)
             break;

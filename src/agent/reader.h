@@ -7,11 +7,12 @@
  * is bounded too, overwrites its oldest pages and counts exactly what is lost, in the next page that is
  * read and in per_cpu/cpuN/stats. So memory is bounded and every loss is counted.
  *
- * While the ring has whole pages, the reader reads one after the other. When it has caught up with the
- * kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by
- * poll(2)) or a period has passed, and then also reads partial pages, so that no event waits longer than
- * that. A flush has it read at once what is in the ring. The periods of all readers end at the same time, so that the thread that takes the pages wakes once. A stop
- * drains: the reader reads everything that was in the ring when the stop was requested.
+ * While the ring has whole pages, the reader reads one after the other, or splices many at a time. When it has caught
+ * up with the kernel, it sleeps until the ring is filled to its watermark (the instance's buffer_percent, by
+ * poll(2)) or a period has passed. After a period it also reads the page that is being filled, so that no event waits
+ * longer than that. A flush has it read at once what is in the ring. The periods of all readers end at the same
+ * time, so that the thread that takes the pages wakes once. A stop drains: the reader reads everything that was in
+ * the ring when the stop was requested.
  *
  *   R1  Only the reader puts pages into its queue. One thread at a time takes them out (agent/queue.h): the
  *       sender, or the reader itself through its page_sink; both hold the sink's lock.
@@ -67,13 +68,13 @@ struct page_sink {
     /* Sends pages from READER's queue. Returns true if the queue is empty afterwards; otherwise the reader wakes the
      * sender. */
     bool (*send)(void *userdata, struct reader *reader);
-    /* True if whole pages may be spliced now (agent/splice.h). */
-    bool (*can_splice)(void *userdata, struct reader *reader);
+    /* How many bytes of whole pages may be spliced now, or one page if that is more (agent/splice.h); 0: none. */
+    size_t (*splice_size)(void *userdata, struct reader *reader);
     /* Splices the N_PAGES that are in READER's pipe; its queue is empty. Returns true if they were sent or moved to the
      * queue, and the pipe is empty; false if they are still in the pipe. */
     bool (*splice)(void *userdata, struct reader *reader, unsigned n_pages);
     void *userdata;
-    unsigned splice_pages_max; /* per call of `splice` */
+    size_t splice_size_max; /* that `splice_size` ever returns */
 };
 
 /* What the readers of one trace buffer share; must outlive them. */
@@ -81,7 +82,8 @@ struct reader_buffer {
     int dir; /* of the trace buffer: tracefs or an instance */
     struct tracefs_page page;
     size_t queue_bytes;
-    uint64_t ring_pages; /* approximate size of the kernel's ring per CPU */
+    uint64_t ring_pages;      /* approximate size of the kernel's ring per CPU */
+    uint64_t watermark_pages; /* of them, that are filled when poll(2) returns; 0: not known */
     /* no event is written while it drains, so a drain ends when the ring is empty */
     bool is_still;
     int period_ms; /* READER_PERIOD_MS, or one of the longer ones; set while no reader runs */

@@ -74,9 +74,9 @@ static int greet(struct session *session)
     online = calloc((size_t)cpu_set_count(&cpus) + 1, sizeof *online);
     if (!online)
         return -ENOMEM;
-    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
-        if (cpu_set_has(&cpus, cpu))
-            online[n++] = cpu;
+    for (uint32_t cpu = cpu_set_next(&cpus, 0); cpu < CPU_SET_MAX;
+         cpu = cpu_set_next(&cpus, cpu + 1))
+        online[n++] = cpu;
     if (tracefs_read(session->tracefs->fd, "trace_clock", 4096, &clocks, &len) >= 0) {
         guest_clock_in_force(clocks, in_force, sizeof in_force);
         /* The clock that pongs report until SETUP chooses one. */

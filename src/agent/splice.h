@@ -16,11 +16,16 @@
 
 struct tracefs_page;
 
-/* The most pages per splice. A port holds up to 128 pieces that the host has not read, and each costs
- * the guest an interrupt: at most 8 MB if the pieces are pages only. */
-#define SPLICE_PAGES 15u
+/* The most bytes per splice, or one page. Each piece costs the guest a notification of the host and an interrupt,
+ * and a port holds up to 128 pieces that the host has not read: at most 8 MB if the pieces are pages only. */
+#define SPLICE_SIZE 61440u
 /* The same if every other piece is a frame header. */
-#define SPLICE_PAGES_FRAMED 31u
+#define SPLICE_SIZE_FRAMED 126976u
+/* The same while the host is known to read: until SPLICE_UNREAD_MAX bytes were spliced since the last byte that it
+ * has certainly read. So a port never holds more than these and 8 MB. A piece must not have more pages than the queue
+ * has descriptors, which are 128 (Virtual I/O Device 1.2, 2.7.5.3.1 "Driver Requirements: Indirect Descriptors"). */
+#define SPLICE_SIZE_READ 520192u
+#define SPLICE_UNREAD_MAX (UINT64_C(8) << 20)
 
 /* True if FD is a virtio-serial port that supports it. */
 bool splice_supported(int fd);

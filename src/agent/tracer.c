@@ -322,6 +322,9 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
                 struct error *error, const char **ret_hint)
 {
     size_t asked = (size_t)setup->queue_kib * 1024;
+    const unsigned percent =
+        setup->wants & PROTO_WANT_HOLD ? WATERMARK_PERCENT_HOLD : WATERMARK_PERCENT;
+    bool has_watermark;
     int r = tracefs_instance_make(tracer->tracefs, tracer->instance, sizeof tracer->instance,
                                   &tracer->dir);
 
@@ -333,9 +336,7 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
     if (r < 0)
         return error_set(error, r, "", "cannot stop or start tracing: %s", strerror(-r));
     /* Linux 5.0 and later. */
-    tracefs_write_number(tracer->dir, "buffer_percent",
-                         setup->wants & PROTO_WANT_HOLD ? WATERMARK_PERCENT_HOLD
-                                                        : WATERMARK_PERCENT);
+    has_watermark = tracefs_write_number(tracer->dir, "buffer_percent", percent) >= 0;
     r = set_buffers(tracer, setup->buffer_kib, error, ret_hint);
     if (r >= 0)
         r = set_clock(tracer, setup, error, ret_hint);
@@ -360,6 +361,9 @@ static int make(struct tracer *tracer, struct proto_setup *setup, size_t queue_b
     if (r < 0)
         return r;
     tracer->readers->buffer.is_still = true;
+    if (has_watermark)
+        tracer->readers->buffer.watermark_pages =
+            tracer->readers->buffer.ring_pages * percent / 100;
     tracer->readers->buffer.sink = tracer->sink;
     tracer_update_cpus(tracer);
     if (atomic_load(&tracer->readers->n) == 0)
@@ -416,10 +420,12 @@ static void add_reader(struct tracer *tracer, uint32_t cpu)
 
 void tracer_update_cpus(struct tracer *tracer)
 {
+    const struct cpu_set *online = &tracer->readers->online;
+
     readers_update_cpus(tracer->readers);
-    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
-        if (cpu_set_has(&tracer->readers->online, cpu))
-            add_reader(tracer, cpu);
+    for (uint32_t cpu = cpu_set_next(online, 0); cpu < CPU_SET_MAX;
+         cpu = cpu_set_next(online, cpu + 1))
+        add_reader(tracer, cpu);
 }
 
 /* Adds readers for the CPUs that have recorded but were not online at a check. */
@@ -429,12 +435,13 @@ static void add_missed_cpus(struct tracer *tracer)
 
     if (cpus_possible(&possible) < 0)
         return;
-    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++) {
+    for (uint32_t cpu = cpu_set_next(&possible, 0); cpu < CPU_SET_MAX;
+         cpu = cpu_set_next(&possible, cpu + 1)) {
         _cleanup_free_ char *text = NULL;
         char path[64];
         size_t len;
 
-        if (!cpu_set_has(&possible, cpu) || cpu_set_has(&tracer->readers->have, cpu))
+        if (cpu_set_has(&tracer->readers->have, cpu))
             continue;
         snprintf(path, sizeof path, "per_cpu/cpu%" PRIu32 "/stats", cpu);
         if (tracefs_read(tracer->dir, path, 65536, &text, &len) >= 0 && count_of(text, "entries: "))

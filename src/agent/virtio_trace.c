@@ -72,7 +72,7 @@ static bool send_from_reader(void *userdata, struct reader *reader)
     return all;
 }
 
-static bool can_splice(void *userdata, struct reader *reader)
+static size_t splice_size(void *userdata, struct reader *reader)
 {
     struct virtio_trace *vt = userdata;
     struct raw_port *raw_port = raw_port_of(vt, reader->index);
@@ -81,7 +81,7 @@ static bool can_splice(void *userdata, struct reader *reader)
     pthread_mutex_lock(&raw_port->lock);
     can = raw_port->can_splice && !raw_port->is_full && !raw_port->offset;
     pthread_mutex_unlock(&raw_port->lock);
-    return can;
+    return can ? SPLICE_SIZE : 0;
 }
 
 static bool splice_pages(void *userdata, struct reader *reader, unsigned n_pages)
@@ -208,8 +208,11 @@ static int add_cpu(struct virtio_trace *vt, uint32_t cpu)
 
 static void add_cpus(struct virtio_trace *vt)
 {
-    for (uint32_t cpu = 0; cpu < CPU_SET_MAX; cpu++)
-        if (cpu_set_has(&vt->readers->online, cpu) && !cpu_set_has(&vt->readers->have, cpu))
+    const struct cpu_set *online = &vt->readers->online;
+
+    for (uint32_t cpu = cpu_set_next(online, 0); cpu < CPU_SET_MAX;
+         cpu = cpu_set_next(online, cpu + 1))
+        if (!cpu_set_has(&vt->readers->have, cpu))
             add_cpu(vt, cpu);
 }
 
@@ -349,10 +352,10 @@ static int set_up(struct virtio_trace *vt, int dir, struct error *error)
     /* Standard output is shared by all CPUs, so only the sender writes to it. */
     if (!vt->options.to_stdout) {
         vt->sink = (struct page_sink){.send = send_from_reader,
-                                      .can_splice = can_splice,
+                                      .splice_size = splice_size,
                                       .splice = splice_pages,
                                       .userdata = vt,
-                                      .splice_pages_max = SPLICE_PAGES};
+                                      .splice_size_max = SPLICE_SIZE};
         vt->readers->buffer.sink = &vt->sink;
     }
     vt->ports = calloc(vt->options.to_stdout ? 1 : CPU_SET_MAX, sizeof *vt->ports);

@@ -24,6 +24,17 @@ static inline void cpu_set_add(struct cpu_set *set, uint32_t cpu)
     set->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
+/* The first CPU of the set from CPU on; CPU_SET_MAX: there is none. */
+static inline uint32_t cpu_set_next(const struct cpu_set *set, uint32_t cpu)
+{
+    for (uint64_t bits; cpu < CPU_SET_MAX; cpu = (cpu / 64 + 1) * 64) {
+        bits = set->bits[cpu / 64] >> cpu % 64;
+        if (bits)
+            return cpu + (uint32_t)__builtin_ctzll(bits);
+    }
+    return CPU_SET_MAX;
+}
+
 static inline unsigned cpu_set_count(const struct cpu_set *set)
 {
     unsigned n = 0;

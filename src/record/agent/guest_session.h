@@ -126,6 +126,7 @@ struct guest_session {
     uint64_t token, ping_sent, ping_next;
     unsigned pings_left; /* of the state */
     unsigned pings;      /* answered since a pair was kept */
+    uint64_t spliced;    /* bytes of DATA that the agent has spliced, since a ping for them */
     struct guest_pair best;
     uint64_t best_since;
     uint64_t guest_time; /* the last that was seen of the guest's clock; 0: none */

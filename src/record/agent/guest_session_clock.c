@@ -6,6 +6,8 @@
 #define PINGS_TIME (NSEC_PER_SEC / 2)
 #define PING_EVERY (50 * NSEC_PER_MSEC)
 #define PING_LOST (2 * NSEC_PER_SEC)
+/* A ping shows what was read before the last one: twice this is less than the agent's SPLICE_UNREAD_MAX. */
+#define PING_SPLICED (UINT64_C(3) << 20)
 /* Of the exchanges in so much time the fastest is kept. */
 #define PAIR_EVERY NSEC_PER_SEC
 #define PAIR_EVERY_LONG (4 * NSEC_PER_SEC) /* with PROTO_WANT_DELAY or PROTO_WANT_HOLD */
@@ -32,6 +34,15 @@ void guest_session_ping(struct guest_session *session, uint64_t now)
     session->ping_sent = now;
     proto_put_ping(&out, &(struct proto_ping){++session->token, now});
     (void)guest_session_put(session, &out, PROTO_PING);
+}
+
+void guest_session_spliced(struct guest_session *session, size_t size)
+{
+    session->spliced += size;
+    if (session->spliced < PING_SPLICED)
+        return;
+    session->spliced = 0;
+    session->ping_next = session->received_at;
 }
 
 static uint64_t pair_every(const struct guest_session *session)

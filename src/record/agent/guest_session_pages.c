@@ -149,6 +149,8 @@ int guest_session_on_data(struct guest_session *session, const struct proto_fram
     if (data.size / data.n_pages != session->page_size)
         return error_set(error, -EBADMSG, NULL, "the guest sends pages of %zu bytes, not of %u",
                          data.size / data.n_pages, session->page_size);
+    if (frame->flags & PROTO_UNCHECKED)
+        guest_session_spliced(session, frame->size);
     cpu = &session->cpus[data.cpu];
     r = check_number(session, &data, error);
     if (r < 0)

@@ -53,6 +53,9 @@ static inline bool guest_session_holds(const struct guest_session *session)
 
 /* The clocks (guest_session_clock.c). Sends a ping, unless one is not answered yet … */
 void guest_session_ping(struct guest_session *session, uint64_t now);
+/* … for SIZE more bytes that the agent has spliced, which does so in large pieces as long as pings show that they are read
+ * (agent/frame_tx.h, W5) … */
+void guest_session_spliced(struct guest_session *session, size_t size);
 /* … and N pings in STATE, each after the answer to the one before. */
 void guest_session_ping_some(struct guest_session *session, enum guest_state state, unsigned n,
                              uint64_t now);

@@ -23,6 +23,7 @@
 #include "agent/raw_port.h"
 #include "agent/readers.h"
 #include "agent/session.h"
+#include "agent/splice.h"
 #include "cmocka_all.h"
 
 /* A directory for a test, empty. */
@@ -919,14 +920,14 @@ static void test_wire_pages(void **state)
     frame_tx_allow_readers(&p->tx, connection - 1, true, true);
     assert_false(p->tx.sink.send(&p->tx, &p->reader)); /* not what another host was promised */
     frame_tx_allow_readers(&p->tx, connection, true, false);
-    assert_false(
-        p->tx.sink.can_splice(&p->tx, &p->reader)); /* the host did not say that it takes them */
+    /* The host did not say that it takes them. */
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), 0);
     assert_true(p->tx.sink.send(&p->tx, &p->reader));
     listen_to_all(p);
     assert_int_equal(p->unchecked, 0);
 
     frame_tx_allow_readers(&p->tx, connection, true, true);
-    assert_true(p->tx.sink.can_splice(&p->tx, &p->reader));
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), SPLICE_SIZE_READ);
     into_pipe(p, 2);
     assert_true(p->tx.sink.splice(&p->tx, &p->reader, 2));
     into_pipe(p, 15);
@@ -942,9 +943,49 @@ static void test_wire_pages(void **state)
     assert_int_equal(queue_held(&p->reader.queue), 0);
 
     frame_tx_disconnect(&p->tx);
-    assert_false(p->tx.sink.can_splice(&p->tx, &p->reader));
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), 0);
     into_pipe(p, 1);
     assert_false(p->tx.sink.splice(&p->tx, &p->reader, 1));
+    passage_end(p);
+}
+
+/* Splices two pages, the first of which counts as BYTES; the host reads them. */
+static void splice_much(struct passage *p, uint64_t bytes)
+{
+    into_pipe(p, 1);
+    assert_true(p->tx.sink.splice(&p->tx, &p->reader, 1));
+    p->tx.spliced += bytes - 4096;
+    into_pipe(p, 1);
+    assert_true(p->tx.sink.splice(&p->tx, &p->reader, 1));
+    listen_to_all(p);
+}
+
+/* Pieces are large as long as pings show that the host reads them. */
+static void test_wire_pieces(void **state)
+{
+    struct passage *p = passage(1 << 20);
+    struct proto_ping ping = {.token = 1};
+
+    frame_tx_allow_readers(&p->tx, p->tx.connection, true, true);
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), SPLICE_SIZE_READ);
+    splice_much(p, SPLICE_UNREAD_MAX - 4096); /* with the second page, that is the most */
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), SPLICE_SIZE_FRAMED);
+    /* A first ping shows nothing; the next, that its PONG was read, and what is before that. */
+    assert_false(frame_tx_pong(&p->tx, &ping, 1));
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), SPLICE_SIZE_FRAMED);
+    splice_much(p, SPLICE_UNREAD_MAX / 2);
+    assert_false(frame_tx_pong(&p->tx, &ping, 1));
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), SPLICE_SIZE_READ);
+    splice_much(p, SPLICE_UNREAD_MAX / 2);
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), SPLICE_SIZE_FRAMED);
+    /* Nothing is known of another connection's. */
+    frame_tx_disconnect(&p->tx);
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), 0);
+    frame_tx_connect(&p->tx, p->out[1], false);
+    p->tx.can_splice = true;
+    frame_tx_allow_readers(&p->tx, p->tx.connection, true, true);
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), SPLICE_SIZE_READ);
+    assert_false(frame_tx_pong(&p->tx, &ping, 1));
     passage_end(p);
 }
 
@@ -986,7 +1027,7 @@ static void test_wire_pages_that_do_not_fit(void **state)
     /* The queue ends before the frame does. */
     frame_tx_detach_readers(&p->tx);
     queue_done(&p->reader.queue);
-    assert_false(p->tx.sink.can_splice(&p->tx, &p->reader));
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), 0);
     listen_to_all(p);
     passage_end(p);
 }
@@ -1002,7 +1043,7 @@ static void test_wire_pages_that_are_lost(void **state)
     assert_true(p->tx.sink.splice(&p->tx, &p->reader, 4));
     listen_to_all(p);
     assert_int_equal(p->next, 4);
-    assert_false(p->tx.sink.can_splice(&p->tx, &p->reader));
+    assert_int_equal(p->tx.sink.splice_size(&p->tx, &p->reader), 0);
     into_pipe(p, 1);
     assert_false(p->tx.sink.splice(&p->tx, &p->reader, 1));
     passage_end(p);
@@ -1066,6 +1107,7 @@ int main(void)
         cmocka_unit_test(test_inbox),
         cmocka_unit_test(test_wire),
         cmocka_unit_test(test_wire_pages),
+        cmocka_unit_test(test_wire_pieces),
         cmocka_unit_test(test_wire_pages_that_do_not_fit),
         cmocka_unit_test(test_wire_pages_that_are_lost),
         cmocka_unit_test(test_outlet_pages),

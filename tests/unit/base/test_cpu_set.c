@@ -63,6 +63,10 @@ static void the_kernels_lists_are_read(void **state)
 
     assert_int_equal(cpu_set_parse_kernel("0-3,5\n", &cpus), 0);
     assert_int_equal(cpu_set_count(&cpus), 5);
+    assert_int_equal(cpu_set_next(&cpus, 0), 0);
+    assert_int_equal(cpu_set_next(&cpus, 3), 3);
+    assert_int_equal(cpu_set_next(&cpus, 4), 5);
+    assert_int_equal(cpu_set_next(&cpus, 6), CPU_SET_MAX);
     for (uint32_t cpu = 0; cpu < 8; cpu++)
         assert_int_equal(cpu_set_has(&cpus, cpu), cpu <= 3 || cpu == 5);
     assert_int_equal(cpu_set_parse_kernel("7", &cpus), 0);
@@ -74,6 +78,9 @@ static void the_kernels_lists_are_read(void **state)
     assert_int_equal(cpu_set_parse_kernel("", &cpus), 0);
     assert_int_equal(cpu_set_parse_kernel("4094-4097\n", &cpus), -ERANGE);
     assert_int_equal(cpu_set_count(&cpus), 2);
+    assert_int_equal(cpu_set_next(&cpus, 1), 4094);
+    assert_int_equal(cpu_set_next(&cpus, 4095), 4095);
+    assert_int_equal(cpu_set_next(&cpus, 4096), CPU_SET_MAX);
     assert_int_equal(cpu_set_parse_kernel("99999999999999999999", &cpus), -ERANGE);
     assert_false(cpu_set_has(&cpus, UINT32_MAX));
     for (unsigned i = 0; i < ARRAY_SIZE(bad); i++)

@@ -505,6 +505,32 @@ static void slow_exchanges_are_not_made_without_end(void **state)
     play_end(p);
 }
 
+/* The agent splices large pieces only as long as pings show that they are read. */
+static void what_was_spliced_is_followed_by_a_ping(void **state)
+{
+    struct played *p = running();
+
+    hear_until(p, PROTO_PING);
+    assert_int_equal(say_pong(p, 1000, 1000), 0); /* a good one: no other for a second */
+    for (unsigned n = 0; n < 2; n++) {
+        assert_int_equal(say_data(p, 0, n * 2, 1), 0);
+        assert_int_equal(heard(p), 0);
+        for (uint64_t i = 0, bytes = 16 + PAGE; i <= (UINT64_C(3) << 20) / bytes; i++) {
+            struct proto_out out = begin(p);
+
+            assert_int_equal(heard(p), 0);
+            put_pages(&out, 0, n * 2 + 1, 1); /* again and again: only the first is written */
+            p->session.cpus[0].is_repeating = true;
+            proto_frame_seal(p->out, PROTO_DATA, PROTO_UNCHECKED, (uint32_t)bytes, (uint32_t)bytes,
+                             p->sequence++);
+            assert_int_equal(receive(p, p->out, out.len), 0);
+        }
+        assert_int_equal(heard(p), PROTO_PING);
+        assert_int_equal(say_pong(p, 1000, 1000), 0);
+    }
+    play_end(p);
+}
+
 static void hello_is_said_again_and_only_the_last_counts(void **state)
 {
     struct played *p = play();
@@ -1262,6 +1288,7 @@ int main(void)
         cmocka_unit_test(pages_tell_more_than_a_status_before_them),
         cmocka_unit_test(clocks_are_related_by_the_fastest_exchange),
         cmocka_unit_test(slow_exchanges_are_not_made_without_end),
+        cmocka_unit_test(what_was_spliced_is_followed_by_a_ping),
         cmocka_unit_test(hello_is_said_again_and_only_the_last_counts),
         cmocka_unit_test(what_is_lost_with_a_connection_shows),
         cmocka_unit_test(an_agent_that_forgot_is_set_up_anew),
