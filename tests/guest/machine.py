@@ -42,14 +42,14 @@ class Machine:
 
     Its ports of Strata's are FIFOs (those of the old agents' protocol) and a socket (strata-agent's
     own protocol, with HAS_AGENT) in FOLDER; the ports of the tests are on a second controller, which no test
-    stalls. PREFIX comes before QEMU in the command, OPTIONS after its own options. KIND is of the processor.
+    stalls. PREFIX comes before QEMU in the command, OPTIONS after its own options. KIND is of the processor, ACCEL how it is emulated.
     With INCOMING it waits there for a guest that migrates; open_shell() is for when that has come.
     """
 
     booted = []
 
     def __init__(self, kernel, initramfs, folder, prefix=(), has_agent=True, options=(), kind=X86_64,
-                 incoming=None):
+                 incoming=None, accel="tcg,thread=multi"):
         self.folder = folder
         self.is_stuck = False
         self.commands = 0
@@ -57,7 +57,7 @@ class Machine:
         self.ports = os.path.join(folder, "ports")
         os.makedirs(self.ports)
         command = [
-            *prefix, *kind[0], "-accel", "tcg,thread=multi",
+            *prefix, *kind[0], "-accel", accel,
             "-smp", str(CPUS), "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
             "-kernel", kernel, "-initrd", initramfs,
             "-append", kind[1],

@@ -33,13 +33,14 @@ LOCKUPS_MAX = 2
 class Run:
     """What a scenario is given."""
 
-    def __init__(self, work):
+    def __init__(self, work, **machine_options):
         self.work = work
         self.hosts = []
         self.collects = []
         self.bin = os.environ["STRATA_BIN"]
         self.strata = os.path.join(self.bin, "strata")
-        self.guest = machine.Machine(f"{work}/kernel", f"{work}/initramfs", self.folder("machine"))
+        self.guest = machine.Machine(f"{work}/kernel", f"{work}/initramfs", self.folder("machine"),
+                                     **machine_options)
 
     def folder(self, name):
         """A folder of that name, empty."""
