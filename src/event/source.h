@@ -52,6 +52,7 @@ struct source {
     const struct source_ops *ops;
     bool ordered;    /* see S4 */
     bool one_buffer; /* see S7 */
+    bool skips; /* seek() leaves out what is before its time without reading it, by and large */
     struct error error;
 };
 

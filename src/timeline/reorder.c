@@ -29,6 +29,8 @@ struct reorder {
     int result;  /* the input's last answer */
     int live_fd; /* or -1 */
     uint64_t late;
+    unsigned moved; /* at most, by an item of the run that was sorted last */
+    bool uncertain; /* see reorder_is_certain() */
     int64_t newest_lent;
 
     struct run ready;
@@ -194,9 +196,11 @@ static int lend(struct reorder *r, const struct item *items, unsigned n,
 
 /* Sorts nearly ordered items in place: each late item moves up. False: they are too disordered for
  * this; some are then sorted. */
-static bool sort_in_place(struct item *items, unsigned n)
+static bool sort_in_place(struct item *items, unsigned n, unsigned *ret_moved)
 {
     unsigned budget = 4 * n; /* of items to move */
+
+    *ret_moved = 0;
 
     for (unsigned i = 1; i < n; i++) {
         struct item late;
@@ -213,8 +217,30 @@ static bool sort_in_place(struct item *items, unsigned n)
             items[at] = items[at - 1];
         }
         items[at] = late;
+        *ret_moved = MAX(*ret_moved, i - at);
     }
     return true;
+}
+
+/* Items of a sorted run moved by at most `moved`, and go before some of those held. */
+static void note_moves(struct reorder *r, const struct item *run)
+{
+    unsigned n = r->moved;
+
+    for (unsigned i = r->n_held; i > 0 && r->held[i - 1].time > run[0].time; i--)
+        n++;
+    r->uncertain |= n > r->window;
+}
+
+/* The same of items that are not sorted yet: whether more than WINDOW may go after one that comes after them. */
+static void note_disorder(struct reorder *r, const struct item *items, unsigned n)
+{
+    int64_t newest = INT64_MIN;
+
+    for (unsigned i = r->window; i < n; i++) {
+        newest = MAX(newest, items[i - r->window].time);
+        r->uncertain |= i + 1 < n && items[i + 1].time < newest;
+    }
 }
 
 /* A long run in order: only its first items, as far as they belong between those held, are copied. */
@@ -225,6 +251,7 @@ static int pass_on(struct reorder *r, const struct item *run, unsigned n,
     unsigned n_between = 0;
     int error;
 
+    note_moves(r, run);
     r->n_held = 0;
     r->tail = (struct run){run + n - r->window, r->window};
     r->tail_of_run = true;
@@ -257,6 +284,8 @@ static int sort_in(struct reorder *r, const struct item *run, unsigned n,
         return error;
     memcpy(r->sorted, r->held, r->n_held * sizeof *run);
     memcpy(r->sorted + r->n_held, run, n * sizeof *run);
+    if (total > r->window && stretch_end(r->sorted, 0, total) < total)
+        note_disorder(r, r->sorted, total);
     sort_items(&r->sorted, &r->scratch, total);
     r->n_held = 0;
     r->tail = (struct run){r->sorted + total - n_tail, n_tail};
@@ -312,7 +341,7 @@ static int reorder_next(struct source *source, const struct item **ret_items)
             break;
         n = (unsigned)r->result;
         /* S6 lets us change the order of what was lent. */
-        if (n > 2 * r->window && sort_in_place((struct item *)run, n))
+        if (n > 2 * r->window && sort_in_place((struct item *)run, n, &r->moved))
             lent = pass_on(r, run, n, ret_items);
         else
             lent = sort_in(r, run, n, ret_items);
@@ -402,4 +431,11 @@ void reorder_set_live(struct source *source, int fd)
 uint64_t reorder_late(const struct source *source)
 {
     return container_of(source, struct reorder, source)->late;
+}
+
+bool reorder_is_certain(const struct source *source)
+{
+    const struct reorder *r = container_of(source, struct reorder, source);
+
+    return r->late == 0 && !r->uncertain;
 }

@@ -93,6 +93,7 @@ int transform_open(struct source *source, struct transform *each, struct source 
     e->source.ops = &each_ops;
     e->source.ordered = source->ordered;
     e->source.one_buffer = source->one_buffer;
+    e->source.skips = source->skips;
     e->inner = source;
     e->each = each;
     *ret_source = &e->source;

@@ -572,3 +572,11 @@ uint64_t trace_late(const struct trace *trace)
         late += reorder_late(trace->reorders[i]);
     return late;
 }
+
+bool trace_order_is_certain(const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->n_reorders; i++)
+        if (!reorder_is_certain(trace->reorders[i]))
+            return false;
+    return true;
+}

@@ -194,3 +194,5 @@ bool trace_find_events(const char *events_path, char buf[TRACE_EVENTS_PATH_SIZE]
 
 /* The number of items so far that were too late to be put in order. */
 uint64_t trace_late(const struct trace *trace);
+/* Whether the order of the items so far is the same wherever reading began (reorder_is_certain()). */
+bool trace_order_is_certain(const struct trace *trace);

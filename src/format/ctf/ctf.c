@@ -333,6 +333,7 @@ int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct read
     c->source.ops = &ctf_ops;
     c->source.ordered = trace->strata; /* others may step back, and are put in order */
     c->in = *in;
+    c->source.skips = in->seekable && in->size != UINT64_MAX;
     *in = (struct input){.fd = -1};
     c->trace = trace;
     c->keep_going = options->keep_going;

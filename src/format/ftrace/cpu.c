@@ -409,6 +409,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     if (!capture->first)
         capture->first = &cpu->source;
     cpu->source.ordered = true;
+    cpu->source.skips = feed->peek != NULL;
     cpu->capture = capture;
     capture->n_refs++;
     cpu->feed = feed;

@@ -597,6 +597,7 @@ int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qe
     if (r == 0) {
         look_for_clock(log);
         log->source.ordered = !log->timed;
+        log->source.skips = log->timed && log->in.seekable && log->in.size != UINT64_MAX;
         r = add_origin(log);
     }
     if (r == 0)

@@ -596,6 +596,7 @@ int simpletrace_open(struct input *in, struct catalogue *catalogue,
     s->source.ops = &simpletrace_ops;
     s->source.one_buffer = true;
     s->in = *in;
+    s->source.skips = in->seekable && in->size != UINT64_MAX;
     *in = (struct input){.fd = -1};
     s->ids.catalogue = catalogue;
     s->ids.events = options->events;

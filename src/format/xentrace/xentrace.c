@@ -558,6 +558,7 @@ static struct source *open_cpu(struct xentrace *x, uint16_t cpu, unsigned n_cpus
         return NULL;
     }
     s->source.ops = &cpu_ops;
+    s->source.skips = true;
     s->x = x;
     s->cpu = cpu;
     s->time = TIME_UNKNOWN;
