@@ -29,6 +29,18 @@ void losses_add_all(struct losses *losses, const struct item *items, unsigned n)
             losses_add(losses, &items[i]);
 }
 
+void losses_merge(struct losses *losses, const struct losses *other)
+{
+    losses->n += other->n;
+    losses->events = add_saturated(losses->events, other->events);
+    losses->uncounted += other->uncounted;
+    losses->skipped += other->skipped;
+    losses->damaged += other->damaged;
+    losses->n_cpus = MAX(losses->n_cpus, other->n_cpus);
+    for (int cpu = 0; cpu < other->n_cpus; cpu++)
+        losses->by_cpu[cpu] = add_saturated(losses->by_cpu[cpu], other->by_cpu[cpu]);
+}
+
 static void losses_begin(struct sink *sink)
 {
     sink_begin(container_of(sink, struct losses_sink, sink)->next);

@@ -34,4 +34,6 @@ struct losses_sink {
 void losses_add(struct losses *losses, const struct item *loss);
 /* Those among N items. */
 void losses_add_all(struct losses *losses, const struct item *items, unsigned n);
+/* Adds those of OTHER. */
+void losses_merge(struct losses *losses, const struct losses *other);
 void losses_sink_init(struct losses_sink *sink, struct sink *next);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/tally.h"
+#include "analysis/tally_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,8 +27,7 @@ void tally_done(struct tally *tally)
     *tally = (struct tally){0};
 }
 
-/* Makes rows up to number N - 1. */
-static int make_rows(struct tally *tally, unsigned n)
+int tally_make_rows(struct tally *tally, unsigned n)
 {
     if (n > tally->capacity) {
         unsigned capacity = MAX(MAX(n, tally->capacity * 2), 64u);
@@ -89,11 +88,10 @@ static inline int add_to_row(struct tally_row *row, const struct item *item)
     return 0;
 }
 
-static bool is_same_event(const struct tally_row *row, const struct item *item)
+bool tally_is_same_event(const struct origin *origin_a, const struct event_class *a,
+                         const struct origin *origin_b, const struct event_class *b)
 {
-    const struct event_class *a = row->class, *b = item->class;
-
-    return row->origin->layer == item->origin->layer && strcmp(a->name, b->name) == 0 &&
+    return origin_a->layer == origin_b->layer && strcmp(a->name, b->name) == 0 &&
            strcmp(a->group ? a->group : "", b->group ? b->group : "") == 0;
 }
 
@@ -113,10 +111,12 @@ static _cold_ int add_class(struct tally *tally, const struct item *item)
         tally->row_of_class = bigger;
         tally->n_classes = n;
     }
-    while (row < tally->n_rows && !is_same_event(&tally->rows[row], item))
+    while (row < tally->n_rows &&
+           !tally_is_same_event(tally->rows[row].origin, tally->rows[row].class, item->origin,
+                                item->class))
         row++;
     if (row == tally->n_rows) {
-        r = make_rows(tally, row + 1);
+        r = tally_make_rows(tally, row + 1);
         if (r < 0)
             return r;
     }
@@ -140,7 +140,7 @@ static int add_by_source_event(struct tally *tally, const struct item *item)
     unsigned row = item->class->stat_row;
 
     if (unlikely(row >= tally->n_rows)) {
-        int r = make_rows(tally, row + 1);
+        int r = tally_make_rows(tally, row + 1);
         if (r < 0)
             return r;
     }
@@ -148,7 +148,7 @@ static int add_by_source_event(struct tally *tally, const struct item *item)
 }
 
 /* CPUs and tasks have the same numbers in different traces. */
-static uint64_t key_of(const struct tally *tally, const struct item *item)
+uint64_t tally_key_of(const struct tally *tally, const struct item *item)
 {
     uint64_t origin = (uint64_t)(uintptr_t)item->origin << 34;
 
@@ -163,12 +163,12 @@ static uint64_t key_of(const struct tally *tally, const struct item *item)
     return origin | (uint32_t)item->pid;
 }
 
-static int find_row(struct tally *tally, uint64_t key, unsigned *ret_row)
+int tally_find_row(struct tally *tally, uint64_t key, unsigned *ret_row)
 {
     uintptr_t number = (uintptr_t)map_get(&tally->numbers, key);
 
     if (number == 0) {
-        int r = make_rows(tally, tally->n_rows + 1);
+        int r = tally_make_rows(tally, tally->n_rows + 1);
         if (r < 0)
             return r;
         number = tally->n_rows;
@@ -182,10 +182,10 @@ static int find_row(struct tally *tally, uint64_t key, unsigned *ret_row)
 
 static int add_by_key(struct tally *tally, const struct item *item)
 {
-    uint64_t key = key_of(tally, item);
+    uint64_t key = tally_key_of(tally, item);
 
     if (unlikely(key != tally->last_key || tally->last_row == UINT32_MAX)) {
-        int r = find_row(tally, key, &tally->last_row);
+        int r = tally_find_row(tally, key, &tally->last_row);
         if (r < 0)
             return r;
         tally->last_key = key;
@@ -243,14 +243,15 @@ static int name_keys(struct tally *tally, struct tally_row *row, const struct it
     return 0;
 }
 
-static int add_key_row(struct tally *tally, uint64_t key, const struct item *item)
+static int add_key_row(struct tally *tally, uint64_t key, const uint64_t *numbers,
+                       const struct item *item)
 {
     static const char *const others[GROUPING_KEYS] = {"(others)", "", "", ""};
     bool is_full = tally->n_rows >= TALLY_KEY_ROWS_MAX;
     int r = 0;
 
     if (tally->n_rows <= TALLY_KEY_ROWS_MAX)
-        r = make_rows(tally, tally->n_rows + 1);
+        r = tally_make_rows(tally, tally->n_rows + 1);
     tally->last_row = tally->n_rows - 1;
     if (r >= 0 && !is_full)
         r = map_put(&tally->numbers, key, (void *)(uintptr_t)tally->n_rows);
@@ -264,7 +265,18 @@ static int add_key_row(struct tally *tally, uint64_t key, const struct item *ite
         memcpy(tally->rows[tally->last_row].keys, others, sizeof others);
         return 0;
     }
+    memcpy(tally->rows[tally->last_row].numbers, numbers,
+           tally->options.grouping.n * sizeof *numbers);
     return name_keys(tally, &tally->rows[tally->last_row], item);
+}
+
+uint64_t tally_key_of_numbers(const struct grouping *grouping, const uint64_t *numbers)
+{
+    uint64_t key = numbers[0];
+
+    for (unsigned i = 1; i < grouping->n; i++)
+        key = (key ^ key >> 31) * UINT64_C(0x9e3779b97f4a7c15) + numbers[i];
+    return key;
 }
 
 /* Whether events of ITEM's class have the fields; after grouping_numbers(). */
@@ -279,7 +291,7 @@ static bool has_keys(const struct grouping *grouping)
 /* 1: ITEM has not the fields, and is left out. */
 static int add_by_keys(struct tally *tally, const struct item *item)
 {
-    uint64_t numbers[GROUPING_KEYS], key = 0;
+    uint64_t numbers[GROUPING_KEYS], key;
     uintptr_t number;
 
     grouping_numbers(&tally->options.grouping, item, numbers);
@@ -287,11 +299,10 @@ static int add_by_keys(struct tally *tally, const struct item *item)
         tally->n_without_keys++;
         return 1;
     }
-    for (unsigned i = 0; i < tally->options.grouping.n; i++)
-        key = i == 0 ? numbers[0] : (key ^ key >> 31) * UINT64_C(0x9e3779b97f4a7c15) + numbers[i];
+    key = tally_key_of_numbers(&tally->options.grouping, numbers);
     number = (uintptr_t)map_get(&tally->numbers, key);
     if (unlikely(number == 0))
-        return add_key_row(tally, key, item);
+        return add_key_row(tally, key, numbers, item);
     tally->last_row = (unsigned)number - 1;
     return add_to_row(&tally->rows[tally->last_row], item);
 }
@@ -309,37 +320,55 @@ static _cold_ struct tally_period *add_period(struct tally *tally, struct tally_
     return period;
 }
 
-static int add_distance(struct tally *tally, struct tally_period *period, uint64_t distance)
+struct tally_period *tally_find_period(struct tally *tally, struct tally_row *row, uint32_t number)
+{
+    uint64_t key = (uint64_t)(row - tally->rows) * TALLY_PERIODS_MAX + number;
+    struct tally_period *period = map_get(&tally->periods, key);
+
+    return period ? period : add_period(tally, row, number, key);
+}
+
+struct histogram *tally_period_distances(struct tally *tally, struct tally_period *period)
 {
     if (!period->distances) {
         period->distances = arena_alloc(&tally->arena, sizeof *period->distances);
-        if (!period->distances)
-            return -ENOMEM;
-        *period->distances = (struct histogram){0};
+        if (period->distances)
+            *period->distances = (struct histogram){0};
     }
-    return histogram_add(period->distances, distance);
+    return period->distances;
 }
 
-static int count_period(struct tally *tally, struct tally_row *row, int64_t time)
+static int add_distance(struct tally *tally, struct tally_period *period, uint64_t distance)
+{
+    struct histogram *distances = tally_period_distances(tally, period);
+
+    return distances ? histogram_add(distances, distance) : -ENOMEM;
+}
+
+uint32_t tally_period_number(struct tally *tally, int64_t time)
 {
     uint64_t number = 0;
-    int64_t before = row->n_periods > 0 ? row->counted_until : TIME_UNKNOWN;
-    struct tally_period *period = row->period;
 
-    if (tally->periods_begin == TIME_UNKNOWN)
-        tally->periods_begin = time;
     if (time > tally->periods_begin)
         number = ((uint64_t)time - (uint64_t)tally->periods_begin) / (uint64_t)tally->options.every;
     if (number >= TALLY_PERIODS_MAX) {
         tally->has_late_periods = true;
         number = TALLY_PERIODS_MAX - 1;
     }
-    if (!period || period->number != number) {
-        uint64_t key = (uint64_t)(row - tally->rows) * TALLY_PERIODS_MAX + number;
+    return (uint32_t)number;
+}
 
-        period = map_get(&tally->periods, key);
-        if (!period)
-            period = add_period(tally, row, (uint32_t)number, key);
+static int count_period(struct tally *tally, struct tally_row *row, int64_t time)
+{
+    uint32_t number;
+    int64_t before = row->n_periods > 0 ? row->counted_until : TIME_UNKNOWN;
+    struct tally_period *period = row->period;
+
+    if (tally->periods_begin == TIME_UNKNOWN)
+        tally->periods_begin = time;
+    number = tally_period_number(tally, time);
+    if (!period || period->number != number) {
+        period = tally_find_period(tally, row, number);
         if (!period)
             return -ENOMEM;
         row->period = period;
@@ -377,23 +406,32 @@ static uint64_t gap_length(const struct tally_gap *gap)
     return (uint64_t)gap->end - (uint64_t)gap->begin;
 }
 
-/* ITEM ends the gap since the latest event, and begins the next one. */
-static void count_gap(struct tally *tally, const struct item *item)
+void tally_keep_gap(struct tally *tally, const struct tally_gap *gap)
 {
     struct tally_gap *gaps = tally->gaps;
     unsigned at;
 
+    if (tally->n_gaps == tally->options.gaps &&
+        gap_length(gap) <= gap_length(&gaps[tally->n_gaps - 1]))
+        return;
+    at = tally->n_gaps < tally->options.gaps ? tally->n_gaps++ : tally->n_gaps - 1;
+    for (; at > 0 && gap_length(&gaps[at - 1]) < gap_length(gap); at--)
+        gaps[at] = gaps[at - 1];
+    gaps[at] = *gap;
+}
+
+/* ITEM ends the gap since the latest event, and begins the next one. */
+static void count_gap(struct tally *tally, const struct item *item)
+{
     if (tally->options.separate && tally->gap.origin != item->origin)
         tally->gap.class = NULL;
     tally->gap.end = item->time;
-    if (tally->gap.class && item->time > tally->gap.begin &&
-        (tally->n_gaps < tally->options.gaps ||
-         gap_length(&tally->gap) > gap_length(&gaps[tally->n_gaps - 1]))) {
-        at = tally->n_gaps < tally->options.gaps ? tally->n_gaps++ : tally->n_gaps - 1;
-        for (; at > 0 && gap_length(&gaps[at - 1]) < gap_length(&tally->gap); at--)
-            gaps[at] = gaps[at - 1];
-        gaps[at] = tally->gap;
+    if (unlikely(!tally->has_ended_gap)) {
+        tally->has_ended_gap = true;
+        tally->before = tally->gap;
     }
+    if (tally->gap.class && item->time > tally->gap.begin)
+        tally_keep_gap(tally, &tally->gap);
     if (!tally->gap.class || item->time >= tally->gap.begin)
         tally->gap =
             (struct tally_gap){.begin = item->time, .origin = item->origin, .class = item->class};
@@ -494,19 +532,27 @@ static int compare_rows(const void *a, const void *b)
 
     if (x->count != y->count)
         return x->count > y->count ? -1 : 1;
-    /* In their order: classes by their index, other rows by their first event. */
+    /* In their order: by their first event. */
     return x < y ? -1 : 1;
 }
 
-/* Equal counts are ordered by the class's index, whichever occurs first. */
+/* Equal counts are ordered by name: the numbers of classes depend on what is read first. */
 static int compare_events(const void *a, const void *b)
 {
     const struct tally_row *x = *(const struct tally_row *const *)a;
     const struct tally_row *y = *(const struct tally_row *const *)b;
+    const char *group_x = x->class->group ? x->class->group : "";
+    const char *group_y = y->class->group ? y->class->group : "";
+    int r = 0;
 
-    return x->count == y->count && x->class->stat_row != y->class->stat_row
-               ? (x->class->stat_row < y->class->stat_row ? -1 : 1)
-               : compare_rows(a, b);
+    if (x->count == y->count) {
+        r = strcmp(x->class->name, y->class->name);
+        r = r ? r : strcmp(group_x, group_y);
+        r = r ? r : (x->origin->layer > y->origin->layer) - (x->origin->layer < y->origin->layer);
+        r = r || !x->origin->path || !y->origin->path ? r
+                                                      : strcmp(x->origin->path, y->origin->path);
+    }
+    return r ? r : compare_rows(a, b);
 }
 
 int tally_sorted(const struct tally *tally, const struct tally_row ***ret_rows, unsigned *ret_n)
@@ -519,7 +565,9 @@ int tally_sorted(const struct tally *tally, const struct tally_row ***ret_rows, 
     for (unsigned i = 0; i < tally->n_rows; i++)
         if (tally->rows[i].count)
             rows[n++] = &tally->rows[i];
-    qsort(rows, n, sizeof *rows, tally->by == TALLY_BY_EVENT ? compare_events : compare_rows);
+    qsort(rows, n, sizeof *rows,
+          tally->by == TALLY_BY_EVENT || tally->by == TALLY_BY_SOURCE_EVENT ? compare_events
+                                                                            : compare_rows);
     *ret_rows = rows;
     *ret_n = n;
     return 0;

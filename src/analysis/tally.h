@@ -67,6 +67,7 @@ struct tally_row {
     unsigned n_periods;
     int64_t counted_until;           /* the time of the last event in a period */
     const char *keys[GROUPING_KEYS]; /* BY_KEYS: as text; what the first event of the row has */
+    uint64_t numbers[GROUPING_KEYS]; /* BY_KEYS: as numbers (analysis/grouping.h) */
     /* What the events have in common; of the other kinds NULL or unknown. */
     const struct origin *origin;
     const struct event_class *class;
@@ -84,8 +85,11 @@ struct tally {
     uint64_t n_without_keys; /* BY_KEYS: events that were left out; they are in no count */
     struct tally_gap *gaps;  /* the longest first */
     unsigned n_gaps;
-    struct tally_gap gap;  /* after the latest event */
-    int64_t periods_begin; /* TIME_UNKNOWN: there are none */
+    struct tally_gap gap; /* after the latest event */
+    bool
+        has_ended_gap; /* an event with a time was counted: at its `end`, with the losses before it */
+    struct tally_gap before;
+    int64_t periods_begin; /* TIME_UNKNOWN: there are none; may be set before the first event */
     struct map periods;    /* by number of the row and of the period */
     bool has_late_periods; /* there are more than TALLY_PERIODS_MAX */
     struct tally_row
@@ -117,8 +121,8 @@ static inline uint64_t tally_duration(const struct tally *tally)
     return (uint64_t)tally->last - (uint64_t)tally->first;
 }
 
-/* The rows that have a count, the largest first, equal ones by class or number. *ret_rows is the
- * caller's to free, what it points to is the tally's. 0, -ENOMEM. */
+/* The rows that have a count, the largest first; equal ones by the names of their events, or else by their first event.
+ * *ret_rows is the caller's to free, what it points to is the tally's. 0, -ENOMEM. */
 int tally_sorted(const struct tally *tally, const struct tally_row ***ret_rows, unsigned *ret_n);
 /* The periods of ROW by their numbers, row->n_periods of them, to be freed. 0, -ENOMEM. */
 int tally_sort_periods(const struct tally_row *row, const struct tally_period ***ret);
