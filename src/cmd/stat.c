@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "cli/duration.h"
+#include "cli/jobs.h"
 #include "cli/output.h"
 #include "cmd/cmd.h"
-#include "cmd/stat.h"
+#include "cmd/stat_split.h"
 #include "print/table.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
@@ -30,6 +31,7 @@ static const struct option_group groups[] = {
     {"Output", output_options, 0},
     {"Selection", select_option_table, offsetof(struct stat_options, select)},
     {"Reading", open_option_table, offsetof(struct stat_options, open)},
+    {"Threads", jobs_option_table, offsetof(struct stat_options, jobs)},
     {"Help", help_option_table, 0},
     {NULL},
 };
@@ -67,64 +69,111 @@ static int parse_by(const char *by, struct arena *arena, struct tally_options *o
 }
 
 /* The fields that rows are by are fields of events. Many readers know their events only when they have seen them. */
-static int check_keys(struct stat *stat)
+static int check_keys(const struct stat *stat)
 {
     struct error error = {0};
 
-    if (stat->tally.by != TALLY_BY_KEYS ||
+    if (stat->tally.by != TALLY_BY_KEYS || stat->tally.count > 0 ||
         grouping_check(&stat->tally.options.grouping, &stat->trace->catalogue, &error) >= 0)
         return EXIT_SUCCESS;
     cli_print_error(&error);
     return EXIT_FAILURE;
 }
 
-static int count(const struct stat_options *options, struct trace *trace)
+/* By one thread. */
+static int count_alone(struct stat *stat, struct selection *selection)
+{
+    struct walk walk = {.trace = stat->trace,
+                        .selection = selection,
+                        .out = stat->out,
+                        .sink = &stat->tally.sink,
+                        .losses = &stat->tally.losses};
+
+    return walk_through(&walk);
+}
+
+/* By several threads, where that is possible and worth it. May open the trace again. */
+static int count(struct stat *stat, const struct tally_options *settings,
+                 struct selection *selection, char **paths, int n)
+{
+    const struct split_options split = {.open = &stat->options->open,
+                                        .select = &stat->options->select,
+                                        .paths = paths,
+                                        .n_paths = (unsigned)n,
+                                        .n_threads = jobs_count(stat->options->jobs),
+                                        .eager = stat->options->jobs > 0};
+
+    if (stat_can_split(stat, &split)) {
+        if (stat_split(stat, settings, &split) == 0)
+            return stat->trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;
+        tally_done(&stat->tally);
+        trace_free(stat->trace);
+        stat->trace = walk_open_again(&stat->options->open, paths, n);
+        if (!stat->trace)
+            return EXIT_FAILURE;
+        if (tally_init_with(&stat->tally, settings) < 0)
+            return cli_no_memory();
+    }
+    return count_alone(stat, selection);
+}
+
+static int set_up(struct stat *stat, struct arena *arena, struct tally_options *settings)
+{
+    const struct stat_options *options = stat->options;
+    const struct trace *trace = stat->trace;
+
+    settings->gaps = (unsigned)MIN(options->gaps, (uint64_t)TALLY_GAPS_MAX);
+    if (parse_by(options->by, arena, settings) < 0)
+        return EXIT_FAILURE;
+    /* Sources with clocks of their own are read one after the other, and may not be of one system. */
+    settings->separate = trace->n_inputs > 1 && !trace->host_time;
+    if (settings->by == TALLY_BY_EVENT && settings->separate)
+        settings->by = TALLY_BY_SOURCE_EVENT;
+    stat->clock = trace->inputs[0].origin->clock;
+    settings->every = options->every > 0 ? MAX(clock_from_ns(&stat->clock, options->every), 1) : 0;
+    settings->period_distances = options->format == TABLE_JSON;
+    return tally_init_with(&stat->tally, settings) < 0 ? cli_no_memory() : EXIT_SUCCESS;
+}
+
+static int print(const struct stat *stat, int status)
+{
+    const struct walk walk = {.out = stat->out, .losses = &stat->tally.losses};
+
+    if (status != EXIT_FAILURE && check_keys(stat) != EXIT_SUCCESS)
+        status = EXIT_FAILURE;
+    else if (stat_print(stat) < 0)
+        status = cli_no_memory();
+    return walk_end(&walk, &stat->options->open, status);
+}
+
+/* Takes ownership of TRACE. */
+static int count_and_print(const struct stat_options *options, struct trace *trace, char **paths,
+                           int n)
 {
     struct text out;
-    struct selection selection = {0};
     struct stat stat = {.options = options, .trace = trace, .out = &out};
-    struct walk walk = {.trace = trace,
-                        .selection = &selection,
-                        .out = &out,
-                        .sink = &stat.tally.sink,
-                        .losses = &stat.tally.losses};
-    struct tally_options settings = {.gaps =
-                                         (unsigned)MIN(options->gaps, (uint64_t)TALLY_GAPS_MAX)};
+    struct tally_options settings = {0};
+    struct selection selection = {0};
     struct arena arena = {0};
-    int status = EXIT_FAILURE;
+    int status;
 
-    if (parse_by(options->by, &arena, &settings) < 0) {
-        arena_done(&arena);
-        return EXIT_FAILURE;
-    }
-    /* Sources with clocks of their own are read one after the other, and may not be of one system. */
-    settings.separate = trace->n_inputs > 1 && !trace->host_time;
-    if (settings.by == TALLY_BY_EVENT && settings.separate)
-        settings.by = TALLY_BY_SOURCE_EVENT;
     if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) <
         0) {
-        cli_no_memory();
-        arena_done(&arena);
-        return EXIT_FAILURE;
+        trace_free(trace);
+        return cli_no_memory();
     }
-    stat.clock = trace->inputs[0].origin->clock;
-    settings.every = options->every > 0 ? MAX(clock_from_ns(&stat.clock, options->every), 1) : 0;
-    settings.period_distances = options->format == TABLE_JSON;
-    if (tally_init_with(&stat.tally, &settings) < 0 ||
-        selection_init(&selection, &options->select) < 0) {
-        cli_no_memory();
-    } else {
-        status = walk_through(&walk);
-        if (status != EXIT_FAILURE && check_keys(&stat) != EXIT_SUCCESS) {
-            status = EXIT_FAILURE;
-        } else if (stat_print(&stat) < 0) {
-            status = cli_no_memory();
-        }
-        status = walk_end(&walk, &options->open, status);
+    status = set_up(&stat, &arena, &settings);
+    if (status == EXIT_SUCCESS && selection_init(&selection, &options->select) < 0) {
+        status = cli_no_memory();
+    } else if (status == EXIT_SUCCESS) {
+        status = count(&stat, &settings, &selection, paths, n);
+        if (stat.trace)
+            status = print(&stat, status);
     }
     tally_done(&stat.tally);
-    arena_done(&arena);
     selection_done(&selection);
+    trace_free(stat.trace);
+    arena_done(&arena);
     text_done(&out);
     return status;
 }
@@ -136,14 +185,12 @@ int cmd_stat(int argc, char **argv)
     int n;
 
     if (options_parse(&stat_command, argc, argv, &options, &n, &status)) {
-        if (n == 0) {
+        struct trace *trace;
+
+        if (n == 0)
             status = cli_usage_error("stat", "no trace file given");
-        } else {
-            struct trace *trace = walk_open(&options.open, argv + 1, n);
-            if (trace)
-                status = count(&options, trace);
-            trace_free(trace);
-        }
+        else if ((trace = walk_open(&options.open, argv + 1, n)))
+            status = count_and_print(&options, trace, argv + 1, n);
     }
     open_options_done(&options.open);
     select_options_done(&options.select);

@@ -13,11 +13,12 @@ struct stat_options {
     const char *by;  /* NULL: event */
     uint64_t every;  /* ns */
     uint64_t gaps;
+    unsigned jobs;
 };
 
 struct stat {
     const struct stat_options *options;
-    const struct trace *trace;
+    struct trace *trace;
     struct tally tally;
     struct clock clock;
     struct text *out;

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/split.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock_ns.h"
+#include "base/hash.h"
+#include "base/thread.h"
+#include "cli/jobs.h"
+#include "cli/progress.h"
+#include "tracedir/manifest.h"
+
+/* Items of the first part before threads begin: some 6 ms of reading. */
+#define ITEMS_BEFORE_THREADS 262144u
+#define ITEMS_BEFORE_EAGER 4096u
+/* Smaller files are not worth more than one thread. */
+#define BYTES_MIN ((uint64_t)8 << 20)
+/* What an item takes, to judge whether what is left of a part is worth an opening; and what it must take, beside that. */
+#define ITEM_NS 20.0
+#define LEFT_MIN_NS 30e6
+/* Bounds the memory for results. */
+#define PARTS_MAX 64u
+#define STACK_SIZE ((size_t)2 << 20)
+
+struct run {
+    struct split *split;
+    const struct split_options *options;
+    struct trace *trace;
+    struct split_opening *given; /* of `trace` */
+    struct progress progress;
+    pthread_t threads[JOBS_MAX];
+    unsigned n_threads; /* that were made */
+    bool has_threads;   /* it was tried */
+
+    pthread_mutex_t
+        lock; /* of what follows, and of split->parts, begin, end, position, n_items and is_running of each */
+    pthread_cond_t found;
+    bool finder_left; /* the first thread has looked for the end of the trace */
+    bool has_last;
+    int64_t last;  /* no selected item is later, as far as was found */
+    int64_t first; /* the time of the first run */
+    uint64_t n_items;
+    unsigned n_parts;
+    int error;
+};
+
+/* ---- Openings ---- */
+
+static void free_opening(struct split_opening *opening)
+{
+    selection_done(&opening->selection);
+    if (!opening->is_given)
+        trace_free(opening->trace);
+    free(opening);
+}
+
+/* The first run, by which times are relative, and not more. */
+static int start_selection(struct split_opening *opening)
+{
+    struct error error = {0};
+    int r = trace_next(opening->trace, &opening->items);
+    unsigned at = 0;
+
+    if (r <= 0)
+        return r < 0 ? r : -ENODATA;
+    opening->n = (unsigned)r;
+    while (at < opening->n) {
+        r = selection_next_run(&opening->selection, opening->items, opening->n, &at, &error);
+        if (r < 0)
+            return r;
+        if (r == 0)
+            break;
+        at += (unsigned)r;
+    }
+    return opening->selection.started || opening->selection.all ? 0 : -ENODATA;
+}
+
+/* NULL: it failed. Prints nothing. */
+static struct split_opening *open_again(const struct split_options *options)
+{
+    struct split_opening *opening = calloc(1, sizeof *opening);
+    uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    struct trace_options trace_options;
+    struct error error = {0};
+
+    if (!opening)
+        return NULL;
+    opening->until = INT64_MIN;
+    open_options_apply(options->open, &trace_options);
+    if (selection_init(&opening->selection, options->select) < 0 ||
+        trace_open((const char *const *)options->paths, options->n_paths, &trace_options,
+                   &opening->trace, &error) < 0) {
+        free_opening(opening);
+        return NULL;
+    }
+    opening->n_classes = opening->trace->catalogue.n_classes;
+    if (start_selection(opening) < 0) {
+        free_opening(opening);
+        return NULL;
+    }
+    opening->cost_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+    return opening;
+}
+
+static void note_hint(void *arg, const char *path, const char *hint)
+{
+    (void)path;
+    (void)hint;
+    *(bool *)arg = true;
+}
+
+/* What one thread would report, or would have read in another order. */
+static bool is_special(const struct trace *trace)
+{
+    bool has_hint = false;
+
+    trace_hints(trace, note_hint, &has_hint);
+    return has_hint || !trace_order_is_certain(trace);
+}
+
+/* The next run. As trace_next(). */
+static int next_run(struct split_opening *opening)
+{
+    int r = trace_next(opening->trace, &opening->items);
+
+    opening->i = 0;
+    opening->n = r > 0 ? (unsigned)r : 0;
+    opening->ended = r == 0;
+    return r;
+}
+
+/* Goes to the first item that is not before TIME, which is not before `until`. 0 also at the end. */
+static int go_to(struct split_opening *opening, int64_t time)
+{
+    bool has_sought = false;
+
+    for (;;) {
+        int r;
+
+        for (; opening->i < opening->n; opening->i++)
+            if (opening->items[opening->i].time >= time)
+                return 0;
+        if (opening->ended)
+            return 0;
+        if (!has_sought)
+            trace_seek(opening->trace, time);
+        has_sought = true;
+        r = next_run(opening);
+        if (r < 0)
+            return r;
+    }
+}
+
+/* ---- Parts ---- */
+
+static uint64_t hash_item(const struct item *item)
+{
+    uint64_t hash = hash_mix((uint64_t)item->time, (uint64_t)item->cpu << 32 | (uint32_t)item->pid);
+
+    hash = hash_mix(hash, (uint64_t)item->vcpu << 8 | item->kind);
+    if (item->kind != ITEM_EVENT)
+        return hash_mix(hash_mix(hash, item->lost), (uint64_t)item->since);
+    hash = hash_mix(hash, hash_bytes(item->class->name, strlen(item->class->name)));
+    return hash_mix(hash, item->size ? hash_bytes((const char *)item->payload, item->size) : 0);
+}
+
+static void hash_items(const struct split_opening *opening, uint64_t hashes[SPLIT_SEAM],
+                       unsigned *n)
+{
+    for (unsigned i = opening->i; i < opening->n && *n < SPLIT_SEAM; i++)
+        hashes[(*n)++] = hash_item(&opening->items[i]);
+}
+
+static void fail(struct run *run, int error)
+{
+    pthread_mutex_lock(&run->lock);
+    run->error = run->error ? run->error : error;
+    pthread_cond_broadcast(&run->found);
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* Notes how far PART is, so that nobody takes what is in the run of its opening. *RET_STOP: where it ends in that run. An
+ * error of any thread. */
+static int claim_run(struct run *run, struct split_part *part, unsigned *ret_stop)
+{
+    const struct split_opening *opening = part->opening;
+    int64_t last = opening->items[opening->n - 1].time, end;
+    unsigned stop = opening->n;
+    int error;
+
+    pthread_mutex_lock(&run->lock);
+    part->position = MAX(part->position, last);
+    part->n_items += opening->n - opening->i;
+    run->n_items += opening->n - opening->i;
+    end = part->end;
+    error = run->error;
+    pthread_mutex_unlock(&run->lock);
+    if (last >= end)
+        for (stop = opening->i; opening->items[stop].time < end;)
+            stop++;
+    *ret_stop = stop;
+    return error;
+}
+
+/* Puts what is selected of the run up to STOP. */
+static int put_selected(const struct split_part *part, unsigned stop)
+{
+    struct split_opening *opening = part->opening;
+    struct error error = {0};
+
+    while (opening->i < stop) {
+        unsigned at = opening->i;
+        int n = selection_next_run(&opening->selection, opening->items, stop, &at, &error);
+        int r;
+
+        if (n < 0)
+            return n;
+        opening->i = n == 0 ? stop : at + (unsigned)n;
+        r = n == 0 ? 0 : sink_put(part->sink, opening->items + at, (unsigned)n);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void begin_threads(struct run *run);
+
+/* What the thread of the given trace does beside its parts. -EAGAIN: reading in parts would be in vain. */
+static int between_runs(struct run *run, const struct split_part *part)
+{
+    const struct split_options *options = run->options;
+    uint64_t done, total;
+
+    if (progress_is_due(&run->progress)) {
+        trace_progress(run->trace, &done, &total);
+        progress_show(&run->progress, done, total);
+    }
+    if (!run->has_threads &&
+        part->n_items >= (options->eager ? ITEMS_BEFORE_EAGER : ITEMS_BEFORE_THREADS) &&
+        (!options->is_ready || options->is_ready(options->arg))) {
+        if (is_special(run->trace))
+            return -EAGAIN;
+        begin_threads(run);
+    }
+    return 0;
+}
+
+/* Passes over what is before --from, once that is known. */
+static void pass_over(struct split_opening *opening)
+{
+    int64_t from;
+
+    if (!opening->has_passed && selection_start(&opening->selection, &from)) {
+        opening->has_passed = true;
+        trace_seek(opening->trace, from);
+    }
+}
+
+static int read_part(struct run *run, struct split_part *part)
+{
+    struct split_opening *opening = part->opening;
+    int r = go_to(opening, part->begin);
+
+    while (r >= 0) {
+        unsigned stop;
+
+        if (opening->i == opening->n)
+            r = opening->ended ? 0 : next_run(opening);
+        if (opening->ended || r < 0)
+            break;
+        r = claim_run(run, part, &stop);
+        if (r < 0)
+            break;
+        hash_items(opening, part->first, &part->n_first);
+        r = put_selected(part, stop);
+        if (r == 0 && run->options->is_damaged(part->sink))
+            r = -EAGAIN;
+        if (r < 0)
+            break;
+        if (stop < opening->n) {
+            hash_items(opening, part->after, &part->n_after);
+            break;
+        }
+        if (selection_is_over(&opening->selection)) {
+            opening->ended = true;
+            break;
+        }
+        if (opening == run->given) {
+            pass_over(opening);
+            r = between_runs(run, part);
+        }
+    }
+    return r >= 0 && is_special(opening->trace) ? -EAGAIN : r;
+}
+
+/* Reads PART, and finishes it. */
+static int do_part(struct run *run, struct split_part *part)
+{
+    int r = read_part(run, part);
+
+    if (r < 0)
+        fail(run, r);
+    pthread_mutex_lock(&run->lock);
+    part->opening->until = part->opening->ended ? INT64_MAX : part->end;
+    part->is_running = false;
+    pthread_mutex_unlock(&run->lock);
+    return r < 0 ? r : 0;
+}
+
+/* AFTER: the part before it, NULL: it is the first. With the lock. NULL: memory is out. */
+static struct split_part *add_part(struct run *run, struct split_part *after,
+                                   struct split_opening *opening, int64_t begin, int64_t end)
+{
+    struct split_part *part = calloc(1, sizeof *part);
+
+    if (!part)
+        return NULL;
+    part->sink = run->options->begin(run->options->arg, !after);
+    if (!part->sink) {
+        free(part);
+        return NULL;
+    }
+    part->opening = opening;
+    part->begin = part->position = begin;
+    part->end = end;
+    part->is_running = true;
+    part->next = after ? after->next : NULL;
+    *(after ? &after->next : &run->split->parts) = part;
+    run->n_parts++;
+    return part;
+}
+
+/* Ticks of what is left of PART. */
+static uint64_t left_of(const struct run *run, const struct split_part *part)
+{
+    int64_t end = MIN(part->end, run->last);
+
+    return part->is_running && end > part->position ? (uint64_t)end - (uint64_t)part->position : 0;
+}
+
+/* Whether half of LEFT ticks, from TIME on, is worth going there for OPENING. */
+static bool is_worth(const struct run *run, const struct split_opening *opening, uint64_t left)
+{
+    uint64_t passed = 0;
+    double ns;
+
+    if (left < 2)
+        return false;
+    if (run->options->eager && opening->until == INT64_MIN)
+        return true;
+    for (const struct split_part *part = run->split->parts; part; part = part->next)
+        passed += (uint64_t)part->position -
+                  (uint64_t)(part == run->split->parts ? run->first : part->begin);
+    ns = (double)run->n_items * ITEM_NS * ((double)left / ((double)passed + 1));
+    return ns > LEFT_MIN_NS + 2.0 * (double)opening->cost_ns;
+}
+
+/* The later half of what is left of the part with the most left, for OPENING. NULL: nothing is worth it. */
+static struct split_part *take_half(struct run *run, struct split_opening *opening)
+{
+    struct split_part *most = NULL, *part = NULL;
+    uint64_t left = 0;
+
+    pthread_mutex_lock(&run->lock);
+    while (!run->finder_left && !run->error)
+        pthread_cond_wait(&run->found, &run->lock);
+    for (struct split_part *p = run->split->parts; p; p = p->next)
+        if (left_of(run, p) > left) {
+            left = left_of(run, p);
+            most = p;
+        }
+    if (most && run->has_last && !run->error && run->n_parts < PARTS_MAX &&
+        is_worth(run, opening, left)) {
+        int64_t middle = (int64_t)((uint64_t)most->position + left / 2 + 1);
+
+        part = add_part(run, most, opening, middle, most->end);
+        if (part)
+            most->end = middle;
+        else
+            run->error = -ENOMEM;
+    }
+    pthread_mutex_unlock(&run->lock);
+    return part;
+}
+
+/* The parts of one thread, whose opening is OPENING at first. */
+static void do_parts(struct run *run, struct split_opening *opening)
+{
+    struct split_part *part;
+
+    while ((part = take_half(run, opening))) {
+        if (part->begin < opening->until) {
+            opening = open_again(run->options);
+            if (!opening) {
+                fail(run, -EAGAIN);
+                return;
+            }
+            pthread_mutex_lock(&run->lock);
+            opening->next = run->split->openings;
+            run->split->openings = opening;
+            part->opening = opening;
+            pthread_mutex_unlock(&run->lock);
+        }
+        if (do_part(run, part) < 0)
+            return;
+    }
+}
+
+/* ---- Threads ---- */
+
+/* Finds the time of the last item that may be selected. */
+static int find_last(const struct split_options *options, int64_t *ret_time)
+{
+    struct split_opening *opening = open_again(options);
+    int64_t last = INT64_MIN;
+    int r;
+
+    if (!opening)
+        return -EAGAIN;
+    trace_seek(opening->trace, INT64_MAX);
+    do {
+        for (unsigned i = 0; i < opening->n; i++)
+            last = MAX(last, opening->items[i].time);
+        r = next_run(opening);
+    } while (r > 0);
+    if (options->select->to.given)
+        last = MIN(last, opening->selection.to);
+    free_opening(opening);
+    *ret_time = last;
+    return r;
+}
+
+static void *finder(void *arg)
+{
+    struct run *run = arg;
+    int64_t last = 0;
+    int r = find_last(run->options, &last);
+
+    pthread_mutex_lock(&run->lock);
+    run->finder_left = true;
+    run->has_last = r == 0;
+    run->last = last;
+    if (r < 0 && !run->error)
+        run->error = r;
+    pthread_cond_broadcast(&run->found);
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+static void *work(void *arg)
+{
+    struct run *run = arg;
+    struct split_opening *opening = open_again(run->options);
+
+    if (!opening) /* the other threads read all */
+        return NULL;
+    pthread_mutex_lock(&run->lock);
+    opening->next = run->split->openings;
+    run->split->openings = opening;
+    pthread_mutex_unlock(&run->lock);
+    do_parts(run, opening);
+    return NULL;
+}
+
+static void *find_and_work(void *arg)
+{
+    finder(arg);
+    return work(arg);
+}
+
+static void begin_threads(struct run *run)
+{
+    const unsigned wanted = MIN(run->options->n_threads, JOBS_MAX) - 1;
+
+    run->has_threads = true;
+    while (run->n_threads < wanted &&
+           thread_start(&run->threads[run->n_threads], STACK_SIZE,
+                        run->n_threads == 0 ? find_and_work : work, run) == 0)
+        run->n_threads++;
+    if (run->n_threads == 0) {
+        pthread_mutex_lock(&run->lock);
+        run->finder_left = true;
+        pthread_mutex_unlock(&run->lock);
+    }
+}
+
+/* ---- All of it ---- */
+
+/* Whether parts meet where they should. */
+static bool check_seams(const struct split *split)
+{
+    for (const struct split_part *part = split->parts; part && part->next; part = part->next) {
+        const struct split_part *next = part->next;
+        unsigned n = MIN(part->n_after, next->n_first);
+
+        if ((part->n_after == 0) != (next->n_first == 0) ||
+            memcmp(part->after, next->first, n * sizeof *part->after) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool split_can(const struct trace *trace, const struct split_options *options)
+{
+    uint64_t done, total;
+
+    trace_progress(trace, &done, &total);
+    if (options->n_threads < 2 || trace->n_pipes > 0 || options->select->limited ||
+        (trace->n_inputs > 1 && !trace->host_time) || (!options->eager && total < BYTES_MIN))
+        return false;
+    for (unsigned i = 0; i < options->n_paths; i++) {
+        struct stat st;
+
+        if (strcmp(options->paths[i], "-") == 0 || stat(options->paths[i], &st) < 0 ||
+            !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+            return false;
+    }
+    for (unsigned i = 0; i < trace->n_inputs; i++) {
+        const struct trace_input *input = &trace->inputs[i];
+
+        if (input->recorded && !manifest_source_has_ended(input->recorded))
+            return false;
+        for (unsigned j = 0; j < input->n_sources; j++)
+            if (!input->sources[j]->skips)
+                return false;
+    }
+    return trace->n_inputs > 0;
+}
+
+/* The given trace, from its first run on. */
+static int read_given(struct run *run)
+{
+    struct split_opening *opening = calloc(1, sizeof *opening);
+    struct split_part *part;
+    int r;
+
+    if (!opening)
+        return -ENOMEM;
+    *opening = (struct split_opening){.trace = run->trace,
+                                      .is_given = true,
+                                      .n_classes = run->trace->catalogue.n_classes,
+                                      .until = INT64_MIN,
+                                      .next = run->split->openings};
+    run->split->openings = run->given = opening;
+    r = selection_init(&opening->selection, run->options->select);
+    if (r < 0)
+        return r;
+    part = add_part(run, NULL, opening, INT64_MIN, INT64_MAX);
+    if (!part)
+        return -ENOMEM;
+    r = next_run(opening);
+    if (r > 0)
+        run->first = opening->items[opening->n - 1].time;
+    r = r < 0 ? r : do_part(run, part);
+    if (r >= 0 && run->has_threads)
+        do_parts(run, opening);
+    return r;
+}
+
+int split_run(struct split *split, struct trace *trace, const struct split_options *options)
+{
+    struct run run = {.split = split, .options = options, .trace = trace};
+    int r;
+
+    *split = (struct split){.options = options};
+    if (pthread_mutex_init(&run.lock, NULL) != 0)
+        return -EAGAIN;
+    pthread_cond_init(&run.found, NULL);
+    progress_start(&run.progress, isatty(STDERR_FILENO));
+    r = read_given(&run);
+    if (r < 0)
+        fail(&run, r);
+    while (run.n_threads > 0)
+        pthread_join(run.threads[--run.n_threads], NULL);
+    progress_erase(&run.progress);
+    pthread_cond_destroy(&run.found);
+    pthread_mutex_destroy(&run.lock);
+    if (run.error)
+        return run.error;
+    return check_seams(split) ? 0 : -EAGAIN;
+}
+
+void split_done(struct split *split)
+{
+    while (split->parts) {
+        struct split_part *part = split->parts;
+
+        split->parts = part->next;
+        free(part);
+    }
+    while (split->openings) {
+        struct split_opening *opening = split->openings;
+
+        split->openings = opening->next;
+        free_opening(opening);
+    }
+}

@@ -1,0 +1,106 @@
+#!/bin/sh
+# strata stat --jobs: what several threads count, part by part, is what one counts, byte by byte, of every format, with
+# any options, where the input is damaged or out of order, and where there is nothing to count. With -jN, threads begin
+# after 4,096 events.
+many_files=yes
+. "$(dirname "$0")/../lib/golden.sh"
+
+STRATA_EVENTS=/usr/share/qemu/trace-events-all
+[ -r "$STRATA_EVENTS" ] || { echo "SKIPPED: qemu-system-common is not installed, whose declarations this reads"; exit 77; }
+export STRATA_EVENTS
+
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot
+xz -dc "$DATA/qemu/stock-qemu.log.xz" >log
+xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen
+xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >xen-all
+xz -dc "$DATA/perf/kvm.data.xz" >perf
+. "$here/../lib/kernel_capture.sh"
+kernel_capture local guest
+tar -xJf "$DATA/ctf/lttng-ust.tar.xz"
+"$strata" export --to ctf -o exported guest 2>err
+"$strata" export --to trace.dat -o guest.dat guest 2>err
+cp -r guest unnamed
+find unnamed -name saved_cmdlines -delete
+(. "$here/../lib/three_layers.sh" && manifest "" "" "" b1 2>err || :)
+mkdir damaged
+head -c 1000002 boot >damaged/cut
+{ head -c 700000 boot; head -c 5000 /dev/zero | tr '\0' x; tail -c +700001 boot; } >damaged/boot
+{ head -c 2000000 boot; head -c 500 /dev/zero | tr '\0' x; tail -c +2000001 boot; } >damaged/boot-late
+{ head -c 300000 xen; head -c 5000 /dev/zero | tr '\0' x; tail -c +300001 xen; } >damaged/xen
+# The same time twice: much of it comes too late to be put in order.
+{ cat boot; tail -c +25 boot; } >damaged/twice
+cp -r guest damaged/guest
+dd if=/dev/zero of=damaged/guest/cpu0.raw bs=1 count=64 conv=notrunc status=none \
+    seek=$(($(stat -c %s guest/cpu0.raw) / 8192 * 4096 + 8))
+
+# same WORDS...: output, messages and status of -j2, -j3 and -j8 are those of -j1.
+same() {
+    one=0
+    "$strata" stat "$@" -j1 >one 2>one.err || one=$?
+    for jobs in 2 3 8; do
+        many=0
+        "$strata" stat "$@" -j$jobs >many 2>many.err || many=$?
+        [ $many -eq $one ] || fail "stat $* -j$jobs: status $many, not $one"
+        cmp one many || fail "stat $* -j$jobs: other output"
+        cmp one.err many.err || fail "stat $* -j$jobs: other messages"
+    done
+}
+
+for capture in boot log xen xen-all guest guest.dat exported unnamed lttng* perf trace damaged/*; do
+    [ -e "$capture" ] || continue
+    same "$capture"
+    same "$capture" -k --strict -f json --gaps 3
+done
+
+# Random options: a seed gives the same ones.
+cat >choose.py <<'END'
+import random, sys
+choose = random.Random(int(sys.argv[1]))
+options = [
+    ["", "", "--by cpu", "--by task", "--by vcpu", "--by layer", "--by source-event", "--by event,cpu", "--by task,event",
+     "--by source,pid"],
+    ["", "", "--every 0.01", "--every 0.5", "--every 30"],
+    ["", "", "--gaps 1", "--gaps 50"],
+    ["", "", "--from +0.2", "--until +0.7", "--from +0.1 --until +0.3", "--from +1000"],
+    ["", "", "", "-e *a*", "-e -*s* -e nothing_of_this", "--cpu 0", "--pid 1-500", "--vcpu 0"],
+    ["-f text", "-f json", "-f csv"],
+]
+print(*(choose.choice(words) for words in options))
+END
+seed=0
+for capture in boot log xen xen-all guest guest.dat exported unnamed lttng* trace damaged/boot damaged/guest; do
+    [ -e "$capture" ] || continue
+    for _ in 1 2 3 4; do
+        seed=$((seed + 1))
+        set -f
+        # shellcheck disable=SC2046 # words
+        same "$capture" $(python3 choose.py $seed)
+        set +f
+    done
+done
+
+# Several inputs: of one clock, merged; of clocks of their own, one after the other.
+same --host-time guest boot
+same boot xen --cpu-hz 1G
+same trace --host-time --by source-event --gaps 4
+same trace --source guest --every 1 -f json
+
+# What cannot be read in parts.
+"$strata" stat -j1 boot >one
+cat boot | "$strata" stat -j3 - >many
+cmp one many
+mkfifo fifo
+cat boot >fifo &
+"$strata" stat -j3 fifo >many
+wait
+cmp one many
+for words in 0 x 1x ""; do
+    if "$strata" stat -j "$words" boot >/dev/null 2>err; then fail "-j '$words'"; fi
+    grep -q "is not a number of threads" err
+done
+if [ -w /dev/full ]; then
+    status=0
+    "$strata" stat -j3 boot >/dev/full 2>err || status=$?
+    [ "$status" -eq 1 ]
+    echo "strata: cannot write to standard output: No space left on device" | cmp err -
+fi
