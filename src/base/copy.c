@@ -42,15 +42,53 @@ static int read_and_write(int in, int out)
     }
 }
 
-/* Copies in the kernel, or shares blocks, where possible; reads and writes the rest. */
-static int copy_bytes(int in, int out)
+/* Copies the bytes from the offset of both files up to END: in the kernel, or sharing blocks, where possible. 0: the rest is
+ * to be read and written. */
+static int copy_in_kernel(int in, int out, off_t at, off_t end)
 {
-    ssize_t n;
+    ssize_t n = 1;
 
-    do
-        n = copy_file_range(in, NULL, out, NULL, CHUNK, 0);
-    while (n > 0 || (n < 0 && errno == EINTR));
+    if (lseek(in, at, SEEK_SET) < 0 || lseek(out, at, SEEK_SET) < 0)
+        return -errno;
+    while (at < end && n > 0) {
+        n = copy_file_range(in, NULL, out, NULL, MIN(CHUNK, (size_t)(end - at)), 0);
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n > 0)
+            at += n;
+    }
     if (n < 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+        return -errno;
+    return at >= end;
+}
+
+/* Copies a file of SIZE bytes, or more by now, with its holes: a beginning that was released stays one. */
+static int copy_bytes(int in, int out, off_t size)
+{
+    off_t at = 0;
+
+    while (at < size) {
+        off_t data = lseek(in, at, SEEK_DATA), hole;
+        int r;
+
+        if (data < 0 && errno == ENXIO) {
+            if (ftruncate(out, size) < 0)
+                return -errno;
+            break;
+        }
+        if (data < 0) /* the file system does not say */
+            data = at;
+        hole = lseek(in, data, SEEK_HOLE);
+        if (hole < 0 || hole > size)
+            hole = size;
+        r = copy_in_kernel(in, out, data, hole);
+        if (r < 0)
+            return r;
+        if (r == 0)
+            return read_and_write(in, out);
+        at = hole;
+    }
+    if (lseek(in, size, SEEK_SET) < 0 || lseek(out, size, SEEK_SET) < 0)
         return -errno;
     return read_and_write(in, out);
 }
@@ -75,7 +113,7 @@ int copy_file(const char *from, const char *to, const struct copy_options *optio
     out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (out < 0)
         return fail(error, to, "cannot make the file");
-    r = copy_bytes(in, out);
+    r = copy_bytes(in, out, st.st_size);
     if (r < 0)
         return error_set(error, r, to, "cannot copy %.200s: %s", from, strerror(-r));
     return 0;

@@ -10,29 +10,50 @@
 
 /* No block of a file system is larger. */
 #define BLOCK_MAX ((size_t)64 * 1024)
+/* Fewer zero bytes may be the beginning of something. No format that is read begins with as many. */
+#define ZEROS_MIN ((size_t)4096)
 
-uint64_t sparse_begin(int fd)
+/* The first byte of FD from BEGIN on that is not zero, where a whole block of zeros may be passed over; SIZE: there is none. */
+static uint64_t pass_zeros(int fd, uint64_t begin, uint64_t size)
 {
-    uint8_t block[4096];
-    off_t before = lseek(fd, 0, SEEK_CUR);
-    off_t at = before < 0 ? -1 : lseek(fd, 0, SEEK_DATA);
-    uint64_t begin;
+    uint8_t block[16 * ZEROS_MIN];
+    bool has_hole = begin > 0;
 
-    if (before >= 0 && at < 0 && errno == ENXIO)
-        at = lseek(fd, 0, SEEK_END);
-    begin = at > 0 ? (uint64_t)at : 0;
-    if (before >= 0)
-        (void)lseek(fd, before, SEEK_SET);
-    for (uint64_t end = begin + BLOCK_MAX; begin > 0 && begin < end;) {
+    while (begin < size) {
         ssize_t n = pread(fd, block, sizeof block, (off_t)begin);
         size_t i = 0;
+        off_t data;
 
         while (n > 0 && i < (size_t)n && block[i] == 0)
             i++;
-        begin += i;
-        if (n <= 0 || i < (size_t)n)
+        if (n <= 0 || (!has_hole && i < ZEROS_MIN))
             break;
+        has_hole = true;
+        begin += i;
+        if (i < (size_t)n)
+            break;
+        data = lseek(fd, (off_t)begin, SEEK_DATA);
+        if (data > 0 || errno == ENXIO)
+            begin = data > 0 ? (uint64_t)data : size;
     }
+    return begin;
+}
+
+uint64_t sparse_begin(int fd)
+{
+    off_t before = lseek(fd, 0, SEEK_CUR);
+    struct stat st;
+    uint64_t begin;
+    off_t at;
+
+    /* What the kernel makes as it is read says that its size is 0, and its reading is not repeated. */
+    if (before < 0 || fstat(fd, &st) < 0 || st.st_size < (off_t)ZEROS_MIN)
+        return 0;
+    at = lseek(fd, 0, SEEK_DATA);
+    if (at < 0 && errno == ENXIO)
+        at = st.st_size;
+    begin = pass_zeros(fd, at > 0 ? (uint64_t)at : 0, (uint64_t)st.st_size);
+    (void)lseek(fd, before, SEEK_SET);
     return begin;
 }
 

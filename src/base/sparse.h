@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Files whose beginning was released: they have a hole there. Offsets of what is left stay as they were. */
+/* Files whose beginning was released: they have a hole there, or zero bytes, if they were copied by a program that does not
+ * keep holes. Offsets of what is left stay as they were. */
 
 #include "base/error.h"
 
-/* Where the data of the regular file FD begin: after a hole at its start, and the zero bytes that follow it in the block
- * where it ends; the end of the file where there is nothing else. 0: there is no hole, or the file system does not say. Does not
- * move FD's offset. */
+/* Where the data of the regular file FD begin: after a hole at its start, or a block of zero bytes, and all zero bytes that
+ * follow; the end of the file where there is nothing else. 0: it begins with data. Does not move FD's offset. */
 uint64_t sparse_begin(int fd);
 /* Whether the regular file at PATH has no bytes that were not released. */
 bool sparse_is_empty(const char *path);

@@ -151,7 +151,36 @@ begin=$(begins --layer guest)
 grep -q "^ *complete from  *$begin\$" told || fail "not complete from $begin: $(cat told)"
 "$strata" info trace >told 2>/dev/null
 ! grep -q 'complete from' told || fail "a whole trace begins late: $(cat told)"
-rm -r released
+# So do copies, with holes or without.
+cp -r --sparse=never released copy
+"$strata" merge -o merged released >told 2>&1 || fail "merge: $(cat told)"
+for copy in copy merged; do
+    "$strata" info $copy >told 2>err || fail "info: $(cat err)"
+    grep -q "^ *complete from  *$begin\$" told || fail "$copy is not complete from $begin: $(cat told)"
+    "$strata" report released | cut -d' ' -f1-4 >before
+    "$strata" report $copy | cut -d' ' -f1-4 >after
+    cmp -s before after || fail "$copy has other events"
+done
+rm -r released copy merged
+
+# ---- A page that was never written, in the middle ----
+
+cp -r trace zeros
+dd if=/dev/zero of=zeros/guest-guest/cpu0.raw bs=4096 seek=$((pages / 2)) count=1 conv=notrunc 2>/dev/null
+status=0
+"$strata" report zeros >told 2>err || status=$?
+[ $status -eq 1 ] && grep -q "a page that was never written" err || fail "status $status: $(cat err)"
+"$strata" report -k -f csv --source guest --cpu 0 zeros >told 2>err || fail "report: $(cat err)"
+grep -q "4096" err || fail "$(cat err)"
+# The times of other pages are no guide, then.
+for line in 100 1000 2000; do
+    from=$(sed -n ${line}p told | cut -d, -f1)
+    "$strata" report -k -f csv --source guest --cpu 0 --from "$from" zeros 2>err >part || fail "report: $(cat err)"
+    awk -F, -v from="$from" 'NR > 1 && $1 + 0 >= from + 0' told | cut -d, -f1 >before
+    sed 1d part | cut -d, -f1 >after
+    cmp -s before after || fail "--from $from: $(wc -l <after) instead of $(wc -l <before) events"
+done
+rm -r zeros
 
 # ---- What was recorded, but came to nothing ----
 

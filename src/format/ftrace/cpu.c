@@ -6,6 +6,8 @@
 #include "format/ftrace/earlier.h"
 #include "schema/kernel/origin.h"
 
+/* Pages on each side of the one that is looked for, whose times show whether its own is right. */
+#define NEIGHBOURS 4u
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
 #define RUN_MAX 384
 
@@ -270,8 +272,8 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
         walk_records(cpu, layout);
 }
 
-/* Whether page NUMBER from the next one on begins before TIME. 1, 0, or a negative errno: it cannot be said. */
-static int page_begins_before(const struct ftrace_cpu *cpu, uint64_t number, int64_t time)
+/* When page NUMBER from the next one on begins. 0, or a negative errno: it cannot be said. */
+static int page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *ret_time)
 {
     const struct ftrace_layout *layout = &cpu->capture->layout;
     struct error error = {0};
@@ -283,35 +285,59 @@ static int page_begins_before(const struct ftrace_cpu *cpu, uint64_t number, int
     r = cpu->feed->peek(cpu->feed, number, header, layout->data, &error);
     if (r == 0 && !ftrace_page_is_plausible(layout, header, layout->data))
         r = -EBADMSG;
-    return r < 0 ? r : time_of(cpu, load_u64_swap(header, layout->swap)) < time;
+    if (r == 0)
+        *ret_time = time_of(cpu, load_u64_swap(header, layout->swap));
+    return r;
 }
 
-/* Goes on at the last page that begins before `seek_time`, if that is not this one: all earlier pages end before it.
- * Where pages cannot be looked at, or one is damaged, reading goes on as before. */
-static void seek(struct ftrace_cpu *cpu)
+/* How many of N pages begin before TIME: all earlier ones end before it. 0 also where one that was looked at is damaged or
+ * out of the order of time, so that no other can be trusted. */
+static uint64_t count_before(const struct ftrace_cpu *cpu, uint64_t n, int64_t time)
 {
-    uint64_t low = 0, high = cpu->feed->left ? cpu->feed->left(cpu->feed) : 0;
-    int64_t time = cpu->seek_time;
-    struct error error = {0};
+    uint64_t low = 0, high = n;
+    int64_t first, last, at, before = INT64_MIN;
 
-    cpu->seek_time = INT64_MIN;
-    if (cpu->lost_sync)
-        return;
-    /* Pages before `low` begin before TIME; those from `high` on do not. */
+    if (n == 0 || page_begin(cpu, 0, &first) < 0 || page_begin(cpu, n - 1, &last) < 0)
+        return 0;
+    /* Pages before `low` begin before TIME, and the last of them at `first` or later; those from `high` on do not. */
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        int r = page_begins_before(cpu, middle, time);
 
-        if (r < 0)
-            return;
-        if (r > 0)
+        if (page_begin(cpu, middle, &at) < 0 || at < first || at > last)
+            return 0;
+        if (at < time) {
             low = middle + 1;
-        else
+            first = at;
+        } else {
             high = middle;
+            last = at;
+        }
     }
-    if (low == 0 || cpu->feed->skip(cpu->feed, low - 1, &error) < 0)
+    /* The times that were looked at rise; a wrong one among them is before those beside it, or after them. */
+    for (uint64_t page = low > NEIGHBOURS ? low - NEIGHBOURS : 0; page < MIN(low + NEIGHBOURS, n);
+         page++) {
+        if (page_begin(cpu, page, &at) < 0 || at < before || (at < time) != (page < low))
+            return 0;
+        before = at;
+    }
+    return low;
+}
+
+/* Goes on at the last page that begins before `seek_time`, if that is not this one. Where that is not certain, reading goes
+ * on as before. */
+static void seek(struct ftrace_cpu *cpu)
+{
+    int64_t time = cpu->seek_time;
+    struct error error = {0};
+    uint64_t n;
+
+    cpu->seek_time = INT64_MIN;
+    if (cpu->lost_sync || !cpu->feed->left)
         return;
-    earlier_pages_pass(&cpu->earlier, low - 1);
+    n = count_before(cpu, cpu->feed->left(cpu->feed), time);
+    if (n == 0 || cpu->feed->skip(cpu->feed, n - 1, &error) < 0)
+        return;
+    earlier_pages_pass(&cpu->earlier, n - 1);
     cpu->in_page = false;
     cpu->last_time = TIME_UNKNOWN;
 }

@@ -110,7 +110,8 @@ bool ftrace_page_is_plausible(const struct ftrace_layout *layout, const uint8_t 
         return false;
     if (upper != 0 && upper != UINT32_MAX)
         return false;
-    return true;
+    /* What a file has where its blocks were never written, as after a power failure. */
+    return commit != 0 || load_u64_swap(page, layout->swap) != 0;
 }
 
 int ftrace_page_open(struct ftrace_page *walk, const struct ftrace_layout *layout,
@@ -124,7 +125,9 @@ int ftrace_page_open(struct ftrace_page *walk, const struct ftrace_layout *layou
         return -EBADMSG;
     }
     if (!ftrace_page_is_plausible(layout, page, size)) {
-        *ret_what = "this is not a ring-buffer page: its length field makes no sense";
+        *ret_what = commit_of(layout, page) == 0
+                        ? "a page that was never written: it begins with zeros"
+                        : "this is not a ring-buffer page: its length field makes no sense";
         return -EBADMSG;
     }
     there = MIN(size, (size_t)layout->size) - layout->data;

@@ -13,6 +13,8 @@
 
 #include "analysis/common_events.h"
 #include "base/copy.h"
+#include "base/macro.h"
+#include "base/sparse.h"
 
 static char place[64];
 
@@ -165,11 +167,64 @@ static void what_users_say(void **state)
     refuses("a~(1)(2)(3)(4)(5)(6)(7)(8)(9) = b", "more than 8");
 }
 
+/* A file of a MiB that was released, some bytes, a hole between, and one at the end. */
+static void holes(void **state)
+{
+    enum { BEGIN = 1 << 20, SECOND = 3 << 20, SIZE = 4 << 20 };
+    const struct copy_options options = {0};
+    struct error error = {0};
+    struct stat from, to;
+    char got[8] = "";
+    int fd = open(in_place("holes"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    (void)state;
+    assert_int_equal(pwrite(fd, "one", 3, BEGIN), 3);
+    assert_int_equal(pwrite(fd, "two", 3, SECOND), 3);
+    assert_int_equal(ftruncate(fd, SIZE), 0);
+    assert_int_equal(fstat(fd, &from), 0);
+    close(fd);
+    assert_int_equal(copy_file(in_place("holes"), in_place("copy"), &options, &error), 0);
+    fd = open(in_place("copy"), O_RDONLY | O_CLOEXEC);
+    assert_int_equal(fstat(fd, &to), 0);
+    assert_int_equal(to.st_size, SIZE);
+    assert_int_equal(pread(fd, got, 3, BEGIN), 3);
+    assert_string_equal(got, "one");
+    assert_int_equal(pread(fd, got, 3, SECOND), 3);
+    assert_string_equal(got, "two");
+    if (lseek(fd, 0, SEEK_DATA) == 0)
+        print_message("the file system has no holes\n");
+    else
+        assert_true(to.st_blocks <= from.st_blocks);
+    assert_int_equal(sparse_begin(fd), BEGIN);
+    close(fd);
+}
+
+/* A copy by a program that does not keep holes, and files that begin with fewer zeros. */
+static void begins_with_zeros(void **state)
+{
+    static const char zeros[3 * 65536 + 100];
+    static const size_t cases[] = {0, 1, 4095, 4096, 4097, 65536, 3 * 65536, 3 * 65536 + 100};
+
+    (void)state;
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        int fd = open(in_place("zeros"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+        assert_int_equal(write(fd, zeros, cases[i]), (int)cases[i]);
+        assert_int_equal(write(fd, "data", 4), 4);
+        assert_int_equal(write(fd, zeros, 8192), 8192);
+        assert_int_equal(sparse_begin(fd), cases[i] < 4096 ? 0 : cases[i]);
+        assert_int_equal(lseek(fd, 0, SEEK_CUR), (int)cases[i] + 4 + 8192);
+        close(fd);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(dirs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(holes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(begins_with_zeros, set_up, tear_down),
         cmocka_unit_test(what_users_say),
     };
 
