@@ -158,7 +158,7 @@ static void put_values(const struct event_class *class, const struct value *valu
         if (!first)
             text_put_char(text, ' ');
         first = false;
-        text_put_str(text, field->name);
+        text_put_safe_str(text, field->name);
         text_put_char(text, '=');
         if (!values[i].present) {
             text_put_char(text, '?');

@@ -46,9 +46,9 @@ int program_add_literal(struct program_compiler *c, const char *s, size_t len)
     return 0;
 }
 
-/* Adds literal text of the format. Control characters are escaped as in strings, so that an event is
- * one line: a few of QEMU's formats contain a newline. */
-static int add_text(struct program_compiler *c, const char *s, size_t len)
+/* Control characters are escaped as in strings, so that an event is one line: a few of QEMU's formats contain a
+ * newline, and the name of a field in CTF 2 may. */
+int program_add_text(struct program_compiler *c, const char *s, size_t len)
 {
     struct text safe = TEXT_IN_MEMORY;
     int r;
@@ -258,7 +258,7 @@ static int compile_format(struct program_compiler *c)
         size_t len = strcspn(p, "%");
         struct spec spec;
 
-        r = add_text(c, p, len);
+        r = program_add_text(c, p, len);
         p += len;
         if (r < 0 || *p == '\0')
             break;

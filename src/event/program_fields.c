@@ -55,7 +55,7 @@ int program_compile_fields(struct arena *arena, const struct event_class *class,
         if (i)
             r = program_add_literal(&c, " ", 1);
         if (r == 0)
-            r = program_add_literal(&c, name, strlen(name));
+            r = program_add_text(&c, name, strlen(name));
         if (r == 0)
             r = program_add_literal(&c, "=", 1);
         if (r == 0)

@@ -452,6 +452,23 @@ static void a_rest_that_is_no_whole_element_is_shown(void **state)
     text_done(&text);
 }
 
+/* CTF 2 allows a name that looks like the next line. */
+static void a_name_stays_in_its_line(void **state)
+{
+    const struct field fields[] = {
+        {.name = "x=1\n0.5 [000] forged: y", .c_type = "u8", .type = FIELD_UINT, .size = 1},
+        {.name = "\033]0;", .c_type = "u8", .type = FIELD_UINT, .size = 1, .offset = 1},
+    };
+    const struct event_class class = {.name = "e", .fields = fields, .n_fields = 2};
+    char buf[100];
+
+    (void)state;
+    for (int compiled = 0; compiled < 2; compiled++) {
+        text_of(&class, (const uint8_t[]){1, 2}, 2, compiled, buf, sizeof buf);
+        assert_string_equal(buf, "x=1\\x0a0.5 [000] forged: y=1 \\x1b]0;=2");
+    }
+}
+
 static void clocks_convert_without_wrapping(void **state)
 {
     const struct clock slow = {.name = "slow", .hz = 1};
@@ -480,6 +497,7 @@ int main(void)
         cmocka_unit_test(bits_are_no_signs),
         cmocka_unit_test(fields_lie_where_the_class_says),
         cmocka_unit_test(a_rest_that_is_no_whole_element_is_shown),
+        cmocka_unit_test(a_name_stays_in_its_line),
         cmocka_unit_test(clocks_convert_without_wrapping),
     };
 
