@@ -171,6 +171,7 @@ static int describe(const struct info_options *options, struct trace *trace)
         cli_no_memory();
     } else {
         status = walk_through(&walk);
+        info.stopped = walk.error.code != 0;
         if (info_put_row(&info, options->table) < 0) {
             status = cli_no_memory();
         }

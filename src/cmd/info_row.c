@@ -345,18 +345,23 @@ static void set_order(const struct info *info, struct table *table)
 static void put_lost(const struct info *info, const struct manifest_source *source,
                      struct text *cell)
 {
-    if (info->tally.losses.n)
+    if (info->tally.losses.n) {
         losses_put(&info->tally.losses, cell);
-    else if (source && source->lost_known && source->lost)
+        if (info->stopped)
+            text_put_literal(cell, "; later ones are unknown: reading stopped");
+    } else if (source && source->lost_known && source->lost) {
         text_printf(cell, "%" PRIu64 " events by the recorder's count; when is not known",
                     source->lost);
-    else if (source && !source->complete)
+    } else if (info->stopped) {
+        text_put_literal(cell, "unknown: reading stopped, and what was read shows no loss");
+    } else if (source && !source->complete) {
         text_put_literal(cell,
                          "unknown: the recording is not complete, and its records show no loss");
-    else if (source && !source->lost_known)
+    } else if (source && !source->lost_known) {
         text_put_literal(cell, "nothing by its records; the recorder has no count");
-    else
+    } else {
         text_put_literal(cell, "nothing");
+    }
 }
 
 static void set_lost(const struct info *info, struct table *table)

@@ -21,6 +21,7 @@ struct info {
     uint64_t cpus[INFO_CPUS_MAX / 64]; /* seen, one bit each */
     struct tally tally;
     const struct causal_row *causal; /* NULL: nothing is known */
+    bool stopped;                    /* reading ended before the trace's end */
 };
 
 extern const struct table_form info_form;

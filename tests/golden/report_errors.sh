@@ -47,6 +47,11 @@ for verb in info stat; do
     says "strata: cut: offset "
     grep -q "$lines" out
 done
+run 1 info cut
+grep -q '^  lost  *unknown: reading stopped' out || {
+    echo "info of a cut trace: $(grep lost out)" >&2
+    exit 1
+}
 run 1 report -fjson cut
 [ "$(wc -l <out)" -eq "$lines" ]
 # With --keep-going it is a loss, and no error; with --strict that is told.
