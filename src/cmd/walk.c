@@ -425,7 +425,9 @@ void losses_put(const struct losses *losses, struct text *text)
             put_places(text, losses->uncounted);
         }
     }
-    if (losses->damaged) {
+    if (losses->damaged && losses->skipped == 0) {
+        text_put_literal(text, "; the input is damaged");
+    } else if (losses->damaged) {
         text_put_literal(text, "; ");
         text_put_u64(text, losses->skipped);
         text_put_literal(text, " damaged bytes were skipped");

@@ -310,7 +310,9 @@ static void put_loss(struct line_text *line, const struct item *item)
         text_put_literal(out, ", since ");
         clock_put_time(&item->origin->clock, item->since, out);
     }
-    if (item->cause == LOSS_UNREADABLE) {
+    if (item->cause == LOSS_UNREADABLE && item->skipped == 0) {
+        text_put_literal(out, ", where the input is damaged"); /* it ends too early */
+    } else if (item->cause == LOSS_UNREADABLE) {
         text_put_literal(out, ", with ");
         text_put_u64(out, item->skipped);
         text_put_literal(out, " damaged bytes of input skipped");

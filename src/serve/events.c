@@ -195,7 +195,9 @@ static void put_loss(struct exchange *x, const struct item *item)
     }
     if (item->since != TIME_UNKNOWN)
         exchange_put_time(x, "since", clock_to_ns(&item->origin->clock, item->since));
-    if (item->cause == LOSS_UNREADABLE)
+    if (item->cause == LOSS_UNREADABLE && item->skipped == 0)
+        text_put_literal(&text, ", where the input is damaged");
+    else if (item->cause == LOSS_UNREADABLE)
         text_printf(&text, ", with %u damaged bytes of input skipped", item->skipped);
     put_text(w, "text", &text);
 }

@@ -35,6 +35,14 @@ for capture in boot xen guest; do
     [ "$(wc -l <$capture.all)" -gt 1000 ]
 done
 
+# A packet of CTF that ends too early, after its last event: no byte is there that could be skipped.
+tar -xf "$DATA/ctf/lttng-ust.tar.xz"
+chmod u+w lttng-ust/chan_0
+truncate -s -1 lttng-ust/chan_0
+run 0 report --keep-going lttng-ust
+[ "$(grep -c 'LOST: .*, where the input is damaged$' out)" -eq 1 ]
+says "; the input is damaged"
+
 # Cut in the middle of a record.
 head -c 1000002 boot >cut
 run 1 report cut
