@@ -363,7 +363,7 @@ static int open_and_export(const struct export_verb_options *options, char **pat
         r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
     if (r < 0) {
         (void)cli_print_failure(&error, r);
-    } else {
+    } else if (is_remote(options) || !walk_would_overwrite(trace, options->output)) {
         status = open_output(options, paths, n, &variant, &request, &output);
         if (status == EXIT_SUCCESS) {
             if (format->target == ATOMIC_OUTPUT_STREAM && has_trait(options, EXPORT_TEXT))

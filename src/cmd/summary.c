@@ -149,6 +149,8 @@ static int summarise(struct summary_run *run, struct trace *trace, const struct 
     struct error error = {0};
     int status = EXIT_FAILURE;
 
+    if (walk_would_overwrite(trace, run->options->html))
+        return EXIT_FAILURE;
     if (run->options->html && atomic_output_open(ATOMIC_OUTPUT_STREAM, run->options->html, NULL,
                                                  NULL, &run->output, &error) < 0) {
         cli_print_error(&error);

@@ -10,6 +10,7 @@
 #include "cli/jobs.h"
 #include "cli/progress.h"
 #include "cmd/cmd.h"
+#include "gen/output.h"
 #include "timeline/read_ahead.h"
 
 /* "2400000000", "2400M", "2.4G". */
@@ -164,6 +165,21 @@ struct trace *walk_open(const struct open_options *options, char **paths, int n)
     if (trace->hint)
         cli_error("%s", trace->hint);
     return trace;
+}
+
+bool walk_would_overwrite(const struct trace *trace, const char *output)
+{
+    bool same = false;
+
+    if (!output)
+        return false;
+    for (unsigned i = 0; i < trace->n_inputs && !same; i++)
+        same = output_is_input(output, &trace->inputs[i].path, 1);
+    for (unsigned i = 0; i < trace->catalogue.n_origins && !same; i++)
+        same = output_is_input(output, &trace->catalogue.origins[i]->path, 1);
+    if (same)
+        cli_error("%s: is an input as well: it would be overwritten", output);
+    return same;
 }
 
 int walk_read_ahead(struct trace *trace, bool asks_names, unsigned jobs)

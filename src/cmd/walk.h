@@ -50,6 +50,10 @@ struct trace *walk_open_again(const struct open_options *options, char **paths, 
 /* Prints the notes of an open trace, as walk_open() does. */
 void walk_report_notes(const struct trace *trace);
 
+/* Whether OUTPUT, a file or a directory that need not exist, is one that TRACE is read from, which writing would destroy;
+ * prints the error. NULL: standard output, which never is. */
+bool walk_would_overwrite(const struct trace *trace, const char *output);
+
 /* Lets a thread read TRACE ahead of walk_through(), if JOBS, as given by --jobs, allow more than one. What uses the trace's
  * classes takes trace_classes(). ASKS_NAMES: as in trace_read_ahead(), of the walk's sink. -ENOMEM. */
 int walk_read_ahead(struct trace *trace, bool asks_names, unsigned jobs);

@@ -133,7 +133,8 @@ bool output_is_input(const char *path, const char *const *inputs, unsigned n)
 {
     struct stat out, in;
 
-    if (is_standard(path) || stat(path, &out) < 0 || !S_ISREG(out.st_mode))
+    if (is_standard(path) || stat(path, &out) < 0 ||
+        !(S_ISREG(out.st_mode) || S_ISDIR(out.st_mode)))
         return false;
     for (unsigned i = 0; i < n; i++)
         if (!is_standard(inputs[i]) && stat(inputs[i], &in) == 0 && in.st_dev == out.st_dev &&

@@ -41,11 +41,15 @@ grep -q "no event in the trace matches 'nosuchevent'" err || fail "$(cat err)"
 # Losses are reported, and count for --strict.
 says 3 '1381 events were lost' "$strata" export --to csv --strict lttng-ust
 
-# ---- a file is replaced when the new one is whole, even by an export of itself ----
+# ---- what is read is not overwritten, under whatever name ----
 cp boot.trace itself
-"$strata" report -f csv boot.trace >report.csv
-"$strata" export --to csv -o itself itself
-cmp report.csv itself || fail "an export over its own capture"
+ln itself other-name
+says 1 'itself: is an input as well' "$strata" export --to csv -o itself itself
+says 1 'other-name: is an input as well' "$strata" export --to csv -o other-name boot.trace itself
+"$strata" export --to ctf -n 5 -o own.ctf boot.trace
+says 1 'own.ctf: is an input as well' "$strata" export --to ctf -o own.ctf own.ctf
+says 1 'itself: is an input as well' "$strata" summary --html=itself itself
+cmp boot.trace itself || fail "its own capture was overwritten"
 
 # ---- damage: what was readable is exported ----
 head -c 100000 boot.trace >cut.trace
