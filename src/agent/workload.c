@@ -13,6 +13,7 @@ static int spawn(struct workload *workload)
     int r;
 
     sigemptyset(&defaults);
+    sigaddset(&defaults, SIGXFSZ); /* strata ignores it, and may have started us */
     if (!workload->sigpipe_ignored)
         sigaddset(&defaults, SIGPIPE);
     r = posix_spawnattr_init(&attributes);

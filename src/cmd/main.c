@@ -170,6 +170,8 @@ int strata_main(int argc, char **argv)
     int status;
 
     hold_standard_descriptors();
+    /* write() reports a file that grows too large, too, and what is incomplete can then be removed. */
+    signal(SIGXFSZ, SIG_IGN);
     status = run(argc, argv);
     /* Help and the like; events go another way. */
     errno = 0;

@@ -33,7 +33,6 @@ int stop_signals_open(bool keep_ignored, struct stop_signals *ret)
         return -errno;
     sigprocmask(SIG_BLOCK, &set, &signals.before);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
     *ret = signals;
     return 0;
 }

@@ -19,7 +19,7 @@ struct stop_signal {
     bool is_alone; /* sent to this process alone */
 };
 
-/* Blocks them, and ignores SIGPIPE and SIGXFSZ, which write() reports as well. SIGHUP that is ignored (nohup(1)) stays so;
+/* Blocks them, and ignores SIGPIPE, which write() reports as well. SIGHUP that is ignored (nohup(1)) stays so;
  * with KEEP_IGNORED the others, too (a shell ignores SIGINT and SIGQUIT for what it starts with &). One at a time in a
  * process. -errno. */
 int stop_signals_open(bool keep_ignored, struct stop_signals *ret);

@@ -150,6 +150,14 @@ times = [Decimal(t) for t in sys.stdin]; print(len(times), *[t - times[0] for t 
 done
 
 # ---- errors ----
+# A full disk; the other formats' tests have it, too.
+mkdir small
+(
+    ulimit -f 100
+    exec env --default-signal=XFSZ "$strata" export --to csv -o small/export.csv boot.trace 2>err
+) && fail "a file larger than is allowed"
+grep -q '^strata: small/export.csv: .*File too large' err || fail "no room: $(cat err)"
+[ -z "$(ls -A small)" ] || fail "no room: leaves $(ls -A small)"
 says 2 '--to=FORMAT is required' "$strata" export boot.trace
 says 2 'no trace file given' "$strata" export --to csv
 says 2 'is not an export format (formats: ' "$strata" export --to word boot.trace
