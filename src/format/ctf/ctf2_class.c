@@ -267,11 +267,22 @@ static void set_named_role(const struct ctf2_parser *p, struct ctf_member *membe
         member->role = (uint8_t)role;
 }
 
+/* Names are unique in a structure: fields are found by them. */
+static int check_unique(struct ctf2_parser *p, struct map *names, const char *name)
+{
+    size_t len = strlen(name);
+
+    if (map_get_str(names, name, len))
+        return ctf2_wrong(p, "'%s': two members are called '%s'", p->member, name);
+    return map_put_str(names, name, len, names);
+}
+
 static int read_struct(struct ctf2_parser *p, const json_t *class, unsigned depth,
                        struct ctf_type *type)
 {
     const json_t *members = json_object_get(class, "member-classes");
     size_t n = json_array_size(members);
+    struct map names = {0};
     int r = ctf2_get_align(p, class, "minimum-alignment", &type->align);
 
     type->kind = CTF_STRUCT;
@@ -283,12 +294,15 @@ static int read_struct(struct ctf2_parser *p, const json_t *class, unsigned dept
 
         r = ctf2_get_string(p, member, "name", true, &name);
         if (r >= 0)
+            r = check_unique(p, &names, name);
+        if (r >= 0)
             r = add_member(p, type, name, json_object_get(member, "field-class"), depth);
         if (r < 0)
             break;
         set_named_role(p, &type->members[i]);
         type->align = MAX(type->align, type->members[i].type->align);
     }
+    map_done(&names);
     return r;
 }
 

@@ -62,6 +62,10 @@ int ctf2_for_ranges(struct ctf2_parser *p, const json_t *ranges, void *arg,
 
         if (json_array_size(range) != 2 || !json_is_integer(low) || !json_is_integer(high))
             return ctf2_wrong(p, "'%s': not ranges of integers", p->member);
+        if (json_integer_value(low) > json_integer_value(high))
+            return ctf2_wrong(p, "'%s': the range [%lld, %lld] ends before it begins", p->member,
+                              (long long)json_integer_value(low),
+                              (long long)json_integer_value(high));
         r = put(p, arg, json_integer_value(low), json_integer_value(high));
     }
     return r;

@@ -116,6 +116,15 @@ static void test_errors(void **state)
              "a", "{\"type\": \"variant\", \"selector-field-location\": {\"path\": [\"n\"]}, "
                   "\"options\": [{\"field-class\": " U8 ", \"selector-field-ranges\": [[1]]}]}")),
          3, "'a': not ranges of integers"},
+        {START STREAM EVENT(MEMBER("n", U8) ", " MEMBER(
+             "a", "{\"type\": \"variant\", \"selector-field-location\": {\"path\": [\"n\"]}, "
+                  "\"options\": [{\"field-class\": " U8
+                  ", \"selector-field-ranges\": [[0, 0], [5, -1]]}]}")),
+         3, "'a': the range [5, -1] ends before it begins"},
+        {START STREAM EVENT(MEMBER("a", U8) ", " MEMBER("b", U8) ", " MEMBER("a", U8)), 3,
+         "'payload-field-class': two members are called 'a'"},
+        {START STREAM EVENT(MEMBER("s", CLASS(MEMBER("a", U8) ", " MEMBER("a", U8)))), 3,
+         "'s': two members are called 'a'"},
     };
 
     (void)state;
