@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "record/stop_signals.h"
 #include "tracedir/ask.h"
+#include "tracedir/manifest.h"
 #include "watch/growth.h"
 #include "watch/window.h"
 
@@ -35,7 +36,8 @@ struct follower {
     struct last_sink last;
     bool is_begun, is_stopped;
     bool is_late_told, is_unread_told;
-    unsigned n_notes_told;
+    unsigned n_notes_told;   /* but for that it has not ended */
+    uint64_t not_ended_told; /* the hash of what was told of that; 0: nothing */
     /* The present window's. */
     struct sink sink;
     struct selection selection;
@@ -155,9 +157,24 @@ static int print_window(struct follower *f, struct watch_pass *pass)
 
 static void report_notes(struct follower *f, const struct trace *trace)
 {
-    for (unsigned i = f->n_notes_told; i < trace->n_notes; i++)
-        cli_error("%s", trace->notes[i]);
-    f->n_notes_told = MAX(f->n_notes_told, trace->n_notes);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < trace->n_notes; i++) {
+        const char *note = trace->notes[i];
+        bool is_told;
+
+        if (note == trace->not_ended) {
+            uint64_t hash = hash_bytes(note, strlen(note));
+
+            is_told = f->not_ended_told == hash;
+            f->not_ended_told = hash;
+        } else {
+            is_told = n++ < f->n_notes_told;
+        }
+        if (!is_told)
+            cli_error("%s", note);
+    }
+    f->n_notes_told = MAX(f->n_notes_told, n);
 }
 
 /* Prints what is later than what was printed, up to TO. */
@@ -173,12 +190,14 @@ static int read_window(struct follower *f, int64_t to)
 
     if (to <= f->from)
         return 0;
-    if (!watch_growth_check(f->growth))
+    /* At the end there is also to say how it ended. */
+    if (!watch_growth_check(f->growth) && to < INT64_MAX)
         return 0;
     f->to = to;
     r = watch_window_open(&window, &pass);
-    if (r >= 0) {
+    if (r >= 0 || (pass.trace && to == INT64_MAX))
         report_notes(f, pass.trace);
+    if (r >= 0) {
         r = print_window(f, &pass);
         f->from = to;
         f->has_read = true;
@@ -208,7 +227,7 @@ static void wait_until(struct follower *f, uint64_t until)
     }
 }
 
-/* Has all brought to the files. 1: up to *RET_NS; 0: the recording has ended; -EAGAIN: not now. */
+/* Has all brought to the files. 1: up to *RET_NS; 0: it is not recorded any more; -EAGAIN: not now. */
 static int flush(struct follower *f, int64_t *ret_ns)
 {
     const char *dir = f->follow->dir;
@@ -267,6 +286,10 @@ static int follow_all(struct follower *f)
                    clock_ns(CLOCK_MONOTONIC) + IDLE_SHARE * used);
         if (r != 0)
             wait_until(f, next);
+    }
+    if (r == 0 && !manifest_probe(f->follow->dir)) {
+        cli_error("%s: the trace was moved or deleted while it was followed", f->follow->dir);
+        return EXIT_FAILURE;
     }
     return f->is_unread_told ? EXIT_FAILURE : EXIT_SUCCESS;
 }

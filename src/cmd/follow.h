@@ -23,5 +23,6 @@ struct follow {
     struct losses_sink *losses; /* counts what is printed */
 };
 
-/* Prints errors. EXIT_SUCCESS: the recording has ended, or a signal came; EXIT_FAILURE. */
+/* Prints errors. EXIT_SUCCESS: the recording has ended, or its recorder was killed, or a signal came; EXIT_FAILURE,
+ * also where the directory was moved or deleted. */
 int follow_run(const struct follow *follow);

@@ -212,7 +212,8 @@ static int report_file(const struct report_options *options, char *path)
     struct follow_file file;
     struct error error = {0};
     struct trace *trace;
-    char *pipe_path = file.path;
+    struct open_options open = options->open;
+    const char *why;
     int status = EXIT_SUCCESS;
 
     if (!check_grows(options, path))
@@ -226,13 +227,17 @@ static int report_file(const struct report_options *options, char *path)
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    trace = walk_open_again(&options->open, &pipe_path, 1);
+    open.fd = &file.fd;
+    trace = walk_open_again(&open, &path, 1);
     if (trace)
         follow_file_opened(&file);
     status = trace ? report(options, trace, &last) : EXIT_FAILURE;
     trace_free(trace);
-    follow_file_end(&file);
-    return status;
+    why = follow_file_end(&file);
+    if (!why)
+        return status;
+    cli_error("%s: %s", path, why);
+    return EXIT_FAILURE;
 }
 
 static int report_follow(const struct report_options *options, const char *dir)

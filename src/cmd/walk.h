@@ -25,7 +25,9 @@ struct open_options {
     bool host_time;
     bool keep_going;
     bool strict;
-    bool leave_out_unrelated; /* as in struct trace_options; there is no option for it */
+    /* As in struct trace_options; there are no options for them. */
+    bool leave_out_unrelated;
+    const int *fd;
 };
 
 extern const struct option open_option_table[];

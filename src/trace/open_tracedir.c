@@ -104,6 +104,7 @@ static int note_end(struct trace *trace, const struct trace_options *options, co
 {
     char names[400] = "";
     pid_t recorder;
+    int r;
 
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
@@ -116,13 +117,16 @@ static int note_end(struct trace *trace, const struct trace_options *options, co
         return 0;
     recorder = recorder_of(dir, options->runtime_dir);
     if (recorder)
-        return trace_note(trace,
-                          "%s: still recording (process %ld); showing what is written so far", dir,
-                          (long)recorder);
-    return trace_note(trace,
-                      "%s: the recording of %s is incomplete: its recorder was killed, or belongs "
-                      "to another user",
-                      dir, names);
+        r = trace_note(trace, "%s: still recording (process %ld); showing what is written so far",
+                       dir, (long)recorder);
+    else
+        r = trace_note(trace,
+                       "%s: the recording of %s is incomplete: its recorder was killed, or belongs "
+                       "to another user",
+                       dir, names);
+    if (r >= 0)
+        trace->not_ended = trace->notes[trace->n_notes - 1];
+    return r;
 }
 
 static int note_problems(struct trace *trace, const char *dir, const struct manifest_source *source)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/trace.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,6 +116,21 @@ static int read_head(struct input *in, struct error *error)
     return 0;
 }
 
+static int open_file(struct open_ctx *ctx, struct error *error)
+{
+    const int *given = ctx->options->fd;
+    int fd;
+
+    if (ctx->recorded)
+        return input_open_regular(&ctx->input, ctx->path, INPUT_SIZE, error);
+    if (!given)
+        return input_open(&ctx->input, ctx->path, INPUT_SIZE, error);
+    fd = fcntl(*given, F_DUPFD_CLOEXEC, 3);
+    if (fd < 0)
+        return error_set(error, -errno, ctx->path, "cannot open it: %s", strerror(errno));
+    return input_open_fd(&ctx->input, fd, ctx->path, INPUT_SIZE, error);
+}
+
 /* Opens the path and recognises its format. */
 static int look_at(struct open_ctx *ctx, struct error *error)
 {
@@ -130,15 +147,15 @@ static int look_at(struct open_ctx *ctx, struct error *error)
         if (strcmp(ctx->others[i].path, "-") == 0)
             return error_set(error, -EINVAL, "standard input",
                              "can be read only once, but is given twice");
-    if (strcmp(ctx->path, "-") != 0 && stat(ctx->path, &st) == 0 && S_ISDIR(st.st_mode)) {
+    if (strcmp(ctx->path, "-") != 0 && !ctx->options->fd && stat(ctx->path, &st) == 0 &&
+        S_ISDIR(st.st_mode)) {
         /* Pages of a recording may still have to come. */
         if (!ctx->recorded && !directory_is_trace(ctx->path))
             return directory_refuse(ctx->path, error);
         ctx->kind = ctf_probe_dir(ctx->path) ? CAPTURE_CTF_FOLDER : CAPTURE_FTRACE_FOLDER;
         return 0;
     }
-    r = (ctx->recorded ? input_open_regular : input_open)(&ctx->input, ctx->path, INPUT_SIZE,
-                                                          error);
+    r = open_file(ctx, error);
     if (r >= 0)
         r = read_head(&ctx->input, error);
     if (r < 0)

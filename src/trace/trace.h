@@ -46,6 +46,8 @@ struct trace_options {
     const char *
         runtime_dir; /* where recordings that run are registered (tracedir/registry.h); NULL: /tmp */
     const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
+    const int
+        *fd; /* what the only path names is read from this, which is duplicated; NULL: opened */
 };
 
 /* One trace as the user gave it, or one source of a trace directory. */
@@ -90,8 +92,9 @@ struct trace {
     unsigned n_missing; /* sources of recorded directories that cannot be shown */
     const char **notes; /* what the user should know before reading; in the catalogue's arena */
     unsigned n_notes;
-    const char *hint; /* what the user could do to see more; NULL: nothing */
-    int *pipes;       /* inputs that may be live; owned by their readers */
+    const char *not_ended; /* the note that it is still recorded, or was cut off; NULL: neither */
+    const char *hint;      /* what the user could do to see more; NULL: nothing */
+    int *pipes;            /* inputs that may be live; owned by their readers */
     unsigned n_pipes;
     bool is_piped;        /* an input is a pipe */
     struct source *ahead; /* `source`, if a thread may read ahead; otherwise NULL */

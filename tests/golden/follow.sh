@@ -35,6 +35,13 @@ ends() {
     wait "$follower" || fail "status $?: $(cat told)"
     each_once
 }
+# fails TEXT: it ends with status 1 and TEXT.
+fails() {
+    status=0
+    wait "$follower" || status=$?
+    [ $status = 1 ] || fail "status $status: $(cat told)"
+    grep -q "$1" told || fail "says not '$1': $(cat told)"
+}
 
 for flight in "" --flight=1s; do
     case="until the recording ends $flight"
@@ -72,25 +79,50 @@ ends
 rm count
 wait "$recorder"
 
+case="the recorder is killed"
+record_marks
+follow
+has_lines 100
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null || :
+ends
+[ "$(grep -c 'incomplete: its recorder was killed' told)" = 1 ] || fail "$(cat told)"
+rm count
+
+case="the trace is moved"
+record_marks
+follow
+has_lines 100
+mv trace moved
+fails '^strata: trace: the trace was moved or deleted'
+each_once
+rm count
+wait "$recorder"
+
+# follow_file OPTION...
+follow_file() {
+    : >shown
+    env --default-signal=INT "$strata" report --follow "$@" file >shown 2>told &
+    follower=$!
+    pids="$pids $follower"
+    wait_for '[ "$(pgrep -P $follower | wc -l)" = 1 ]' || fail "does not begin: $(cat told)"
+}
 # A file that grows, in pieces that end anywhere: what was there is passed over, or but the last of it.
 xz -dc "$DATA/qemu/trace.simpletrace.xz" >whole
 "$strata" report whole >all
 for last in 0 5; do
     case="a file that grows, --last $last"
+    signal=INT
+    [ $last = 0 ] || signal=TERM
     head -c 1000003 whole >file
     "$strata" report file 2>/dev/null >before || :
-    : >shown
-    "$strata" report --follow --last $last file >shown 2>told &
-    follower=$!
-    pids="$pids $follower"
-    wait_for '[ "$(pgrep -P $follower | wc -l)" = 1 ]' || fail "does not begin: $(cat told)"
+    follow_file --last $last
     tail -c +1000004 whole | head -c 500000 >>file
     has_lines 1
     tail -c +1500004 whole >>file
     wanted=$(($(wc -l <all) - $(wc -l <before) + last))
     has_lines $wanted
-    kill -INT "$(pgrep -P $follower)" 2>/dev/null || :
-    kill -TERM "$(pgrep -P $follower)"
+    kill -$signal "$follower"
     wait "$follower" || fail "status $?: $(cat told)"
     tail -n $wanted all | cmp -s - shown || fail "other events: $(tail -n $wanted all | diff - shown | head -n 4)"
 done
@@ -109,6 +141,27 @@ for limit in 4 7; do
     wait "$follower" || fail "status $?: $(cat told)"
     tail -n +$(($(wc -l <before) - 4)) all | head -n $limit | cmp -s - shown || fail "other events: $(cat shown)"
 done
+
+# A file that does not only grow.
+for change in 'head -c 1000003 whole >file' 'mv file moved-file' 'cp whole other; mv other file' 'rm file'; do
+    case="a file: $change"
+    cp whole file
+    follow_file --last 3
+    has_lines 3
+    eval "$change"
+    case $change in
+    head*) fails '^strata: file: was truncated' ;;
+    *) fails '^strata: file: was moved, replaced or deleted' ;;
+    esac
+    [ "$(cat shown)" = "$(tail -n 3 all)" ] || fail "other events: $(cat shown)"
+done
+case="a file that is damaged"
+cp whole file
+follow_file --last 3
+has_lines 3
+head -c 64 /dev/zero | tr '\0' x >>file
+fails '^strata: file:'
+! grep /proc/ told || fail "not the name of the file"
 
 case="refuses"
 : >file
