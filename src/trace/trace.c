@@ -178,7 +178,8 @@ static int refuse(const struct open_ctx *ctx, struct error *error)
     const char *unpack = recognise_packed(input_at(in), input_buffered(in));
 
     if (input_buffered(in) == 0)
-        return error_set(error, -EINVAL, in->path, "is empty");
+        return error_set(error, -EINVAL, in->path,
+                         in->offset == 0 ? "is empty" : "has nothing but zeros");
     if (unpack)
         return error_set(error, -EINVAL, in->path,
                          "is compressed; unpack it first, as in: %s %s | strata report -", unpack,

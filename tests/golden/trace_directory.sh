@@ -144,12 +144,15 @@ if "$strata" report --source nonesuch trace >actual 2>err; then exit 1; fi
 grep -q "^strata: trace: has no source 'nonesuch'" err
 # The same of one that is of no known kind, and of tables that are not there or wrong.
 manifest true '' ', {"name": "odd", "kind": "abacus", "layer": "host", "path": "odd"}'
-head -c 5000 /dev/zero >trace/odd
+head -c 5000 /dev/zero | tr '\0' x >trace/odd
 if "$strata" report --limit 3 trace >actual 2>err; then exit 1; fi
 grep -vc LOST actual | grep -qx 3
 grep -q "^strata: the source 'odd' cannot be shown: trace/odd: not a known trace format" err
 if "$strata" report --source odd trace >actual 2>err; then exit 1; fi
 grep -q "^strata: trace/odd: not a known trace format" err
+head -c 5000 /dev/zero >trace/odd
+if "$strata" report --source odd trace >actual 2>err; then exit 1; fi
+grep -q "^strata: trace/odd: has nothing but zeros" err
 rm trace/odd
 manifest true '' ''
 mv trace/xen/events events
