@@ -279,7 +279,7 @@ fi
 
 # So does a process that finds another one writing there, as one that runs itself. After it, the path is free.
 case="in use"
-"$EMIT" -t '*,ctf=used.ctf,simple=used.st' -w go 2000 2 >emitted.first 2>errors.first &
+"$EMIT" -t '*,ctf=used.ctf,simple=used.st' -w go-first 2000 2 >emitted.first 2>errors.first &
 first=$!
 at_exit='kill -KILL $first 2>/dev/null || true'
 wait_for '[ "$(ls used.ctf/stream-* 2>/dev/null | wc -l)" -ge 1 ]' || fail "nothing is written: $(cat errors.first)"
@@ -289,7 +289,7 @@ wait $second || wait_status=$?
 [ "$(grep -c "another process writes the trace there; this one is .*/used\..*\.$second\$" errors)" -eq 2 ] || fail "$(cat errors)"
 sed -i /another/d errors
 all_well
-: >go
+: >go-first
 wait $first || fail "$(cat errors.first)"
 at_exit=
 [ "$(cat errors.first)" = 'dropped 0 unwritten 0' ] || fail "$(cat errors.first)"
