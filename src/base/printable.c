@@ -267,6 +267,8 @@ void text_put_safe(struct text *text, const char *s, size_t len)
         printable_put(text, s, len, 0, true);
         return;
     }
+    if (unlikely(len == 0)) /* S and the room may be NULL */
+        return;
     p = text_room(text, len);
     while (len - done >= 8) {
         uint64_t v = load_u64(s + done);

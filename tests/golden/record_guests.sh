@@ -113,6 +113,9 @@ case=live
 "$strata" record --live --guest a=unix:a --host=sched:sched_process_exec -e sched:sched_process_exec >shown 2>told &
 pid=$!
 wait_for "$(traces a) || ! kill -0 $pid 2>/dev/null"
+# The host says nothing when it is traced: something is run until it is shown.
+ln -s /bin/true seen-by-host
+wait_for "{ ./seen-by-host; grep -q ' host .*filename=.*/seen-by-host ' shown; } || ! kill -0 $pid 2>/dev/null"
 ./seen-by-all
 wait_for "[ \"\$(grep -c 'filename=.*/seen-by-all ' shown)\" -eq 2 ] || ! kill -0 $pid 2>/dev/null"
 kill -INT $pid
