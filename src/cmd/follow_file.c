@@ -64,7 +64,7 @@ _Noreturn static void copy(int file, const char *path, int out)
             enum end end = check_file(file, path, total);
 
             if (end != END_NONE)
-                _exit(end);
+                _exit((int)end);
         }
         if (n <= 0 && poll(&reader, 1, FOLLOW_FILE_POLL_MS) > 0)
             _exit(END_NONE);
