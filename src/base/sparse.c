@@ -20,7 +20,7 @@ static uint64_t pass_zeros(int fd, uint64_t begin, uint64_t size)
     bool has_hole = begin > 0;
 
     while (begin < size) {
-        ssize_t n = pread(fd, block, sizeof block, (off_t)begin);
+        ssize_t n = pread(fd, block, has_hole ? sizeof block : ZEROS_MIN, (off_t)begin);
         size_t i = 0;
         off_t data;
 
