@@ -5,28 +5,12 @@
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 
-STRATA_EVENTS=/usr/share/qemu/trace-events-all
-[ -r "$STRATA_EVENTS" ] || { echo "SKIPPED: qemu-system-common is not installed, whose declarations this reads"; exit 77; }
-export STRATA_EVENTS
-
-xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot
-xz -dc "$DATA/qemu/stock-qemu.log.xz" >log
-xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen
-xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >xen-all
+. "$here/../lib/jobs.sh"
 xz -dc "$DATA/perf/kvm.data.xz" >perf
-. "$here/../lib/kernel_capture.sh"
-kernel_capture local guest
-tar -xJf "$DATA/ctf/lttng-ust.tar.xz"
-"$strata" export --to ctf -o exported guest 2>err
 "$strata" export --to trace.dat -o guest.dat guest 2>err
 cp -r guest unnamed
 find unnamed -name saved_cmdlines -delete
-(. "$here/../lib/three_layers.sh" && manifest "" "" "" b1 2>err || :)
-mkdir damaged
-head -c 1000002 boot >damaged/cut
-{ head -c 700000 boot; head -c 5000 /dev/zero | tr '\0' x; tail -c +700001 boot; } >damaged/boot
 { head -c 2000000 boot; head -c 500 /dev/zero | tr '\0' x; tail -c +2000001 boot; } >damaged/boot-late
-{ head -c 300000 xen; head -c 5000 /dev/zero | tr '\0' x; tail -c +300001 xen; } >damaged/xen
 # The same time twice: much of it comes too late to be put in order.
 { cat boot; tail -c +25 boot; } >damaged/twice
 cp -r guest damaged/guest
