@@ -18,8 +18,9 @@
 /* QEMU removes a device when the guest releases it, which may take a moment, or never happen. */
 #define REMOVE_TRIES 40
 #define REMOVE_WAIT_MS 50
-/* What it leaves behind goes surely, when QEMU comes to it. */
-#define RELEASE_TRIES 200
+/* What it leaves behind goes surely, when QEMU comes to it: once each vCPU has left the translated code that it is in,
+ * which took more than 10 s on a busy machine. */
+#define RELEASE_TRIES 1200
 
 /* ---- The monitor's words ---- */
 
