@@ -131,7 +131,7 @@ static void do_2d_inline(uint64_t n)
 
 static struct strata_percpu_area area;
 
-/* A buffer is as full as its reader asked to be told. */
+/* A buffer is as full as its reader asked to be woken at. */
 static void notify(struct strata_percpu_cpu *cpu)
 {
     syscall(SYS_futex, &cpu->control->notify, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -220,7 +220,7 @@ static void *measure(void *p)
     costs->ns = median(traced, costs->batches);
     costs->bare = median(floor, costs->batches);
     costs->lost =
-        strata_percpu_area_lost(&area, costs->number, &first) + area.states[costs->number].told;
+        strata_percpu_area_lost(&area, costs->number, &first) + area.states[costs->number].reported;
     return NULL;
 }
 

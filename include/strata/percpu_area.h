@@ -134,7 +134,7 @@ struct strata_percpu_control {
 struct strata_percpu_state {
     uint64_t lost;
     uint64_t first;
-    uint64_t told;
+    uint64_t reported;
     uint64_t crossings;
     uint64_t known;
     uint64_t reserved[3];

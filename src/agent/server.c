@@ -200,7 +200,7 @@ static int poll_timeout_ms(const struct agent_server *server)
 {
     if (server->is_closed)
         return PEER_CLOSED_POLL_MS;
-    /* Nobody else can connect, and nothing has begun that might not end. */
+    /* No other client can connect, and nothing has begun that might not end. */
     if (server->fd >= 0 && server->endpoint.kind == ENDPOINT_FD &&
         !proto_reader_is_within(&server->reader))
         return -1;

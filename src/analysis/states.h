@@ -143,7 +143,7 @@ struct states {
     const struct origin *recent_origin;
     struct state_source *recent;
     unsigned
-        wanted; /* STATES_OF(): the intervals that are made. What else is told of waits requires those of
+        wanted; /* STATES_OF(): the intervals that are made. What else is reported of waits requires those of
                       * threads and vCPUs */
     int error;
 };

@@ -35,9 +35,9 @@ struct follower {
     struct map printed, printing;
     struct last_sink last;
     bool is_begun, is_stopped;
-    bool is_late_told, is_unread_told;
-    unsigned n_notes_told;   /* but for that it has not ended */
-    uint64_t not_ended_told; /* the hash of what was told of that; 0: nothing */
+    bool is_late_reported, is_unread_reported;
+    unsigned n_notes_reported;   /* but for that it has not ended */
+    uint64_t not_ended_reported; /* the hash of what was reported of that; 0: nothing */
     /* The present window's. */
     struct sink sink;
     struct selection selection;
@@ -122,9 +122,9 @@ static int put(struct sink *base, const struct item *items, unsigned n)
 
 static void report_unread(struct follower *f, const struct error *error)
 {
-    if (!f->is_unread_told && error->code < 0)
+    if (!f->is_unread_reported && error->code < 0)
         cli_print_error(error);
-    f->is_unread_told |= error->code < 0;
+    f->is_unread_reported |= error->code < 0;
 }
 
 /* Reads an open window and prints what is selected of it. */
@@ -166,15 +166,15 @@ static void report_notes(struct follower *f, const struct trace *trace)
         if (note == trace->not_ended) {
             uint64_t hash = hash_bytes(note, strlen(note));
 
-            is_told = f->not_ended_told == hash;
-            f->not_ended_told = hash;
+            is_told = f->not_ended_reported == hash;
+            f->not_ended_reported = hash;
         } else {
-            is_told = n++ < f->n_notes_told;
+            is_told = n++ < f->n_notes_reported;
         }
         if (!is_told)
             cli_error("%s", note);
     }
-    f->n_notes_told = MAX(f->n_notes_told, n);
+    f->n_notes_reported = MAX(f->n_notes_reported, n);
 }
 
 /* Prints what is later than what was printed, up to TO. */
@@ -237,10 +237,10 @@ static int flush(struct follower *f, int64_t *ret_ns)
 
     if (r < 0)
         return r == -EAGAIN || trace_is_live(&dir, 1, f->trace_options.runtime_dir) ? -EAGAIN : 0;
-    if (late && !f->is_late_told)
+    if (late && !f->is_late_reported)
         cli_error("%s: %s did not send its events in time; some of them may not be shown", dir,
                   late);
-    f->is_late_told |= late != NULL;
+    f->is_late_reported |= late != NULL;
     *ret_ns = (int64_t)now;
     return 1;
 }
@@ -291,7 +291,7 @@ static int follow_all(struct follower *f)
         cli_error("%s: the trace was moved or deleted while it was followed", f->follow->dir);
         return EXIT_FAILURE;
     }
-    return f->is_unread_told ? EXIT_FAILURE : EXIT_SUCCESS;
+    return f->is_unread_reported ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int follow_run(const struct follow *follow)

@@ -17,7 +17,7 @@
 
 /* What the child exits with. */
 enum end {
-    END_NONE, /* nobody reads any more */
+    END_NONE, /* the reader has closed the pipe, or FILE is a pipe that ended */
     END_FAILED,
     END_UNREADABLE,
     END_TRUNCATED,
@@ -42,7 +42,7 @@ static enum end check_file(int file, const char *path, off_t done)
     return END_NONE;
 }
 
-/* The child: until nobody reads OUT, or the file cannot be followed. */
+/* The child: until the reader closes OUT, or the file cannot be followed. */
 _Noreturn static void copy(int file, const char *path, int out)
 {
     static char buf[64 * 1024];

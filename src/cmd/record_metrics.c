@@ -99,7 +99,7 @@ static void rewrite_file(struct metrics_recorder *self)
 
 /* ---- Metrics of analyses ---- */
 
-/* Without conditions, there is nothing to be told of them. */
+/* Without conditions, there is nothing to report of them. */
 static void fired(void *userdata, unsigned index, uint64_t time, const char *text)
 {
     (void)userdata;

@@ -181,7 +181,7 @@ static void fail(struct run *run, int error)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Notes how far PART is, so that nobody takes what is in the run of its opening. *RET_STOP: where it ends in that run. An
+/* Notes how far PART is, so that no thread takes what is in the run of its opening. *RET_STOP: where it ends in that run. An
  * error of any thread. */
 static int claim_run(struct run *run, struct split_part *part, unsigned *ret_stop)
 {

@@ -191,7 +191,7 @@ void gen_put_tcg_trans_names(struct gen_state *state)
     for (unsigned i = 0; i < event->n_arguments; i++) {
         struct form form;
 
-        /* A NAME_trans has what the host knows. What has no form is told by others. */
+        /* A NAME_trans has what the host knows. What has no form is reported by other events. */
         if (!form_of(event, i, &form) || (!form.is_vcpu && !form.is_constant))
             continue;
         if (!first)

@@ -142,7 +142,7 @@ enum connection_need connection_work(struct connection *c)
     for (unsigned i = 0; i < REQUESTS_PER_TURN; i++) {
         int r = write_out(c);
 
-        /* Whoever does not read the replies gets nothing done: so they do not pile up. */
+        /* Requests of a client that does not read the replies are not handled: so replies do not pile up. */
         if (r == 0)
             return CONNECTION_WRITABLE;
         if (r < 0 || session_status(c->session) < 0)

@@ -62,7 +62,7 @@
  *  6. A cons that cannot be (it is the consumer's, which is not trusted) leaves no room: what is
  *     emitted is counted as lost. Nothing that a consumer can write makes the CPU write outside of the
  *     data of its own buffer.
- *  7. emitted = published records (but LOST_RECORDS and fillers) + told by LOST_RECORDS + pending in
+ *  7. emitted = published records (but LOST_RECORDS and fillers) + reported by LOST_RECORDS + pending in
  *     `lost`, whenever no emission is under way. Telling changes the upper bits of `lost`, so that a
  *     drop() that it interrupts, which may have looked at `first` before, begins again.
  *  8. `first` is the stamp of the first of those pending. (Of those that are left when a consumer has

@@ -105,7 +105,7 @@ static void put_lost(struct strata_percpu_cpu *cpu, uint64_t position, uint64_t 
         count = PERCPU_MIN(untold, UINT32_MAX);
     } while (!strata_percpu_exchange(&state->lost, lost,
                                      ((lost >> LOST_BITS) + 1) << LOST_BITS | (untold - count)));
-    store(&state->told, load(&state->told) + count);
+    store(&state->reported, load(&state->reported) + count);
 
     at = put_header(word_at(cpu, position),
                     strata_percpu_header(STRATA_TRC_LOST_RECORDS, true, LOST_WORDS), time);

@@ -70,7 +70,7 @@ static struct {
     bool ended;
     atomic_bool writes;
     atomic_int error; /* why a ring has no name; not reported yet */
-    bool told;
+    bool is_reported;
 } setup = {.writes = true};
 
 /* What process_dir_plan_trace() said, for the process file that is not there yet; 0: nothing, else the one of the
@@ -639,9 +639,9 @@ void process_dir_complain(void)
 {
     int error = atomic_load(&setup.error);
 
-    if (!error || setup.told)
+    if (!error || setup.is_reported)
         return;
-    setup.told = true;
+    setup.is_reported = true;
     trace_message(
         "cannot create rings in %s: %s; %s (use rings=DIR for another directory)",
         setup.parent[0] ? setup.parent : "/dev/shm",

@@ -61,7 +61,7 @@ struct sink {
     int error;         /* negative errno of the last write that failed; 0: the last one did not */
     uint64_t retry_at; /* ns of CLOCK_MONOTONIC: not opened again before */
     uint64_t lost;     /* events that it could not write */
-    uint64_t told;     /* of these, how many are reported in the file, if it has records */
+    uint64_t reported; /* of these, how many are reported in the file, if it has records */
     void *state;       /* its own, between open() and close() */
 };
 

@@ -37,7 +37,7 @@ struct simple {
     uint8_t *at;
     uint8_t *end;
     uint8_t *note;         /* of events that this sink lost, in the buffer; NULL: there is none */
-    uint64_t told;         /* the sink's `told` after the buffer is written */
+    uint64_t reported;     /* the sink's `reported` after the buffer is written */
     uint64_t mapped[1024]; /* a bit for each class id: the file has its name */
     uint8_t buffer[BUFFER_SIZE];
 };
@@ -83,7 +83,7 @@ static int simple_open(struct sink *sink)
     s->at = s->buffer;
     s->end = s->buffer + sizeof(s->buffer);
     s->note = NULL;
-    s->told = sink->told;
+    s->reported = sink->reported;
     memset(s->mapped, 0, sizeof(s->mapped));
     sink->state = s;
     return 0;
@@ -136,7 +136,7 @@ static uint64_t write_what_fits(struct sink *sink)
         p += piece.iov_len;
     }
     if (s->note >= p)
-        s->told = sink->told;
+        s->reported = sink->reported;
     while (p < s->at) {
         p += size_of(s, p, &n);
         lost += n;
@@ -157,7 +157,7 @@ static uint64_t simple_flush(struct sink *sink)
         lost = write_what_fits(sink);
         memset(s->mapped, 0, sizeof(s->mapped)); /* names may have been lost with them */
     }
-    sink->told = s->told;
+    sink->reported = s->reported;
     s->at = s->buffer;
     s->note = NULL;
     return lost;
@@ -238,10 +238,10 @@ static uint64_t simple_records(struct sink *sink, const struct record *records, 
 
         if (unlikely((size_t)(s->end - s->at) < room_for(record)))
             lost += simple_flush(sink);
-        if (unlikely(sink->lost + lost > s->told)) {
+        if (unlikely(sink->lost + lost > s->reported)) {
             s->note = s->at;
-            put_dropped(s, record->time, sink->lost + lost - s->told);
-            s->told = sink->lost + lost;
+            put_dropped(s, record->time, sink->lost + lost - s->reported);
+            s->reported = sink->lost + lost;
         }
         if (unlikely(!record->layout)) {
             put_dropped(s, record->time, record->dropped);

@@ -72,7 +72,7 @@ static uint64_t count_unwritten(struct sink *sink, size_t written)
         case RECORD_DROPS:
             sink->lost += log->records[i - 1].n;
             break; /* nothing else reports them */
-        case RECORD_UNWRITTEN: sink->told -= log->records[i - 1].n; break;
+        case RECORD_UNWRITTEN: sink->reported -= log->records[i - 1].n; break;
         }
     return n;
 }
@@ -213,12 +213,12 @@ static uint64_t log_records(struct sink *sink, const struct record *records, uns
         if (log->n_records > RECORDS_MAX - 2 ||
             log->text + sizeof(log->text) - log->at < 2 * STRATA_LOG_MAX)
             lost += log_flush(sink);
-        if (unlikely(sink->lost + lost > sink->told)) {
+        if (unlikely(sink->lost + lost > sink->reported)) {
             struct record note = {.time = records[i].time,
                                   .tid = records[i].tid,
-                                  .dropped = sink->lost + lost - sink->told};
+                                  .dropped = sink->lost + lost - sink->reported};
 
-            sink->told += note.dropped;
+            sink->reported += note.dropped;
             gather(log, &note, RECORD_UNWRITTEN);
         }
         gather(log, &records[i], records[i].layout ? RECORD_EVENT : RECORD_DROPS);

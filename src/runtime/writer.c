@@ -587,7 +587,7 @@ static uint64_t reported_as_record(unsigned ring)
  * `strata recover` can save them. */
 static bool report_sink(struct sink *sink)
 {
-    uint64_t lost = sink->lost - sink->told, left = 0;
+    uint64_t lost = sink->lost - sink->reported, left = 0;
 
     if (sink->ops->packets) {
         uint64_t all = drain_unreported(&writer.drain, true, reported);
@@ -702,7 +702,7 @@ void writer_after_fork_child(void)
         if (fork_locked)
             free(sink->used);
         sink->used = NULL; /* its own is another */
-        sink->lost = sink->told = 0;
+        sink->lost = sink->reported = 0;
         sink->retry_at = 0;
     }
     if (fork_locked)

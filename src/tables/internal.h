@@ -30,7 +30,7 @@ struct span_rows {
     struct key_slot *slots;     /* slot 0 is none */
     uint32_t n_slots, free;
     struct text text;
-    bool no_memory; /* for a key: the functions that are told of begins return no error */
+    bool no_memory; /* for a key: the functions that are called at begins return no error */
 };
 
 /* Events by CPU. */

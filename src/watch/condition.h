@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* When something is to be saved or told: the conditions of `strata record --on`. One grammar:
+/* When something is to be saved or reported: the conditions of `strata record --on`. One grammar:
  *
  *     [LAYER:][GROUP:]EVENT[{CONDITION}]     an event; GROUP and EVENT with * and ?, CONDITION as in strata-filter(5)
  *     latency [pN] RULE > TIME               a span longer than TIME, also one that has not ended; or the percentile of those

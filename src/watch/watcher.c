@@ -19,7 +19,7 @@
 /* After a window, for this many times as long as it took of a CPU nothing is done: it takes a tenth of one at most, whatever
  * is recorded, and whatever format has to be read from its beginning. */
 #define IDLE_SHARE 9u
-/* A window that is longer, and than two periods, as the watcher got no CPU, begins later: what it has not read is told. */
+/* A window that is longer, and than two periods, as the watcher got no CPU, begins later: what it has not read is reported. */
 #define WINDOW_MAX_NS (60 * NSEC_PER_SEC)
 
 struct watcher {
@@ -77,16 +77,16 @@ static void put_problem(void *arg, unsigned index, const char *text)
                         watcher->settings->conditions[index].text, text));
 }
 
-_printf_(3, 4) static void put_common_problem(struct watcher *watcher, bool *told,
+_printf_(3, 4) static void put_common_problem(struct watcher *watcher, bool *is_reported,
                                               const char *format, ...)
 {
     char line[WATCH_LINE_MAX] = "problem - ";
     size_t len = strlen(line);
     va_list args;
 
-    if (*told)
+    if (*is_reported)
         return;
-    *told = true;
+    *is_reported = true;
     va_start(args, format);
     vsnprintf(line + len, sizeof line - len, format, args);
     va_end(args);

@@ -7,7 +7,7 @@
  * time (watch/window.h), evaluates the conditions, and writes lines:
  *
  *     fired INDEX NS TEXT     condition INDEX has become true at NS (CLOCK_MONOTONIC, ns); TEXT says what was seen
- *     problem INDEX TEXT      told once each: condition INDEX cannot be evaluated, in full or yet; "-": all of them
+ *     problem INDEX TEXT      reported once each: condition INDEX cannot be evaluated, in full or yet; "-": all of them
  *
  * At most one `fired` line per condition and window, however often it matches; TEXT has the number. What is a state (exits,
  * stolen, runnable) fires when it begins, and again after it was over. TEXT has no control characters, and a line has at most

@@ -261,7 +261,7 @@ static int format_all(struct formatter *f, struct input *in)
             return r;
         if (f->out.error)
             return 0; /* the caller prints the error */
-        /* Whoever watches a pipe sees what has come so far. */
+        /* The reader of a pipe sees what has come so far. */
         if (!in->seekable)
             text_flush(&f->out);
     }

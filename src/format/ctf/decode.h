@@ -26,7 +26,7 @@ struct ctf_visitor {
     /* Another array or sequence of N numbers, which come one by one. */
     int (*array)(void *arg, const struct ctf_member *member, uint64_t n);
     int (*element)(void *arg, const struct ctf_member *member, uint64_t value);
-    /* A variant is its member of this number, which comes next. NULL: not told. */
+    /* A variant is its member of this number, which comes next. NULL: not known. */
     int (*choice)(void *arg, uint32_t number);
     /* An array or sequence of anything but numbers; with `whole_variants` a variant. It moves CURSOR to the end of that,
      * as ctf_walk_json() and ctf_pass() do. */

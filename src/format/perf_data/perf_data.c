@@ -286,7 +286,7 @@ static const char *perf_hint(const struct source *source)
             " times); record with a lower frequency (-F)",
             perf->n_throttled);
     if (perf->no_times)
-        say(perf, "samples have no times, as perf record was told by --no-timestamp");
+        say(perf, "samples have no times: perf record ran with --no-timestamp");
     if (perf->aux_bytes || perf->features.has_aux)
         say(perf, "its AUX area traces (%" PRIu64 " bytes) are not read; perf script decodes them",
             perf->aux_bytes);

@@ -139,7 +139,7 @@ static int handle_lost(struct perf_data *perf, const struct perf_record *record)
 }
 
 /* Of an event with a counter of its losses, perf writes this at its end with all of them, also those that a record LOST
- * has told; of others, the kernel writes it when it has lost some. */
+ * has reported; of others, the kernel writes it when it has lost some. */
 static int handle_lost_samples(struct perf_data *perf, const struct perf_record *record)
 {
     struct perf_cpu *cpu;

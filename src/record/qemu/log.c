@@ -136,9 +136,10 @@ static void copy_rest(struct qemu_log_pipe *log, const char *p, const char *end)
     while (p < end) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         const char *next = newline ? newline + 1 : end;
-        bool told = (log->torn && log->head_len == 0) || take_head(log, p, next, newline != NULL);
+        bool is_copied =
+            (log->torn && log->head_len == 0) || take_head(log, p, next, newline != NULL);
 
-        if (told && !log->in_event)
+        if (is_copied && !log->in_event)
             put_copy(log, p, (size_t)(next - p));
         log->torn = !newline;
         p = next;
@@ -201,7 +202,7 @@ int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct error *error)
         return error_set(error, -ENOMEM, NULL, "out of memory");
     log->stamps = true;
     log->empty_at = clock_ns(CLOCK_MONOTONIC);
-    /* Nobody can tell what is no event. */
+    /* Without times, a line that is no event cannot be recognized. */
     if (log->copies_rest && log->copy >= 0) {
         close(log->copy);
         log->copy = -1;

@@ -305,7 +305,7 @@ static int start(struct qemu_recorder *self, const struct qemu_arguments *argume
     if (!settings->wrapped)
         self->monitor.pid = self->child.pid;
     self->programs.main_pid = (uint32_t)self->child.pid;
-    /* Nobody else can have it: it has just come. */
+    /* No other process can have it: it has just come. */
     (void)qemu_running_claim(self->child.pid, NULL, &self->claim, NULL);
     self->phase = QEMU_RUNS;
     return 0;

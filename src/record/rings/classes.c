@@ -193,7 +193,7 @@ static size_t arguments_size(const struct trace_class *class, const uint8_t *p, 
 size_t classes_count(const struct classes *classes, const struct ring_packet *packet,
                      uint64_t *ret_records)
 {
-    size_t at = 0, told = 0;
+    size_t at = 0, end = 0;
     uint64_t n = 0;
 
     while (packet->content_size - at >= RECORD_HEADER && at < packet->content_size) {
@@ -212,10 +212,10 @@ size_t classes_count(const struct classes *classes, const struct ring_packet *pa
                      : SIZE_MAX;
         if (size == SIZE_MAX)
             break;
-        told = at + RECORD_HEADER + size;
+        end = at + RECORD_HEADER + size;
         n++;
-        at = MIN((told + 7) & ~(size_t)7, packet->content_size);
+        at = MIN((end + 7) & ~(size_t)7, packet->content_size);
     }
     *ret_records = n;
-    return told;
+    return end;
 }

@@ -182,19 +182,19 @@ static int look_for_rings(struct ring_drain *taker, struct error *error)
 static uint64_t trim(struct ring_drain *taker, struct ring *ring, struct ring_packet *packet)
 {
     uint64_t records;
-    size_t told = classes_count(&taker->process->classes, packet, &records);
+    size_t decoded = classes_count(&taker->process->classes, packet, &records);
 
-    if (told < packet->content_size && taker->live) {
+    if (decoded < packet->content_size && taker->live) {
         if (process_refresh(taker->process, NULL) >= 0 && taker->native)
             (void)native_describe(taker->native, &taker->process->classes, NULL);
-        told = classes_count(&taker->process->classes, packet, &records);
+        decoded = classes_count(&taker->process->classes, packet, &records);
     }
-    if (told < packet->content_size) {
+    if (decoded < packet->content_size) {
         ring->reader.lost++;
         ring->undecoded++;
-        taker->taken.undecoded_bytes += packet->content_size - told;
+        taker->taken.undecoded_bytes += packet->content_size - decoded;
     }
-    packet->content_size = told;
+    packet->content_size = decoded;
     return records;
 }
 

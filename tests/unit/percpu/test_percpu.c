@@ -287,7 +287,7 @@ static void a_full_ring(void **state)
         read_some(&reader, 1);
     TRACE_0D(EVENT);
     assert_int_equal(pending(0), 0);
-    assert_int_equal(cpus[0].state->told, 1003);
+    assert_int_equal(cpus[0].state->reported, 1003);
     read_all(&reader);
     assert_int_equal(reader.n_lost, 1003);
     assert_int_equal(reader.n_lost_records, 1);
