@@ -89,15 +89,16 @@ expect 0 "$strata" record -o children -- sh -c "'$EMIT' -w go 600 1 >behind &
     fail "$("$strata" stat --by source-event children)"
 nothing_left
 
-# No more than that is written, and what came after it is counted.
+# No more than that is written, and what came after it is counted. A packet that would pass the limit is not written, and one
+# may have the 64 KiB of a sub-buffer.
 case=max-size
-expect 1 "$strata" record -o small --max-size 64K -- "$EMIT" 30000 2
+expect 1 "$strata" record -o small --max-size 256K -- "$EMIT" 30000 2
 mv out emitted
-[ "$(cat small/program/stream-* | wc -c)" -le 66000 ] || fail "$(ls -l small/program)"
+[ "$(cat small/program/stream-* | wc -c)" -le 264000 ] || fail "$(ls -l small/program)"
 grep -q -- '--max-size is reached' told || fail "$(cat told)"
 events=$(sed -n 's/^.*: \([0-9]*\) events written.*/\1/p' told)
 lost=$(sed -n 's/^  \([0-9]*\) events were lost:.*/\1/p' told | awk '{n += $1} END {print n}')
-[ "$events" -gt 100 ] && [ $((events + lost)) -eq 60000 ] || fail "$(cat told)"
+[ "$events" -gt 2000 ] && [ $((events + lost)) -eq 60000 ] || fail "$(cat told)"
 [ "$("$strata" report small 2>report.err | grep -c ' emit_')" -eq "$events" ] || fail "$(cat report.err)"
 "$strata" info small | grep -q "^  lost  *$lost" || fail "$("$strata" info small)"
 nothing_left
