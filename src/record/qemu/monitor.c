@@ -22,6 +22,8 @@
 #define STATUS_INTERVAL_NS (50 * NSEC_PER_MSEC)
 /* Resets that follow each other within this count as one. */
 #define RESET_INTERVAL_NS (2 * NSEC_PER_SEC)
+/* What QEMU may need from the stop of its machine to its own end. */
+#define SHUTDOWN_MAX_NS NSEC_PER_SEC
 
 int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct error *error)
 {
@@ -246,6 +248,12 @@ static void note_pause(struct qemu_monitor *monitor, bool is_paused, uint64_t at
     }
     if (monitor->on_pause)
         monitor->on_pause(monitor->userdata, &monitor->pause);
+}
+
+bool qemu_monitor_stands_still(const struct qemu_monitor *monitor, uint64_t until)
+{
+    return monitor->is_paused &&
+           (!monitor->shutdown[0] || until > monitor->pause.stopped + SHUTDOWN_MAX_NS);
 }
 
 /* The firmware resets the machine once or twice more when it finds that it was reset (SeaBIOS does): these are one. */

@@ -53,6 +53,10 @@ struct qemu_monitor {
     bool changed;  /* something above, since the caller cleared this */
 };
 
+/* Whether the machine is paused at UNTIL, in ns of CLOCK_MONOTONIC, and for another reason than that QEMU ends: from version
+ * 10 on, QEMU stops the machine and reports that after the event SHUTDOWN, just before it exits. */
+bool qemu_monitor_stands_still(const struct qemu_monitor *monitor, uint64_t until);
+
 /* Creates the socket PATH, to which QEMU's monitor connects. PID: of QEMU; 0: known when it connects. */
 int qemu_monitor_listen(const char *path, int pid, struct qemu_monitor *ret, struct error *error);
 /* The same of process PID without a connection: the caller passes on what it learns (qemu_monitor_note()). */

@@ -281,7 +281,7 @@ static void note_pauses(struct qemu_recorder *self)
                          "the virtual machine was migrated, %.1f seconds before the recording "
                          "ended: a recording of the QEMU that it went to has the rest",
                          paused_since(self));
-    else if (monitor->is_paused)
+    else if (qemu_monitor_stands_still(monitor, (uint64_t)self->ended.monotonic_ns))
         recorder_problem(&self->recorder,
                          "the virtual machine stood still for the last %.1f seconds",
                          paused_since(self));

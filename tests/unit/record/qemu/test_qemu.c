@@ -507,6 +507,12 @@ static void monitor_tells_of_threads_and_end(void **state)
     assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
     assert_true(monitor.is_paused);
     assert_int_equal(monitor.pause.resumed, 0);
+    /* After SHUTDOWN, QEMU stops the machine to end. */
+    assert_true(qemu_monitor_stands_still(&monitor, monitor.pause.stopped));
+    strcpy(monitor.shutdown, "guest-shutdown");
+    assert_false(qemu_monitor_stands_still(&monitor, monitor.pause.stopped + NSEC_PER_SEC / 2));
+    assert_true(qemu_monitor_stands_still(&monitor, monitor.pause.stopped + 2 * NSEC_PER_SEC));
+    monitor.shutdown[0] = '\0';
     /* The reason of the pause shows whether the guest was migrated. */
     monitor.ends = monitor.wants_cpus = false;
     assert_int_equal(qemu_monitor_step(&monitor, 4, &sleep, NULL), 0);
