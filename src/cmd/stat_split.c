@@ -168,7 +168,18 @@ static bool all_matched(const struct split *split)
     return true;
 }
 
-/* Names that a reader learns are those that it knew at the end of all: rows of tasks show them. */
+/* Whether rows show names of tasks. Of those that a reader learns, an opening that passes over what is before its part may
+ * not know some. */
+static bool shows_names(const struct tally *tally)
+{
+    const struct grouping *grouping = &tally->options.grouping;
+
+    for (unsigned i = 0; tally->by == TALLY_BY_KEYS && i < grouping->n; i++)
+        if (grouping->keys[i].kind == GROUP_BY_TASK)
+            return true;
+    return tally->by == TALLY_BY_TASK;
+}
+
 static bool learns_names(const struct trace *trace)
 {
     for (unsigned i = 0; i < trace->catalogue.n_origins; i++) {
@@ -183,7 +194,7 @@ static bool learns_names(const struct trace *trace)
 bool stat_can_split(const struct stat *stat, const struct split_options *options)
 {
     return split_can(stat->trace, options) &&
-           (stat->tally.by != TALLY_BY_TASK || !learns_names(stat->trace));
+           !(shows_names(&stat->tally) && learns_names(stat->trace));
 }
 
 int stat_split(struct stat *stat, const struct tally_options *settings,

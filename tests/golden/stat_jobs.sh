@@ -69,6 +69,39 @@ same boot xen --cpu-hz 1G
 same trace --host-time --by source-event --gaps 4
 same trace --source guest --every 1 -f json
 
+# The name of a thread is with its first event alone: readers of later parts do not know it.
+python3 - <<'END'
+import os, struct
+os.mkdir("named-once")
+with open("named-once/metadata", "w") as metadata:
+    metadata.write("""/* CTF 1.8 */
+trace { major = 1; minor = 8; byte_order = le; };
+clock { name = monotonic; freq = 1000000000; };
+typealias integer { size = 64; align = 8; map = clock.monotonic.value; } := time;
+typealias integer { size = 64; align = 8; } := u64;
+typealias integer { size = 32; align = 8; signed = true; } := s32;
+stream {
+    packet.context := struct { time timestamp_begin; time timestamp_end; u64 content_size; u64 packet_size; };
+    event.header := struct { time timestamp; };
+    event.context := struct { s32 vtid; string procname; };
+};
+event { name = "tick"; fields := struct { u64 number; }; };
+""")
+with open("named-once/stream", "wb") as stream:
+    for packet in range(1000):
+        times = range(packet * 1000000, packet * 1000000 + 500000, 1000)
+        events = b""
+        for time in times:
+            name = b"late" if packet == 8 and time == times[0] else b""
+            events += struct.pack("<Qi", time, 7 + packet % 2) + name + b"\0" + struct.pack("<Q", packet)
+        bits = 8 * (32 + len(events))
+        stream.write(struct.pack("<QQQQ", times[0], times[-1], bits, bits) + events)
+END
+same named-once --by task
+same named-once --by task,event
+grep -q "late *tick" one
+same named-once --by event,number
+
 # What cannot be read in parts.
 "$strata" stat -j1 boot >one
 cat boot | "$strata" stat -j3 - >many
