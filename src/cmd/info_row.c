@@ -364,11 +364,20 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
     }
 }
 
+/* Whether nothing says how much was lost, or that nothing was. */
+static bool is_lost_unknown(const struct info *info, const struct manifest_source *source)
+{
+    if (info->tally.losses.n || (source && source->lost_known && source->lost))
+        return false;
+    return info->stopped || (source && !source->complete);
+}
+
 static void set_lost(const struct info *info, struct table *table)
 {
     const struct losses *losses = &info->tally.losses;
 
-    table_u64(table, INFO_LOST, losses->events);
+    if (!is_lost_unknown(info, info->trace->inputs[0].recorded))
+        table_u64(table, INFO_LOST, losses->events);
     table_u64(table, INFO_LOST_UNCOUNTED, losses->uncounted);
     table_u64(table, INFO_LOST_PLACES, losses->n);
     table_u64(table, INFO_LOST_SKIPPED, losses->skipped);

@@ -60,6 +60,11 @@ grep -q '^  lost  *unknown: reading stopped' out || {
     echo "info of a cut trace: $(grep lost out)" >&2
     exit 1
 }
+run 1 info -f json cut
+[ "$(jq -c .lost out)" = '{"uncounted":0,"places":0,"skipped_bytes":0}' ] || {
+    echo "info of a cut trace, in JSON: $(cat out)" >&2
+    exit 1
+}
 run 1 report -fjson cut
 [ "$(wc -l <out)" -eq "$lines" ]
 # With --keep-going it is a loss, and no error; with --strict that is told.
