@@ -59,7 +59,8 @@ int perf_unpack_add(struct perf_unpack *unpack, const uint8_t *p, size_t size)
         unpack->packed = bigger;
         unpack->capacity = size;
     }
-    memcpy(unpack->packed, p, size);
+    if (size > 0)
+        memcpy(unpack->packed, p, size);
     unpack->packed_at = 0;
     unpack->packed_size = size;
     unpack->flushed = false;
