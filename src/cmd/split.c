@@ -166,11 +166,10 @@ static uint64_t hash_item(const struct item *item)
     return hash_mix(hash, item->size ? hash_bytes((const char *)item->payload, item->size) : 0);
 }
 
-static void hash_items(const struct split_opening *opening, uint64_t hashes[SPLIT_SEAM],
-                       unsigned *n)
+static void hash_items(const struct split_opening *opening, struct split_seam *seam)
 {
-    for (unsigned i = opening->i; i < opening->n && *n < SPLIT_SEAM; i++)
-        hashes[(*n)++] = hash_item(&opening->items[i]);
+    for (unsigned i = opening->i; i < opening->n && seam->n < SPLIT_SEAM; i++, seam->n++)
+        seam->hash = hash_mix(seam->hash, hash_item(&opening->items[i]));
 }
 
 static void fail(struct run *run, int error)
@@ -258,6 +257,25 @@ static void pass_over(struct split_opening *opening)
     }
 }
 
+/* Reads on as far as is compared with what other parts have read. IS_WHOLE: the part was read up to its end. */
+static int read_seams(struct split_part *part, bool is_whole)
+{
+    struct split_opening *opening = part->opening;
+    int r = 1;
+
+    if (is_whole)
+        hash_items(opening, &part->after);
+    while (r > 0 && (part->first.n < SPLIT_SEAM || (is_whole && part->after.n < SPLIT_SEAM))) {
+        for (unsigned i = 0; i < opening->n; i++)
+            opening->until = MAX(opening->until, opening->items[i].time);
+        r = next_run(opening);
+        hash_items(opening, &part->first);
+        if (is_whole)
+            hash_items(opening, &part->after);
+    }
+    return MIN(r, 0);
+}
+
 static int read_part(struct run *run, struct split_part *part)
 {
     struct split_opening *opening = part->opening;
@@ -273,17 +291,18 @@ static int read_part(struct run *run, struct split_part *part)
         r = claim_run(run, part, &stop);
         if (r < 0)
             break;
-        hash_items(opening, part->first, &part->n_first);
+        hash_items(opening, &part->first);
         r = put_selected(part, stop);
         if (r == 0 && run->options->is_damaged(part->sink))
             r = -EAGAIN;
         if (r < 0)
             break;
         if (stop < opening->n) {
-            hash_items(opening, part->after, &part->n_after);
+            r = read_seams(part, true);
             break;
         }
         if (selection_is_over(&opening->selection)) {
+            r = read_seams(part, false);
             opening->ended = true;
             break;
         }
@@ -298,12 +317,13 @@ static int read_part(struct run *run, struct split_part *part)
 /* Reads PART, and finishes it. */
 static int do_part(struct run *run, struct split_part *part)
 {
+    struct split_opening *opening = part->opening;
     int r = read_part(run, part);
 
     if (r < 0)
         fail(run, r);
     pthread_mutex_lock(&run->lock);
-    part->opening->until = part->opening->ended ? INT64_MAX : part->end;
+    opening->until = opening->ended ? INT64_MAX : MAX(opening->until + 1, part->end);
     part->is_running = false;
     pthread_mutex_unlock(&run->lock);
     return r < 0 ? r : 0;
@@ -493,13 +513,27 @@ static bool check_seams(const struct split *split)
 {
     for (const struct split_part *part = split->parts; part && part->next; part = part->next) {
         const struct split_part *next = part->next;
-        unsigned n = MIN(part->n_after, next->n_first);
 
-        if ((part->n_after == 0) != (next->n_first == 0) ||
-            memcmp(part->after, next->first, n * sizeof *part->after) != 0)
+        if (part->after.n != next->first.n || part->after.hash != next->first.hash)
             return false;
     }
     return true;
+}
+
+/* Whether a reader has an item that is later than all that were put, and was to be put by a part whose reader passed over
+ * it: its time is wrong. */
+static bool has_left_out(const struct split *split)
+{
+    int64_t newest = INT64_MIN;
+
+    if (split->options->select->to.given)
+        return false;
+    for (const struct split_part *part = split->parts; part; part = part->next)
+        newest = MAX(newest, part->position);
+    for (const struct split_opening *opening = split->openings; opening; opening = opening->next)
+        if (trace_newest(opening->trace) > newest)
+            return true;
+    return false;
 }
 
 bool split_can(const struct trace *trace, const struct split_options *options)
@@ -579,7 +613,7 @@ int split_run(struct split *split, struct trace *trace, const struct split_optio
     pthread_mutex_destroy(&run.lock);
     if (run.error)
         return run.error;
-    return check_seams(split) ? 0 : -EAGAIN;
+    return check_seams(split) && !has_left_out(split) ? 0 : -EAGAIN;
 }
 
 void split_done(struct split *split)

@@ -15,12 +15,13 @@
  *
  * The result is that of one thread, or there is none, and the trace is to be read again. Each part's reader compares what
  * comes after its end with the first items of the next part (SEAM items, with payloads): from there on, both would read
- * the same. What cannot be right in parts, or is different in another order of reading, makes it fail: an error, damage,
+ * the same. These are more than a reader holds back, so that an item of a wrong time, which only the first of the two has
+ * read, is met by what it is out of order with. What cannot be right in parts, or is different in another order of reading, makes it fail: an error, damage,
  * events too late to be put in order, a hint. */
 
 #include "cmd/walk.h"
 
-#define SPLIT_SEAM 64u
+#define SPLIT_SEAM 8192u
 
 /* One more opening of the trace, for one thread. */
 struct split_opening {
@@ -37,6 +38,12 @@ struct split_opening {
     uint64_t cost_ns; /* of CPU, to open it */
 };
 
+/* So many items, and a hash of them. */
+struct split_seam {
+    uint64_t hash;
+    unsigned n;
+};
+
 struct split_part {
     struct split_part *next; /* in the order of time */
     struct split_opening *opening;
@@ -45,9 +52,7 @@ struct split_part {
     int64_t position; /* the newest time of its items so far */
     uint64_t n_items;
     bool is_running;
-    /* Hashes of the first items from `begin` on, and of those from `end` on. */
-    uint64_t first[SPLIT_SEAM], after[SPLIT_SEAM];
-    unsigned n_first, n_after;
+    struct split_seam first, after; /* the items from `begin` on, and those from `end` on */
 };
 
 struct split_options {

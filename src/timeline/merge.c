@@ -25,6 +25,7 @@ struct merge {
     unsigned n;              /* inputs */
     unsigned leaves;         /* n rounded up to a power of two */
     unsigned refill;         /* the input to request a run from first, or n: none */
+    int64_t newest;          /* time that an input has lent */
     int failed;              /* the error to return from now on */
     bool has_started;        /* the inputs have been read from */
     struct branch *branches; /* `leaves` of them; those from n on are at their end */
@@ -102,6 +103,7 @@ static int refill(struct merge *m, unsigned i)
         return n;
     }
     branch->end = branch->next + n;
+    m->newest = MAX(m->newest, branch->end[-1].time);
     return 0;
 }
 
@@ -239,6 +241,12 @@ static const struct source_ops merge_ops = {
     .seek = merge_seek,
 };
 
+int64_t merge_newest(const struct source *source)
+{
+    return source->ops == &merge_ops ? container_of(source, struct merge, source)->newest
+                                     : INT64_MIN;
+}
+
 int merge_open(struct source **inputs, unsigned n, struct source **ret_source)
 {
     struct merge *m;
@@ -269,6 +277,7 @@ int merge_open(struct source **inputs, unsigned n, struct source **ret_source)
 
     m->source = (struct source){.ops = &merge_ops, .ordered = true};
     m->n = n;
+    m->newest = INT64_MIN;
     for (unsigned i = 0; i < n; i++)
         m->branches[i].source = inputs[i];
     *ret_source = &m->source;

@@ -10,3 +10,5 @@
  * error is returned after all items of the others. Nothing is read before the first run is requested. With N = 1 returns the source itself. -ENOMEM (the
  * inputs are then freed too). */
 int merge_open(struct source **inputs, unsigned n, struct source **ret_source);
+/* The newest time that an input has lent so far; INT64_MIN: none has, or SOURCE does not merge. */
+int64_t merge_newest(const struct source *source);

@@ -32,6 +32,9 @@ struct reorder {
     unsigned moved; /* at most, by an item of the run that was sorted last */
     bool uncertain; /* see reorder_is_certain() */
     int64_t newest_lent;
+    /* The newest times: of items after which more than WINDOW were read, of at least WINDOW items after these, of the rest. */
+    int64_t newest_before, newest, newest_of_few;
+    unsigned few; /* of the rest */
 
     struct run ready;
     struct run tail;
@@ -243,6 +246,20 @@ static void note_disorder(struct reorder *r, const struct item *items, unsigned 
     }
 }
 
+/* The same of a run and all that was read before it. */
+static void note_times(struct reorder *r, int64_t oldest, int64_t newest, unsigned n)
+{
+    r->uncertain |= oldest < r->newest_before;
+    r->newest_of_few = MAX(r->newest_of_few, newest);
+    r->few += n;
+    if (r->few >= r->window) {
+        r->newest_before = MAX(r->newest_before, r->newest);
+        r->newest = r->newest_of_few;
+        r->newest_of_few = INT64_MIN;
+        r->few = 0;
+    }
+}
+
 /* A long run in order: only its first items, as far as they belong between those held, are copied. */
 static int pass_on(struct reorder *r, const struct item *run, unsigned n,
                    const struct item **ret_items)
@@ -252,6 +269,7 @@ static int pass_on(struct reorder *r, const struct item *run, unsigned n,
     int error;
 
     note_moves(r, run);
+    note_times(r, run[0].time, run[n - 1].time, n);
     r->n_held = 0;
     r->tail = (struct run){run + n - r->window, r->window};
     r->tail_of_run = true;
@@ -261,6 +279,8 @@ static int pass_on(struct reorder *r, const struct item *run, unsigned n,
 
     while (n_between < n && run[n_between].time < r->held[n_held - 1].time)
         n_between++;
+    /* It goes before some that are held now. */
+    r->uncertain |= r->held[n_held - 1].time > run[n].time;
     r->ready = (struct run){run + n_between, n - n_between};
     if (n_between == 0)
         return lend(r, r->held, n_held, ret_items);
@@ -279,9 +299,15 @@ static int sort_in(struct reorder *r, const struct item *run, unsigned n,
     unsigned total = r->n_held + n;
     unsigned n_tail = MIN(total, r->window);
     int error = reserve(r, total);
+    int64_t oldest = INT64_MAX, newest = INT64_MIN;
 
     if (error < 0)
         return error;
+    for (unsigned i = 0; i < n; i++) {
+        oldest = MIN(oldest, run[i].time);
+        newest = MAX(newest, run[i].time);
+    }
+    note_times(r, oldest, newest, n);
     memcpy(r->sorted, r->held, r->n_held * sizeof *run);
     memcpy(r->sorted + r->n_held, run, n * sizeof *run);
     if (total > r->window && stretch_end(r->sorted, 0, total) < total)
@@ -418,7 +444,7 @@ int reorder_open(struct source *input, unsigned window, struct source **ret_sour
     r->window = window;
     r->result = 1;
     r->live_fd = -1;
-    r->newest_lent = INT64_MIN;
+    r->newest_lent = r->newest_before = r->newest = r->newest_of_few = INT64_MIN;
     *ret_source = &r->source;
     return 0;
 }
@@ -431,6 +457,13 @@ void reorder_set_live(struct source *source, int fd)
 uint64_t reorder_late(const struct source *source)
 {
     return container_of(source, struct reorder, source)->late;
+}
+
+int64_t reorder_newest(const struct source *source)
+{
+    const struct reorder *r = container_of(source, struct reorder, source);
+
+    return MAX(MAX(r->newest_before, r->newest), r->newest_of_few);
 }
 
 bool reorder_is_certain(const struct source *source)

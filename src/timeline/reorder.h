@@ -17,5 +17,7 @@ int reorder_open(struct source *input, unsigned window, struct source **ret_sour
 #define REORDER_TIMEOUT_MS 100
 void reorder_set_live(struct source *source, int fd);
 uint64_t reorder_late(const struct source *source);
+/* The newest time that was read; INT64_MIN: none was. */
+int64_t reorder_newest(const struct source *source);
 /* False: an item was more than WINDOW items late, or may have been, so that the order depends on where reading began. */
 bool reorder_is_certain(const struct source *source);

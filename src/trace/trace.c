@@ -296,6 +296,7 @@ static int assemble(struct trace *trace, bool file_order)
             source_free(all[i]);
     else
         r = merge_open(all, n, &trace->source);
+    trace->merged = r == 0 ? trace->source : NULL;
     free(all);
     return r;
 }
@@ -589,6 +590,15 @@ uint64_t trace_late(const struct trace *trace)
     for (unsigned i = 0; i < trace->n_reorders; i++)
         late += reorder_late(trace->reorders[i]);
     return late;
+}
+
+int64_t trace_newest(const struct trace *trace)
+{
+    int64_t newest = merge_newest(trace->merged);
+
+    for (unsigned i = 0; i < trace->n_reorders; i++)
+        newest = MAX(newest, reorder_newest(trace->reorders[i]));
+    return newest;
 }
 
 bool trace_order_is_certain(const struct trace *trace)

@@ -83,6 +83,8 @@ struct trace {
     unsigned n_inputs;
     struct source **reorders; /* stages that put in order; owned by `source` */
     unsigned n_reorders;
+    const struct source
+        *merged; /* the stage that merges all, or the one source that there is; owned by `source` */
     struct events_files *events; /* these two must outlive the readers */
     struct xen_table **xen_tables;
     unsigned n_xen_tables;
@@ -197,5 +199,8 @@ bool trace_find_events(const char *events_path, char buf[TRACE_EVENTS_PATH_SIZE]
 
 /* The number of items so far that were too late to be put in order. */
 uint64_t trace_late(const struct trace *trace);
+/* The newest time that was read so far, as far as that is known: not before that of any item that was lent or is held back.
+ * INT64_MIN: nothing is known. */
+int64_t trace_newest(const struct trace *trace);
 /* Whether the order of the items so far is the same wherever reading began (reorder_is_certain()). */
 bool trace_order_is_certain(const struct trace *trace);

@@ -69,12 +69,11 @@ same boot xen --cpu-hz 1G
 same trace --host-time --by source-event --gaps 4
 same trace --source guest --every 1 -f json
 
-# The name of a thread is with its first event alone: readers of later parts do not know it.
+# named-once: the name of a thread is with its first event alone; readers of later parts do not know it. wrong: one event
+# has a time after all others, and what follows it in its stream is read by nobody else.
 python3 - <<'END'
 import os, struct
-os.mkdir("named-once")
-with open("named-once/metadata", "w") as metadata:
-    metadata.write("""/* CTF 1.8 */
+METADATA = """/* CTF 1.8 */
 trace { major = 1; minor = 8; byte_order = le; };
 clock { name = monotonic; freq = 1000000000; };
 typealias integer { size = 64; align = 8; map = clock.monotonic.value; } := time;
@@ -86,21 +85,35 @@ stream {
     event.context := struct { s32 vtid; string procname; };
 };
 event { name = "tick"; fields := struct { u64 number; }; };
-""")
-with open("named-once/stream", "wb") as stream:
-    for packet in range(1000):
-        times = range(packet * 1000000, packet * 1000000 + 500000, 1000)
-        events = b""
-        for time in times:
-            name = b"late" if packet == 8 and time == times[0] else b""
-            events += struct.pack("<Qi", time, 7 + packet % 2) + name + b"\0" + struct.pack("<Q", packet)
-        bits = 8 * (32 + len(events))
-        stream.write(struct.pack("<QQQQ", times[0], times[-1], bits, bits) + events)
+"""
+def write(path, packets, wrong=-1):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(os.path.dirname(path) + "/metadata", "w") as metadata:
+        metadata.write(METADATA)
+    with open(path, "wb") as stream:
+        for packet in range(packets):
+            times = range(packet * 1000000, packet * 1000000 + 500000, 1000)
+            events = b""
+            for time in times:
+                name = b"late" if packet == 8 and time == times[0] else b""
+                shown = 10**12 if packet == wrong and time == times[9] else time
+                events += struct.pack("<Qi", shown, 7 + packet % 2) + name + b"\0" + struct.pack("<Q", packet)
+            bits = 8 * (32 + len(events))
+            stream.write(struct.pack("<QQQQ", times[0], times[-1], bits, bits) + events)
+write("named-once/stream", 1000)
+write("wrong/a", 300)
+write("wrong/b", 30, 27)
+write("held/a", 300)
+write("held/b", 30, 28)
 END
 same named-once --by task
 same named-once --by task,event
 grep -q "late *tick" one
 same named-once --by event,number
+for _ in 1 2 3 4; do
+    same wrong
+    same held
+done
 
 # What cannot be read in parts.
 "$strata" stat -j1 boot >one

@@ -117,6 +117,38 @@ static void reorder_loses_nothing_beyond_its_window(void **state)
     reorder_all(steps_back, 2, 7, false);
 }
 
+static int64_t one_wrong(unsigned i)
+{
+    return i == 100 ? 1000000 : (int64_t)i;
+}
+
+static bool is_certain(int64_t (*time)(unsigned), unsigned run, int64_t newest)
+{
+    struct item *items = make_items(N, time);
+    struct source *source;
+    bool certain;
+    int result;
+
+    assert_int_equal(reorder_open(memory_source(items, N, run, 0), 64, &source), 0);
+    assert_int_equal(drain(source, false, &result, NULL), N);
+    certain = reorder_is_certain(source);
+    assert_int_equal(reorder_newest(source), newest);
+    source_free(source);
+    free_items(items);
+    return certain;
+}
+
+/* A wrong time that was held back until the end, too, although nothing is late then. */
+static void reorder_notes_what_it_moved_too_far(void **state)
+{
+    (void)state;
+    for (unsigned run = 1; run < 2000; run = run * 3 + 1) {
+        assert_true(is_certain(in_order, run, (N - 1) / 3));
+        assert_true(is_certain(steps_back, run, N - 10));
+        assert_false(is_certain(one_wrong, run, 1000000));
+    }
+}
+
 static void reorder_is_stable(void **state)
 {
     struct item *items = make_items(N, in_order);
@@ -261,6 +293,7 @@ int main(void)
         cmocka_unit_test(reorder_mends_small_steps),
         cmocka_unit_test(reorder_loses_nothing_beyond_its_window),
         cmocka_unit_test(reorder_is_stable),
+        cmocka_unit_test(reorder_notes_what_it_moved_too_far),
         cmocka_unit_test(reorder_passes_the_error_on_after_all_items),
         cmocka_unit_test(reorder_lends_what_it_holds_when_the_writer_is_quiet),
         cmocka_unit_test(merge_puts_in_order),
