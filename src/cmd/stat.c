@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/reopen_cache.h"
 #include "cli/duration.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
@@ -187,11 +188,15 @@ int cmd_stat(int argc, char **argv)
     if (options_parse(&stat_command, argc, argv, &options, &n, &status)) {
         struct trace *trace;
 
+        /* Each thread opens the trace. Without memory for it, each opening reads all that it needs. */
+        if (jobs_count(options.jobs) > 1)
+            options.open.cache = reopen_cache_new();
         if (n == 0)
             status = cli_usage_error("stat", "no trace file given");
         else if ((trace = walk_open(&options.open, argv + 1, n)))
             status = count_and_print(&options, trace, argv + 1, n);
     }
+    reopen_cache_free(options.open.cache);
     open_options_done(&options.open);
     select_options_done(&options.select);
     return status;

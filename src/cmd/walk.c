@@ -131,6 +131,7 @@ void open_options_apply(const struct open_options *options, struct trace_options
         .host_time = options->host_time,
         .leave_out_unrelated = options->leave_out_unrelated,
         .fd = options->fd,
+        .cache = options->cache,
         .runtime_dir = getenv("XDG_RUNTIME_DIR"),
     };
 }

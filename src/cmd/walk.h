@@ -28,6 +28,7 @@ struct open_options {
     /* As in struct trace_options; there are no options for them. */
     bool leave_out_unrelated;
     const int *fd;
+    struct reopen_cache *cache;
 };
 
 extern const struct option open_option_table[];

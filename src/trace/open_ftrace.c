@@ -43,6 +43,7 @@ static int open_files(struct open_ctx *ctx, struct ftrace_files *files, struct e
         if (stat(kallsyms, &st) == 0 && S_ISDIR(st.st_mode))
             return error_set(error, -EISDIR, kallsyms, "is a directory, not a file");
     }
+    files->cache = ctx->options->cache;
     r = ftrace_open(files, ctx->path, LAYER_GUEST, &ctx->trace->catalogue, &ctx->options->reader,
                     &sources, &n, error);
     if (r < 0)

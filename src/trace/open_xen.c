@@ -106,7 +106,7 @@ static int get_host(const struct open_ctx *ctx, struct xentrace_options *xen, st
 
 int open_xentrace(struct open_ctx *ctx, struct error *error)
 {
-    struct xentrace_options xen = {.reader = ctx->options->reader};
+    struct xentrace_options xen = {.reader = ctx->options->reader, .cache = ctx->options->cache};
     struct source **sources;
     unsigned n;
     int r;

@@ -46,6 +46,9 @@ struct trace_options {
     const char *
         runtime_dir; /* where recordings that run are registered (tracedir/registry.h); NULL: /tmp */
     const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
+    /* What opening the same paths again may use of this opening (base/reopen_cache.h); NULL: nothing. Must outlive the
+     * trace. */
+    struct reopen_cache *cache;
     const int
         *fd; /* what the only path names is read from this, which is duplicated; NULL: opened */
 };

@@ -257,7 +257,7 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
     struct kernel_format format;
     int r;
 
-    r = ftrace_tree_new(files->tree, files->kallsyms, &formats);
+    r = ftrace_tree_new(files->tree, files->kallsyms, files->cache, &formats);
     if (r < 0)
         return error_set(error, r, name, "out of memory");
     r = kernel_events_new(catalogue, &facts, formats, &events);

@@ -22,13 +22,18 @@ struct tree_event {
     const char *name;
 };
 
+struct tree_events {
+    struct arena arena;
+    struct map by_id; /* of struct tree_event */
+};
+
 struct tree {
     struct kernel_formats formats;
     char *path;
     char *kallsyms;
-    struct arena arena;
-    struct map by_id; /* of struct tree_event; made when the first format is asked for */
-    bool scanned;
+    const struct tree_events *events; /* NULL: no format was asked for yet */
+    struct tree_events *own_events;   /* NULL: they are those of `cache` */
+    struct reopen_cache *cache;
     char *text; /* of the format lent last */
     char *format_path;
 };
@@ -88,7 +93,7 @@ int ftrace_tree_read(const char *path, const char *name, size_t max, char **ret_
 }
 
 /* Reads the number of the event in the directory NAME of SYSTEM. */
-static int scan_event(struct tree *tree, int dir, const char *system, const char *name)
+static int scan_event(struct tree_events *events, int dir, const char *system, const char *name)
 {
     char path[NAME_MAX + 16], head[FORMAT_HEAD];
     struct tree_event *event;
@@ -105,27 +110,27 @@ static int scan_event(struct tree *tree, int dir, const char *system, const char
     if (error_is_local(id))
         return id;
     id = n > 0 ? kernel_format_id(head, (size_t)n) : -1;
-    if (id < 0 || map_get(&tree->by_id, (uint64_t)id))
+    if (id < 0 || map_get(&events->by_id, (uint64_t)id))
         return 0;
-    event = arena_alloc(&tree->arena, sizeof *event);
+    event = arena_alloc(&events->arena, sizeof *event);
     if (!event)
         return -ENOMEM;
     event->system = system;
-    event->name = arena_strdup(&tree->arena, name);
+    event->name = arena_strdup(&events->arena, name);
     if (!event->name)
         return -ENOMEM;
-    return map_put(&tree->by_id, (uint64_t)id, event);
+    return map_put(&events->by_id, (uint64_t)id, event);
 }
 
-static int scan_system(struct tree *tree, int events, const char *name)
+static int scan_system(struct tree_events *events, int parent, const char *name)
 {
-    _cleanup_(closedirp) DIR *dir = open_dir_at(events, name);
+    _cleanup_(closedirp) DIR *dir = open_dir_at(parent, name);
     const char *system;
     struct dirent *entry;
 
     if (!dir)
         return error_is_local(-errno) ? -errno : 0;
-    system = arena_strdup(&tree->arena, name);
+    system = arena_strdup(&events->arena, name);
     if (!system)
         return -ENOMEM;
     while ((entry = readdir(dir))) {
@@ -133,20 +138,19 @@ static int scan_system(struct tree *tree, int events, const char *name)
 
         if (entry->d_name[0] == '.' || entry->d_type == DT_REG)
             continue;
-        r = scan_event(tree, dirfd(dir), system, entry->d_name);
+        r = scan_event(events, dirfd(dir), system, entry->d_name);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-static int scan(struct tree *tree)
+static int scan(struct tree_events *events, const char *path)
 {
-    _cleanup_(closep) int root = open(tree->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(closep) int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     _cleanup_(closedirp) DIR *dir = NULL;
     struct dirent *entry;
 
-    tree->scanned = true;
     if (root < 0)
         return -errno;
     dir = open_dir_at(root, "events");
@@ -157,11 +161,47 @@ static int scan(struct tree *tree)
 
         if (entry->d_name[0] == '.' || entry->d_type == DT_REG)
             continue;
-        r = scan_system(tree, dirfd(dir), entry->d_name);
+        r = scan_system(events, dirfd(dir), entry->d_name);
         if (r < 0)
             return r;
     }
     return 0;
+}
+
+static void free_events(void *thing)
+{
+    struct tree_events *events = thing;
+
+    if (!events)
+        return;
+    map_done(&events->by_id);
+    arena_done(&events->arena);
+    free(events);
+}
+
+/* Finds the events of the tree: once, and by the first opening alone where there is a cache. */
+static int find_events(struct tree *tree)
+{
+    _cleanup_free_ char *key = NULL;
+    int r;
+
+    if (tree->events)
+        return 0;
+    if (asprintf(&key, "ftrace events %s", tree->path) < 0) {
+        key = NULL;
+        return -ENOMEM;
+    }
+    tree->events = reopen_cache_get(tree->cache, key);
+    if (tree->events)
+        return 0;
+    tree->own_events = calloc(1, sizeof *tree->own_events);
+    if (!tree->own_events)
+        return -ENOMEM;
+    tree->events = tree->own_events;
+    r = scan(tree->own_events, tree->path);
+    if (r == 0 && reopen_cache_put(tree->cache, key, tree->own_events, free_events) == 0)
+        tree->own_events = NULL;
+    return r;
 }
 
 static int read_format(struct tree *tree, const struct tree_event *event, struct kernel_format *ret)
@@ -192,14 +232,11 @@ static int tree_format(struct kernel_formats *formats, uint16_t id, struct kerne
 {
     struct tree *tree = container_of(formats, struct tree, formats);
     const struct tree_event *event;
-    int r;
+    int r = find_events(tree);
 
-    if (!tree->scanned) {
-        r = scan(tree);
-        if (r < 0)
-            return r;
-    }
-    event = map_get(&tree->by_id, id);
+    if (r < 0)
+        return r;
+    event = map_get(&tree->events->by_id, id);
     return event ? read_format(tree, event, ret) : -ENOENT;
 }
 
@@ -208,14 +245,11 @@ int ftrace_tree_any(struct kernel_formats *formats, struct kernel_format *ret)
     struct tree *tree = container_of(formats, struct tree, formats);
     size_t iter = 0;
     void *event;
-    int r;
+    int r = find_events(tree);
 
-    if (!tree->scanned) {
-        r = scan(tree);
-        if (r < 0)
-            return r;
-    }
-    while (map_next(&tree->by_id, &iter, NULL, &event)) {
+    if (r < 0)
+        return r;
+    while (map_next(&tree->events->by_id, &iter, NULL, &event)) {
         r = read_format(tree, event, ret);
         if (r == 0 || error_is_local(r))
             return r;
@@ -240,8 +274,7 @@ static void tree_free(struct kernel_formats *formats)
 {
     struct tree *tree = container_of(formats, struct tree, formats);
 
-    map_done(&tree->by_id);
-    arena_done(&tree->arena);
+    free_events(tree->own_events);
     free(tree->text);
     free(tree->format_path);
     free(tree->path);
@@ -249,7 +282,8 @@ static void tree_free(struct kernel_formats *formats)
     free(tree);
 }
 
-int ftrace_tree_new(const char *path, const char *kallsyms, struct kernel_formats **ret_formats)
+int ftrace_tree_new(const char *path, const char *kallsyms, struct reopen_cache *cache,
+                    struct kernel_formats **ret_formats)
 {
     struct tree *tree = calloc(1, sizeof *tree);
 
@@ -258,6 +292,7 @@ int ftrace_tree_new(const char *path, const char *kallsyms, struct kernel_format
     tree->formats.format = tree_format;
     tree->formats.kallsyms = tree_kallsyms;
     tree->formats.free = tree_free;
+    tree->cache = cache;
     tree->path = strdup(path);
     tree->kallsyms = kallsyms ? strdup(kallsyms) : NULL;
     if (!tree->path || (kallsyms && !tree->kallsyms)) {

@@ -3,10 +3,13 @@
 
 /* The texts of a tracefs tree, live or copied. */
 
+#include "base/reopen_cache.h"
 #include "schema/kernel/events.h"
 
-/* Formats and symbols from the tree at PATH; KALLSYMS (or NULL) instead of the tree's own. -ENOMEM. */
-int ftrace_tree_new(const char *path, const char *kallsyms, struct kernel_formats **ret_formats);
+/* Formats and symbols from the tree at PATH; KALLSYMS (or NULL) instead of the tree's own. CACHE (or NULL), which must
+ * outlive them, is told of the numbers of the tree's events, each of which is in a file, or knows them. -ENOMEM. */
+int ftrace_tree_new(const char *path, const char *kallsyms, struct reopen_cache *cache,
+                    struct kernel_formats **ret_formats);
 
 /* Some format of the tree, for what all have in common. -ENOENT: the tree holds none. */
 int ftrace_tree_any(struct kernel_formats *formats, struct kernel_format *ret);

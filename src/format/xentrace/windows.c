@@ -8,6 +8,7 @@
 
 #define PER_SEGMENT 256
 #define SEGMENTS_MAX ((size_t)1 << 20) /* 16 MB */
+#define FIRST_MAX ((size_t)1 << 17)    /* 3 MB */
 #define SEARCH_BUFFER ((size_t)64 * 1024)
 
 #define PEEK_MAX ((size_t)64)
@@ -239,6 +240,23 @@ static int add_segment(struct xentrace_windows *w, uint64_t offset)
     return 0;
 }
 
+/* Remembers WINDOW, if there is room for all windows before it. */
+static int remember(struct xentrace_windows *w, const struct xentrace_window *window)
+{
+    if (w->n_windows != w->n_first || w->n_first == MIN(FIRST_MAX, w->segments_max))
+        return 0;
+    if (w->n_first == w->first_capacity) {
+        size_t capacity = w->first_capacity ? w->first_capacity * 2 : 64;
+        struct xentrace_window *bigger = realloc(w->first, capacity * sizeof *bigger);
+        if (!bigger)
+            return -ENOMEM;
+        w->first = bigger;
+        w->first_capacity = capacity;
+    }
+    w->first[w->n_first++] = *window;
+    return 0;
+}
+
 static int build(struct xentrace_windows *w, struct error *error)
 {
     unsigned in_segment = 0;
@@ -272,6 +290,9 @@ static int build(struct xentrace_windows *w, struct error *error)
         }
         in_segment++;
         w->segments[w->n_segments - 1].cpus |= UINT64_C(1) << window.cpu % 64;
+        r = remember(w, &window);
+        if (r < 0)
+            return error_set(error, r, w->in->path, "out of memory");
         w->n_windows++;
         w->cpu_present[window.cpu] = true;
         w->cpu_bytes[window.cpu] += window.size;
@@ -308,15 +329,55 @@ int xentrace_windows_open(struct xentrace_windows *w, const struct input *in, ui
     return r;
 }
 
+void xentrace_windows_borrow(struct xentrace_windows *w, const struct xentrace_windows *from,
+                             const struct input *in)
+{
+    *w = *from;
+    w->in = in;
+    w->is_borrowed = true;
+    for (size_t i = 0; i < XENTRACE_EXPANDED; i++)
+        w->expanded[i] = (struct xentrace_expanded){.segment = SIZE_MAX};
+}
+
 void xentrace_windows_done(struct xentrace_windows *w)
 {
     for (size_t i = 0; i < XENTRACE_EXPANDED; i++) {
-        free(w->expanded[i].windows);
-        w->expanded[i].windows = NULL;
+        free(w->expanded[i].walked);
+        w->expanded[i].walked = NULL;
     }
-    free(w->segments);
+    if (!w->is_borrowed) {
+        free(w->segments);
+        free(w->first);
+    }
     w->segments = NULL;
     w->n_segments = 0;
+    w->first = NULL;
+    w->n_first = 0;
+}
+
+/* Walks SEGMENT again, into E. */
+static int walk_segment(struct xentrace_windows *w, size_t segment, struct xentrace_expanded *e,
+                        struct error *error)
+{
+    if (!e->walked)
+        e->walked = malloc(w->per_segment * sizeof *e->walked);
+    if (!e->walked)
+        return error_set(error, -ENOMEM, w->in->path, "out of memory");
+    e->windows = e->walked;
+    w->walk.at = w->segments[segment].offset;
+    while (e->n < w->per_segment) {
+        int r = walk_next(w, &w->walk, &e->walked[e->n], error);
+        if (r == -EBADMSG) {
+            /* Where the chain breaks is known since the opening. */
+            error_clear(error);
+            break;
+        }
+        if (r < 0)
+            return r;
+        if (r == 0 || e->walked[e->n++].cut)
+            break;
+    }
+    return 0;
 }
 
 static int expand(struct xentrace_windows *w, size_t segment,
@@ -325,29 +386,23 @@ static int expand(struct xentrace_windows *w, size_t segment,
     struct xentrace_expanded *e = &w->expanded[segment % XENTRACE_EXPANDED];
 
     if (e->segment != segment) {
-        if (!e->windows)
-            e->windows = malloc(w->per_segment * sizeof *e->windows);
-        if (!e->windows)
-            return error_set(error, -ENOMEM, w->in->path, "out of memory");
+        uint64_t first = (uint64_t)segment * w->per_segment;
+        uint64_t end = MIN(first + w->per_segment, w->n_windows);
+        int r = 0;
+
         e->segment = SIZE_MAX;
         e->n = 0;
-        memset(e->cpus, 0, sizeof e->cpus);
-        w->walk.at = w->segments[segment].offset;
-        while (e->n < w->per_segment) {
-            int r = walk_next(w, &w->walk, &e->windows[e->n], error);
-            if (r == -EBADMSG) {
-                /* Where the chain breaks is known since the opening. */
-                error_clear(error);
-                break;
-            }
-            if (r < 0)
-                return r;
-            if (r == 0)
-                break;
-            e->cpus[e->windows[e->n].cpu / 64] |= UINT64_C(1) << e->windows[e->n].cpu % 64;
-            if (e->windows[e->n++].cut)
-                break;
+        if (end <= w->n_first) {
+            e->windows = w->first + first;
+            e->n = (unsigned)(end - first);
+        } else {
+            r = walk_segment(w, segment, e, error);
         }
+        if (r < 0)
+            return r;
+        memset(e->cpus, 0, sizeof e->cpus);
+        for (unsigned i = 0; i < e->n; i++)
+            e->cpus[e->windows[i].cpu / 64] |= UINT64_C(1) << e->windows[i].cpu % 64;
         e->segment = segment;
     }
     *ret_expanded = e;

@@ -7,7 +7,10 @@
  * noted together with which cpus have windows from there to the next note: a segment. Whoever needs a
  * cpu's next window steps over the segments without that cpu and walks the one with it again; the
  * last few walked segments are kept. When there are too many segments, pairs of them become one. So
- * a cpu that was idle for most of the capture costs no memory for what the others wrote meanwhile. */
+ * a cpu that was idle for most of the capture costs no memory for what the others wrote meanwhile.
+ *
+ * The first windows of the file, which are all of one that is not large, are remembered from the opening, and not walked
+ * again: reading a head is a system call each. */
 
 #include "base/error.h"
 #include "base/input.h"
@@ -39,7 +42,8 @@ struct xentrace_walk {
 struct xentrace_expanded {
     size_t segment; /* SIZE_MAX: none */
     unsigned n;
-    struct xentrace_window *windows;
+    const struct xentrace_window *windows; /* in `walked`, or those that are remembered */
+    struct xentrace_window *walked;        /* room for a segment; NULL: none was needed yet */
     uint64_t cpus[XENTRACE_CPUS_MAX / 64]; /* which cpus they are of, a bit each */
 };
 
@@ -54,8 +58,12 @@ struct xentrace_windows {
     struct xentrace_segment *segments;
     size_t n_segments;
     size_t capacity;
-    size_t segments_max;  /* for tests; a power of two */
-    unsigned per_segment; /* windows */
+    size_t segments_max;           /* for tests; a power of two */
+    unsigned per_segment;          /* windows; window I is in segment I / per_segment */
+    struct xentrace_window *first; /* the first windows of the file */
+    size_t n_first;
+    size_t first_capacity;
+    bool is_borrowed; /* `segments` and `first` are those of another */
     struct xentrace_expanded expanded[XENTRACE_EXPANDED];
     struct xentrace_walk walk;
 
@@ -80,6 +88,9 @@ struct xentrace_cursor {
  * KEEP_GOING it never breaks. -ENOMEM, or an errno from reading. SEGMENTS_MAX: 0 for what is best. */
 int xentrace_windows_open(struct xentrace_windows *windows, const struct input *in, uint64_t start,
                           bool keep_going, size_t segments_max, struct error *error);
+/* The same without reading: what FROM has found in the same part of the same file. FROM must stay. */
+void xentrace_windows_borrow(struct xentrace_windows *windows, const struct xentrace_windows *from,
+                             const struct input *in);
 void xentrace_windows_done(struct xentrace_windows *windows);
 
 /* The next window of CPU. 1, 0 at the end, or a negative errno. */

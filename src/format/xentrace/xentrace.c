@@ -3,9 +3,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/bytes.h"
 #include "base/macro.h"
+#include "base/reopen_cache.h"
 #include "base/spool.h"
 #include "format/xentrace/class.h"
 #include "format/xentrace/seek.h"
@@ -606,6 +608,52 @@ static int open_cpus(struct xentrace *x, struct source ***ret_sources, unsigned 
     return 0;
 }
 
+static void free_windows(void *thing)
+{
+    xentrace_windows_done(thing);
+    free(thing);
+}
+
+/* Gives what was found of the windows to the cache, and borrows it. Nothing is lost where that fails. */
+static void share_windows(struct xentrace *x, const char *key)
+{
+    struct xentrace_windows *copy = malloc(sizeof *copy);
+
+    if (!copy)
+        return;
+    *copy = x->windows;
+    copy->in = NULL;
+    if (reopen_cache_put(x->options.cache, key, copy, free_windows) < 0)
+        free(copy);
+    else
+        x->windows.is_borrowed = true;
+}
+
+/* The windows from START on: those that an earlier opening of the same file has found, or else by walking it. */
+static int open_windows(struct xentrace *x, uint64_t start, struct error *error)
+{
+    const bool keep_going = x->options.reader.keep_going;
+    const struct xentrace_windows *known;
+    struct stat st;
+    char key[160];
+    int r;
+
+    if (!x->options.cache || fstat(x->in.fd, &st) < 0)
+        return xentrace_windows_open(&x->windows, &x->in, start, keep_going, 0, error);
+    snprintf(key, sizeof key,
+             "xentrace windows %ju %ju size %" PRIu64 " from %" PRIu64 " keep-going %d",
+             (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, x->in.size, start, keep_going);
+    known = reopen_cache_get(x->options.cache, key);
+    if (known) {
+        xentrace_windows_borrow(&x->windows, known, &x->in);
+        return 0;
+    }
+    r = xentrace_windows_open(&x->windows, &x->in, start, keep_going, 0, error);
+    if (r >= 0)
+        share_windows(x, key);
+    return r;
+}
+
 int xentrace_open(struct input *in, const struct xentrace_options *options,
                   struct catalogue *catalogue, struct source ***ret_sources, unsigned *ret_n,
                   struct error *error)
@@ -627,7 +675,7 @@ int xentrace_open(struct input *in, const struct xentrace_options *options,
     if (r < 0)
         goto out;
     start = input_offset(&x->in);
-    r = xentrace_windows_open(&x->windows, &x->in, start, options->reader.keep_going, 0, error);
+    r = open_windows(x, start, error);
     if (r < 0)
         goto out;
     r = xentrace_classes_open(&x->classes, catalogue, options->table, options->version,

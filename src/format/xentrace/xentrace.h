@@ -17,6 +17,7 @@ struct xentrace_options {
     bool unfinished; /* the recorder was cut off: that the file ends within a window is a loss at
                           * its end, no error */
     const struct xen_table *table; /* borrowed, must outlive the sources; NULL: what is built in */
+    struct reopen_cache *cache;    /* likewise (base/reopen_cache.h); NULL: none */
 };
 
 /* Takes IN over whatever the outcome; *IN is empty afterwards. A pipe is copied to a temporary file

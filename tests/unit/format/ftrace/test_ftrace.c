@@ -12,6 +12,7 @@
 #include "format/ftrace/clock.h"
 #include "format/ftrace/ftrace.h"
 #include "format/ftrace/page.h"
+#include "format/ftrace/tree.h"
 
 /* Pages as a kernel writes them. */
 
@@ -683,6 +684,35 @@ static void finding(void **state)
     close_opened(&o);
 }
 
+static bool has_format(struct reopen_cache *cache, uint16_t id)
+{
+    struct kernel_formats *formats;
+    struct kernel_format format;
+    char path[sizeof dir + 16];
+    bool has;
+
+    snprintf(path, sizeof path, "%s/guest", dir);
+    assert_int_equal(ftrace_tree_new(path, NULL, cache, &formats), 0);
+    has = formats->format(formats, id, &format) == 0;
+    formats->free(formats);
+    return has;
+}
+
+/* The tree is looked through once for all openings that have a cache. */
+static void reopened_tree(void **state)
+{
+    struct reopen_cache *cache = reopen_cache_new();
+
+    order = orders[0];
+    make_tree();
+    assert_true(has_format(cache, 1));
+    write_text("guest/events/test/late/format", "name: late\nID: 4711\nformat:\n");
+    assert_true(has_format(NULL, 4711));
+    assert_false(has_format(cache, 4711));
+    assert_true(has_format(cache, 1));
+    reopen_cache_free(cache);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 
 int main(void)
@@ -699,6 +729,7 @@ int main(void)
         IN_FOLDER(damaged),
         IN_FOLDER(out_of_step),
         IN_FOLDER(finding),
+        IN_FOLDER(reopened_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -621,6 +621,75 @@ static void test_index_is_bounded(void **state)
     input_done(&in);
 }
 
+/* The windows of all CPUs below 8, in the order of the index. */
+static unsigned list_windows(struct xentrace_windows *windows, struct xentrace_window *list)
+{
+    struct error error = {0};
+    unsigned n = 0;
+
+    for (unsigned cpu = 0; cpu < 8; cpu++) {
+        struct xentrace_cursor cursor = {0};
+
+        while (xentrace_windows_next(windows, &cursor, (uint16_t)cpu, &list[n], &error) == 1)
+            n++;
+        assert_int_equal(error.code, 0);
+    }
+    return n;
+}
+
+static void expect_windows(const struct xentrace_window *list,
+                           const struct xentrace_window *expected, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        assert_true(list[i].offset == expected[i].offset && list[i].size == expected[i].size &&
+                    list[i].skipped == expected[i].skipped && list[i].cpu == expected[i].cpu &&
+                    list[i].cut == expected[i].cut);
+}
+
+/* Windows that are remembered, walked again, or borrowed are the same, also those of a damaged file that is cut. */
+static void test_remembered_windows(void **state)
+{
+    enum { WINDOWS = 1000 };
+    static struct stream s;
+    static struct xentrace_windows remembered, walked, borrowed;
+    static struct xentrace_window expected[WINDOWS], list[WINDOWS];
+    struct error error = {0};
+    struct input in;
+    unsigned n;
+
+    s = (struct stream){0};
+    for (unsigned i = 0; i < WINDOWS && s.size + 64 < sizeof s.bytes; i++) {
+        put_window(&s, i % 3);
+        RECORD(&s, 0x28001, i, i);
+    }
+    close_window(&s);
+    memset(s.bytes + 5 * (12 + 16), 0xff, 4); /* a head */
+    s.size -= 6;
+    assert_int_equal(input_open_memory(&in, s.bytes, s.size, "test"), 0);
+    assert_int_equal(xentrace_windows_open(&remembered, &in, 0, true, 0, &error), 0);
+    assert_int_equal(xentrace_windows_open(&walked, &in, 0, true, 4, &error), 0);
+    assert_int_equal(remembered.n_first, remembered.n_windows);
+    assert_int_equal(walked.n_first, 4);
+    n = list_windows(&walked, expected);
+    assert_int_equal(n, walked.n_windows);
+
+    assert_int_equal(list_windows(&remembered, list), n);
+    expect_windows(list, expected, n);
+    xentrace_windows_borrow(&borrowed, &remembered, &in);
+    memset(list, 0, sizeof list);
+    assert_int_equal(list_windows(&borrowed, list), n);
+    expect_windows(list, expected, n);
+    xentrace_windows_done(&borrowed);
+    assert_int_equal(list_windows(&remembered, list), n);
+    xentrace_windows_borrow(&borrowed, &walked, &in);
+    assert_int_equal(list_windows(&borrowed, list), n);
+    expect_windows(list, expected, n);
+    xentrace_windows_done(&borrowed);
+    xentrace_windows_done(&remembered);
+    xentrace_windows_done(&walked);
+    input_done(&in);
+}
+
 /* The same through a pipe. */
 static void test_pipe(void **state)
 {
@@ -787,6 +856,7 @@ int main(void)
         cmocka_unit_test(test_mid_stream),
         cmocka_unit_test(test_time_steps_back),
         cmocka_unit_test(test_index_is_bounded),
+        cmocka_unit_test(test_remembered_windows),
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_many_unknown),
         cmocka_unit_test(test_as_xenalyze),
