@@ -7,12 +7,9 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-/* statfs.f_type of tracefs; linux/magic.h. */
-#define TRACEFS_MAGIC_NUMBER 0x74726163
+#include "base/tracefs_find.h"
 
 static int open_dir(const char *path)
 {
@@ -21,86 +18,20 @@ static int open_dir(const char *path)
     return fd < 0 ? -errno : fd;
 }
 
-/* Opens PATH if tracefs is mounted there. "." makes debugfs mount its tracing/. */
-static int open_if_tracefs(const char *path)
-{
-    char inside[300];
-    struct statfs fs;
-    int fd;
-
-    snprintf(inside, sizeof inside, "%s/.", path);
-    fd = open_dir(inside);
-    if (fd < 0)
-        return fd;
-    if (fstatfs(fd, &fs) < 0 || fs.f_type != TRACEFS_MAGIC_NUMBER) {
-        close(fd);
-        return -ENOENT;
-    }
-    return fd;
-}
-
-/* The first tracefs among the mounts. Escapes (\040) in paths are not decoded; such a mount point must
- * be given explicitly. */
-static int find_mounted(char *ret_path, size_t size)
-{
-    FILE *mounts = fopen("/proc/self/mounts", "re");
-    char line[1024];
-    int r = -ENOENT;
-
-    if (!mounts)
-        return -ENOENT;
-    while (r < 0 && fgets(line, sizeof line, mounts)) {
-        char path[256], type[32];
-
-        if (sscanf(line, "%*s %255s %31s", path, type) == 2 && strcmp(type, "tracefs") == 0) {
-            r = open_if_tracefs(path);
-            if (r >= 0)
-                snprintf(ret_path, size, "%s", path);
-        }
-    }
-    fclose(mounts);
-    return r;
-}
-
-#if defined(SYS_fsopen) && defined(SYS_fsmount) && defined(SYS_fsconfig)
-/* Mounts tracefs detached from any directory tree (Linux 5.2): only the descriptor refers to it. */
-static int mount_detached(void)
-{
-    int fs = (int)syscall(SYS_fsopen, "tracefs", 1 /* FSOPEN_CLOEXEC */);
-    int fd, r = 0;
-
-    if (fs < 0)
-        return -errno;
-    if (syscall(SYS_fsconfig, fs, 6 /* FSCONFIG_CMD_CREATE */, NULL, NULL, 0) < 0)
-        r = -errno;
-    fd = r < 0 ? -1 : (int)syscall(SYS_fsmount, fs, 1 /* FSMOUNT_CLOEXEC */, 0);
-    if (r >= 0 && fd < 0)
-        r = -errno;
-    close(fs);
-    return r < 0 ? r : fd;
-}
-#else
-static int mount_detached(void)
-{
-    return -ENOSYS;
-}
-#endif
-
 /* Mounts tracefs at its usual place, in a mount namespace of this process alone. */
 static int mount_private(const char *path)
 {
     if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tracefs", path, "tracefs", 0, NULL) < 0)
         return -errno;
-    return open_if_tracefs(path);
+    return tracefs_open_mount(path);
 }
 
 int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct error *error)
 {
-    static const char *const usual[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     struct tracefs found = {.fd = -1};
     const char *shut = NULL;
-    int r = -ENOENT;
+    int r;
 
     if (path) {
         found.fd = open_dir(path);
@@ -115,20 +46,12 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct error *er
         return 0;
     }
 
-    for (unsigned i = 0; i < ARRAY_SIZE(usual) && r < 0; i++) {
-        r = open_if_tracefs(usual[i]);
-        if (r >= 0)
-            snprintf(found.path, sizeof found.path, "%s", usual[i]);
-        if (r == -EACCES && !shut)
-            shut = usual[i];
-    }
-    if (r < 0)
-        r = find_mounted(found.path, sizeof found.path);
+    r = tracefs_find(found.path, sizeof found.path, &shut);
     if (r < 0) {
-        int err = mount_detached();
+        int err = tracefs_mount_detached();
 
         if (err < 0)
-            r = mount_private(usual[0]);
+            r = mount_private(TRACEFS_USUAL);
         else
             r = err;
         if (r < 0 && shut)
@@ -138,9 +61,9 @@ int tracefs_open(const char *path, struct tracefs *ret_tracefs, struct error *er
             return error_set(
                 error, r, "",
                 "tracefs is not mounted and cannot be (%s); as root: mount -t tracefs none %s",
-                r == -ENODEV ? "this kernel has none" : strerror(-r), usual[0]);
+                r == -ENODEV ? "this kernel has none" : strerror(-r), TRACEFS_USUAL);
         found.is_own = true;
-        snprintf(found.path, sizeof found.path, "%s", usual[0]);
+        snprintf(found.path, sizeof found.path, "%s", TRACEFS_USUAL);
     }
     found.fd = r;
     if (faccessat(found.fd, "per_cpu/cpu0/trace_pipe_raw", R_OK, AT_EACCESS) < 0) {

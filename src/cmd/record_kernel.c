@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/fd.h"
+#include "base/tracefs_find.h"
 #include "cmd/cmd.h"
 #include "cmd/record_run.h"
 #include "proto/message.h"
@@ -44,21 +46,35 @@ static const char *const usual_of_host[] = {
     NULL,
 };
 
-/* Whether this machine's kernel has the event PATTERN, or events of the system that it begins with: without the module
- * kvm there are none of kvm. Where that cannot be seen, the agent will. */
-static bool is_here(const char *pattern)
+/* Opens events/ of this machine's tracefs, where the agent will find it; -errno: it cannot be seen. */
+static int open_events(void)
 {
-    static const char dir[] = "/sys/kernel/tracing/events";
+    char path[256];
+    const char *shut;
+    _cleanup_(closep) int tracefs = tracefs_find(path, sizeof path, &shut);
+    int fd;
+
+    if (tracefs == -ENOENT)
+        tracefs = tracefs_mount_detached();
+    if (tracefs < 0)
+        return tracefs;
+    fd = openat(tracefs, "events", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Whether this machine's kernel has the event PATTERN, or events of the system that it begins with: without the module
+ * kvm there are none of kvm. EVENTS: open_events(). Where that cannot be seen, the agent will. */
+static bool is_here(int events, const char *pattern)
+{
     size_t len = strcspn(pattern, ":");
     char path[128];
 
     if (strpbrk(pattern, "*?"))
-        snprintf(path, sizeof path, "%s/%.*s", dir, (int)len, pattern);
+        snprintf(path, sizeof path, "%.*s", (int)len, pattern);
     else
-        snprintf(path, sizeof path, "%s/%.*s/%s", dir, (int)len, pattern,
+        snprintf(path, sizeof path, "%.*s/%s", (int)len, pattern,
                  pattern + len + (pattern[len] == ':'));
-    return faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS) < 0 ||
-           faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
+    return events < 0 || faccessat(events, path, F_OK, AT_EACCESS) == 0;
 }
 
 const char *const *record_kernel_usual(bool is_host, unsigned *ret_n)
@@ -78,10 +94,11 @@ int record_kernel_choose(char *given, const struct strings *needed, bool is_host
     bool is_usual = !*given && needed->n == 0;
     unsigned n = needed->n;
     const char *const *patterns = is_usual ? record_kernel_usual(is_host, &n) : needed->items;
+    _cleanup_(closep) int events = is_host ? open_events() : -1;
     int r = *given ? strings_split(&kernel.words, given, error) : 0;
 
     for (unsigned i = 0; r >= 0 && i < n; i++)
-        if (!is_host || is_here(patterns[i]))
+        if (!is_host || is_here(events, patterns[i]))
             r = strings_add(&kernel.words, patterns[i]);
     if (r >= 0) {
         kernel.items = calloc(MAX(kernel.words.n, 1u), sizeof *kernel.items);

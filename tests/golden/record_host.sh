@@ -62,6 +62,17 @@ if [ "$(id -u)" -ne 0 ] || [ ! -d $instances ]; then
     exit 77
 fi
 
+# The usual events are those that this kernel has, also where tracefs is mounted nowhere: the agent mounts it for itself.
+case="tracefs not mounted"
+unshare --mount --propagation private sh -ec '
+    for dir in /sys/kernel/debug/tracing /sys/kernel/tracing; do
+        while umount -l $dir 2>/dev/null; do :; done
+    done
+    ! grep -q " tracefs " /proc/self/mounts
+    exec "$@"' sh "$strata" record -o unmounted --host -- true >out 2>told || fail "$(cat told)"
+grep -q '^  host ' told || fail "$(cat told)"
+rm -r unmounted
+
 # Buffers as large as was asked for.
 case="buffer size"
 cat >sizes.sh <<'END'
