@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* strata latency: how long it takes from one event to another. */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/latency.h"
 #include "analysis/span_match.h"
@@ -159,6 +161,12 @@ static int list(const struct latency_options *options, const struct pairs *pairs
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Whether the first of the N operands that is no rule cannot be a trace either, so that its name is misspelt. */
+static bool is_misspelt_rule(char *const *operands, int n)
+{
+    return n > 1 && !strchr(operands[0], '/') && access(operands[0], F_OK) < 0 && errno == ENOENT;
+}
+
 static int run(const struct latency_options *options, char **operands, int n)
 {
     struct trace *trace = NULL;
@@ -174,6 +182,13 @@ static int run(const struct latency_options *options, char **operands, int n)
     }
     while (n_names < n && pairs_has_name(&pairs, operands[n_names]))
         n_names++;
+    if (is_misspelt_rule(operands + n_names, n - n_names)) {
+        pairs_done(&pairs);
+        return cli_usage_error("latency",
+                               "'%s' is neither a rule ('strata latency --list' lists them) nor a "
+                               "trace",
+                               operands[n_names]);
+    }
     if (n > n_names)
         trace = analysis_open(&options->common, operands + n_names, n - n_names);
     if (options->list && n == n_names && r == 0)

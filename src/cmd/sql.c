@@ -321,13 +321,18 @@ static int check_paths(char **paths, int n)
 {
     struct stat st;
 
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        /* As with sqlite3, where the statement follows the database. */
+        if (strchr(paths[i], ' ') && stat(paths[i], &st) < 0 && errno == ENOENT)
+            return cli_usage_error("sql", "'%s' is not a trace; a query requires -c: -c '%s'",
+                                   paths[i], paths[i]);
         if (strcmp(paths[i], "-") == 0 ||
             (stat(paths[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
             return cli_usage_error("sql",
                                    "%s: a pipe can be read once, and queries read a trace "
                                    "several times; save it to a file first",
                                    paths[i]);
+    }
     return EXIT_SUCCESS;
 }
 

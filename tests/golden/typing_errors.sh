@@ -47,6 +47,11 @@ says 2 "strata gen: unknown option '--backens'; did you mean '--backend'?" gen -
 says 2 "strata gen: --backend=NAME is required (--list lists the backends)" gen -f h x
 ! "$strata" gen --help | grep -q -e --list-backends || fail "help has each spelling"
 
+# What stands in the place of a trace.
+says 2 "strata latency: 'blokc' is neither a rule ('strata latency --list' lists them) nor a trace" latency blokc trace.simpletrace
+says 1 "strata: nonesuch: cannot open it: No such file or directory" latency nonesuch
+says 2 "strata sql: 'SELECT 1' is not a trace; a query requires -c: -c 'SELECT 1'" sql trace.simpletrace 'SELECT 1'
+
 # A command without "--".
 says 2 "strata record: unknown argument 'ls'; put '--' before the command: strata record -- ls" record -o x ls
 says 2 "strata record: unknown option '-A'; if it is an option of 'ls', put '--' before the command" record ls -A
