@@ -457,7 +457,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     if (progress->lost)
         cli_message("  %" PRIu64 " events were lost in the guest: its buffers were full",
                     progress->lost);
-    if (progress->unwritten && !progress->full)
+    if (record_kernel_is_cut(guest))
         cli_message("  %" PRIu64 " events that came could not be written", progress->unwritten);
     if (guest_missing_pages(progress, missing, sizeof missing))
         cli_message("  %s", missing);

@@ -216,6 +216,11 @@ void record_kernel_tell_problems(const struct guest *guest)
         cli_message("  %s: %s", guest->config.name, boot->problems[i]);
 }
 
+bool record_kernel_is_cut(const struct guest *guest)
+{
+    return guest->progress.unwritten > 0 && !guest->progress.full;
+}
+
 /* ---- This machine's, in a list ---- */
 
 /* What its recorder borrows. */
@@ -243,6 +248,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     }
     is_whole = record_kernel_tell(run->dir, guest);
     record_kernel_tell_problems(guest);
+    if (record_kernel_is_cut(guest))
+        return EXIT_FAILURE;
     return is_whole || !run->options->strict ? EXIT_SUCCESS : EXIT_LOSSES;
 }
 

@@ -158,7 +158,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
         cli_message("  %s", recorder->problems[i]);
     if (guest)
         record_kernel_tell_problems(guest);
-    if (summary.is_cut_off || summary.is_left_changed || (guest && guest_is_silent(guest)) ||
+    if (summary.is_cut_off || summary.is_left_changed ||
+        (guest && (guest_is_silent(guest) || record_kernel_is_cut(guest))) ||
         (vm->settings.wrapped && !summary.has_come))
         return EXIT_FAILURE;
     return run->options->strict && !is_whole ? EXIT_LOSSES : EXIT_SUCCESS;

@@ -87,6 +87,21 @@ END
 [ "$(sort -nu sizes | tr '\n' ' ' | awk 'NF == 1 && $1 >= 1024 && $1 < 1100')" ] || fail "the buffers have $(cat sizes)"
 rm -r sized
 
+# A full disk is an error, as is what the trace lacks.
+case="full disk"
+mkdir small
+if mount -t tmpfs -o size=2M none small 2>told; then
+    status=0
+    "$strata" record -o small/trace --host='sched:*' -- \
+        sh -c 'until [ "$(df --output=avail small | tail -n 1)" -lt 300 ]; do :; done
+            for i in $(seq 300); do sh -c :; done' >out 2>told || status=$?
+    [ $status -eq 1 ] && grep -q 'cannot write its pages: No space left' told || fail "exit status $status: $(cat told)"
+    status=0
+    "$strata" info --strict small/trace >info 2>&1 || status=$?
+    [ $status -eq 3 ] || fail "info --strict: exit status $status: $(cat info)"
+    umount -l small
+fi
+
 # An idle recording does not wake the machine: while nothing comes, neither strata nor its agent runs by short timers.
 case=idle
 "$strata" record -o idle --host=sched:sched_kthread_stop >out 2>told &
