@@ -110,6 +110,12 @@ STRATA_PERCPU_INLINE uint64_t strata_percpu_stamp(void)
 typedef uint32_t __attribute__((may_alias)) strata_percpu_word;
 typedef uint64_t __attribute__((may_alias, aligned(4))) strata_percpu_word2;
 
+/* Two words as they lie in a record: the low one first. */
+STRATA_PERCPU_INLINE uint64_t strata_percpu_low_first(uint64_t v)
+{
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? v : v << 32 | v >> 32;
+}
+
 /* Compare and exchange that is atomic for the CPU itself and its interrupts. No other CPU writes there, so
  * on x86 it needs no lock. It is a barrier for the compiler, but not between CPUs. */
 STRATA_PERCPU_INLINE bool strata_percpu_exchange(uint64_t *at, uint64_t expected, uint64_t desired)
@@ -214,7 +220,7 @@ STRATA_PERCPU_INLINE void strata_percpu_record(struct strata_percpu_cpu *cpu, ui
     at = (strata_percpu_word *)(buffer + 2) + (uint32_t)from / 4;
     *at++ = header;
     if (cycles) {
-        *(strata_percpu_word2 *)at = time;
+        *(strata_percpu_word2 *)at = strata_percpu_low_first(time);
         at += 2;
     }
     if (n > 0)
@@ -261,8 +267,8 @@ STRATA_PERCPU_INLINE void strata_percpu_emit(uint32_t event, bool cycles, unsign
 /* Counts a record that is too long as lost. */
 void strata_percpu_lose(struct strata_percpu_cpu *cpu);
 
-/* The same for a payload of any length: BYTES bytes of EXTRA, padded with zeros to whole words. More than
- * 28 bytes count as a lost record. */
+/* The same for a payload of any length: BYTES bytes of EXTRA, padded with zeros to whole words, which readers take as
+ * words of 32 bits in the machine's byte order. More than 28 bytes count as a lost record. */
 static inline void strata_percpu_emit_bytes(uint32_t event, bool cycles, size_t bytes,
                                             const void *extra)
 {

@@ -46,7 +46,8 @@
  *                    this structure; 0: the CPU is offline and has no buffer
  *          …         the lists: 4 bytes per page, its machine frame number
  *
- * It does not state the number of CPUs. All numbers are in the byte order of the machine.
+ * It does not state the number of CPUs. All numbers are in the byte order of the machine; numbers of 64 bits in a
+ * record are two of them.
  *
  * Source: the layouts in Xen's public header xen/include/public/trace.h, and what Xen 4.17 and 4.22 were
  * seen to write. */

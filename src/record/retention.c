@@ -300,7 +300,7 @@ bool retention_losses(const struct retention *retention, const struct manifest_s
  *          0      4  magic number, 0xc1fc1fc1
  *         48      8  size of the packet, in bits
  *
- * and a window of Xen's records (docs/man/strata-xentrace.5), in little-endian,
+ * and a window of per-CPU trace buffers (docs/man/strata-xentrace.5), in the same order,
  *
  *          0      4  0x2001f003: a change of the CPU, with two words
  *          4      4  the CPU
@@ -321,7 +321,7 @@ static uint64_t piece_size(enum boundary boundary, int fd, uint64_t offset, uint
         memcpy(&length, bytes + 48, sizeof length);
         length = magic == 0xc1fc1fc1 ? length / 8 : 0;
     } else {
-        length = load_le32(bytes) == 0x2001f003 ? header + load_le32(bytes + 8) : 0;
+        length = load_u32(bytes) == 0x2001f003 ? header + load_u32(bytes + 8) : 0;
     }
     return length >= header && length <= size - offset ? length : 0;
 }

@@ -25,5 +25,26 @@ calls=$(xz -dc "$capture" | "$STRATA_BIN/strata" report -e hypercall --format js
 {"op":N}' ] || { echo "fields of hypercalls: $calls"; exit 1; }
 xz -dc "$capture" | "$STRATA_BIN/strata" stat - 2>/dev/null | grep -c ' hypercall$' | grep -qx 1
 
+# What a big-endian machine would have written: the same words, the same events, also from a time on.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+xz -dc "$capture" >"$dir/little"
+python3 - "$dir/little" "$dir/big" <<'END'
+import array, sys
+words = array.array("I", open(sys.argv[1], "rb").read())
+words.byteswap()
+open(sys.argv[2], "wb").write(words)
+END
+for options in '-f json' '-f json --cpu-hz 2400000000 --from 18 --until 19'; do
+    for order in little big; do
+        # shellcheck disable=SC2086 # words
+        "$STRATA_BIN/strata" report $options "$dir/$order" >"$dir/$order.out" 2>/dev/null
+    done
+    [ "$(wc -l <"$dir/little.out")" -gt 100 ] || { echo "report $options: few events"; exit 1; }
+    cmp "$dir/little.out" "$dir/big.out"
+done
+"$STRATA_BIN/strata" info "$dir/big" | grep -q '^ *byte order *big-endian$' || { echo "info: no byte order"; exit 1; }
+rm -rf "$dir"
+
 here=$(cd "$(dirname "$0")" && pwd)
 exec python3 "$here/xen_events.py" "$STRATA_BIN/strata" "$DATA/xen" "$here/../../data/xen-events" "$@"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A kernel of one event, number 7, whose format a test makes. */
+/* A kernel of one event, number 7, whose format a test makes; little-endian, unless its facts say otherwise. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +66,7 @@ static inline void kernel_open(struct kernel *k, const char *text, struct kernel
     *k = (struct kernel){.formats = {.format = lend, .kallsyms = kallsyms, .free = nothing},
                          .text = text,
                          .system = "made"};
+    facts.swap = facts.big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     facts.long_size = facts.long_size ? facts.long_size : 8;
     assert_int_equal(kernel_events_new(&k->catalogue, &facts, &k->formats, &k->events), 0);
     assert_int_equal(kernel_events_read_printk(k->events, strdup(printk), sizeof printk - 1), 0);

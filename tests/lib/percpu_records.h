@@ -87,8 +87,12 @@ static struct seen_record parse(const uint8_t *at, size_t size)
     record.n_words = header >> 28 & 7;
     record.size = 4 + 8U * record.has_cycles + 4 * record.n_words;
     expect(record.size <= size); /* whole, and not across the ring's end */
-    if (record.has_cycles)
-        memcpy(&record.cycles, at + 4, 8);
+    if (record.has_cycles) {
+        uint32_t low_first[2];
+
+        memcpy(low_first, at + 4, sizeof low_first);
+        record.cycles = low_first[0] | (uint64_t)low_first[1] << 32;
+    }
     if (record.event != STRATA_TRC_WRAP_BUFFER) /* whose words mean nothing */
         memcpy(record.words, at + 4 + 8 * record.has_cycles, 4 * record.n_words);
     return record;

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "byte_order.h"
 #include "ring_emit.h"
 #include "runtime/ring.h"
 
@@ -90,7 +91,7 @@ static inline int next_record(struct record_walk *walk, struct record *ret)
     const struct ring_packet *packet = walk->packet;
     const uint8_t *p = packet->content + walk->at;
     size_t left = packet->content_size - walk->at;
-    uint64_t word;
+    uint64_t word, time;
     uint32_t a;
 
     if (walk->at >= packet->content_size)
@@ -100,8 +101,9 @@ static inline int next_record(struct record_walk *walk, struct record *ret)
     if (left < 8)
         return -1;
     memcpy(&word, p, 8);
-    *ret = (struct record){.class_id = word & 0xffff};
-    walk->time += ((word >> 16) - walk->time) & 0xffffffffffffULL;
+    *ret = (struct record){.class_id = strata_ring_word_id(word)};
+    time = SWAP_LITTLE ? word : word >> 16;
+    walk->time += (time - walk->time) & 0xffffffffffffULL;
     ret->time = walk->time;
     if (ret->time < packet->header.timestamp_begin || ret->time > packet->header.timestamp_end)
         return -1;

@@ -57,7 +57,8 @@ struct formatter {
     const struct xentrace_rule *unknown; /* the rule for 0, or NULL */
     struct cached_rule cache[RULES_CACHE];
 
-    int64_t mhz; /* 0: times are cycles */
+    int64_t mhz;     /* 0: times are cycles */
+    bool big_endian; /* the words of the input */
     bool cpu_known;
     uint32_t cpu;
     uint64_t *last_tsc; /* of each cpu */
@@ -170,11 +171,11 @@ static inline int put_record(struct formatter *f, uint32_t header, const uint8_t
 
     p += 4;
     if (has_tsc) {
-        tsc = load_u64(p);
+        tsc = xentrace_load(p, f->big_endian) | (uint64_t)xentrace_load(p + 4, f->big_endian) << 32;
         p += 8;
     }
     for (unsigned i = 0; i < n; i++)
-        values.v[VALUE_1 + i] = load_u32(p + 4 * i);
+        values.v[VALUE_1 + i] = xentrace_load(p + 4 * i, f->big_endian);
 
     if (unlikely((event & 0x0ffff000) == XEN_CLASS_GEN)) {
         if (event == XEN_CPU_CHANGE) {
@@ -234,8 +235,10 @@ static int put_records(struct formatter *f, struct input *in)
     const uint8_t *end = p + input_buffered(in);
     int r = 1;
 
+    if (!f->cpu_known && end - p >= 4)
+        f->big_endian = xentrace_load(p, true) == XENTRACE_WINDOW_HEADER;
     while (r > 0 && end - p >= 4 && !interrupted) {
-        uint32_t header = load_u32(p);
+        uint32_t header = xentrace_load(p, f->big_endian);
         uint32_t size = xentrace_record_size(header);
 
         if (size > (size_t)(end - p))

@@ -22,6 +22,7 @@
  * A column is appended to value by value; the block is put together when it is sent. Values are copied. A lack of memory
  * is kept in the columns' texts (base/text.h), and returned by native_block_put(). Not thread-safe. */
 
+#include "base/bytes.h"
 #include "base/text.h"
 
 struct native_column {
@@ -44,13 +45,13 @@ void native_put_string(struct text *text, const char *s, size_t len);
 
 static inline void native_put_u16(struct text *text, uint16_t v)
 {
-    memcpy(text_room(text, sizeof v), &v, sizeof v);
+    store_le16(text_room(text, sizeof v), v);
     text->next += sizeof v;
 }
 
 static inline void native_put_u64(struct text *text, uint64_t v)
 {
-    memcpy(text_room(text, sizeof v), &v, sizeof v);
+    store_le64(text_room(text, sizeof v), v);
     text->next += sizeof v;
 }
 

@@ -8,8 +8,12 @@
  *     4       8*C   cycle count of the cpu's time stamp counter
  *     4+8*C   4*E   extra words, the payload
  *
- * All in little-endian byte order, that of every machine that Xen runs on; there is no file header, no version, no alignment beyond 4 bytes. In the event, bits
- * 16-27 are its class (one bit), bits 12-15 its subclass, bits 0-11 its number.
+ * There is no file header, no version, no alignment beyond 4 bytes. In the event, bits 16-27 are its class (one bit), bits
+ * 12-15 its subclass, bits 0-11 its number.
+ *
+ * All is words of 32 bits in the byte order of the machine; of numbers of 64 bits, the low word is first. Every machine
+ * that Xen runs on is little-endian. On a big-endian one, programs that use libstrata-percpu write such files. The first
+ * window tells; readers turn big-endian words into little-endian ones as they read them (xentrace_words_to_le()).
  *
  * A file is a chain of windows. A window is a record CPU_CHANGE (made by xentrace, not by Xen), with
  * the extra words {cpu, bytes of the window}, and then that many bytes of that cpu's records; a record
@@ -46,7 +50,7 @@ enum {
 #define XEN_CLASS_GUEST 0x0800f000u
 
 #define XENTRACE_RECORD_MAX 40
-/* Whether the fields of records are in the other byte order than this machine's. */
+/* Whether little-endian words are in the other byte order than this machine's. */
 #define XENTRACE_SWAPPED (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
 #define XENTRACE_WINDOW_HEADER_SIZE 12
 #define XENTRACE_WINDOW_HEADER 0x2001f003u
@@ -81,17 +85,29 @@ static inline bool xentrace_header_plausible(uint32_t header)
     return class != 0 && (class & (class - 1)) == 0 && (header & 0xf000) != 0;
 }
 
-/* Whether the 12 bytes at P can be a window's CPU_CHANGE record. */
-static inline bool xentrace_window_plausible(const uint8_t *p)
+static inline uint32_t xentrace_load(const uint8_t *p, bool big_endian)
 {
-    return load_le32(p) == XENTRACE_WINDOW_HEADER && load_le32(p + 4) < XENTRACE_CPUS_MAX &&
-           load_le32(p + 8) % 4 == 0;
+    return load_u32_swap(p, big_endian ? !XENTRACE_SWAPPED : XENTRACE_SWAPPED);
+}
+
+/* Whether the 12 bytes at P can be a window's CPU_CHANGE record. */
+static inline bool xentrace_window_plausible(const uint8_t *p, bool big_endian)
+{
+    return xentrace_load(p, big_endian) == XENTRACE_WINDOW_HEADER &&
+           xentrace_load(p + 4, big_endian) < XENTRACE_CPUS_MAX &&
+           xentrace_load(p + 8, big_endian) % 4 == 0;
 }
 
 /* Whether a file that begins with these bytes is such a stream: best some KB, if there are as many. One
  * whose beginning was cut off is recognised by the first window that the bytes hold. */
 bool xentrace_recognise(const uint8_t *p, size_t len);
 
+/* Whether that stream is of big-endian words. */
+bool xentrace_is_big_endian(const uint8_t *p, size_t len);
+
 /* The first place in P from FROM on where a window may begin, or LEN when there is none (fewer than
  * 12 bytes at the end are not looked at). */
-size_t xentrace_find_window(const uint8_t *p, size_t len, size_t from);
+size_t xentrace_find_window(const uint8_t *p, size_t len, size_t from, bool big_endian);
+
+/* Turns the big-endian words at P into little-endian ones. Of LEN bytes, those after the last whole word stay. */
+void xentrace_words_to_le(uint8_t *p, size_t len);

@@ -36,8 +36,8 @@ static int look_through(const struct search *s, uint64_t offset, uint32_t size, 
 
     *ret = (struct findings){0};
     while (offset < end) {
-        int64_t n = input_read_at(s->windows->in, offset, s->buf,
-                                  (size_t)MIN(end - offset, (uint64_t)chunk), s->error);
+        int64_t n = xentrace_windows_read(s->windows, offset, s->buf,
+                                          (size_t)MIN(end - offset, (uint64_t)chunk), s->error);
         size_t at = 0;
 
         if (n < 0)

@@ -13,18 +13,30 @@
 
 #define PEEK_MAX ((size_t)64)
 
-/* The N bytes at OFFSET, N at most PEEK_MAX; NULL with *ret 0 when the file ends before. */
+int64_t xentrace_windows_read(const struct xentrace_windows *w, uint64_t offset, void *buf,
+                              size_t n, struct error *error)
+{
+    int64_t r = input_read_at(w->in, offset, buf, n, error);
+
+    if (r > 0 && w->big_endian)
+        xentrace_words_to_le(buf, (size_t)r);
+    return r;
+}
+
+/* The N bytes at OFFSET, whole words, N at most PEEK_MAX; NULL with *ret 0 when the file ends before. */
 static const uint8_t *peek(const struct xentrace_windows *w, struct xentrace_walk *walk,
                            uint64_t offset, size_t n, int *ret, struct error *error)
 {
     *ret = 0;
-    if (offset < walk->buf_offset || offset + n > walk->buf_offset + walk->filled) {
+    if (offset < walk->buf_offset || offset + n > walk->buf_offset + walk->filled ||
+        (w->big_endian && (offset - walk->buf_offset) % 4 != 0)) {
         /* Of windows that are not small, only the heads are read. */
         bool is_near = offset - walk->buf_offset < sizeof walk->buf / 8;
         uint64_t size = is_near ? sizeof walk->buf : PEEK_MAX;
         int64_t r = 0;
         if (offset < w->end)
-            r = input_read_at(w->in, offset, walk->buf, (size_t)MIN(w->end - offset, size), error);
+            r = xentrace_windows_read(w, offset, walk->buf, (size_t)MIN(w->end - offset, size),
+                                      error);
         walk->buf_offset = offset;
         walk->filled = r > 0 ? (size_t)r : 0;
         if (r < 0) {
@@ -78,7 +90,7 @@ static int confirm(const struct xentrace_windows *w, struct xentrace_walk *walk,
         return 1;
     if (next < w->end) {
         p = peek(w, walk, next, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
-        if (p && xentrace_window_plausible(p))
+        if (p && xentrace_window_plausible(p, false))
             return 1;
         if (r < 0)
             return r;
@@ -107,7 +119,7 @@ static int search(const struct xentrace_windows *w, struct xentrace_walk *walk, 
             return n < 0 ? (int)n : (*ret_at = w->end, 0);
         for (;; found++) {
             int r;
-            found = xentrace_find_window(buf, (size_t)n, found);
+            found = xentrace_find_window(buf, (size_t)n, found, w->big_endian);
             if (found == (size_t)n)
                 break;
             r = confirm(w, walk, at + found, error);
@@ -134,7 +146,7 @@ static int is_window_or_end(const struct xentrace_windows *w, struct xentrace_wa
     if (at == w->end)
         return 1;
     p = peek(w, walk, at, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
-    return p ? xentrace_window_plausible(p) : r;
+    return p ? xentrace_window_plausible(p, false) : r;
 }
 
 static uint32_t saturate(uint64_t v)
@@ -162,7 +174,7 @@ static int walk_next(const struct xentrace_windows *w, struct xentrace_walk *wal
         p = peek(w, walk, walk->at, XENTRACE_WINDOW_HEADER_SIZE, &r, error);
         if (r < 0)
             return r;
-        if (!p || !xentrace_window_plausible(p)) {
+        if (!p || !xentrace_window_plausible(p, false)) {
             uint64_t found = 0;
             if (!w->keep_going && !p)
                 return error_at(error, -EBADMSG, w->in->path, walk->at,
@@ -308,6 +320,27 @@ static int build(struct xentrace_windows *w, struct error *error)
     }
 }
 
+/* By what xentrace_recognise() looks at, if the file does not begin with a window. */
+static int find_byte_order(struct xentrace_windows *w, struct error *error)
+{
+    _cleanup_free_ uint8_t *buf = NULL;
+    uint8_t head[XENTRACE_WINDOW_HEADER_SIZE];
+    int64_t n = input_read_at(w->in, w->start, head, sizeof head, error);
+
+    if (n < (int64_t)sizeof head)
+        return (int)MIN(n, (int64_t)0);
+    if (xentrace_window_plausible(head, false))
+        return 0;
+    buf = malloc(SEARCH_BUFFER);
+    if (!buf)
+        return error_set(error, -ENOMEM, w->in->path, "out of memory");
+    n = input_read_at(w->in, w->start, buf, SEARCH_BUFFER, error);
+    if (n < 0)
+        return (int)n;
+    w->big_endian = xentrace_is_big_endian(buf, (size_t)n);
+    return 0;
+}
+
 int xentrace_windows_open(struct xentrace_windows *w, const struct input *in, uint64_t start,
                           bool keep_going, size_t segments_max, struct error *error)
 {
@@ -323,7 +356,9 @@ int xentrace_windows_open(struct xentrace_windows *w, const struct input *in, ui
     };
     for (size_t i = 0; i < XENTRACE_EXPANDED; i++)
         w->expanded[i].segment = SIZE_MAX;
-    r = build(w, error);
+    r = find_byte_order(w, error);
+    if (r >= 0)
+        r = build(w, error);
     if (r < 0)
         xentrace_windows_done(w);
     return r;

@@ -54,6 +54,7 @@ struct xentrace_windows {
     uint64_t start; /* of the file's part that is read */
     uint64_t end;
     bool keep_going;
+    bool big_endian; /* the words of the file */
 
     struct xentrace_segment *segments;
     size_t n_segments;
@@ -92,6 +93,10 @@ int xentrace_windows_open(struct xentrace_windows *windows, const struct input *
 void xentrace_windows_borrow(struct xentrace_windows *windows, const struct xentrace_windows *from,
                              const struct input *in);
 void xentrace_windows_done(struct xentrace_windows *windows);
+
+/* As input_read_at(), with the whole words from OFFSET on in little-endian byte order. */
+int64_t xentrace_windows_read(const struct xentrace_windows *windows, uint64_t offset, void *buf,
+                              size_t n, struct error *error);
 
 /* The next window of CPU. 1, 0 at the end, or a negative errno. */
 int xentrace_windows_next(struct xentrace_windows *windows, struct xentrace_cursor *cursor,

@@ -177,7 +177,7 @@ static int load(struct cpu_source *s)
     s->buf_offset += s->next;
     s->next = 0;
     s->filled = unread;
-    r = input_read_at(&s->x->in, s->at, s->buf + unread, n, &s->source.error);
+    r = xentrace_windows_read(&s->x->windows, s->at, s->buf + unread, n, &s->source.error);
     if (r >= 0 && (size_t)r < n)
         r = error_at(&s->source.error, -EIO, s->x->in.path, s->at + (uint64_t)r,
                      "the file became shorter while it was read");
@@ -523,6 +523,8 @@ static void cpu_facts(const struct source *source,
         return;
     snprintf(number, sizeof number, "%" PRIu64, x->windows.n_windows);
     put(arg, "windows", number);
+    if (x->windows.big_endian)
+        put(arg, "byte order", "big-endian");
     if (x->options.cpu_hz) {
         snprintf(number, sizeof number, "%" PRIu64, x->options.cpu_hz);
         put(arg, "cpu-hz", number);
@@ -548,7 +550,7 @@ static struct source *open_cpu(struct xentrace *x, uint16_t cpu, unsigned n_cpus
 
     if (!s)
         return NULL;
-    s->capacity = MAX(MIN(BUFFERS_TOTAL / n_cpus, BUFFER_MAX), BUFFER_MIN);
+    s->capacity = MAX(MIN(BUFFERS_TOTAL / n_cpus / 4 * 4, BUFFER_MAX), BUFFER_MIN); /* words */
     s->run = (unsigned)MAX(MIN(ITEMS_TOTAL / n_cpus / sizeof *s->items, (size_t)RUN_MAX),
                            (size_t)RUN_MIN);
     s->buf = malloc(s->capacity);

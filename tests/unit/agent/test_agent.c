@@ -24,6 +24,7 @@
 #include "agent/readers.h"
 #include "agent/session.h"
 #include "agent/splice.h"
+#include "base/bytes.h"
 #include "cmocka_all.h"
 
 /* A directory for a test, empty. */
@@ -449,7 +450,7 @@ static void test_readers(void **state)
     assert_int_equal(readers_held(readers), 4);
     for (uint64_t i = 1; i <= 7; i++) {
         WAIT_FOR(queue_look(&readers->list[0]->queue, &pages) > 0);
-        assert_int_equal(*pages, i);
+        assert_int_equal(load_u64(pages), i);
         queue_take(&readers->list[0]->queue, 1);
         reader_has_room(readers->list[0]);
     }

@@ -7,6 +7,7 @@
 
 #include "analysis/states.h"
 #include "base/macro.h"
+#include "byte_order.h"
 #include "event/kernel.h"
 #include "event/xen_vcpu.h"
 #include "random.h"
@@ -17,6 +18,11 @@
     {                                                                                \
         .name = (field), .c_type = "int", .type = (signed) ? FIELD_INT : FIELD_UINT, \
         .offset = (at), .size = (bytes)                                              \
+    }
+#define LITTLE(field, at, bytes)                                                              \
+    {                                                                                         \
+        .name = (field), .c_type = "int", .type = FIELD_INT, .offset = (at), .size = (bytes), \
+        .swap = SWAP_LITTLE                                                                   \
     }
 #define NAME(field, at)                                                                      \
     {                                                                                        \
@@ -434,9 +440,9 @@ static void test_release(void **state)
 static void test_string_names(void **state)
 {
     static const struct field fields[] = {
-        NUMBER("prev_pid", 0, 4, true),
-        NUMBER("prev_state", 4, 8, true),
-        NUMBER("next_pid", 12, 4, true),
+        LITTLE("prev_pid", 0, 4),
+        LITTLE("prev_state", 4, 8),
+        LITTLE("next_pid", 12, 4),
         {.name = "prev_comm",
          .c_type = "string",
          .type = FIELD_STRING,

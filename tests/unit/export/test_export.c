@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "byte_order.h"
 #include "event/catalogue.h"
 #include "export/export.h"
 #include "export/trace_dat/events.h"
@@ -204,17 +205,24 @@ static const struct origin origin = {.layer = LAYER_VMM, .format = "test", .path
 
 static const struct field fields[] = {
     {.name = "a b", .c_type = "uint8_t", .type = FIELD_UINT, .size = 1},
-    {.name = "a_b", .c_type = "int64_t", .type = FIELD_INT, .offset = 1, .size = 8},
+    {.name = "a_b",
+     .c_type = "int64_t",
+     .type = FIELD_INT,
+     .offset = 1,
+     .size = 8,
+     .swap = SWAP_LITTLE},
     {.name = "common_pid",
      .c_type = "char *",
      .type = FIELD_STRING,
      .storage = STORE_COUNTED,
-     .offset = 9},
+     .offset = 9,
+     .swap = SWAP_LITTLE},
     {.name = "f",
      .c_type = "double",
      .type = FIELD_FLOAT,
      .place = PLACE_AFTER_PREVIOUS,
-     .size = 8},
+     .size = 8,
+     .swap = SWAP_LITTLE},
 };
 
 static void test_made_format(void **state)
@@ -336,7 +344,7 @@ static void test_chrome_lines(void **state)
     static const char *const names[] = {"off", NULL, "on"};
     static const struct value_names states = {.names = names, .n = 3};
     static const struct field named[] = {
-        {.name = "i", .c_type = "int", .type = FIELD_INT, .size = 8},
+        {.name = "i", .c_type = "int", .type = FIELD_INT, .size = 8, .swap = SWAP_LITTLE},
         {.name = "s\"",
          .c_type = "int",
          .type = FIELD_UINT,

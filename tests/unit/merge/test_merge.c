@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "byte_order.h"
 #include "merge/merge.h"
 
 static char scratch[64];
@@ -165,17 +166,17 @@ static void put_cut_simpletrace(const char *name)
 {
     static const uint64_t header[] = {UINT64_MAX, UINT64_C(0xf2b177cb0aa429b4), 4};
     static const uint64_t mapping[] = {0, 0};
-    static const char event[] = "\6\0\0\0marker";
+    static const uint32_t len = 6;
     FILE *file = fopen(path_of(name), "w");
 
     assert_non_null(file);
     fwrite(header, sizeof header, 1, file);
     fwrite(mapping, sizeof mapping, 1, file);
-    fwrite(event, sizeof event - 1, 1, file);
+    fwrite(&len, sizeof len, 1, file);
+    fwrite("marker", len, 1, file);
     for (uint64_t i = 0; i < 4; i++) {
-        uint64_t record[] = {1, 0, 5 + i, 32 | UINT64_C(7) << 32, i};
+        uint64_t record[] = {1, 0, (5 + i) * NANOSECONDS, TWO_U32(32, 7), i};
 
-        record[2] *= NANOSECONDS;
         fwrite(record, sizeof record - (i == 3 ? 4 : 0), 1, file);
     }
     assert_int_equal(fclose(file), 0);

@@ -57,6 +57,15 @@ static void expect_words(const uint32_t *expected, size_t n)
         now += expected_[0] >> 31;                      \
     } while (0)
 
+/* The word that four bytes are. */
+static uint32_t word_of(const char *bytes)
+{
+    uint32_t word;
+
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
 static void bytes_of_records(void **state)
 {
     uint64_t address = 0x1122334455667788;
@@ -96,12 +105,12 @@ static void bytes_of_records(void **state)
     STRATA_PERCPU_TRACE_VAR(EVENT, true, 0, NULL);
     EXPECT(0x8800f123, 13, 1);
     STRATA_PERCPU_TRACE_VAR(EVENT, false, 4, "wxyz");
-    EXPECT(0x1800f123, 0x7a797877);
+    EXPECT(0x1800f123, word_of("wxyz"));
     STRATA_PERCPU_TRACE_VAR(EVENT, true, 5, extra);
-    EXPECT(0xa800f123, 14, 1, 0x64636261, 0x65);
+    EXPECT(0xa800f123, 14, 1, word_of("abcd"), word_of("e\0\0"));
     STRATA_PERCPU_TRACE_VAR(EVENT, false, 28, extra);
-    EXPECT(0x7800f123, 0x64636261, 0x68676665, 0x6c6b6a69, 0x706f6e6d, 0x74737271, 0x78777675,
-           0x00307a79);
+    EXPECT(0x7800f123, word_of("abcd"), word_of("efgh"), word_of("ijkl"), word_of("mnop"),
+           word_of("qrst"), word_of("uvwx"), word_of("yz0"));
     assert_int_equal(pending(0), 0);
     STRATA_PERCPU_TRACE_VAR(EVENT, false, 29, extra);
     assert_int_equal(pending(0), 1);

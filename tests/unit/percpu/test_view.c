@@ -137,11 +137,14 @@ static void memory_that_is_no_buffer(void **state)
 /* Two pages per buffer; CPU 0, no CPU 1, CPU 2. */
 static void page_lists(void **state)
 {
-    _Alignas(4) uint16_t t_info[] = {2, 2, 0, 4, 10, 0, 11, 0, 20, 0, 21, 0};
+    struct {
+        uint16_t pages, lists[3];
+        uint32_t frames[4];
+    } t_info = {2, {2, 0, 4}, {10, 11, 20, 21}};
     struct strata_percpu_info info;
     const uint32_t *pages = NULL;
 
-    assert_int_equal(strata_percpu_info_init(&info, t_info, sizeof(t_info)), 0);
+    assert_int_equal(strata_percpu_info_init(&info, &t_info, sizeof(t_info)), 0);
     assert_int_equal(info.pages, 2);
     assert_int_equal(strata_percpu_info_cpu(&info, 0, &pages), 0);
     assert_int_equal(pages[0], 10);
@@ -154,18 +157,18 @@ static void page_lists(void **state)
     assert_int_equal(strata_percpu_info_cpu(&info, 1, &pages), -ENODEV);
     assert_int_equal(strata_percpu_info_cpu(&info, 11, &pages), -EINVAL);
     assert_int_equal(strata_percpu_info_cpu(&info, UINT32_MAX, &pages), -EINVAL);
-    t_info[3] = 5; /* one word more than there is */
+    t_info.lists[2] = 5; /* one word more than there is */
     assert_int_equal(strata_percpu_info_cpu(&info, 2, &pages), -EBADMSG);
-    t_info[3] = 1; /* in its own entry */
+    t_info.lists[2] = 1; /* in its own entry */
     assert_int_equal(strata_percpu_info_cpu(&info, 2, &pages), -EBADMSG);
-    t_info[3] = 0xffff;
+    t_info.lists[2] = 0xffff;
     assert_int_equal(strata_percpu_info_cpu(&info, 2, &pages), -EBADMSG);
     assert_null(pages);
 
-    t_info[0] = 0;
-    assert_int_equal(strata_percpu_info_init(&info, t_info, sizeof(t_info)), -EBADMSG);
-    assert_int_equal(strata_percpu_info_init(&info, t_info, 3), -EINVAL);
-    assert_int_equal(strata_percpu_info_init(&info, t_info + 1, 8), -EINVAL);
+    t_info.pages = 0;
+    assert_int_equal(strata_percpu_info_init(&info, &t_info, sizeof(t_info)), -EBADMSG);
+    assert_int_equal(strata_percpu_info_init(&info, &t_info, 3), -EINVAL);
+    assert_int_equal(strata_percpu_info_init(&info, t_info.lists, 8), -EINVAL);
 }
 
 int main(void)

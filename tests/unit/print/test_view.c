@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "byte_order.h"
 #include "event/catalogue.h"
 #include "print/json.h"
 #include "print/time_column.h"
@@ -99,10 +100,10 @@ static void test_json_values(void **state)
     check_value(F(.type = FIELD_CHAR), V(.u = 65), "65");
     check_value(F(.type = FIELD_STRING), V(.s = "a\xff", .len = 2), "\"a" BAD "\"");
     check_value(F(.type = FIELD_BYTES), V(.s = "\x01\xab", .len = 2), "\"01ab\"");
-    check_value(F(.type = FIELD_BYTES, .element = 2), V(.s = "\x01\x00\xff\xff\x07", .len = 5),
-                "[1,65535]");
-    check_value(F(.type = FIELD_BYTES, .element = 4, .swap = true), V(.s = "\0\0\1\0", .len = 4),
-                "[256]");
+    check_value(F(.type = FIELD_BYTES, .element = 2, .swap = SWAP_LITTLE),
+                V(.s = "\x01\x00\xff\xff\x07", .len = 5), "[1,65535]");
+    check_value(F(.type = FIELD_BYTES, .element = 4, .swap = !SWAP_LITTLE),
+                V(.s = "\0\0\1\0", .len = 4), "[256]");
     check_value(F(.type = FIELD_BYTES, .element = 8), V(.s = "", .len = 0), "[]");
     check_value(F(.type = FIELD_BYTES, .element = 1, .element_signed = true),
                 V(.s = "\xff\x01", .len = 2), "[-1,1]");

@@ -47,7 +47,10 @@ static void put_event(FILE *f, uint64_t id, uint64_t time, const void *payload, 
 
 static void write_capture(const char *path)
 {
-    static const char who[] = {5, 0, 0, 0, 'd', 'i', 's', 'k', '\n'};
+    static const struct {
+        uint32_t len;
+        char text[5];
+    } who = {5, {'d', 'i', 's', 'k', '\n'}};
     static const struct {
         uint64_t address, n, flag;
     } numbers = {0xdeadbeef, (uint64_t)-3, 1};
@@ -62,7 +65,7 @@ static void write_capture(const char *path)
     put_name(f, 11, "who_is_it");
     put_event(f, 10, 1000, &numbers, sizeof numbers);
     put_event(f, UINT64_MAX - 1, 1500, &lost, sizeof lost);
-    put_event(f, 11, 2000, who, sizeof who);
+    put_event(f, 11, 2000, &who, sizeof who.len + sizeof who.text);
     assert_int_equal(fclose(f), 0);
 }
 

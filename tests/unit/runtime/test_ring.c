@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "qemu_user.h"
 #include "ring_records.h"
 #include "runtime/pages.h"
 
@@ -101,6 +102,10 @@ static void test_pages(void **state)
     uint64_t next = 0;
     unsigned few;
 
+    if (runs_by_qemu_user()) {
+        printf("SKIPPED in part: qemu-user says that all pages of a mapping are present\n");
+        return;
+    }
     assert_true(emit_two(0, ~0ULL));
     map = my_map();
     few = (unsigned)((map->data_offset + map->subbuffer_size) / 4096);
@@ -686,6 +691,15 @@ static void child(struct ring_map *parents)
     assert_int_equal(ring_count(), 2);
 }
 
+static pid_t bare_fork(void)
+{
+#ifdef SYS_fork
+    return (pid_t)syscall(SYS_fork);
+#else
+    return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+#endif
+}
+
 static void test_fork(void **state)
 {
     struct ring_reader reader;
@@ -703,7 +717,7 @@ static void test_fork(void **state)
 
         assert_true(emit_two(n, ~n));
         n++;
-        pid = bare ? (pid_t)syscall(SYS_fork) : fork();
+        pid = bare ? bare_fork() : fork();
         assert_true(pid >= 0);
         if (pid == 0) {
             assert_true(!bare || my_map() == NULL);

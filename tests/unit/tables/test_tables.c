@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "byte_order.h"
 #include "tables/sink.h"
 
 static const char *const mode_names[] = {"off", "on"};
@@ -34,7 +35,7 @@ static const struct field fields[] = {
      .element = 2},
 };
 /* Another record of the same event. */
-static const struct field other_fields[] = {NUMBER("id", 0, 4)};
+static const struct field other_fields[] = {NUMBER("id", SWAP_LITTLE ? 4 : 0, 4)};
 
 struct payload {
     uint64_t id;

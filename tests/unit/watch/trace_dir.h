@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/macro.h"
 #include "base/remove_dir.h"
+#include "byte_order.h"
 
 struct trace_dir {
     char path[32];
@@ -85,7 +86,7 @@ static inline void trace_dir_make(struct trace_dir *dir)
 static inline void trace_dir_event(const struct trace_dir *dir, enum trace_dir_event event,
                                    uint64_t ms, uint64_t n)
 {
-    const uint64_t record[] = {1, event, ms * NSEC_PER_MSEC, 32 | UINT64_C(7) << 32, n};
+    const uint64_t record[] = {1, event, ms * NSEC_PER_MSEC, TWO_U32(32, 7), n};
 
     assert_int_equal(write_all(dir->vmm, record, sizeof record), 0);
 }
@@ -99,7 +100,7 @@ static inline void trace_dir_put(const struct trace_dir *dir, uint64_t ms, uint6
 /* N events were dropped before MS. */
 static inline void trace_dir_lose(const struct trace_dir *dir, uint64_t ms, uint64_t n)
 {
-    const uint64_t record[] = {1, UINT64_MAX - 1, ms * NSEC_PER_MSEC, 32 | UINT64_C(7) << 32, n};
+    const uint64_t record[] = {1, UINT64_MAX - 1, ms * NSEC_PER_MSEC, TWO_U32(32, 7), n};
 
     assert_int_equal(write_all(dir->vmm, record, sizeof record), 0);
 }

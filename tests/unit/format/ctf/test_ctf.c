@@ -393,9 +393,9 @@ static void test_damage(void **state)
         made_of_three();
         assert_int_equal(stream.n, 3 * 136);
         if (wrongs[i].offset < 24)
-            store_u32(stream.at + packet + wrongs[i].offset, (uint32_t)wrongs[i].value);
+            store_le32(stream.at + packet + wrongs[i].offset, (uint32_t)wrongs[i].value);
         else
-            store_u64(stream.at + packet + wrongs[i].offset, wrongs[i].value);
+            store_le64(stream.at + packet + wrongs[i].offset, wrongs[i].value);
         assert_int_equal(read_stream(false, 4096), -EBADMSG);
         assert_string_equal(error.what, wrongs[i].what);
         assert_int_equal(error.offset, packet);
@@ -529,7 +529,6 @@ static void test_types(void **state)
               "};\n";
     float f = 1.5F;
     double d = -2.25;
-    uint64_t bits;
 
     stream = (struct bytes){0};
     assert_int_equal(open_metadata(metadata), 0);
@@ -548,10 +547,8 @@ static void test_types(void **state)
         put_int(6 | 5000 << 3, 2); /* -2, 5000 */
         while ((stream.n - packet_start) % 4)
             put_int(0, 1);
-        put(&f, 4);
-        memcpy(&bits, &d, 8);
-        bits = __builtin_bswap64(bits);
-        put(&bits, 8);
+        put_int(load_u32(&f), 4);
+        put_int(__builtin_bswap64(load_u64(&d)), 8);
         put("ab\0c", 4);
         put_int(2 * i, 1);
         while ((stream.n - packet_start) % 2)

@@ -203,10 +203,10 @@ static void test_origin(void **state)
 /* The record at which the events of little.data begin. */
 static size_t find_record(uint32_t type)
 {
-    size_t at = (size_t)load_u64(file + 40);
+    size_t at = (size_t)load_le64(file + 40);
 
-    while (load_u32(file + at) != type)
-        at += load_u16(file + at + 6);
+    while (load_le32(file + at) != type)
+        at += load_le16(file + at + 6);
     return at;
 }
 
@@ -218,7 +218,7 @@ static void test_damaged(void **state)
 
     load("little");
     at = find_record(7);
-    store_u16(file + at + 6, 4);
+    store_le16(file + at + 6, 4);
     assert_int_equal(read_all(false, &text, &error), -EBADMSG);
     assert_int_equal(error.offset, at);
     assert_text(&text,
@@ -246,8 +246,8 @@ static void test_packed_damaged(void **state)
 
     load("packed");
     at = find_record(81);
-    at += load_u16(file + at + 6);
-    store_u32(file + at, 65);
+    at += load_le16(file + at + 6);
+    store_le32(file + at, 65);
     assert_int_equal(read_all(false, &text, &error), -EBADMSG);
     assert_text(&text, "");
 }
@@ -261,8 +261,8 @@ static void test_packed_too_long(void **state)
 
     load("little");
     at = find_record(7);
-    store_u32(file + at, 83);
-    store_u64(file + at + 8, UINT64_MAX - 3);
+    store_le32(file + at, 83);
+    store_le64(file + at + 8, UINT64_MAX - 3);
     assert_int_equal(read_all(false, &text, &error), -EBADMSG);
     text_done(&text);
 }
@@ -307,9 +307,9 @@ static void test_late(void **state)
 
     load("little");
     at = find_record(14);
-    at += load_u16(file + at + 6);
-    assert_int_equal(load_u64(file + at + 32), 180);
-    store_u64(file + at + 32, 95);
+    at += load_le16(file + at + 6);
+    assert_int_equal(load_le64(file + at + 32), 180);
+    store_le64(file + at + 32, 95);
     assert_int_equal(read_all(false, &text, &error), 0);
     text_put_char(&text, '\0');
     late = strstr(text.start, "95 cpu1 saved-10 made:numbers a=10 b=11\n");
@@ -328,7 +328,7 @@ static void test_unfinished(void **state)
 
     load("little");
     file_size = find_record(14) + 3;
-    store_u64(file + 48, 0);
+    store_le64(file + 48, 0);
     assert_int_equal(read_all(false, &text, &error), 0);
     text_put_char(&text, '\0');
     assert_non_null(strstr(text.start, "130 cpu0 eight-8 (null):unknown-300"));
@@ -344,10 +344,10 @@ static void test_unfinished_damaged(void **state)
     size_t at;
 
     load("little");
-    file_size = (size_t)(load_u64(file + 40) + load_u64(file + 48));
-    store_u64(file + 48, 0);
+    file_size = (size_t)(load_le64(file + 40) + load_le64(file + 48));
+    store_le64(file + 48, 0);
     at = find_record(7);
-    store_u16(file + at + 6, 65528);
+    store_le16(file + at + 6, 65528);
     assert_int_equal(read_all(false, &text, &error), -EBADMSG);
     assert_int_equal(error.offset, at);
     text_done(&text);
@@ -367,9 +367,9 @@ static void test_no_events(void **state)
     size_t at = 16;
 
     load("stream");
-    while (load_u32(file + at) != 66)
-        at += load_u16(file + at + 6);
-    file_size = at + load_u16(file + at + 6) + ((load_u32(file + at + 8) + 7) & ~7u);
+    while (load_le32(file + at) != 66)
+        at += load_le16(file + at + 6);
+    file_size = at + load_le16(file + at + 6) + ((load_le32(file + at + 8) + 7) & ~7u);
     assert_int_equal(read_all(false, &text, &error), 0);
     assert_text(&text, "");
 }
@@ -386,17 +386,17 @@ static void test_shared_ids(void **state)
     file = calloc(1, file_size);
     assert_non_null(file);
     memcpy(file, "PERFILE2", 8);
-    store_u64(file + 8, 104);
-    store_u64(file + 16, entry);
-    store_u64(file + 24, 104);
-    store_u64(file + 32, n * entry);
-    store_u64(file + 40, file_size);
+    store_le64(file + 8, 104);
+    store_le64(file + 16, entry);
+    store_le64(file + 24, 104);
+    store_le64(file + 32, n * entry);
+    store_le64(file + 40, file_size);
     for (size_t i = 0; i < n; i++) {
         uint8_t *attr = file + 104 + i * entry;
 
-        store_u32(attr + 4, 64);
-        store_u64(attr + 64, 104);
-        store_u64(attr + 72, n * entry);
+        store_le32(attr + 4, 64);
+        store_le64(attr + 64, 104);
+        store_le64(attr + 72, n * entry);
     }
     assert_int_equal(read_all(false, &text, &error), -EBADMSG);
     assert_non_null(strstr(error.what, "IDs"));

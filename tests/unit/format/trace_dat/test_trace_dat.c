@@ -225,10 +225,10 @@ static void refused(void **state)
 /* The data of option ID of the plain file of version 7. */
 static uint8_t *find_option(unsigned id)
 {
-    uint8_t *p = file + load_u64(file + V7_OPTIONS) + 16;
+    uint8_t *p = file + load_le64(file + V7_OPTIONS) + 16;
 
-    for (; load_u16(p) != id; p += 6 + load_u32(p + 2))
-        assert_true(load_u16(p) != 0);
+    for (; load_le16(p) != id; p += 6 + load_le32(p + 2))
+        assert_true(load_le16(p) != 0);
     return p + 6;
 }
 
@@ -247,27 +247,27 @@ static void tables(void **state)
     load("v7");
     p = find_option(3) + 22;
     for (unsigned i = 0; i < 2; i++) {
-        store_u64(p + 20 * i + 4, 0);
-        store_u64(p + 20 * i + 12, file_size);
+        store_le64(p + 20 * i + 4, 0);
+        store_le64(p + 20 * i + 12, file_size);
     }
     expect_error(-EBADMSG, "more than the whole file");
 
     /* A section of options that unpacks to a megabyte and says that it is the next one too. */
     load("v7-zstd");
-    store_u32(options + 2, sizeof options - 20);
+    store_le32(options + 2, sizeof options - 20);
     *options = 99;
     p = options + sizeof options - 14;
-    store_u32(p + 2, 8);
-    store_u64(p + 6, file_size);
+    store_le32(p + 2, 8);
+    store_le64(p + 6, file_size);
     n = ZSTD_compress(packed, sizeof packed, options, sizeof options, 1);
     assert_false(ZSTD_isError(n));
-    store_u64(file + V7_OPTIONS, file_size);
+    store_le64(file + V7_OPTIONS, file_size);
     p = file + file_size;
     memset(p, 0, 16);
     p[2] = 1;
-    store_u64(p + 8, n + 8);
-    store_u32(p + 16, (uint32_t)n);
-    store_u32(p + 20, sizeof options);
+    store_le64(p + 8, n + 8);
+    store_le32(p + 16, (uint32_t)n);
+    store_le32(p + 20, sizeof options);
     memcpy(p + 24, packed, n);
     file_size += 24 + n;
     expect_error(-EBADMSG, "longer than 256 MB");
@@ -284,8 +284,8 @@ static void append_section(unsigned id, const uint8_t *bytes, size_t n)
     uint8_t *p = file + file_size;
 
     memset(p, 0, 16);
-    store_u16(p, (uint16_t)id);
-    store_u64(p + 8, n);
+    store_le16(p, (uint16_t)id);
+    store_le64(p + 8, n);
     if (n)
         memcpy(p + 16, bytes, n);
     file_size += 16 + n;
@@ -310,33 +310,33 @@ static void chunks_that_unpack_to_gigabytes(void **state)
     bigger = realloc(file, file_size + 1000 + sizeof table + BOMB_CPUS * (n + 12));
     assert_non_null(bigger);
     file = bigger;
-    store_u16(p, 3); /* the option of a buffer */
-    store_u64(p + 6, file_size);
+    store_le16(p, 3); /* the option of a buffer */
+    store_le64(p + 6, file_size);
     append_section(3, NULL, 0);
     p[14] = 0; /* its name, then its clock */
     memcpy(p + 15, "mono", 5);
-    store_u32(p + 20, BOMB_PAGE);
-    store_u32(p + 24, BOMB_CPUS);
+    store_le32(p + 20, BOMB_PAGE);
+    store_le32(p + 24, BOMB_CPUS);
     file[file_size - 14] = 1; /* it is compressed */
     p += 28;
     for (unsigned i = 0; i < BOMB_CPUS; i++, p += 20) {
-        store_u32(p, i);
-        store_u64(p + 4, file_size);
-        store_u64(p + 12, n + 12);
-        store_u32(file + file_size, 1);
-        store_u32(file + file_size + 4, (uint32_t)n);
-        store_u32(file + file_size + 8, (uint32_t)size);
+        store_le32(p, i);
+        store_le64(p + 4, file_size);
+        store_le64(p + 12, n + 12);
+        store_le32(file + file_size, 1);
+        store_le32(file + file_size + 4, (uint32_t)n);
+        store_le32(file + file_size + 8, (uint32_t)size);
         memcpy(file + file_size + 12, packed, n);
         file_size += n + 12;
     }
-    store_u32(table + 2, (uint32_t)(p - table - 6));
+    store_le32(table + 2, (uint32_t)(p - table - 6));
     /* The rest of the options is where it was. */
-    store_u16(p, 0);
-    store_u32(p + 2, 8);
-    store_u64(p + 6, load_u64(file + V7_OPTIONS));
+    store_le16(p, 0);
+    store_le32(p + 2, 8);
+    store_le64(p + 6, load_le64(file + V7_OPTIONS));
     at = file_size;
     append_section(0, table, (size_t)(p + 14 - table));
-    store_u64(file + V7_OPTIONS, at);
+    store_le64(file + V7_OPTIONS, at);
     assert_true(file_size < 1000000);
 
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The xentrace reader on streams made here, record by record. */
+/* The xentrace reader on streams made here, record by record, in both byte orders. */
 #include "cmocka_all.h"
 
 #include <stdio.h>
@@ -12,6 +12,14 @@
 #include "format/xentrace/xentrace.h"
 #include "timeline/merge.h"
 
+/* The streams are those of a machine of the other byte order. */
+static bool swapped;
+
+static void store_word(void *p, uint32_t v)
+{
+    store_u32(p, swapped ? __builtin_bswap32(v) : v);
+}
+
 /* A stream that is being made. */
 struct stream {
     uint8_t bytes[1 << 16];
@@ -22,14 +30,14 @@ struct stream {
 static void put_word(struct stream *s, uint32_t v)
 {
     assert_true(s->size + 4 <= sizeof s->bytes);
-    store_u32(s->bytes + s->size, v);
+    store_word(s->bytes + s->size, v);
     s->size += 4;
 }
 
 static void close_window(struct stream *s)
 {
     if (s->window)
-        store_u32(s->bytes + s->window, (uint32_t)(s->size - s->window - 4));
+        store_word(s->bytes + s->window, (uint32_t)(s->size - s->window - 4));
     s->window = 0;
 }
 
@@ -200,11 +208,11 @@ static void test_no_times_at_all(void **state)
     int n;
 
     assert_non_null(bytes);
-    store_u32(bytes, XENTRACE_WINDOW_HEADER);
-    store_u32(bytes + 4, 0);
-    store_u32(bytes + 8, 4 * n_records);
+    store_word(bytes, XENTRACE_WINDOW_HEADER);
+    store_word(bytes + 4, 0);
+    store_word(bytes + 8, 4 * n_records);
     for (uint32_t i = 0; i < n_records; i++)
-        store_u32(bytes + 12 + 4 * (size_t)i, 0x82001);
+        store_word(bytes + 12 + 4 * (size_t)i, 0x82001);
     assert_int_equal(input_open_memory(&in, bytes, 12 + 4 * (size_t)n_records, "test"), 0);
     assert_int_equal(xentrace_open(&in, &options, &catalogue, &sources, &n_sources, &error), 0);
     while ((n = source_next(sources[0], &items)) > 0) {
@@ -458,8 +466,8 @@ static void test_wrong_window_size(void **state)
         put_window(&s, 0);
         RECORD(&s, 0x28001, 3, 3);
         close_window(&s);
-        size = load_u32(s.bytes + 8);
-        store_u32(s.bytes + 8, size + (uint32_t)delta);
+        size = load_u32_swap(s.bytes + 8, swapped);
+        store_word(s.bytes + 8, size + (uint32_t)delta);
 
         assert_int_equal(open_stream(&o, &s, false), 0);
         assert_int_equal(source_next(o.sources[0], &(const struct item *){NULL}) > 0, true);
@@ -485,7 +493,7 @@ static void test_head_of_nothing(void **state)
     close_window(&s);
     put_window(&s, 0);
     s.window = 0;
-    store_u32(s.bytes + s.size - 4, 16);
+    store_word(s.bytes + s.size - 4, 16);
     put_word(&s, 0);
     put_word(&s, 0);
     put_window(&s, 0);
@@ -863,5 +871,8 @@ int main(void)
         cmocka_unit_test(test_recognise),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    swapped = true;
+    return failed + cmocka_run_group_tests_name("of the other byte order", tests, NULL, NULL);
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmocka_all.h"
 
+#include "base/bytes.h"
 #include "event/value.h"
 #include "made_kernel.h"
+
+/* Of events that are structures here. */
+static const struct kernel_facts own_order = {.big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__};
 
 static void numbers(void **state)
 {
@@ -25,11 +29,11 @@ static void numbers(void **state)
     assert_text(&k, event, 12, "-3 0 0 00000000|0     |     0|+0|0|\\x00|0 0 50% -1");
     kernel_close(&k);
 
-    /* The same from a kernel of the other byte order. */
+    /* The same from a big-endian kernel. */
     kernel_open(&k,
                 "name: made\nID: 7\n" COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n\n"
                 "print fmt: \"%d %lx\", REC->a, (unsigned long)REC->a + 1\n",
-                (struct kernel_facts){.swap = true, .big_endian = true, .long_size = 4});
+                (struct kernel_facts){.big_endian = true, .long_size = 4});
     assert_text(&k, "\0\7\0\0\0\0\0\x2a\x01\x02\x03\x04", 12, "16909060 1020305");
     kernel_close(&k);
 }
@@ -68,7 +72,7 @@ static void names(void **state)
     } e = {.type = 7, .f = 0x17, .s = 1, .ip = 0xffffffff81000123, .str = 0xffffffff82000000};
     struct kernel k;
 
-    kernel_open(&k, text, (struct kernel_facts){0});
+    kernel_open(&k, text, own_order);
     assert_text(&k, &e, sizeof e,
                 "A|BC|D timer schedule+0x23 schedule 0xffffffff81000123 constant");
     e.f = 0x22;
@@ -110,7 +114,7 @@ static void strings(void **state)
            .bytes = "str\0\1\2\3"};
     struct kernel k;
 
-    kernel_open(&k, text, (struct kernel_facts){0});
+    kernel_open(&k, text, own_order);
     assert_text(&k, &e, sizeof e, "[ab\\x0acdefg] [str   ] [st] 01 02 03 01:02");
     /* Places that lie outside. */
     e.name = 4 << 16 | 30;
@@ -160,18 +164,18 @@ static void packed(void **state)
     uint8_t e[64] = {7};
     struct kernel k;
 
-    memcpy(e + 8, &(uint64_t){0xffffffff81000110}, 8);
-    memcpy(e + 16, &(uint64_t){0xffffffff82000010}, 8);
-    memcpy(e + 24, &(int32_t){-5}, 4);
+    store_le64(e + 8, 0xffffffff81000110);
+    store_le64(e + 16, 0xffffffff82000010);
+    store_le32(e + 24, (uint32_t)-5);
     memcpy(e + 28, "seven", 6);
-    memcpy(e + 36, &(uint64_t){0xffffffff81000301}, 8); /* aligned to 4 */
-    memcpy(e + 44, &(uint32_t){0x1a}, 4);
-    memcpy(e + 48, &(uint64_t){UINT64_MAX}, 8);
+    store_le64(e + 36, 0xffffffff81000301); /* aligned to 4 */
+    store_le32(e + 44, 0x1a);
+    store_le64(e + 48, UINT64_MAX);
     kernel_open(&k, text, (struct kernel_facts){0});
     k.system = "ftrace";
     assert_text(&k, e, 56, "schedule: -5 of seven at in_module+0x1,    1a% 18446744073709551615");
     assert_text(&k, e, 30, "schedule: -5 of se at 0x0,    00% 0");
-    memcpy(e + 16, &(uint64_t){0x99}, 8);
+    store_le64(e + 16, 0x99);
     assert_text(&k, e, 56, "schedule: (NO FORMAT FOUND at 99)");
     kernel_close(&k);
 }
@@ -204,14 +208,14 @@ static void stacks(void **state)
     struct kernel k;
 
     for (unsigned i = 0; i < 10; i++)
-        memcpy(e + 16 + i * (size_t)8, &(uint64_t){i ? i + 4 : 0xffffffff81000110}, 8);
+        store_le64(e + 16 + i * (size_t)8, i ? i + 4 : 0xffffffff81000110);
     kernel_open(&k, text, (struct kernel_facts){0});
     k.system = "ftrace";
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct item item = {.origin = &k.origin, .payload = e, .size = cases[i].size};
         struct value all[2], one;
 
-        memcpy(e + 8, &cases[i].says, 4);
+        store_le32(e + 8, (uint32_t)cases[i].says);
         assert_text(&k, e, cases[i].size, cases[i].text);
         item.class = kernel_events_class(k.events, 7);
         assert_string_equal(item.class->fields[1].name, "caller");
