@@ -229,12 +229,16 @@ static void set_own_state(struct strata_event *event, uint8_t state)
 {
     uint16_t *own = (uint16_t *)(void *)event->state;
 
+    bool is_on = strata_event_is_on(event);
+
+    /* A call that meets this must not find it on without its condition (runtime/filter.c). */
+    if (state == 0 && is_on)
+        __atomic_store_n(own, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&event->filtered, !!(state & STRATA_STATE_FILTERED), __ATOMIC_RELEASE);
-    if (strata_event_is_on(event) == !!state)
+    if (state == 0 || is_on)
         return;
-    __atomic_store_n(own, !!state, __ATOMIC_RELEASE);
-    if (state)
-        wakeup_post();
+    __atomic_store_n(own, 1, __ATOMIC_RELEASE);
+    wakeup_post();
 }
 
 static void set_state(struct strata_event *event, uint8_t state)

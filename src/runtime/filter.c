@@ -22,8 +22,10 @@
  *     condition for thousands of events with the same arguments, takes no memory; and all of them
  *     together may have KEPT_MAX bytes, behind which new conditions are refused.
  *  2. The class gets its program (release) before the state becomes 3 (release).
- *     strata_filter_pass() loads the state again, acquire; if that is 3 it sees this program, or a
- *     later one.
+ *     strata_filter_pass() loads the state again, once, acquire; if that is 3 it sees this program, or a
+ *     later one. Of an own state, `filtered` is set before the state and cleared after it, and is looked at
+ *     before and after the state is loaded: it cannot look on, without a condition, while it changes from
+ *     off to on where its condition holds, or back; but for one that does both between these loads.
  *  3. What takes a condition away only changes the state. A thread that had seen 3 before then finds
  *     another state, or runs the program of before: as if it had come a moment earlier.
  *
@@ -99,6 +101,21 @@ int filter_set(struct trace_class *class, const struct filter_condition *conditi
     return 0;
 }
 
+/* Of an own state, ON alone or FILTERED. */
+static unsigned load_state(const struct strata_event *event)
+{
+    bool on;
+
+    if (!event->own_state)
+        return __atomic_load_n(event->state, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&event->filtered, __ATOMIC_ACQUIRE))
+        return STRATA_STATE_FILTERED;
+    on = __atomic_load_n((const uint16_t *)(const void *)event->state, __ATOMIC_ACQUIRE) != 0;
+    if (on && __atomic_load_n(&event->filtered, __ATOMIC_ACQUIRE))
+        return STRATA_STATE_FILTERED;
+    return on;
+}
+
 bool strata_filter_pass(const struct strata_event *event, const uint64_t *values)
 {
     const struct filter_program *program;
@@ -106,8 +123,10 @@ bool strata_filter_pass(const struct strata_event *event, const uint64_t *values
 
     if (!event) /* strata_ring_bind() */
         return false;
-    if (!event_is_filtered(event))
-        return strata_event_is_on(event);
+    switch (load_state(event)) {
+    case 0: return false;
+    case STRATA_STATE_ON: return true;
+    }
     class = class_by_id(event->id);
     program = class ? atomic_load_explicit(&class->filter, memory_order_acquire) : NULL;
     return !program || filter_run(program, values);

@@ -564,6 +564,11 @@ static void test_changes(void **state)
         if (i % 100 == 0)
             pthread_kill(threads[i / 100 % 3], SIGUSR1);
     }
+    /* From off to on under a condition: not for a moment without it. */
+    for (unsigned i = 0; i < 200000; i++) {
+        strata_event_set_state("filter_a", false);
+        assert_int_equal(strata_event_set_filter("filter_a", conditions[0]), 1);
+    }
     atomic_store(&stop, true);
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
         pthread_join(threads[i], NULL);
