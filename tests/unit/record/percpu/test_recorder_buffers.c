@@ -429,7 +429,14 @@ static void test_recording(void **state)
     assert_int_equal(manifest_read(dir, &manifest, NULL), 0);
     assert_true(manifest.sources[0].complete);
     assert_true(manifest.sources[0].lost_known);
-    assert_string_equal(manifest.sources[0].clock.pairs, "percpu/clock-pairs");
+    /* The pairs are of the counter that host_moment() reads, which it does not on every machine. */
+#if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)
+    assert_true(manifest.sources[0].began.tsc > 0);
+#endif
+    if (manifest.sources[0].began.tsc > 0)
+        assert_string_equal(manifest.sources[0].clock.pairs, "percpu/clock-pairs");
+    else
+        assert_null(manifest.sources[0].clock.pairs);
     assert_true(manifest.sources[0].ended.monotonic_ns >= manifest.sources[0].began.monotonic_ns);
     manifest_done(&manifest);
     snprintf(path, sizeof path, "%s/percpu/trace.raw", dir);
