@@ -110,6 +110,20 @@ static int add_recorded(struct merge *merge, const char *path, const char *name)
     return r;
 }
 
+/* Whether PATH is that of a source that was added before, by this name or another. */
+static bool is_given(const struct merge *merge, const char *path)
+{
+    struct stat st, other;
+
+    if (stat(path, &st) < 0)
+        return false;
+    for (unsigned i = 0; i < merge->n_sources; i++)
+        if (stat(merge->sources[i].path, &other) == 0 && other.st_dev == st.st_dev &&
+            other.st_ino == st.st_ino)
+            return true;
+    return false;
+}
+
 /* PATH, or NAME=PATH where nothing has that whole name. */
 static int add_operand(struct merge *merge, const char *operand)
 {
@@ -132,6 +146,9 @@ static int add_operand(struct merge *merge, const char *operand)
         return error_set(&merge->error, -EINVAL, NULL,
                          "cannot merge standard input, which is read more than once; save it "
                          "in a file");
+    if (!name && is_given(merge, path))
+        return error_set(&merge->error, -EINVAL, path,
+                         "was given twice; to have it twice, name it: NAME=%s", path);
     if (manifest_probe(path))
         return add_recorded(merge, path, name);
     return add_source(merge, path, NULL, name ? name : stem_of(&merge->arena, path));

@@ -340,6 +340,7 @@ refused 1 "--reference: no source 'nobody'" vm.log guest -r nobody
 refused 1 "--same-host: no source 'nobody'" vm.log guest --same-host nobody
 refused 1 'use NAME=LAYER' vm.log guest -l guest=cellar
 refused 1 'invalid name in' 'v m=vm.log' guest
+refused 1 './vm.log: was given twice' vm.log guest ./vm.log
 refused 1 'they do not belong together' --trace-events trace-events vm.log guest -s 'guest:sched_switch = vm:poke'
 # On a full disk no output remains, and the message has the path that the user gave.
 mkdir small
