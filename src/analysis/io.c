@@ -511,8 +511,8 @@ static int add_notes(const struct io *io, struct result *result)
                         io_point_event((enum io_point)i));
     if (r >= 0 && io->n_groups > 0 && text_len(&missing) > 0)
         r = result_add_note(result,
-                            "not in the trace: %.*s; the stage that each would end is part of the "
-                            "next one",
+                            IO_NOTE_MISSING "%.*s; the stage that each would end is part of the "
+                                            "next one",
                             (int)text_len(&missing), missing.start);
     if (r >= 0 && counts->ambiguous > 0)
         r = result_add_note(result,

@@ -129,6 +129,9 @@ const char *io_kind_name(enum io_kind kind);
  * the rows of both have different names. */
 #define IO_NOT_JOINED " (guest only)"
 
+/* How the note begins that names the events of stages that the trace lacks: these are part of the next stage. */
+#define IO_NOTE_MISSING "not in the trace: "
+
 #define IO_OWN_KEYS 4   /* of rows: layer, device, kind and stage */
 #define IO_BY_MAX 1024u /* groups by the keys of `--by`; what comes beyond is in one, "(others)" */
 

@@ -318,6 +318,16 @@ static void put_requests(const struct result *result, const struct result_row *r
                 is_joined ? "" : " only");
 }
 
+/* Says of a stage that it may be more than its name. */
+static void put_missing_stages(const struct result *result, struct text *text)
+{
+    for (unsigned i = 0; i < result->n_notes; i++)
+        if (strncmp(result->notes[i], IO_NOTE_MISSING, strlen(IO_NOTE_MISSING)) == 0) {
+            text_put_literal(text, "; stages that are not in the trace are part of the next one");
+            return;
+        }
+}
+
 /* The stage in which most of the time is of the requests whose total is row number WHOLE. Stages that are shorter than
  * the error of their clocks are not compared. */
 static void find_stage(struct finder *finder, unsigned whole)
@@ -349,6 +359,7 @@ static void find_stage(struct finder *finder, unsigned whole)
     text_put_literal(&finder->text, " of ");
     finding_put_column(result, total, "mean", &finder->text);
     text_printf(&finder->text, " on average (%.0f)", finding_number(result, total, "n"));
+    put_missing_stages(result, &finder->text);
     finder_add(finder, result, longest, "part",
                MAX(SHARE_MIN, finding_number_or_0(result, total, "share")), "io --slowest 3");
 }
@@ -372,6 +383,7 @@ static void find_slow_request(struct finder *finder, const struct result_row *to
     if (total->longest_part && total->longest_share >= STAGE_PART_MIN)
         text_printf(&finder->text, ", %.0f%% of it in stage %s", total->longest_share * 100,
                     total->longest_part);
+    put_missing_stages(result, &finder->text);
     text_put_literal(&finder->text, "; it begins at ");
     clock_put_time(&result->clock, total->values[at].number, &finder->text);
     text_put_literal(&finder->text, "; the median is ");

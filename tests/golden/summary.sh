@@ -118,6 +118,13 @@ finds 'read requests of 254,0 (guest) spend 42% of their time in stage inject, 1
 # One of four, which no percentile shows.
 check held
 finds 'the slowest of the read requests of 0x556c8f3788f0 (vmm) takes 42.3ms, 99% of it in stage vmm; it begins at 29727.093280399; the median is 150us (4)'
+! grep -q 'not in the trace' findings || fail "all stages are in the trace"
+# Without the events of the stages before it, a stage has their time as well.
+cp -r held few
+grep -v ':thread_pool_' held/vmm/trace.log >few/vmm/trace.log
+check few
+finds 'the slowest of the read requests of 0x556c8f3788f0 (vmm) takes 42.3ms'
+finds '; stages that are not in the trace are part of the next one'
 check layers
 finds 'CPU 1 of the guest is busy 100.0% of the time'
 check guest
