@@ -64,7 +64,7 @@ static const char help[] =
     "                          children run\n"
     "  -q, --queue-size=SIZE   size of the queue of each CPU (4M)\n"
     "  -t, --tracefs=DIR       directory where tracefs is mounted (searched for)\n"
-    "      --version           show the version\n"
+    "  -V, --version           show the version\n"
     "  -h, --help              show this help\n";
 
 struct options {
@@ -178,7 +178,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     int c;
 
     while (!options->workload.argv &&
-           (c = getopt_long(argc, argv, "+n:l:c:k:oi:q:p:t:w:h", table, NULL)) != -1) {
+           (c = getopt_long(argc, argv, "+n:l:c:k:oi:q:p:t:w:Vh", table, NULL)) != -1) {
         switch (c) {
         case 'n': options->port = optarg; break;
         case 'l': options->listen = optarg; break;

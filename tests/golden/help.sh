@@ -27,7 +27,7 @@ for verb in $verbs; do
     grep -q "strata-$verb 1" "$man/strata.1"
     # "  -e, --event=GLOB" in the help is ".It Fl e , Fl Fl event Ns = Ns Ar GLOB" in the page; of
     # what is after the "=", only that there is something is compared.
-    awk '/^  (-[a-z],|   ) --/ { sub("=.*", "="); print $1 == "--help" ? $1 : $0 }' "$verb" |
+    awk '/^  (-[a-zA-Z],|   ) --/ { sub("=.*", "="); print $1 == "--help" ? $1 : $0 }' "$verb" |
         awk '{ sub("^ *", ""); print $2 ~ /^-/ ? $1 " " $2 : $1 }' | LC_ALL=C sort >in-help
     awk '/^\.It Fl / {
         sub("^\\.It ", ""); gsub("Fl Fl ", "--"); gsub("Fl ", "-"); sub(" , ", ", ")
@@ -82,7 +82,7 @@ port=$(sed -n 's/^#define GUEST_PORT //p' "$man/../../src/record/agent/endpoint.
 # The guest's agent is a program of its own.
 "$STRATA_BIN/strata-agent" --help >agent-help
 awk 'length > 80 { print FILENAME ": " $0 " is longer than a terminal"; exit 1 }' agent-help
-awk '/^  (-[a-z],|   ) --/ { sub("=.*", "="); print $1 == "--help" ? $1 : $0 }' agent-help |
+awk '/^  (-[a-zA-Z],|   ) --/ { sub("=.*", "="); print $1 == "--help" ? $1 : $0 }' agent-help |
     awk '{ sub("^ *", ""); print $2 ~ /^-/ ? $1 " " $2 : $1 }' | LC_ALL=C sort >in-help
 awk '/^\.It Fl / {
     sub("^\\.It ", ""); gsub("Fl Fl ", "--"); gsub("Fl ", "-"); sub(" , ", ", ")
@@ -94,6 +94,7 @@ diff in-help in-man >&2 || {
 }
 [ -s in-man ]
 "$strata" agent --version | grep -q '^strata-agent [0-9]'
+"$strata" agent -V | grep -q '^strata-agent [0-9]'
 status=0
 "$strata" agent --no-such 2>err || status=$?
 [ "$status" -eq 2 ]
