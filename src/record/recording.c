@@ -463,6 +463,12 @@ static void sleep_measured(struct recording *recording)
 }
 
 /* Sleeps once, until UNTIL at most, and does what is due. -errno: it cannot go on. */
+static void stop_when_over(struct recording *recording, uint64_t now)
+{
+    if (leaders_finished(recording) || all_but_attending_finished(recording))
+        stop_all(recording, RECORDER_BY_END, now);
+}
+
 static int iterate(struct recording *recording, uint64_t until)
 {
     uint64_t now;
@@ -483,9 +489,8 @@ static int iterate(struct recording *recording, uint64_t until)
         step(recording, recording->recorders[i], now);
     for (unsigned i = 0; i < recording->n; i++)
         urge(recording->recorders[i], now);
-    if (recording->has_begun &&
-        (leaders_finished(recording) || all_but_attending_finished(recording)))
-        stop_all(recording, RECORDER_BY_END, now);
+    if (recording->has_begun)
+        stop_when_over(recording, now);
     check_free(recording, now);
     if (recording->settings.progress_ns && now >= recording->progress_at) {
         recording->settings.progress(recording->settings.userdata, recording);
@@ -637,6 +642,8 @@ int recording_run(struct recording *recording, struct error *error)
     recording->progress_at = now + settings->progress_ns;
     if (settings->time && __builtin_add_overflow(now, settings->time, &recording->time_up))
         recording->time_up = UINT64_MAX;
+    /* What leads may have ended while it was started; then nothing wakes the others. */
+    stop_when_over(recording, now);
     while (r >= 0 && !all_finished(recording))
         r = iterate(recording, UINT64_MAX);
     finish_all(recording);

@@ -339,6 +339,22 @@ static void what_attends_ends_with_the_others(void **state)
     recording_free(recording);
 }
 
+/* A QEMU that dies while the recorder attaches to it: nothing else would wake the recording. */
+static void what_leads_may_end_while_it_is_started(void **state)
+{
+    struct fake a = make("a"), b = make("b");
+    struct recording *recording = begin(NULL, NULL, &a, &b);
+
+    a.recorder.ops = &ops_ready;
+    a.recorder.leads = true;
+    b.recorder.attends = true;
+    say(&a, 'e');
+    assert_int_equal(recording_run(recording, NULL), 0);
+    assert_int_equal(b.reason, RECORDER_BY_END);
+    assert_string_equal(calls, "a.start a.finish b.start b.stop b.finish");
+    recording_free(recording);
+}
+
 static void the_next_one_starts_when_the_one_before_is_ready(void **state)
 {
     struct fake a = make("a"), b = make("b");
@@ -738,6 +754,7 @@ int main(void)
         cmocka_unit_test(what_another_one_has_started_is_discarded_with_it),
         cmocka_unit_test(the_end_of_those_that_lead_stops_the_others),
         cmocka_unit_test(what_attends_ends_with_the_others),
+        cmocka_unit_test(what_leads_may_end_while_it_is_started),
         cmocka_unit_test(the_next_one_starts_when_the_one_before_is_ready),
         cmocka_unit_test(nothing_is_left_where_one_does_not_start),
         cmocka_unit_test(one_that_fails_before_it_is_ready_has_not_started),
