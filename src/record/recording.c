@@ -462,13 +462,13 @@ static void sleep_measured(struct recording *recording)
         recording->woken_at = now - (after - before) - SLEEP_MARGIN_NS;
 }
 
-/* Sleeps once, until UNTIL at most, and does what is due. -errno: it cannot go on. */
 static void stop_when_over(struct recording *recording, uint64_t now)
 {
     if (leaders_finished(recording) || all_but_attending_finished(recording))
         stop_all(recording, RECORDER_BY_END, now);
 }
 
+/* Sleeps once, until UNTIL at most, and does what is due. -errno: it cannot go on. */
 static int iterate(struct recording *recording, uint64_t until)
 {
     uint64_t now;
