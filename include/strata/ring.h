@@ -52,8 +52,7 @@ struct strata_ring {
     uint64_t limit; /* where it must end; 0: every event takes strata_ring_begin_slow() */
     uintptr_t base; /* the byte of position P of the open packet is at base + P */
     struct strata_ring_commit *line;
-    uint32_t
-        busy; /* a record is open: a signal handler that interrupts it emits into another ring */
+    uint32_t busy; /* a record is open: a signal handler meanwhile emits into another ring */
     uint32_t reserved;
     /* only for src/runtime */
     uint64_t mask;     /* size of the ring - 1 */

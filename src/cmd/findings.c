@@ -380,10 +380,11 @@ static void find_slow_request(struct finder *finder, const struct result_row *to
     text_put_literal(&finder->text, " takes ");
     finding_put_column(result, total, "max", &finder->text);
     finding_put_error(result, total, &finder->text);
-    if (total->longest_part && total->longest_share >= STAGE_PART_MIN)
+    if (total->longest_part && total->longest_share >= STAGE_PART_MIN) {
         text_printf(&finder->text, ", %.0f%% of it in stage %s", total->longest_share * 100,
                     total->longest_part);
-    put_missing_stages(result, &finder->text);
+        put_missing_stages(result, &finder->text);
+    }
     text_put_literal(&finder->text, "; it begins at ");
     clock_put_time(&result->clock, total->values[at].number, &finder->text);
     text_put_literal(&finder->text, "; the median is ");

@@ -161,17 +161,17 @@ static void report_notes(struct follower *f, const struct trace *trace)
 
     for (unsigned i = 0; i < trace->n_notes; i++) {
         const char *note = trace->notes[i];
-        bool is_told;
+        bool is_reported;
 
         if (note == trace->not_ended) {
             uint64_t hash = hash_bytes(note, strlen(note));
 
-            is_told = f->not_ended_reported == hash;
+            is_reported = f->not_ended_reported == hash;
             f->not_ended_reported = hash;
         } else {
-            is_told = n++ < f->n_notes_reported;
+            is_reported = n++ < f->n_notes_reported;
         }
-        if (!is_told)
+        if (!is_reported)
             cli_error("%s", note);
     }
     f->n_notes_reported = MAX(f->n_notes_reported, n);

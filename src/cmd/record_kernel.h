@@ -35,10 +35,10 @@ bool record_kernel_may_hold(const struct record_options *options);
 
 /* Tells what came of it into DIR. Whether nothing was lost. */
 bool record_kernel_tell(const char *dir, const struct guest *guest);
-/* Whether events came that could not be written, other than those after --max-size: the disk is full, for example. */
-bool record_kernel_is_cut(const struct guest *guest);
 /* … and what readers of the trace should know of it. */
 void record_kernel_tell_problems(const struct guest *guest);
+/* Whether events came that could not be written, other than those after --max-size: the disk is full, for example. */
+bool record_kernel_is_cut(const struct guest *guest);
 
 /* Adds the recorders of this machine's kernel, where --host asks for it, and of guests, and what prints them live, before
  * all others. LEADS: the recording is about guests. BESIDE: beside something else, which is recorded even if this machine's kernel

@@ -14,7 +14,7 @@
  * index is needed, and it does not matter where in time the events are.
  *
  * The result is that of one thread, or there is none, and the trace is to be read again. Each part's reader compares what
- * comes after its end with the first items of the next part (SEAM items, with payloads): from there on, both would read
+ * comes after its end with the first items of the next part (SPLIT_SEAM items, with payloads): from there on, both would read
  * the same. These are more than a reader holds back, so that an item of a wrong time, which only the first of the two has
  * read, is met by what it is out of order with. What cannot be right in parts, or is different in another order of reading, makes it fail: an error, damage,
  * events too late to be put in order, a hint. */
@@ -38,7 +38,7 @@ struct split_opening {
     uint64_t cost_ns; /* of CPU, to open it */
 };
 
-/* So many items, and a hash of them. */
+/* N items, and a hash of them. */
 struct split_seam {
     uint64_t hash;
     unsigned n;

@@ -228,7 +228,6 @@ bool event_rules_any_on(void)
 static void set_own_state(struct strata_event *event, uint8_t state)
 {
     uint16_t *own = (uint16_t *)(void *)event->state;
-
     bool is_on = strata_event_is_on(event);
 
     /* A call that meets this must not find it on without its condition (runtime/filter.c). */

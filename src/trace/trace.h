@@ -86,8 +86,8 @@ struct trace {
     unsigned n_inputs;
     struct source **reorders; /* stages that put in order; owned by `source` */
     unsigned n_reorders;
-    const struct source
-        *merged; /* the stage that merges all, or the one source that there is; owned by `source` */
+    /* The stage that merges all, or the one source that there is; owned by `source`. */
+    const struct source *merged;
     struct events_files *events; /* these two must outlive the readers */
     struct xen_table **xen_tables;
     unsigned n_xen_tables;

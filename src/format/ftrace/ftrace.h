@@ -29,8 +29,8 @@ struct ftrace_files {
     char *kallsyms; /* instead of the tree's own, or NULL */
     struct ftrace_raw *raws;
     unsigned n_raws;
-    struct reopen_cache *
-        cache; /* of the tree's events (base/reopen_cache.h), must outlive the sources; NULL: none */
+    /* Of the tree's events (base/reopen_cache.h); must outlive the sources; NULL: none. */
+    struct reopen_cache *cache;
 };
 
 /* Finds them: PATH is a directory with `cpuN.raw` or `per_cpu/cpuN/trace_pipe_raw`, or a single file of

@@ -7,7 +7,7 @@
 #include "schema/kernel/events.h"
 
 /* Formats and symbols from the tree at PATH; KALLSYMS (or NULL) instead of the tree's own. CACHE (or NULL), which must
- * outlive them, is told of the numbers of the tree's events, each of which is in a file, or knows them. -ENOMEM. */
+ * outlive them, keeps the numbers of the tree's events, each of which is in a file. -ENOMEM. */
 int ftrace_tree_new(const char *path, const char *kallsyms, struct reopen_cache *cache,
                     struct kernel_formats **ret_formats);
 

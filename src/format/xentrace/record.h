@@ -13,7 +13,7 @@
  *
  * All is words of 32 bits in the byte order of the machine; of numbers of 64 bits, the low word is first. Every machine
  * that Xen runs on is little-endian. On a big-endian one, programs that use libstrata-percpu write such files. The first
- * window tells; readers turn big-endian words into little-endian ones as they read them (xentrace_words_to_le()).
+ * window shows which; readers turn big-endian words into little-endian ones as they read them (xentrace_words_to_le()).
  *
  * A file is a chain of windows. A window is a record CPU_CHANGE (made by xentrace, not by Xen), with
  * the extra words {cpu, bytes of the window}, and then that many bytes of that cpu's records; a record
