@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/skips: the reasons of tests that were skipped, of what meson recorded of them.
+# tools/test-results: why tests were skipped, and how others failed, of what meson recorded of them.
 set -eu
 
 tree=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,7 +14,9 @@ cat >"$dir/log" <<'END'
 {"name": "strata:guest / guest", "result": "SKIP", "stdout": "", "stderr": "NOT TESTED ON A REAL GUEST: no packages\n"}
 {"name": "strata:golden / silent", "result": "SKIP", "stdout": "", "stderr": ""}
 {"name": "disk", "result": "OK", "stdout": "", "stderr": "disk: SKIPPED in part: no small file system can be mounted\nmore\n"}
-{"name": "broken", "result": "FAIL", "stdout": "broken\n", "stderr": ""}
+{"name": "strata:unit / metrics", "result": "OK", "stdout": "[  SKIPPED ] promtool\n[ SKIPPED  ] 1 test(s), listed below:\n[  SKIPPED ] promtool\n\n 1 SKIPPED TEST(S)\n"}
+{"name": "strata:golden / broken", "result": "FAIL", "returncode": 3, "duration": 1.5, "stdout": "first\n\nsecond\n", "stderr": "why\n"}
+{"name": "hangs", "result": "TIMEOUT", "returncode": -15, "duration": 60.01}
 END
 cat >"$dir/expected" <<'END'
 host: only root may trace
@@ -22,8 +24,18 @@ model: spin is not installed
 guest: NOT TESTED ON A REAL GUEST: no packages
 silent: gives no reason
 disk, in part: no small file system can be mounted
+metrics, in part: promtool
 END
-"$tree/tools/skips" "$dir/log" | diff "$dir/expected" -
+"$tree/tools/test-results" skipped "$dir/log" | diff "$dir/expected" -
+
+cat >"$dir/expected" <<'END'
+broken: FAIL, status 3, after 1 s
+    first
+    second
+    why
+hangs: TIMEOUT, status -15, after 60 s
+END
+"$tree/tools/test-results" failed "$dir/log" | diff "$dir/expected" -
 
 # Each test that skips says why: no bare exit.
 bare=$(grep -rlE '(\|\||&&|then) *exit 77' "$tree/tests" --include='*.sh' || :)
