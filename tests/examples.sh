@@ -142,14 +142,14 @@ tiny_vmm() {
     binary=$(find "$dir/example" -name $program -type f -perm -u+x)
     rm -f "$dir/text" # is appended to
     head -c 2048 /dev/zero >"$dir/disk"
-    timeout 100 "$binary" -rounds 3 "$dir/disk" >"$dir/out" 2>"$dir/err" || fail "failed: $(cat "$dir/err")"
+    timeout 240 "$binary" -rounds 3 "$dir/disk" >"$dir/out" 2>"$dir/err" || fail "failed: $(cat "$dir/err")"
     [ "$(head -n 1 "$dir/out" | fold -w 1 | sort | tr -d '\n')" = 000111 ] || fail "the guest said: $(cat "$dir/out")"
     [ ! -s "$dir/err" ] || fail "traced though nobody asked: $(cat "$dir/err")"
     od -A d -t u4 "$dir/disk" | grep -q '^0000000  *3 ' || fail "vcpu 0 has not counted on the disk"
     od -A d -t u4 "$dir/disk" | grep -q '^0000512  *3 ' || fail "vcpu 1 has not counted on the disk"
 
     # All of it as a native trace and as text, from one run.
-    timeout 100 "$binary" -rounds 3 -trace '*' -trace "ctf=$dir/native,log=$dir/text" "$dir/disk" \
+    timeout 240 "$binary" -rounds 3 -trace '*' -trace "ctf=$dir/native,log=$dir/text" "$dir/disk" \
         >"$dir/out" 2>"$dir/err" || fail "failed when traced: $(cat "$dir/err")"
     [ ! -s "$dir/err" ] || fail "traced, it says: $(cat "$dir/err")"
     "$strata" report --strict "$dir/native" >"$dir/report" || fail "strata cannot read the trace"
@@ -171,13 +171,13 @@ tiny_vmm() {
             fail "babeltrace2 sees another number of events"
     fi
 
-    timeout 100 "$binary" -rounds 1 -trace vcpu_step -trace nothing "$dir/disk" >"$dir/out" 2>"$dir/err" ||
+    timeout 240 "$binary" -rounds 1 -trace vcpu_step -trace nothing "$dir/disk" >"$dir/out" 2>"$dir/err" ||
         fail "failed: $(cat "$dir/err")"
     grep -q "'vcpu_step' is not traceable" "$dir/err" || fail "no word of what is compiled out"
     grep -q "'nothing' does not exist" "$dir/err" || fail "no word of what does not exist"
     sed -i 's/^disable //' "$dir/example/vcpu/trace-events"
     loud build
-    timeout 100 "$binary" -rounds 1 -trace "vcpu_step,simple=$dir/steps" "$dir/disk" >"$dir/out" 2>"$dir/err"
+    timeout 240 "$binary" -rounds 1 -trace "vcpu_step,simple=$dir/steps" "$dir/disk" >"$dir/out" 2>"$dir/err"
     [ ! -s "$dir/err" ] || fail "compiled in, and: $(cat "$dir/err")"
     "$strata" report --trace-events "$dir/example/vcpu/trace-events" "$dir/steps" | grep -q 'vcpu_step: vcpu 0 pc' ||
         fail "no steps are traced"

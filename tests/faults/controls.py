@@ -18,7 +18,7 @@ import time
 from sweep import KINDS, SiteSweep, main
 
 NAMES = ("alloc", "map", "write", "short-write", "make", "open", "read", "short-read", "thread")
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 # What is asked, and of whom.
 REQUESTS = {
     "list": ["list", "clock_*"],

@@ -28,7 +28,7 @@ TOY_EXITS = 200
 QEMU = ["qemu-system-x86_64", "-M", "none", "-nodefaults", "-display", "none", "-S"]
 QEMU_STRIDE = 8
 BUFFER = f"strata-test-faults-{os.getpid()}"
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 TRIES_MAX = 5
 SHORT_MATTERS = "a short transfer matters"
 

@@ -23,7 +23,7 @@ import commands
 from sweep import KINDS, SiteSweep, main
 
 NAMES = ("alloc", "map", "write", "short-write", "make", "open", "read", "short-read", "thread")
-TIMEOUT_S = 60
+TIMEOUT_S = 240
 # Of how many sites one is tried while a server starts, unless --long.
 START_STRIDE = 4
 TSP = "tsp/api/"

@@ -23,7 +23,7 @@ def fail(what):
 
 
 def wait_until(condition, what):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not condition():
         if time.monotonic() > end:
             fail(what() if callable(what) else what)

@@ -13,7 +13,7 @@ without() {
     shift
     status=0
     # A server that starts nevertheless would run until it is stopped.
-    LD_LIBRARY_PATH=$PWD/no-$library timeout 60 "$strata" "$@" >out 2>err || status=$?
+    LD_LIBRARY_PATH=$PWD/no-$library timeout 240 "$strata" "$@" >out 2>err || status=$?
     [ "$status" -eq 1 ] || fail "strata $* without $library: status $status: $(cat err)"
     [ "$(wc -l <err)" -eq 1 ] || fail "strata $*: not one line: $(cat err)"
     grep -qF "$library cannot be loaded; install " err || fail "strata $* without $library says $(cat err)"

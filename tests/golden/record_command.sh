@@ -40,7 +40,7 @@ case='behind other programs'
 seen behind 0 -- env -u HOME A=b nice -n 1 taskset -c 0 "$qemu" $none
 jq -e '.sources[0].vmm.command[0] == "env"' behind/trace.json >/dev/null || fail "$(cat behind/trace.json)"
 case='a process in front'
-seen front 0 -- timeout 100 "$qemu" $none
+seen front 0 -- timeout 240 "$qemu" $none
 
 # Ctrl-C in a terminal does not reach a QEMU in another session: the recorder stops it.
 case='out of the terminal'
@@ -60,7 +60,7 @@ except OSError:
     pass
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
-timeout 100 python3 terminal.py $answers "$strata" record -o session -e $answers -- setsid "$qemu" $none ||
+timeout 240 python3 terminal.py $answers "$strata" record -o session -e $answers -- setsid "$qemu" $none ||
     fail "exit status $?"
 "$strata" info session | grep -q host-signal || fail "info: $("$strata" info session)"
 

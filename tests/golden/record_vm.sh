@@ -84,7 +84,7 @@ case=behaves
     printf '\001c'
     wait_for "grep -qs 'QEMU.*monitor' out"
     printf 'quit\n'
-} | timeout 60 "$strata" record -o behaves -e runstate_set -- "$qemu" -M pc -m 32 -nographic -net none -msg guest-name=on \
+} | timeout 240 "$strata" record -o behaves -e runstate_set -- "$qemu" -M pc -m 32 -nographic -net none -msg guest-name=on \
     -d guest_errors,trace:vm_state_notify -D own.log >out 2>err || fail "exit status $?"
 grep -q 'vm_state_notify' own.log || fail "its own log file: $(cat own.log)"
 cmp own.log behaves/vmm/trace.log || fail "its own log file is another"
@@ -137,7 +137,7 @@ except OSError:
     pass
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
-timeout 100 python3 terminal.py "$strata" record -o ctrl-c -- ./qemu-system-slow -M pc -nodefaults -display none -m 32 \
+timeout 240 python3 terminal.py "$strata" record -o ctrl-c -- ./qemu-system-slow -M pc -nodefaults -display none -m 32 \
     >out 2>err || fail "exit status $?: $(cat out)"
 tells ctrl-c host-signal
 nothing_left

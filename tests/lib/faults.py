@@ -19,7 +19,7 @@ import subprocess
 KINDS = {"alloc": 1, "map": 2, "write": 4, "make": 8, "open": 16, "read": 32, "thread": 64}
 POINTS_MAX = 16384
 STACK_MAX = 4096
-TIMEOUT_S = 120
+TIMEOUT_S = 240
 
 
 class Point(ctypes.Structure):

@@ -74,7 +74,7 @@ ln -sf /bin/strata /ours/xentrace
 #
 # finished NAME: waits for the recorder $recorder, which has got a signal or ends by itself
 finished() {
-    until_true 60 gone "$recorder" || {
+    until_true 240 gone "$recorder" || {
         say "FAILED: $1: does not end"
         kill -KILL "$recorder"
     }
@@ -102,7 +102,7 @@ run() {
     name=$1
     shift
     status=0
-    timeout 60 "$@" >"$name.log" 2>&1 || status=$?
+    timeout 240 "$@" >"$name.log" 2>&1 || status=$?
     echo $status >"$name.status"
 }
 
@@ -112,7 +112,7 @@ start_record() {
     folder=$1
     shift
     start "$folder" strata record --xen -o "$folder" "$@"
-    until_true 60 grown "$folder/xen/trace.raw" 0 || say "FAILED: nothing is recorded into $folder: $(cat "$folder.log")"
+    until_true 240 grown "$folder/xen/trace.raw" 0 || say "FAILED: nothing is recorded into $folder: $(cat "$folder.log")"
 }
 
 # What Xen itself says its event mask is.

@@ -20,11 +20,11 @@ sleeps() {
 
 perf kvm --host stat record -a -o perf.data >perf-record.log 2>&1 &
 perf=$!
-until_true 120 sleeps $perf || say "FAILED: perf does not record: $(cat perf-record.log)"
+until_true 240 sleeps $perf || say "FAILED: perf does not record: $(cat perf-record.log)"
 strata record -o trace --metrics-file=trace.prom --metrics-period=1 --host --for exits,sched -- kvm-guest >record.log 2>&1
 echo $? >record.status
 kill -INT $perf
-until_true 120 gone $perf || {
+until_true 240 gone $perf || {
     say "FAILED: perf does not end"
     kill -KILL $perf
 }
@@ -39,7 +39,7 @@ start() {
     kvm-guest --wait "$2" <"go$1" >"vmm$1.log" 2>&1 &
     eval "vmm$1=$!"
     eval "exec $((5 + $1))>go$1"
-    until_true 120 grep -qs ready "vmm$1.log" || say "FAILED: no virtual machine $1: $(cat "vmm$1.log")"
+    until_true 240 grep -qs ready "vmm$1.log" || say "FAILED: no virtual machine $1: $(cat "vmm$1.log")"
 }
 # record OUT PID...
 record() {
@@ -47,11 +47,11 @@ record() {
     shift
     strata record -o "$out" --metrics-file="$out.prom" --metrics-period=1 --host --for exits,sched --attach "$@" >"$out.log" 2>&1 &
     recorder=$!
-    until_true 120 test -s "$out/trace.json" || say "FAILED: $out: $(cat "$out.log")"
+    until_true 240 test -s "$out/trace.json" || say "FAILED: $out: $(cat "$out.log")"
 }
 # finished OUT: the recording ends by itself.
 finished() {
-    until_true 120 gone $recorder || {
+    until_true 240 gone $recorder || {
         say "FAILED: $1 does not end: $(cat "$1.log")"
         kill -KILL $recorder
     }

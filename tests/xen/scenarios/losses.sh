@@ -7,7 +7,7 @@ start_toolstack
 
 xentrace -D -e 0x7fff000 losses.raw &
 recorder=$!
-until_true 60 grown losses.raw 0 || say "FAILED: xentrace records nothing"
+until_true 240 grown losses.raw 0 || say "FAILED: xentrace records nothing"
 run_guest hvm
 for i in 1 2 3; do
     kill -STOP $recorder
@@ -21,7 +21,7 @@ wait $recorder || say "FAILED: xentrace: status $?"
 # One class alone, of which many records have no time of their own.
 xentrace -D -e hvm hvm.raw &
 recorder=$!
-until_true 60 test -e hvm.raw
+until_true 240 test -e hvm.raw
 run_guest hvm
 kill -TERM $recorder
 wait $recorder || say "FAILED: xentrace: status $?"

@@ -26,7 +26,7 @@ run_guest pvh
 kill -HUP $recorder
 finished classes
 start subclass strata record --xen -o subclass -e 0x81000
-until_true 60 test -e subclass/trace.json
+until_true 240 test -e subclass/trace.json
 run_guest pvh
 kill -TERM $recorder
 finished subclass
@@ -40,7 +40,7 @@ cat >own.formats <<'END'
 0x0800f123  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_event  [ magic = 0x%(1)08x, one = %(2)d, round = %(3)d ]
 END
 start own strata record --xen -o own --trace-events own.formats -e my_event
-until_true 60 test -e own/trace.json
+until_true 240 test -e own/trace.json
 run_guest pvh
 kill -TERM $recorder
 finished own
@@ -60,7 +60,7 @@ finished both
 # The last seconds, or bytes, of both, and snapshots of them, which have what happened just before. /tmp is a tmpfs.
 flight() {
     start "$1" strata record --xen -o "/tmp/$1" "--flight=$2" -e sched --host=sched:sched_process_exec
-    until_true 60 grown "/tmp/$1/xen/trace.raw" "$3" || say "FAILED: nothing is recorded into $1: $(cat "$1.log")"
+    until_true 240 grown "/tmp/$1/xen/trace.raw" "$3" || say "FAILED: nothing is recorded into $1: $(cat "$1.log")"
     for n in 1 2; do
         ln -s /bin/true "seen-$1-$n"
         "./seen-$1-$n" 2>/dev/null # busybox has no such program, which is all the same
@@ -82,7 +82,7 @@ kill $working
 # A time limit; a buffer in memory; output to a pipe; xentrace's name and options.
 run seconds strata record --xen -o seconds -t 2
 start memory strata record --xen -o memory --flight-recorder 1M
-until_true 60 test -e memory/trace.json
+until_true 240 test -e memory/trace.json
 work 10
 run_guest pvh
 kill -TERM $recorder
@@ -91,7 +91,7 @@ run size strata record --xen -o size -e sched,pv --max-size 256K
 run old-name /ours/xentrace -D -e all -T 2 old-name.raw
 { /ours/xentrace -D -e 0x21000 -c 0 -T 2 2>pipe.log; echo $? >pipe.status; } | cat >pipe.raw
 start old-memory /ours/xentrace --discard-buffers --evt-mask=sched --memory-buffer=1M old-memory.raw
-until_true 60 masked 0x0002f000
+until_true 240 masked 0x0002f000
 work 10
 kill -TERM $recorder
 finished old-memory

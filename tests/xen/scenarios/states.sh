@@ -13,14 +13,14 @@ mask >mask.first
 
 # Somebody else's recorder, and ours after it.
 start theirs xentrace -D -e sched theirs.raw
-until_true 60 grown theirs.raw 0 || say "FAILED: xentrace records nothing"
+until_true 240 grown theirs.raw 0 || say "FAILED: xentrace records nothing"
 mask >mask.theirs-before
 run after-theirs strata record --xen -o after-theirs -e hvm -t 1
 run after-theirs-old /ours/xentrace -D -e hvm -T 1 after-theirs-old.raw
 mask >mask.theirs-after
 before=$(wc -c <theirs.raw)
 work 5
-until_true 60 grown theirs.raw "$before" || say "FAILED: xentrace does not go on"
+until_true 240 grown theirs.raw "$before" || say "FAILED: xentrace does not go on"
 kill -TERM $recorder
 finished theirs
 tbuf 0x0f7fe000
@@ -38,7 +38,7 @@ mask >mask.ours
 # Ours, whose mask is changed under it.
 start_record changed -e sched
 tbuf 0x0020f000
-until_true 60 grep -q 'is set again' changed.log
+until_true 240 grep -q 'is set again' changed.log
 mask >mask.set-again
 work 3
 kill -TERM $recorder

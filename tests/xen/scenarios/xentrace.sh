@@ -9,7 +9,7 @@ debian_records() {
     shift
     xentrace "$@" "$file" &
     recorder=$!
-    until_true 60 grown "$file" 0 || say "FAILED: xentrace records nothing into $file"
+    until_true 240 grown "$file" 0 || say "FAILED: xentrace records nothing into $file"
     work 20
     run_guest pvh
     kill -TERM $recorder
