@@ -58,7 +58,10 @@ void locked_dir_done(struct locked_dir *directory, bool empties)
     if (directory->path[0]) {
         if (empties)
             empty(directory->fd);
-        (void)rmdir(directory->path);
+        /* In a sticky directory nobody but its owner removes what was given away. */
+        if (rmdir(directory->path) < 0 && errno == EPERM &&
+            fchown(directory->fd, geteuid(), getegid()) == 0)
+            (void)rmdir(directory->path);
         close(directory->fd);
     }
     *directory = (struct locked_dir){.fd = -1};

@@ -153,8 +153,12 @@ if [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && command -v se
         vm=$!
         pids="$pids $vm"
         wait_for '[ -S private/qmp ] || ! kill -0 $vm 2>/dev/null'
+        # of_theirs: what the recorder gave that user, in a directory from which only its owner removes
+        of_theirs() { find /tmp -maxdepth 1 -name 'strata-record-*' -user 65533; }
+        before=$(of_theirs)
         as_service "$strata" record --attach $vm -o attached -t 0.1 -e 'visit_*' >out 2>err || fail "$(cat out err)"
         "$strata" report --limit 1 attached | grep -q visit_ || fail "nothing of QEMU: $(cat out err)"
+        [ "$(of_theirs)" = "$before" ] || fail "left in /tmp: $(of_theirs)"
         kill $vm
         wait $vm || :
     fi
