@@ -341,7 +341,13 @@ static void set_order(const struct info *info, struct table *table)
                     info->switches.broken, info->switches.n);
 }
 
-/* What the records say; and what the recorder counted, where they say nothing. SOURCE: NULL: not recorded by us. */
+/* How many events the recorder counted as lost, where the records say nothing of them. SOURCE: NULL: not recorded by us. */
+static uint64_t lost_by_recorder(const struct info *info, const struct manifest_source *source)
+{
+    return !info->tally.losses.n && source && source->lost_known ? source->lost : 0;
+}
+
+/* What the records say; and what the recorder counted, where they say nothing. */
 static void put_lost(const struct info *info, const struct manifest_source *source,
                      struct text *cell)
 {
@@ -349,9 +355,9 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
         losses_put(&info->tally.losses, cell);
         if (info->stopped)
             text_put_literal(cell, "; later ones are unknown: reading stopped");
-    } else if (source && source->lost_known && source->lost) {
+    } else if (lost_by_recorder(info, source)) {
         text_printf(cell, "%" PRIu64 " events by the recorder's count; when is not known",
-                    source->lost);
+                    lost_by_recorder(info, source));
     } else if (info->stopped) {
         text_put_literal(cell, "unknown: reading stopped, and what was read shows no loss");
     } else if (source && !source->complete) {
@@ -367,7 +373,7 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
 /* Whether nothing says how much was lost, or that nothing was. */
 static bool is_lost_unknown(const struct info *info, const struct manifest_source *source)
 {
-    if (info->tally.losses.n || (source && source->lost_known && source->lost))
+    if (info->tally.losses.n || lost_by_recorder(info, source))
         return false;
     return info->stopped || (source && !source->complete);
 }
@@ -375,13 +381,14 @@ static bool is_lost_unknown(const struct info *info, const struct manifest_sourc
 static void set_lost(const struct info *info, struct table *table)
 {
     const struct losses *losses = &info->tally.losses;
+    const struct manifest_source *source = info->trace->inputs[0].recorded;
 
-    if (!is_lost_unknown(info, info->trace->inputs[0].recorded))
-        table_u64(table, INFO_LOST, losses->events);
+    if (!is_lost_unknown(info, source))
+        table_u64(table, INFO_LOST, losses->n ? losses->events : lost_by_recorder(info, source));
     table_u64(table, INFO_LOST_UNCOUNTED, losses->uncounted);
     table_u64(table, INFO_LOST_PLACES, losses->n);
     table_u64(table, INFO_LOST_SKIPPED, losses->skipped);
-    put_lost(info, info->trace->inputs[0].recorded, table_cell(table, INFO_LOST_TEXT));
+    put_lost(info, source, table_cell(table, INFO_LOST_TEXT));
 }
 
 int info_put_row(const struct info *info, struct table *table)

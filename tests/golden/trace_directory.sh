@@ -169,6 +169,20 @@ if "$strata" report trace >actual 2>err; then exit 1; fi
 grep -q 'show them one by one (--source)' err
 "$strata" info trace 2>err | grep -c '^  source' | grep -qx 2
 
+# What the recorder counted as lost, of which the records say nothing.
+mkdir counted
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >counted/trace.simple
+cat >counted/trace.json <<END
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "vmm", "kind": "simpletrace", "layer": "vmm", "path": "trace.simple", "events": ["trace-events"],
+  "began": {"realtime_ns": 1795246302879548000}, "lost": 12, "complete": true, "problems": []}]}
+END
+cp "$DATA/qemu/trace-events-7.2" counted/trace-events
+"$strata" info counted >actual 2>err
+grep -qx "  lost  *12 events by the recorder's count; when is not known" actual || { cat actual err >&2; exit 1; }
+"$strata" info -f json counted | jq -ce .lost >actual
+[ "$(cat actual)" = '{"events":12,"uncounted":0,"places":0,"skipped_bytes":0}' ] || { cat actual >&2; exit 1; }
+
 # No path leads out of the directory, and a malformed trace.json is reported with the position.
 manifest true '' ''
 mv trace/xen/trace.raw outside
