@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* metrics/metrics.h: the set, its limits, and both text formats, against text written by hand and promtool. */
+/* metrics/metrics.h: the set, its limits, and both text formats, against text written by hand. (record_metrics asks promtool.) */
 #include "cmocka_all.h"
 
 #include <errno.h>
@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "metrics/metrics.h"
 
@@ -156,26 +155,6 @@ static void text_format_has_suffixes_and_no_units(void **state)
     metrics_free(metrics);
 }
 
-static void promtool_accepts_it(void **state)
-{
-    struct metrics *metrics;
-    struct text text = TEXT_IN_MEMORY;
-    FILE *pipe;
-
-    if (access("/usr/bin/promtool", X_OK) < 0) {
-        print_message("promtool is not installed\n");
-        skip();
-    }
-    metrics = make_set();
-    metrics_put(metrics, METRICS_TEXT, &text);
-    pipe = popen("/usr/bin/promtool check metrics", "w");
-    assert_non_null(pipe);
-    assert_int_equal(fwrite(text.start, 1, text_len(&text), pipe), text_len(&text));
-    assert_int_equal(pclose(pipe), 0);
-    text_done(&text);
-    metrics_free(metrics);
-}
-
 /* 1000 label values: the limit, one other, and nothing is lost of the sum. */
 static void labels_are_bounded(void **state)
 {
@@ -274,7 +253,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(openmetrics_is_as_specified),
         cmocka_unit_test(text_format_has_suffixes_and_no_units),
-        cmocka_unit_test(promtool_accepts_it),
         cmocka_unit_test(labels_are_bounded),
         cmocka_unit_test(counters_never_go_back),
         cmocka_unit_test(cleared_gauges_have_no_value),
