@@ -89,3 +89,55 @@ const char *recognise_packed(const void *head, size_t n)
             return packers[i].command;
     return NULL;
 }
+
+/* Perfetto's trace is a protobuf message of packets: field 1, a length, the packet; here the first two and the tag of a third. */
+static bool is_perfetto(const uint8_t *head, size_t n)
+{
+    size_t at = 0;
+
+    for (unsigned packets = 0; packets < 2; packets++) {
+        size_t len = 0;
+        unsigned shift = 0;
+
+        if (at >= n || head[at++] != 0x0a)
+            return false;
+        do {
+            if (at >= n || shift > 21)
+                return false;
+            len |= (size_t)(head[at] & 0x7f) << shift;
+            shift += 7;
+        } while (head[at++] & 0x80);
+        if (len == 0 || len > n - at)
+            return false;
+        at += len;
+    }
+    return at < n && head[at] == 0x0a;
+}
+
+/* The object of Chrome's trace viewer; its first members may be others. */
+static bool is_chrome(const char *head, size_t n)
+{
+    static const char events[] = "\"traceEvents\"";
+
+    return begins(head, n, "{", 1) && memmem(head, n, events, sizeof events - 1);
+}
+
+bool recognise_exported(const void *head, size_t n, const char **ret_what, const char **ret_viewer)
+{
+    if (begins(head, n, "SQLite format 3", 16)) {
+        *ret_what = "a SQLite database";
+        *ret_viewer = "sqlite3";
+    } else if (begins(head, n, "PAR1", 4)) {
+        *ret_what = "a Parquet file";
+        *ret_viewer = "DuckDB, for example";
+    } else if (is_chrome(head, n)) {
+        *ret_what = "a trace in Chrome's JSON";
+        *ret_viewer = "ui.perfetto.dev";
+    } else if (is_perfetto(head, n)) {
+        *ret_what = "a Perfetto trace";
+        *ret_viewer = "ui.perfetto.dev";
+    } else {
+        return false;
+    }
+    return true;
+}

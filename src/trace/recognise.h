@@ -25,3 +25,6 @@ enum capture_kind recognise(const void *head, size_t n);
 /* The command that unpacks a file beginning with HEAD ("xz -dc"), or NULL: it is not packed in a way
  * that is known. */
 const char *recognise_packed(const void *head, size_t n);
+
+/* What a file beginning with HEAD is, and what shows it, of the formats that are exported and not read; or false. */
+bool recognise_exported(const void *head, size_t n, const char **ret_what, const char **ret_viewer);

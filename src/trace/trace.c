@@ -176,6 +176,7 @@ static int refuse(const struct open_ctx *ctx, struct error *error)
 {
     const struct input *in = &ctx->input;
     const char *unpack = recognise_packed(input_at(in), input_buffered(in));
+    const char *exported, *viewer;
 
     if (input_buffered(in) == 0)
         return error_set(error, -EINVAL, in->path,
@@ -184,6 +185,10 @@ static int refuse(const struct open_ctx *ctx, struct error *error)
         return error_set(error, -EINVAL, in->path,
                          "is compressed; unpack it first, as in: %s %s | strata report -", unpack,
                          ctx->path);
+    if (recognise_exported(input_at(in), input_buffered(in), &exported, &viewer))
+        return error_set(error, -EINVAL, in->path,
+                         "is %s, which strata exports but does not read; open it with %s", exported,
+                         viewer);
     return error_set(
         error, -EINVAL, in->path,
         "not a known trace format (QEMU simpletrace or log, xentrace, "

@@ -128,6 +128,13 @@ run 1 report "$strata"
 says "not a known trace format"
 run 1 report "$DATA/qemu/trace.simpletrace.xz"
 says "is compressed; unpack it first, as in: xz -dc"
+for format in chrome perfetto sqlite; do
+    "$strata" export --to=$format -o exported boot 2>err
+    run 1 report exported
+    says "strata: exported: is a"
+    says ", which strata exports but does not read; open it with "
+    rm exported
+done
 mkdir folder
 run 1 report folder
 says "strata: folder: "

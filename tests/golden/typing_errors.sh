@@ -145,4 +145,4 @@ END
 "$strata" report --limit 3 recorded/trace.json | cmp shown -
 (cd recorded && "$strata" report --limit 3 trace.json) | cmp shown -
 echo '{"traceEvents": []}' >trace.json
-says 1 "strata: trace.json: not a known trace format (QEMU simpletrace or log, xentrace, trace.dat, perf.data, ftrace pages or a directory of them, a directory in CTF, a recorded directory)" report trace.json
+says 1 "strata: trace.json: is a trace in Chrome's JSON, which strata exports but does not read; open it with ui.perfetto.dev" report trace.json
