@@ -192,7 +192,8 @@ def record_added_port(run):
         expect(source.get("complete") and source["lost"] == 0 and not source.get("problems"), name, sources(out))
         expect(len(marks_of(run, out)) == MARKS, name, "has other marks")
         wait_until(lambda: guest.text("ls /sys/kernel/tracing/instances") == "", "an instance is left")
-        expect("org.strata.agent" not in guest.text("cat /sys/class/virtio-ports/*/name"), name, "leaves its port")
+        # Linux removes it in a work queue.
+        wait_until(lambda: "org.strata.agent" not in guest.text("cat /sys/class/virtio-ports/*/name"), f"{name} leaves its port")
 
     try:
         agent = Agent(guest)
