@@ -116,7 +116,9 @@ static int read_tracing_data(struct dat_reader *r)
         return error_set(r->error, -ENOTSUP, r->file->path,
                          "tracing data of version %s; 0.5 and 0.6 can be read", version);
     r->file->version = 6;
-    return dat_read_texts(r, strcmp(version, "0.6") == 0);
+    /* Not the saved_cmdlines of 0.6, at the end: they are of when ftrace last recorded, and since then other threads may
+     * have got the numbers. perf records names itself. */
+    return dat_read_texts(r, false);
 }
 
 static int open_by(int (*read)(struct dat_reader *r), struct input *in, const char *name,

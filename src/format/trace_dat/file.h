@@ -76,7 +76,7 @@ struct dat_file {
 int dat_file_open(struct input *in, const char *name, struct dat_file **ret_file,
                   struct error *error);
 /* The same of "tracing data", which perf stores: a trace.dat of version 6 as far as its saved_cmdlines, with "0.6" for a
- * version, or as far as its printk_formats, with "0.5". It has no buffers. */
+ * version, or as far as its printk_formats, with "0.5". It has no buffers, and the saved_cmdlines are not read. */
 int dat_file_open_tracing_data(struct input *in, const char *name, struct dat_file **ret_file,
                                struct error *error);
 struct dat_file *dat_file_ref(struct dat_file *file);

@@ -124,7 +124,7 @@ def events(m):
         m.record(6, m.pack("QQQ", 160, 3, 3) + m.end(3, 0, 0, 160, 0)),
         m.record(15, m.pack("II", 8, 8) + m.end(4, 9, 9, 170, 1), 1 << 13 | 1 << 14),
         m.record(14, m.end(4, 8, 8, 171, 1)),
-        # A thread that the container of perf has another number for; a name of saved_cmdlines.
+        # A thread that the container of perf has another number for. Its name, of saved_cmdlines alone, is not used.
         m.tracepoint(2, 1, 10, 180, 1, 10, 11),
         m.round(),
         # What was lost in all: 2 more than was reported on CPU 1, and 3 on CPU 0.

@@ -110,7 +110,7 @@ static const char plain[] =
     "160 cpu0 <idle>-0 perf:unthrottle event=\"cpu-clock\"\n"
     "170 cpu1 nine-9 perf:switch out=true preempt=true next_prev_pid=8 next_prev_tid=8\n"
     "171 cpu1 eight-8 perf:switch out=false preempt=false\n"
-    "180 cpu1 saved-10 made:numbers a=10 b=11\n"
+    "180 cpu1 ?-10 made:numbers a=10 b=11\n"
     "180 cpu0 lost 3 since 140 skipped 0\n"
     "180 cpu1 lost 2 since 180 skipped 0\n"
     "the kernel throttled sampling, so that samples are missing (1 times); record with a lower "
@@ -312,7 +312,7 @@ static void test_late(void **state)
     store_le64(file + at + 32, 95);
     assert_int_equal(read_all(false, &text, &error), 0);
     text_put_char(&text, '\0');
-    late = strstr(text.start, "95 cpu1 saved-10 made:numbers a=10 b=11\n");
+    late = strstr(text.start, "95 cpu1 ?-10 made:numbers a=10 b=11\n");
     assert_non_null(late);
     assert_true(late > strstr(text.start, "110 cpu1 nine-9"));
     assert_non_null(
