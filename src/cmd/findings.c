@@ -58,7 +58,9 @@ static void find_contradictions(struct finder *finder)
     const struct result *result = finder_result(finder, SUMMARY_CPUS);
     const struct result_contradictions *found = &result->contradictions;
 
-    if ((double)found->n < CONTRADICTED_MIN * (double)found->n_checked || found->n == 0)
+    /* Without switches, other events contradict each other about who runs; sched has nothing of that to show. */
+    if (found->n_checked == 0 || found->n == 0 ||
+        (double)found->n < CONTRADICTED_MIN * (double)found->n_checked)
         return;
     text_printf(&finder->text,
                 "%" PRIu64 " of %" PRIu64 " switches %s: what ran between them is unknown",
