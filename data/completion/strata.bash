@@ -61,6 +61,16 @@ _strata_ctl()
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 
+# Offers WORDS, separated by blanks, for the last part of a list with commas.
+_strata_list()
+{
+    local before=
+
+    [ "${cur%,*}" = "$cur" ] || before=${cur%,*},
+    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${cur##*,}")
+    compopt -o nospace 2>/dev/null
+}
+
 _strata()
 {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -117,6 +127,18 @@ _strata()
         return
     fi
     case $verb:$prev in
+    *:--layer)
+        _strata_list 'vmm hypervisor guest host program'
+        return
+        ;;
+    record:--for)
+        _strata_list 'exits sched io irq'
+        return
+        ;;
+    stat:-b | stat:--by)
+        _strata_list 'event cpu task layer vcpu source-event'
+        return
+        ;;
     sql:-q | sql:--query)
         words=$("$strata" sql --list --format=csv 2>/dev/null | sed -n '1d; s/^\([a-z-]*\),.*/\1/p')
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -48,6 +48,12 @@ is 'csv' strata report -f c
 is 'number time name' strata top --sort = ''
 is 'trace.dat trace-events' strata export --to = tr
 is 'trace-events' strata export -t trace-
+is 'guest' strata report --layer = g
+is 'guest,vmm' strata stat --layer guest,v
+is 'exits sched io irq' strata record --for ''
+is 'exits,sched' strata record --for = exits,s
+is 'task' strata stat -b t
+has 'cpu,vcpu' strata stat --by = cpu,
 has 'version -V' strata ''
 is 'stat' strata help st
 cd "$tree"
