@@ -70,6 +70,26 @@ static PyObject *column_item(PyObject *object, Py_ssize_t i)
     }
 }
 
+/* A slice is a list, as that of a column of strings is. */
+static PyObject *column_subscript(PyObject *object, PyObject *key)
+{
+    PyObject *view, *part, *list;
+
+    if (!PySlice_Check(key)) {
+        Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
+
+        if (i == -1 && PyErr_Occurred())
+            return NULL;
+        return column_item(object, i < 0 ? i + column_length(object) : i);
+    }
+    view = PyMemoryView_FromObject(object);
+    part = view ? PyObject_GetItem(view, key) : NULL;
+    list = part ? PyObject_CallMethod(part, "tolist", NULL) : NULL;
+    Py_XDECREF(part);
+    Py_XDECREF(view);
+    return list;
+}
+
 static int column_get_buffer(PyObject *object, Py_buffer *view, int flags)
 {
     static char formats[][2] = {"q", "Q", "d", "i", "I", "?"};
@@ -105,6 +125,8 @@ static void column_release_buffer(PyObject *object, Py_buffer *view)
 }
 
 static PySequenceMethods column_sequence = {.sq_length = column_length, .sq_item = column_item};
+static PyMappingMethods column_mapping = {.mp_length = column_length,
+                                          .mp_subscript = column_subscript};
 static PyBufferProcs column_buffer = {column_get_buffer, column_release_buffer};
 
 PyTypeObject py_column_type = {
@@ -114,5 +136,6 @@ PyTypeObject py_column_type = {
     .tp_doc = "Numbers of one type: numpy.asarray(column) and memoryview(column) do not copy them.",
     .tp_dealloc = column_dealloc,
     .tp_as_sequence = &column_sequence,
+    .tp_as_mapping = &column_mapping,
     .tp_as_buffer = &column_buffer,
 };

@@ -83,11 +83,31 @@ static int add_path(struct strata_reader *reader, const char *text)
 
 struct open_arguments {
     PyObject *paths, *events, *declarations, *layers, *cpus, *pids, *vcpus, *since, *until;
-    PyObject *source, *xen_version, *cpu_vendor;
-    long long limit;
+    PyObject *source, *xen_version, *cpu_vendor, *limit;
     unsigned long long cpu_hz;
     int keep_going, host_time, losses, names, no_header, file_order;
 };
+
+/* Without a limit, or with None, all events are read. */
+static int set_limit(struct strata_reader *reader, PyObject *limit)
+{
+    long long n;
+    int r;
+
+    if (!limit || limit == Py_None)
+        return 0;
+    n = PyLong_AsLongLong(limit);
+    if (n == -1 && PyErr_Occurred())
+        return -1;
+    if (n < 0) {
+        PyErr_SetString(PyExc_ValueError, "limit is negative");
+        return -1;
+    }
+    r = strata_reader_set_limit(reader, (uint64_t)n);
+    if (r < 0)
+        py_raise(reader, r);
+    return r < 0 ? -1 : 0;
+}
 
 static int set_up(struct strata_reader *reader, const struct open_arguments *arguments)
 {
@@ -108,12 +128,11 @@ static int set_up(struct strata_reader *reader, const struct open_arguments *arg
         strata_reader_set_host_time(reader, arguments->host_time) < 0 ||
         strata_reader_set_no_header(reader, arguments->no_header) < 0 ||
         strata_reader_set_file_order(reader, arguments->file_order) < 0 ||
-        (arguments->cpu_hz > 0 && strata_reader_set_cpu_hz(reader, arguments->cpu_hz) < 0) ||
-        (arguments->limit > 0 && strata_reader_set_limit(reader, (uint64_t)arguments->limit) < 0)) {
+        (arguments->cpu_hz > 0 && strata_reader_set_cpu_hz(reader, arguments->cpu_hz) < 0)) {
         py_raise(reader, -EINVAL);
         return -1;
     }
-    return 0;
+    return set_limit(reader, arguments->limit);
 }
 
 static PyObject *open_trace(const struct open_arguments *arguments)
@@ -156,24 +175,20 @@ static PyObject *module_open(PyObject *module, PyObject *args, PyObject *kwargs)
 
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|O$OOOOOOLppppOOKOOpp:open", (char **)(void *)keywords,
+            args, kwargs, "O|O$OOOOOOOppppOOKOOpp:open", (char **)(void *)keywords,
             &arguments.paths, &arguments.events, &arguments.layers, &arguments.cpus,
             &arguments.pids, &arguments.vcpus, &arguments.since, &arguments.until, &arguments.limit,
             &arguments.losses, &arguments.names, &arguments.keep_going, &arguments.host_time,
             &arguments.source, &arguments.declarations, &arguments.cpu_hz, &arguments.xen_version,
             &arguments.cpu_vendor, &arguments.no_header, &arguments.file_order))
         return NULL;
-    if (arguments.limit < 0) {
-        PyErr_SetString(PyExc_ValueError, "limit is negative");
-        return NULL;
-    }
     return open_trace(&arguments);
 }
 
 static PyMethodDef methods[] = {
     {"open", (PyCFunction)(void (*)(void))module_open, METH_VARARGS | METH_KEYWORDS,
      "open(path, events=None, *, layers=None, cpus=None, pids=None, vcpus=None, since=None,\n"
-     "     until=None, limit=0, losses=False, names=False, keep_going=False, host_time=False,\n"
+     "     until=None, limit=None, losses=False, names=False, keep_going=False, host_time=False,\n"
      "     source=None, declarations=None, cpu_hz=0, xen_version=None, cpu_vendor=None,\n"
      "     no_header=False, file_order=False)\n"
      "--\n\n"
@@ -183,7 +198,7 @@ static PyMethodDef methods[] = {
      "layers        'guest,host', or a list\n"
      "cpus, pids, vcpus  '0,2-5', a number, or a list of numbers\n"
      "since, until  seconds of the timeline: '12.5'; after its first event: '+0.5'\n"
-     "limit         the most events that are read\n"
+     "limit         the most events that are read; None: all\n"
      "losses        the iterator returns a Loss where events are missing\n"
      "names         numbers that have a name, as the kernel's enumerations, are that name\n"
      "keep_going    continue after damaged input where the format permits it\n"

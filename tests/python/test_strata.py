@@ -71,6 +71,11 @@ class Values(unittest.TestCase):
         self.assertGreater(n, 100)
         self.compare(vm(), '-e', 'block_rq_*', '-e', 'blk_*', '--limit', '70', events=['block_rq_*', 'blk_*'], limit=70)
 
+    def test_limit(self):
+        for limit, n in ((0, 0), (1, 1), (None, 6)):
+            with strata.open(os.path.join(DATA, 'ftrace/made/v7.dat'), limit=limit) as trace:
+                self.assertEqual(sum(1 for _ in trace), n)
+
     def test_names(self):
         named = 0
         with strata.open(xen(), names=True) as trace:
@@ -141,6 +146,20 @@ class Batches(unittest.TestCase):
             batch['nothing']
         with self.assertRaises(TypeError):
             view[0] = 1
+
+    def test_slices(self):
+        with strata.open(vm(), events='sched_switch', layers='host') as trace:
+            batch = next(trace.batches())
+        for column in ('time', 'cpu', 'prev_pid'):
+            whole = list(batch[column])
+            for part in (slice(3), slice(-2, None), slice(None, None, -3), slice(5, 5), slice(2, 10**9)):
+                self.assertEqual(batch[column][part], whole[part])
+            self.assertEqual(batch[column][-1], whole[-1])
+            for wrong in (len(whole), -len(whole) - 1, 2**70):
+                with self.assertRaises(IndexError):
+                    batch[column][wrong]
+            with self.assertRaises(TypeError):
+                batch[column]['0']
 
     def test_numpy(self):
         try:
@@ -257,6 +276,10 @@ class Errors(unittest.TestCase):
             strata.open(17)
         with self.assertRaises(TypeError):
             strata.open(xen(), events=[1])
+        with self.assertRaises(TypeError):
+            strata.open(xen(), limit='1')
+        with self.assertRaises(OverflowError):
+            strata.open(xen(), limit=2**70)
         with self.assertRaises(TypeError):
             strata.Event()
 

@@ -85,7 +85,7 @@ class Trace(Iterator[Any]):
 def open(path: Union[_Path, Iterable[_Path]], events: Union[str, Iterable[str], None] = ..., *,
          layers: Union[str, Iterable[str], None] = ..., cpus: Optional[_Numbers] = ...,
          pids: Optional[_Numbers] = ..., vcpus: Optional[_Numbers] = ..., since: Union[str, float, None] = ...,
-         until: Union[str, float, None] = ..., limit: int = ..., losses: bool = ..., names: bool = ...,
+         until: Union[str, float, None] = ..., limit: Optional[int] = ..., losses: bool = ..., names: bool = ...,
          keep_going: bool = ..., host_time: bool = ..., source: Optional[str] = ...,
          declarations: Union[_Path, Iterable[_Path], None] = ..., cpu_hz: int = ..., xen_version: Optional[str] = ...,
          cpu_vendor: Optional[str] = ..., no_header: bool = ..., file_order: bool = ...) -> Trace: ...
