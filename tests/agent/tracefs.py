@@ -110,13 +110,14 @@ class Instance:
         if self.marker >= 0:
             self.leave()
             # Whoever read it may still be closing.
-            for _ in range(1000):
-                try:
-                    os.rmdir(self.path)
-                    return
-                except OSError:
-                    time.sleep(0.01)
-            fail(f"{self.path} cannot be removed")
+            wait_for(self.is_removed, f"{self.path} to be removed")
+
+    def is_removed(self):
+        try:
+            os.rmdir(self.path)
+            return True
+        except OSError:
+            return False
 
 
 ALL_CPUS = os.sched_getaffinity(0)

@@ -34,7 +34,7 @@ if command -v g++ >/dev/null; then
 fi
 
 LTTNG_HOME=$dir/home
-LTTNG_UST_REGISTER_TIMEOUT=60000
+LTTNG_UST_REGISTER_TIMEOUT=240000
 export LTTNG_HOME LTTNG_UST_REGISTER_TIMEOUT
 mkdir "$LTTNG_HOME"
 [ "$("$dir/program")" = "nothing 0 texts 0 never 0" ] || fail "no session, but its events are enabled"
@@ -59,7 +59,7 @@ until [ "$ready" ]; do
         skip "LTTng's session daemon does not run here"
     }
     n=$((n + 1))
-    [ $n -lt 300 ] || fail "LTTng's session daemon does not become ready: $(cat "$dir/sessiond.log")"
+    [ $n -lt 1200 ] || fail "LTTng's session daemon does not become ready: $(cat "$dir/sessiond.log")"
     sleep 0.2
 done
 
