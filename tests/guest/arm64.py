@@ -20,7 +20,7 @@ import tempfile
 import machine
 from agent import Agent
 from machine import Machine, expect
-from record import sources, traced
+from record import error_bound, sources, traced
 
 READINGS = 200
 
@@ -87,7 +87,7 @@ def check(strata, out):
         expect(begin["time_ns"] - error <= item["time_ns"] <= end["time_ns"] + end["error_ns"] + item["error_ns"], item,
                "is not between", begin, "and", end)
         expect(item.get("vcpu") == begin.get("vcpu") == begin["cpu"], "vCPU", item, begin)
-    expect(max(errors) < 20_000_000, "the error is", max(errors), "ns")
+    expect(max(errors) < error_bound(f"{out}/guest-guest", 20_000_000), "the error is", max(errors), "ns")
     errors.sort()
     print(f"  {READINGS} readings are where they belong; stated error {errors[0] / 1000:.0f} to {errors[-1] / 1000:.0f} us, half"
           f" below {errors[READINGS // 2] / 1000:.0f}")

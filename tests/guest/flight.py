@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -11,7 +12,7 @@ import urllib.request
 
 from agent import Agent
 from machine import Failure, Machine, expect, wait_until
-from record import sources, traced
+from record import guest_errors, sources, traced
 from states import Marks, Monitor
 
 STALL = 1.2  # seconds
@@ -22,13 +23,28 @@ def snapshot(run, out, name):
     return subprocess.run([run.strata, "ctl", out, "snapshot", name], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
 
 
+def is_late(saved):
+    """Whether a source did not send its latest events in the time that a snapshot waits for it, as on a busy machine."""
+    return any("the latest events are missing" in problem for source in sources(saved).values() for problem in source.get("problems", []))
+
+
+def whole_snapshot(run, out, name, before=lambda: None):
+    """The first one that is not late, of those that are called NAME, NAME-1, ...; BEFORE is done before each."""
+    for n in range(100):
+        before()
+        saved = snapshot(run, out, f"{name}-{n}" if n else name)
+        if not is_late(saved):
+            break
+    return saved
+
+
 def items_of(run, trace, *options):
     report = subprocess.run([run.strata, "report", "--format", "json", *options, trace], stdout=subprocess.PIPE, check=True, text=True)
     return [json.loads(line) for line in report.stdout.splitlines()]
 
 
-def throttle(monitor, iops):
-    monitor.command_line(f"block_set_io_throttle disk 0 0 0 {iops} 0 0")
+def throttle(monitor, bytes_per_second):
+    monitor.command_line(f"block_set_io_throttle disk {bytes_per_second} 0 0 0 0 0")
 
 
 def explain_stall(run, out, guest, monitor):
@@ -36,13 +52,16 @@ def explain_stall(run, out, guest, monitor):
     and where."""
     guest.run("echo 0 >/sys/block/vda/queue/read_ahead_kb; dd if=/dev/vda of=/dev/null bs=4k count=50 2>/dev/null")
     throttle(monitor, 1)
+    # One request is allowed at once. QEMU holds the next one, which the guest waits for, until there is no limit again.
+    guest.run("dd if=/dev/vda of=/dev/null bs=4k skip=50 count=1 2>/dev/null")
     began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    guest.start("dd if=/dev/vda of=/dev/null bs=4k skip=50 count=20 2>/dev/null")
+    guest.run("dd if=/dev/vda of=/dev/null bs=4k skip=51 count=20 2>/dev/null & reader=$!; "
+              "until read reads writes </sys/block/vda/inflight && [ $reads -gt 0 ]; do usleep 20000; done")
     time.sleep(STALL)
     throttle(monitor, 0)
-    guest.ended()
+    guest.run("wait $reader")
     ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    saved = snapshot(run, out, "stall")
+    saved = whole_snapshot(run, out, "stall")
     slowest = check_stall(run, saved, began, ended)
     find_slice(run, saved, slowest)
     # The trigger has saved it by itself. A disk of the host may have met its condition, too.
@@ -63,7 +82,9 @@ def check_stall(run, saved, began, ended):
                           check=True, text=True).stdout
     (slowest,) = json.loads(said)["slowest"]
     expect(slowest["key"]["layer"] == "guest" and slowest["key"]["kind"] == "read", "the slowest is", slowest)
-    expect(began - ERROR <= slowest["begin_ns"] and slowest["end_ns"] <= ended + ERROR, "stalled between", began, "and", ended, "is", slowest)
+    # On a busy machine the guest's clock is known less exactly, as the trace says.
+    error = max(ERROR, *guest_errors(run, saved))
+    expect(began - error <= slowest["begin_ns"] and slowest["end_ns"] <= ended + error, "stalled between", began, "and", ended, "is", slowest)
     stages = {stage["name"]: stage["end_ns"] - stage["begin_ns"] for stage in slowest["stages"]}
     expect(stages.get("vmm", 0) >= STALL * 1e9 / 2 and stages["vmm"] == max(stages.values()), "waited in QEMU, not", stages)
     return slowest
@@ -111,10 +132,9 @@ def record_flight(run):
         wait_until(lambda: "guest" in sources(out), "no source guest")
         marks = Marks(guest, traced(guest, out, guest.qemu))
         for name in "first", "second":
-            marks.make()
             # Nothing waits for the agent to send them by itself.
-            saved = snapshot(run, out, name)
-            expect(saved == f"{out}/snapshots/{name}", "the path of the snapshot is", saved)
+            saved = whole_snapshot(run, out, name, marks.make)
+            expect(re.fullmatch(rf"{re.escape(out)}/snapshots/{name}(-\d+)?", saved), "the path of the snapshot is", saved)
             expect(marks.check(items_of(run, saved, "-e", "print"), 0, None), "no marks in", saved)
             for source in "guest", "vmm", "host":
                 expect(items_of(run, saved, "--source", source, "--limit", "1"), "the snapshot has nothing of", source)

@@ -13,7 +13,7 @@ import time
 
 from agent import Agent
 from machine import CPUS, PATIENCE, Machine, expect, wait_until
-from record import sources, traced
+from record import guest_errors, sources, traced
 
 MARKS = 5
 CLUSTER = 65536
@@ -194,8 +194,7 @@ def record_reset(run):
     expect(re.match(r"the virtual machine was reset 2 times, and the guest's agent did not return: ", problem), problem)
     expect(problem in said, "that is not printed:", said)
     expect("was reset before" in recorded["guest.2"]["problems"][-1], recorded["guest.2"])
-    info = subprocess.run([run.strata, "info", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True).stdout
-    errors = [source["host_time"]["error_ns"] for source in map(json.loads, info.splitlines()) if source.get("layer") == "guest"]
+    errors = guest_errors(run, out)
     summary = re.search(r"guest +(\d+) events?, (\d+) lost, times within (\d+) us; Linux", said)
     expect(summary and int(summary[3]) == -(-max(errors) // 1000), "the summary is not of all boots, within", errors, said)
 
