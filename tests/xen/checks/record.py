@@ -153,7 +153,7 @@ for name in "flight", "flight-size":
             check.expect(f"{saved}: has events of Xen", any(row.get("layer") == "hypervisor" for row in shown))
             continue
         seen = [row["time_ns"] for row in shown if row.get("event") == "sched_process_exec" and row["fields"]["filename"] == f"./seen-{name}-{n}"]
-        check.expect(f"{saved}: has what happened just before", len(seen) == int(check.text(f"{name}.{n}.tries")), seen)
+        check.expect(f"{saved}: has what happened just before", 1 <= len(seen) <= int(check.text(f"{name}.{n}.tries")), seen)
         xen = [row["time_ns"] for row in shown if row.get("layer") == "hypervisor" and "event" in row]
         check.expect(f"{saved}: … of Xen, too", xen and seen and xen[-1] > seen[-1], xen[-1:], seen)
 kept = int(check.text("flight-size.kept").split()[0])
