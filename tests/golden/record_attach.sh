@@ -93,6 +93,9 @@ stop
 # there before, also when others were recorded meanwhile.
 killed() {
     begin -e qmp_enter_query_name,-qmp_exit_query_version --guest $qemu
+    # One event may be on before the rest is changed, or since the one before.
+    wait_for '"$strata" ctl trace list qmp_exit_query_version 2>/dev/null | grep -q ^off || ! kill -0 $pid'
+    wait_for '"$strata" ctl trace monitor info chardev 2>/dev/null | grep -q "^strata-agent: " || ! kill -0 $pid'
     kill -KILL $pid
     wait $pid 2>/dev/null || true
     pid=

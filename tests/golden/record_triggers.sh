@@ -44,7 +44,7 @@ manifest() {
 program() {
     dir=$1
     shift
-    "$strata" record -o "$dir" --flight=60s "$@" -- "$EMIT" -q -w "$dir.go" 1000 1 >out 2>err &
+    "$strata" record -o "$dir" --flight=600s "$@" -- "$EMIT" -q -w "$dir.go" 1000 1 >out 2>err &
     pid=$!
     pids="$pids $pid"
     wait_for '{ [ -e "$dir/program/stream-0" ] && [ -S "$dir/control.sock" ] && [ -e "$dir/trace.json" ]; } || ! kill -0 $pid 2>/dev/null'
@@ -167,6 +167,7 @@ saved events '*-emit_ints'
 reads "$snapshot"
 grep -q emit_ints report || fail "the event is not in it"
 manifest '.trigger == "emit_ints{b < 0}" and (.what | test("^[0-9]+ events, first at .*emit_ints a [0-9]* b -"))'
+wait_for 'grep -q "no source records" err'
 says "trigger 'emit_int': no source records an event 'emit_int' so far; did you mean 'emit_ints'?"
 watcher=$(watcher_of $pid)
 kill -KILL "$watcher"
