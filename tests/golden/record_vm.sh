@@ -332,7 +332,7 @@ grep -q LOST last || fail "its last item: $(cat last)"
 nothing_left
 
 case='max-size'
-record 1 -o small -t 1 --max-size 4K -e '*' -- $none
+record 1 -o small -t 3 --max-size 4K -e '*' -- $none
 says '--max-size'
 [ "$(stat -c %s small/vmm/trace.log)" -le 4096 ] || fail "$(ls -l small/vmm)"
 nothing_left
