@@ -48,9 +48,9 @@ for end in exit _exit kill; do
     done
 done
 
-# One whose master has rings of its own; events that come while the recorder reads.
+# One whose master has rings of its own; events that come while the recorder reads, and that its rings hold where it is late.
 case='master'
-run "$WORKER" -b -u $other 200000
+run "$WORKER" -b -u $other 150000
 [ $status -eq 0 ] || fail "exit status $status: $(cat told)"
 "$strata" report trace 2>/dev/null | grep -c ' work: ' >got || :
 [ "$(cat got)" -eq "$(cat emitted)" ] || fail "$(cat got) of $(cat emitted): $(cat told)"
