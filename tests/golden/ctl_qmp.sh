@@ -29,12 +29,8 @@ case=start
 qemu-system-x86_64 -S -display none -machine none -name 'a machine' -D log \
     -qmp unix:socket,server=on,wait=off 2>errors &
 qemu=$!
-n=0
-until "$strata" ctl --qmp socket info >out 2>&1; do
-    n=$((n + 1))
-    [ $n -lt 600 ] && kill -0 $qemu || fail "QEMU: $(cat errors)"
-    sleep 0.05
-done
+wait_for '"$strata" ctl --qmp socket info >out 2>&1 || ! kill -0 $qemu 2>/dev/null'
+kill -0 $qemu || fail "QEMU: $(cat errors)"
 
 case=list
 ctl list >all

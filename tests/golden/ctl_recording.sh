@@ -60,7 +60,8 @@ status=0
 [ $status -eq 2 ] && grep -q 'too many arguments; usage: snapshot' told || fail "status $status: $(cat told)"
 "$strata" record -o kept --flight=1M -- "$VICTIM" run counters 1 0 500 2>told &
 pid=$!
-wait_for '[ -S kept/control.sock ] && [ -s kept/program/stream-0 ]'
+wait_for '[ -S kept/control.sock ] && [ -s kept/program/stream-0 ] && [ -e kept/trace.json ] &&
+    [ "$(jq ".sources[0].vmm.pid // 0" kept/trace.json)" -gt 0 ]'
 victim=$(jq '.sources[0].vmm.pid' kept/trace.json)
 for process in $pid $victim; do
     "$strata" ctl $process status >status || fail "status of $process"

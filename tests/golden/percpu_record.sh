@@ -162,6 +162,7 @@ grep -q 'vmentry, *\|events that were not asked for were discarded' record.out r
 # Killed: the next one restores what the first one found.
 record -e sched
 wait_for test -e trace/trace.json
+wait_for is_on
 kill -KILL $recorder
 wait $recorder || :
 is_on || fail "this cannot be"

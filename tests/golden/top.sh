@@ -101,10 +101,13 @@ case=program
 "$strata" record -o trace -- "$VICTIM" run counters 1 0 500 2>told &
 pid=$!
 wait_for '[ -e trace/trace.json ] && [ -s trace/program/stream-0 ]'
-"$strata" top -b -n 3 -d 0.2 trace >screen 2>err || fail "$(cat err)"
-[ "$(grep -c '^strata top: trace  recorded by process '$pid'$' screen)" -eq 3 ] || fail "not three screens: $(cat screen)"
-grep -q '^program  *vmm  *[1-9]' screen || fail "$(cat screen)"
-grep -q '^victim_tick  *[1-9].* program$' screen || fail "$(cat screen)"
+# A busy machine may give the program no CPU in these windows: then in others.
+shows_program() {
+    "$strata" top -b -n 3 -d 0.2 trace >screen 2>err || fail "$(cat err)"
+    [ "$(grep -c '^strata top: trace  recorded by process '$pid'$' screen)" -eq 3 ] || fail "not three screens: $(cat screen)"
+    grep -q '^program  *vmm  *[1-9]' screen && grep -q '^victim_tick  *[1-9].* program$' screen
+}
+wait_for shows_program
 # By the process that is recorded, and by its recorder.
 program=$(jq '.sources[0].vmm.pid' trace/trace.json)
 for process in "$program" $pid; do
@@ -135,6 +138,10 @@ case=kernel
 "$strata" record -o kernel --flight=20s,50M --host=sched >out 2>told &
 kernel=$!
 wait_for '[ -S kernel/control.sock ] && [ -e kernel/trace.json ]'
-"$strata" top -b -n 3 -d 0.3 kernel >screen 2>err || fail "$(cat err told)"
-tail -n 20 screen | grep -q '^sched_switch  *[1-9].* host$' || fail "$(cat screen)"
-tail -n 20 screen | grep -q '^host  *host  *[1-9].* [0-9.]*ns$' || fail "$(cat screen)"
+# A busy machine may give the recorder no CPU in such a window: then in another one.
+shows_kernel() {
+    "$strata" top -b -n 3 -d 0.3 kernel >screen 2>err || fail "$(cat err told)"
+    tail -n 20 screen | grep -q '^sched_switch  *[1-9].* host$' &&
+        tail -n 20 screen | grep -q '^host  *host  *[1-9].* [0-9.]*ns$'
+}
+wait_for shows_kernel
