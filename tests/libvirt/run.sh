@@ -399,6 +399,8 @@ begin $web --libvirt $web
 kill -KILL "$qemu"
 end ''
 grep -qF "strata: libvirt domain '$web' has ended: " told || fail "$(cat told)"
+# libvirt may see it later than the recorder.
+wait_for 'virsh list --name >names && ! grep -qxF "$web" names'
 
 # The domain's log file is libvirtd's own.
 case='log file'
@@ -468,8 +470,7 @@ else
     recorded 2
     "$strata" report --layer guest trace >shown 2>told.shown || fail "$(cat told.shown)"
     grep -q sched_switch shown || fail "nothing of the guest: $(cat told)"
-    virsh dumpxml linux >xml
-    ! grep org.strata.agent xml >&2 || fail "the channel is left"
+    wait_for 'virsh dumpxml linux >xml && ! grep -q org.strata.agent xml'
     virsh destroy linux >/dev/null
 fi
 
