@@ -68,7 +68,7 @@ done
 case='recorder killed'
 rm -rf trace
 "$strata" record -o trace -- sh -c "kill -KILL \$PPID; exec '$WORKER' -u $other -e _exit 1000" >emitted 2>told || :
-until [ -s emitted ]; do sleep 0.01; done
+until [ -s emitted ] && ! pgrep -f "$WORKER" >/dev/null; do sleep 0.01; done
 "$strata" recover --list >listed
 slot=$(sed -n "/$name/s|^.*\\(/dev/shm/[^ ]*/pool/slot-[0-9-]*\\).*\$|\\1|p" listed | head -n 1)
 [ -n "$slot" ] || fail "no slot of the pool: $(cat listed)"
