@@ -171,18 +171,24 @@ class Machine:
             time.sleep(1)
         return True
 
-    def console(self):
+    def console(self, lines=30):
+        """The end of it."""
         with open(f"{self.folder}/console.log", errors="replace") as log:
-            return "".join(log.readlines()[-30:])
+            return "".join(log.readlines()[-lines:])
+
+    def kernel_has_died(self):
+        """Whether the kernel has said that it found itself broken, which no program can do to it either. Seen once, after a
+        migration under load: virtio_console of Linux 6.1 freed a buffer twice, holding a lock."""
+        return "[#1]" in self.console(lines=10000)
 
     def is_locked_up(self):
-        """Whether the guest's kernel has said that its CPUs hang, and they do, or they were seen to hang so that the kernel
-        could not say it.
+        """Whether the guest's kernel has said that its CPUs hang, and they do, or that it is broken, or they were seen to hang so
+        that the kernel could not say it.
 
         Under QEMU 7.2's emulation a CPU that runs code while another one changes it may keep the old code for good.
         Then it runs into the breakpoint by which Linux switches a trace event, again and again, long after that is gone
         from memory. Under load it takes some thousand switches. QEMU 10.2 was not seen to do it."""
-        if self.is_stuck:
+        if self.is_stuck or self.kernel_has_died():
             return True
         if "soft lockup" not in self.console():
             return False
