@@ -58,7 +58,7 @@ void locked_dir_done(struct locked_dir *directory, bool empties)
     if (directory->path[0]) {
         if (empties)
             empty(directory->fd);
-        /* In a sticky directory nobody but its owner removes what was given away. */
+        /* In a sticky directory only the owner removes it, and it was given to another user. */
         if (rmdir(directory->path) < 0 && errno == EPERM &&
             fchown(directory->fd, geteuid(), getegid()) == 0)
             (void)rmdir(directory->path);

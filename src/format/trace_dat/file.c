@@ -118,7 +118,7 @@ static int read_tracing_data(struct dat_reader *r)
     r->file->version = 6;
     /* Not the saved_cmdlines of 0.6, at the end: they are of when ftrace last recorded, and since then other threads may
      * have got the numbers. perf records names itself. */
-    return dat_read_texts(r, false);
+    return dat_read_texts(r);
 }
 
 static int open_by(int (*read)(struct dat_reader *r), struct input *in, const char *name,

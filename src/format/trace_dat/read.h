@@ -33,8 +33,8 @@ int dat_read_event_formats(struct dat_reader *r);
 int dat_read_option(struct dat_reader *r, unsigned id, const uint8_t *p, uint32_t size);
 struct dat_buffer *dat_add_buffer(struct dat_file *file, const char *name);
 
-/* What version 6 has from header_page to saved_cmdlines, which old tracing data lacks. */
-int dat_read_texts(struct dat_reader *r, bool has_cmdlines);
+/* What version 6 has from header_page to printk_formats. */
+int dat_read_texts(struct dat_reader *r);
 
 /* Behind the page size. */
 int dat_read_version6(struct dat_reader *r);

@@ -129,10 +129,9 @@ static int read_further(struct dat_reader *r)
     return 0;
 }
 
-int dat_read_texts(struct dat_reader *r, bool has_cmdlines)
+int dat_read_texts(struct dat_reader *r)
 {
     struct dat_file *file = r->file;
-    uint64_t size64 = 0;
     uint32_t size;
     int got;
 
@@ -147,21 +146,22 @@ int dat_read_texts(struct dat_reader *r, bool has_cmdlines)
         got = dat_skip_text(r, size, &file->kallsyms);
     if (got == 0)
         got = dat_read_u32(r, &size);
-    if (got == 0)
-        got = dat_skip_text(r, size, &file->printk);
-    if (got == 0 && has_cmdlines)
-        got = dat_read_u64(r, &size64);
-    return got == 0 ? dat_skip_text(r, size64, &file->cmdlines) : got;
+    return got == 0 ? dat_skip_text(r, size, &file->printk) : got;
 }
 
 int dat_read_version6(struct dat_reader *r)
 {
     struct dat_file *file = r->file;
     struct dat_buffer *top;
+    uint64_t size64;
     uint32_t size;
     int got;
 
-    got = dat_read_texts(r, true);
+    got = dat_read_texts(r);
+    if (got == 0)
+        got = dat_read_u64(r, &size64);
+    if (got == 0)
+        got = dat_skip_text(r, size64, &file->cmdlines);
     if (got == 0)
         got = dat_read_u32(r, &size);
     if (got != 0)
