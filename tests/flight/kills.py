@@ -10,7 +10,8 @@ $STRATA_BIN: the directory of the commands; $MARKS: runtime/marks.c. What must b
  - what is kept of the program's marks, with what `strata recover` finds, has no gap, and goes up to the last mark that the
    program had made when it was killed;
  - a snapshot has all marks, of each layer, that were made before it was asked for, and after a kill the directory has them too;
- - the kernel's and QEMU's marks have no gap, but for the oldest of the kernel's where bytes are limited;
+ - QEMU's marks have no gap, nor have the kernel's of one CPU: what a snapshot or a kill leaves in the kernel is another piece of
+   time on each CPU, so that the program, which moves from CPU to CPU, has marks missing between two that are there;
  - if what is recorded was killed and its recorder was not, all of its marks are there, and the trace is complete;
  - no process and no instance of the kernel's tracing is left.
 
@@ -41,6 +42,13 @@ INCOMPLETE = "is incomplete: its recorder was killed"
 NO_PAGES = "no tracefs copy"
 KILLED = "was killed by signal 9"
 ENDED = ", before the snapshot"
+MARKS_PER_CPU = 5  # before the program moves on
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def cpu_of(mark):
+    """Where the program makes it."""
+    return CPUS[(mark - 1) // MARKS_PER_CPU % len(CPUS)]
 
 
 def is_alive(pid):
@@ -80,7 +88,8 @@ class Program:
         self.file = os.path.join(kills.work, "made")
         if os.path.exists(self.file):
             os.unlink(self.file)
-        self.command = [kills.marks, self.file, str(rng.choice((100, 300, 1000, 3000)))]
+        self.command = [kills.marks, self.file, str(rng.choice((100, 300, 1000, 3000))), "0",
+                        str(MARKS_PER_CPU)]
         self.options = []
         self.stdin = subprocess.DEVNULL
         self.out = out
@@ -177,7 +186,7 @@ class Kills:
     # ---- What is in a trace ----
 
     def marks_of(self, trace, may_be_incomplete, targets):
-        """{layer: numbers of the marks, in the order of the trace}"""
+        """{layer: numbers of the marks, in the order of the trace}; the kernel's are where they were made"""
         report = subprocess.run([self.strata, "report", "-f", "json", trace],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         has_kernel = True
@@ -202,7 +211,9 @@ class Kills:
             elif item["event"] == "task_rename":
                 found = re.fullmatch(r"m(\d+)", fields["newcomm"])
                 if found and item.get("pid") in targets: # other tests have such programs, too
-                    marks["host"].append(int(found[1]))
+                    number = int(found[1])
+                    expect(item["cpu"] == cpu_of(number), trace, "has mark", number, "on another CPU:", line)
+                    marks["host"].append(number)
             elif item["event"] == "handle_qmp_command":
                 found = re.search(r'"m(\d+)"', fields.get("text", "") or json.dumps(fields).replace("\\", ""))
                 if found:
@@ -225,19 +236,28 @@ class Kills:
         return any(LATE in problem for source in manifest["sources"] if source["layer"] == layer
                    for problem in source.get("problems", []))
 
-    def check_whole(self, what, numbers, least, from_first, has_cpus=False):
-        """NUMBERS have no gap, and the last is LEAST or later. HAS_CPUS: they are of several files, of which each keeps its share
-        of the bytes, so that the oldest may be of one alone."""
+    def check_whole(self, what, numbers, least, from_first, cpu=None):
+        """NUMBERS, or those that were made on CPU, have no gap, and the last is LEAST or later."""
+        def is_of(number):
+            return cpu is None or cpu_of(number) == cpu
+
+        numbers = [number for number in numbers if is_of(number)]
+        least = next((number for number in range(least, 0, -1) if is_of(number)), 0)
         if not numbers:
             expect(least == 0, what, "has no marks; at least", least, "were made")
             return
-        if has_cpus and not from_first:
-            expect(numbers == sorted(set(numbers)), what, "are not in order")
-            numbers = numbers[-1:]
-        first = 1 if from_first else numbers[0]
-        expect(numbers == list(range(first, first + len(numbers))), what, "has a gap, or begins late:",
-               [(a, b) for a, b in zip([first - 1] + numbers, numbers) if b != a + 1][:3])
+        made = [number for number in range(1 if from_first else numbers[0], numbers[-1] + 1) if is_of(number)]
+        expect(numbers == made, what, "has a gap, or begins late: misses", sorted(set(made) - set(numbers))[:5], "before",
+               numbers[-1])
         expect(numbers[-1] >= least, what, "ends with mark", numbers[-1], "of", least)
+
+    def check_layer(self, what, layer, numbers, least, from_first):
+        """As check_whole(), with LEAST of each CPU if the layer is the kernel's."""
+        if layer == "host":
+            for cpu in CPUS:
+                self.check_whole(f"{what}, CPU {cpu}", numbers, least[cpu], from_first, cpu)
+        else:
+            self.check_whole(what, numbers, least, from_first)
 
     # ---- One kill ----
 
@@ -278,6 +298,7 @@ class Kills:
                 wait_until(lambda: target.made() > 0 or recorder.poll() is not None, "the first mark")
             saver.start()
             time.sleep(rng.random() * (0.5 if is_early else 1.5))
+            expect(recorder.poll() is None, "the recorder ended by itself")
             family = descendants(recorder.pid)
             targets = [pid for pid in family if self.comm_matches(pid, target)]
             if victim != "recorded" or not targets:
@@ -314,6 +335,7 @@ class Kills:
                     kill(pid)
             recorder.stdout.close()
             err.close()
+        expect(is_early or targets and made, "no mark was made")
         self.check(out, target, limit, victim, targets, made, saved)
         self.count("kills")
         self.count(f"of {target.name}")
@@ -343,7 +365,7 @@ class Kills:
             return
         # Each snapshot, whether or not there was anybody left to be answered.
         folder = os.path.join(out, "snapshots")
-        least = {"vmm": 0, "host": 0}
+        least = {"vmm": 0, "host": dict.fromkeys(CPUS, 0)}
         for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
             if name.startswith("."):
                 self.count("unfinished snapshots")
@@ -356,9 +378,12 @@ class Kills:
             for layer in target.layers if self.has_host else target.layers[:1]:
                 is_late = self.is_late(of_snapshot, layer)
                 self.count("late", is_late)
-                self.check_whole(f"{path}: {layer}", marks[layer], 0 if is_late else before, from_first,
-                                 layer == "host" and limit.endswith("K"))
-                least[layer] = max([least[layer]] + marks[layer][-1:])
+                asked = 0 if is_late else before
+                self.check_layer(f"{path}: {layer}", layer, marks[layer],
+                                 dict.fromkeys(CPUS, asked) if layer == "host" else asked, from_first)
+            least["vmm"] = max([least["vmm"]] + marks["vmm"][-1:])
+            for number in marks["host"]:
+                least["host"][cpu_of(number)] = max(least["host"][cpu_of(number)], number)
         # What the rings still hold comes to the rest.
         recovered = []
         if target.name == "program" and targets:
@@ -378,11 +403,11 @@ class Kills:
             least["vmm"] = made
         if victim == "recorded" and targets:
             expect(all(source["complete"] for source in self.manifest(out)["sources"]), "is not complete:", self.manifest(out))
-            least["host"] = made
+            least["host"] = dict.fromkeys(CPUS, made)
         self.check_whole("the program", sorted(set(marks["vmm"] + recovered)), least["vmm"], from_first)
         expect(len(set(marks["vmm"])) == len(marks["vmm"]), "a mark is there twice")
         if self.has_host and "host" in target.layers:
-            self.check_whole("the host", marks["host"], least["host"], from_first, limit.endswith("K"))
+            self.check_layer("the host", "host", marks["host"], least["host"], from_first)
         left = subprocess.run([self.strata, "recover"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
         expect(not targets or not re.search(rf"^ *{targets[0]} ", left, re.M), "rings are left:", left)
 
