@@ -142,12 +142,13 @@ EOF
 kill -TERM $pid
 wait $pid || :
 pid=
+grep -q '^strata: [0-9.]* seconds were recorded into idle$' told || fail "$(cat told)"
 
 # In the kernel's trace the program begins before its first event and ends after its last, within the stated errors.
 case=timeline
 "$strata" record -o trace --host=sched:sched_process_exec,sched:sched_process_exit -- "$EMIT" 600 1 >out 2>told ||
     fail "$(cat told)"
-grep -q '^  host  *[1-9][0-9]* events, 0 lost' told || fail "$(cat told)"
+grep -q '^  host  *[1-9][0-9]* events, 0 lost' told && ! grep -q 'seconds were recorded' told || fail "$(cat told)"
 "$strata" report --format json trace >shown || fail report
 python3 - trace/trace.json shown <<'EOF' || fail "the timeline: $(cat told)"
 import json, sys
@@ -234,6 +235,7 @@ for given in nosuch:* shced:* sched:shced_switch; do
     "$strata" record -o nosuch --host="$given" -- touch ran >out 2>told || status=$?
     [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
     grep -qF "the host's kernel cannot be recorded: the agent: the kernel has no event '$given'" told || fail "$(cat told)"
+    [ "$(grep -c "no event" told)" -eq 1 ] || fail "more than once: $(cat told)"
     case $given in
     shced:*) grep -qF "did you mean 'sched:*'" told || fail "$(cat told)" ;;
     sched:*) grep -qF "did you mean 'sched:sched_switch'" told || fail "$(cat told)" ;;

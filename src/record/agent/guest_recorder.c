@@ -39,9 +39,13 @@ static const struct guest_recorder *const_self_of(const struct recorder *recorde
 
 static void read_stderr(struct guest_recorder *self)
 {
+    const struct guest *guest = guest_recorder_guest(&self->recorder);
     char line[256];
 
     while (self->agent.log_fd >= 0 && host_agent_read_line(&self->agent, line, sizeof line) > 0) {
+        /* Why it refused, which it sent as well. */
+        if (guest && guest->error == -EREMOTEIO && strstr(guest->what, line))
+            continue;
         recorder_report(&self->recorder, "the host's kernel: %s", line);
         recorder_problem(&self->recorder, "the host's kernel: %s", line);
     }
