@@ -29,14 +29,26 @@ memory_directory() {
 parent=
 [ -z "${many_files-}" ] || parent=$(memory_directory 1000000)
 work=$(mktemp -d "${parent:-${TMPDIR:-/tmp}}/test.XXXXXX")
-trap 'eval "$at_exit" || :; rm -rf "$work"' EXIT
+trap 'case $? in 0 | 77) ;; *) say_newest ;; esac; eval "$at_exit" || :; rm -rf "$work"' EXIT
 cd "$work"
 # What the user of this machine traces is not the test's.
 unset STRATA_TRACE
 
+has_said=
 fail() {
+    has_said=yes
     echo "$(basename "$0" .sh): ${case:+$case: }$*" >&2
     exit 1
+}
+
+# A command failed that has no message of its own: the ends of the files that were written last tell which.
+say_newest() {
+    [ -z "$has_said" ] || return 0
+    echo "$(basename "$0" .sh): ${case:+$case: }a command failed; written last:" >&2
+    find . -type f -size -64k -printf '%T@ %P\n' | sort -rn | head -n 4 | cut -d ' ' -f 2- | while read -r name; do
+        echo "$name:"
+        tail -n 3 "$name" | cut -c -300
+    done >&2
 }
 
 . "$here/../lib/wait_for.sh"
