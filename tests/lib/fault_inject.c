@@ -379,10 +379,6 @@ ssize_t pwrite64(int fd, const void *buf, size_t size, off_t offset)
 
 ssize_t writev(int fd, const struct iovec *pieces, int n)
 {
-    size_t size = 0;
-
-    for (int i = 0; i < n; i++)
-        size += pieces[i].iov_len;
     if (fd == STDERR_FILENO || !fails(FAULT_WRITE))
         return LAST(NEXT(writev)(fd, pieces, n));
     if (!state->short_count)

@@ -115,7 +115,7 @@ static void end_in_handler(void)
     raise(SIGUSR2);
 }
 
-static int limit(int what, rlim_t n)
+static int limit(__rlimit_resource_t what, rlim_t n)
 {
     struct rlimit limit;
 

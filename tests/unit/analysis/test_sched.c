@@ -14,7 +14,7 @@ static struct state_interval of_cpu(const struct origin *origin, enum state stat
                                     int64_t end, int by)
 {
     return (struct state_interval){.of = STATE_OF_CPU,
-                                   .state = state,
+                                   .state = (uint8_t)state,
                                    .origin = origin,
                                    .id = 0,
                                    .begin = begin,
