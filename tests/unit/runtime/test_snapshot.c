@@ -443,14 +443,15 @@ static void by_signal(void)
 
 static void test_by_signal(void **unused)
 {
-    pid_t pid = fork();
     struct dirent *entry;
     char path[4096];
     unsigned n = 0;
     int status;
+    pid_t pid;
     DIR *dir;
 
     SKIP_BY_QEMU_USER("may end by an assertion of its own where a program with threads forks");
+    pid = fork();
     if (pid == 0) {
         by_signal();
         exit(0);

@@ -210,9 +210,10 @@ static void test_unwritable(void **unused)
 static void test_child(void **unused)
 {
     int status;
-    pid_t child = fork();
+    pid_t child;
 
     SKIP_BY_QEMU_USER("may end by an assertion of its own where a program with threads forks");
+    child = fork();
     if (child == 0) {
         char path[256];
         char *now = NULL;
