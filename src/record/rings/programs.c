@@ -320,11 +320,18 @@ static bool wakes(const struct program *program)
            __atomic_load_n(&program->process->file->flags, __ATOMIC_RELAXED) & PROCESS_WAKES;
 }
 
+/* Whether a process may be coming. A look after `look_until` ends that, and not the time, in which the recorder may have had no
+ * CPU. */
+static bool is_looking(const struct programs *programs)
+{
+    return programs->watch >= 0 && programs->looked_at <= programs->look_until;
+}
+
 /* Whether all that can happen wakes us. */
-static bool may_sleep(const struct programs *programs, uint64_t now)
+static bool may_sleep(const struct programs *programs)
 {
     bool may = programs->may_sleep && programs->pool && !shared_map_is_cut(&programs->pool->map) &&
-               programs->watch >= 0 && now > programs->look_until;
+               programs->watch >= 0 && !is_looking(programs);
 
     for (unsigned i = 0; i < programs->n && may; i++)
         may = programs->items[i]->ended || wakes(programs->items[i]);
@@ -359,10 +366,11 @@ static void look(struct programs *programs, uint64_t now)
     if (changes != programs->pool_changes)
         programs->look_until = now + LOOK_FOR;
     programs->pool_changes = changes;
-    if (programs->watch >= 0 && now > programs->look_until)
+    if (programs->watch >= 0 && !is_looking(programs))
         return;
     if (now < programs->look_next)
         return;
+    programs->looked_at = now;
     programs->look_next = now + (programs->watch >= 0 ? LOOK_EVERY : LOOK_BLINDLY);
     programs_look(programs);
 }
@@ -380,7 +388,7 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
         (programs->pool && geteuid() == 0 && !programs->is_armed &&
          __atomic_load_n(&programs->pool->file->n_mapped, __ATOMIC_RELAXED) > 0))
         sleep = LOOK_BLINDLY;
-    if (programs->watch >= 0 && now <= programs->look_until)
+    if (is_looking(programs))
         sleep = LOOK_EVERY;
     for (unsigned i = 0; i < programs->n; i++) {
         struct program *program = programs->items[i];
@@ -402,7 +410,7 @@ int programs_step(struct programs *programs, uint64_t *ret_sleep)
         if (r > 0)
             refine(programs, program, now);
     }
-    if (!may_sleep(programs, now)) {
+    if (!may_sleep(programs)) {
         disarm(programs);
         programs->unarmed_sleep = 0;
     } else if (programs->is_armed) {

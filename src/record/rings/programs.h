@@ -74,6 +74,7 @@ struct programs {
     struct futex_fd *wake;  /* NULL: it was not armed yet */
     uint32_t pool_changes;  /* as of the last look */
     int watch;              /* inotify, for poll(2); -1: there is none */
+    uint64_t looked_at;     /* ns: the last look, of which there is one after … */
     uint64_t look_until, look_next;
     struct program **items;
     unsigned n, max;                 /* so many can be recorded: PROGRAMS_MAX */

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/clock_ns.h"
 #include "base/proc.h"
 #include "base/saturate.h"
 #include "byte_order.h"
@@ -471,6 +472,24 @@ static bool step_to_sleep(void)
     return false;
 }
 
+/* A process came just after a look, and the recorder had no CPU until it would have stopped looking. */
+static void a_recorder_that_is_late_finds_who_came(void **state)
+{
+    uint64_t sleep;
+
+    (void)state;
+    open_pool();
+    assert_int_equal(programs_step(&programs, &sleep), 0);
+    programs.look_next = clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC;
+    put_quiet_process(PROCESS_WAKES);
+    __atomic_fetch_add(&pool->changes, 1, __ATOMIC_RELEASE);
+    assert_int_equal(programs_step(&programs, &sleep), 0);
+    usleep(1100000);
+    assert_int_equal(programs_step(&programs, &sleep), 0);
+    assert_int_equal(programs.n, 1);
+    close_pool();
+}
+
 static void wake(void)
 {
     assert_int_equal(__atomic_exchange_n(&pool->asleep, 0, __ATOMIC_SEQ_CST), 1);
@@ -546,6 +565,7 @@ int main(void)
         cmocka_unit_test(paths_in_it_are_not_followed),
         cmocka_unit_test(a_pool_that_is_cut_short_is_reported),
         cmocka_unit_test(processes_beyond_the_limit_are_counted),
+        cmocka_unit_test(a_recorder_that_is_late_finds_who_came),
         cmocka_unit_test(a_quiet_recorder_sleeps_until_it_is_woken),
         cmocka_unit_test(a_recorder_that_is_not_woken_looks_by_itself),
         cmocka_unit_test(anything_may_be_written_before_it_is_read),
