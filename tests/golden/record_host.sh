@@ -279,8 +279,6 @@ wait_for "! kill -0 $victim 2>/dev/null"
 recovered() {
     "$strata" recover "$victim" >told 2>&1 || grep -q 'has left nothing' told
 }
-until recovered; do
-    grep -q 'another strata is taking' told || fail "$(cat told)"
-    sleep 0.1
-done
-[ -z "$(ls -d /dev/shm/strata-*/"$victim"-* 2>/dev/null)" ] || fail "its rings are left"
+wait_for 'recovered || ! grep -q "another strata is reading these rings" told'
+recovered || fail "$(cat told)"
+wait_for '[ -z "$(ls -d /dev/shm/strata-*/record-*/strata-"$victim"-* 2>/dev/null)" ]'

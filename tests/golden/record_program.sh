@@ -28,7 +28,9 @@ expect() {
 }
 
 case=whole
+before=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))')
 expect 0 "$strata" record -o trace -- "$EMIT" 3000 2
+after=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))')
 mv out emitted
 grep -q ': 6000 events written to trace/program$' told || fail "$(cat told)"
 "$strata" report --format json trace >shown
@@ -40,12 +42,13 @@ nothing_left
 
 # Times are the host's, within what the trace says, of its clock as of others.
 case=clock
-python3 - trace/trace.json <<'EOF' || fail "the clock"
+python3 - trace/trace.json $((after - before)) <<'EOF' || fail "the clock"
 import json, sys
 clock = json.load(open(sys.argv[1]))["sources"][0]["clock"]
 assert clock["host"] and clock["name"] == "monotonic" and clock["hz"] == 1000000000, clock
-# A machine that is busy may take us off the CPU within a reading, but hardly within eight.
-assert clock.get("error_ns", 0) < 1000000, clock
+# A machine that is busy may take us off the CPU within a reading, but hardly within eight. The error of a rate grows with the
+# time to the next reading, which a recorder that is late makes late.
+assert clock.get("error_ns", 0) < 1000000 + int(sys.argv[2]) // 1000, clock
 EOF
 before=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))')
 expect 0 "$strata" record -o clock -- "$EMIT" 10 1
@@ -229,10 +232,10 @@ grep -q 'is incomplete' told || fail "$(cat told)"
 kill -KILL $pid
 wait_for "! kill -0 $pid 2>/dev/null"
 folder=$(echo "$rings"/record-*/strata-"$pid"-*)
-# Unless another test's recorder, which has started since, was faster and did the same.
-"$strata" recover "$pid" >told 2>&1 || grep -q 'has left nothing' told || fail "$(cat told)"
-[ ! -e "${folder%/*}" ] || fail "an empty directory is left: $folder"
+# Unless another test's recorder, which has started since, is at it, or was faster and did the same.
+wait_for '"$strata" recover "$pid" >told 2>&1 || ! grep -q "another strata is reading these rings" told'
 grep -q 'recovered into its trace\|has left nothing' told || fail "$(cat told)"
+wait_for '[ ! -e "${folder%/*}" ]'
 pid=
 "$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
 expect 0 "$strata" record -o next -- "$EMIT" 6 1
@@ -251,10 +254,11 @@ for case in 'abandoned, then recorded' 'abandoned and removed'; do
     expect 0 "$strata" record -o next -- "$EMIT" 6 1
     [ -e "$(echo "$rings"/record-*/strata-"$pid"-*)" ] || fail "the rings of a program that lives are gone"
     rm -rf next
+    # While the program lives: afterwards another test's recorder may write to it.
+    [ "$case" = 'abandoned, then recorded' ] || rm -rf trace
     kill -KILL $pid
     wait_for "! kill -0 $pid 2>/dev/null"
     folder=$(echo "$rings"/record-*/strata-"$pid"-*)
-    [ "$case" = 'abandoned, then recorded' ] || rm -rf trace
     expect 0 "$strata" record -o next -- "$EMIT" 6 1
     wait_for '[ ! -e "${folder%/*}" ]' # by another test's recorder, perhaps
     pid=
@@ -279,8 +283,15 @@ grep -q "$("$strata" --version)" out || fail "strata is not run: $(cat told)"
 # A daemon has its first event after its parent has ended.
 case=daemon
 mkfifo daemon-go
-expect 0 "$strata" record -o daemon -- sh -c 'setsid sh -c "read word <daemon-go; exec \"$0\" 1000 1" </dev/null >/dev/null 2>&1 & (while kill -0 $$ 2>/dev/null; do sleep 0.1; done; echo go >daemon-go) &' "$EMIT"
-grep -q '1 process that it started goes on and is recorded\|2 processes that it started go on and are recorded' told || fail "$(cat told)"
+"$strata" record -o daemon -- sh -c 'setsid sh -c "read word <daemon-go; exec \"$0\" 1000 1" </dev/null >/dev/null 2>&1 &' "$EMIT" >out 2>told &
+pid=$!
+wait_for 'grep -q "1 process that it started goes on and is recorded" told || ! kill -0 $pid 2>/dev/null'
+kill -0 $pid 2>/dev/null || fail "has ended: $(cat told)"
+echo go >daemon-go
+status=0
+wait $pid || status=$?
+pid=
+[ $status -eq 0 ] || fail "exit status $status: $(cat told)"
 [ "$("$strata" report daemon 2>/dev/null | grep -c ' emit_')" -eq 1000 ] || fail "$(cat told)"
 
 # The recorder is the session leader of a terminal that is closed, as in `xterm -e strata record ...`.
