@@ -16,6 +16,7 @@ struct futex_fd {
     uint32_t value; /* that the thread waits to change; written while it is not armed */
     uint32_t armed; /* a futex of its own: 1 while the thread waits for the word */
     int event;
+    bool has_thread;
     pthread_t thread;
 };
 
@@ -43,7 +44,7 @@ static void *thread_main(void *userdata)
         while (r < 0 && errno == EINTR);
         /* Where the word cannot be waited for, its reader looks, and finds why. */
         (void)!write(futex->event, &one, sizeof one);
-        /* Last: futex_fd_rearm() reads what was written. Before that it does nothing, and is called again, as the
+        /* Last: futex_fd_arm() reads what was written. Before that it does nothing, and is called again, as the
          * descriptor is readable. */
         __atomic_store_n(&futex->armed, 0, __ATOMIC_RELEASE);
     }
@@ -53,27 +54,14 @@ static void *thread_main(void *userdata)
 int futex_fd_new(const uint32_t *word, struct futex_fd **ret)
 {
     struct futex_fd *futex = calloc(1, sizeof *futex);
-    sigset_t all, before;
     int r;
 
     if (!futex)
         return -ENOMEM;
     futex->word = word;
-    futex->value = __atomic_load_n(word, __ATOMIC_RELAXED);
-    futex->armed = 1;
     futex->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (futex->event < 0) {
         r = -errno;
-        free(futex);
-        return r;
-    }
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* base/shared_map.h */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = -pthread_create(&futex->thread, NULL, thread_main, futex);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (r < 0) {
-        close(futex->event);
         free(futex);
         return r;
     }
@@ -81,12 +69,28 @@ int futex_fd_new(const uint32_t *word, struct futex_fd **ret)
     return 0;
 }
 
+static int start_thread(struct futex_fd *futex)
+{
+    sigset_t all, before;
+    int r;
+
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* base/shared_map.h */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = -pthread_create(&futex->thread, NULL, thread_main, futex);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    futex->has_thread = r == 0;
+    return r;
+}
+
 void futex_fd_free(struct futex_fd *futex)
 {
     if (!futex)
         return;
-    pthread_cancel(futex->thread);
-    pthread_join(futex->thread, NULL);
+    if (futex->has_thread) {
+        pthread_cancel(futex->thread);
+        pthread_join(futex->thread, NULL);
+    }
     close(futex->event);
     free(futex);
 }
@@ -96,14 +100,22 @@ int futex_fd(const struct futex_fd *futex)
     return futex->event;
 }
 
-void futex_fd_rearm(struct futex_fd *futex, uint32_t value)
+int futex_fd_arm(struct futex_fd *futex, uint32_t value)
 {
     uint64_t count;
 
     if (__atomic_load_n(&futex->armed, __ATOMIC_ACQUIRE) != 0)
-        return;
+        return 0;
     (void)!read(futex->event, &count, sizeof count);
     futex->value = value;
     __atomic_store_n(&futex->armed, 1, __ATOMIC_RELEASE);
+    if (!futex->has_thread) {
+        int r = start_thread(futex);
+
+        if (r < 0)
+            __atomic_store_n(&futex->armed, 0, __ATOMIC_RELAXED);
+        return r;
+    }
     (void)syscall(SYS_futex, &futex->armed, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    return 0;
 }

@@ -10,8 +10,8 @@ day, in some minutes.
 A program makes numbered marks as fast as it can into rings of 64 KiB, and is recorded with the kernel of this machine. Now and
 then the recorder stands still for a moment, so that marks are lost. Of each snapshot `strata summary` works, and what is missing
 among its marks is no more than the losses that it has; of the whole recording both are the same. In the end the recorder has as
-many descriptors (but DESCRIPTORS_MORE), children and instances of the kernel's tracing as in the beginning, no more than 4 MiB of memory more, no more on the disk than it is to
-keep, and no file that it did not say."""
+many descriptors, children and instances of the kernel's tracing as in the beginning, no more than 4 MiB of memory more, no
+more on the disk than it is to keep, and no file that it did not say."""
 
 import argparse
 import json
@@ -26,9 +26,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from waiting import Failure, expect, wait_until  # noqa: E402
 
 PATIENCE = 120
-# Descriptors that a recorder opens when it first needs them, such as the one by which programs wake it: on a busy machine it
-# may not have slept before. One that each snapshot left would be more.
-DESCRIPTORS_MORE = 2
 KEEP = 5  # snapshots; older ones are removed
 LIMIT = 8  # MiB
 MEMORY_MORE = 4096  # KiB
@@ -149,8 +146,8 @@ class Soak:
             if n == min(3, snapshots // 2):
                 before = descriptors(pid), len(children(pid)), memory(pid)
         # The recorder has a file open for a moment now and then.
-        wait_until(lambda: descriptors(pid) <= before[0] + DESCRIPTORS_MORE and len(children(pid)) <= before[1],
-                   f"no more than {before[0]} + {DESCRIPTORS_MORE} descriptors and {before[1]} children")
+        wait_until(lambda: descriptors(pid) <= before[0] and len(children(pid)) <= before[1],
+                   f"no more than {before[0]} descriptors and {before[1]} children")
         after = memory(pid)
         expect(after <= before[2] + MEMORY_MORE or os.environ.get("SANITIZED"), # which keep what was freed
                 "KiB of memory, before and after:", before[2], after)

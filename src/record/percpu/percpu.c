@@ -130,6 +130,8 @@ static int begin(struct trace_buffers *buffers, const struct trace_buffers_setti
         (void)strata_percpu_area_take_lost(&percpu->area, cpu, &first);
     }
     r = futex_fd_new(&control->notify, &percpu->notify);
+    if (r >= 0)
+        r = futex_fd_arm(percpu->notify, get(&control->notify));
     if (r < 0)
         return error_set(error, r, percpu->path, "cannot wait for the buffers: %s", strerror(-r));
     set(&control->masks.enabled, !settings->start_disabled);
@@ -146,7 +148,7 @@ static int acknowledge(struct trace_buffers *buffers, struct error *error)
     struct percpu_buffers *percpu = percpu_of(buffers);
 
     (void)error;
-    futex_fd_rearm(percpu->notify, get(&percpu->area.control->notify));
+    (void)futex_fd_arm(percpu->notify, get(&percpu->area.control->notify)); /* its thread runs */
     return 0;
 }
 

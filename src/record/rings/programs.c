@@ -45,6 +45,8 @@ int programs_open(const char *dir, struct programs *ret_programs, struct error *
     }
     /* Without it processes that have changed their user are not recorded; that is counted. */
     (void)pool_make(programs.rings.path, &programs.pool);
+    if (programs.pool)
+        (void)futex_fd_new(&programs.pool->file->asleep, &programs.wake);
     programs.watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (programs.watch >= 0 && inotify_add_watch(programs.watch, programs.rings.path,
                                                  IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
@@ -291,9 +293,7 @@ static void arm(struct programs *programs, uint64_t now)
     __atomic_store_n(asleep_of(programs), 1, __ATOMIC_RELAXED);
     /* Before the rings are looked at again. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (programs->wake)
-        futex_fd_rearm(programs->wake, 1);
-    programs->is_armed = programs->wake || futex_fd_new(asleep_of(programs), &programs->wake) >= 0;
+    programs->is_armed = futex_fd_arm(programs->wake, 1) >= 0;
 }
 
 /* Whether a process has woken us since arm(). */
@@ -305,7 +305,7 @@ static bool see_wakeup(struct programs *programs, uint64_t now)
         return false;
     if (__atomic_load_n(asleep_of(programs), __ATOMIC_ACQUIRE) != 0) {
         if (poll(&event, 1, 0) > 0) /* of an earlier one */
-            futex_fd_rearm(programs->wake, 1);
+            (void)futex_fd_arm(programs->wake, 1);
         return false;
     }
     if (poll(&event, 1, 0) <= 0)
@@ -330,7 +330,7 @@ static bool is_looking(const struct programs *programs)
 /* Whether all that can happen wakes us. */
 static bool may_sleep(const struct programs *programs)
 {
-    bool may = programs->may_sleep && programs->pool && !shared_map_is_cut(&programs->pool->map) &&
+    bool may = programs->may_sleep && programs->wake && !shared_map_is_cut(&programs->pool->map) &&
                programs->watch >= 0 && !is_looking(programs);
 
     for (unsigned i = 0; i < programs->n && may; i++)

@@ -71,7 +71,7 @@ struct programs {
     bool is_armed;     /* processes wake us (runtime/pool_file.h) */
     uint64_t armed_at; /* not before that, ns … */
     uint64_t unarmed_sleep; /* … until then, how long it sleeps while nothing comes, ns */
-    struct futex_fd *wake;  /* NULL: it was not armed yet */
+    struct futex_fd *wake;  /* NULL: processes cannot wake us */
     uint32_t pool_changes;  /* as of the last look */
     int watch;              /* inotify, for poll(2); -1: there is none */
     uint64_t looked_at;     /* ns: the last look, of which there is one after … */

@@ -545,12 +545,15 @@ static void a_recorder_that_is_not_woken_looks_by_itself(void **state)
     put_quiet_process(PROCESS_WAKES);
     programs_look(&programs);
     assert_true(step_to_sleep());
-    pool->asleep = 0;
-    assert_int_equal(programs_step(&programs, &sleep), 0);
-    assert_true(sleep < LONG / 100);
-    /* Seldom, while nothing comes. */
-    assert_true(step_to_sleep());
-    assert_int_equal(programs_wakeup_fd(&programs), -1);
+    /* Seldom, while nothing comes. Where the thread that is to be woken did not wait yet, it sees the change, and so there was
+     * a wake-up. */
+    for (unsigned i = 0; programs_wakeup_fd(&programs) >= 0; i++) {
+        assert_true(i < STEPS);
+        pool->asleep = 0;
+        assert_int_equal(programs_step(&programs, &sleep), 0);
+        assert_true(sleep < LONG / 100);
+        assert_true(step_to_sleep());
+    }
     close_pool();
 }
 
