@@ -33,7 +33,9 @@ others="$kernels $percpu"
 
 # ---- The recorded programs and machines, for all cases ----
 
-ln -s /bin/true seen
+# Under a name that no other test has, which may be recorded as well.
+seen=seen$$
+ln -s /bin/true $seen
 if [ "$kernels" ]; then
     for name in a b; do
         "$STRATA_BIN/strata-agent" --listen "unix:$work/$name" >agent-$name 2>&1 &
@@ -139,15 +141,33 @@ start() {
     wait_for "{ $ready; } || ! kill -0 $pid 2>/dev/null"
 }
 
-# ends STATUS: it does, and all that was recorded is in the trace.
-ends() {
+# What the manifest has, as $sources.
+recorded() {
+    jq -r '.sources[].name' "$case/trace.json" | sort | tr '\n' ' '
+}
+
+# Waits for its end: $status.
+await_end() {
     status=0
     wait $pid || status=$?
     case " $beside " in
-    *' percpu '*) wait $toy || fail "the toy: $(cat toy.err)" ;;
+    *' percpu '*)
+        # It may not have run while it was recorded: it would wait for ever.
+        kill -TERM $toy 2>/dev/null || :
+        wait $toy || fail "the toy: $(cat toy.err)"
+        ;;
     esac
+}
+
+# ends STATUS: it does, and all that was recorded is in the trace.
+ends() {
+    await_end
+    has_ended "$1"
+}
+
+has_ended() { # STATUS
     [ $status -eq "$1" ] || fail "exit status $status, not $1: $(cat out err)"
-    [ "$(jq -r '.sources[].name' "$case/trace.json" | sort | tr '\n' ' ')" = "$sources" ] ||
+    [ "$(recorded)" = "$sources" ] ||
         fail "the sources are not $sources: $(cat "$case/trace.json")"
     [ "$(jq '[.sources[].complete] | all' "$case/trace.json")" = true ] || fail "$(cat "$case/trace.json")"
     "$strata" info "$case" >info 2>&1 || fail "info: $(cat info)"
@@ -175,7 +195,7 @@ stop() {
 # sees SOURCE...: what ran when all were recorded is in each.
 sees() {
     for name in "$@"; do
-        [ "$("$strata" report --source="$name" -e sched_process_exec "$case" 2>/dev/null | grep -c 'filename=.*/seen ')" -eq 1 ] ||
+        [ "$("$strata" report --source="$name" -e sched_process_exec "$case" 2>/dev/null | grep -c "filename=.*/$seen ")" -eq 1 ] ||
             fail "$name: $("$strata" report --source="$name" "$case" 2>&1 | head)"
     done
 }
@@ -192,7 +212,7 @@ for pair in 'host guests' 'host percpu' 'guests percpu'; do
     case " $others " in
     *" ${pair% *} "*" ${pair#* } "*)
         start "$(echo "$pair" | tr ' ' -)" - "$pair"
-        ./seen
+        ./$seen
         stop 0
         for name in host a b; do
             case $sources in
@@ -205,8 +225,8 @@ done
 
 if [ "$kernels" ]; then
     start live - 'host guests' --live
-    ./seen
-    wait_for "[ \"\$(grep -c 'filename=.*/seen ' out)\" -eq 3 ]"
+    ./$seen
+    wait_for "[ \"\$(grep -c 'filename=.*/$seen ' out)\" -eq 3 ]"
     stop 0
     sees a b host
 fi
@@ -216,7 +236,7 @@ fi
 for leader in $leaders; do
     # shellcheck disable=SC2086 # words
     start "all-$leader" "$leader" "$others" --strict --max-size=1G --time=100
-    ./seen
+    ./$seen
     stop 0
     [ -z "$kernels" ] || sees a b host
 done
@@ -227,7 +247,7 @@ if [ "$kernels" ]; then
         of_host='sched:*'
         # shellcheck disable=SC2046 # nothing, or a word
         start "lost-$strict" attached-program host --max-size=16K $([ $strict -eq 0 ] || echo --strict)
-        wait_for "./seen; jq -e '.sources[] | select(.name == \"host\") | .ended' $case/trace.json >/dev/null"
+        wait_for "./$seen; jq -e '.sources[] | select(.name == \"host\") | .ended' $case/trace.json >/dev/null"
         stop $strict
         of_host=
         grep -q '^  host  *--max-size is reached: ' err || fail "$(cat err)"
@@ -240,12 +260,19 @@ events=
 grep -q 'events were lost: --max-size' err || fail "$(cat err)"
 [ "$(jq '.sources[] | select(.name == "program") | .lost > 0' $case/trace.json)" = true ] || fail "$(cat $case/trace.json)"
 
-# --time begins when all are recorded. Started programs end then; those attached to continue.
+# --time begins when all are recorded, a program when it was started: where that has made no rings within the time, it gets
+# more. Started programs end then; those attached to continue.
 for leader in $leaders; do
-    status=0
-    [ "$leader" != program ] || status=143
-    start "time-$leader" "$leader" "$percpu" --time=0.2
-    ends $status
+    for seconds in 0.2 2 20 200; do
+        start "time-$leader-$seconds" "$leader" "$percpu" --time=$seconds
+        await_end
+        [ "$leader" = program ] && [ "$(recorded 2>/dev/null)" != "$sources" ] || break
+    done
+    if [ "$leader" = program ]; then
+        has_ended 143
+    else
+        has_ended 0
+    fi
 done
 [ -z "$qemu" ] || exec 9>&-
 
@@ -264,7 +291,7 @@ if [ "$qemu" ] && [ "$kernels" ]; then
     pids="$pids $!"
     wait_for '[ -S agent ]'
     start own attached-qemu 'own host'
-    ./seen
+    ./$seen
     stop 0
     sees guest guest2 host
     [ -d own/guest-guest ] && [ -d own/guest-guest2 ] || fail "$(ls own)"

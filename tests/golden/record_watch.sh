@@ -28,17 +28,19 @@ met() {
     "$strata" report --source=host "$snapshot" >report 2>errors || fail "$(cat errors)"
 }
 
-for name in seen hangs; do
+# Under names that no other test has, which may be recorded as well.
+for name in seen$$ hangs$$; do
     ln -s "$(command -v sleep)" $name
 done
-event="sched:sched_process_exec{filename == \"./seen\"}"
-pair="sched_process_exec(pid){filename == \"./hangs\"} -> sched_process_exit(pid) > 300ms"
+event="sched:sched_process_exec{filename == \"./seen$$\"}"
+pair="sched_process_exec(pid){filename == \"./hangs$$\"} -> sched_process_exit(pid) > 300ms"
 
 # Two that need the one CPU, by a name of their own.
 cat >spin.sh <<'END'
 while :; do :; done
 END
 ln -s "$(command -v sh)" spins
+cpu=$(taskset -c -p $$ | sed 's/.*: *//; s/[-,].*//') # one that this test may use
 
 case=host
 "$strata" record -o trace --flight=60s --after 0 \
@@ -58,26 +60,26 @@ grep -qF "trigger 'sched_swich': no source records an event 'sched_swich' so far
 wait_for 'grep -q "trigger .latency sched_switch(nothing) .*: .*nothing" err || ! kill -0 $pid 2>/dev/null'
 
 # An event.
-./seen 0
+./seen$$ 0
 condition="host:$event"
 met
-grep -q "1 event at [0-9.]* .*by seen ([0-9]*) \[host\]: sched_process_exec filename=./seen" met || fail "$(cat met)"
-grep -q 'filename=./seen ' report || fail "the snapshot has no event: $snapshot"
+grep -q "1 event at [0-9.]* .*by seen$$ ([0-9]*) \[host\]: sched_process_exec filename=./seen$$" met || fail "$(cat met)"
+grep -q "filename=./seen$$ " report || fail "the snapshot has no event: $snapshot"
 
 # A span, while it has not ended.
-./hangs 1000 &
+./hangs$$ 1000 &
 hangs=$!
 pids="$pids $hangs"
 condition="latency $pair"
 met
-grep -q "1 span, .* and not ended, since at [0-9.]*.* by hangs ([0-9]*) \[host\]" met || fail "$(cat met)"
+grep -q "1 span, .* and not ended, since at [0-9.]*.* by hangs$$ ([0-9]*) \[host\]" met || fail "$(cat met)"
 kill $hangs
 wait $hangs || :
-grep -q 'filename=./hangs ' report || fail "the snapshot has no begin: $snapshot"
+grep -q "filename=./hangs$$ " report || fail "the snapshot has no begin: $snapshot"
 
 # Waiting for a CPU.
 for n in 1 2; do
-    taskset -c 0 ./spins spin.sh &
+    taskset -c "$cpu" ./spins spin.sh &
     spins="${spins:-} $!"
 done
 pids="$pids $spins"
@@ -112,10 +114,10 @@ qemu=$(command -v qemu-system-x86_64) || {
     "$qemu" -accel tcg -m 16 -bios spin.bin -nodefaults -display none >out 2>err &
 pid=$!
 pids="$pids $pid"
-wait_for '[ -S vm/control.sock ] || ! kill -0 $pid 2>/dev/null'
-guest=$(jq '.sources[] | select(.name == "vmm").vmm.pid' vm/trace.json)
-taskset -a -c -p 0 "$guest" >/dev/null
-taskset -c 0 ./spins spin.sh &
+wait_for '{ [ -S vm/control.sock ] && guest=$(jq -e '\''.sources[] | select(.name == "vmm").vmm.pid'\'' vm/trace.json 2>/dev/null); } ||
+    ! kill -0 $pid 2>/dev/null'
+taskset -a -c -p "$cpu" "$guest" >/dev/null
+taskset -c "$cpu" ./spins spin.sh &
 spins=$!
 pids="$pids $spins $guest"
 condition='stolen vcpu > 20% for 500ms'
