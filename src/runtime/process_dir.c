@@ -403,6 +403,17 @@ static void note_error(int error)
     atomic_compare_exchange_strong(&setup.error, &none, error);
 }
 
+_Static_assert(sizeof(struct process_file) % 8 == 0, "descriptions are of whole words");
+
+/* Others may write the same at the same time. */
+static void copy_words(uint64_t *to, const uint64_t *from, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++)
+        __atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+}
+
+/* Writes the descriptions that are not there yet. Each thread does so before it makes a ring: the one that made the
+ * place may stand still before it has, and be killed there. What is described later, process_dir_describe() writes. */
 static void sync_to(struct place *at)
 {
     struct process_file *file = at->file;
@@ -420,7 +431,8 @@ static void sync_to(struct place *at)
             return;
         }
     }
-    memcpy((uint8_t *)(file + 1) + done, bytes + done, size - (size_t)done);
+    copy_words((uint64_t *)(file + 1), (const uint64_t *)(const void *)bytes, (size_t)done / 8,
+               size / 8);
     /* Another may have been faster, and know more. */
     while (done < size && !__atomic_compare_exchange_n(&file->described, &done, size, false,
                                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -447,6 +459,8 @@ bool process_dir_describe(struct trace_class *class)
         return true;
     if (!class_dump_class(class))
         return false;
+    /* Either the place is seen here, or the description by those who see the place. */
+    atomic_thread_fence(memory_order_seq_cst);
     at = get_place();
     if (at)
         sync_to(at);
@@ -517,6 +531,7 @@ static int make_named(uint64_t length, uint64_t first, uint32_t number)
     }
     if (at->pooled)
         return -EACCES;
+    sync_to(at);
     path = take_path(at, RING_FILE_PREFIX, (int)number);
     if (!path)
         return -ENOMEM;
@@ -569,6 +584,7 @@ static void *map_pooled(size_t length, size_t first, uint32_t number)
     if (length > POOL_SLOT_SIZE || atomic_load(&setup.writes) ||
         (!at && make_pooled_place(&at) < 0))
         return NULL;
+    sync_to(at);
     bytes = ring_pool_take(number, &slot);
     if (!bytes)
         return NULL;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/class_dump.h"
 #include "runtime/process_dir.h"
 #include "runtime/process_file.h"
 
@@ -215,6 +217,78 @@ static void a_directory_that_is_taken_away_is_made_again(void **state)
     assert_int_equal(status, 0);
 }
 
+static sem_t stands, goes_on;
+static __thread unsigned
+    calls_before; /* of this thread, before it stands still in one; 0: it never does */
+
+/* Linked in front of the runtime's. */
+const uint8_t *__real_class_dump_all(size_t *ret_size);
+const uint8_t *__wrap_class_dump_all(size_t *ret_size)
+{
+    if (calls_before > 0 && --calls_before == 0) {
+        sem_post(&stands);
+        sem_wait(&goes_on);
+    }
+    return __real_class_dump_all(ret_size);
+}
+
+/* The directory is made, and the thread does not get to write the descriptions. */
+static void *stand_still(void *number)
+{
+    bool has_file, has_all;
+
+    calls_before = 2;
+    if (!dir_map_ring(LENGTH, FIRST, *(uint32_t *)number, true, false, &has_file, &has_all))
+        _exit(2);
+    return NULL;
+}
+
+/* In a child: the exit status says whether what is emitted can be decoded. */
+static void begin_beside_one_that_stands(void)
+{
+    static struct trace_class class = {.name = "event", .id = 32, .compiled_in = true};
+    struct process_file file;
+    bool has_file, has_all;
+    uint32_t number = 0;
+    char path[256];
+    pthread_t thread;
+    size_t described;
+    int fd;
+
+    process_dir_forget();
+    is_many = true;
+    sem_init(&stands, 0, 0);
+    sem_init(&goes_on, 0, 0);
+    if (!class_dump_class(&class) || pthread_create(&thread, NULL, stand_still, &number) != 0)
+        _exit(3);
+    sem_wait(&stands);
+    if (!dir_path() || !dir_map_ring(LENGTH, FIRST, 1, true, false, &has_file, &has_all))
+        _exit(4);
+    (void)class_dump_all(&described);
+    snprintf(path, sizeof path, "%s/" PROCESS_FILE_NAME, dir_path());
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, &file, sizeof file) != sizeof file)
+        _exit(5);
+    sem_post(&goes_on);
+    pthread_join(thread, NULL);
+    process_dir_end(2, true);
+    _exit(described > 0 && file.described == described ? 0 : 1);
+}
+
+/* The process may be killed before the thread that made the directory goes on. */
+static void events_are_described_before_another_thread_has_a_ring(void **state)
+{
+    pid_t pid = fork();
+    int status;
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        begin_beside_one_that_stands();
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +296,7 @@ int main(void)
         cmocka_unit_test(a_ring_has_its_whole_length_at_once),
         cmocka_unit_test(threads_that_begin_at_once_have_one_directory),
         cmocka_unit_test(a_directory_that_is_taken_away_is_made_again),
+        cmocka_unit_test(events_are_described_before_another_thread_has_a_ring),
     };
 
     return cmocka_run_group_tests(tests, make_parent, remove_parent);
