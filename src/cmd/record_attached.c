@@ -183,6 +183,10 @@ static bool is_machine(const char *operand)
 static int record_rings(const struct record_options *options, const char *operand, const char *path,
                         const struct error *error)
 {
+    if (!path && error->code == -ESRCH) {
+        report_refusal(operand, error);
+        return EXIT_FAILURE;
+    }
     if (options->guest)
         return cli_usage_error(
             "record", "--guest without an endpoint is for QEMU; '%s' is not QEMU", operand);
@@ -206,8 +210,13 @@ int record_attached(const struct record_options *options, int n, char **operands
     bool is_socket = n == 1 && qmp_is_socket(operands[0]);
     int r;
 
+    if (n == 0 && options->host && *options->host)
+        return cli_usage_error("record",
+                               "--attach requires a PID or the socket of a QMP monitor; '%s' names "
+                               "events of --host",
+                               options->host);
     if (n == 0)
-        return cli_usage_error("record", "--attach requires a PID");
+        return cli_usage_error("record", "--attach requires a PID or the socket of a QMP monitor");
     if (is_socket)
         return record_vm_attached(options, 0, operands[0]);
     if (n == 1 && is_machine(operands[0]))

@@ -174,4 +174,11 @@ status=0
 "$strata" record --attach -o none $$ >told 2>&1 || status=$?
 mv "$again" rings/again
 [ $status -eq 1 ] && grep -q 'has no rings' told || fail "$(cat told)"
+# What is wrong first is said, and not what else would be.
+status=0
+"$strata" record --attach -o none -e 'emit_*' 2147483647 >told 2>&1 || status=$?
+[ $status -eq 1 ] && [ "$(cat told)" = 'strata: no process 2147483647' ] || fail "$(cat told)"
+status=0
+"$strata" record --attach -o none --host qmp >told 2>&1 || status=$?
+[ $status -eq 2 ] && grep -q "requires a PID .*; 'qmp' names events of --host$" told || fail "$(cat told)"
 "$strata" recover rings >told || fail "$(cat told)"
