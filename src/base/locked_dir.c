@@ -78,13 +78,26 @@ void locked_dir_leave(struct locked_dir *directory)
 
 struct visit {
     const char *parent;
-    bool
-        is_private; /* only this user can make a directory in it: those that were given away count */
+    bool is_private; /* only this user can make a directory in it */
     bool any_user, sweeps, empties;
     bool (*keeps)(int dir, void *userdata);
     int (*found)(const char *path, void *userdata);
     void *userdata;
 };
+
+/* Whether this user has made a file in the directory FD, which belongs to another now. */
+static bool has_file_of_ours(int fd)
+{
+    _cleanup_(closedirp) DIR *dir = open_dir_at(fd, ".");
+    const struct dirent *entry;
+    bool has = false;
+    struct stat st;
+
+    while (dir && !has && (entry = readdir(dir)))
+        has = fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+              st.st_uid == geteuid();
+    return has;
+}
 
 static int visit_one(const struct visit *visit, int parent, const char *name)
 {
@@ -96,7 +109,8 @@ static int visit_one(const struct visit *visit, int parent, const char *name)
 
     if (fd < 0)
         return 0;
-    if (fstat(fd, &st) == 0 && (visit->is_private || st.st_uid == geteuid())) {
+    if (fstat(fd, &st) == 0 &&
+        (visit->is_private || st.st_uid == geteuid() || has_file_of_ours(fd))) {
         is_free = flock(fd, (visit->sweeps ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0;
         if (visit->sweeps && is_free && visit->keeps && visit->keeps(fd, visit->userdata)) {
             r = 0;

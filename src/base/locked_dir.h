@@ -19,7 +19,8 @@ void locked_dir_done(struct locked_dir *dir, bool empties);
 /* Leaves it to the next process, as one that is killed does. */
 void locked_dir_leave(struct locked_dir *dir);
 
-/* Of this user: owned by it, or in a PARENT that is owned by it and that no other user can write to. */
+/* Of this user: owned by it, or in a PARENT that is owned by it and that no other user can write to, or with a file in it
+ * that is owned by it: one that was given to another user, who may have changed all else in it. */
 
 /* Removes this user's unlocked directories in PARENT, if they are empty; with EMPTIES, with the files
  * in them. Those stay whose descriptor KEEPS returns true for; NULL: none. They are locked during the call. */

@@ -73,10 +73,25 @@ struct agent_search {
     pid_t agent;
 };
 
-/* NAME of the directory, with a NUL. False: there is none. */
+/* NAME of the directory, if this user made it: another may own the directory by now. -errno. */
+static int open_ours(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &st) < 0 || st.st_uid != geteuid()) {
+        close(fd);
+        return -EPERM;
+    }
+    return fd;
+}
+
+/* The same with a NUL. False: there is none. */
 static bool read_file(int dir, const char *name, char *text, size_t size)
 {
-    _cleanup_(closep) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    _cleanup_(closep) int fd = open_ours(dir, name);
     ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
 
     text[MAX(n, 0)] = '\0';
@@ -140,11 +155,11 @@ static int open_restore(int dir, pid_t *ret_pid)
     char text[64], *end, state;
     uint64_t start, now;
     ssize_t n;
-    int fd = openat(dir, RESTORE_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int fd = open_ours(dir, RESTORE_NAME);
     pid_t pid;
 
     if (fd < 0)
-        return -errno;
+        return fd;
     n = pread(fd, text, sizeof text - 1, 0);
     text[MAX(n, 0)] = '\0';
     pid = (pid_t)strtol(text, &end, 10);
@@ -275,6 +290,7 @@ const char *registry_name(const struct registry_entry *registry_entry, const cha
 /* ---- Those that there are ---- */
 
 struct search {
+    bool any_user;
     int (*found)(const struct registry_recording *recording, void *userdata);
     void *userdata;
 };
@@ -310,7 +326,7 @@ static int find(const char *path, void *userdata)
     if (fd < 0)
         return 0; /* it begins, or ends */
     n = read(fd, text, sizeof text - 1);
-    if (n > 0 && fstat(fd, &st) == 0) {
+    if (n > 0 && fstat(fd, &st) == 0 && (search->any_user || st.st_uid == geteuid())) {
         text[n] = '\0';
         recording.pid = (pid_t)strtol(text, &end, 10);
         recording.since_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
@@ -327,13 +343,14 @@ int registry_foreach(const char *parent,
                      int (*found)(const struct registry_recording *recording, void *userdata),
                      void *userdata)
 {
-    struct search search = {found, userdata};
+    struct search search = {.found = found, .userdata = userdata};
     int r;
 
     parent = choose_parent(parent);
     r = locked_dir_foreach(parent, PREFIX, false, find, &search);
     if (r == 0 && strcmp(parent, "/tmp") != 0)
         r = locked_dir_foreach("/tmp", PREFIX, false, find, &search);
+    search.any_user = true;
     if (r == 0 && strcmp(parent, REGISTRY_SERVICES) != 0)
         r = locked_dir_foreach(REGISTRY_SERVICES, PREFIX, true, find, &search);
     return r;

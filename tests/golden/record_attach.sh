@@ -279,6 +279,43 @@ tail -n 1 own.log | grep -q ':qmp_exit_query_version ' || fail "its log: $(tail 
 nothing_left
 stop
 
+# Of another user, who owns the directory of what is to be put back, in /tmp: it is found there, and what that user puts into it
+# is not done.
+case="killed, of another user"
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 755 .
+    mkdir -m 777 theirs
+    as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+    unset XDG_RUNTIME_DIR
+    (cd theirs && exec $as_nobody qemu-system-x86_64 -M none -nodefaults -display none \
+        -qmp unix:socket,server=on,wait=off 2>errors) &
+    qemu=$!
+    wait_for '[ -S theirs/socket ] && "$strata" ctl $qemu info >now 2>/dev/null'
+    left() {
+        begin -e qmp_enter_query_name $qemu
+        kill -KILL $pid
+        wait $pid 2>/dev/null || true
+        pid=
+        folder=$(grep -ls "^$qemu " /tmp/strata-record-*/restore)
+        folder=${folder%/restore}
+        [ "$(stat -c %u "$folder")" = 65534 ] || fail "$(ls -ld "$folder")"
+    }
+    left
+    "$strata" ctl $qemu restore 2>told || fail "$(cat told)"
+    [ ! -s told ] && [ ! -e "$folder" ] || fail "left: $(cat told; ls -l "$folder")"
+    [ -z "$(states)" ] || fail "its events: $(states)"
+    left
+    mkfifo fifo
+    # shellcheck disable=SC2016 # that shell's
+    $as_nobody sh -c 'cd "$1" && mv -f restore ours && printf "%s %s\n{\"fifo\": \"%s\"}" "$2" "$3" "$4" >restore' \
+        sh "$folder" $qemu "$(awk '{ print $22 }' /proc/$qemu/stat)" "$work/fifo"
+    "$strata" ctl $qemu restore 2>told || fail "$(cat told)"
+    grep -q 'no killed recorder has left anything' told && [ -p fifo ] || fail "$(cat told)"
+    stop
+    XDG_RUNTIME_DIR=$work/run
+    export XDG_RUNTIME_DIR
+fi
+
 # It migrates, here to a file.
 case=migrated
 start -msg timestamp=on
