@@ -15,7 +15,7 @@ cat >"$dir/log" <<'END'
 {"name": "strata:golden / silent", "result": "SKIP", "stdout": "", "stderr": ""}
 {"name": "disk", "result": "OK", "stdout": "", "stderr": "disk: SKIPPED in part: no small file system can be mounted\nmore\n"}
 {"name": "strata:unit / metrics", "result": "OK", "stdout": "[  SKIPPED ] promtool\n[ SKIPPED  ] 1 test(s), listed below:\n[  SKIPPED ] promtool\n\n 1 SKIPPED TEST(S)\n"}
-{"name": "strata:golden / broken", "result": "FAIL", "returncode": 3, "duration": 1.5, "stdout": "first\n\nsecond\n", "stderr": "why\n"}
+{"name": "strata:golden / broken", "result": "FAIL", "returncode": 3, "duration": 1.5, "stdout": "0\nFailure: early\n1\n2\n3\n4\n5\n\n6\n", "stderr": "why\n"}
 {"name": "hangs", "result": "TIMEOUT", "returncode": -15, "duration": 60.01}
 END
 cat >"$dir/expected" <<'END'
@@ -30,8 +30,13 @@ END
 
 cat >"$dir/expected" <<'END'
 broken: FAIL, status 3, after 1 s
-    first
-    second
+    Failure: early
+    1
+    2
+    3
+    4
+    5
+    6
     why
 hangs: TIMEOUT, status -15, after 60 s
 END
