@@ -122,11 +122,23 @@ static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
     return low;
 }
 
+/* Whether the clock of SOURCE stood still somewhere between two of its ticks. */
+static bool is_paused_between(const struct merge_source *source, int64_t from, int64_t to)
+{
+    const struct clock_map *map = &source->host_map;
+
+    for (unsigned i = 0; i + 1 < map->n; i++)
+        if (map->pairs[i].is_paused && map->pairs[i].ticks < to && map->pairs[i + 1].ticks > from)
+            return true;
+    return false;
+}
+
 int merge_write_pairs(struct merge *merge, const struct merge_source *source, const char *path)
 {
     const struct merge_domain *domain = &merge->domains[source->domain];
     struct clock_map_pair last = {.ticks = -1};
     _cleanup_free_ int64_t *ticks = NULL;
+    int64_t last_ticks = -1;
     struct text text;
     size_t n = 0, put = 0;
     int fd, r;
@@ -157,7 +169,12 @@ int merge_write_pairs(struct merge *merge, const struct merge_source *source, co
         pair.host_ns = merge_time(merge, source, ticks[i], &pair.error_ns);
         if (source->host_map.n == 0 && domain->map.n == 0)
             pair.error_ns = 1;
-        put += put_pair(&text, &pair, &last);
+        if (last_ticks >= 0 && is_paused_between(source, last_ticks, ticks[i]))
+            text_put_literal(&text, CLOCK_MAP_PAUSED "\n");
+        if (put_pair(&text, &pair, &last)) {
+            last_ticks = ticks[i];
+            put++;
+        }
     }
     r = text_flush(&text);
     text_done(&text);

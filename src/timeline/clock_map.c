@@ -52,6 +52,21 @@ static int64_t between(const struct clock_map *clock_map, const struct clock_map
 
 /* ---- From pairs to a relation ---- */
 
+/* How much the change of the clocks' offset from A to B exceeds that of the given rate, HZ; 0: within
+ * the drift of clocks. */
+static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_map_pair *b,
+                           uint64_t hz)
+{
+    wide ns = wide_difference(b->host_ns, a->host_ns);
+    wide ticks = wide_mul(wide_difference(b->ticks, a->ticks), wide_of(NSEC_PER_SEC));
+    wide nominal = wide_of(narrow(wide_div(ticks, wide_of(narrow(wide_of_u64(hz))))));
+    wide off = distance(ns, nominal);
+    wide error = wide_add(wide_sum(a->error_ns, b->error_ns),
+                          ppm(wide_max(ns, nominal), CLOCK_MAP_DRIFT_PPM));
+
+    return wide_is_less(error, off) ? narrow(off) : 0;
+}
+
 /* True if P lies between A and B, and interpolation between them gives a narrower bound than its own
  * and agrees with it. */
 static bool is_interpolated_better(const struct clock_map *clock_map,
@@ -65,6 +80,15 @@ static bool is_interpolated_better(const struct clock_map *clock_map,
                                                 distance(wide_of(time), wide_of(p->host_ns)));
 }
 
+/* True if the clocks follow the given rate from A to P and from P to B, within the bounds, and not from A to B: P shows on
+ * which side of it one of them stood still or was set. */
+static bool shows_jump(uint64_t hz, const struct clock_map_pair *a, const struct clock_map_pair *p,
+                       const struct clock_map_pair *b)
+{
+    return hz != 0 && off_nominal(a, p, hz) == 0 && off_nominal(p, b, hz) == 0 &&
+           off_nominal(a, b, hz) != 0;
+}
+
 /* Copies the pairs without those that interpolation between their neighbours gives better. */
 static void choose(struct clock_map *clock_map)
 {
@@ -74,10 +98,14 @@ static void choose(struct clock_map *clock_map)
     for (unsigned i = 0; i < clock_map->n_given; i++) {
         pairs[kept] = clock_map->given[i];
         pairs[kept++].jump_ns = 0;
-        for (; kept >= 3 && is_interpolated_better(clock_map, &pairs[kept - 3], &pairs[kept - 2],
-                                                   &pairs[kept - 1]);
-             kept--)
+        while (kept >= 3 && !pairs[kept - 3].is_paused && !pairs[kept - 2].is_paused &&
+               is_interpolated_better(clock_map, &pairs[kept - 3], &pairs[kept - 2],
+                                      &pairs[kept - 1]) &&
+               !shows_jump(clock_map->given_hz, &pairs[kept - 3], &pairs[kept - 2],
+                           &pairs[kept - 1])) {
             pairs[kept - 2] = pairs[kept - 1];
+            kept--;
+        }
     }
     clock_map->n = kept;
 }
@@ -103,9 +131,28 @@ static int compare_lengths(const void *a, const void *b)
     return (x->ticks > y->ticks) - (x->ticks < y->ticks);
 }
 
+static void set_given_rate(struct clock_map *clock_map)
+{
+    clock_map->rate_ns = NSEC_PER_SEC;
+    clock_map->rate_ticks = narrow(wide_of_u64(clock_map->given_hz));
+    clock_map->rate_error_ns = 0;
+    clock_map->rate_ppm = clock_map->wander_ppm ? CLOCK_MAP_DRIFT_PPM : 0;
+}
+
+/* The rate that A and B give; the given one, where they agree with it and say it less exactly. */
 static void set_rate(struct clock_map *clock_map, const struct clock_map_pair *a,
                      const struct clock_map_pair *b)
 {
+    wide ns = wide_difference(b->host_ns, a->host_ns);
+    wide error =
+        wide_add(wide_sum(a->error_ns, b->error_ns), ppm(ns, (int64_t)clock_map->wander_ppm));
+
+    if (clock_map->given_hz != 0 && clock_map->wander_ppm != 0 &&
+        wide_is_less(ppm(ns, CLOCK_MAP_DRIFT_PPM), error) &&
+        off_nominal(a, b, clock_map->given_hz) == 0) {
+        set_given_rate(clock_map);
+        return;
+    }
     clock_map->rate_ns = b->host_ns - a->host_ns;
     clock_map->rate_ticks = b->ticks - a->ticks;
     clock_map->rate_error_ns = a->error_ns + b->error_ns;
@@ -119,7 +166,7 @@ static wide by_rate(const struct clock_map *clock_map, wide ticks, int64_t ns)
 }
 
 /* How much the change of the clocks' offset from A to B may exceed that of the usual rate, besides the errors of A and
- * B; 0: the change is within these errors, the error of the rate and the drift. */
+ * B; 0: the change is within these errors, the error of the rate and the drift, and no pause is between them. */
 static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pair *a,
                     const struct clock_map_pair *b)
 {
@@ -131,24 +178,12 @@ static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pa
 
     error = wide_add(error, by_rate(clock_map, ticks, clock_map->rate_error_ns));
     error = wide_add(error, wide_of(ROUNDED));
+    if (a->is_paused) /* right after the one, as right before the other, the error is that of the worse one */
+        return narrow(
+            wide_add(wide_add(off, error), distance(wide_of(a->error_ns), wide_of(b->error_ns))));
     if (!wide_is_less(wide_add(error, wide_sum(a->error_ns, b->error_ns)), off))
         return 0;
     return narrow(wide_add(off, error));
-}
-
-/* How much the change of the clocks' offset from A to B exceeds that of the given rate, HZ; 0: within
- * the drift of clocks. */
-static int64_t off_nominal(const struct clock_map_pair *a, const struct clock_map_pair *b,
-                           uint64_t hz)
-{
-    wide ns = wide_difference(b->host_ns, a->host_ns);
-    wide ticks = wide_mul(wide_difference(b->ticks, a->ticks), wide_of(NSEC_PER_SEC));
-    wide nominal = wide_of(narrow(wide_div(ticks, wide_of(narrow(wide_of_u64(hz))))));
-    wide off = distance(ns, nominal);
-    wide error = wide_add(wide_sum(a->error_ns, b->error_ns),
-                          ppm(wide_max(ns, nominal), CLOCK_MAP_DRIFT_PPM));
-
-    return wide_is_less(error, off) ? narrow(off) : 0;
 }
 
 /* The median rate, weighted by ticks, of which an interval has at most the median: one in which the clock was set ahead may
@@ -165,17 +200,25 @@ static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
     if (!slopes)
         return -ENOMEM;
     for (i = 0; i < last && hz != 0 && !as_nominal; i++)
-        as_nominal = off_nominal(&pairs[i], &pairs[i + 1], hz) == 0;
+        as_nominal = !pairs[i].is_paused && off_nominal(&pairs[i], &pairs[i + 1], hz) == 0;
     for (i = 0; i < last; i++) {
         double ticks = (double)(pairs[i + 1].ticks - pairs[i].ticks);
 
-        if (as_nominal && off_nominal(&pairs[i], &pairs[i + 1], hz) != 0)
+        if (pairs[i].is_paused || (as_nominal && off_nominal(&pairs[i], &pairs[i + 1], hz) != 0))
             continue;
         slopes[n++] = (struct slope){
             .rate = (double)(pairs[i + 1].host_ns - pairs[i].host_ns) / ticks,
             .ticks = ticks,
             .first = i,
         };
+    }
+    if (n == 0) { /* it stood still between any two */
+        if (hz != 0)
+            set_given_rate(clock_map);
+        else
+            set_rate(clock_map, &pairs[0], &pairs[last]);
+        free(slopes);
+        return 0;
     }
     qsort(slopes, n, sizeof *slopes, compare_lengths);
     most = slopes[n / 2].ticks;
@@ -202,6 +245,8 @@ static bool is_given_wrongly(const struct clock_map *clock_map, uint64_t hz)
     for (unsigned i = 0; i + 1 < clock_map->n_given; i++) {
         const struct clock_map_pair *a = &clock_map->given[i], *b = &clock_map->given[i + 1];
 
+        if (a->is_paused)
+            continue;
         if (off_nominal(a, b, hz) != 0)
             against++;
         else if (jump(clock_map, a, b) != 0)
@@ -222,10 +267,11 @@ static void note_jumps(struct clock_map *clock_map, uint64_t hz)
         int64_t off = jump(clock_map, &pairs[i], &pairs[i + 1]);
 
         /* Two pairs alone cannot show a jump or a bad reading, but a given rate can. */
-        if (last == 1 && hz != 0 && !is_given_wrongly(clock_map, hz))
+        if (last == 1 && hz != 0 && off == 0 && !is_given_wrongly(clock_map, hz))
             off = off_nominal(&pairs[i], &pairs[i + 1], hz);
         pairs[i].jump_ns = narrow(wide_sum(off, clock_map->set_back_ns));
-        if (off != 0)
+        /* Of several small ones, that no two pairs show, all together may show. */
+        if (off != 0 || (i > begin && jump(clock_map, &pairs[begin], &pairs[i + 1]) != 0))
             begin = i + 1;
         else if (pairs[i + 1].ticks - pairs[begin].ticks >
                  pairs[best_end].ticks - pairs[best_begin].ticks)
@@ -318,9 +364,7 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
         clock_map->hz = (uint64_t)narrow(wide_div(wide_product(clock_map->rate_ticks, NSEC_PER_SEC),
                                                   wide_of(clock_map->rate_ns)));
     } else {
-        clock_map->rate_ns = NSEC_PER_SEC;
-        clock_map->rate_ticks = narrow(wide_of_u64(hz));
-        clock_map->rate_ppm = clock_map->wander_ppm ? CLOCK_MAP_DRIFT_PPM : 0;
+        set_given_rate(clock_map);
     }
     if (clock_map->hz == 0)
         return error_set(

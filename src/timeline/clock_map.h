@@ -5,7 +5,8 @@
  * of the one becomes a time of the other, with a bound.
  *
  * In a file, a pair is a line of three numbers: nanoseconds of the host's clock, ticks of the other, and the most ns by
- * which the former may be wrong. Lines that begin with '#' are skipped, and so is a last line that was cut off. The
+ * which the former may be wrong. A line '# paused' says that the clock stood still between the pair before it and the one after it, as a guest's
+ * may while its machine is paused, and ran for the rest of that time. Other lines that begin with '#' are skipped, and so is a last line that was cut off. The
  * host's times ascend, and so do ticks: where they do not, the clock was set back and showed the same ticks twice; all
  * bounds are then wide enough for both.
  *
@@ -15,10 +16,14 @@
  * pairs, each weighed by its distance, plus the drift since the nearer one. A pair whose bound is wider than
  * interpolation between its neighbours gives is dropped; any disagreement with it widens the neighbours' bounds.
  *
+ * Where pairs agree with the given rate, and say it less exactly than within CLOCK_MAP_DRIFT_PPM, the given one is used.
+ *
  * Where two pairs give another rate than most do (two alone: than the given one), by more than they can be wrong, one
  * of the clocks stood still or was set somewhere between them: the bound between these two is wider by the most that this
  * may have been. A given
  * rate that pairs on one line contradict in several places was measured wrongly, and is ignored.
+ *
+ * So it is between two pairs with a pause between them; no rate follows from these.
  *
  * Before the first pair and after the last one the rate of all pairs holds (where clocks stood still or were set: that
  * of the longest time in which they did not), with the error of its ends.
@@ -32,12 +37,14 @@
 #define CLOCK_MAP_WANDER_PPM 20
 /* What clocks may differ by, where a single pair gives no rate. */
 #define CLOCK_MAP_DRIFT_PPM 500
+#define CLOCK_MAP_PAUSED "# paused"
 
 struct clock_map_pair {
     int64_t host_ns;
     int64_t ticks;
     int64_t error_ns;
     int64_t jump_ns; /* set when a map is made: what the bound is wider by up to the next pair */
+    bool is_paused;  /* the clock stood still, once at least, between this pair and the next */
 };
 
 struct clock_map {

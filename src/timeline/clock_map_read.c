@@ -90,6 +90,9 @@ int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
         if (!stop)
             break; /* cut off while it was written */
         if (*text == '#' || stop == text) {
+            if (clock_map.n_given > 0 && (size_t)(stop - text) == strlen(CLOCK_MAP_PAUSED) &&
+                memcmp(text, CLOCK_MAP_PAUSED, strlen(CLOCK_MAP_PAUSED)) == 0)
+                clock_map.given[clock_map.n_given - 1].is_paused = true;
             text = stop + 1;
             continue;
         }

@@ -11,11 +11,13 @@ import urllib.parse
 import urllib.request
 
 from agent import Agent
-from machine import Failure, Machine, expect, wait_until
+from machine import Machine, expect, wait_until
 from record import guest_errors, sources, traced
 from states import Marks, Monitor
 
-STALL = 1.2  # seconds
+# Of the guest's disks alone: one of the host may be as slow at any time.
+HANGS = "latency guest:block_rq_issue(dev,sector) -> guest:block_rq_complete(dev,sector) > 2s"
+HANGS_NS = 2_000_000_000
 ERROR = 2_000_000  # ns
 
 
@@ -38,6 +40,12 @@ def whole_snapshot(run, out, name, before=lambda: None):
     return saved
 
 
+def last_pair(saved):
+    """When the guest's clock and the host's were last compared, ns."""
+    with open(f"{saved}/{sources(saved)['guest']['clock']['pairs']}") as file:
+        return int([line for line in file if not line.startswith("#")][-1].split()[0])
+
+
 def items_of(run, trace, *options):
     report = subprocess.run([run.strata, "report", "--format", "json", *options, trace], stdout=subprocess.PIPE, check=True, text=True)
     return [json.loads(line) for line in report.stdout.splitlines()]
@@ -48,32 +56,41 @@ def throttle(monitor, bytes_per_second):
 
 
 def explain_stall(run, out, guest, monitor):
-    """The disk does next to nothing for a while, which no recorder knows. The snapshot shows the request that waited, when it did,
-    and where."""
+    """The disk does next to nothing for a while, which no recorder knows. The trigger saves a snapshot while the request waits, and
+    a later one shows that request, when it waited, and where."""
     guest.run("echo 0 >/sys/block/vda/queue/read_ahead_kb; dd if=/dev/vda of=/dev/null bs=4k count=50 2>/dev/null")
     throttle(monitor, 1)
     # One request is allowed at once. QEMU holds the next one, which the guest waits for, until there is no limit again.
     guest.run("dd if=/dev/vda of=/dev/null bs=4k skip=50 count=1 2>/dev/null")
     began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    guest.run("dd if=/dev/vda of=/dev/null bs=4k skip=51 count=20 2>/dev/null & reader=$!; "
-              "until read reads writes </sys/block/vda/inflight && [ $reads -gt 0 ]; do usleep 20000; done")
-    time.sleep(STALL)
+    guest.run("dd if=/dev/vda of=/dev/null bs=4k skip=51 count=20 2>/dev/null & reader=$!")
+    wait_until(lambda: any(is_of_hang(run, name, began) for name in glob.glob(f"{out}/snapshots/*-latency-*")),
+               "no snapshot of the trigger has the request that hangs")
     throttle(monitor, 0)
     guest.run("wait $reader")
     ended = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     saved = whole_snapshot(run, out, "stall")
     slowest = check_stall(run, saved, began, ended)
     find_slice(run, saved, slowest)
-    # The trigger has saved it by itself. A disk of the host may have met its condition, too.
-    wait_until(lambda: any(is_stall_of(run, name, began, ended) for name in glob.glob(f"{out}/snapshots/*-latency-block*")),
-               "no snapshot of the trigger has the stall")
 
 
-def is_stall_of(run, trace, began, ended):
+def is_of_hang(run, trace, began):
+    """Whether it was saved as a request hangs that began after BEGAN, and has that it does."""
     try:
-        return check_stall(run, trace, began, ended)
-    except Failure:
-        return None
+        with open(f"{trace}/trace.json") as file:
+            what = json.load(file)["snapshot"]["what"]
+    except FileNotFoundError:
+        return False  # it is being saved
+    found = re.search(r" and not ended, since at ~?([\d.]+).* by dd \(\d+\) \[guest\]$", what)
+    if not found or float(found[1]) * 1e9 < began - max(ERROR, *guest_errors(run, trace)):
+        return False
+    requests = {"block_rq_issue": [], "block_rq_complete": []}
+    for item in items_of(run, trace, "-e", "block_rq_issue,block_rq_complete", "--source", "guest"):
+        requests[item["event"]].append(item["fields"]["sector"])
+    expect(requests["block_rq_issue"], trace, "has no requests")
+    last = requests["block_rq_issue"][-1]
+    expect(requests["block_rq_issue"].count(last) > requests["block_rq_complete"].count(last), trace, "says", what, "and has", requests)
+    return True
 
 
 def check_stall(run, saved, began, ended):
@@ -86,7 +103,7 @@ def check_stall(run, saved, began, ended):
     error = max(ERROR, *guest_errors(run, saved))
     expect(began - error <= slowest["begin_ns"] and slowest["end_ns"] <= ended + error, "stalled between", began, "and", ended, "is", slowest)
     stages = {stage["name"]: stage["end_ns"] - stage["begin_ns"] for stage in slowest["stages"]}
-    expect(stages.get("vmm", 0) >= STALL * 1e9 / 2 and stages["vmm"] == max(stages.values()), "waited in QEMU, not", stages)
+    expect(stages.get("vmm", 0) >= HANGS_NS / 2 and stages["vmm"] == max(stages.values()), "waited in QEMU, not", stages)
     return slowest
 
 
@@ -123,7 +140,7 @@ def record_flight(run):
         file.truncate(4 << 20)
     guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("flight-machine"), has_agent=False,
                     prefix=[run.strata, "record", "--flight=60s", "-o", out, "-e", "runstate_set", "--for", "io",
-                            "--on", "latency block > 500ms", "--after=0.5", "--snapshots-per-hour=3600",
+                            "--on", HANGS, "--after=0.5", "--snapshots-per-hour=3600",
                             "--host=sched:sched_switch", "--guest", "sched:*", "--"],
                     options=["-drive", f"if=none,id=disk,file={disk},format=raw", "-device", "virtio-blk-pci,id=vda,drive=disk"])
     try:
@@ -133,7 +150,9 @@ def record_flight(run):
         marks = Marks(guest, traced(guest, out, guest.qemu))
         for name in "first", "second":
             # Nothing waits for the agent to send them by itself.
+            began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
             saved = whole_snapshot(run, out, name, marks.make)
+            expect(last_pair(saved) > began, "clocks were not compared for", saved)
             expect(re.fullmatch(rf"{re.escape(out)}/snapshots/{name}(-\d+)?", saved), "the path of the snapshot is", saved)
             expect(marks.check(items_of(run, saved, "-e", "print"), 0, None), "no marks in", saved)
             for source in "guest", "vmm", "host":

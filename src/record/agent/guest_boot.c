@@ -121,7 +121,7 @@ int guest_boot_pair(struct guest *guest, const struct guest_pair *pair)
         boot->best = *pair;
     boot->last = *pair;
     boot->n_pairs++;
-    return guest_store_pair(&guest->store, pair->host_ns, pair->guest, pair->error_ns);
+    return guest_store_pair(&guest->store, pair);
 }
 
 void guest_boots_done(struct guest *guest)

@@ -63,9 +63,26 @@ static uint64_t drift(const struct rate *rate, uint64_t ns)
     return mul_div_u64(ns, rate->ppm, 1000000) + 1;
 }
 
-/* Makes the pairs at the ends of all pauses between LAST and PAIR, where they are clear of these. Returns how many. */
+/* What the clock showed at HOST_NS, if it ran at RATE between then and PAIR. */
+static struct guest_pair on_line(const struct rate *rate, const struct guest_pair *pair,
+                                 uint64_t host_ns)
+{
+    bool is_after = host_ns > pair->host_ns;
+    uint64_t ns = is_after ? host_ns - pair->host_ns : pair->host_ns - host_ns;
+    uint64_t ticks = ticks_of(rate, ns);
+
+    return (struct guest_pair){.host_ns = host_ns,
+                               .guest = is_after ? pair->guest + ticks
+                                                 : pair->guest - MIN(ticks, pair->guest),
+                               .error_ns = pair->error_ns + drift(rate, ns)};
+}
+
+/* Makes the pairs at the ends of all pauses between LAST and PAIR, where they are clear of these. Returns how many.
+ *
+ * Before the first pause the clock ran as it did up to LAST, and after the last one as it does from PAIR on, which is as exact
+ * as these are. What it showed between pauses follows from how long it stood still in each, which is less exact. */
 static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *rate,
-                          const struct guest_pair *last, const struct guest_pair *pair,
+                          const struct guest_pair *last, struct guest_pair *pair,
                           struct guest_pair ret[static 2 * GUEST_PAUSES_MAX])
 {
     uint64_t between = pair->host_ns - last->host_ns;
@@ -75,6 +92,7 @@ static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *
     uint64_t paused = 0, host = last->host_ns, guest = last->guest, late, width;
     struct guest_pair before = *last; /* the next one has to come after it */
     bool is_after = false;            /* it is after a pause */
+    bool is_crossed = false;          /* and a pause follows it */
     unsigned n_pauses = 0, n = 0;
 
     /* A pair comes late: pauses may have been reported that are after it. */
@@ -93,29 +111,48 @@ static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *
     if (paused == 0 || stood + error < paused)
         return 0;
     late = stood - MIN(paused, stood);
-    error += late;
+    error += late; /* by no more do STOP and RESUME come late and early */
     width = ticks_of(rate, error);
     host = last->host_ns;
     for (unsigned i = 0; i < n_pauses; i++) {
+        const struct guest_pause *pause = &pauses->items[i];
         uint64_t share = late / (2 * n_pauses);
-        uint64_t stopped = MAX(pauses->items[i].stopped - share, host);
+        uint64_t stopped = MAX(pause->stopped - share, host);
+        struct guest_pair end;
 
         guest += ticks_of(rate, stopped - host);
-        host = pauses->items[i].resumed + share;
+        host = pause->resumed + share;
         /* The clock showed one of these ticks when it stood still. Where they reach back to the pause before, the time
          * between both is not known either. */
-        if (stopped > before.host_ns + error && guest > before.guest + width)
-            ret[n++] = before = (struct guest_pair){stopped - error, guest - width, error};
+        if (i == 0)
+            end = on_line(rate, last, MAX(last->host_ns + error, pause->stopped) - error);
+        else
+            end = (struct guest_pair){.host_ns = stopped - MIN(error, stopped),
+                                      .guest = guest - MIN(width, guest),
+                                      .error_ns = error,
+                                      .is_after_pause = is_crossed};
+        if (end.host_ns > before.host_ns && end.guest > before.guest)
+            ret[n++] = before = end;
         else if (is_after)
             before = --n > 0 ? ret[n - 1] : *last;
-        is_after = host + error < pair->host_ns && guest + width + 1 < pair->guest;
+        if (i + 1 == n_pauses)
+            end = on_line(rate, pair, MIN(pause->resumed + error, pair->host_ns));
+        else
+            end = (struct guest_pair){
+                .host_ns = host + error, .guest = guest + width + 1, .error_ns = error};
+        end.is_after_pause = true;
+        is_after = end.host_ns < pair->host_ns && end.guest < pair->guest &&
+                   end.host_ns > before.host_ns && end.guest > before.guest;
+        is_crossed = !is_after;
         if (is_after)
-            ret[n++] = before = (struct guest_pair){host + error, guest + width + 1, error};
+            ret[n++] = before = end;
     }
+    pair->is_after_pause = is_crossed;
     return n;
 }
 
-static int put_ends(struct guest *guest, const struct guest_pair *pair)
+/* Puts what pauses before PAIR make of the time before it, and notes in it whether one is right before it. */
+static int put_ends(struct guest *guest, struct guest_pair *pair)
 {
     const struct guest_boot *boot = guest_boot(guest);
     struct guest_pair ends[2 * GUEST_PAUSES_MAX];
@@ -146,12 +183,8 @@ static int put_seam(struct guest *guest, const struct guest_pair *pair)
     if (guest_boot(guest)->hz == 0)
         guest_boot(guest)->hz = pauses->hz;
     if (resumed > before->last.host_ns && resumed < pair->host_ns &&
-        find_rate(pauses, before, &rate)) {
-        uint64_t ns = pair->host_ns - resumed;
-
-        seam = (struct guest_pair){resumed, pair->guest - MIN(ticks_of(&rate, ns), pair->guest),
-                                   pair->error_ns + drift(&rate, ns)};
-    }
+        find_rate(pauses, before, &rate))
+        seam = on_line(&rate, pair, resumed);
     if (before->n_pairs > 0 && before->first.guest < seam.guest)
         r = guest_boot_pair(guest, &before->first);
     return r < 0 || seam.host_ns == pair->host_ns ? r : guest_boot_pair(guest, &seam);
@@ -161,16 +194,17 @@ int guest_pause_pair(struct guest *guest, const struct guest_pair *pair)
 {
     struct guest_boot *boot = guest_boot(guest);
     struct guest_pauses *pauses = &guest->pauses;
+    struct guest_pair put = *pair;
     int r = 0;
 
     if (boot->is_rewound && boot->n_pairs == 0) {
         r = put_seam(guest, pair);
         pauses->has_line = false;
     } else if (boot->n_pairs > 0 && pauses->n > 0) {
-        r = put_ends(guest, pair);
+        r = put_ends(guest, &put);
     }
     if (r >= 0)
-        r = guest_boot_pair(guest, pair);
+        r = guest_boot_pair(guest, &put);
     /* One that has not ended, or not before PAIR, is of the next pairs. */
     while (pauses->n > 0 && pauses->items[0].resumed != 0 &&
            pauses->items[0].resumed < pair->host_ns)
@@ -196,9 +230,10 @@ void guest_pause_end(struct guest *guest)
             pause->resumed <= pause->stopped)
             continue;
         end = (struct guest_pair){
-            pause->resumed, last->guest + ticks_of(&rate, pause->stopped - last->host_ns) + 1,
+            .host_ns = pause->resumed,
+            .guest = last->guest + ticks_of(&rate, pause->stopped - last->host_ns) + 1,
             /* By how much STOP came too late, and RESUME too early, does not show. */
-            last->error_ns + (pause->resumed - pause->stopped) / 2};
+            .error_ns = last->error_ns + (pause->resumed - pause->stopped) / 2};
         (void)guest_boot_pair(guest, &end);
     }
 }

@@ -7,7 +7,9 @@
  * Between two pairs of clocks that enclose a pause, times would be interpolated along a line that the clock did not follow,
  * within a bound as wide as the pause. STOP is reported after the clock has stopped, and RESUME before it goes on. By how
  * much, both together, follows from the pairs: the clock ran for the rest of the time. So pairs are made for a moment shortly
- * before the pause and for one shortly after it, with that as their error. The wide bound holds only between these two.
+ * before the pause and for one shortly after it, by that much. The first is as exact as the pair before the pause, and the
+ * second as the pair after it, so that a reader sees that the clock stood still between them, and where; of several pauses
+ * between two pairs, those in the middle have the whole as their error. The wide bound holds only between these two.
  *
  * A trace that begins as the guest was set back to an earlier state may begin with events of before that state was saved
  * (record/agent/guest_session_rewind.c). The first pair of the trace before keeps their bounds right, and a pair for the

@@ -407,7 +407,7 @@ static int step(struct guest_session *session, uint64_t now, struct error *error
     case GUEST_RUNNING:
         if (session->stop_wanted)
             return stop(session, now);
-        r = guest_session_ask_flush(session, error);
+        r = guest_session_ask_flush(session, now, error);
         if (r < 0)
             return r;
         break;

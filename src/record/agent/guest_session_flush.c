@@ -13,9 +13,10 @@ void guest_session_settle_flush(struct guest_session *session)
         session->flush_sent = session->flushed = session->flush_asked;
 }
 
-int guest_session_ask_flush(struct guest_session *session, struct error *error)
+int guest_session_ask_flush(struct guest_session *session, uint64_t now, struct error *error)
 {
     struct proto_out out;
+    int r;
 
     if (session->flush_sent >= session->flush_asked)
         return 0;
@@ -27,6 +28,11 @@ int guest_session_ask_flush(struct guest_session *session, struct error *error)
             "events may be missing from snapshots; install a newer strata-agent",
             error);
     }
+    /* The last events are to have a pair of the clocks near them: the answer comes before that to the flush. */
+    r = guest_session_flush_pair(session, error);
+    if (r < 0)
+        return r;
+    guest_session_ping(session, now);
     if (!guest_session_has_room(session))
         return -ECONNRESET;
     out = guest_session_begin(session);
@@ -49,6 +55,5 @@ int guest_session_on_flushed(struct guest_session *session, const struct proto_f
     if (flushed.token != session->flush_sent || session->flushed >= session->flush_sent)
         return 0;
     session->flushed = session->flush_sent;
-    /* The last events have a pair of the clocks near them. */
     return guest_session_flush_pair(session, error);
 }

@@ -39,7 +39,7 @@ int guest_session_on_ready(struct guest_session *session, const struct proto_fra
 int guest_session_go_on(struct guest_session *session, uint64_t now, struct error *error);
 
 /* What the agent holds (guest_session_flush.c). In state RUNNING: asks the agent, if that is due. */
-int guest_session_ask_flush(struct guest_session *session, struct error *error);
+int guest_session_ask_flush(struct guest_session *session, uint64_t now, struct error *error);
 /* Whatever is asked for is done if nothing can come. */
 void guest_session_settle_flush(struct guest_session *session);
 int guest_session_on_flushed(struct guest_session *session, const struct proto_frame *frame,

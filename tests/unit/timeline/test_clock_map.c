@@ -625,9 +625,66 @@ static void a_jump_may_be_larger_than_it_looks(void **state)
     }
 }
 
+/* A guest's clock of which the rate is known well, whose machine was paused twice within the second before the last pair. */
+static void a_clock_that_stood_still_among_few_pairs_has_the_given_rate(void **state)
+{
+    static const struct clock_map_pair pairs[] = {
+        {66990714964135, 25653169348, 97475, 0},   {66990772051708, 25801396440, 239290, 0},
+        {66991001784590, 26397810570, 1624905, 0}, {66991006903246, 26406247467, 1624905, 0},
+        {66991031608169, 26470384409, 153924, 0},  {66991317754919, 27213255710, 1495782, 0},
+        {66991323151917, 27221022169, 1495782, 0}, {66991344496159, 27276434381, 216181, 0},
+    };
+    const int64_t hz = 2596120002;
+    struct clock_map clock_map;
+    int64_t error;
+
+    (void)state;
+    assert_int_equal(
+        clock_map_of_pairs(pairs, ARRAY_SIZE(pairs), "p", (uint64_t)hz, &clock_map, NULL), 0);
+    for (unsigned i = 0; i < clock_map.n; i++)
+        printf("%ld %ld err %ld jump %ld\n", clock_map.pairs[i].host_ns, clock_map.pairs[i].ticks,
+               clock_map.pairs[i].error_ns, clock_map.pairs[i].jump_ns);
+    printf("%ld %ld %ld %u\n", clock_map.rate_ns, clock_map.rate_ticks, clock_map.rate_error_ns,
+           clock_map.rate_ppm);
+    for (int64_t s = 1; s <= 10; s++) {
+        int64_t truth = pairs[7].host_ns + s * 1000000000;
+        int64_t time = clock_map_convert(&clock_map, pairs[7].ticks + s * hz, &error);
+
+        assert_true(llabs(time - truth) <= error);
+        assert_true(error < 1000000 + s * 600000);
+    }
+    clock_map_done(&clock_map);
+}
+
+/* A pause that the bounds of the pairs around it would hide, where it is known of. */
+static void a_pause_is_said(void **state)
+{
+    static const char text[] = "1000000000 1000000000 300000\n"
+                               "2000000000 2000000000 300000\n"
+                               "# a comment\n"
+                               "# paused\n"
+                               "2001000000 2000500000 300000\n"
+                               "3001000000 3000500000 300000\n";
+    struct clock_map clock_map;
+    int64_t error;
+
+    (void)state;
+    assert_int_equal(clock_map_parse(text, strlen(text), "p", 1000000000, &clock_map, NULL), 0);
+    assert_int_equal(clock_map.n, 4);
+    assert_int_equal(clock_map.pairs[0].jump_ns, 0);
+    assert_in_range(clock_map.pairs[1].jump_ns, 500000, 1000000);
+    assert_int_equal(clock_map.pairs[2].jump_ns, 0);
+    /* It may have stood still right before the end of this time. */
+    assert_true(llabs(clock_map_convert(&clock_map, 2000499999, &error) - 2000499999) <= error);
+    assert_in_range(clock_map.hz, 999950000, 1000050000);
+    clock_map_done(&clock_map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pause_is_said),
+        cmocka_unit_test(a_clock_that_stood_still_among_few_pairs_has_the_given_rate),
         cmocka_unit_test(times_are_within_their_bounds),
         cmocka_unit_test(fast_exchanges_make_narrow_bounds),
         cmocka_unit_test(one_pair_needs_a_rate),

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "random.h"
 #include "record/agent/guest_boot.h"
 #include "record/agent/guests_internal.h"
 #include "timeline/clock_map.h"
@@ -54,11 +55,16 @@ static void end(struct recorded *made)
     free(made);
 }
 
-static void put(struct recorded *made, uint64_t host_ns, uint64_t ticks)
+static void put_within(struct recorded *made, uint64_t host_ns, uint64_t ticks, uint64_t error)
 {
-    const struct guest_pair pair = {host_ns, ticks, ERROR};
+    const struct guest_pair pair = {host_ns, ticks, error};
 
     assert_int_equal(guest_pause_pair(&made->guest, &pair), 0);
+}
+
+static void put(struct recorded *made, uint64_t host_ns, uint64_t ticks)
+{
+    put_within(made, host_ns, ticks, ERROR);
 }
 
 static void read_map_at(const char *name, uint64_t hz, struct clock_map *ret)
@@ -82,6 +88,11 @@ static void expect_time(const struct clock_map *map, uint64_t ticks, uint64_t ho
 
     assert_true(llabs(time - (int64_t)host_ns) <= error);
     assert_true(error <= most);
+}
+
+static uint64_t below(uint64_t limit)
+{
+    return limit ? random_u64() % limit : 0;
 }
 
 /* Host times of the running clock: it began at second 100, and stood still from FROM to TO. */
@@ -153,6 +164,52 @@ static void pauses_among_pairs(void **state)
         for (uint64_t t = 100 * NSEC_PER_SEC; t < next + 4 * NSEC_PER_SEC; t += MS / 2)
             if (t < from || t > to)
                 expect_time(&map, ticks_at(t, from, to), t, 4 * NSEC_PER_SEC);
+        clock_map_done(&map);
+        end(made);
+    }
+}
+
+/* The clock ran for 0.6 s, but for two pauses of milliseconds, each between two pairs that are exact to within less: times long
+ * after the last pair are as exact as the stated rate. */
+static void short_pauses_among_few_pairs(void **state)
+{
+    const uint64_t begin_ns = 100 * NSEC_PER_SEC;
+
+    (void)state;
+    for (unsigned n = 0; n < 500; n++) {
+        uint64_t from = begin_ns + (200 + below(100)) * MS, next = from + 300 * MS;
+        uint64_t length = below(n % 5 * MS) + 1000, late = below(MS);
+        uint64_t errors = 1 + below(400000), end_ns = next + length + 30 * MS;
+        const uint64_t pairs[] = {begin_ns, from - below(100 * MS) - 1000,
+                                  from + length + late + below(50 * MS) + 1000, end_ns};
+        struct recorded *made = begin();
+        struct clock_map map;
+
+        for (unsigned i = 0; i < ARRAY_SIZE(pairs); i++) {
+            uint64_t ticks = ticks_at(pairs[i], from, from + length);
+            uint64_t error = 1 + below(errors);
+            /* What is stated need not be what it is wrong by. */
+            uint64_t wrong = below(error);
+
+            if (i == 2) {
+                guests_machine_stopped(&made->guests, from + below(length / 2));
+                guests_machine_resumed(&made->guests, from + length - below(length / 2));
+            } else if (i == 3) {
+                guests_machine_stopped(&made->guests, next + below(length / 2));
+                guests_machine_resumed(&made->guests, next + length - below(length / 2));
+                ticks -= length * 2;
+            }
+            put_within(made, pairs[i] + (below(2) ? wrong : -wrong), ticks, error);
+        }
+        read_map("guest-g", &map);
+        for (uint64_t t = begin_ns; t < end_ns; t += MS / 2)
+            if (t < next && (t < from || t > from + length))
+                expect_time(&map, ticks_at(t, from, from + length), t, 10 * MS);
+            else if (t > next + length)
+                expect_time(&map, ticks_at(t - length, from, from + length), t, 10 * MS);
+        for (uint64_t s = 1; s <= 10; s++)
+            expect_time(&map, ticks_at(end_ns + s * NSEC_PER_SEC - length, from, from + length),
+                        end_ns + s * NSEC_PER_SEC, (int64_t)(2 * MS + s * MS * 6 / 10));
         clock_map_done(&map);
         end(made);
     }
@@ -256,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pause_is_exact),
         cmocka_unit_test(pauses_among_pairs),
+        cmocka_unit_test(short_pauses_among_few_pairs),
         cmocka_unit_test(a_pause_before_the_end),
         cmocka_unit_test(a_clock_that_goes_on_is_left_alone),
         cmocka_unit_test(a_trace_after_a_restore_keeps_its_bounds),
