@@ -237,26 +237,21 @@ static void free_host(void *userdata)
     free(host);
 }
 
-/* What else was recorded has a line before this one. */
-static void tell_length(const struct record_run *run, const struct record_item *item,
-                        const struct guest_boot *boot)
-{
-    if (recording_dir(run->recording) >= 0 && !record_run_has_others(run, item))
-        cli_message("strata: %.1f seconds were recorded into %s",
-                    (double)(boot->ended.monotonic_ns - boot->began.monotonic_ns) / NSEC_PER_SEC,
-                    run->dir);
-}
-
 static int sum_up(const struct record_run *run, const struct record_item *item)
 {
     const struct guest *guest = guest_recorder_guest(item->recorder);
+    const struct guest_boot *boot;
     bool is_whole;
 
     if (!guest) {
         cli_message("  host   nothing");
         return EXIT_FAILURE;
     }
-    tell_length(run, item, &guest->boots[guest->n_boots - 1]);
+    boot = &guest->boots[guest->n_boots - 1];
+    /* What else was recorded has a line before this one. */
+    if (recording_dir(run->recording) >= 0 && !record_run_has_others(run, item))
+        record_run_tell_length(run, (double)(boot->ended.monotonic_ns - boot->began.monotonic_ns) /
+                                        NSEC_PER_SEC);
     is_whole = record_kernel_tell(run->dir, guest);
     record_kernel_tell_problems(guest);
     if (record_kernel_is_cut(guest))

@@ -230,6 +230,11 @@ FILE *record_run_summary_file(const struct record_run *run)
     return run->options->live.on || run->options->runs ? stderr : stdout;
 }
 
+void record_run_tell_length(const struct record_run *run, double seconds)
+{
+    cli_message("strata: %.1f seconds were recorded into %s", seconds, run->dir);
+}
+
 bool record_run_has_others(const struct record_run *run, const struct record_item *item)
 {
     struct arena arena = {0};

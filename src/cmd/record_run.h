@@ -47,4 +47,6 @@ int record_run(struct record_run *run, const char *dir);
 FILE *record_run_summary_file(const struct record_run *run);
 /* Whether something else than ITEM has a source in the trace. */
 bool record_run_has_others(const struct record_run *run, const struct record_item *item);
+/* Prints for how long was recorded, and where. */
+void record_run_tell_length(const struct record_run *run, double seconds);
 void record_run_done(struct record_run *run);

@@ -150,7 +150,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &vm->terminal);
     qemu_recorder_sum_up(recorder, &summary);
     is_whole = summary.lost == 0;
-    cli_message("strata: %.1f seconds were recorded into %s", summary.seconds, run->dir);
+    record_run_tell_length(run, summary.seconds);
     print_vmm(&vm->probe, &summary);
     if (guest)
         is_whole &= record_kernel_tell(run->dir, guest);
