@@ -20,7 +20,7 @@
 /* How often the file is written: monitoring systems read it no more often. */
 #define FILE_INTERVAL_NS (10 * NSEC_PER_SEC)
 /* How long the process that reads what is recorded may go on after the end. */
-#define READ_REST_NS (10 * NSEC_PER_SEC)
+#define READ_REST_S 60
 /* How often it is looked at then. */
 #define LOOK_INTERVAL_NS (NSEC_PER_SEC / 20)
 
@@ -55,6 +55,7 @@ struct metrics_recorder {
     struct watch_process *process;    /* NULL: none, or another recorder's */
     const struct recorder *elsewhere; /* that recorder; NULL: none */
     uint64_t ends_at;                 /* the process, at the latest; 0: it was not asked to */
+    bool is_hurried;                  /* by a second signal */
 };
 
 static struct metrics_recorder *self_of(struct recorder *recorder)
@@ -150,14 +151,25 @@ static int start_process(struct metrics_recorder *self, struct error *error)
 static bool has_read_rest(struct metrics_recorder *self, uint64_t now)
 {
     if (self->ends_at == 0) {
-        self->ends_at = now + READ_REST_NS;
+        self->ends_at = now + READ_REST_S * NSEC_PER_SEC;
         if (self->process)
             watch_process_stop(self->process);
     }
-    if (now >= self->ends_at)
+    if (self->elsewhere ? self->elsewhere->state == RECORDER_FINISHED
+                        : !self->process || watch_process_has_ended(self->process))
         return true;
-    return self->elsewhere ? self->elsewhere->state == RECORDER_FINISHED
-                           : !self->process || watch_process_has_ended(self->process);
+    if (now < self->ends_at)
+        return false;
+    if (self->is_hurried)
+        recorder_report(&self->recorder,
+                        "metrics of analyses: what was recorded last was not read before the "
+                        "second signal, and is missing");
+    else
+        recorder_report(&self->recorder,
+                        "metrics of analyses: what was recorded last was not read in %u seconds, "
+                        "and is missing",
+                        READ_REST_S);
+    return true;
 }
 
 /* ---- The recorder ---- */
@@ -220,8 +232,10 @@ static uint64_t stop(struct recorder *recorder, const struct recorder_stop *stop
 {
     struct metrics_recorder *self = self_of(recorder);
 
-    if (stop->urgency >= RECORDER_HURRY)
+    if (stop->urgency >= RECORDER_HURRY) {
         self->ends_at = now;
+        self->is_hurried = true;
+    }
     return UINT64_MAX;
 }
 

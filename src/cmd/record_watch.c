@@ -10,7 +10,7 @@
 #include "watch/families_feed.h"
 #include "watch/watcher.h"
 
-int record_watch_run(void *userdata, int out, int stop)
+int record_watch_run(void *userdata, uint64_t since, int out, int stop)
 {
     const struct record_watch *watch = userdata;
     struct families_feed *feed = NULL;
@@ -18,6 +18,7 @@ int record_watch_run(void *userdata, int out, int stop)
         .dir = watch->dir,
         .conditions = watch->conditions,
         .n_conditions = watch->n_conditions,
+        .since = since,
         .out = out,
         .stop = stop,
     };

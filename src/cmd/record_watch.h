@@ -17,4 +17,4 @@ struct record_watch {
 };
 
 /* A watch_process_function; USERDATA: struct record_watch. */
-int record_watch_run(void *userdata, int out, int stop);
+int record_watch_run(void *userdata, uint64_t since, int out, int stop);

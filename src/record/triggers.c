@@ -24,7 +24,7 @@
 
 #define WHAT_MAX 300u
 /* At the end of the recording: how long the process that watches events has for the last of them, … */
-#define WATCH_END_NS (10 * NSEC_PER_SEC)
+#define WATCH_END_NS (30 * NSEC_PER_SEC)
 /* … and commands, which are killed then. */
 #define COMMANDS_END_NS (60 * NSEC_PER_SEC)
 /* Without pidfds, nothing says that a process has ended. */
@@ -403,6 +403,10 @@ static void note_end(struct trigger_recorder *self, uint64_t now)
     }
     if (self->watch && !watch_process_has_ended(self->watch) &&
         (self->is_hurried || now >= self->ended_at + WATCH_END_NS)) {
+        if (!self->is_hurried)
+            recorder_report(&self->recorder,
+                            "--on: what was recorded last was not evaluated in %u seconds",
+                            (unsigned)(WATCH_END_NS / NSEC_PER_SEC));
         watch_process_free(self->watch);
         self->watch = NULL;
     }

@@ -60,19 +60,21 @@ static void close_others(int out, int stop)
             close(fd);
 }
 
-static _Noreturn void run(const struct watch_process *watch, pid_t parent, int out, int stop)
+static _Noreturn void run(const struct watch_process *watch, pid_t parent, uint64_t since, int out,
+                          int stop)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(EXIT_FAILURE);
     (void)setsid();
     close_others(out, stop);
-    _exit(watch->function(watch->function_userdata, out, stop));
+    _exit(watch->function(watch->function_userdata, since, out, stop));
 }
 
 static int start(struct watch_process *watch, struct error *error)
 {
     int lines[2], stop[2];
     pid_t parent = getpid(), pid;
+    uint64_t since = clock_ns(CLOCK_MONOTONIC);
 
     if (pipe2(lines, O_CLOEXEC) < 0)
         return error_set(error, -errno, NULL, "cannot make a pipe: %s", strerror(errno));
@@ -85,7 +87,7 @@ static int start(struct watch_process *watch, struct error *error)
     }
     pid = fork();
     if (pid == 0)
-        run(watch, parent, lines[1], stop[0]);
+        run(watch, parent, since, lines[1], stop[0]);
     close(lines[1]);
     close(stop[0]);
     if (pid < 0) {

@@ -14,9 +14,10 @@
 
 #include "record/recorder.h"
 
-/* OUT: where lines go. STOP: hangs up when it is to evaluate what there still is, and end. An exit status. Signals are blocked
- * but for SIGKILL; no other descriptors are open but 0, 1 and 2. */
-typedef int watch_process_function(void *userdata, int out, int stop);
+/* SINCE (CLOCK_MONOTONIC, ns): when it was started, from when on it reads what is recorded; a busy machine may run it much
+ * later. OUT: where lines go. STOP: hangs up when it is to evaluate what there still is, and end. An exit status. Signals are
+ * blocked but for SIGKILL; no other descriptors are open but 0, 1 and 2. */
+typedef int watch_process_function(void *userdata, uint64_t since, int out, int stop);
 
 struct watch_process_handler {
     void (*fired)(void *userdata, unsigned index, uint64_t time, const char *text);

@@ -29,7 +29,7 @@ struct watcher {
     uint64_t period_ns;
     int64_t window_max;
     int64_t look_back;
-    int64_t from;      /* where the next window begins; 0: it is not known yet */
+    int64_t from;      /* where the next window begins */
     bool was_answered; /* the recorder has answered once */
     bool is_stopped;   /* one more window, up to now, is the last one */
     bool is_over;      /* there is nothing to go on with */
@@ -275,7 +275,7 @@ int watch_run(const struct watch_settings *settings)
     int r = init(&watcher);
     uint64_t next = clock_ns(CLOCK_MONOTONIC);
 
-    watcher.from = (int64_t)next;
+    watcher.from = (int64_t)settings->since;
     while (r >= 0 && !watcher.is_over) {
         uint64_t used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 

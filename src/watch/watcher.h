@@ -43,6 +43,7 @@ struct watch_consumer {
 /* All borrowed. */
 struct watch_settings {
     const char *dir;    /* of the recording */
+    uint64_t since;     /* CLOCK_MONOTONIC, ns: where the first window begins */
     uint64_t period_ns; /* 0: WATCH_PERIOD_NS */
     /* Those that need events; others are left out. INDEX is that of this array. */
     const struct watch_condition *conditions;

@@ -2,6 +2,7 @@
 /* Triggers: which events meet a condition, how often they save snapshots, and the process that watches events. */
 #include "cmocka_all.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -228,11 +229,12 @@ static void run_until(struct watch_process *watch, unsigned n)
     free(wait.fds);
 }
 
-static int write_lines(void *userdata, int out, int stop)
+static int write_lines(void *userdata, uint64_t since, int out, int stop)
 {
     const char *text = userdata;
     char byte;
 
+    (void)since;
     (void)!write(out, text, strlen(text));
     (void)!read(stop, &byte, 1); /* until it hangs up */
     return (int)write(out, "fired 0 9 last\n", 15) < 0;
@@ -263,9 +265,9 @@ static void test_lines(void **state)
 }
 
 /* A line that does not end, and is longer than any. */
-static int write_long(void *userdata, int out, int stop)
+static int write_long(void *userdata, uint64_t since, int out, int stop)
 {
-    (void)stop;
+    (void)since, (void)stop;
     for (unsigned i = 0; i < 20000; i++)
         (void)!write(out, userdata, 1);
     (void)!write(out, "\nfired 0 1 short\n", 17);
@@ -286,9 +288,36 @@ static void test_long_line(void **state)
     watch_process_free(watch);
 }
 
-static int die(void *userdata, int out, int stop)
+/* After it was asked to end, as one that gets no CPU before. */
+static int write_since(void *userdata, uint64_t since, int out, int stop)
 {
-    (void)userdata, (void)out, (void)stop;
+    char byte;
+
+    (void)userdata;
+    (void)!read(stop, &byte, 1);
+    dprintf(out, "fired 0 %" PRIu64 " since\n", since);
+    return 0;
+}
+
+static void test_since(void **state)
+{
+    uint64_t before = clock_ns(CLOCK_MONOTONIC), after, since;
+    struct watch_process *watch;
+
+    (void)state;
+    assert_int_equal(watch_process_start(write_since, NULL, 1, &handler, &reporter, &watch, NULL),
+                     0);
+    after = clock_ns(CLOCK_MONOTONIC);
+    watch_process_stop(watch);
+    run_until(watch, UINT_MAX);
+    assert_int_equal(sscanf(seen, "fired 0 at %" SCNu64 ": since\n", &since), 1);
+    assert_in_range(since, before, after);
+    watch_process_free(watch);
+}
+
+static int die(void *userdata, uint64_t since, int out, int stop)
+{
+    (void)userdata, (void)since, (void)out, (void)stop;
     return raise(SIGKILL);
 }
 
@@ -317,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_limits),
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_since, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_death, set_up, tear_down),
     };
 
