@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 from machine import PATIENCE, expect, wait_until
-from tracefs import TRACEFS
+from tracefs import the_instance
 
 
 class Collect:
@@ -38,7 +38,7 @@ class Collect:
 
     def look_for_instance(self):
         """`instance` is the directory in the guest's tracefs."""
-        self.instance = self.run.guest.text(f"echo {TRACEFS}/instances/strata-*")
+        self.instance = the_instance(self.run.guest)
 
     def says(self):
         with open(self.log, errors="replace") as log:

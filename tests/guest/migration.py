@@ -46,7 +46,7 @@ def record_migration(run):
         destination.commands = source.commands
         destination.open_shell()
         agent.machine = marks.guest = destination
-        marks.instance = traced(destination, destination_out, destination.qemu)
+        marks.instance = traced(destination, destination_out, destination.qemu, marks.instance)
         marks.make()
         expect(agent.is_running(), "the agent ended:", agent.log())
         threads = {}

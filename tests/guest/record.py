@@ -10,6 +10,7 @@ import tempfile
 import timeline
 from agent import Agent
 from machine import PATIENCE, Machine, expect, wait_until
+from tracefs import tracing_instances
 
 MARKS = 50
 
@@ -22,15 +23,15 @@ def sources(folder):
         return {}
 
 
-def traced(guest, folder, recorder):
+def traced(guest, folder, recorder, former=None):
     """Waits until the guest is traced and part of the recording in FOLDER. Returns its instance of tracefs. The recording
-    knows of it earlier, when it is being set up."""
-    def is_traced():
+    knows of it earlier, when it is being set up; until then there may be the instance FORMER, of a recorder that was killed or
+    of another QEMU's, which waits for its host to come back."""
+    def instance():
         expect(recorder.poll() is None, "strata record has ended:", recorder.returncode)
-        return "guest" in sources(folder) and \
-            guest.text("cat /sys/kernel/tracing/instances/*/tracing_on 2>/dev/null || :") == "1"
-    wait_until(is_traced, "the guest is not recorded")
-    return guest.text("echo /sys/kernel/tracing/instances/*")
+        paths = tracing_instances(guest) if "guest" in sources(folder) else []
+        return paths[0] if len(paths) == 1 and paths[0] != former else None
+    return wait_until(instance, "the guest is not recorded")
 
 
 def error_bound(folder, usual):
@@ -173,15 +174,17 @@ def record_added_port(run):
     folder = run.folder("added")
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     environment = dict(os.environ, XDG_RUNTIME_DIR=runtime)
+    former = None
 
     def attach(name, end, agent_exits=False):
+        nonlocal former
         out = os.path.join(folder, name)
         with open(out + ".said", "w+b") as said:
             recorder = subprocess.Popen(
                 [run.strata, "record", "--attach", "-o", out, "-e", "runstate_set", "--guest=sched:*", str(guest.qemu.pid)],
                 stdout=said, stderr=said, env=environment)
             try:
-                instance = traced(guest, out, recorder)
+                former = instance = traced(guest, out, recorder, former)
                 for n in range(MARKS):
                     expect(guest.text(f"echo mark {n} >{instance}/trace_marker; echo {n}") == str(n), "the guest answers")
                 if agent_exits:

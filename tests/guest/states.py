@@ -13,7 +13,7 @@ import time
 
 from agent import Agent
 from machine import CPUS, PATIENCE, Machine, expect, wait_until
-from record import guest_errors, sources, traced
+from record import error_bound, guest_errors, sources, traced
 
 MARKS = 5
 CLUSTER = 65536
@@ -157,7 +157,9 @@ def record_states(run):
     expect(all(found[number]["cpu"] == CPUS and str(found[number]["vcpu"]) == str(CPUS) for number in range(added, added + MARKS)),
            "marks of the new vCPU:", [found[number] for number in range(added, added + MARKS)])
     errors = sorted(item["error_ns"] for item in found.values())
-    expect(errors[len(errors) // 2] < 10_000_000, "most marks have a large error:", errors)
+    # Nearly always of some hundred microseconds.
+    bound = max(error_bound(f"{out}/guest-{boot}", 10_000_000) for boot in ("guest", "guest.2"))
+    expect(errors[len(errors) // 2] < bound, "most marks have a large error:", errors)
     print(f"  {len(found)} marks are where they belong, half of them within {errors[len(errors) // 2] / 1000:.0f} us, all within"
           f" {errors[-1] / 1000:.0f} us")
 

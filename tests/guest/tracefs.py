@@ -2,12 +2,26 @@
 
 import os
 
-from machine import CPUS, expect
+from machine import CPUS, expect, wait_until
 
 TRACEFS = "/sys/kernel/tracing"
 # Of these each is recorded where no interrupt and no other task comes between two buffers that record
 # the same event, so that two buffers hold them in the same order.
 EVENTS = ["sched/sched_switch", "sched/sched_process_fork", "sched/sched_process_exit", "task/task_newtask"]
+
+
+def tracing_instances(machine):
+    """Those of agents, as paths, that are switched on: one whose session is over may be there still, on its way out."""
+    text = machine.text(f"grep -lx 1 {TRACEFS}/instances/strata-agent-*/tracing_on 2>/dev/null || :")
+    return [os.path.dirname(path) for path in text.split()]
+
+
+def the_instance(machine):
+    """The path of that which traces, once no other one does any more, as that of an agent that was killed."""
+    def only():
+        paths = tracing_instances(machine)
+        return paths[0] if len(paths) == 1 else None
+    return wait_until(only, "there is not one instance that traces")
 
 
 class Tracefs:
