@@ -139,20 +139,9 @@ static void set_given_rate(struct clock_map *clock_map)
     clock_map->rate_ppm = clock_map->wander_ppm ? CLOCK_MAP_DRIFT_PPM : 0;
 }
 
-/* The rate that A and B give; the given one, where they agree with it and say it less exactly. */
 static void set_rate(struct clock_map *clock_map, const struct clock_map_pair *a,
                      const struct clock_map_pair *b)
 {
-    wide ns = wide_difference(b->host_ns, a->host_ns);
-    wide error =
-        wide_add(wide_sum(a->error_ns, b->error_ns), ppm(ns, (int64_t)clock_map->wander_ppm));
-
-    if (clock_map->given_hz != 0 && clock_map->wander_ppm != 0 &&
-        wide_is_less(ppm(ns, CLOCK_MAP_DRIFT_PPM), error) &&
-        off_nominal(a, b, clock_map->given_hz) == 0) {
-        set_given_rate(clock_map);
-        return;
-    }
     clock_map->rate_ns = b->host_ns - a->host_ns;
     clock_map->rate_ticks = b->ticks - a->ticks;
     clock_map->rate_error_ns = a->error_ns + b->error_ns;
@@ -277,8 +266,13 @@ static void note_jumps(struct clock_map *clock_map, uint64_t hz)
                  pairs[best_end].ticks - pairs[best_begin].ticks)
             best_begin = begin, best_end = i + 1;
     }
-    if (best_end > best_begin)
-        set_rate(clock_map, &pairs[best_begin], &pairs[best_end]);
+    if (best_end == best_begin)
+        return;
+    set_rate(clock_map, &pairs[best_begin], &pairs[best_end]);
+    /* The given rate may be wrong by so much, or the clock stood still for so long in all, each time for less than shows. */
+    if (hz != 0 && !is_given_wrongly(clock_map, hz))
+        clock_map->rate_error_ns = narrow(wide_sum(
+            clock_map->rate_error_ns, off_nominal(&pairs[best_begin], &pairs[best_end], hz)));
 }
 
 static int find_rate(struct clock_map *clock_map, uint64_t hz)

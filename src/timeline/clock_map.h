@@ -16,7 +16,8 @@
  * pairs, each weighed by its distance, plus the drift since the nearer one. A pair whose bound is wider than
  * interpolation between its neighbours gives is dropped; any disagreement with it widens the neighbours' bounds.
  *
- * Where pairs agree with the given rate, and say it less exactly than within CLOCK_MAP_DRIFT_PPM, the given one is used.
+ * Where pairs give another rate than the given one, and no two of them are exact enough to show it, the one may be wrong as
+ * well as the other: the difference is a part of the rate's error.
  *
  * Where two pairs give another rate than most do (two alone: than the given one), by more than they can be wrong, one
  * of the clocks stood still or was set somewhere between them: the bound between these two is wider by the most that this
