@@ -296,7 +296,8 @@ if [ "$(id -u)" -eq 0 ]; then
         kill -KILL $pid
         wait $pid 2>/dev/null || true
         pid=
-        folder=$(grep -ls "^$qemu " /tmp/strata-record-*/restore)
+        # With the time of its start: another process may have had its number.
+        folder=$(grep -ls "^$qemu $(awk '{ print $22 }' /proc/$qemu/stat)\$" /tmp/strata-record-*/restore)
         folder=${folder%/restore}
         [ "$(stat -c %u "$folder")" = 65534 ] || fail "$(ls -ld "$folder")"
     }

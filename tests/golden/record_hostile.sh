@@ -6,9 +6,10 @@
 recorder=
 at_exit='[ -z "$recorder" ] || kill -KILL $recorder 2>/dev/null || :'
 
-# The directory of the rings of process PID.
+# The directory of the rings of process PID, or those of a trace of this test's; others may be left of a process that had this
+# number before.
 rings_of() {
-    find "/dev/shm/strata-$(id -u)" -maxdepth 2 -name "strata-$1-*" 2>/dev/null | head -n 1
+    grep -lsF "$work" "/dev/shm/strata-$(id -u)"/*/strata-"$1"-*/process | sed 's|/process$||'
 }
 
 cat >program <<'END'
@@ -68,7 +69,7 @@ try() {
     [ "$(wc -l <shown)" -eq 6000 ] || fail "$(wc -l <shown) events of the other program: $(cat told)"
     # Whatever came of the first one can be looked at.
     "$strata" report trace >shown 2>err || [ $? -eq 1 ] || fail "report: $(cat err)"
-    find "/dev/shm/strata-$(id -u)" -maxdepth 2 -name "strata-$(cat pid-1)-*" -exec rm -rf {} +
+    rm -rf "$rings"
 }
 
 cut_rings() {

@@ -18,6 +18,13 @@ nothing_left() {
     done
 }
 
+# rings_of PID: the directory of its rings. Others may be left of a process that had this number before.
+rings_of() {
+    for left in "$rings"/record-*/strata-"$1"-*/process; do
+        [ ! -e "$left" ] || ! grep -q -F "$work" "$left" || echo "${left%/process}"
+    done
+}
+
 # STATUS WORDS…: runs and compares the exit status.
 expect() {
     wanted=$1
@@ -231,7 +238,7 @@ pid=$child
 grep -q 'is incomplete' told || fail "$(cat told)"
 kill -KILL $pid
 wait_for "! kill -0 $pid 2>/dev/null"
-folder=$(echo "$rings"/record-*/strata-"$pid"-*)
+folder=$(rings_of $pid)
 # Unless another test's recorder, which has started since, is at it, or was faster and did the same.
 wait_for '"$strata" recover "$pid" >told 2>&1 || ! grep -q "another strata is reading these rings" told'
 grep -q 'recovered into its trace\|has left nothing' told || fail "$(cat told)"
@@ -252,13 +259,13 @@ for case in 'abandoned, then recorded' 'abandoned and removed'; do
     wait $pid 2>/dev/null || true
     pid=$child
     expect 0 "$strata" record -o next -- "$EMIT" 6 1
-    [ -e "$(echo "$rings"/record-*/strata-"$pid"-*)" ] || fail "the rings of a program that lives are gone"
+    [ -n "$(rings_of $pid)" ] || fail "the rings of a program that lives are gone"
     rm -rf next
     # While the program lives: afterwards another test's recorder may write to it.
     [ "$case" = 'abandoned, then recorded' ] || rm -rf trace
     kill -KILL $pid
     wait_for "! kill -0 $pid 2>/dev/null"
-    folder=$(echo "$rings"/record-*/strata-"$pid"-*)
+    folder=$(rings_of $pid)
     expect 0 "$strata" record -o next -- "$EMIT" 6 1
     wait_for '[ ! -e "${folder%/*}" ]' # by another test's recorder, perhaps
     pid=

@@ -244,15 +244,22 @@ for case in daemon daemon-closing; do
 done
 
 case=remade
-: >ready
-python3 "$here/../runtime/lost_socket.py" "$sockets" >ready &
-pid=$!
-pids="$pids $pid"
-wait_for [ -s ready ]
-"$strata" list >out
-grep -qE "^ *$pid .* remade" out || fail "a socket that is made anew is not waited for: $(cat out)"
-kill "$pid"
-wait "$pid" || :
+# lists_remade: a socket that is made anew is waited for. That is five seconds at most: on a busy machine again.
+lists_remade() {
+    : >ready
+    python3 "$here/../runtime/lost_socket.py" "$sockets" >ready &
+    pid=$!
+    pids="$pids $pid"
+    wait_for [ -s ready ]
+    "$strata" list >out
+    kill "$pid"
+    wait "$pid" || :
+    grep -qE "^ *$pid .* remade" out
+}
+for tries in 4 3 2 1 0; do
+    ! lists_remade || break
+    [ $tries -gt 0 ] || fail "a socket that is made anew is not waited for: $(cat out)"
+done
 
 case=static
 # A sanitized program cannot be linked statically.

@@ -9,8 +9,8 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 unset STRATA_TRACE STRATA_CONTROL
 other=65534
-# By its name what it leaves is told from what others leave.
-name=worker$$
+# By its name what it leaves is told from what others leave, or have left.
+name=worker${work##*.}
 cp "$WORKER" "$name"
 WORKER=$work/$name
 chmod 755 "$work"

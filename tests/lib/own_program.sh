@@ -1,9 +1,10 @@
 # shellcheck shell=sh
-# A program under a name that no other run of a test uses, so that its rings are not taken for those of another test.
+# A program under a name that no other run of a test uses or has used, so that its rings are not taken for those of another
+# test: processes get numbers again that others have had, whose rings may be left.
 
-# own_program PROGRAM: a link to it in the current directory, with this process's number in its name: $own_program.
+# own_program PROGRAM: a link to it in the current directory, with the end of $work's name in its own: $own_program.
 own_program() {
-    own_program=$PWD/$(basename "$1" | cut -c 1-8)$$
+    own_program=$PWD/$(basename "$1" | cut -c 1-8)${work##*.}
     ln -s "$1" "$own_program"
     own_programs="${own_programs-} $(basename "$own_program")"
 }
