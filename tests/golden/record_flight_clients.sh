@@ -51,7 +51,11 @@ def ask(line, s=None):
 # The recorder can have only N descriptors more.
 limits = resource.prlimit(recorder, resource.RLIMIT_NOFILE)
 def limit_descriptors(n):
-    used = {int(name) for name in os.listdir(f"/proc/{recorder}/fd")}
+    # Now and then it has one open for a moment.
+    used = set(range(limits[0]))
+    for _ in range(50):
+        used &= {int(name) for name in os.listdir(f"/proc/{recorder}/fd")}
+        time.sleep(0.02)
     free = [number for number in range(limits[0]) if number not in used]
     resource.prlimit(recorder, resource.RLIMIT_NOFILE, (free[n], limits[1]))
 

@@ -21,6 +21,7 @@ fail() {
     exit 1
 }
 . "$here/../lib/wait_for.sh"
+. "$here/../lib/reserve_port.sh"
 
 # usage TEXT OPTION...: is a usage error that says TEXT.
 usage() {
@@ -68,7 +69,8 @@ traces() {
 # An agent that exits is reported once, also where its address then refuses connections.
 case=exits
 (umask 077 && head -c 32 /dev/urandom >key)
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+reserve_port
+pids="$pids $reserved"
 "$STRATA_BIN/strata-agent" --listen "tcp:127.0.0.1:$port" --key key >agent-t 2>&1 &
 agent=$!
 pids="$pids $agent"

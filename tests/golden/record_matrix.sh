@@ -235,7 +235,7 @@ fi
 
 for leader in $leaders; do
     # shellcheck disable=SC2086 # words
-    start "all-$leader" "$leader" "$others" --strict --max-size=1G --time=100
+    start "all-$leader" "$leader" "$others" --strict --max-size=1G --time=10000
     ./$seen
     stop 0
     [ -z "$kernels" ] || sees a b host
