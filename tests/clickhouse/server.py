@@ -80,16 +80,17 @@ USERS = """<?xml version="1.0"?>
 """
 
 
-def free_ports(n):
-    """N ports of 127.0.0.1 that nobody listens on, all different."""
+reserved = []
+
+
+def reserve_ports(n):
+    """N ports of 127.0.0.1, all different, that no other program is given: sockets of ours, which do not listen, keep them."""
     sockets = [socket.socket() for _ in range(n)]
-    try:
-        for s in sockets:
-            s.bind(('127.0.0.1', 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
+    for s in sockets:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        s.bind(('127.0.0.1', 0))
+    reserved.extend(sockets)
+    return [s.getsockname()[1] for s in sockets]
 
 
 class QueryError(Exception):
@@ -99,7 +100,7 @@ class QueryError(Exception):
 class Server:
     def __init__(self, directory, clusters='', ports=None, memory=2 << 30, more=''):
         self.directory = os.path.abspath(directory)
-        self.http, self.tcp, self.interserver = ports or free_ports(3)
+        self.http, self.tcp, self.interserver = ports or reserve_ports(3)
         self.url = f'http://127.0.0.1:{self.http}'
         self.process = None
         os.makedirs(self.directory + '/data', exist_ok=True)
@@ -161,7 +162,7 @@ class Server:
 
 @contextlib.contextmanager
 def cluster(name, directory, n):
-    ports = free_ports(3 * n)
+    ports = reserve_ports(3 * n)
     ports = [ports[3 * i:3 * i + 3] for i in range(n)]
     shards = ''.join(f'<shard><replica><host>127.0.0.1</host><port>{tcp}</port></replica></shard>' for _, tcp, _ in ports)
     clusters = f'<{name}>{shards}</{name}>'

@@ -17,7 +17,7 @@ import unittest
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.abspath(__file__)) + '/../lib']
 
 from captures import COMMON, STRATA, report, simpletrace, vm, work, xen  # noqa: E402
-from server import Server, cluster, run_tests  # noqa: E402
+from server import Server, cluster, reserve_ports, run_tests  # noqa: E402
 
 TABLES = ('event', 'span', 'state', 'loss', 'source', 'clock', 'trace')
 
@@ -250,9 +250,7 @@ class Failures(unittest.TestCase):
         subprocess.run(['openssl', 'req', '-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-new',
                         '-newkey', 'rsa:2048', '-days', '2', '-nodes', '-x509', '-keyout', directory + '/key', '-out',
                         directory + '/certificate'], check=True, stderr=subprocess.DEVNULL)
-        with socket.socket() as s:
-            s.bind(('127.0.0.1', 0))
-            port = s.getsockname()[1]
+        (port,) = reserve_ports(1)
         more = (f'<https_port>{port}</https_port><openSSL><server><certificateFile>{directory}/certificate</certificateFile>'
                 f'<privateKeyFile>{directory}/key</privateKeyFile><verificationMode>none</verificationMode>'
                 '<loadDefaultCAFile>false</loadDefaultCAFile></server></openSSL>')

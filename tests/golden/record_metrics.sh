@@ -2,6 +2,7 @@
 # strata record --metrics, --metrics-file: what is served while programs, QEMU and the host's kernel are recorded, and
 # what a real Prometheus makes of it. $EMIT: tests/runtime. $PROMETHEUS: where its package was fetched to.
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/reserve_port.sh"
 
 pids=
 at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
@@ -27,6 +28,10 @@ begin() {
     pids="$pids $recorder"
     wait_for "grep -qs '^strata: metrics: http' $name.err || grep -qs '^metrics: http' $name.err"
     url=$(sed -n 's/.*metrics: \(http:[^ ]*\).*/\1/p' "$name.err")
+}
+# port_of URL
+port_of() {
+    echo "$1" | sed 's|.*:\([0-9]*\)/.*|\1|'
 }
 # has PATTERN: it is served.
 has() {
@@ -54,15 +59,16 @@ scrape_configs:
     static_configs: [{targets: ['127.0.0.1:$1']}]
 END
     "$promtool" check config prometheus.yml >checked 2>&1 || fail "$(cat checked)"
-    api=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    reserve_port
+    api=$port
     "$prometheus" --config.file=prometheus.yml --storage.tsdb.path="data-$1" --web.listen-address="127.0.0.1:$api" \
         >prometheus.log 2>&1 &
     scraper=$!
-    pids="$pids $scraper"
+    pids="$pids $scraper $reserved"
 }
 end_scraping() {
-    kill -TERM $scraper
-    wait $scraper || :
+    kill -TERM $scraper $reserved
+    wait $scraper $reserved || :
 }
 # query EXPRESSION JQ: whether the answer satisfies JQ.
 query() {
@@ -128,10 +134,10 @@ END_OF_SCRIPT
 
 # The port is in use: an error that says so, before the command runs.
 case="port in use"
-port=${url##*:}
+taken=$(port_of "$url")
 status=0
-"$strata" record -o second --metrics="${port%/metrics}" -- touch ran >out 2>err || status=$?
-[ $status -eq 1 ] && grep -q "^strata: --metrics: the port of '${port%/metrics}' is in use; choose another" err || fail "$status: $(cat err)"
+"$strata" record -o second --metrics="$taken" -- touch ran >out 2>err || status=$?
+[ $status -eq 1 ] && grep -q "^strata: --metrics: the port of '$taken' is in use; choose another" err || fail "$status: $(cat err)"
 [ ! -e ran ] && [ ! -e second ] || fail "something is left"
 for wrong in 1:2:3 127.0.0.1:99999 99999 ''; do
     status=0
@@ -157,7 +163,7 @@ done
 # A real Prometheus scrapes it, in its own format.
 case=prometheus
 if [ -n "$prometheus" ]; then
-    begin_scraping "${port%/metrics}"
+    begin_scraping "$taken"
     wait_for query 'strata_recorded_events_total{source=~"program-.*"}' '.data.result[0].value[1] == "6000"'
     wait_for query 'up{job="strata"}' '.data.result[0].value[1] == "1"'
     wait_for query 'strata_build_info' '.data.result[0].metric.version != null'
@@ -188,8 +194,7 @@ if [ "$(id -u)" -eq 0 ] && [ -d /sys/kernel/tracing/instances ]; then
     wait_for has '^strata_analysis_windows_total\{result="(ok|late)"\} [2-9]'
     [ "$(value served '^strata_wakeup_latency_seconds_count[{]')" -ge "$first" ] || fail "$(cat served)"
     if [ -n "$prometheus" ]; then
-        port=${url##*:}
-        begin_scraping "${port%/metrics}"
+        begin_scraping "$(port_of "$url")"
         wait_for query 'strata_wakeup_latency_seconds_bucket{layer="host",le="+Inf"}' '.data.result[0].value[1] | tonumber > 0'
         wait_for query 'histogram_quantile(0.99, strata_wakeup_latency_seconds_bucket)' '.data.result[0].value[1] | tonumber > 0'
         wait_for query 'strata_interrupt_seconds_total{kind="softirq"}' '.data.result[0].value[1] | tonumber > 0'
