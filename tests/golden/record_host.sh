@@ -117,12 +117,15 @@ def processes(pid):
     yield pid
 
 def sleeps():
-    """How often each thread of the recording has gone to sleep."""
+    """How often each thread of the recording has gone to sleep; nothing, where one ends meanwhile, as while it starts."""
     found = {}
-    for pid in processes(sys.argv[1]):
-        for task in os.listdir(f"/proc/{pid}/task"):
-            status = open(f"/proc/{pid}/task/{task}/status").read()
-            found[task] = int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", status)[1])
+    try:
+        for pid in processes(sys.argv[1]):
+            for task in os.listdir(f"/proc/{pid}/task"):
+                status = open(f"/proc/{pid}/task/{task}/status").read()
+                found[task] = int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", status)[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
     return found
 
 # The first seconds look for the first page, and relate the clocks; on a busy machine, more of them: one with a short timer is
@@ -281,4 +284,5 @@ recovered() {
 }
 wait_for 'recovered || ! grep -q "another strata is reading these rings" told'
 recovered || fail "$(cat told)"
-wait_for '[ -z "$(ls -d /dev/shm/strata-*/record-*/strata-"$victim"-* 2>/dev/null)" ]'
+# Others may be left of a process that had this number before.
+wait_for '! grep -qsF "$work" /dev/shm/strata-*/record-*/strata-"$victim"-*/process'
