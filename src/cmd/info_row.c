@@ -182,15 +182,37 @@ static void set_recorder(const struct trace_input *input, struct table *table)
         table_str(table, INFO_RECORDER, "was killed; what it had not written is lost");
 }
 
+/* Whether something of the trace cannot be read. */
+static bool is_damaged(const struct info *info)
+{
+    return info->stopped || info->tally.losses.damaged;
+}
+
+struct fact_target {
+    const struct info *info;
+    struct table *table;
+};
+
+/* What the recorder wrote is not what was read, where that is damaged. */
 static void add_fact(void *arg, const char *key, const char *value)
 {
-    table_pairs_add(arg, key, value);
+    const struct fact_target *target = arg;
+    char text[80];
+
+    if (is_damaged(target->info) && strcmp(key, "complete") == 0 && strcmp(value, "yes") == 0) {
+        value = "no; the recorder finished, but parts cannot be read";
+    } else if (is_damaged(target->info) && strcmp(key, "lost in all") == 0) {
+        snprintf(text, sizeof text, "unknown; %s by the recorder's count", value);
+        value = text;
+    }
+    table_pairs_add(target->table, key, value);
 }
 
 /* What the trace is. */
 static int set_identity(const struct info *info, struct table *table)
 {
     const struct trace_input *input = &info->trace->inputs[0];
+    struct fact_target target = {info, table};
     const char *layers[LAYERS];
     unsigned n_layers = find_layers(info, layers);
     int r;
@@ -206,7 +228,7 @@ static int set_identity(const struct info *info, struct table *table)
             table_list_add(table, layers[i]);
     }
     table_pairs(table, INFO_FACTS);
-    r = trace_input_facts(input, add_fact, table);
+    r = trace_input_facts(input, add_fact, &target);
     set_recorder(input, table);
     table_pairs(table, INFO_BUFFERS);
     for (unsigned i = 1; i < input->n_origins; i++) {

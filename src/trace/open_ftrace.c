@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the Linux kernel's tracers left. */
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include "format/perf_data/perf_data.h"
 #include "format/trace_dat/trace_dat.h"
 #include "trace/open.h"
+#include "tracedir/cpu_files.h"
 
 /* Applies the user's rate to the origins from FIRST on whose clock counts cycles. */
 static void tell_rate(struct open_ctx *ctx, unsigned first)
@@ -102,6 +105,79 @@ int open_perf_data(struct open_ctx *ctx, struct error *error)
     return r < 0 ? r : open_ctx_add(ctx, source);
 }
 
+/* Events with equal times are ordered by CPU, whatever the order of the paths. */
+static int compare_cpus(const void *a, const void *b)
+{
+    const struct ftrace_raw *x = a;
+    const struct ftrace_raw *y = b;
+
+    return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
+/* Notes that RAW has fewer bytes than were written. -ENOMEM. */
+static int note_cut(const struct open_ctx *ctx, const struct ftrace_raw *raw, uint64_t bytes,
+                    uint64_t written)
+{
+    if (!ctx->options->reader.keep_going)
+        ctx->trace->n_missing++;
+    if (bytes > 0)
+        return trace_note(ctx->trace,
+                          "%s: has %" PRIu64 " of the %" PRIu64
+                          " bytes that the recorder wrote; the events in the rest are lost",
+                          raw->path, bytes, written);
+    return trace_note(ctx->trace,
+                      "%s: is %s; the recorder wrote %" PRIu64 " bytes; its events are lost",
+                      raw->path, raw->is_missing ? "missing" : "empty", written);
+}
+
+/* The file of a CPU, which is added where there is none. NULL: out of memory. */
+static struct ftrace_raw *find_raw(const struct open_ctx *ctx, struct ftrace_files *files,
+                                   uint32_t cpu)
+{
+    char name[CPU_FILE_NAME_MAX];
+    _cleanup_free_ char *path = NULL;
+
+    for (unsigned i = 0; i < files->n_raws; i++)
+        if (files->raws[i].cpu == (int)cpu)
+            return &files->raws[i];
+    cpu_file_name(cpu, name);
+    if (asprintf(&path, "%s/%s", ctx->path, name) < 0) {
+        path = NULL;
+        return NULL;
+    }
+    if (ftrace_files_add(files, path, (int)cpu) < 0)
+        return NULL;
+    files->raws[files->n_raws - 1].is_missing = true;
+    return &files->raws[files->n_raws - 1];
+}
+
+/* Finds what is missing of what the recorder wrote, by the sizes that it stated. -ENOMEM. */
+static int find_cuts(struct open_ctx *ctx, struct ftrace_files *files)
+{
+    const struct manifest_source *recorded = ctx->recorded;
+    int r = 0;
+
+    for (unsigned i = 0; recorded && i < recorded->n_cpus && r >= 0; i++) {
+        const struct manifest_cpu *cpu = &recorded->cpus[i];
+        struct ftrace_raw *raw;
+        uint64_t bytes = 0;
+        struct stat st;
+
+        if (cpu->bytes == 0)
+            continue;
+        raw = find_raw(ctx, files, cpu->id);
+        if (!raw)
+            return -ENOMEM;
+        if (!raw->is_missing && stat(raw->path, &st) == 0)
+            bytes = (uint64_t)st.st_size;
+        raw->is_cut = bytes < cpu->bytes;
+        if (raw->is_cut)
+            r = note_cut(ctx, raw, bytes, cpu->bytes);
+    }
+    qsort(files->raws, files->n_raws, sizeof *files->raws, compare_cpus);
+    return r;
+}
+
 int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
 {
     _cleanup_(ftrace_files_done) struct ftrace_files files = {0};
@@ -110,6 +186,8 @@ int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
     r = ftrace_find(ctx->path, &files, error);
     if (r >= 0 && ctx->options->tracefs)
         r = use_tracefs(&files, ctx->options->tracefs);
+    if (r >= 0)
+        r = find_cuts(ctx, &files);
     return r < 0 ? r : open_files(ctx, &files, error);
 }
 
@@ -139,15 +217,6 @@ static int add_others(struct open_ctx *ctx, struct ftrace_files *files)
         other->done = true;
     }
     return r;
-}
-
-/* Events with equal times are ordered by CPU, whatever the order of the paths. */
-static int compare_cpus(const void *a, const void *b)
-{
-    const struct ftrace_raw *x = a;
-    const struct ftrace_raw *y = b;
-
-    return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
 int open_ftrace_pages(struct open_ctx *ctx, struct error *error)

@@ -93,8 +93,9 @@ struct trace {
     unsigned n_xen_tables;
     struct manifest *manifests; /* of recorded directories */
     unsigned n_manifests;
-    bool host_time;     /* all times are the host's, and so are the origins' clocks */
-    unsigned n_missing; /* sources of recorded directories that cannot be shown */
+    bool host_time; /* all times are the host's, and so are the origins' clocks */
+    unsigned
+        n_missing; /* sources of recorded directories, or files of them, that cannot be shown */
     const char **notes; /* what the user should know before reading; in the catalogue's arena */
     unsigned n_notes;
     const char *not_ended; /* the note that it is still recorded, or was cut off; NULL: neither */

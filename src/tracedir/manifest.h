@@ -20,6 +20,7 @@
  *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
  *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
+ *         "cpus": [{"id": 0, "bytes": 81920}],
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
  *         "lost": 5, "lost_at_end": 2, "complete": true, "pid_filter": true, "problems": ["…"]}],
  *      "snapshot": {"reason": "trigger", "trigger": "qmp:STOP", "what": "STOP {…}", "time": {…},
@@ -141,6 +142,12 @@ struct manifest_vmm {
     const char *qmp; /* while it is recorded, the path of a socket for its monitor */
 };
 
+/* Of a kernel, when its recording had ended: what was written of a CPU, in cpuN.raw (tracedir/cpu_files.h). Holes count. */
+struct manifest_cpu {
+    uint32_t id;
+    uint64_t bytes; /* at most INT64_MAX */
+};
+
 struct manifest_source {
     const char *name;            /* unique: letters, digits, _ . - */
     const char *kind;            /* format of `path`: "xentrace"; or MANIFEST_NO_EVENTS */
@@ -156,10 +163,12 @@ struct manifest_source {
     const struct manifest_percpu *percpu; /* or NULL */
     const struct manifest_guest *guest;   /* or NULL */
     const struct manifest_vmm *vmm;       /* or NULL */
+    const struct manifest_cpu *cpus;      /* all that have a file */
     struct manifest_moment began;
     struct manifest_moment ended;
     uint64_t lost;        /* number of lost events, by the records and at the end */
     uint64_t lost_at_end; /* of these, lost after the last record, so that no record says so */
+    unsigned n_cpus;      /* 0: not known */
     bool lost_known;
     bool complete;   /* the recorder came to its end */
     bool pid_filter; /* the kernel recorded only the threads of what was recorded: --host-threads */

@@ -138,6 +138,25 @@ static const uint32_t *get_cpus(struct reader *reader, const json_t *object, con
     return cpus;
 }
 
+static const struct manifest_cpu *get_cpu_files(struct reader *reader, const json_t *object,
+                                                unsigned *ret_n)
+{
+    const json_t *list = get_list(reader, object, "cpus", ret_n);
+    struct manifest_cpu *cpus = arena_alloc(reader->arena, (*ret_n + 1) * sizeof *cpus);
+
+    if (!cpus)
+        return no_memory(reader);
+    for (unsigned i = 0; i < *ret_n && !reader->code; i++) {
+        const json_t *value = json_array_get(list, i);
+
+        if (!json_is_integer(json_object_get(value, "id")))
+            complain(reader, "cpus", "a list of objects with an id each");
+        cpus[i].id = (uint32_t)get_number(reader, value, "id", MANIFEST_CPUS_MAX - 1);
+        cpus[i].bytes = (uint64_t)get_number(reader, value, "bytes", INT64_MAX);
+    }
+    return cpus;
+}
+
 static const struct manifest_domain *get_domains(struct reader *reader, const json_t *object,
                                                  unsigned *ret_n)
 {
@@ -319,6 +338,7 @@ static void get_source(struct reader *reader, const json_t *json, struct manifes
     source->percpu = get_percpu(reader, json);
     source->guest = get_guest(reader, json);
     source->vmm = get_vmm(reader, json);
+    source->cpus = get_cpu_files(reader, json, &source->n_cpus);
     source->began = get_moment(reader, json, "began");
     source->ended = get_moment(reader, json, "ended");
     source->lost_known = json_object_get(json, "lost") != NULL;

@@ -121,6 +121,8 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     size_t from = (size_t)(at - cpu->page_start);
 
     cpu->in_page = false;
+    if (cpu->page_size < cpu->capture->layout.size)
+        cpu->feed->is_cut = false; /* this says so */
     if (!cpu->capture->keep_going) {
         cpu->finished = true;
         cpu->result =
@@ -169,6 +171,8 @@ static void next_page(struct ftrace_cpu *cpu)
     if (r <= 0) {
         cpu->finished = true;
         cpu->result = r;
+        if (r == 0 && cpu->feed->is_cut)
+            add_unreadable(cpu, 0);
         return;
     }
     cpu->earlier.n_since++;
@@ -442,6 +446,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     cpu->cpu = cpu_number;
     cpu->seek_time = INT64_MIN;
     cpu->last_time = TIME_UNKNOWN;
+    cpu->page.time = capture->begin;
     earlier_pages_init(&cpu->earlier, capture, feed, cpu_number);
     error_clear(&cpu->source.error);
     *ret_source = &cpu->source;

@@ -15,6 +15,7 @@ struct ftrace_capture {
     struct kernel_events *events; /* a reference */
     struct ftrace_layout layout;
     const struct origin *origin;      /* in the catalogue */
+    uint64_t begin;                   /* when the first page of any CPU begins; 0: not known */
     const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
     const struct source *first;       /* opened first: it reports what concerns all CPUs */
     struct earlier_pages *pages;      /* of each CPU: what seeking has passed over (earlier.h) */
@@ -51,6 +52,7 @@ struct page_feed {
                 struct error *error);
     int (*skip)(struct page_feed *feed, uint64_t number, struct error *error);
     void (*free)(struct page_feed *feed);
+    bool is_cut;          /* there were more pages after the last one */
     uint64_t done, total; /* bytes, for progress; total 0: not known */
     const char *path;     /* for messages */
 };

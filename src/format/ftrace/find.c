@@ -38,9 +38,7 @@ int ftrace_files_add(struct ftrace_files *files, const char *path, int cpu)
     if (!bigger)
         return -ENOMEM;
     files->raws = bigger;
-    bigger[files->n_raws].cpu = cpu;
-    bigger[files->n_raws].found = false;
-    bigger[files->n_raws].path = strdup(path);
+    bigger[files->n_raws] = (struct ftrace_raw){.path = strdup(path), .cpu = cpu};
     if (!bigger[files->n_raws].path)
         return -ENOMEM;
     files->n_raws++;

@@ -113,7 +113,18 @@ static void raw_free(struct page_feed *feed)
     free(raw);
 }
 
-static int raw_open(const char *path, bool found, const struct ftrace_layout *layout,
+static int open_file(const struct ftrace_raw *file, size_t capacity, struct input *ret,
+                     struct error *error)
+{
+    int r;
+
+    if (!file->is_missing)
+        return (file->found ? input_open_regular : input_open)(ret, file->path, capacity, error);
+    r = input_open_memory(ret, "", 0, file->path);
+    return r < 0 ? error_set(error, r, file->path, "%s", error_text(r)) : 0;
+}
+
+static int raw_open(const struct ftrace_raw *file, const struct ftrace_layout *layout,
                     unsigned n_cpus, struct raw_feed **ret_feed, struct error *error)
 {
     size_t capacity = MIN(INPUT_BUFFER_SIZE, BUFFERS_MAX / n_cpus);
@@ -121,11 +132,11 @@ static int raw_open(const char *path, bool found, const struct ftrace_layout *la
     int r;
 
     if (!raw)
-        return error_set(error, -ENOMEM, path, "out of memory");
+        return error_set(error, -ENOMEM, file->path, "out of memory");
     capacity = MAX(capacity, (size_t)layout->size);
-    r = (found ? input_open_regular : input_open)(&raw->input, path, capacity, error);
+    r = open_file(file, capacity, &raw->input, error);
     /* Of a file whose beginning was released, what begins with a zero is a page, too. */
-    if (r >= 0 && found && input_offset(&raw->input) % layout->size != 0) {
+    if (r >= 0 && file->found && input_offset(&raw->input) % layout->size != 0) {
         uint64_t begin = input_offset(&raw->input);
 
         r = input_seek(&raw->input, begin - begin % layout->size, error);
@@ -143,6 +154,7 @@ static int raw_open(const char *path, bool found, const struct ftrace_layout *la
     raw->feed.skip = raw_skip;
     raw->feed.free = raw_free;
     raw->feed.path = raw->input.path;
+    raw->feed.is_cut = file->is_cut;
     raw->feed.total = raw->input.size == UINT64_MAX ? 0 : raw->input.size;
     raw->layout = *layout;
     raw->in_place = true;
@@ -221,28 +233,34 @@ static int read_clock(const char *tree, struct clock *ret)
     return MIN(r, 0);
 }
 
-/* The latest of the times at which the files begin; 0: it is not known, as of a pipe. */
-static int64_t last_begin(struct raw_feed *const *feeds, unsigned n,
-                          const struct ftrace_layout *layout)
+/* The first and the last of the times at which the files begin; 0: it is not known, as of a pipe. */
+static void find_begins(struct raw_feed *const *feeds, unsigned n,
+                        const struct ftrace_layout *layout, uint64_t *ret_first, uint64_t *ret_last)
 {
-    uint64_t last = 0;
+    uint64_t first = UINT64_MAX, last = 0;
 
     for (unsigned i = 0; i < n; i++) {
         const struct page_feed *feed = &feeds[i]->feed;
         struct error error = {0};
-        uint8_t time[8];
+        uint8_t bytes[8];
+        uint64_t time;
 
-        if (raw_left(feed) > 0 && raw_peek(feed, 0, time, sizeof time, &error) == 0)
-            last = MAX(last, load_u64_swap(time, layout->swap));
+        if (raw_left(feed) == 0 || raw_peek(feed, 0, bytes, sizeof bytes, &error) < 0)
+            continue;
+        time = MIN(load_u64_swap(bytes, layout->swap), (uint64_t)INT64_MAX);
+        first = MIN(first, time);
+        last = MAX(last, time);
     }
-    return (int64_t)MIN(last, (uint64_t)INT64_MAX);
+    *ret_first = first == UINT64_MAX ? 0 : first;
+    *ret_last = last;
 }
 
 static int make_capture(const struct ftrace_files *files, const char *name, enum layer layer,
                         struct catalogue *catalogue, const struct reader_options *options,
-                        const struct ftrace_layout *layout, int64_t begin,
+                        const struct ftrace_layout *layout, struct raw_feed *const *feeds,
                         struct ftrace_capture **ret_capture, struct error *error)
 {
+    uint64_t first_begin, last_begin;
     struct kernel_facts facts = {
         .swap = layout->swap, .big_endian = layout->big_endian, .long_size = layout->long_size};
     struct origin origin = {
@@ -250,13 +268,14 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
         .format = "ftrace",
         .n_cpus = files->n_raws,
         .clock = ftrace_clock("", 0),
-        .last_begin = begin,
     };
     struct kernel_formats *formats;
     struct kernel_events *events;
     struct kernel_format format;
     int r;
 
+    find_begins(feeds, files->n_raws, layout, &first_begin, &last_begin);
+    origin.last_begin = (int64_t)last_begin;
     r = ftrace_tree_new(files->tree, files->kallsyms, files->cache, &formats);
     if (r < 0)
         return error_set(error, r, name, "out of memory");
@@ -283,7 +302,10 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
         return error_set(error, -ENOMEM, name, "out of memory");
     }
     r = ftrace_capture_new(catalogue, &origin, events, layout, options->keep_going, ret_capture);
-    return r < 0 ? error_set(error, r, name, "out of memory") : 0;
+    if (r < 0)
+        return error_set(error, r, name, "out of memory");
+    (*ret_capture)->begin = first_begin;
+    return 0;
 }
 
 int ftrace_open(const struct ftrace_files *files, const char *name, enum layer layer,
@@ -301,8 +323,7 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
         return error_set(error, -ENOMEM, name, "out of memory");
     r = read_layout(files->tree, &layout, error);
     for (; r == 0 && n_feeds < n; n_feeds++) {
-        r = raw_open(files->raws[n_feeds].path, files->raws[n_feeds].found, &layout, n,
-                     &feeds[n_feeds], error);
+        r = raw_open(&files->raws[n_feeds], &layout, n, &feeds[n_feeds], error);
         if (r < 0)
             break;
     }
@@ -312,8 +333,7 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
         if (feeds[i])
             feeds[i]->layout = layout;
     if (r == 0)
-        r = make_capture(files, name, layer, catalogue, options, &layout,
-                         last_begin(feeds, n, &layout), &capture, error);
+        r = make_capture(files, name, layer, catalogue, options, &layout, feeds, &capture, error);
     for (; r == 0 && n_sources < n; n_sources++) {
         r = ftrace_cpu_open(capture, files->raws[n_sources].cpu, &TAKE_PTR(feeds[n_sources])->feed,
                             &sources[n_sources]);

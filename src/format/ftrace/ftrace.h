@@ -21,6 +21,8 @@ struct ftrace_raw {
     char *path;
     int cpu;
     bool found; /* in a directory; else it was named */
+    /* There were more pages when it was written, which is a loss at its end; or there were pages, and no file is there. */
+    bool is_cut, is_missing;
 };
 
 /* Which files make a capture. All strings are owned (malloc). */

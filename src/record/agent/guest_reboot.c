@@ -31,6 +31,7 @@ int guest_reboot(struct guests *guests, struct guest *guest, struct error *error
 
     guest_pause_end(guest);
     guest_boot_end(guest);
+    guest_boot_note_cpus(guest);
     r = guest_store_next_boot(&guest->store, error);
     if (r < 0)
         return r;
@@ -49,6 +50,7 @@ int guest_rewind(struct guests *guests, struct guest *guest, struct error *error
                "recorded and not sent yet is lost");
     guest_pause_end(guest);
     guest_boot_end(guest);
+    guest_boot_note_cpus(guest);
     r = guest_store_next_rewound(&guest->store, error);
     if (r < 0)
         return r;

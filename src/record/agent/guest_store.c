@@ -12,7 +12,7 @@
 #include "base/fd.h"
 #include "base/macro.h"
 #include "base/remove_dir.h"
-#include "tracedir/manifest.h"
+#include "tracedir/cpu_files.h"
 #include "tracedir/tracefs_copy.h"
 
 #define FILES_MAX 65536u
@@ -48,11 +48,6 @@ static uint64_t size_of(int fd)
     return fd >= 0 && fstat(fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-static void pages_name(uint32_t cpu, char name[static 32])
-{
-    snprintf(name, 32, "cpu%" PRIu32 ".raw", cpu);
-}
-
 /* Of the files of pages of the present boot. */
 static uint64_t pages_size(const struct guest_store *store)
 {
@@ -60,9 +55,9 @@ static uint64_t pages_size(const struct guest_store *store)
 
     for (uint32_t i = 0; store->pages && i < PROTO_CPUS_MAX; i++) {
         struct stat st;
-        char name[32];
+        char name[CPU_FILE_NAME_MAX];
 
-        pages_name(i, name);
+        cpu_file_name(i, name);
         if (store->pages[i] >= 0)
             size += size_of(store->pages[i]);
         else if (store->pages[i] == GUEST_PAGES_CLOSED &&
@@ -363,14 +358,14 @@ int guest_store_file_end(struct guest_store *store, struct error *error)
 int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error *error)
 {
     const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
-    char name[32];
+    char name[CPU_FILE_NAME_MAX];
     int fd;
 
     if (cpu >= PROTO_CPUS_MAX)
         return error_set(error, -EBADMSG, NULL, "invalid CPU number %" PRIu32, cpu);
     if (store->parent < 0)
         return -ENODATA;
-    pages_name(cpu, name);
+    cpu_file_name(cpu, name);
     if (store->pages[cpu] == GUEST_PAGES_NONE)
         fd = openat(store->dir, name, flags | O_CREAT | O_EXCL, 0644);
     else

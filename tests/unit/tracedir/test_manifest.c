@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracedir/manifest.h"
+#include "base/fd.h"
+#include "base/macro.h"
+#include "tracedir/cpu_files.h"
 
 static char dir[64];
 
@@ -104,6 +106,7 @@ static void test_round_trip(void **state)
         .exit = "status 1",
         .qmp = "/run/qmp",
     };
+    static const struct manifest_cpu cpus[] = {{0, 0}, {4095, INT64_MAX}};
     struct manifest_source sources[] = {
         full_source(),
         {.name = "toy", .kind = "xentrace", .layer = "hypervisor", .path = "t", .percpu = &percpu},
@@ -117,7 +120,9 @@ static void test_round_trip(void **state)
          .kind = "ftrace",
          .layer = "host",
          .path = "host",
-         .clock = {.name = "mono", .hz = 1000000000, .host = true, .error_ns = 5}},
+         .clock = {.name = "mono", .hz = 1000000000, .host = true, .error_ns = 5},
+         .cpus = cpus,
+         .n_cpus = 2},
     };
     static const char *const also[] = {"exit", "signal USR1"};
     static const struct manifest_snapshot snapshot = {
@@ -185,6 +190,7 @@ static void test_round_trip(void **state)
     assert_int_equal(source->n_problems, 1);
     assert_string_equal(source->problems[0], "the disk was full");
     assert_null(source->percpu);
+    assert_int_equal(source->n_cpus, 0);
 
     source = &back.sources[1];
     assert_null(source->xen);
@@ -216,6 +222,11 @@ static void test_round_trip(void **state)
     assert_true(source->clock.host);
     assert_int_equal(source->clock.error_ns, 5);
     assert_null(source->clock.pairs);
+    assert_int_equal(source->n_cpus, 2);
+    assert_int_equal(source->cpus[0].id, 0);
+    assert_int_equal(source->cpus[0].bytes, 0);
+    assert_int_equal(source->cpus[1].id, 4095);
+    assert_int_equal(source->cpus[1].bytes, INT64_MAX);
 
     assert_string_equal(back.snapshot->reason, "trigger");
     assert_string_equal(back.snapshot->trigger, "qmp:STOP");
@@ -324,6 +335,12 @@ static void test_hostile(void **state)
         {BEGIN SOURCE ",\"lost\":-1}]}", "sources[0].lost should be from 0"},
         {BEGIN SOURCE ",\"lost_at_end\":\"1\"}]}",
          "sources[0].lost_at_end should be a whole number"},
+        {BEGIN SOURCE ",\"cpus\":{}}]}", "sources[0].cpus should be a list"},
+        {BEGIN SOURCE ",\"cpus\":[0]}]}",
+         "sources[0].cpus should be a list of objects with an id each"},
+        {BEGIN SOURCE ",\"cpus\":[{\"id\":4096}]}]}", "sources[0].id should be from 0 to 4095"},
+        {BEGIN SOURCE ",\"cpus\":[{\"id\":0,\"bytes\":-1}]}]}",
+         "sources[0].bytes should be from 0"},
         {BEGIN SOURCE ",\"complete\":1}]}", "sources[0].complete should be true or false"},
         {BEGIN SOURCE ",\"xen\":{\"cpus\":[4096]}}]}",
          "sources[0].cpus should be a list of numbers"},
@@ -401,6 +418,43 @@ static void test_resolve(void **state)
     assert_null(path);
 }
 
+/* Of all that a directory may have, the files of pages and no others. */
+static void test_cpu_files(void **state)
+{
+    static const char *const others[] = {"cpu01.raw", "cpu.raw",     "cpu1.raw.gz",
+                                         "cpu-1.raw", "cpu4096.raw", "xcpu1.raw"};
+    _cleanup_(closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct manifest_cpu *cpus = NULL;
+    struct arena arena = {0};
+    unsigned n = 7;
+
+    assert_int_equal(cpu_files_find(fd, "none", &arena, &cpus, &n), -ENOENT);
+    assert_int_equal(n, 7);
+    assert_int_equal(cpu_files_find(fd, ".", &arena, &cpus, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(mkdir(in_dir("host"), 0777), 0);
+    assert_int_equal(mkdir(in_dir("host/cpu5.raw"), 0777), 0);
+    assert_int_equal(symlink("cpu4095.raw", in_dir("host/cpu6.raw")), 0);
+    put_file("host/cpu4095.raw", "");
+    put_file("host/cpu10.raw", "0123456789");
+    put_file("host/cpu0.raw", "012");
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "host/%s", others[i]);
+        put_file(name, "0");
+    }
+    assert_int_equal(cpu_files_find(fd, "host", &arena, &cpus, &n), 0);
+    assert_int_equal(n, 3);
+    assert_int_equal(cpus[0].id, 0);
+    assert_int_equal(cpus[0].bytes, 3);
+    assert_int_equal(cpus[1].id, 10);
+    assert_int_equal(cpus[1].bytes, 10);
+    assert_int_equal(cpus[2].id, 4095);
+    assert_int_equal(cpus[2].bytes, 0);
+    arena_done(&arena);
+}
+
 static void test_strange_files(void **state)
 {
     struct error error = {0};
@@ -431,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_later_keys_are_passed_over),
         cmocka_unit_test(test_paths),
         cmocka_unit_test_setup_teardown(test_resolve, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(test_cpu_files, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_strange_files, make_dir, remove_dir),
     };
 
