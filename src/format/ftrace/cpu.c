@@ -192,6 +192,43 @@ static void next_page(struct ftrace_cpu *cpu)
     cpu->in_page = true;
 }
 
+/* When page NUMBER from the next one on begins. 0, or a negative errno: it cannot be said. */
+static int page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *ret_time)
+{
+    const struct ftrace_layout *layout = &cpu->capture->layout;
+    struct error error = {0};
+    uint8_t header[64];
+    int r;
+
+    if (layout->data > sizeof header)
+        return -EINVAL;
+    r = cpu->feed->peek(cpu->feed, number, header, layout->data, &error);
+    if (r == 0 && !ftrace_page_is_plausible(layout, header, layout->data))
+        r = -EBADMSG;
+    if (r == 0)
+        *ret_time = time_of(cpu, load_u64_swap(header, layout->swap));
+    return r;
+}
+
+/* Of the items from FIRST on, which are events of a page that is damaged at AT: leaves out the first whose time is not between
+ * the begin of that page and that of the next, and those after it. Returns where the damage begins. */
+static _cold_ const uint8_t *drop_misdated(struct ftrace_cpu *cpu, unsigned first,
+                                           const uint8_t *at)
+{
+    int64_t begin = time_of(cpu, load_u64_swap(cpu->page_start, cpu->capture->layout.swap));
+    int64_t next;
+
+    if (!cpu->feed->peek || page_begin(cpu, 0, &next) < 0 || next < begin)
+        return at;
+    for (unsigned i = first; i < cpu->n_items; i++) {
+        if (cpu->items[i].time >= begin && cpu->items[i].time <= next)
+            continue;
+        at = cpu->items[i].payload - sizeof(uint32_t);
+        cpu->n_items = i;
+    }
+    return at;
+}
+
 /* Turns records of the present page into items, as many as fit. LAYOUT has the byte order. */
 static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu *cpu,
                                                                const struct ftrace_layout *layout)
@@ -200,6 +237,8 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
     const struct kernel_common common = *kernel_events_common(events);
     struct ftrace_page page = cpu->page;
     struct item *item = cpu->items + cpu->n_items;
+    const unsigned first = cpu->n_items;
+    const int64_t last_time = cpu->last_time;
     /* One place is kept free for what page_damaged() may add. */
     const struct item *end = cpu->items + RUN_MAX - 1;
     struct ftrace_record record;
@@ -257,10 +296,15 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
         cpu->result = error_set(&cpu->source.error, r, cpu->feed->path,
                                 r == -ENOMEM ? "%s" : "cannot read the format of an event: %s",
                                 error_text(r));
-    } else if (page.cut) {
-        page_damaged(cpu, page.next, "the file ends inside a record");
     } else {
-        page_damaged(cpu, page.next, "a record does not fit into its page");
+        const uint8_t *at = drop_misdated(cpu, first, page.next);
+
+        cpu->last_time = cpu->n_items > first ? cpu->items[cpu->n_items - 1].time : last_time;
+        page_damaged(cpu, at,
+                     page.cut ? "the file ends inside a record"
+                     : at != page.next
+                         ? "the time of a record is not that of its page, which is damaged"
+                         : "a record does not fit into its page");
     }
 }
 
@@ -274,24 +318,6 @@ static _hot_ void walk_page(struct ftrace_cpu *cpu)
         walk_records(cpu, &native);
     else
         walk_records(cpu, layout);
-}
-
-/* When page NUMBER from the next one on begins. 0, or a negative errno: it cannot be said. */
-static int page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *ret_time)
-{
-    const struct ftrace_layout *layout = &cpu->capture->layout;
-    struct error error = {0};
-    uint8_t header[64];
-    int r;
-
-    if (layout->data > sizeof header)
-        return -EINVAL;
-    r = cpu->feed->peek(cpu->feed, number, header, layout->data, &error);
-    if (r == 0 && !ftrace_page_is_plausible(layout, header, layout->data))
-        r = -EBADMSG;
-    if (r == 0)
-        *ret_time = time_of(cpu, load_u64_swap(header, layout->swap));
-    return r;
 }
 
 /* How many of N pages begin before TIME: all earlier ones end before it. 0 also where one that was looked at is damaged or

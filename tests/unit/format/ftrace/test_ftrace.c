@@ -607,6 +607,45 @@ static void damaged(void **state)
     close_opened(&o);
 }
 
+/* What is damaged may be a time before it shows by a record that does not fit: events that are later than the next page
+ * begins are left out. */
+static void damaged_times(void **state)
+{
+    order = orders[0];
+    make_tree();
+    for (unsigned backward = 0; backward < 2; backward++) {
+        struct opened o;
+
+        n_pages = 0;
+        begin(1000);
+        event(1, 7, 70);
+        header(backward ? 31 : 30, 7); /* to the beginning of time, or years ahead */
+        word(backward ? 0 : 2000000000);
+        event(1, 7, 71);
+        event(1, 7, 72);
+        header(28, 1);
+        end(0);
+        add_page();
+        begin(2000);
+        event(1, 7, 73);
+        end(0);
+        add_page();
+        write_file("cpu3.raw", pages, n_pages * sizeof page);
+
+        assert_int_equal(try_open(&o, "", false), 0);
+        assert_dump(o.sources[0], -EBADMSG, "1001 cpu3 7/seven one: v=70\n");
+        assert_int_equal(o.sources[0]->error.offset, 16 + 16 + 8);
+        close_opened(&o);
+
+        assert_int_equal(try_open(&o, "", true), 0);
+        assert_dump(o.sources[0], 0,
+                    "1001 cpu3 7/seven one: v=70\n"
+                    "unreadable 1001..1001 cpu3 lost -1 skipped 4056\n"
+                    "2001 cpu3 7/seven one: v=73\n");
+        close_opened(&o);
+    }
+}
+
 /* A piece is missing in the middle of a page: what follows is out of step. */
 static void out_of_step(void **state)
 {
@@ -727,6 +766,7 @@ int main(void)
         IN_FOLDER(sources),
         IN_FOLDER(truncated),
         IN_FOLDER(damaged),
+        IN_FOLDER(damaged_times),
         IN_FOLDER(out_of_step),
         IN_FOLDER(finding),
         IN_FOLDER(reopened_tree),
