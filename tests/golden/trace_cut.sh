@@ -123,3 +123,16 @@ for option in --no-causal --keep-going; do
     [ "$(fact complete)" = 'no; the recorder finished, but parts cannot be read' ] &&
         [ "$(fact 'lost in all')" = "unknown; 0 by the recorder's count" ] || fail "$(cat told info)"
 done
+
+# Nor is an event without its description silent.
+case="no format"
+rm -rf cut
+cp -r whole cut
+id=$(sed -n 's/^ID: //p' cut/guest/guest/events/sched/sched_switch/format)
+rm cut/guest/guest/events/sched/sched_switch/format
+told="the format of event $id is missing; it shows as bytes, as unknown-$id"
+for verb in report info stat 'stat -j2'; do
+    # shellcheck disable=SC2086 # a verb and its option
+    "$strata" $verb cut >lines 2>err || fail "$verb: $(cat err)"
+    [ "$(grep -cF "strata: cut/guest: $told" err)" -eq 1 ] || fail "$verb: $(cat err)"
+done

@@ -17,6 +17,8 @@
 #define RECENT_TASKS 256
 /* Tasks whose names were in recent events. */
 #define SEEN_TASKS 1024
+/* Events without a format that are listed in a hint. */
+#define MISSING_LISTED 8u
 /* Of those that are learned meanwhile. */
 #define TASKS_MAX 65536
 #define TASK_NAME_MAX 64
@@ -32,7 +34,10 @@ struct kernel_events {
     int error;         /* why there is no class */
     unsigned n_failed; /* formats that could not be parsed */
     char failure[512]; /* what is wrong with the first one */
-    char hint[640];
+    char failures[640];
+    unsigned n_missing; /* formats that there are not */
+    uint16_t missing[MISSING_LISTED];
+    char hint[960];
     struct kernel_strings printk;
     struct kernel_strings cmdlines;
     /* Of what is looked up when texts of events are put, which other threads may do than the one that reads: `symbols`,
@@ -597,18 +602,42 @@ static void note_failure(struct kernel_events *events, const struct kernel_forma
         if (!file->path)
             snprintf(named.path, sizeof named.path, "format of %s:%s", file->system, class->name);
         error_print(&named, events->failure, sizeof events->failure);
-        snprintf(events->hint, sizeof events->hint, "%s; its events show as %s", events->failure,
-                 class->group ? "their fields" : "bytes");
+        snprintf(events->failures, sizeof events->failures, "%s; its events show as %s",
+                 events->failure, class->group ? "their fields" : "bytes");
         return;
     }
-    snprintf(events->hint, sizeof events->hint,
+    snprintf(events->failures, sizeof events->failures,
              "%s; events of this format, and of %u others, show as their fields or bytes",
              events->failure, events->n_failed - 1);
 }
 
-const char *kernel_events_hint(const struct kernel_events *events)
+static void note_missing(struct kernel_events *events, uint16_t id)
 {
-    return events->n_failed ? events->hint : NULL;
+    if (events->n_missing < MISSING_LISTED)
+        events->missing[events->n_missing] = id;
+    events->n_missing++;
+}
+
+const char *kernel_events_hint(struct kernel_events *events)
+{
+    unsigned listed = MIN(events->n_missing, MISSING_LISTED);
+    char more[32] = "", ids[MISSING_LISTED * sizeof ", 65535"] = "";
+
+    if (events->n_missing == 0)
+        return events->n_failed ? events->failures : NULL;
+    for (unsigned i = 0; i < listed; i++)
+        snprintf(ids + strlen(ids), sizeof ids - strlen(ids), "%s%u", i ? ", " : "",
+                 events->missing[i]);
+    if (events->n_missing > listed)
+        snprintf(more, sizeof more, " and %u more", events->n_missing - listed);
+    snprintf(events->hint, sizeof events->hint,
+             events->n_missing == 1
+                 ? "%s%sthe format of event %s%s is missing; it shows as bytes, as unknown-%u"
+                 : "%s%sthe formats of events %s%s are missing; they show as bytes, such as "
+                   "unknown-%u",
+             events->n_failed ? events->failures : "", events->n_failed ? "; " : "", ids, more,
+             events->missing[0]);
+    return events->hint;
 }
 
 /* The class of events of the number ID: of its format or, without one that can be parsed, of bytes. */
@@ -625,8 +654,10 @@ static int make_class(struct kernel_events *events, uint16_t id, struct event_cl
     pthread_mutex_unlock(&events->lock);
     if (error_is_local(r))
         return r;
-    if (r < 0)
+    if (r < 0) {
+        note_missing(events, id);
         return make_unknown(events, id, class);
+    }
     r = kernel_format_parse(&scratch, file.text, file.len, events->facts.long_size, file.path,
                             &format, &error);
     if (r == 0 && format.id != id)

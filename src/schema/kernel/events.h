@@ -129,9 +129,9 @@ static inline const struct event_class *kernel_events_class(struct kernel_events
 /* Why the last call of kernel_events_class() returned NULL: -ENOMEM, or why the format could not be read. */
 int kernel_events_error(const struct kernel_events *events);
 
-/* Reports which formats of the classes created so far are invalid, and why; NULL: none. Valid until the
- * next class is created. */
-const char *kernel_events_hint(const struct kernel_events *events);
+/* Reports which formats of the classes created so far are invalid, and why, and which are missing; NULL: none. Valid until
+ * the next call. */
+const char *kernel_events_hint(struct kernel_events *events);
 
 /* The raw texts, followed by a NUL, which the caller frees: an event's format; symbols. -ENOENT. */
 int kernel_events_format(struct kernel_events *events, uint16_t id, char **ret_text,

@@ -117,7 +117,11 @@ static void hints(void **state)
          "format of made:unknown-7: the format of event 7 has ID 8; its events show as bytes"},
     };
 
+    static const char missing[] = "the formats of events 9, 300, 301, 302, 303, 304, 305, 306 and "
+                                  "1 more are missing; they show as bytes, such as unknown-9";
+
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const char *hint;
         struct kernel k;
 
         kernel_open(&k, cases[i].text, (struct kernel_facts){0});
@@ -127,9 +131,20 @@ static void hints(void **state)
             assert_string_equal(kernel_events_hint(k.events), cases[i].hint);
         else
             assert_null(kernel_events_hint(k.events));
-        /* Without a format there is nothing wrong with it. */
+        /* The same of those that are missing. */
         assert_non_null(kernel_events_class(k.events, 9));
-        assert_int_equal(kernel_events_hint(k.events) != NULL, cases[i].hint != NULL);
+        assert_non_null(
+            strstr(kernel_events_hint(k.events),
+                   "the format of event 9 is missing; it shows as bytes, as unknown-9"));
+        for (uint16_t id = 300; id < 308; id++)
+            assert_non_null(kernel_events_class(k.events, id));
+        hint = kernel_events_hint(k.events);
+        if (cases[i].hint) {
+            assert_memory_equal(hint, cases[i].hint, strlen(cases[i].hint));
+            assert_memory_equal(hint + strlen(cases[i].hint), "; ", 2);
+            hint += strlen(cases[i].hint) + 2;
+        }
+        assert_string_equal(hint, missing);
         kernel_close(&k);
     }
 }
