@@ -147,7 +147,10 @@ def check_all_there(name, collect, times):
         before, after = times[i]
         if not before - error_ns - 200 <= time_ns <= after + error_ns + 200:
             fail(f"{name}: marker {i} was written from {before} to {after}, and is reported at {time_ns}, within {error_ns}")
-    if min(error_ns for _, error_ns in got.values()) > 10_000_000:
+    # Nearly always of some ten microseconds; but where readings of both clocks took longer on a busy machine.
+    with open(collect.folder + "/guest-g/clock-pairs") as f:
+        usual = min(int(line.split()[2]) for line in f if not line.startswith("#"))
+    if min(error_ns for _, error_ns in got.values()) > max(10_000_000, 2 * usual):
         fail(f"{name}: the errors are large: {got}")
 
 

@@ -251,6 +251,9 @@ class Agent:
             self.beats[0] += PER_PAGE
             self.data(0)
         if b in ("reconnect", "reboot", "new-agent", "forgets") and self.connections == 1:
+            # A busy collector does not wait for an answer before it traces; the clock of this boot is known now or never.
+            if b == "reboot" and os.path.isdir("out"):
+                self.wait_for(lambda: os.path.exists("out/guest-v/clock-pairs"))
             # A page is lost with the connection.
             self.pages[0] += 1
             self.beats[0] += PER_PAGE
