@@ -66,6 +66,12 @@ grown() {
     [ -e "$1" ] && [ "$(wc -c <"$1")" -gt "$2" ]
 }
 
+# The same, while there is something to record.
+work_until_grown() {
+    work 5
+    grown "$@"
+}
+
 # The old name of the command, beside Debian's xentrace.
 mkdir -p /ours
 ln -sf /bin/strata /ours/xentrace

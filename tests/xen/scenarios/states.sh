@@ -7,8 +7,12 @@ start_toolstack
 tbuf 0x0f7fe000
 mask >mask.before
 
-# The first start has to drop what was recorded since the boot, and lost.
-run first strata record --xen -o first -t 1
+# The first start has to drop what was recorded since the boot, and lost. An emulated machine may take longer than a second
+# for a hundred records of the scheduler.
+start_record first
+until_true 240 work_until_grown first/xen/trace.raw 200000 || say "FAILED: too little is recorded into first"
+kill -TERM $recorder
+finished first
 mask >mask.first
 
 # Somebody else's recorder, and ours after it.
@@ -48,7 +52,10 @@ mask >mask.changed
 # Another size than they have; nonsense.
 run other-size strata record --xen -o other-size --buffer-size 1M -t 1
 run same-size strata record --xen -o same-size --buffer-size 16K -t 1
-run old-other-size /ours/xentrace -D -S 256 -e sched -T 1 old-other-size.raw
+start old-other-size /ours/xentrace -D -S 256 -e sched old-other-size.raw
+until_true 240 work_until_grown old-other-size.raw 16384 || say "FAILED: too little is recorded into old-other-size.raw"
+kill -TERM $recorder
+finished old-other-size
 run no-event strata record --xen -o no-event -e 'no_such_*' -t 1
 run no-cpu strata record --xen -o no-cpu --cpu 7 -t 1
 run exists strata record --xen -o same-size -t 1
