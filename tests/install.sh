@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the built tree into an empty directory and uses it from there as a user would: the command,
-# the old names, the manual pages, and the library by pkg-config, shared and static, from C and C++.
+# the old names, the manual pages, and the library by pkg-config, shared and static, from C and C++, and from Python.
 #
 #   tests/install.sh BUILD      (its prefix is /usr/local or whatever it was set up with)
 set -eu
@@ -56,6 +56,17 @@ if [ -n "${HARDENED:-}" ]; then
 fi
 if [ -n "${AGENT_IS_STATIC:-}" ]; then
     ! readelf -W -l "$root/bin/strata-agent" | grep -q INTERP || fail "strata-agent needs a loader"
+fi
+
+# The Python modules are where this Python looks below the prefix; below another prefix, where a Python of that prefix
+# would look. What it imports from there is what was installed.
+if [ -n "${PYTHON:-}" ]; then
+    place=$("$PYTHON" -c 'import sys
+found = [p for p in sys.path if p.startswith(sys.argv[1] + "/lib") and p.endswith("-packages")]
+print(found[0] if found else "%s/lib/python%d.%d/site-packages" % (sys.argv[1], *sys.version_info[:2]))' "$prefix")
+    imported=$(cd / && PYTHONPATH=$dest$place "$PYTHON" -c 'import strata, simpletrace
+print(strata.__file__, simpletrace.__file__)' 2>&1) || fail "Python does not import strata from $place: $imported"
+    [ "$imported" = "$dest$place/strata/__init__.py $dest$place/simpletrace.py" ] || fail "Python imports $imported"
 fi
 
 # The library, by what pkg-config says of it.

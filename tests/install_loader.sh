@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the built tree where it belongs, and runs a program that links its libraries with nothing but what the
-# dynamic loader knows: no LD_LIBRARY_PATH. All in a mount namespace of its own, over which the machine sees nothing.
+# dynamic loader knows, no LD_LIBRARY_PATH, and Python without PYTHONPATH. All in a mount namespace of its own, of which
+# the machine sees nothing.
 #
 #   tests/install_loader.sh BUILD
 set -eu
@@ -50,6 +51,7 @@ ldconfig -v -N -X 2>/dev/null | grep -q "^$prefix/$libdir:" || skip "the dynamic
 
 # As on a machine that has never had it.
 rm -f "$prefix/$libdir"/libstrata* "$prefix/$libdir"/pkgconfig/strata*
+rm -rf "$prefix"/lib/python3*/*-packages/strata
 ldconfig
 ldconfig -p | grep -q libstrata && skip "another libstrata is installed"
 
@@ -65,6 +67,12 @@ xz -dc "$tree/tests/data/qemu/trace.simpletrace.xz" >capture
 }
 ./reads capture >out 2>err || fail "a program that links libstrata-read does not start: $(cat err)"
 [ "$(wc -l <out)" -gt 1000 ] || fail "it printed too little"
+
+# Python finds its modules where it looks, if that is below this prefix.
+if [ -n "${PYTHON:-}" ] && "$PYTHON" -c 'import sys
+sys.exit(not any(p.startswith(sys.argv[1] + "/lib") and p.endswith("-packages") for p in sys.path))' "$prefix"; then
+    env -u PYTHONPATH "$PYTHON" -c 'import strata, simpletrace' 2>err || fail "Python does not find strata: $(cat err)"
+fi
 
 # With DESTDIR the loader of this machine has nothing to learn.
 cp /etc/ld.so.cache cache
