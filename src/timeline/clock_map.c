@@ -345,6 +345,12 @@ static void hold_to_all(struct clock_map *clock_map)
     }
 }
 
+static void widen_pairs(struct clock_map *clock_map, int64_t ns)
+{
+    for (unsigned i = 0; i < clock_map->n; i++)
+        clock_map->pairs[i].error_ns = narrow(wide_sum(clock_map->pairs[i].error_ns, ns));
+}
+
 /* Makes the map of the given pairs. */
 static int make(struct clock_map *clock_map, const char *name, struct error *error)
 {
@@ -367,6 +373,7 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
                 ? "the clocks drift apart impossibly fast"
                 : "holds a single pair, which gives no rate, and the rate is not known");
     hold_to_all(clock_map);
+    widen_pairs(clock_map, clock_map->extra_ns);
     return 0;
 }
 
@@ -387,6 +394,12 @@ int clock_map_set_steady(struct clock_map *clock_map)
 {
     clock_map->wander_ppm = 0;
     return make(clock_map, NULL, NULL);
+}
+
+void clock_map_widen(struct clock_map *clock_map, int64_t ns)
+{
+    widen_pairs(clock_map, ns);
+    clock_map->extra_ns = narrow(wide_sum(clock_map->extra_ns, ns));
 }
 
 int clock_map_copy(const struct clock_map *clock_map, struct clock_map *ret_map)

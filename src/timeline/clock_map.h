@@ -6,7 +6,8 @@
  *
  * In a file, a pair is a line of three numbers: nanoseconds of the host's clock, ticks of the other, and the most ns by
  * which the former may be wrong. A line '# paused' says that the clock stood still between the pair before it and the one after it, as a guest's
- * may while its machine is paused, and ran for the rest of that time. Other lines that begin with '#' are skipped, and so is a last line that was cut off. The
+ * may while its machine is paused, and ran for the rest of that time. A line '# error NS' says that any time taken from the other clock may be wrong by NS
+ * besides, wherever the line is; of several, the largest holds. Other lines that begin with '#' are skipped, and so is a last line that was cut off. The
  * host's times ascend, and so do ticks: where they do not, the clock was set back and showed the same ticks twice; all
  * bounds are then wide enough for both.
  *
@@ -39,6 +40,7 @@
 /* What clocks may differ by, where a single pair gives no rate. */
 #define CLOCK_MAP_DRIFT_PPM 500
 #define CLOCK_MAP_PAUSED "# paused"
+#define CLOCK_MAP_ERROR "# error "
 
 struct clock_map_pair {
     int64_t host_ns;
@@ -61,6 +63,7 @@ struct clock_map {
     unsigned rate_ppm;
     unsigned wander_ppm; /* CLOCK_MAP_WANDER_PPM, unless the caller knows better */
     int64_t set_back_ns; /* what all bounds are wider by, as the clock was set back */
+    int64_t extra_ns; /* … and by what '# error' says: in the errors of `pairs`, not in `given` */
 };
 
 /* LEN ticks from FROM on, in which times and their bounds change linearly. */
@@ -88,6 +91,8 @@ int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const cha
 /* Declares that the two clocks run at the same rate, whatever adjusts it, until one of them is set,
  * like the host's CLOCK_REALTIME and CLOCK_MONOTONIC. -ENOMEM. */
 int clock_map_set_steady(struct clock_map *clock_map);
+/* All bounds become wider by NS, also those after clock_map_set_steady(). */
+void clock_map_widen(struct clock_map *clock_map, int64_t ns);
 /* Makes a deep copy. -ENOMEM. */
 int clock_map_copy(const struct clock_map *clock_map, struct clock_map *ret_map);
 void clock_map_done(struct clock_map *clock_map);

@@ -40,6 +40,21 @@ static bool get_pair(const char *p, const char *end, struct clock_map_pair *ret)
     return p == end;
 }
 
+/* What a line that is no pair says. */
+static void take_remark(struct clock_map *clock_map, const char *p, const char *end)
+{
+    size_t n = (size_t)(end - p);
+    int64_t ns;
+
+    if (clock_map->n_given > 0 && n == strlen(CLOCK_MAP_PAUSED) &&
+        memcmp(p, CLOCK_MAP_PAUSED, n) == 0)
+        clock_map->given[clock_map->n_given - 1].is_paused = true;
+    else if (n > strlen(CLOCK_MAP_ERROR) &&
+             memcmp(p, CLOCK_MAP_ERROR, strlen(CLOCK_MAP_ERROR)) == 0 &&
+             get_number(p + strlen(CLOCK_MAP_ERROR), end, &ns) == end)
+        clock_map->extra_ns = MAX(clock_map->extra_ns, ns);
+}
+
 static int add_pair(struct clock_map *clock_map, unsigned *capacity,
                     const struct clock_map_pair *pair)
 {
@@ -90,9 +105,7 @@ int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,
         if (!stop)
             break; /* cut off while it was written */
         if (*text == '#' || stop == text) {
-            if (clock_map.n_given > 0 && (size_t)(stop - text) == strlen(CLOCK_MAP_PAUSED) &&
-                memcmp(text, CLOCK_MAP_PAUSED, strlen(CLOCK_MAP_PAUSED)) == 0)
-                clock_map.given[clock_map.n_given - 1].is_paused = true;
+            take_remark(&clock_map, text, stop);
             text = stop + 1;
             continue;
         }

@@ -54,6 +54,7 @@ static int convert_pairs(const struct trace_input *input, struct clock_map *cloc
                            error);
     if (r < 0)
         return r;
+    clock_map_widen(&of_ns, clock_map->extra_ns);
     clock_map_done(clock_map);
     *clock_map = of_ns;
     return 0;

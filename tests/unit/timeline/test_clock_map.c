@@ -205,6 +205,39 @@ static void a_last_line_that_is_cut_off_is_passed_over(void **state)
     clock_map_done(&clock_map);
 }
 
+/* Wherever it is said, and whatever the pairs themselves are: all bounds are wider by as much as is said at most. */
+static void an_error_of_all_times_widens_all_bounds(void **state)
+{
+    static const char plain[] = "1000000 1000 100\n2000000 2000 5000\n3000000 3000 100\n";
+    static const char said[] = "# error 70000\n1000000 1000 100\n# error 900000\n"
+                               "2000000 2000 5000\n3000000 3000 100\n# error 40\n"
+                               "# error\n# error \n# error 1000000 us\n# error 99999999";
+    struct clock_map a, b, c;
+
+    (void)state;
+    for (unsigned steady = 0; steady < 2; steady++) {
+        assert_int_equal(clock_map_parse(plain, strlen(plain), "p", 1000000, &a, NULL), 0);
+        assert_int_equal(clock_map_parse(said, strlen(said), "p", 1000000, &b, NULL), 0);
+        if (steady) {
+            assert_int_equal(clock_map_set_steady(&a), 0);
+            assert_int_equal(clock_map_set_steady(&b), 0);
+        }
+        assert_int_equal(clock_map_copy(&b, &c), 0);
+        for (int64_t ticks = -5000; ticks < 9000; ticks += 50) {
+            int64_t error, wider, same;
+            int64_t time = clock_map_convert(&a, ticks, &error);
+
+            assert_int_equal(clock_map_convert(&b, ticks, &wider), time);
+            assert_int_equal(wider, error + 900000);
+            assert_int_equal(clock_map_convert(&c, ticks, &same), time);
+            assert_int_equal(same, wider);
+        }
+        clock_map_done(&a);
+        clock_map_done(&b);
+        clock_map_done(&c);
+    }
+}
+
 static void far_times_do_not_overflow(void **state)
 {
     const char *pairs = "1 1 1\n4611686018427387903 2 4611686018427387903\n";
@@ -213,7 +246,7 @@ static void far_times_do_not_overflow(void **state)
 
     /* A rate of a tick in 292 years is none. */
     assert_int_equal(clock_map_parse(pairs, strlen(pairs), "p", 0, &clock_map, NULL), -EINVAL);
-    pairs = "1 1 1\n2 4611686018427387903 4611686018427387903\n";
+    pairs = "1 1 1\n2 4611686018427387903 4611686018427387903\n# error 4611686018427387903\n";
     assert_int_equal(clock_map_parse(pairs, strlen(pairs), "p", 0, &clock_map, NULL), 0);
     (void)clock_map_convert(&clock_map, INT64_MAX, &error);
     (void)clock_map_convert(&clock_map, -INT64_MAX, &error);
@@ -686,6 +719,7 @@ int main(void)
         cmocka_unit_test(slow_pairs_are_told_by_their_neighbours),
         cmocka_unit_test(what_is_no_file_of_pairs_is_refused),
         cmocka_unit_test(a_last_line_that_is_cut_off_is_passed_over),
+        cmocka_unit_test(an_error_of_all_times_widens_all_bounds),
         cmocka_unit_test(far_times_do_not_overflow),
 #ifdef __SIZEOF_INT128__
         cmocka_unit_test(told_times_are_the_exact_ones),
