@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -447,17 +448,28 @@ static void step(struct recording *recording, struct recorder *recorder, uint64_
         finish(recorder);
 }
 
+/* How often this thread has given up the CPU by itself, to sleep or because a signal stopped it. */
+static long times_off(void)
+{
+    struct rusage usage = {0};
+
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
 /* Sleeps, and notes when it was woken up: the thread then waited for a CPU before it ran. It was asleep if more time went by
- * than that; what was ready before would not have let it. */
+ * than that; what was ready before would not have let it. A process that is stopped does not wait for a CPU: if it may have
+ * been, nothing is noted. */
 static void sleep_measured(struct recording *recording)
 {
     uint64_t before, after, began, now;
     bool is_known = recording->schedstat >= 0 && read_cpu_wait(recording, &before);
+    long off = is_known ? times_off() : 0;
 
     began = clock_ns(CLOCK_MONOTONIC);
     sleep_for(&recording->wait);
     now = clock_ns(CLOCK_MONOTONIC);
-    if (is_known && read_cpu_wait(recording, &after) &&
+    if (is_known && times_off() - off <= 1 && read_cpu_wait(recording, &after) &&
         now - began > after - before + SLEEP_MARGIN_NS)
         recording->woken_at = now - (after - before) - SLEEP_MARGIN_NS;
 }
