@@ -199,6 +199,41 @@ grep -q 'nothing of the guest: no agent' told || fail "$(cat told)"
 "$strata" ctl $qemu monitor info chardev >chardevs
 ! grep -q strata chardevs || fail "a port is left: $(cat chardevs told)"
 nothing_left
+
+# The error that the trace states covers the lines that are read late, also while they are recorded and where the recorder is then
+# killed: here it is stopped before a line is written, and goes on half a second later.
+case=late
+monotonic() {
+    python3 -c 'import time; print(time.monotonic_ns())'
+}
+# TRACE: what it says of that line holds.
+covered() {
+    "$strata" report --host-time -f json -e qmp_enter_human_monitor_command "$1" 2>told.shown |
+        python3 -c 'import json, sys
+first, last = map(int, sys.argv[1:])
+lines = [json.loads(line) for line in sys.stdin if "info mice" in line]
+assert len(lines) == 1, lines
+time, error = lines[0]["time_ns"], lines[0]["error_ns"]
+assert first - error <= time <= last + error, (first - time, last - time, error)' "$written" "$answered" ||
+        fail "$1: $(cat "$1/vmm/clock-pairs" told.shown)"
+}
+begin -e qmp_enter_query_name,qmp_enter_human_monitor_command ./socket
+"$strata" ctl trace monitor info chardev >out
+wait_for 'grep -q chardev trace/vmm/trace.log'
+kill -STOP $pid
+wait_for 'grep -q "^State:.*stopped" /proc/$pid/status'
+written=$(monotonic)
+"$strata" ctl ./socket monitor info mice >out || fail "monitor"
+answered=$(monotonic)
+sleep 0.5
+kill -CONT $pid
+wait_for 'grep -q mice trace/vmm/trace.log'
+cp -r trace now.killed
+end
+covered trace
+covered now.killed
+grep -q '^  vmm  *.* times within [0-9]\{6,\}' told && grep -q ' read late, within [0-9]\{3,\}\.' told || fail "$(cat told)"
+nothing_left
 stop
 
 # Another client has the monitor: that is reported, with its process, and waited for, up to a limit.

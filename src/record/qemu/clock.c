@@ -16,9 +16,9 @@
 #define STEP_PPM 1000
 #define STEP_MIN INT64_C(100000)
 
-int qemu_clock_open(const char *path, uint64_t extra, struct qemu_clock *ret, struct error *error)
+int qemu_clock_open(const char *path, struct qemu_clock *ret, struct error *error)
 {
-    struct qemu_clock clock = {.extra = (int64_t)extra};
+    struct qemu_clock clock = {0};
 
     clock.file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (clock.file < 0)
@@ -42,11 +42,24 @@ static void see_step(struct qemu_clock *clock, int64_t offset, int64_t monotonic
         clock->stepped = MAX(clock->stepped, change);
 }
 
+/* At once, or none of it: what is torn would be taken for another line. */
+static void put_line(struct qemu_clock *clock, const char *line, int n)
+{
+    off_t before;
+
+    if (clock->error < 0)
+        return;
+    before = lseek(clock->file, 0, SEEK_END);
+    clock->error = write_all(clock->file, line, (size_t)n);
+    if (clock->error < 0)
+        (void)!ftruncate(clock->file, before);
+}
+
 void qemu_clock_take(struct qemu_clock *clock)
 {
     struct manifest_moment moment = host_moment();
     int64_t offset = moment.realtime_ns - moment.monotonic_ns;
-    int64_t error = moment.error_ns + VMM_CLOCK_TRUNCATION + clock->extra;
+    int64_t error = moment.error_ns + VMM_CLOCK_TRUNCATION;
     char line[80];
     int n;
 
@@ -57,16 +70,20 @@ void qemu_clock_take(struct qemu_clock *clock)
     clock->worst = MAX(clock->worst, error);
     n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 " %" PRId64 "\n", moment.monotonic_ns,
                  moment.realtime_ns, error);
-    /* A line at once, or none of it: what is torn would be taken for another pair. */
-    if (clock->error == 0) {
-        off_t before = lseek(clock->file, 0, SEEK_END);
+    put_line(clock, line, n);
+    clock->n += clock->error == 0;
+}
 
-        clock->error = write_all(clock->file, line, (size_t)n);
-        if (clock->error < 0)
-            (void)!ftruncate(clock->file, before);
-        else
-            clock->n++;
-    }
+void qemu_clock_widen(struct qemu_clock *clock, int64_t ns)
+{
+    char line[40];
+    int n;
+
+    if (ns <= clock->extra)
+        return;
+    clock->extra = ns;
+    n = snprintf(line, sizeof line, "# error %" PRId64 "\n", ns);
+    put_line(clock, line, n);
 }
 
 void qemu_clock_step(struct qemu_clock *clock, uint64_t now, uint64_t *ret_sleep)

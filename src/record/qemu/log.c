@@ -195,12 +195,14 @@ static void put(struct qemu_log_pipe *log, const char *p, size_t n)
 /* So that what comes has not waited long. */
 #define STAMP_SLEEP UINT64_C(1000000)
 
-int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct error *error)
+int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct qemu_clock *clock, struct error *error)
 {
     log->stamped = malloc(STAMPED_SIZE);
     if (!log->stamped)
         return error_set(error, -ENOMEM, NULL, "out of memory");
     log->stamps = true;
+    log->clock = clock;
+    qemu_clock_widen(clock, VMM_LOG_STAMP_ERROR);
     log->empty_at = clock_ns(CLOCK_MONOTONIC);
     /* Without times, a line that is no event cannot be recognized. */
     if (log->copies_rest && log->copy >= 0) {
@@ -213,16 +215,18 @@ int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct error *error)
 /* What came since the FIFO was empty, was written since then. */
 static void put_stamped(struct qemu_log_pipe *log, const char *p, const char *end)
 {
-    uint64_t now = clock_ns(CLOCK_MONOTONIC);
     uint64_t empty = MAX(log->empty_at, log->is_idle ? log->woken_at : 0);
-    uint64_t waited = (now - empty) / 2;
-    uint64_t real = clock_ns(CLOCK_REALTIME) - waited;
+    /* First: what goes by until the other clock is read is in the bound. */
+    uint64_t real = clock_ns(CLOCK_REALTIME);
+    int64_t waited = (int64_t)(clock_ns(CLOCK_MONOTONIC) - empty + 1) / 2;
     char stamp[STAMP_MAX];
     size_t n = 0;
-    size_t len = (size_t)snprintf(stamp, sizeof stamp, "0@%" PRIu64 ".%06" PRIu64 ":",
-                                  real / 1000000000, real % 1000000000 / 1000);
+    size_t len;
 
-    log->stamp_worst = MAX(log->stamp_worst, waited);
+    real -= (uint64_t)waited;
+    len = (size_t)snprintf(stamp, sizeof stamp, "0@%" PRIu64 ".%06" PRIu64 ":", real / 1000000000,
+                           real % 1000000000 / 1000);
+    qemu_clock_widen(log->clock, waited);
     if (log->copy >= 0)
         put_copy(log, p, (size_t)(end - p));
     while (p < end) {

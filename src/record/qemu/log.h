@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "record/qemu/clock.h"
 
 struct qemu_log_pipe {
     int fifo;     /* the end to read from, which does not block; -1: none */
@@ -37,14 +38,14 @@ struct qemu_log_pipe {
     bool is_waited_for;
     uint64_t
         woken_at; /* … and until when, surely, there was nothing while `is_idle`, ns of CLOCK_MONOTONIC */
-    uint64_t empty_at;    /* the same clock: when nothing was left to be taken */
-    uint64_t stamp_worst; /* by how much one of the times may be wrong at most */
-    uint64_t stamps_late; /* how many by more than VMM_LOG_STAMP_ERROR */
-    char *stamped;        /* a chunk with its times */
+    uint64_t empty_at;        /* the same clock: when nothing was left to be taken */
+    uint64_t stamps_late;     /* how many may be wrong by more than VMM_LOG_STAMP_ERROR */
+    struct qemu_clock *clock; /* says by how much at most */
+    char *stamped;            /* a chunk with its times */
 };
 
 /* By how much such times are wrong, ns, when we come in time. */
-#define VMM_LOG_STAMP_ERROR UINT64_C(2000000)
+#define VMM_LOG_STAMP_ERROR INT64_C(2000000)
 
 /* Makes FIFO, opens it and makes the file PATH. COPY is taken over. A terminal, or what gets the rest, gets it
  * filtered; PASSES is of PRINTABLE_... -errno with ERROR. */
@@ -52,8 +53,8 @@ int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, in
                        bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
                        struct error *error);
 /* The lines come without times: they get them here, as "0@SECONDS.MICROSECONDS:", the middle of the time since
- * the FIFO was last seen empty. */
-int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct error *error);
+ * the FIFO was last seen empty. CLOCK, which is borrowed, states the largest error before a line that has it is written. */
+int qemu_log_pipe_stamp(struct qemu_log_pipe *log, struct qemu_clock *clock, struct error *error);
 /* Takes what there is. *RET_SLEEP: for how many ns it may be left alone; UINT64_MAX: until there is something to be
  * read. */
 void qemu_log_pipe_take(struct qemu_log_pipe *log, uint64_t *ret_sleep);

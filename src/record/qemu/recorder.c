@@ -371,17 +371,6 @@ int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct reco
     return 0;
 }
 
-/* By how many microseconds the times of the log may be wrong at most. The pairs of the clocks include VMM_LOG_STAMP_ERROR
- * where the lines have the times at which they were taken. */
-static double worst_us(const struct qemu_recorder *self)
-{
-    uint64_t ns = (uint64_t)self->clock.worst;
-
-    if (self->log.stamps_late > 0)
-        ns += self->log.stamp_worst - VMM_LOG_STAMP_ERROR;
-    return (double)ns / 1000;
-}
-
 void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *ret)
 {
     const struct qemu_recorder *self = qemu_const_self(recorder);
@@ -391,7 +380,7 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .events = self->log.lines,
         .lost = self->log.lost_lines,
         .simple_size = self->simple_size,
-        .worst_us = worst_us(self),
+        .worst_us = (double)(self->clock.worst + self->clock.extra) / 1000,
         .is_cut_off = self->log.error < 0,
         .has_come = self->has_come,
         .is_ended = self->is_ended,

@@ -158,12 +158,12 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
         r = qemu_log_pipe_open(additions->log, path,
                                recording_settings(self->recorder.recording)->max_size, copy, rest,
                                self->settings.passes, &self->log, error);
+    if (r >= 0)
+        r = qemu_clock_open(pairs, &self->clock, error);
     if (r >= 0 && self->settings.running && !self->settings.running->has_times)
-        r = qemu_log_pipe_stamp(&self->log, error);
+        r = qemu_log_pipe_stamp(&self->log, &self->clock, error);
     if (r >= 0 && self->log.stamps)
         self->log.is_waited_for = recording_measure_wakeups(self->recorder.recording);
-    if (r >= 0)
-        r = qemu_clock_open(pairs, self->log.stamps ? VMM_LOG_STAMP_ERROR : 0, &self->clock, error);
     return r;
 }
 

@@ -339,7 +339,7 @@ void qemu_note_problems(struct qemu_recorder *self)
             "QEMU's log has no times and no threads; each line has the time at which the recorder "
             "read it, within 2 ms; %llu lines were read late, within %.1f ms; start QEMU with "
             "-msg timestamp=on",
-            (unsigned long long)log->stamps_late, (double)log->stamp_worst / 1e6);
+            (unsigned long long)log->stamps_late, (double)self->clock.extra / 1e6);
     if (self->clock.stepped)
         recorder_problem(
             &self->recorder,

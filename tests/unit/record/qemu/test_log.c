@@ -11,9 +11,10 @@
 
 #include "base/clock_ns.h"
 #include "record/qemu/log.h"
+#include "timeline/clock_map.h"
 
 struct place {
-    char dir[32], fifo[48], file[48], copy[48];
+    char dir[32], fifo[48], file[48], copy[48], pairs[48];
     int in; /* the monitor's end */
     struct qemu_log_pipe log;
 };
@@ -27,6 +28,7 @@ static void open_log(struct place *place, uint64_t max_size, bool copies_rest)
     snprintf(place->fifo, sizeof place->fifo, "%s/fifo", place->dir);
     snprintf(place->file, sizeof place->file, "%s/file", place->dir);
     snprintf(place->copy, sizeof place->copy, "%s/copy", place->dir);
+    snprintf(place->pairs, sizeof place->pairs, "%s/pairs", place->dir);
     copy = open(place->copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_true(copy >= 0);
     assert_int_equal(qemu_log_pipe_open(place->fifo, place->file, max_size, copy, copies_rest, 0,
@@ -42,6 +44,7 @@ static void close_log(struct place *place)
     unlink(place->fifo);
     unlink(place->file);
     unlink(place->copy);
+    unlink(place->pairs);
     assert_int_equal(rmdir(place->dir), 0);
 }
 
@@ -156,18 +159,34 @@ static void test_no_room(void **state)
     close_log(&place);
 }
 
+/* Whoever reads the trace now gets this bound. */
+static void assert_bound(const struct place *place, int64_t least, int64_t most)
+{
+    struct clock_map clock_map;
+    int64_t error;
+
+    assert_int_equal(clock_map_read(place->pairs, 1000000000, &clock_map, NULL), 0);
+    assert_int_equal(clock_map_set_steady(&clock_map), 0);
+    (void)clock_map_convert(&clock_map, clock_map.given[0].ticks, &error);
+    assert_in_range(error, least, most);
+    clock_map_done(&clock_map);
+}
+
 /* Lines without times that came after a long silence: the time at which the reader was woken up bounds theirs, where nothing
  * was left when it began to wait; where it did not wait for them, nothing does. */
 static void stamps_after_silence(void **state)
 {
     struct place place;
+    struct qemu_clock clock;
     /* So long ago the machine was up already. */
     uint64_t silence = clock_ns(CLOCK_MONOTONIC) / 2;
     uint64_t sleep;
 
     (void)state;
     open_log(&place, 0, false);
-    assert_int_equal(qemu_log_pipe_stamp(&place.log, NULL), 0);
+    assert_int_equal(qemu_clock_open(place.pairs, &clock, NULL), 0);
+    assert_int_equal(qemu_log_pipe_stamp(&place.log, &clock, NULL), 0);
+    assert_bound(&place, VMM_LOG_STAMP_ERROR, INT64_MAX);
     place.log.is_waited_for = true;
     qemu_log_pipe_take(&place.log, &sleep);
     assert_true(place.log.is_idle);
@@ -176,7 +195,7 @@ static void stamps_after_silence(void **state)
     place.log.empty_at -= silence;
     place.log.woken_at = place.log.empty_at + silence;
     say(&place, "a line\n", 7);
-    assert_in_range(place.log.stamp_worst, 0, silence / 5 * 2);
+    assert_in_range(clock.extra, 0, silence / 5 * 2);
     assert_false(place.log.is_idle);
     /* While lines come, the pipe is read often. A wake-up for another reason reports nothing. */
     qemu_log_pipe_take(&place.log, &sleep);
@@ -185,8 +204,11 @@ static void stamps_after_silence(void **state)
     assert_false(place.log.is_idle);
     place.log.woken_at += UINT64_C(1000000000);
     say(&place, "late\n", 5);
-    assert_in_range(place.log.stamp_worst, silence / 2, UINT64_MAX);
+    assert_in_range(clock.extra, silence / 2, INT64_MAX);
     assert_true(place.log.stamps_late >= 1);
+    assert_bound(&place, clock.extra, INT64_MAX);
+    qemu_clock_done(&clock);
+    assert_bound(&place, clock.extra, INT64_MAX);
     close(place.in);
     close_log(&place);
 }
