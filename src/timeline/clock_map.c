@@ -202,10 +202,13 @@ static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
         };
     }
     if (n == 0) { /* it stood still between any two */
-        if (hz != 0)
+        if (hz != 0) {
             set_given_rate(clock_map);
-        else
+        } else { /* it may have run for any part of the time */
             set_rate(clock_map, &pairs[0], &pairs[last]);
+            clock_map->rate_error_ns =
+                narrow(wide_sum(clock_map->rate_error_ns, clock_map->rate_ns));
+        }
         free(slopes);
         return 0;
     }
@@ -266,13 +269,17 @@ static void note_jumps(struct clock_map *clock_map, uint64_t hz)
                  pairs[best_end].ticks - pairs[best_begin].ticks)
             best_begin = begin, best_end = i + 1;
     }
-    if (best_end == best_begin)
-        return;
-    set_rate(clock_map, &pairs[best_begin], &pairs[best_end]);
+    if (best_end > best_begin)
+        set_rate(clock_map, &pairs[best_begin], &pairs[best_end]);
+    else if (last == 1 && !pairs[0].is_paused)
+        best_end = last; /* of two pairs alone, whose rate it is, too */
     /* The given rate may be wrong by so much, or the clock stood still for so long in all, each time for less than shows. */
-    if (hz != 0 && !is_given_wrongly(clock_map, hz))
-        clock_map->rate_error_ns = narrow(wide_sum(
-            clock_map->rate_error_ns, off_nominal(&pairs[best_begin], &pairs[best_end], hz)));
+    if (best_end > best_begin && hz != 0 && !is_given_wrongly(clock_map, hz)) {
+        int64_t off = off_nominal(&pairs[best_begin], &pairs[best_end], hz);
+
+        clock_map->rate_error_ns = narrow(wide_sum(clock_map->rate_error_ns, off));
+        clock_map->rate_ppm = off ? CLOCK_MAP_DRIFT_PPM : clock_map->rate_ppm;
+    }
 }
 
 static int find_rate(struct clock_map *clock_map, uint64_t hz)

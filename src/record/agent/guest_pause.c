@@ -90,9 +90,9 @@ static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *
     uint64_t error = last->error_ns + pair->error_ns + drift(rate, ran);
     uint64_t stood = between - MIN(ran, between);
     uint64_t paused = 0, host = last->host_ns, guest = last->guest, late, width;
-    struct guest_pair before = *last; /* the next one has to come after it */
-    bool is_after = false;            /* it is after a pause */
-    bool is_crossed = false;          /* and a pause follows it */
+    struct guest_pair before = *last;   /* the next one has to come after it */
+    bool is_after = false;              /* it is after a pause */
+    bool is_crossed = pauses->are_more; /* and a pause follows it */
     unsigned n_pauses = 0, n = 0;
 
     /* A pair comes late: pauses may have been reported that are after it. */
@@ -124,7 +124,7 @@ static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *
         host = pause->resumed + share;
         /* The clock showed one of these ticks when it stood still. Where they reach back to the pause before, the time
          * between both is not known either. */
-        if (i == 0)
+        if (i == 0 && !pauses->are_more)
             end = on_line(rate, last, MAX(last->host_ns + error, pause->stopped) - error);
         else
             end = (struct guest_pair){.host_ns = stopped - MIN(error, stopped),
@@ -206,6 +206,7 @@ int guest_pause_pair(struct guest *guest, const struct guest_pair *pair)
     if (r >= 0)
         r = guest_boot_pair(guest, &put);
     /* One that has not ended, or not before PAIR, is of the next pairs. */
+    pauses->are_more = false;
     while (pauses->n > 0 && pauses->items[0].resumed != 0 &&
            pauses->items[0].resumed < pair->host_ns)
         memmove(pauses->items, pauses->items + 1, --pauses->n * sizeof *pauses->items);
@@ -256,8 +257,10 @@ void guests_machine_stopped(struct guests *guests, uint64_t ns)
         struct guest_pauses *pauses = &guest->pauses;
 
         /* Of more pauses without a pair between them, the first is not worth its memory. */
-        if (pauses->n == GUEST_PAUSES_MAX)
+        if (pauses->n == GUEST_PAUSES_MAX) {
             memmove(pauses->items, pauses->items + 1, --pauses->n * sizeof *pauses->items);
+            pauses->are_more = true;
+        }
         pauses->items[pauses->n++] = (struct guest_pause){.stopped = ns};
         tell_child(guests, guest, PACKET_PAUSE);
     }

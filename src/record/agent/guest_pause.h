@@ -30,6 +30,7 @@ struct guest_pause {
 struct guest_pauses {
     struct guest_pause items[GUEST_PAUSES_MAX]; /* since the last pair */
     unsigned n;
+    bool are_more; /* there were others before them, also since the last pair */
     bool has_line;
     struct guest_pair line; /* the first pair since the clock last stood still */
     uint64_t
