@@ -73,19 +73,24 @@ struct agent_search {
     pid_t agent;
 };
 
-/* NAME of the directory, if this user made it: another may own the directory by now. -errno. */
-static int open_ours(int dir, const char *name)
+/* The file NAME of the directory, if this user made it, or it may be of any: another may own the directory by now. -errno. */
+static int open_file(int dir, const char *name, bool any_user)
 {
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
 
     if (fd < 0)
         return -errno;
-    if (fstat(fd, &st) < 0 || st.st_uid != geteuid()) {
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (!any_user && st.st_uid != geteuid())) {
         close(fd);
         return -EPERM;
     }
     return fd;
+}
+
+static int open_ours(int dir, const char *name)
+{
+    return open_file(dir, name, false);
 }
 
 /* The same with a NUL. False: there is none. */
@@ -295,18 +300,11 @@ struct search {
     void *userdata;
 };
 
-static void read_limit(const char *path, char limit[static REGISTRY_LIMIT_MAX])
+static void read_limit(int dir, bool any_user, char limit[static REGISTRY_LIMIT_MAX])
 {
-    char name[REGISTRY_NAME_MAX];
-    _cleanup_(closep) int fd = -1;
-    ssize_t n;
+    _cleanup_(closep) int fd = open_file(dir, LIMIT_NAME, any_user);
+    ssize_t n = fd < 0 ? -1 : read(fd, limit, REGISTRY_LIMIT_MAX - 1);
 
-    limit[0] = '\0';
-    snprintf(name, sizeof name, "%s/" LIMIT_NAME, path);
-    fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return;
-    n = read(fd, limit, REGISTRY_LIMIT_MAX - 1);
     limit[MAX(n, 0)] = '\0';
 }
 
@@ -315,23 +313,22 @@ static int find(const char *path, void *userdata)
     char limit[REGISTRY_LIMIT_MAX];
     const struct search *search = userdata;
     struct registry_recording recording = {0};
-    char name[REGISTRY_NAME_MAX], text[PATH_MAX + 32];
+    char text[PATH_MAX + 32];
     struct stat st;
     ssize_t n;
     char *end;
-    _cleanup_(closep) int fd = -1;
+    _cleanup_(closep) int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _cleanup_(closep) int fd = dir < 0 ? -1 : open_file(dir, FILE_NAME, search->any_user);
 
-    snprintf(name, sizeof name, "%s/" FILE_NAME, path);
-    fd = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return 0; /* it begins, or ends */
     n = read(fd, text, sizeof text - 1);
-    if (n > 0 && fstat(fd, &st) == 0 && (search->any_user || st.st_uid == geteuid())) {
+    if (n > 0 && fstat(fd, &st) == 0) {
         text[n] = '\0';
         recording.pid = (pid_t)strtol(text, &end, 10);
         recording.since_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
         recording.user = st.st_uid;
-        read_limit(path, limit);
+        read_limit(dir, search->any_user, limit);
         recording.limit = limit;
         if (end[0] == '\n' && end[1] == '/')
             recording.trace = end + 1;
