@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -53,6 +54,19 @@ bool pages_take_somehow(void *bytes, size_t size)
     return true;
 }
 
+static int file_take_all(int fd, uint64_t length)
+{
+    struct stat st;
+
+    do
+        if (fallocate(fd, 0, 0, (off_t)length) == 0)
+            return 0;
+    while (errno == EINTR);
+    if (errno != EOPNOTSUPP || fstat(fd, &st) < 0)
+        return -errno;
+    return (uint64_t)st.st_size >= length || ftruncate(fd, (off_t)length) == 0 ? 0 : -errno;
+}
+
 int file_take_space(int fd, uint64_t length, uint64_t first)
 {
     struct rlimit limit;
@@ -60,6 +74,9 @@ int file_take_space(int fd, uint64_t length, uint64_t first)
     /* Beyond, the kernel would end the program by SIGXFSZ. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && length > limit.rlim_cur)
         return -EFBIG;
+    /* Never shorter than another thread has made it meanwhile. */
+    if (first == length)
+        return file_take_all(fd, length);
     /* At once: a reader that maps the file before it has its whole length would take it for damaged. */
     if (ftruncate(fd, (off_t)length) < 0)
         return -errno;
