@@ -193,7 +193,7 @@ def flushed(tracefs, work):
     h.hello(1, 1)
     check(h.flush(1) is not None, "FLUSH before SETUP is not answered")
     h.hello()
-    h.setup(EVENTS, clock="mono", wants=4 + 32)
+    h.setup([*EVENTS, ("sched:sched_process_exit", "")], clock="mono", wants=4 + 32)
     instance = instance_of(tracefs, listening.agent)
     instance.write("events/enable", "0")
     started = h.start()
