@@ -103,6 +103,8 @@ struct recorder_ops {
     /* NULL: whatever was recorded is in its files after each step. is_flushed NULL: … or after flush(). */
     void (*flush)(struct recorder *recorder, uint64_t now);
     bool (*is_flushed)(const struct recorder *recorder);
+    /* Why what was recorded last may be missing though it is flushed; NULL: it is there. NULL: it always is. */
+    const char *(*lacks)(const struct recorder *recorder);
     int (*finish)(struct recorder *recorder, struct error *error);
     /* -ENOMEM. What RET points to lives in ARENA, or as long as the recorder and is not changed meanwhile. NULL: none. */
     int (*sources)(const struct recorder *recorder, struct arena *arena,

@@ -126,7 +126,11 @@ static int put_sources(const struct recording *recording, const struct retention
     for (unsigned i = 0; r >= 0 && i < n_recorders; i++) {
         const struct recorder *recorder = recorders[i];
         struct recorder_sources of_recorder = {0};
-        bool late = recorder_is_late(recorder);
+        const char *lacks =
+            recorder_is_late(recorder)
+                ? "the latest events are missing: it did not send them within a second"
+            : recorder->ops->lacks ? recorder->ops->lacks(recorder)
+                                   : NULL;
         bool ended_early = recorder_has_ended_early(recorder);
 
         if (recorder->state == RECORDER_NEW || !recorder->ops->sources)
@@ -136,7 +140,7 @@ static int put_sources(const struct recording *recording, const struct retention
             struct manifest_source *source = &(*ret_sources)[at];
             struct retention_losses losses;
 
-            source->lost_known = retention_losses(retention, source, &losses) && !late;
+            source->lost_known = retention_losses(retention, source, &losses) && !lacks;
             source->lost = losses.lost;
             source->lost_at_end = losses.at_end;
             if (ended_early && j + 1 == of_recorder.n)
@@ -144,10 +148,8 @@ static int put_sources(const struct recording *recording, const struct retention
             if (!manifest_source_has_ended(source))
                 source->ended = now;
             source->complete |= !ended_early || j + 1 < of_recorder.n;
-            if (r >= 0 && late)
-                r = add_problem(
-                    source, arena,
-                    "the latest events are missing: it did not send them within a second");
+            if (r >= 0 && lacks)
+                r = add_problem(source, arena, lacks);
         }
     }
     return r;

@@ -166,6 +166,8 @@ def record_flight(run):
         monitor.run("stop")
         paused = snapshot(run, out, "paused")
         expect(marks.check(items_of(run, paused, "-e", "print"), 0, None), "no marks in", paused)
+        expect(any("its machine is paused" in problem for problem in sources(paused)["guest"].get("problems", [])),
+               "does not say that the guest is paused:", sources(paused)["guest"])
         monitor.run("cont")
         guest.end_recording()
     finally:

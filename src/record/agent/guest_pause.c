@@ -277,3 +277,14 @@ void guests_machine_resumed(struct guests *guests, uint64_t ns)
         tell_child(guests, guest, PACKET_CONTINUE);
     }
 }
+
+bool guests_are_paused(const struct guests *guests)
+{
+    for (unsigned i = 0; i < guests->n; i++) {
+        const struct guest_pauses *pauses = &guests->guests[i].pauses;
+
+        if (!guests->guests[i].ended && pauses->n > 0 && pauses->items[pauses->n - 1].resumed == 0)
+            return true;
+    }
+    return false;
+}

@@ -41,6 +41,8 @@ struct guest_pauses {
  * meanwhile. */
 void guests_machine_stopped(struct guests *guests, uint64_t ns);
 void guests_machine_resumed(struct guests *guests, uint64_t ns);
+/* Whether it is stopped now. */
+bool guests_are_paused(const struct guests *guests);
 
 /* Writes PAIR (guest_boot_pair()), and before it what follows from pauses. -errno. */
 int guest_pause_pair(struct guest *guest, const struct guest_pair *pair);

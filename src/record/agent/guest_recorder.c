@@ -215,6 +215,14 @@ static bool is_flushed(const struct recorder *recorder)
     return guests_are_flushed(&const_self_of(recorder)->guests);
 }
 
+static const char *lacks(const struct recorder *recorder)
+{
+    return guests_are_paused(&const_self_of(recorder)->guests)
+               ? "the latest events may be missing: its machine is paused, and its agent cannot "
+                 "send them"
+               : NULL;
+}
+
 static int finish(struct recorder *recorder, struct error *error)
 {
     struct guest_recorder *self = self_of(recorder);
@@ -274,6 +282,7 @@ static const struct recorder_ops ops = {
     .stop = stop,
     .flush = flush,
     .is_flushed = is_flushed,
+    .lacks = lacks,
     .finish = finish,
     .sources = sources,
     .stats = stats,

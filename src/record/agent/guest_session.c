@@ -114,6 +114,7 @@ void guest_session_connected(struct guest_session *session, const uint8_t nonce[
 
 void guest_session_disconnected(struct guest_session *session)
 {
+    (void)guest_session_flush_pair(session, NULL); /* there may be no other one */
     session->state = session->state >= GUEST_BYE ? GUEST_OVER : GUEST_DISCONNECTED;
     session->out_sent = session->out_filled = 0;
     session->sequence = 0;
@@ -134,6 +135,7 @@ static int start(struct guest_session *session, uint64_t now, struct error *erro
     r = guest_session_flush_pair(session, error);
     if (r < 0)
         return r;
+    session->n_pairs = 0;
     guest_session_wait_for(session, GUEST_STARTING, now, ANSWER_MAX);
     session->start_sent = now;
     return guest_session_put_nothing(session, PROTO_START);

@@ -129,6 +129,7 @@ struct guest_session {
     uint64_t spliced;    /* bytes of DATA that the agent has spliced, since a ping for them */
     struct guest_pair best;
     uint64_t best_since;
+    uint32_t n_pairs;    /* that were kept since tracing started */
     uint64_t guest_time; /* the last that was seen of the guest's clock; 0: none */
     uint64_t hz;         /* its rate; 0: not known */
 

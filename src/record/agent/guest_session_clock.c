@@ -11,6 +11,9 @@
 /* Of the exchanges in so much time the fastest is kept. */
 #define PAIR_EVERY NSEC_PER_SEC
 #define PAIR_EVERY_LONG (4 * NSEC_PER_SEC) /* with PROTO_WANT_DELAY or PROTO_WANT_HOLD */
+/* The first ones give the rate, which the guest's kernel may have measured wrongly, by any factor; it may end soon. */
+#define PAIRS_SOON 2
+#define PAIR_SOON (NSEC_PER_SEC / 4)
 /* They go on, one right after the other, until one is this fast, up to a number. The first finds the guest's CPU
  * asleep, and waking it is what takes longest; those right after it find it awake. On a busy machine few are fast,
  * and each takes a guest under emulation most of a millisecond. */
@@ -47,6 +50,8 @@ void guest_session_spliced(struct guest_session *session, size_t size)
 
 static uint64_t pair_every(const struct guest_session *session)
 {
+    if (session->n_pairs < PAIRS_SOON)
+        return PAIR_SOON;
     return session->config->wants & PROTO_WANT_DELAY || guest_session_holds(session)
                ? PAIR_EVERY_LONG
                : PAIR_EVERY;
@@ -57,6 +62,7 @@ int guest_session_flush_pair(struct guest_session *session, struct error *error)
     bool has_best = session->has_best;
 
     session->has_best = false;
+    session->n_pairs += has_best;
     return has_best ? kernel_sink_pair(session->sink, &session->best, error) : 0;
 }
 
