@@ -269,12 +269,13 @@ static void note_jumps(struct clock_map *clock_map, uint64_t hz)
                  pairs[best_end].ticks - pairs[best_begin].ticks)
             best_begin = begin, best_end = i + 1;
     }
-    if (best_end > best_begin)
-        set_rate(clock_map, &pairs[best_begin], &pairs[best_end]);
-    else if (last == 1 && !pairs[0].is_paused)
-        best_end = last; /* of two pairs alone, whose rate it is, too */
+    if (best_end == best_begin && last == 1 && !pairs[0].is_paused)
+        best_end = last; /* two pairs alone have no other rate */
+    if (best_end == best_begin)
+        return;
+    set_rate(clock_map, &pairs[best_begin], &pairs[best_end]);
     /* The given rate may be wrong by so much, or the clock stood still for so long in all, each time for less than shows. */
-    if (best_end > best_begin && hz != 0 && !is_given_wrongly(clock_map, hz)) {
+    if (hz != 0 && !is_given_wrongly(clock_map, hz)) {
         int64_t off = off_nominal(&pairs[best_begin], &pairs[best_end], hz);
 
         clock_map->rate_error_ns = narrow(wide_sum(clock_map->rate_error_ns, off));

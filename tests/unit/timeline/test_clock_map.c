@@ -684,6 +684,23 @@ static void a_clock_that_stood_still_among_few_pairs_has_no_exact_rate(void **st
     clock_map_done(&clock_map);
 }
 
+/* Of two pairs that contradict the given rate, the clock may have stood still between them, or the rate is wrong. */
+static void two_pairs_and_another_rate_are_all_possible(void **state)
+{
+    static const struct clock_map_pair pairs[] = {{1000000000, 1000000000, 100, 0},
+                                                  {3000000000, 2000000000, 100, 0}};
+    struct clock_map clock_map;
+    int64_t error, time;
+
+    (void)state;
+    assert_int_equal(clock_map_of_pairs(pairs, 2, "p", 1000000000, &clock_map, NULL), 0);
+    time = clock_map_convert(&clock_map, 3000000000, &error);
+    assert_true(llabs(time - 4000000000) <= error);
+    assert_true(llabs(time - 5000000000) <= error);
+    assert_true(error < 1010000000);
+    clock_map_done(&clock_map);
+}
+
 /* A pause that the bounds of the pairs around it would hide, where it is known of. */
 static void a_pause_is_said(void **state)
 {
@@ -712,6 +729,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pause_is_said),
+        cmocka_unit_test(two_pairs_and_another_rate_are_all_possible),
         cmocka_unit_test(a_clock_that_stood_still_among_few_pairs_has_no_exact_rate),
         cmocka_unit_test(times_are_within_their_bounds),
         cmocka_unit_test(fast_exchanges_make_narrow_bounds),
