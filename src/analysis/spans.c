@@ -53,18 +53,23 @@ static inline struct open_span *get_open(const struct spans *spans, uint32_t n)
     return (struct open_span *)(void *)(spans->open + n * spans->open_size);
 }
 
+/* Whether SOURCE lost events, where SPAN may have an end, since that began. */
+static inline bool lost_since(const struct spans *spans, const struct open_span *span,
+                              const struct source_losses *source)
+{
+    if (likely(source->all <= span->sequence))
+        return false;
+    if (spans->rules[span->rule]->place != SPAN_ON_CPU || span->cpu < 0)
+        return true;
+    return source->any_cpu > span->sequence ||
+           ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu] > span->sequence);
+}
+
 /* P2: whether what would have ended SPAN may be among what SOURCE lost. */
 static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
                                   const struct source_losses *source)
 {
-    const struct span_rule *rule = spans->rules[span->rule];
-
-    if (likely(source->all <= span->sequence) || rule->unique)
-        return false;
-    if (rule->place != SPAN_ON_CPU || span->cpu < 0)
-        return true;
-    return source->any_cpu > span->sequence ||
-           ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu] > span->sequence);
+    return unlikely(lost_since(spans, span, source)) && !spans->rules[span->rule]->unique;
 }
 
 bool spans_may_be_lost(const struct spans *spans, unsigned rule, const struct origin *origin,
@@ -293,6 +298,7 @@ static void end_without_end(struct spans *spans, const struct open_span *open, e
     if (open->early || !spans->ops->incomplete)
         return;
     make_span(open, &span);
+    span.error_ns = open->error_ns;
     spans->ops->incomplete(spans->arg, &span, fate);
 }
 
@@ -309,15 +315,46 @@ static void give_up(struct spans *spans, uint32_t n, enum span_fate fate)
     take_out(spans, find(spans, &key, n_keys), n);
 }
 
-/* Why SPAN has no end, if not by FATE. SOURCE: of where its end would have been; NULL: where it began. */
-static enum span_fate fate_of(struct spans *spans, const struct open_span *span,
+/* Why SPAN has no end, if not by FATE. SOURCE: of where its end would have been. */
+static enum span_fate fate_of(const struct spans *spans, const struct open_span *span,
                               const struct source_losses *source, enum span_fate fate)
 {
-    if (!source)
-        source = map_get(&spans->sources, (uintptr_t)span->origin);
-    if (source && may_have_ended(spans, span, source))
+    if (may_have_ended(spans, span, source))
         return source->all == source->complete ? SPAN_EARLY : SPAN_LOST;
     return is_gone(spans, span) ? SPAN_GONE : fate;
+}
+
+/* Whether a step of RULE after its first may be an event of ORIGIN. */
+static bool may_go_on_in(const struct span_rule *rule, const struct origin *origin)
+{
+    for (unsigned i = 1; i < rule->n_steps; i++)
+        if (rule->steps[i].layers == 0 || rule->steps[i].layers >> origin->layer & 1)
+            return true;
+    return false;
+}
+
+/* Why SPAN has no end at the end of the trace. Unlike for fate_of(), no end was seen: of unique keys, too, it may be lost,
+ * and so it may be in each source that steps of the rule may be of. */
+static enum span_fate fate_at_finish(const struct spans *spans, const struct open_span *span)
+{
+    bool crosses = spans->rule_keys[span->rule].crosses;
+    enum span_fate fate = SPAN_OPEN;
+    size_t iter = 0;
+    uint64_t key;
+    void *value;
+
+    while (map_next(&spans->sources, &iter, &key, &value)) {
+        const struct origin *origin = (const struct origin *)(uintptr_t)key;
+        const struct source_losses *source = value;
+
+        if (!(crosses ? may_go_on_in(spans->rules[span->rule], origin) : origin == span->origin) ||
+            !lost_since(spans, span, source))
+            continue;
+        if (source->all != source->complete)
+            return SPAN_LOST;
+        fate = SPAN_EARLY;
+    }
+    return fate == SPAN_OPEN && is_gone(spans, span) ? SPAN_GONE : fate;
 }
 
 static uint32_t add_errors(uint32_t a, uint32_t b)
@@ -610,7 +647,7 @@ void spans_finish(struct spans *spans)
     while (spans->begun.n > 0) {
         uint32_t n = spans->begun.oldest;
 
-        give_up(spans, n, fate_of(spans, get_open(spans, n), NULL, SPAN_OPEN));
+        give_up(spans, n, fate_at_finish(spans, get_open(spans, n)));
     }
 }
 

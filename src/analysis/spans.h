@@ -8,7 +8,8 @@
  *  P2  A span is complete only if nothing was lost that could have been its end: no loss of the source of its end,
  *      on the place of the span (its CPU; any CPU where it has none), came between begin and end. Rules with `unique`
  *      keys are exempt. The same before what is kept of all CPUs of a kernel begins (origin->complete_from), for spans
- *      that may end on another CPU (SPAN_EARLY).
+ *      that may end on another CPU (SPAN_EARLY). A span is SPAN_OPEN only if the same holds up to the end of the
+ *      trace, also of `unique` keys, and of each source that steps after its first may be of.
  *  P3  Two keys are the same where all their numbers are equal, whatever their widths, or all their strings. An event
  *      without one of them, or without its place, is in no span and is counted (SPAN_UNKEYED).
  *  P4  Between sources whose clocks are related, an end may come before its begin, by the errors of both at most. Such
@@ -59,8 +60,9 @@ struct span {
     const struct origin *origin; /* of its begin */
     int64_t at[SPAN_STEPS];      /* of each step; TIME_UNKNOWN: it did not come */
     int32_t cpu, pid, vcpu;      /* of its begin */
-    uint32_t error_ns; /* the largest error of its duration, if two clocks stamped its ends */
-    uint64_t tag;      /* what begin() returned */
+    /* The largest error of its duration, if two clocks stamped its ends; of one that is not complete, of its begin. */
+    uint32_t error_ns;
+    uint64_t tag; /* what begin() returned */
 };
 
 static inline int64_t span_begin(const struct span *span)
