@@ -266,9 +266,14 @@ static int complete(void *arg, const struct span *span, const struct item *item)
 
 static void incomplete(void *arg, const struct span *span, enum span_fate fate)
 {
-    (void)fate;
-    if (span->tag != 0)
-        put_back(arg, (struct open_exit *)(uintptr_t)span->tag);
+    struct open_exit *open = (struct open_exit *)(uintptr_t)span->tag;
+    struct exits *exits = arg;
+
+    if (!open)
+        return;
+    if (fate == SPAN_OPEN && !(exits->settings.handled && open->handled_end != TIME_UNKNOWN))
+        analysis_keep_open_span(&exits->analysis, &exits->rows, open->row, span);
+    put_back(exits, open);
 }
 
 static const struct spans_ops span_ops = {
@@ -431,8 +436,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct exits *exits = get_exits(container_of(sink, struct analysis, sink));
     int r;
 
-    if (unlikely(exits->rows.periods_begin == TIME_UNKNOWN) && n > 0)
-        exits->rows.periods_begin = items[0].time;
+    rows_note_times(&exits->rows, items, n);
     r = put_items(exits, items, n);
     if (r == -ERANGE)
         return analysis_period_error(sink);

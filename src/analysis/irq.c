@@ -275,7 +275,17 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     return analysis_count_span(&irq->analysis, &irq->rows, row, span);
 }
 
-static const struct spans_ops span_ops = {.begin = begin, .complete = complete};
+static void incomplete(void *arg, const struct span *span, enum span_fate fate)
+{
+    struct irq *irq = arg;
+    struct row *row = (struct row *)(uintptr_t)span->tag;
+
+    if (fate == SPAN_OPEN && irq_rules[span->kind->rule_number].measure == MEASURE_RUN && row)
+        analysis_keep_open_span(&irq->analysis, &irq->rows, row, span);
+}
+
+static const struct spans_ops span_ops = {
+    .begin = begin, .complete = complete, .incomplete = incomplete};
 
 /* When each source begins. */
 static int note_firsts(struct irq *irq, const struct item *items, unsigned n)
@@ -304,8 +314,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct irq *irq = get_irq(container_of(sink, struct analysis, sink));
     int r;
 
-    if (unlikely(irq->rows.periods_begin == TIME_UNKNOWN) && n > 0)
-        irq->rows.periods_begin = items[0].time;
+    rows_note_times(&irq->rows, items, n);
     r = note_firsts(irq, items, n);
     if (r == 0)
         r = spans_put(&irq->spans, items, n);

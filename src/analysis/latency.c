@@ -64,7 +64,17 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     return row ? analysis_count_span(&latency->analysis, &latency->rows, row, span) : 0;
 }
 
-static const struct spans_ops span_ops = {.begin = begin, .complete = complete};
+static void incomplete(void *arg, const struct span *span, enum span_fate fate)
+{
+    struct latency *latency = arg;
+    struct row *row = (struct row *)(uintptr_t)span->tag;
+
+    if (fate == SPAN_OPEN && row)
+        analysis_keep_open_span(&latency->analysis, &latency->rows, row, span);
+}
+
+static const struct spans_ops span_ops = {
+    .begin = begin, .complete = complete, .incomplete = incomplete};
 
 static struct latency *get_latency(struct analysis *analysis)
 {
@@ -76,8 +86,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct latency *latency = get_latency(container_of(sink, struct analysis, sink));
     int r;
 
-    if (unlikely(latency->rows.periods_begin == TIME_UNKNOWN) && n > 0)
-        latency->rows.periods_begin = items[0].time;
+    rows_note_times(&latency->rows, items, n);
     r = spans_put(&latency->spans, items, n);
     return r < 0 ? r : sink->error.code;
 }

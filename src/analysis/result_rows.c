@@ -6,6 +6,7 @@
 
 #include "base/glob.h"
 #include "base/macro.h"
+#include "base/ticks.h"
 #include "base/wide.h"
 
 static void add_percentile(struct result *result, unsigned permille, unsigned *ret_column)
@@ -140,10 +141,12 @@ bool analysis_selects_task(const struct analysis *analysis, const struct item *i
     return name && glob_match(analysis->settings.task, name);
 }
 
-void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end)
+static void keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end,
+                           bool is_open)
 {
     struct slow_span slow = {.begin = span_begin(span),
                              .end = end,
+                             .is_open = is_open,
                              .error_ns = span->error_ns,
                              .cpu = span->cpu,
                              .pid = span->pid,
@@ -155,6 +158,20 @@ void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *
     for (unsigned i = 0; i < ROW_STAGES; i++)
         slow.at[i] = i < span->kind->rule->n_steps ? span->at[i] : TIME_UNKNOWN;
     rows_keep_slow(rows, &slow);
+}
+
+void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end)
+{
+    keep_slow_span(rows, row, span, end, false);
+}
+
+void analysis_keep_open_span(const struct analysis *analysis, struct rows *rows, struct row *row,
+                             const struct span *span)
+{
+    int64_t end = rows_open_until(rows, span->origin, span_begin(span));
+
+    if (rows->slowest_max > 0 && ticks_between(span_begin(span), end) >= analysis->settings.longer)
+        keep_slow_span(rows, row, span, end, true);
 }
 
 int analysis_give_span(const struct analysis *analysis, const struct row *row,
@@ -199,12 +216,12 @@ int analysis_period_error(struct sink *sink)
                      "the trace has more than %d periods; give a longer --every", ROW_PERIODS_MAX);
 }
 
-/* The stages of a span with more than two steps. */
+/* The stages of a span with more than two steps. One that is open waits for the next step that cannot be missing. */
 static unsigned make_stages(const struct slow_span *slow, struct result_stage *stages)
 {
     const struct span_rule *rule = slow->kind;
     int64_t begin = slow->begin;
-    unsigned n = 0;
+    unsigned n = 0, seen = 0;
 
     for (unsigned i = 1; rule && rule->n_steps > 2 && i < rule->n_steps; i++) {
         if (slow->at[i] == TIME_UNKNOWN)
@@ -212,6 +229,14 @@ static unsigned make_stages(const struct slow_span *slow, struct result_stage *s
         stages[n++] =
             (struct result_stage){.name = rule->steps[i].event, .begin = begin, .end = slow->at[i]};
         begin = slow->at[i];
+        seen = i;
+    }
+    if (rule && rule->n_steps > 2 && slow->is_open) {
+        do
+            seen++;
+        while (rule->steps[seen].optional);
+        stages[n++] = (struct result_stage){
+            .name = rule->steps[seen].event, .begin = begin, .end = slow->end};
     }
     return n;
 }
@@ -223,6 +248,7 @@ int result_add_slow_spans(struct result *result, const struct rows *rows)
         struct result_stage stages[ROW_STAGES];
         const struct result_slow copy = {.begin = slow->begin,
                                          .end = slow->end,
+                                         .is_open = slow->is_open,
                                          .error_ns = slow->error_ns,
                                          .cpu = slow->cpu,
                                          .pid = slow->pid,

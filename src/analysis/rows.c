@@ -14,6 +14,7 @@ int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t 
                           .slowest_max = slowest_max,
                           .every = every,
                           .periods_begin = TIME_UNKNOWN,
+                          .last = TIME_UNKNOWN,
                           .text = TEXT_IN_MEMORY};
     if (slowest_max > 0) {
         rows->slowest = calloc(slowest_max, sizeof *rows->slowest);
@@ -206,12 +207,20 @@ static int64_t slow_duration(const struct slow_span *span)
     return ticks_between(span->begin, span->end);
 }
 
+bool rows_would_keep(const struct rows *rows, int64_t duration)
+{
+    return rows->n_slowest < rows->slowest_max ||
+           (rows->slowest_max > 0 && duration > slow_duration(&rows->slowest[0]));
+}
+
 void rows_keep_slow(struct rows *rows, const struct slow_span *span)
 {
     struct slow_span *heap = rows->slowest;
     int64_t duration = slow_duration(span);
     unsigned at;
 
+    if (!rows_would_keep(rows, duration))
+        return;
     if (rows->n_slowest < rows->slowest_max) {
         at = rows->n_slowest++;
         for (; at > 0 && slow_duration(&heap[(at - 1) / 2]) > duration; at = (at - 1) / 2)
@@ -219,8 +228,6 @@ void rows_keep_slow(struct rows *rows, const struct slow_span *span)
         heap[at] = *span;
         return;
     }
-    if (rows->n_slowest == 0 || duration <= slow_duration(&heap[0]))
-        return;
     for (at = 0;;) {
         unsigned child = 2 * at + 1;
 

@@ -385,8 +385,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct sched *sched = get_sched(container_of(sink, struct analysis, sink));
     int r;
 
-    if (unlikely(sched->states_rows.periods_begin == TIME_UNKNOWN) && n > 0)
-        sched->states_rows.periods_begin = items[0].time;
+    rows_note_times(&sched->states_rows, items, n);
     r = states_put(sched->states, items, n);
     return r == -ERANGE ? analysis_period_error(sink) : r;
 }

@@ -316,6 +316,10 @@ static void write_slow(const struct result *result, struct json_writer *w,
     json_write_object(w);
     write_time(result, w, "begin", slow->begin);
     write_time(result, w, "end", slow->end);
+    if (slow->is_open) {
+        json_write_key(w, "open");
+        json_write_bool(w, true);
+    }
     json_write_key(w, "error_ns");
     json_write_u64(w, slow->error_ns);
     print_json_key(result, slow->row, w);

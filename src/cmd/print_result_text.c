@@ -188,7 +188,7 @@ static void put_slow(const struct result *result, const struct result_slow *slow
         text_put_literal(out, " \xc2\xb1");
         print_duration(&ns, slow->error_ns, out);
     }
-    text_put_literal(out, "  ");
+    text_put_str(out, slow->is_open ? " and not ended  " : "  ");
     clock_put_time(&result->clock, slow->begin, out);
     for (unsigned i = 0; slow->row && i < result->n_keys; i++)
         text_printf(out, "  %s", slow->row->keys[i]);
@@ -202,7 +202,8 @@ static void put_slow(const struct result *result, const struct result_slow *slow
 
         text_put_literal(out, "    ");
         print_duration(&result->clock, ticks_between(stage->begin, stage->end), out);
-        text_printf(out, " %s\n", stage->name);
+        text_printf(out, " %s%s\n", stage->name,
+                    slow->is_open && i + 1 == slow->n_stages ? ", not ended" : "");
         put_why(stage->why, "      ", out);
     }
     put_why(slow->why, "    ", out);

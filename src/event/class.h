@@ -145,6 +145,8 @@ struct origin {
     /* What is kept of the CPUs begins at times of their own: before this one, anything may have happened on some of
      * them. 0: all begin where the trace does. */
     int64_t complete_from;
+    /* When its recording ended, by the trace's clock: what follows is not known. 0: with the trace, as far as is known. */
+    int64_t ended;
 };
 
 struct event_class {

@@ -39,12 +39,17 @@ void trace_note_begins(struct trace_input *input)
         input->complete_from = input->origin->last_begin;
 }
 
-void trace_set_begins(struct trace *trace, const struct trace_input *input)
+void trace_set_bounds(struct trace *trace, const struct trace_input *input)
 {
+    int64_t ended = trace->host_time && input->recorded ? input->recorded->ended.monotonic_ns : 0;
     int64_t from = input->complete_from;
 
     if (from != 0 && trace->host_time && input->clock_map)
         from = MAX(clock_map_convert(input->clock_map, from, NULL), 1);
-    for (unsigned i = 0; i < input->n_origins; i++)
-        trace->catalogue.origins[input->first_origin + i]->complete_from = from;
+    for (unsigned i = 0; i < input->n_origins; i++) {
+        struct origin *origin = trace->catalogue.origins[input->first_origin + i];
+
+        origin->complete_from = from;
+        origin->ended = ended;
+    }
 }

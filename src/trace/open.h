@@ -80,8 +80,8 @@ int vcpus_identify(struct trace *trace, struct trace_input *input);
 /* Notes from when on INPUT is complete, if its CPUs begin at different times, as the beginnings of their files were released
  * (record/retention.h). */
 void trace_note_begins(struct trace_input *input);
-/* Tells that to what reads its items, by the clock of these. */
-void trace_set_begins(struct trace *trace, const struct trace_input *input);
+/* Tells that, and when its recording ended, to what reads its items, by the clock of these. */
+void trace_set_bounds(struct trace *trace, const struct trace_input *input);
 
 /* Gives the threads of PART, of a virtual machine monitor, the names that the manifest of its directory has, where its own
  * reader has none. -ENOMEM. */

@@ -359,7 +359,7 @@ static int open_all(struct trace *trace, struct open_ctx *ctxs, unsigned n, stru
         return -ENOMEM;
     r = host_time_choose_timebase(trace, ctxs[0].options, error);
     for (unsigned i = 0; i < trace->n_inputs; i++)
-        trace_set_begins(trace, &trace->inputs[i]);
+        trace_set_bounds(trace, &trace->inputs[i]);
     return r < 0 ? r : assemble(trace, ctxs[0].options->file_order);
 }
 
@@ -427,7 +427,7 @@ int trace_set_clock_map(struct trace *trace, unsigned number, const struct clock
     /* The stages that convert refer to it. */
     clock_map_done(trace->inputs[number].clock_map);
     *trace->inputs[number].clock_map = copy;
-    trace_set_begins(trace, &trace->inputs[number]);
+    trace_set_bounds(trace, &trace->inputs[number]);
     return 0;
 }
 

@@ -12,9 +12,11 @@ kernel_capture local guest
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 
 case="built-in rules"
-"$strata" report -f json guest >events
-"$strata" latency -f json --slowest 7 guest >rows 2>err
-python3 - events rows <<'END' || fail "not what a script finds"
+# Up to where spans are open that have lasted long, and the whole.
+for until in 4.6266 5; do
+    "$strata" report -f json --until $until guest >events
+    "$strata" latency -f json --slowest 7 --until $until guest >rows 2>err
+    python3 - events rows $until <<'END' || fail "until $until: not what a script finds"
 import json, math, sys
 items = [json.loads(line) for line in open(sys.argv[1])]
 told = json.load(open(sys.argv[2]))
@@ -26,7 +28,7 @@ RULES = { # begin, end, field of the key, place, whether the first of several be
     "hrtimer-start": ("hrtimer_start", "hrtimer_expire_entry", "hrtimer", None, False),
     "syscall-openat": ("sys_enter_openat", "sys_exit_openat", "__syscall_nr", "pid", False),
 }
-longest = []
+longest, not_ended = [], set()
 for name, (begin, end, field, place, keeps_first) in RULES.items():
     spans, open_spans = [], {}
     for item in items:
@@ -35,6 +37,8 @@ for name, (begin, end, field, place, keeps_first) in RULES.items():
             open_spans = {key: at for key, at in open_spans.items()
                           if place == "cpu" and key[0] != item["cpu"]}
             continue
+        if item["event"] == "sched_process_exit" and place == "pid":
+            open_spans = {key: at for key, at in open_spans.items() if key[0] != item["pid"]}
         if item["event"] not in (begin, end):
             continue
         at = item[place] if place else None
@@ -43,8 +47,12 @@ for name, (begin, end, field, place, keeps_first) in RULES.items():
             first = open_spans.pop(key)
             spans.append(item["time_ns"] - first)
             longest.append((item["time_ns"] - first, first, name))
+        if item["event"] == begin and place == "pid":  # a thread is in one system call at a time
+            open_spans = {other: first for other, first in open_spans.items() if other[0] != key[0]}
         if item["event"] == begin and not (keeps_first and key in open_spans):
             open_spans[key] = item["time_ns"]
+    last = [item["time_ns"] for item in items if "lost" not in item][-1]
+    not_ended |= {(last - first, first, name) for first in open_spans.values()}
     row = [row for row in told["rows"] if row["key"]["name"] == name]
     assert len(row) == 1 and spans, name
     row, spans = row[0], sorted(spans)
@@ -58,8 +66,14 @@ for name, (begin, end, field, place, keeps_first) in RULES.items():
 names = set(RULES)
 slow = [(span["end_ns"] - span["begin_ns"], span["begin_ns"]) for span in told["slowest"]]
 assert len(slow) == 7 and slow == sorted(slow, reverse=True), slow
-known = sorted(((d, at) for d, at, _ in longest), reverse=True)
+known = sorted(((d, at) for d, at, _ in longest + list(not_ended)), reverse=True)
 assert [pair for pair in slow if pair in known][:3] == known[:3], (slow, known[:3])
+for span in told["slowest"]:
+    what = span["end_ns"] - span["begin_ns"], span["begin_ns"], span["key"]["name"]
+    assert what[2] not in RULES or span.get("open", False) == (what in not_ended), span
+if sys.argv[3] != "5":
+    assert any("open" in span for span in told["slowest"]), told["slowest"]
+    sys.exit()
 # CPU 0 lost what it had from the first event to its loss, CPU 1 nothing in that time: half of it is covered.
 first, lost = told["first_ns"], max(item["time_ns"] for item in items if "lost" in item)
 assert told["covered_ns"] == told["duration_ns"] - (lost - first) // 2, told["covered_ns"]
@@ -71,6 +85,7 @@ assert told["unit"] == "ns" and len(told["kinds"]) == len(told["columns"]), told
 assert told["lost"]["events"] == 90735 and told["unpaired"]["lost"] == 12 and \
     told["unpaired"]["again"] == 4 and told["unpaired"]["open"] == 4, told["unpaired"]
 END
+done
 
 case="by keys"
 "$strata" latency softirq --by vec,cpu -f csv guest 2>err | tr -d '\r' >rows
@@ -122,6 +137,28 @@ n=$(awk 'NR == 2 { print $1 }' rows)
 command=$(sed -n 's/^ *strata \(report .*\)/\1/p' rows)
 eval "\"\$strata\" $command" >shown || fail "$command"
 [ "$(grep -c . shown)" -ge 2 ] || fail "$command: $(cat shown)"
+
+case="not ended"
+"$strata" latency --pair 'x: sys_enter -> sys_enter_readlink -> sched_switch? -> sys_exit by thread again=replace' \
+    --until 4.6266 --slowest 2 guest 2>err | sed -n '/^The slowest/,$p' >rows
+diff - rows <<'END' || fail "text"
+The slowest, each with the time when it began:
+   9.14ms and not ended  4.617446097  x  CPU 1  sh-121
+    9.14ms sys_enter_readlink, not ended
+   4.35ms and not ended  4.622235857  x  CPU 1  ls-157
+    942ns sys_enter_readlink
+    367us sched_switch
+    3.98ms sys_exit, not ended
+  strata report --from 4.617446097 --until 4.626584831 guest
+END
+"$strata" latency syscall --until 4.6266 --slowest 9 --task ls --longer 0.0043 guest 2>err | sed -n '/^The slowest/,$p' >rows
+[ "$(wc -l <rows)" -eq 3 ] && grep -q '^ *4.35ms and not ended  4.622235857  syscall  CPU 1  ls-157$' rows ||
+    fail "not those that are selected: $(cat rows)"
+# They are in no row.
+for slowest in 0 9; do
+    "$strata" latency --until 4.6266 --slowest $slowest -f json guest 2>err | jq '[.rows, .unpaired]' >rows-$slowest
+done
+cmp rows-0 rows-9 || fail "other rows"
 
 case="conditions"
 "$strata" latency --by vec softirq -f csv guest 2>err | tr -d '\r' | awk -F, '$15 == "RCU" { print $1, $3 }' >some
