@@ -9,6 +9,7 @@
 
 #include "base/glob.h"
 #include "base/macro.h"
+#include "base/ticks.h"
 #include "base/wide.h"
 
 #define KEY_BY 3 /* the first key of `--by`, between the kind and the stage */
@@ -154,12 +155,14 @@ static bool is_wanted(const struct io *io, const struct io_request *request)
     return name && glob_match(io->analysis.settings.task, name);
 }
 
+/* ERROR_NS: 0 where both ends are of one clock. */
 static void keep_slow(struct io *io, const struct io_request *request, struct row *row,
-                      int64_t begin, int64_t end)
+                      int64_t begin, int64_t end, uint32_t error_ns, bool is_open)
 {
     struct slow_span slow = {.begin = begin,
                              .end = end,
-                             .error_ns = 0, /* both ends are of one clock */
+                             .is_open = is_open,
+                             .error_ns = error_ns,
                              .cpu = request->cpu,
                              .pid = request->pid,
                              .vcpu = request->vcpu,
@@ -264,8 +267,31 @@ static int put_request(void *arg, const struct io_request *request)
     if (r >= 0 && io->analysis.put_span)
         r = put_span(io, request, group->rows[TOTAL], request->at[first], request->at[last]);
     if (r >= 0 && io->rows.slowest_max > 0)
-        keep_slow(io, request, group->rows[TOTAL], request->at[first], request->at[last]);
+        keep_slow(io, request, group->rows[TOTAL], request->at[first], request->at[last], 0, false);
     return r;
+}
+
+/* The row of an open request has no requests, unless others of its group are over. */
+static void put_open(void *arg, const struct io_request *request)
+{
+    struct io *io = arg;
+    struct io_group *group;
+    unsigned first = 0;
+    int64_t end;
+
+    while (request->at[first] == TIME_UNKNOWN)
+        first++;
+    end = rows_open_until(&io->rows, request->origin, request->at[first]);
+    if (request->group == NO_GROUP || !is_wanted(io, request) ||
+        ticks_between(request->at[first], end) < io->analysis.settings.longer ||
+        !rows_would_keep(&io->rows, ticks_between(request->at[first], end)))
+        return;
+    group = get_group(io, request);
+    if (group && (group->rows[TOTAL] || add_row(io, group, request, TOTAL)))
+        keep_slow(io, request, group->rows[TOTAL], request->at[first], end, request->error_ns,
+                  true);
+    else if (group || io->n_groups < IO_GROUPS_MAX)
+        error_set(&io->analysis.sink.error, -ENOMEM, NULL, "out of memory");
 }
 
 static struct io *get_io(struct analysis *analysis)
@@ -278,8 +304,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct io *io = get_io(container_of(sink, struct analysis, sink));
     int r;
 
-    if (unlikely(io->rows.periods_begin == TIME_UNKNOWN) && n > 0)
-        io->rows.periods_begin = items[0].time;
+    rows_note_times(&io->rows, items, n);
     r = io_tracker_put(&io->tracker, items, n);
     if (r >= 0 && io->rows.slowest_max > 0)
         r = io_why_put(&io->why, items, n);
@@ -293,7 +318,9 @@ static int finish(struct sink *sink)
     struct io *io = get_io(container_of(sink, struct analysis, sink));
     int r = io_tracker_finish(&io->tracker);
 
-    return r >= 0 && io->rows.slowest_max > 0 ? io_why_finish(&io->why) : r;
+    if (r >= 0 && io->rows.slowest_max > 0)
+        r = io_why_finish(&io->why);
+    return r < 0 ? r : sink->error.code;
 }
 
 /* ---- The result ---- */
@@ -328,13 +355,20 @@ static int compare_groups(const void *a, const void *b)
     return (v->number > w->number) - (v->number < w->number);
 }
 
+/* Whether a request of GROUP is over: others are not in the rows. */
+static bool has_requests(const struct io_group *group)
+{
+    return group->rows[TOTAL] && group->rows[TOTAL]->n > 0;
+}
+
 /* Whether other requests of the guest, with the keys of GROUP before those of `by`, are joined with those of a VMM. */
 static bool has_joined(const struct io *io, const struct io_group *group)
 {
     for (unsigned i = 0; i < io->n_groups && !group->has_vmm; i++) {
         const struct io_group *other = &io->groups[i];
 
-        if (other->has_vmm && other->numbers[0] == (group->numbers[0] ^ 1u) &&
+        if (other->has_vmm && has_requests(other) &&
+            other->numbers[0] == (group->numbers[0] ^ 1u) &&
             other->numbers[1] == group->numbers[1] && other->numbers[2] == group->numbers[2])
             return true;
     }
@@ -375,7 +409,7 @@ static int order_rows(struct io *io, struct result *result)
         qsort(io->groups, io->n_groups, sizeof *io->groups, compare_groups);
     for (unsigned i = 0; i < io->n_groups; i++) {
         const struct io_group *group = &io->groups[i];
-        const struct row *total = group->rows[TOTAL];
+        const struct row *total = has_requests(group) ? group->rows[TOTAL] : NULL;
         struct result_row *whole = total ? result->rows[total->number] : NULL;
         wide rest = total ? total->sum : wide_of(0);
 
@@ -403,6 +437,7 @@ static int order_rows(struct io *io, struct result *result)
     }
     if (n > 0)
         memcpy(result->rows, rows, n * sizeof(struct result_row *));
+    result->n_rows = n;
     free(rows);
     return 0;
 }
@@ -410,9 +445,8 @@ static int order_rows(struct io *io, struct result *result)
 /* What those did that had to act in the stage that ends at POINT: the thread of the vCPU that notifies the VMM, and the
  * VMM's that is notified; the VMM's that handles the request; the thread of the vCPU that is interrupted. */
 static void put_why(const struct io *io, const struct slow_span *slow, unsigned point,
-                    int64_t begin, const struct clock *clock, struct text *text)
+                    int64_t begin, int64_t end, const struct clock *clock, struct text *text)
 {
-    int64_t end = slow->at[point];
     int32_t pid = PID_UNKNOWN;
 
     if (!slow->kind || io->rows.n_slowest > IO_WHY_SPANS_MAX)
@@ -434,15 +468,15 @@ static void put_why(const struct io *io, const struct slow_span *slow, unsigned 
         io_why_put_text(&io->why, slow->other_pid, begin, end, clock, text);
 }
 
-/* Why a stage that ends at POINT took so long. *RET_WHY is in the result; NULL: nothing is known. */
+/* Why a stage that ends at POINT took so long from BEGIN to END. *RET_WHY is in the result; NULL: nothing is known. */
 static int add_why(const struct io *io, struct result *result, const struct slow_span *slow,
-                   unsigned point, int64_t begin, const char *const **ret_why)
+                   unsigned point, int64_t begin, int64_t end, const char *const **ret_why)
 {
     struct text text = TEXT_IN_MEMORY;
     const char **why = NULL;
     int r = 0;
 
-    put_why(io, slow, point, begin, &result->clock, &text);
+    put_why(io, slow, point, begin, end, &result->clock, &text);
     if (text_len(&text) > 0) {
         why = arena_alloc(&result->arena, 2 * sizeof *why);
         if (why)
@@ -456,14 +490,46 @@ static int add_why(const struct io *io, struct result *result, const struct slow
     return r;
 }
 
+/* The point that an open request waits for: the next one that requests of the trace have passed; within the VMM, where none
+ * has passed any of these, the next one. */
+static unsigned next_point(const struct io *io, const struct slow_span *slow)
+{
+    unsigned last = IO_COMPLETED, until;
+
+    while (slow->at[last] == TIME_UNKNOWN)
+        last--;
+    /* With its device. */
+    if (!slow->kind)
+        return IO_COMPLETED;
+    until = last < IO_RETURNED ? IO_RETURNED : IO_COMPLETED;
+    for (unsigned next = last + 1; next <= until; next++)
+        if (io->tracker.counts.points >> next & 1)
+            return next;
+    return last + 1;
+}
+
+/* Adds a stage from COPY's last one, or its begin, to END; COPY->stages is STAGES. */
+static int add_stage(const struct io *io, struct result *result, const struct slow_span *slow,
+                     unsigned point, int64_t end, struct result_slow *copy,
+                     struct result_stage *stages)
+{
+    int64_t begin = copy->n_stages > 0 ? stages[copy->n_stages - 1].end : slow->begin;
+    struct io_request request = {.vmm = slow->kind};
+    struct result_stage *stage = &stages[copy->n_stages++];
+
+    memcpy(request.at, slow->at, sizeof request.at);
+    *stage = (struct result_stage){.name = stage_name(&request, point), .begin = begin, .end = end};
+    return add_why(io, result, slow, point, begin, end, &stage->why);
+}
+
 static int add_slowest(const struct io *io, struct result *result)
 {
     for (unsigned i = 0; i < io->rows.n_slowest; i++) {
         const struct slow_span *slow = &io->rows.slowest[i];
-        struct io_request request = {.vmm = slow->kind};
         struct result_stage stages[IO_POINTS];
         struct result_slow copy = {.begin = slow->begin,
                                    .end = slow->end,
+                                   .is_open = slow->is_open,
                                    .error_ns = slow->error_ns,
                                    .cpu = slow->cpu,
                                    .pid = slow->pid,
@@ -471,21 +537,14 @@ static int add_slowest(const struct io *io, struct result *result)
                                    .origin = slow->origin,
                                    .row = result->rows[slow->row->number],
                                    .stages = stages};
-        const char *const *why;
-        int64_t begin = slow->begin;
+        int r = 0;
 
-        memcpy(request.at, slow->at, sizeof request.at);
-        for (unsigned j = 1; j < IO_POINTS; j++) {
-            if (slow->at[j] == TIME_UNKNOWN ||
-                (j > 0 && copy.n_stages == 0 && slow->at[j] == begin))
-                continue;
-            if (add_why(io, result, slow, j, begin, &why) < 0)
-                return -ENOMEM;
-            stages[copy.n_stages++] = (struct result_stage){
-                .name = stage_name(&request, j), .begin = begin, .end = slow->at[j], .why = why};
-            begin = slow->at[j];
-        }
-        if (result_add_slow(result, &copy) < 0)
+        for (unsigned j = 1; j < IO_POINTS && r == 0; j++)
+            if (slow->at[j] != TIME_UNKNOWN && (copy.n_stages > 0 || slow->at[j] != slow->begin))
+                r = add_stage(io, result, slow, j, slow->at[j], &copy, stages);
+        if (r == 0 && slow->is_open)
+            r = add_stage(io, result, slow, next_point(io, slow), slow->end, &copy, stages);
+        if (r < 0 || result_add_slow(result, &copy) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -495,7 +554,8 @@ static bool has_events(const struct analysis *analysis)
 {
     const struct io *io = container_of(analysis, const struct io, analysis);
 
-    return io->tracker.counts.points != 0 && io->n_groups > 0;
+    return io->tracker.counts.points != 0 &&
+           (io->n_groups > 0 || io->tracker.counts.fates[SPAN_OPEN] > 0);
 }
 
 /* What is missing, and how it is recorded. */
@@ -556,8 +616,10 @@ int io_init(struct io *io, const struct analysis_settings *settings)
                                             .add_rows = add_rows,
                                             .has_events = has_events,
                                             .is_ordered = true};
-    static const struct io_tracker_ops tracker_ops = {.request = put_request},
-                                       by_ops = {.request = put_request, .begin = begin_request};
+    static const struct io_tracker_ops tracker_ops = {.request = put_request, .open = put_open},
+                                       by_ops = {.request = put_request,
+                                                 .begin = begin_request,
+                                                 .open = put_open};
     unsigned n_by = settings->grouping.n;
     int r;
 

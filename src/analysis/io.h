@@ -55,7 +55,8 @@ struct io_request {
     uint32_t sectors; /* of 512 bytes */
     enum io_kind kind;
     int64_t at[IO_POINTS];
-    uint32_t error_ns; /* of a duration between two layers, at most */
+    uint32_t
+        error_ns; /* of a duration between two layers, at most; of one that is open, up to any other event */
     int32_t cpu, pid, vcpu;
     int32_t vmm_pid;  /* the thread that handled it; PID_UNKNOWN */
     int32_t kick_pid; /* the VMM's thread that IO_KICKED is of; PID_UNKNOWN */
@@ -68,6 +69,9 @@ struct io_tracker_ops {
     int (*request)(void *arg, const struct io_request *request);
     /* Whose request ITEM, block_rq_issue or virtio_blk_handle_*, begins: a number of the user's. NULL: all have 0. */
     uint32_t (*begin)(void *arg, const struct item *item);
+    /* In io_tracker_finish(), after the last request(): each that is open, as io_tracker_foreach_open() gives it. NULL: not
+     * needed. */
+    void (*open)(void *arg, const struct io_request *request);
 };
 
 struct io_counts {

@@ -299,9 +299,9 @@ void io_tracker_foreach_open(const struct io_tracker *tracker,
         if (!slot->is_used || slot->ended != TIME_UNKNOWN || (slot->is_vmm && slot->partner))
             continue;
         request = slot->request;
-        for (unsigned i = 0; slot->partner && i < IO_POINTS; i++)
-            if (request.at[i] == TIME_UNKNOWN)
-                request.at[i] = tracker->slots[slot->partner].request.at[i];
+        request.error_ns = slot->error_ns;
+        if (slot->partner)
+            add_partner(&request, slot, &tracker->slots[slot->partner]);
         found(arg, &request);
     }
 }

@@ -546,6 +546,8 @@ int io_tracker_finish(struct io_tracker *tracker)
 
     while (tracker->first[LIST_OVER] && r >= 0)
         r = io_give(tracker, tracker->first[LIST_OVER]);
+    if (r >= 0 && tracker->ops->open)
+        io_tracker_foreach_open(tracker, tracker->ops->open, tracker->arg);
     for (uint32_t i = 1; i < tracker->n_slots && r >= 0; i++)
         if (tracker->slots[i].is_used && tracker->slots[i].ended == TIME_UNKNOWN)
             io_drop(tracker, i, SPAN_OPEN);

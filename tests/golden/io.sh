@@ -95,9 +95,55 @@ grep -q ' ran ' actual && fail "nothing tells when a thread slept: $(grep ' ran 
 
 # Of a thread that slept most of the time, what it waited for between is not the first reason.
 . "$here/../lib/made_io.sh"
-"$strata" io --no-causal --layer vmm,host --slowest 1 asleep | sed -n '/^    56.7ms vmm$/{n;p;}' >actual
+"$strata" io --no-causal --layer vmm,host --slowest 9 asleep | sed -n '/^    56.7ms vmm$/{n;p;}' >actual
 echo '      qemu-system-x86-5559 ran 1.59 ms, slept 52.71 ms, was runnable 2.36 ms on CPU 0 behind ALL CPUs/TCG-5574' |
     diff - actual || fail "slept"
+
+case="not ended"
+"$strata" io --layer guest,vmm,host --task dd --until 29749.648 --slowest 2 vm | sed -n '/^ *4.08ms /,$p' >actual
+cat >expected <<'END'
+   4.08ms ±32.0us and not ended  29749.643810708  guest  254,0  read  total  CPU 0  dd-114
+    21.9us queue
+    98.8us kick
+      ALL CPUs/TCG-5574 ran 71.6 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559, slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574, slept 20.5 us
+    7.00us dispatch
+      qemu-system-x86-5559 ran 7.0 us
+    37.0us vmm
+      qemu-system-x86-5559 ran 37.0 us
+    3.92ms backend, not ended
+      worker-7853 ran 10.2 us, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559; qemu-system-x86-5559 ran 39.5 us, was runnable 667.4 us on CPU 0 behind ALL CPUs/TCG-5574
+  strata report --from 29749.584408099 --until 29749.594802822 vm
+END
+diff expected actual || fail "text"
+# They are in no row, and end with the trace, or with the recording of their source.
+"$strata" io -f json --task dd --until 29749.648 --slowest 2 vm >found
+jq '(.sources[] | select(.layer == "guest") | .ended.monotonic_ns) = 29749645000000' vm/trace.json >trace.json
+cp vm/trace.json kept.json
+mv trace.json vm/trace.json
+"$strata" io -f json --task dd --until 29749.648 --slowest 9 vm >ended
+mv kept.json vm/trace.json
+"$strata" io -f json --task dd --until 29749.648 vm >without
+python3 - found ended without <<'END' || fail "JSON"
+import json, sys
+found, ended, without = (json.load(open(path)) for path in sys.argv[1:])
+assert found["rows"] == without["rows"] and found["unpaired"] == without["unpaired"] and not without["slowest"]
+over, hangs = found["slowest"]
+assert "open" not in over and hangs["open"] is True and hangs["key"]["stage"] == "total", found["slowest"]
+assert hangs["end_ns"] == found["first_ns"] + found["duration_ns"] == hangs["stages"][-1]["end_ns"], hangs
+hangs, = (span for span in ended["slowest"] if "open" in span)
+assert hangs["end_ns"] == 29749645000000, hangs
+END
+"$strata" io --task dd --until 29749.648 --longer 0.005 --slowest 9 vm | grep -q 'not ended' && fail "shorter than --longer"
+# If it is all there is, there is no row.
+"$strata" io --no-causal --layer vmm,guest --from 29749.6437 --until 29749.6479 --slowest 1 vm >actual || fail "alone"
+[ "$(grep -c ' total  ' actual)" -eq 1 ] || fail "rows: $(cat actual)"
+grep -A3 ' not ended  ' actual >shown
+diff - shown <<'END' || fail "alone: $(cat actual)"
+   3.81ms ±1.06us and not ended  29749.643931404  vmm  0x556c8f3788f0  read  total  qemu-system-x86-5559
+    7.00us dispatch
+    37.0us vmm
+    3.77ms backend, not ended
+END
 
 case="joined and not joined"
 "$strata" io -f json --layer guest,vmm unjoined >found 2>err || fail "$(cat err)"

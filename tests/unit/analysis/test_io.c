@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmocka_all.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/io.h"
@@ -116,9 +117,221 @@ static void test_forgets_the_same(void **state)
     catalogue_done(&w.catalogue);
 }
 
+/* ---- the slowest, and those of them that have not ended ---- */
+
+struct vmm_payload {
+    uint64_t vdev, req, sector, nsectors, pool;
+};
+
+static const struct field vmm_fields[] = {
+    NUMBER("vdev", offsetof(struct vmm_payload, vdev), 8),
+    NUMBER("req", offsetof(struct vmm_payload, req), 8),
+    NUMBER("sector", offsetof(struct vmm_payload, sector), 8),
+    NUMBER("nsectors", offsetof(struct vmm_payload, nsectors), 8),
+    NUMBER("pool", offsetof(struct vmm_payload, pool), 8),
+};
+
+struct machine {
+    struct catalogue catalogue;
+    struct origin *guest, *vmm;
+    const struct event_class *queue, *issue, *complete, *irq, *handle, *submit, *returned;
+    struct io io;
+    struct coverage coverage;
+    struct result result;
+};
+
+static const struct event_class *add_event(struct machine *m, struct origin *origin,
+                                           const char *name)
+{
+    bool is_vmm = origin == m->vmm;
+    struct event_class class = {.name = name,
+                                .group = is_vmm ? "virtio" : "block",
+                                .origin = origin,
+                                .fields = is_vmm ? vmm_fields : fields,
+                                .n_fields = is_vmm ? ARRAY_SIZE(vmm_fields) : ARRAY_SIZE(fields)};
+    struct event_class *added;
+
+    assert_int_equal(catalogue_add(&m->catalogue, &class, &added), 0);
+    return added;
+}
+
+static void start(struct machine *m, unsigned slowest)
+{
+    const struct clock clock = {"monotonic", NANOSECONDS};
+    const struct analysis_settings settings = {.clock = clock, .slowest = slowest};
+    struct origin origin = {
+        .layer = LAYER_GUEST, .format = "made", .path = "g", .clock = clock, .kernel = &a_kernel};
+
+    *m = (struct machine){0};
+    m->guest = catalogue_add_origin(&m->catalogue, &origin);
+    origin.layer = LAYER_VMM;
+    origin.kernel = NULL;
+    m->vmm = catalogue_add_origin(&m->catalogue, &origin);
+    m->queue = add_event(m, m->guest, "block_bio_queue");
+    m->issue = add_event(m, m->guest, "block_rq_issue");
+    m->complete = add_event(m, m->guest, "block_rq_complete");
+    m->irq = add_event(m, m->guest, "irq_handler_entry");
+    m->handle = add_event(m, m->vmm, "virtio_blk_handle_read");
+    m->submit = add_event(m, m->vmm, "thread_pool_submit");
+    m->returned = add_event(m, m->vmm, "virtio_blk_req_complete");
+    coverage_init(&m->coverage);
+    assert_int_equal(io_init(&m->io, &settings), 0);
+}
+
+static void give(struct machine *m, const struct item *item)
+{
+    assert_int_equal(coverage_put(&m->coverage, item, 1), 0);
+    assert_int_equal(sink_put(&m->io.analysis.sink, item, 1), 0);
+}
+
+static void event(struct machine *m, const struct event_class *class, int64_t time, uint64_t sector)
+{
+    const struct payload payload = {
+        .sector = sector, .dev = 254 << 20, .nr_sector = 8, .rwbs = "R"};
+    const struct vmm_payload vmm = {.vdev = 1, .req = sector, .sector = sector, .nsectors = 8};
+    bool is_vmm = class->origin == m->vmm;
+    const struct item item = {.kind = ITEM_EVENT,
+                              .time = time,
+                              .origin = class->origin,
+                              .class = class,
+                              .payload = is_vmm ? (const uint8_t *)&vmm : (const uint8_t *)&payload,
+                              .size = is_vmm ? sizeof vmm : sizeof payload,
+                              .pid = 1,
+                              .vcpu = VCPU_UNKNOWN,
+                              .error_ns = is_vmm ? 0 : 5};
+
+    give(m, &item);
+}
+
+static void finish(struct machine *m)
+{
+    assert_int_equal(sink_finish(&m->io.analysis.sink), 0);
+    assert_int_equal(analysis_result(&m->io.analysis, &m->coverage, &m->result), 0);
+    result_sort(&m->result, RESULT_IN_ORDER);
+}
+
+static void done(struct machine *m)
+{
+    result_done(&m->result);
+    coverage_done(&m->coverage);
+    io_done(&m->io);
+    catalogue_done(&m->catalogue);
+}
+
+/* "BEGIN-END [open] STAGE DURATION, ..." */
+static void expect_slow(const struct machine *m, unsigned i, const char *expected)
+{
+    const struct result_slow *slow = &m->result.slowest[i];
+    char text[300];
+    size_t n = (size_t)snprintf(text, sizeof text, "%d-%d%s", (int)slow->begin, (int)slow->end,
+                                slow->is_open ? " open" : "");
+
+    assert_true(i < m->result.n_slowest);
+    for (unsigned j = 0; j < slow->n_stages; j++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s %d", j > 0 ? "," : "",
+                              slow->stages[j].name,
+                              (int)(slow->stages[j].end - slow->stages[j].begin));
+    assert_string_equal(text, expected);
+}
+
+static void test_open(void **state)
+{
+    struct machine m;
+
+    (void)state;
+    start(&m, 3);
+    event(&m, m.issue, 1, 8); /* it hangs in QEMU */
+    event(&m, m.handle, 3, 8);
+    event(&m, m.submit, 7, 8);
+    event(&m, m.issue, 10, 100);
+    event(&m, m.complete, 14, 100);
+    event(&m, m.issue, 20, 200); /* of it, QEMU says nothing */
+    event(&m, m.issue, 998, 300);
+    event(&m, m.irq, 1000, 0);
+    finish(&m);
+    assert_int_equal(m.result.n_slowest, 3);
+    expect_slow(&m, 0, "1-1000 open dispatch 2, vmm 4, backend 993");
+    expect_slow(&m, 1, "20-1000 open device 980");
+    expect_slow(&m, 2, "10-14 device 4");
+    assert_int_equal(m.result.slowest[0].error_ns, 5);
+    assert_string_equal(m.result.slowest[0].row->keys[1], "254,0");
+    assert_string_equal(m.result.slowest[1].row->keys[3], "total");
+    /* They are in no row. */
+    assert_int_equal(m.result.n_rows, 2);
+    assert_string_equal(m.result.rows[1]->keys[3], "device");
+    assert_int_equal(result_number(&m.result, m.result.rows[0], 0), 1);
+    assert_int_equal(m.result.unpaired[SPAN_OPEN], 4); /* one of them in both layers */
+    done(&m);
+}
+
+/* The stages that the trace has events for. */
+static void test_open_stages(void **state)
+{
+    struct machine m;
+
+    (void)state;
+    start(&m, 1);
+    event(&m, m.issue, 1, 8); /* QEMU has no thread pool for these */
+    event(&m, m.handle, 3, 8);
+    event(&m, m.returned, 5, 8);
+    event(&m, m.irq, 6, 0);
+    event(&m, m.complete, 7, 8);
+    event(&m, m.queue, 10, 16);
+    event(&m, m.issue, 11, 16);
+    event(&m, m.handle, 13, 16);
+    event(&m, m.irq, 50, 0);
+    finish(&m);
+    expect_slow(&m, 0, "10-50 open queue 1, dispatch 2, done 37");
+    done(&m);
+
+    start(&m, 1);
+    event(&m, m.issue, 1, 8);
+    event(&m, m.handle, 3, 8);
+    event(&m, m.returned, 5, 8);
+    event(&m, m.irq, 50, 0);
+    finish(&m);
+    assert_true(m.io.analysis.ops->has_events(&m.io.analysis));
+    assert_int_equal(m.result.n_rows, 0);
+    expect_slow(&m, 0, "1-50 open dispatch 2, done 2, inject 45");
+    done(&m);
+}
+
+/* What may have ended where events were lost is not listed, nor anything after the recording of a source ended. */
+static void test_open_unknown(void **state)
+{
+    struct machine m;
+    struct item loss = {.kind = ITEM_LOSS,
+                        .time = 15,
+                        .since = 14,
+                        .lost = 1,
+                        .cpu = CPU_UNKNOWN,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    (void)state;
+    start(&m, 3);
+    m.guest->ended = 90;
+    event(&m, m.issue, 1, 8);
+    event(&m, m.issue, 10, 16);
+    loss.origin = m.guest;
+    give(&m, &loss);
+    event(&m, m.issue, 20, 24);
+    event(&m, m.handle, 1000, 32);
+    finish(&m);
+    assert_int_equal(m.result.n_slowest, 2);
+    expect_slow(&m, 0, "20-90 open device 70");
+    expect_slow(&m, 1, "1000-1000 open vmm 0");
+    done(&m);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_forgets_the_same)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forgets_the_same),
+        cmocka_unit_test(test_open),
+        cmocka_unit_test(test_open_stages),
+        cmocka_unit_test(test_open_unknown),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
