@@ -177,5 +177,6 @@ int result_add_note(struct result *result, const char *format, ...) _printf_(2, 
  * by. 0: unknown. */
 double result_covered_seconds(const struct result *result, const struct origin *origin);
 
-/* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys, or not at all (RESULT_IN_ORDER); and the slowest, the longest first. */
+/* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys, or not at all (RESULT_IN_ORDER); and the
+ * slowest, the longest first. */
 void result_sort(struct result *result, unsigned column);

@@ -78,7 +78,8 @@ static inline int64_t span_end(const struct span *span)
 struct spans_ops {
     /* ITEM begins a span of KIND, after it ended what it ends. What it returns is the span's `tag`. NULL: 0. */
     uint64_t (*begin)(void *arg, const struct span_kind *kind, const struct item *item);
-    /* It is complete; ITEM completed it: its end, or where that came before its begin, that. 0, or a negative errno that spans_put() returns. */
+    /* It is complete; ITEM completed it: its end, or where that came before its begin, that. 0, or a negative errno that
+     * spans_put() returns. */
     int (*complete)(void *arg, const struct span *span, const struct item *item);
     /* It is not, by FATE; never SPAN_COMPLETE, SPAN_NO_BEGIN or SPAN_UNKEYED, which are no spans. NULL: nothing. */
     void (*incomplete)(void *arg, const struct span *span, enum span_fate fate);

@@ -40,8 +40,8 @@ bool record_run_init(const struct record_options *options, bool keep_ignored,
                      struct record_run *ret);
 /* The item's recorder and userdata are freed with RUN, or here. False, and a message: out of memory. */
 bool record_run_add(struct record_run *run, const struct record_item *item);
-/* Records into DIR (NULL: the one recorder makes options->output by itself), and prints what came of it: of what the recording is about first. An exit status. The recorders are
- * there until record_run_done(). */
+/* Records into DIR (NULL: the one recorder makes options->output by itself), and prints what came of it: of what the recording
+ * is about first. An exit status. The recorders are there until record_run_done(). */
 int record_run(struct record_run *run, const char *dir);
 /* Where a summary that people ask for goes: not to what events, or a command, write to. */
 FILE *record_run_summary_file(const struct record_run *run);

@@ -5,11 +5,15 @@
  * of the one becomes a time of the other, with a bound.
  *
  * In a file, a pair is a line of three numbers: nanoseconds of the host's clock, ticks of the other, and the most ns by
- * which the former may be wrong. A line '# paused' says that the clock stood still between the pair before it and the one after it, as a guest's
- * may while its machine is paused, and ran for the rest of that time. A line '# error NS' says that any time taken from the other clock may be wrong by NS
- * besides, wherever the line is; of several, the largest holds. Other lines that begin with '#' are skipped, and so is a last line that was cut off. The
- * host's times ascend, and so do ticks: where they do not, the clock was set back and showed the same ticks twice; all
- * bounds are then wide enough for both.
+ * which the former may be wrong. Other lines begin with '#', and are skipped but for
+ *
+ *     # paused      the clock stood still between the pair before and the one after, as a guest's may while its machine is
+ *                   paused, and ran for the rest of that time
+ *     # error NS    any time taken from the other clock may be wrong by NS besides, wherever the line is; of several, the
+ *                   largest holds
+ *
+ * A last line that was cut off is skipped, too. The host's times ascend, and so do ticks: where they do not, the clock was
+ * set back and showed the same ticks twice; all bounds are then wide enough for both.
  *
  * Times between two pairs are interpolated linearly. Clocks are assumed to drift by at most CLOCK_MAP_WANDER_PPM from
  * the rate that the pairs give, which holds for clocks that are not being set. (Crystals wander by less than a millionth

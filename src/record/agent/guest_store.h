@@ -69,7 +69,8 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
 /* Opens the file for the pages of CPU, to append to. The caller owns the descriptor. -errno with ERROR; -ENODATA: nothing is
  * kept. */
 int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error *error);
-/* Appends PAIR to the file of clock pairs (timeline/clock_map.h). After GUEST_PAIRS_SIZE_MAX bytes it does nothing. -errno: nothing of the pair is in the file. */
+/* Appends PAIR to the file of clock pairs (timeline/clock_map.h). After GUEST_PAIRS_SIZE_MAX bytes it does nothing. -errno:
+ * nothing of the pair is in the file. */
 int guest_store_pair(struct guest_store *store, const struct guest_pair *pair);
 #define GUEST_PAIRS "clock-pairs"
 /* An agent's exchanges make a line of some 50 bytes a second at most: two months of them. */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/class_dump.h"
+#include "runtime/pages.h"
 #include "runtime/process_dir.h"
 #include "runtime/process_file.h"
 
@@ -100,6 +101,21 @@ static void a_ring_has_its_whole_length_at_once(void **state)
 }
 
 /* The program may be killed when it has created the trace and before it has stored its UUID beside the path. */
+/* By a thread that knows fewer descriptions than another one has made room for. */
+static void a_file_is_not_made_shorter(void **state)
+{
+    int fd = memfd_create("descriptions", MFD_CLOEXEC);
+    struct stat st;
+
+    (void)state;
+    n_sizes = 0;
+    assert_int_equal(file_take_space(fd, 2 * LENGTH, 2 * LENGTH), 0);
+    assert_int_equal(file_take_space(fd, LENGTH, LENGTH), 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_size, 2 * LENGTH);
+    close(fd);
+}
+
 static void the_planned_uuid_is_in_the_process_file(void **state)
 {
     static const uint8_t uuid[16] = "a planned trace";
@@ -294,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_planned_uuid_is_in_the_process_file),
         cmocka_unit_test(a_ring_has_its_whole_length_at_once),
+        cmocka_unit_test(a_file_is_not_made_shorter),
         cmocka_unit_test(threads_that_begin_at_once_have_one_directory),
         cmocka_unit_test(a_directory_that_is_taken_away_is_made_again),
         cmocka_unit_test(events_are_described_before_another_thread_has_a_ring),

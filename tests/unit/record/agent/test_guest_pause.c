@@ -215,6 +215,31 @@ static void short_pauses_among_few_pairs(void **state)
     }
 }
 
+/* More than are kept between two pairs: the first of them was the longest. */
+static void many_pauses_among_pairs(void **state)
+{
+    const uint64_t begin_ns = 100 * NSEC_PER_SEC, from = begin_ns + NSEC_PER_SEC;
+    const uint64_t to = from + NSEC_PER_SEC, end_ns = begin_ns + 5 * NSEC_PER_SEC;
+    struct recorded *made = begin();
+    struct clock_map map;
+
+    (void)state;
+    put(made, begin_ns, ticks_at(begin_ns, from, to));
+    guests_machine_stopped(&made->guests, from);
+    guests_machine_resumed(&made->guests, to);
+    for (unsigned i = 1; i <= GUEST_PAUSES_MAX; i++) {
+        guests_machine_stopped(&made->guests, to + i * 100 * MS);
+        guests_machine_resumed(&made->guests, to + i * 100 * MS + MS);
+    }
+    put(made, end_ns, ticks_at(end_ns - GUEST_PAUSES_MAX * MS, from, to));
+    read_map("guest-g", &map);
+    for (uint64_t t = begin_ns; t < to + 100 * MS; t += 7 * MS)
+        if (t < from || t > to)
+            expect_time(&map, ticks_at(t, from, to), t, 4 * NSEC_PER_SEC);
+    clock_map_done(&map);
+    end(made);
+}
+
 /* The trace ends before another pair comes. */
 static void a_pause_before_the_end(void **state)
 {
@@ -314,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_pause_is_exact),
         cmocka_unit_test(pauses_among_pairs),
         cmocka_unit_test(short_pauses_among_few_pairs),
+        cmocka_unit_test(many_pauses_among_pairs),
         cmocka_unit_test(a_pause_before_the_end),
         cmocka_unit_test(a_clock_that_goes_on_is_left_alone),
         cmocka_unit_test(a_trace_after_a_restore_keeps_its_bounds),

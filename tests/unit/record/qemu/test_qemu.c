@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -422,9 +423,9 @@ static int note_recording(const struct registry_recording *recording, void *user
 static void dead_recorders_dir_is_removed(void **state)
 {
     struct registry_entry dead, other, next;
-    char name[REGISTRY_NAME_MAX], half[128];
+    char name[REGISTRY_NAME_MAX], half[128], fifo[128];
     struct seen seen = {0};
-    int fd;
+    int fd, held;
 
     snprintf(seen.trace, sizeof seen.trace, "%s", dir);
 
@@ -439,8 +440,13 @@ static void dead_recorders_dir_is_removed(void **state)
     close(dead.dir.fd); /* as the end of its recorder does */
     /* Neither what begins, ends, nor is something else. */
     assert_int_equal(mkdir(in_dir("strata-record-half", half), 0700), 0);
+    /* Nor one that would make us wait, as whom the directory was given to may leave there. */
+    assert_int_equal(mkfifo(in_dir("strata-record-half/recording", fifo), 0600), 0);
+    held = open(half, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(held, LOCK_EX), 0);
     assert_int_equal(registry_foreach(dir, note_recording, &seen), 0);
     assert_int_equal(seen.n, 1);
+    close(held);
     assert_int_equal(registry_add(dir, dir, &next, NULL), 0);
     assert_int_equal(access(dead.dir.path, F_OK), -1);
     assert_int_equal(access(other.dir.path, F_OK), 0);
