@@ -121,6 +121,7 @@ struct guest_session {
     uint64_t hello_next;  /* when HELLO is sent again */
     uint64_t paused_at;
     unsigned damages; /* how often data was corrupted, on all connections */
+    unsigned n_pairs; /* of the clocks, that were kept since tracing started */
 
     /* Pings: one at a time. */
     uint64_t token, ping_sent, ping_next;
@@ -129,7 +130,6 @@ struct guest_session {
     uint64_t spliced;    /* bytes of DATA that the agent has spliced, since a ping for them */
     struct guest_pair best;
     uint64_t best_since;
-    uint32_t n_pairs;    /* that were kept since tracing started */
     uint64_t guest_time; /* the last that was seen of the guest's clock; 0: none */
     uint64_t hz;         /* its rate; 0: not known */
 
