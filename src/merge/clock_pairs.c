@@ -122,15 +122,19 @@ static int64_t counted_ticks(const struct merge_source *source, int64_t *ticks)
     return low;
 }
 
-/* Whether the clock of SOURCE stood still somewhere between two of its ticks. */
-static bool is_paused_between(const struct merge_source *source, int64_t from, int64_t to)
+/* Whether the clock of SOURCE stood still somewhere between two of its ticks. FROM is not before that of the last call;
+ * *AT, 0 at first: the pair from which on this one looks. */
+static bool is_paused_between(const struct merge_source *source, int64_t from, int64_t to,
+                              unsigned *at)
 {
     const struct clock_map *map = &source->host_map;
+    bool is_paused = false;
 
-    for (unsigned i = 0; i + 1 < map->n; i++)
-        if (map->pairs[i].is_paused && map->pairs[i].ticks < to && map->pairs[i + 1].ticks > from)
-            return true;
-    return false;
+    while (*at + 1 < map->n && map->pairs[*at + 1].ticks <= from)
+        (*at)++;
+    for (unsigned i = *at; i + 1 < map->n && map->pairs[i].ticks < to; i++)
+        is_paused |= map->pairs[i].is_paused;
+    return is_paused;
 }
 
 int merge_write_pairs(struct merge *merge, const struct merge_source *source, const char *path)
@@ -139,6 +143,7 @@ int merge_write_pairs(struct merge *merge, const struct merge_source *source, co
     struct clock_map_pair last = {.ticks = -1};
     _cleanup_free_ int64_t *ticks = NULL;
     int64_t last_ticks = -1;
+    unsigned at = 0;
     struct text text;
     size_t n = 0, put = 0;
     int fd, r;
@@ -169,7 +174,7 @@ int merge_write_pairs(struct merge *merge, const struct merge_source *source, co
         pair.host_ns = merge_time(merge, source, ticks[i], &pair.error_ns);
         if (source->host_map.n == 0 && domain->map.n == 0)
             pair.error_ns = 1;
-        if (last_ticks >= 0 && is_paused_between(source, last_ticks, ticks[i]))
+        if (last_ticks >= 0 && is_paused_between(source, last_ticks, ticks[i], &at))
             text_put_literal(&text, CLOCK_MAP_PAUSED "\n");
         if (put_pair(&text, &pair, &last)) {
             last_ticks = ticks[i];
