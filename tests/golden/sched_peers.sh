@@ -121,7 +121,7 @@ if [ -n "$perf" ]; then
         python3 - latency rows uncounted <<'END' || fail "they do not say the same"
 import json, re, sys
 peer = {int(found[1]): (float(found[2]), int(found[3])) for found in re.finditer(
-    r"load-\d:(\d+) +\| +([\d.]+) ms \| +(\d+) \|", open(sys.argv[1]).read())}
+    r"load-\d:(\d+) +\| +([\d.]+) ms \| +(\d+) \|", open(sys.argv[1], errors="replace").read())}
 told = json.load(open(sys.argv[2]))
 missing = told["contradictions"]["switches"]
 rows = {row["key"]["pid"]: row for row in told["rows"] if row["key"]["task"].startswith("load-")}
