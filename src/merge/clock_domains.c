@@ -250,15 +250,19 @@ static int counter_pairs(struct merge *merge, const struct merge_source *known,
     if (!pairs)
         return merge_no_memory(merge);
     for (unsigned i = 0; i < clock_map->n; i++) {
+        const struct clock_map_pair *pair = &clock_map->pairs[i];
+        int64_t ticks = merge_counter_time(&known->counter, pair->ticks);
         int64_t err;
-        int64_t ticks = merge_counter_time(&known->counter, clock_map->pairs[i].ticks);
 
         ticks = merge_counter_ticks(&source->counter, ticks);
-        (void)clock_map_convert(clock_map, clock_map->pairs[i].ticks, &err);
-        if (ticks < 0 || (n > 0 && ticks <= pairs[n - 1].ticks))
-            continue;
-        pairs[n++] = (struct clock_map_pair){
-            .host_ns = clock_map->pairs[i].host_ns, .ticks = ticks, .error_ns = err + 1};
+        (void)clock_map_convert(clock_map, pair->ticks, &err);
+        if (pair->is_paused) /* the bound of the pause is not that of the time before it */
+            err = narrow(wide_sum(pair->error_ns, clock_map->set_back_ns));
+        if (ticks >= 0 && (n == 0 || ticks > pairs[n - 1].ticks))
+            pairs[n++] = (struct clock_map_pair){
+                .host_ns = pair->host_ns, .ticks = ticks, .error_ns = narrow(wide_sum(err, 1))};
+        if (n > 0)
+            pairs[n - 1].is_paused |= pair->is_paused;
     }
     r = clock_map_of_pairs(pairs, n, source->name, source->clock.hz, &source->host_map,
                            &merge->error);

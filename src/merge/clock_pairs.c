@@ -18,7 +18,7 @@
 #define NUMBER_MAX_VALUE (INT64_MAX / 2)
 
 static bool put_pair(struct text *text, const struct clock_map_pair *pair,
-                     struct clock_map_pair *last)
+                     struct clock_map_pair *last, bool is_paused)
 {
     if (pair->host_ns < 0 || pair->ticks < 0 || pair->error_ns < 0 ||
         pair->host_ns > NUMBER_MAX_VALUE || pair->ticks > NUMBER_MAX_VALUE ||
@@ -26,8 +26,8 @@ static bool put_pair(struct text *text, const struct clock_map_pair *pair,
         return false;
     if (last->ticks >= 0 && (pair->host_ns <= last->host_ns || pair->ticks <= last->ticks))
         return false;
-    text_printf(text, "%" PRId64 " %" PRId64 " %" PRId64 "\n", pair->host_ns, pair->ticks,
-                pair->error_ns);
+    text_printf(text, "%s%" PRId64 " %" PRId64 " %" PRId64 "\n",
+                is_paused ? CLOCK_MAP_PAUSED "\n" : "", pair->host_ns, pair->ticks, pair->error_ns);
     *last = *pair;
     return true;
 }
@@ -137,11 +137,24 @@ static bool is_paused_between(const struct merge_source *source, int64_t from, i
     return is_paused;
 }
 
+/* The error of the time of TICKS, which is ERROR_NS, if none comes of a pause that begins there: that is the next pair's. */
+static int64_t error_before_pause(const struct merge *merge, const struct merge_source *source,
+                                  int64_t ticks, unsigned at, int64_t error_ns)
+{
+    int64_t before;
+
+    if (ticks == 0 || !is_paused_between(source, ticks, ticks + 1, &at))
+        return error_ns;
+    (void)merge_time(merge, source, ticks - 1, &before);
+    return MIN(error_ns, narrow(wide_sum(before, 1)));
+}
+
 int merge_write_pairs(struct merge *merge, const struct merge_source *source, const char *path)
 {
     const struct merge_domain *domain = &merge->domains[source->domain];
     struct clock_map_pair last = {.ticks = -1};
     _cleanup_free_ int64_t *ticks = NULL;
+    bool is_paused = false; /* since the last pair that was put */
     int64_t last_ticks = -1;
     unsigned at = 0;
     struct text text;
@@ -172,14 +185,16 @@ int merge_write_pairs(struct merge *merge, const struct merge_source *source, co
             continue;
         pair.ticks = counted_ticks(source, &ticks[i]);
         pair.host_ns = merge_time(merge, source, ticks[i], &pair.error_ns);
+        pair.error_ns = error_before_pause(merge, source, ticks[i], at, pair.error_ns);
         if (source->host_map.n == 0 && domain->map.n == 0)
             pair.error_ns = 1;
-        if (last_ticks >= 0 && is_paused_between(source, last_ticks, ticks[i], &at))
-            text_put_literal(&text, CLOCK_MAP_PAUSED "\n");
-        if (put_pair(&text, &pair, &last)) {
-            last_ticks = ticks[i];
-            put++;
-        }
+        if (put > 0)
+            is_paused |= is_paused_between(source, last_ticks, ticks[i], &at);
+        last_ticks = ticks[i];
+        if (!put_pair(&text, &pair, &last, is_paused))
+            continue;
+        is_paused = false;
+        put++;
     }
     r = text_flush(&text);
     text_done(&text);

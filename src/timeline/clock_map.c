@@ -175,6 +175,23 @@ static int64_t jump(const struct clock_map *clock_map, const struct clock_map_pa
     return narrow(wide_add(off, error));
 }
 
+/* True if the given rate, HZ, is too low: the clocks exceed it between two pairs. A pause can only make it seem too high. */
+static bool is_exceeded(const struct clock_map *clock_map, uint64_t hz)
+{
+    const struct clock_map_pair *pairs = clock_map->pairs;
+
+    for (unsigned i = 0; i + 1 < clock_map->n; i++) {
+        wide ticks = wide_difference(pairs[i + 1].ticks, pairs[i].ticks);
+        wide ns = wide_difference(pairs[i + 1].host_ns, pairs[i].host_ns);
+
+        if (off_nominal(&pairs[i], &pairs[i + 1], hz) != 0 &&
+            wide_is_less(wide_mul(ns, wide_of(narrow(wide_of_u64(hz)))),
+                         wide_mul(ticks, wide_of(NSEC_PER_SEC))))
+            return true;
+    }
+    return false;
+}
+
 /* The median rate, weighted by ticks, of which an interval has at most the median: one in which the clock was set ahead may
  * have more than all others. If a rate is given and the clocks mostly follow it, only of the intervals in which they do. */
 static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
@@ -202,7 +219,7 @@ static int find_usual_rate(struct clock_map *clock_map, uint64_t hz)
         };
     }
     if (n == 0) { /* it stood still between any two */
-        if (hz != 0) {
+        if (hz != 0 && !is_exceeded(clock_map, hz)) {
             set_given_rate(clock_map);
         } else { /* it may have run for any part of the time */
             set_rate(clock_map, &pairs[0], &pairs[last]);

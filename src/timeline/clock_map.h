@@ -29,7 +29,8 @@
  * may have been. A given
  * rate that pairs on one line contradict in several places was measured wrongly, and is ignored.
  *
- * So it is between two pairs with a pause between them; no rate follows from these.
+ * So it is between two pairs with a pause between them; no rate follows from these, but that a given one which they exceed
+ * is too low.
  *
  * Before the first pair and after the last one the rate of all pairs holds (where clocks stood still or were set: that
  * of the longest time in which they did not), with the error of its ends.

@@ -75,16 +75,20 @@ static int add_pair(struct clock_map *clock_map, unsigned *capacity,
  * time they may mean any of both. */
 static void note_set_back(struct clock_map *clock_map, const struct clock_map_pair *pair)
 {
-    const struct clock_map_pair *before = clock_map->given;
+    unsigned low = 0,
+             high = clock_map->n_given; /* the first with more is one of these, or there is none */
 
-    for (unsigned i = clock_map->n_given; i-- > 0;) {
-        if (clock_map->given[i].ticks <= pair->ticks) {
-            before = &clock_map->given[i];
-            break;
-        }
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (clock_map->given[middle].ticks <= pair->ticks)
+            low = middle + 1;
+        else
+            high = middle;
     }
     clock_map->set_back_ns =
-        MAX(clock_map->set_back_ns, pair->host_ns + pair->error_ns - before->host_ns);
+        MAX(clock_map->set_back_ns,
+            pair->host_ns + pair->error_ns - clock_map->given[low ? low - 1 : 0].host_ns);
 }
 
 int clock_map_parse(const char *text, size_t len, const char *name, uint64_t hz,

@@ -55,6 +55,7 @@ static int convert_pairs(const struct trace_input *input, struct clock_map *cloc
     if (r < 0)
         return r;
     clock_map_widen(&of_ns, clock_map->extra_ns);
+    clock_map_widen(&of_ns, clock_map->set_back_ns);
     clock_map_done(clock_map);
     *clock_map = of_ns;
     return 0;
@@ -70,10 +71,10 @@ static int read_pairs(const struct trace_input *input, struct clock_map *ret, st
         r = clock_map_read(path, hz ? hz : input->recorded->clock.hz, ret, error);
     if (r < 0)
         return r;
-    if (strcmp(input->origin->clock.name, "realtime") == 0)
-        r = clock_map_set_steady(ret);
-    if (r >= 0 && strcmp(input->origin->format, "ctf") == 0)
+    if (strcmp(input->origin->format, "ctf") == 0)
         r = convert_pairs(input, ret, error);
+    if (r >= 0 && strcmp(input->origin->clock.name, "realtime") == 0)
+        r = clock_map_set_steady(ret);
     if (r < 0)
         clock_map_done(ret);
     return r;

@@ -250,6 +250,22 @@ refused 1 'not a time stamp counter' --cpu-hz 2.4G xen.raw guest --tsc xen,guest
 refused 1 'use NAME[=OFFSET[*RATIO]]' --cpu-hz 2.4G xen.raw tsc --tsc 'xen,tsc=1*x'
 refused 1 'names only xen' --cpu-hz 2.4G xen.raw tsc --tsc xen
 
+# What is known of pauses holds for each source that counts the same counter.
+mkdir stopped
+cp -r tsc stopped/guest
+cat >stopped/trace.json <<'END'
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "guest", "kind": "ftrace", "layer": "guest", "path": "guest",
+  "clock": {"name": "x86-tsc", "hz": 2400000000, "pairs": "pairs"}, "host": {"boot_id": "b1"}, "complete": true}]}
+END
+printf '%s\n' '100000000000 22000000000 1000' '100050000000 22120000000 1000' '# paused' \
+    '110060000000 22140000000 1000' '110100000000 22236000000 1000' >stopped/pairs
+"$strata" merge --cpu-hz 2.4G xen.raw stopped --tsc xen,guest -o continued >told 2>err || fail "$(cat err)"
+cut -d ' ' -f 1,2 continued/xen/clock-pairs >kept
+cut -d ' ' -f 1,2 stopped/pairs | cmp - kept
+awk '/^[0-9]/ && $3 > 2000' continued/xen/clock-pairs >wide
+[ ! -s wide ] || fail "the bound of the pause is that of times before it: $(cat wide)"
+
 # ---- One host ----
 
 folder() { # NAME BOOT_ID

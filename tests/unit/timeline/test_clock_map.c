@@ -725,10 +725,32 @@ static void a_pause_is_said(void **state)
     clock_map_done(&clock_map);
 }
 
+/* Ticks that come faster than the given rate has them are no pause's: what a guest's kernel says is wrong then. */
+static void a_pause_between_any_two_pairs_hides_no_rate_that_is_too_low(void **state)
+{
+    static const char text[] = "1000000000 1000000000 100\n"
+                               "# paused\n"
+                               "3000000000 2000000000 100\n";
+    struct clock_map clock_map;
+    int64_t error, time;
+
+    (void)state;
+    assert_int_equal(clock_map_parse(text, strlen(text), "p", 300000000, &clock_map, NULL), 0);
+    time = clock_map_convert(&clock_map, 3000000000, &error);
+    assert_true(llabs(time - 4000000000) <= error); /* at 1 GHz, with a pause of a second */
+    assert_true(error < 3000000000);
+    clock_map_done(&clock_map);
+    assert_int_equal(clock_map_parse(text, strlen(text), "p", 1000000000, &clock_map, NULL), 0);
+    time = clock_map_convert(&clock_map, 3000000000, &error);
+    assert_true(llabs(time - 4000000000) <= error && error < 1000000);
+    clock_map_done(&clock_map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pause_is_said),
+        cmocka_unit_test(a_pause_between_any_two_pairs_hides_no_rate_that_is_too_low),
         cmocka_unit_test(two_pairs_and_another_rate_are_all_possible),
         cmocka_unit_test(a_clock_that_stood_still_among_few_pairs_has_no_exact_rate),
         cmocka_unit_test(times_are_within_their_bounds),
