@@ -28,10 +28,13 @@ int guest_session_ask_flush(struct guest_session *session, uint64_t now, struct 
             "events may be missing from snapshots; install a newer strata-agent",
             error);
     }
-    /* The last events are to have a pair of the clocks near them: the answer comes before that to the flush. */
+    /* The last events are to have a pair of the clocks near them: the answer comes before that to the flush. A ping that is
+     * on its way is older; that of a flush that was not answered yet is not given up, or none would ever be answered in time. */
     r = guest_session_flush_pair(session, error);
     if (r < 0)
         return r;
+    if (session->flushed >= session->flush_sent)
+        session->ping_out = false;
     guest_session_ping(session, now);
     if (!guest_session_has_room(session))
         return -ECONNRESET;

@@ -1193,6 +1193,32 @@ static void a_flush_is_done_when_its_answer_comes(void **state)
     play_end(p);
 }
 
+/* A pair of the clocks belongs to what a flush brings: a ping from long before, which was not answered, gives none. */
+static void a_flush_has_a_ping_of_its_own(void **state)
+{
+    struct played *p = running();
+    struct proto_ping before, ping;
+    uint64_t first;
+
+    p->now += 2 * SECOND;
+    hear_until(p, PROTO_PING);
+    assert_int_equal(proto_get_ping(&p->frame, &before), 0);
+    p->now += SECOND;
+    guest_session_flush(&p->session);
+    assert_int_equal(tick(p), 0);
+    assert_int_equal(heard(p), PROTO_PING);
+    assert_int_equal(proto_get_ping(&p->frame, &ping), 0);
+    assert_true(ping.token != before.token && ping.host_time > before.host_time);
+    first = hear_flush(p);
+    /* An agent that takes long is not asked again meanwhile. */
+    guest_session_flush(&p->session);
+    assert_int_equal(tick(p), 0);
+    assert_int_equal(heard(p), PROTO_FLUSH);
+    assert_int_equal(say_flushed(p, first + 1), 0);
+    assert_true(guest_session_is_flushed(&p->session));
+    play_end(p);
+}
+
 static void who_can_bring_nothing_is_flushed(void **state)
 {
     struct played *p = play();
@@ -1332,6 +1358,7 @@ int main(void)
         cmocka_unit_test(an_agent_is_told_that_its_session_has_failed),
         cmocka_unit_test(missed_pages_are_marked_as_the_kernel_marks_them),
         cmocka_unit_test(a_flush_is_done_when_its_answer_comes),
+        cmocka_unit_test(a_flush_has_a_ping_of_its_own),
         cmocka_unit_test(who_can_bring_nothing_is_flushed),
         cmocka_unit_test(an_old_agent_is_not_asked_to_flush),
         cmocka_unit_test(a_guest_may_be_asked_to_hold_what_it_records),
