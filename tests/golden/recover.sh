@@ -100,7 +100,10 @@ rm -rf trace
 default=/dev/shm/strata-$(id -u)
 mkdir -p -m 700 "$default"
 : >"$default/record-file$$"
-"$strata" recover --list >told.default 2>&1 || fail "--list beside a file: $(cat told.default)"
+# (Rings of other tests are there as well, and some of those cannot be read.)
+"$strata" recover --list >told.default 2>&1 || :
+grep -q '^ *PID  *PROGRAM' told.default && ! grep "record-file$$" told.default ||
+    fail "--list beside a file: $(cat told.default)"
 "$strata" recover --list rings >told
 rm "$default/record-file$$" rings/77-1234
 [ "$(wc -l <told)" -eq 2 ] && grep -q ' emit ' told || fail "--list: $(cat told)"

@@ -69,9 +69,10 @@ case='recorder killed'
 rm -rf trace
 "$strata" record -o trace -- sh -c "kill -KILL \$PPID; exec '$WORKER' -u $other -e _exit 1000" >emitted 2>told || :
 until [ -s emitted ] && ! pgrep -f "$WORKER" >/dev/null; do sleep 0.01; done
-"$strata" recover --list >listed
+# (Its status is that of all rings, also of those that other tests leave unreadable.)
+"$strata" recover --list >listed 2>told || :
 slot=$(sed -n "/$name/s|^.*\\(/dev/shm/[^ ]*/pool/slot-[0-9-]*\\).*\$|\\1|p" listed | head -n 1)
-[ -n "$slot" ] || fail "no slot of the pool: $(cat listed)"
+[ -n "$slot" ] || fail "no slot of the pool: $(cat listed told)"
 "$strata" recover --list 2>&1 >listed | grep -q 'slot-N is a part of the file .*/pool/rings' || fail "slots are not explained"
 "$strata" recover -k -o trace.recovered "$slot" >told 2>&1 || fail "$(cat told)"
 [ "$("$strata" report trace.recovered | grep -c ' work: ')" -eq 2000 ] || fail "$(cat told)"
