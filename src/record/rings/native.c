@@ -11,6 +11,7 @@
 
 #include "base/clock_ns.h"
 #include "base/fd.h"
+#include "base/input.h"
 #include "base/saturate.h"
 #include "base/sparse.h"
 #include "base/wide.h"
@@ -69,18 +70,20 @@ static int read_metadata(struct native *native, struct error *error)
     const char *uuid;
     struct stat st;
     unsigned n = 0;
-    ssize_t got = -1;
+    int r;
 
     if (fd < 0)
         return fail(error, -errno, native->path);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size < METADATA_MAX)
-        native->text = calloc(1, (size_t)st.st_size + 1);
-    if (native->text)
-        got = read(fd, native->text, (size_t)st.st_size);
+    /* -ESTALE is for a trace that is not ours: who hears that gives up what belongs into it. */
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size >= METADATA_MAX)
+        r = error_set(error, -ESTALE, native->path, "its metadata cannot be read");
+    else
+        r = input_read_file(fd, (size_t)st.st_size, native->path, &native->text, &native->text_len,
+                            error);
     close(fd);
-    if (got < 0 || got != st.st_size)
-        return error_set(error, -ESTALE, native->path, "its metadata cannot be read");
-    native->text_len = (size_t)got;
+    if (r < 0)
+        return r;
+    native->text[native->text_len] = '\0';
 
     uuid = strstr(native->text, UUID_KEY);
     for (const char *p = uuid ? uuid + strlen(UUID_KEY) : ""; *p && *p != '"' && n < 32; p++) {

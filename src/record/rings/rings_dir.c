@@ -54,7 +54,14 @@ static bool is_abandoned(const char *dir)
     return is_free;
 }
 
-/* What is not begun to be written, or cannot be written now, stays for `strata recover`. */
+/* Whether nothing that TAKEN does not count as an event is in the rings. Of those that are damaged, and records that cannot be
+ * decoded, as memory may have been short, another attempt may make more. */
+static bool is_all_taken(const struct drain_stats *taken)
+{
+    return taken->undecoded == 0 && taken->damaged == 0;
+}
+
+/* What is not begun to be written, or cannot be written now, or not in full, stays for `strata recover`. */
 static bool is_of_no_more_use(struct process *process)
 {
     static const uint8_t none[16];
@@ -66,10 +73,11 @@ static bool is_of_no_more_use(struct process *process)
     if (process_is_alive(process, NULL) != 0)
         return false;
     if (!trace || memcmp(trace->uuid, none, sizeof none) == 0)
-        return ring_drain_count(process, &taken, NULL) >= 0 && taken.events == 0;
+        return ring_drain_count(process, &taken, NULL) >= 0 && taken.events == 0 &&
+               is_all_taken(&taken);
     r = recover(process, NULL, NULL, &recovered, NULL);
     recovered_done(&recovered);
-    return r >= 0 || r == -ENOENT || r == -ENOTDIR || r == -ESTALE;
+    return r >= 0 ? is_all_taken(&recovered.taken) : r == -ENOENT || r == -ENOTDIR || r == -ESTALE;
 }
 
 static int rescue(const char *path, void *userdata)
@@ -113,8 +121,8 @@ static int remove_if_empty(const char *path, void *userdata)
     if (process_open(path, true, &process, NULL) < 0)
         return 0;
     if (process_is_alive(process, NULL) == 0 && process_lock(process, NULL) >= 0 &&
-        ring_drain_count(process, &left, NULL) >= 0 && left.events == 0 && left.undecoded == 0 &&
-        left.discarded == 0 && left.no_ring == 0 && left.damaged == 0)
+        ring_drain_count(process, &left, NULL) >= 0 && left.events == 0 && is_all_taken(&left) &&
+        left.discarded == 0 && left.no_ring == 0)
         (void)process_remove(process, NULL);
     process_free(process);
     return 0;
