@@ -29,6 +29,7 @@ boot() {
     "$here/boot.sh" "$dir" "$dir/$name" "$scenario" "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
 }
 # Under QEMU 7.2's emulation a CPU may run into a breakpoint of the kernel for good that is gone from memory (tests/guest/machine.py).
+# Where it has its interrupts off then, nothing comes from it any more.
 boot || {
     [ $? -eq 2 ] || exit 1
     echo "Dom0 stands still; once more"
