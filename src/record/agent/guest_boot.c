@@ -116,7 +116,7 @@ bool guest_boot_report(struct guest *guest, const char *what)
     return true;
 }
 
-int guest_boot_pair(struct guest *guest, const struct guest_pair *pair)
+int guest_boot_pair(struct guest *guest, const struct guest_pair *pair, bool is_after_pause)
 {
     struct guest_boot *boot = guest_boot(guest);
 
@@ -131,7 +131,7 @@ int guest_boot_pair(struct guest *guest, const struct guest_pair *pair)
         boot->best = *pair;
     boot->last = *pair;
     boot->n_pairs++;
-    return guest_store_pair(&guest->store, pair);
+    return guest_store_pair(&guest->store, pair, is_after_pause);
 }
 
 void guest_boots_done(struct guest *guest)

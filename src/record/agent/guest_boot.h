@@ -22,6 +22,7 @@ void guest_boot_problem(struct guest *guest, const char *what);
 #define GUEST_REPORTED_MORE "reported %" PRIu64 " more problems"
 /* The same for what the guest itself reports, of which 32 are kept, and more are counted. True: it is new, and kept. */
 bool guest_boot_report(struct guest *guest, const char *what);
-/* Writes a pair of its clock and the host's. One that does not ascend is left out, as timeline/clock_map.h requires. -errno. */
-int guest_boot_pair(struct guest *guest, const struct guest_pair *pair);
+/* Writes a pair of its clock and the host's, as guest_store_pair(). One that does not ascend is left out, as
+ * timeline/clock_map.h requires. -errno. */
+int guest_boot_pair(struct guest *guest, const struct guest_pair *pair, bool is_after_pause);
 void guest_boots_done(struct guest *guest);

@@ -134,7 +134,6 @@ int guest_packet_deliver(struct guest_packet *packet, struct kernel_sink *sink, 
         if (head->size != sizeof pair)
             return -EBADMSG;
         memcpy(&pair, bytes, sizeof pair);
-        pair.is_after_pause = false; /* what the child says may be no bool, and it does not know */
         return kernel_sink_pair(sink, &pair, error);
     default: return -EBADMSG;
     }

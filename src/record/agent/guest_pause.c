@@ -63,6 +63,12 @@ static uint64_t drift(const struct rate *rate, uint64_t ns)
     return mul_div_u64(ns, rate->ppm, 1000000) + 1;
 }
 
+/* A pair that follows from pauses. */
+struct pause_end {
+    struct guest_pair pair;
+    bool is_after_pause;
+};
+
 /* What the clock showed at HOST_NS, if it ran at RATE between then and PAIR. */
 static struct guest_pair on_line(const struct rate *rate, const struct guest_pair *pair,
                                  uint64_t host_ns)
@@ -77,13 +83,16 @@ static struct guest_pair on_line(const struct rate *rate, const struct guest_pai
                                .error_ns = pair->error_ns + drift(rate, ns)};
 }
 
-/* Makes the pairs at the ends of all pauses between LAST and PAIR, where they are clear of these. Returns how many.
+/* Makes the pairs at the ends of the first N_PAUSES of all pauses, which are between LAST and PAIR, where they are clear of
+ * these. Returns how many; *RET_IS_AFTER_PAUSE: the clock stood still between the last one, or LAST, and PAIR.
  *
  * Before the first pause the clock ran as it did up to LAST, and after the last one as it does from PAIR on, which is as exact
  * as these are. What it showed between pauses follows from how long it stood still in each, which is less exact. */
-static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *rate,
-                          const struct guest_pair *last, struct guest_pair *pair,
-                          struct guest_pair ret[static 2 * GUEST_PAUSES_MAX])
+static unsigned make_ends(const struct guest_pauses *pauses, unsigned n_pauses,
+                          const struct rate *rate, const struct guest_pair *last,
+                          const struct guest_pair *pair,
+                          struct pause_end ret[static 2 * GUEST_PAUSES_MAX],
+                          bool *ret_is_after_pause)
 {
     uint64_t between = pair->host_ns - last->host_ns;
     uint64_t ran = ns_of(rate, pair->guest - last->guest);
@@ -93,23 +102,22 @@ static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *
     struct guest_pair before = *last;   /* the next one has to come after it */
     bool is_after = false;              /* it is after a pause */
     bool is_crossed = pauses->are_more; /* and a pause follows it */
-    unsigned n_pauses = 0, n = 0;
+    unsigned n = 0;
 
-    /* A pair comes late: pauses may have been reported that are after it. */
-    while (n_pauses < pauses->n && pauses->items[n_pauses].stopped < pair->host_ns)
-        n_pauses++;
+    *ret_is_after_pause = true;
     for (unsigned i = 0; i < n_pauses; i++) {
         const struct guest_pause *pause = &pauses->items[i];
 
-        if (pause->stopped <= host || pause->resumed <= pause->stopped ||
-            pause->resumed >= pair->host_ns)
+        if (pause->stopped <= host || pause->resumed == 0 || pause->resumed >= pair->host_ns)
             return 0;
         paused += pause->resumed - pause->stopped;
         host = pause->resumed;
     }
     /* A clock that went on meanwhile, as a processor's counter does under KVM. */
-    if (paused == 0 || stood + error < paused)
+    if (stood + error < paused) {
+        *ret_is_after_pause = stood > error;
         return 0;
+    }
     late = stood - MIN(paused, stood);
     error += late; /* by no more do STOP and RESUME come late and early */
     width = ticks_of(rate, error);
@@ -129,43 +137,49 @@ static unsigned make_ends(const struct guest_pauses *pauses, const struct rate *
         else
             end = (struct guest_pair){.host_ns = stopped - MIN(error, stopped),
                                       .guest = guest - MIN(width, guest),
-                                      .error_ns = error,
-                                      .is_after_pause = is_crossed};
-        if (end.host_ns > before.host_ns && end.guest > before.guest)
-            ret[n++] = before = end;
-        else if (is_after)
-            before = --n > 0 ? ret[n - 1] : *last;
+                                      .error_ns = error};
+        if (end.host_ns > before.host_ns && end.guest > before.guest) {
+            ret[n++] = (struct pause_end){end, is_crossed};
+            before = end;
+        } else if (is_after) {
+            before = --n > 0 ? ret[n - 1].pair : *last;
+        }
         if (i + 1 == n_pauses)
             end = on_line(rate, pair, MIN(pause->resumed + error, pair->host_ns));
         else
             end = (struct guest_pair){
                 .host_ns = host + error, .guest = guest + width + 1, .error_ns = error};
-        end.is_after_pause = true;
         is_after = end.host_ns < pair->host_ns && end.guest < pair->guest &&
                    end.host_ns > before.host_ns && end.guest > before.guest;
         is_crossed = !is_after;
-        if (is_after)
-            ret[n++] = before = end;
+        if (is_after) {
+            ret[n++] = (struct pause_end){end, true};
+            before = end;
+        }
     }
-    pair->is_after_pause = is_crossed;
+    *ret_is_after_pause = is_crossed;
     return n;
 }
 
-/* Puts what pauses before PAIR make of the time before it, and notes in it whether one is right before it. */
-static int put_ends(struct guest *guest, struct guest_pair *pair)
+/* Puts what pauses before PAIR make of the time before it. *RET_IS_AFTER_PAUSE: one is right before PAIR. */
+static int put_ends(struct guest *guest, const struct guest_pair *pair, bool *ret_is_after_pause)
 {
     const struct guest_boot *boot = guest_boot(guest);
-    struct guest_pair ends[2 * GUEST_PAUSES_MAX];
+    struct guest_pauses *pauses = &guest->pauses;
+    struct pause_end ends[2 * GUEST_PAUSES_MAX];
+    unsigned n_pauses = 0, n = 0;
     struct rate rate;
-    unsigned n = 0;
     int r = 0;
 
-    if (pair->guest > boot->last.guest && pair->host_ns > boot->last.host_ns &&
-        find_rate(&guest->pauses, boot, &rate))
-        n = make_ends(&guest->pauses, &rate, &boot->last, pair, ends);
+    /* A pair comes late: pauses may have been reported that are after it. */
+    while (n_pauses < pauses->n && pauses->items[n_pauses].stopped < pair->host_ns)
+        n_pauses++;
+    *ret_is_after_pause = n_pauses > 0 || pauses->are_more;
+    if (n_pauses > 0 && find_rate(pauses, boot, &rate))
+        n = make_ends(pauses, n_pauses, &rate, &boot->last, pair, ends, ret_is_after_pause);
     for (unsigned i = 0; i < n && r >= 0; i++)
-        r = guest_boot_pair(guest, &ends[i]);
-    guest->pauses.has_line = false;
+        r = guest_boot_pair(guest, &ends[i].pair, ends[i].is_after_pause);
+    pauses->has_line = false;
     return r;
 }
 
@@ -186,25 +200,28 @@ static int put_seam(struct guest *guest, const struct guest_pair *pair)
         find_rate(pauses, before, &rate))
         seam = on_line(&rate, pair, resumed);
     if (before->n_pairs > 0 && before->first.guest < seam.guest)
-        r = guest_boot_pair(guest, &before->first);
-    return r < 0 || seam.host_ns == pair->host_ns ? r : guest_boot_pair(guest, &seam);
+        r = guest_boot_pair(guest, &before->first, false);
+    return r < 0 || seam.host_ns == pair->host_ns ? r : guest_boot_pair(guest, &seam, true);
 }
 
 int guest_pause_pair(struct guest *guest, const struct guest_pair *pair)
 {
     struct guest_boot *boot = guest_boot(guest);
     struct guest_pauses *pauses = &guest->pauses;
-    struct guest_pair put = *pair;
+    bool is_after_pause = false;
     int r = 0;
 
+    if (boot->n_pairs > 0 &&
+        (pair->guest <= boot->last.guest || pair->host_ns <= boot->last.host_ns))
+        return 0; /* left out: what pauses say is for the next one */
     if (boot->is_rewound && boot->n_pairs == 0) {
         r = put_seam(guest, pair);
         pauses->has_line = false;
     } else if (boot->n_pairs > 0 && pauses->n > 0) {
-        r = put_ends(guest, &put);
+        r = put_ends(guest, pair, &is_after_pause);
     }
     if (r >= 0)
-        r = guest_boot_pair(guest, &put);
+        r = guest_boot_pair(guest, pair, is_after_pause);
     /* One that has not ended, or not before PAIR, is of the next pairs. */
     pauses->are_more = false;
     while (pauses->n > 0 && pauses->items[0].resumed != 0 &&
@@ -227,15 +244,15 @@ void guest_pause_end(struct guest *guest)
         const struct guest_pair *last = &boot->last;
         struct guest_pair end;
 
-        if (boot->n_pairs == 0 || pause->stopped <= last->host_ns ||
-            pause->resumed <= pause->stopped)
+        if (boot->n_pairs == 0 || pause->stopped <= last->host_ns || pause->resumed == 0)
             continue;
         end = (struct guest_pair){
             .host_ns = pause->resumed,
             .guest = last->guest + ticks_of(&rate, pause->stopped - last->host_ns) + 1,
             /* By how much STOP came too late, and RESUME too early, does not show. */
-            .error_ns = last->error_ns + (pause->resumed - pause->stopped) / 2};
-        (void)guest_boot_pair(guest, &end);
+            .error_ns = last->error_ns + drift(&rate, pause->stopped - last->host_ns) +
+                        (pause->resumed - pause->stopped) / 2};
+        (void)guest_boot_pair(guest, &end, true);
     }
 }
 
@@ -271,9 +288,13 @@ void guests_machine_resumed(struct guests *guests, uint64_t ns)
     for (unsigned i = 0; i < guests->n; i++) {
         struct guest *guest = &guests->guests[i];
         struct guest_pauses *pauses = &guest->pauses;
+        struct guest_pause *pause = pauses->n > 0 ? &pauses->items[pauses->n - 1] : NULL;
 
-        if (pauses->n > 0 && pauses->items[pauses->n - 1].resumed == 0)
-            pauses->items[pauses->n - 1].resumed = ns;
+        /* The machine stood still at both times, whichever is earlier: the clock that they are of may have been set. */
+        if (pause && pause->resumed == 0) {
+            pause->resumed = MAX(ns, pause->stopped);
+            pause->stopped = MIN(ns, pause->stopped);
+        }
         tell_child(guests, guest, PACKET_CONTINUE);
     }
 }

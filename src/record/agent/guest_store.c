@@ -402,12 +402,12 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
     return r < 0 ? error_set(error, r, NULL, "cannot write its pages: %s", strerror(-r)) : 0;
 }
 
-int guest_store_pair(struct guest_store *store, const struct guest_pair *pair)
+int guest_store_pair(struct guest_store *store, const struct guest_pair *pair, bool is_after_pause)
 {
     char line[96];
-    int n = snprintf(line, sizeof line, "%s%" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-                     pair->is_after_pause ? "# paused\n" : "", pair->host_ns, pair->guest,
-                     pair->error_ns);
+    int n =
+        snprintf(line, sizeof line, "%s%" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                 is_after_pause ? "# paused\n" : "", pair->host_ns, pair->guest, pair->error_ns);
     struct stat st;
     int r;
 

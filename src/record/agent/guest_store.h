@@ -69,9 +69,10 @@ int guest_store_put_pages(struct guest_store *store, uint32_t cpu, const void *p
 /* Opens the file for the pages of CPU, to append to. The caller owns the descriptor. -errno with ERROR; -ENODATA: nothing is
  * kept. */
 int guest_store_open_pages(struct guest_store *store, uint32_t cpu, struct error *error);
-/* Appends PAIR to the file of clock pairs (timeline/clock_map.h). After GUEST_PAIRS_SIZE_MAX bytes it does nothing. -errno:
+/* Appends PAIR to the file of clock pairs (timeline/clock_map.h). IS_AFTER_PAUSE: the guest's clock stood still between the pair
+ * before and this one. After GUEST_PAIRS_SIZE_MAX bytes it does nothing. -errno:
  * nothing of the pair is in the file. */
-int guest_store_pair(struct guest_store *store, const struct guest_pair *pair);
+int guest_store_pair(struct guest_store *store, const struct guest_pair *pair, bool is_after_pause);
 #define GUEST_PAIRS "clock-pairs"
 /* An agent's exchanges make a line of some 50 bytes a second at most: two months of them. */
 #define GUEST_PAIRS_SIZE_MAX (UINT64_C(256) << 20)

@@ -18,7 +18,6 @@
 struct guest_pair {
     uint64_t host_ns, guest;
     uint64_t error_ns;
-    bool is_after_pause; /* the guest's clock stood still between the pair before and this one */
 };
 
 struct kernel_sink;

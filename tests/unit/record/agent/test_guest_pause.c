@@ -256,7 +256,7 @@ static void a_pause_before_the_end(void **state)
     read_map("guest-g", &map);
     for (uint64_t t = 100 * NSEC_PER_SEC; t < 109 * NSEC_PER_SEC; t += 7 * MS)
         if (t < from || t > to)
-            expect_time(&map, ticks_at(t, from, to), t, 4 * NSEC_PER_SEC);
+            expect_time(&map, ticks_at(t, from, to), t, 6 * NSEC_PER_SEC);
     clock_map_done(&map);
     end(made);
 }
@@ -273,6 +273,98 @@ static void a_clock_that_goes_on_is_left_alone(void **state)
     guests_machine_resumed(&made->guests, 110 * NSEC_PER_SEC);
     put(made, 111 * NSEC_PER_SEC, 5000 + 111 * HZ);
     assert_int_equal(made->guest.boots[0].n_pairs, 7);
+    end(made);
+}
+
+/* How many pairs of what was recorded are after a pause. */
+static unsigned n_paused(const char *name)
+{
+    char path[100], line[100];
+    unsigned n = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, directory, name);
+    file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        n += strcmp(line, CLOCK_MAP_PAUSED "\n") == 0;
+    fclose(file);
+    return n;
+}
+
+/* RESUME seems to be before STOP, as their times are those of a clock that is set. The pause was longer than both say. */
+static void a_pause_whose_end_is_before_its_begin(void **state)
+{
+    const uint64_t from = 105 * NSEC_PER_SEC + 400 * MS, to = from + 30 * MS;
+    struct recorded *made = begin();
+    struct clock_map map;
+
+    (void)state;
+    for (uint64_t s = 100; s <= 105; s++)
+        put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+    guests_machine_stopped(&made->guests, from + 12 * MS);
+    guests_machine_resumed(&made->guests, from + 10 * MS);
+    for (uint64_t s = 106; s <= 110; s++)
+        put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+    assert_int_equal(n_paused("guest-g"), 1);
+    read_map("guest-g", &map);
+    for (uint64_t t = 100 * NSEC_PER_SEC; t < 110 * NSEC_PER_SEC; t += MS / 2)
+        if (t < from - 40 * MS || t > to + 40 * MS)
+            expect_time(&map, ticks_at(t, from, to), t, MS);
+        else if (t < from || t > to)
+            expect_time(&map, ticks_at(t, from, to), t, 100 * MS);
+    clock_map_done(&map);
+    end(made);
+}
+
+/* Where a pause cannot be placed, it is known that there was one: RESUME is not read yet, or is later than the pair; no rate is
+ * known. */
+static void a_pause_that_cannot_be_placed_is_said(void **state)
+{
+    const uint64_t from = 105 * NSEC_PER_SEC + 400 * MS, to = from + 300 * MS;
+
+    (void)state;
+    for (unsigned n = 0; n < 3; n++) {
+        struct recorded *made = begin();
+        struct clock_map map;
+
+        made->guest.boots[0].hz = n == 2 ? 0 : HZ;
+        for (uint64_t s = n == 2 ? 104 : 100; s <= 105; s++)
+            put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+        guests_machine_stopped(&made->guests, from + MS);
+        if (n > 0)
+            guests_machine_resumed(&made->guests, n == 1 ? 107 * NSEC_PER_SEC : to);
+        put(made, 106 * NSEC_PER_SEC, ticks_at(106 * NSEC_PER_SEC, from, to));
+        assert_int_equal(n_paused("guest-g"), 1);
+        if (n == 0)
+            guests_machine_resumed(&made->guests, 106 * NSEC_PER_SEC + MS);
+        for (uint64_t s = 108; s <= 110; s++)
+            put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+        assert_int_equal(n_paused("guest-g"), n == 2 ? 1 : 2);
+        read_map_at("guest-g", made->guest.boots[0].hz, &map);
+        for (uint64_t t = 104 * NSEC_PER_SEC; t < 111 * NSEC_PER_SEC; t += MS)
+            if (t < from || t > to)
+                expect_time(&map, ticks_at(t, from, to), t, NSEC_PER_SEC);
+        clock_map_done(&map);
+        end(made);
+    }
+}
+
+/* A pair that comes too late to be kept does not use up the pause before it. */
+static void a_pair_that_is_left_out_leaves_the_pause(void **state)
+{
+    const uint64_t from = 105 * NSEC_PER_SEC + 400 * MS, to = from + 300 * MS;
+    struct recorded *made = begin();
+
+    (void)state;
+    for (uint64_t s = 100; s <= 105; s++)
+        put(made, s * NSEC_PER_SEC, ticks_at(s * NSEC_PER_SEC, from, to));
+    guests_machine_stopped(&made->guests, from + MS);
+    guests_machine_resumed(&made->guests, to - MS);
+    put(made, 106 * NSEC_PER_SEC, ticks_at(104 * NSEC_PER_SEC, from, to));
+    assert_int_equal(n_paused("guest-g"), 0);
+    put(made, 107 * NSEC_PER_SEC, ticks_at(107 * NSEC_PER_SEC, from, to));
+    assert_int_equal(n_paused("guest-g"), 1);
     end(made);
 }
 
@@ -336,6 +428,9 @@ static void a_restored_clock_keeps_its_rate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pause_whose_end_is_before_its_begin),
+        cmocka_unit_test(a_pause_that_cannot_be_placed_is_said),
+        cmocka_unit_test(a_pair_that_is_left_out_leaves_the_pause),
         cmocka_unit_test(a_pause_is_exact),
         cmocka_unit_test(pauses_among_pairs),
         cmocka_unit_test(short_pauses_among_few_pairs),

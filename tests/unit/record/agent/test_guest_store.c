@@ -233,10 +233,10 @@ static void a_boot_has_a_directory_of_its_own(void **state)
 {
     (void)state;
     assert_int_equal(guest_store_put_pages(&store, 0, "ab", 2, NULL), 0);
-    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){1, 2, 3, false}), 0);
+    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){1, 2, 3}, false), 0);
     assert_int_equal(guest_store_next_boot(&store, NULL), 0);
     assert_int_equal(guest_store_put_pages(&store, 0, "cde", 3, NULL), 0);
-    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){40, 50, 6, false}), 0);
+    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){40, 50, 6}, false), 0);
     assert_string_equal(content("guest-v/cpu0.raw"), "ab");
     assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n");
     assert_string_equal(content("guest-v.2/cpu0.raw"), "cde");
@@ -266,8 +266,8 @@ static void pairs_have_a_limit(void **state)
 {
     (void)state;
     store.pairs_size = GUEST_PAIRS_SIZE_MAX - 6;
-    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){1, 2, 3, false}), 0);
-    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){4, 5, 6, false}), 0);
+    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){1, 2, 3}, false), 0);
+    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){4, 5, 6}, false), 0);
     assert_int_equal(guest_store_size(&store), GUEST_PAIRS_SIZE_MAX);
     assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n");
 }
@@ -279,17 +279,17 @@ static void a_pair_that_does_not_fit_says_why(void **state)
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
 
     (void)state;
-    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){1, 2, 3, false}), 0);
+    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){1, 2, 3}, false), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
     limit.rlim_cur = 8;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){4, 5, 6, false}), -EFBIG);
+    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){4, 5, 6}, false), -EFBIG);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, handler);
     assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n");
     assert_int_equal(store.pairs_size, 6);
-    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){7, 8, 9, false}), 0);
+    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){7, 8, 9}, false), 0);
     assert_string_equal(content("guest-v/clock-pairs"), "1 2 3\n7 8 9\n");
 }
 
@@ -309,7 +309,7 @@ static void an_empty_one_is_removed(void **state)
     (void)state;
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){1, 2, 3, false}), 0);
+    assert_int_equal(guest_store_pair(&store, &(struct guest_pair){1, 2, 3}, false), 0);
     guest_store_remove(&store);
     assert_int_equal(fstatat(parent, "guest-v", &st, 0), -1);
 }
@@ -327,7 +327,7 @@ static void without_a_directory_all_is_checked_and_nothing_kept(void **state)
     assert_int_equal(guest_store_file_put(&none, "x", 1, NULL), -EBADMSG);
     assert_int_equal(guest_store_open_pages(&none, 0, NULL), -ENODATA);
     assert_int_equal(guest_store_put_pages(&none, 0, "ab", 2, NULL), 0);
-    assert_int_equal(guest_store_pair(&none, &(struct guest_pair){1, 2, 3, false}), 0);
+    assert_int_equal(guest_store_pair(&none, &(struct guest_pair){1, 2, 3}, false), 0);
     assert_int_equal(guest_store_next_boot(&none, NULL), 0);
     assert_int_equal(guest_store_size(&none), 0);
     guest_store_done(&none);
