@@ -140,13 +140,14 @@ static void swap_slow(struct sched *sched, unsigned a, unsigned b)
     sched->slowest_rows[b] = row;
 }
 
-/* A heap, the shortest on top. */
+/* A heap, the shortest on top. END: of the wait, or IS_OPEN, and of what is known of it. */
 static int keep_slow(struct sched *sched, struct sched_row *row,
-                     const struct state_interval *interval)
+                     const struct state_interval *interval, int64_t end, bool is_open)
 {
     unsigned max = sched->analysis.settings.slowest;
     struct result_slow slow = {.begin = interval->begin,
-                               .end = interval->end,
+                               .end = end,
+                               .is_open = is_open,
                                .cpu = interval->cpu,
                                .pid = row->of == STATE_OF_THREAD ? interval->id : PID_UNKNOWN,
                                .vcpu = row->of == STATE_OF_VCPU ? interval->id : interval->vcpu,
@@ -245,8 +246,21 @@ static int put_wait(struct sched *sched, struct sched_row *row,
         r = sched_who_waited(&sched->who, &row->who, interval);
     if (sched->analysis.settings.slowest > 0 && r == 0 &&
         (interval->state == STATE_WOKEN || view != SCHED_WAKEUPS))
-        r = keep_slow(sched, row, interval);
+        r = keep_slow(sched, row, interval, interval->end, false);
     return r;
+}
+
+/* Of a wait that is open at the end of the trace: others that have no end are of an unknown state. */
+static int put_open_wait(struct sched *sched, struct sched_row *row,
+                         const struct state_interval *interval)
+{
+    const struct sched *reader = container_of(sched->states, const struct sched, own_states);
+    int64_t end = rows_open_until(&reader->states_rows, interval->origin, interval->begin);
+
+    if (ticks_between(interval->begin, end) < sched->analysis.settings.longer ||
+        (interval->state != STATE_WOKEN && sched->options.view == SCHED_WAKEUPS))
+        return 0;
+    return keep_slow(sched, row, interval, end, true);
 }
 
 static void put_run(struct sched_row *row, const struct state_interval *interval, int64_t duration)
@@ -325,6 +339,9 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
     else if ((interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED) &&
              is_complete && duration >= sched->analysis.settings.longer)
         return put_wait(sched, row, interval, duration);
+    else if ((interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED) &&
+             unlikely(interval->begin_seen && !interval->end_seen))
+        return put_open_wait(sched, row, interval);
     if (unlikely(interval->of == STATE_OF_CPU) && interval->state != STATE_INTERRUPT)
         row->last_by = interval->state == STATE_RUNNING ? interval->by : INT32_MIN;
     return 0;

@@ -54,7 +54,7 @@ struct sched {
     bool has_beside;       /* something but rows is made of intervals */
     struct states *states; /* `own_states`, or those of another */
     struct states own_states;
-    struct rows states_rows; /* SCHED_STATES */
+    struct rows states_rows; /* SCHED_STATES; the times of all items, for any view */
     struct duration_columns states_columns;
     struct sched *next_shared; /* gets the same intervals; NULL: none */
     struct arena arena;

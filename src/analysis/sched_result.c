@@ -285,11 +285,19 @@ static const struct result_row *shown_as(const struct sched *sched, const struct
 
 static int add_slowest(const struct sched *sched, struct result *result)
 {
+    bool has_rows_of_waits =
+        sched->options.view == SCHED_TIMES || sched->options.view == SCHED_WAKEUPS;
+
     for (unsigned i = 0; i < sched->n_slowest; i++) {
+        const struct sched_row *row = sched->slowest_rows[i];
         struct result_slow slow = sched->slowest[i];
 
-        slow.row = shown_as(sched, result, sched->slowest_rows[i]);
-        if (slow.row && result_add_slow(result, &slow) < 0)
+        slow.row = shown_as(sched, result, row);
+        /* What waits at the end may have had no wait before, and so no row. */
+        if (!slow.row && !(has_rows_of_waits && slow.is_open && sched_row_is_shown(sched, row) &&
+                           is_known(sched, row)))
+            continue;
+        if (result_add_slow(result, &slow) < 0)
             return -ENOMEM;
     }
     return 0;

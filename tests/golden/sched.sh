@@ -153,6 +153,29 @@ grep -q '^ *0\.07 *27\.8[0-9] *48\.2[0-9] .* d0 ' out || fail "$(cat out)"
 "$strata" sched --pid 161 guest >out
 [ "$(grep -c ' guest$' out)" -eq 1 ] || fail "$(cat out)"
 
+# A wait that has not ended where the trace ends is listed, in no row, and with no other wait of what waits either.
+case="not ended"
+for view in '' --latency; do
+    # shellcheck disable=SC2086 # no option, or one
+    "$strata" sched $view -f json --slowest 5 guest >slowest
+    jq -r '.slowest[] | [.pid, .begin_ns, .end_ns] | @tsv' slowest >waits
+    [ -s waits ] || fail "$(cat slowest)"
+    while read -r pid begin end; do
+        until=$(awk -v ns=$(((begin + end) / 2)) 'BEGIN { printf "%d.%09d", ns / 1e9, ns % 1e9 }')
+        # shellcheck disable=SC2086
+        "$strata" sched $view -f json --until "$until" guest 2>/dev/null | jq .rows >rows
+        # shellcheck disable=SC2086
+        "$strata" sched $view -f json --until "$until" --slowest 99 guest >open 2>/dev/null
+        jq .rows open | cmp -s - rows || fail "$view: other rows until $until"
+        jq -e ".slowest | map(select(.open and .pid == $pid and .begin_ns == $begin and .end_ns > $begin and
+            .end_ns < $end)) | length == 1" open >/dev/null || fail "$view: $pid from $begin: $(jq .slowest open)"
+        # shellcheck disable=SC2086
+        "$strata" sched $view --until "$until" --slowest 99 guest 2>/dev/null | grep -q ' and not ended  ' ||
+            fail "$view: not in the text"
+    done <waits
+done
+"$strata" sched --who -f json --until "$until" --slowest 99 guest 2>/dev/null | jq -e '.slowest == []' >/dev/null || fail "--who"
+
 # The states in detail have the sums that the table has, as rows, stacks, events and periods.
 case="states"
 "$strata" sched -f json guest >rows
