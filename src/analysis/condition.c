@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/suggest.h"
 #include "event/value.h"
 #include "runtime/filter.h"
 
@@ -23,6 +24,27 @@ static int fail(struct error *error, const char *text, const struct filter_error
 {
     return error_set(error, -EINVAL, NULL, "column %zu of the condition: %s; '%s'", why->column,
                      why->text, text);
+}
+
+/* The same of a name that CLASS has no field of: with the one that is similar. */
+static int fail_compiling(struct error *error, const char *text, const struct filter_error *why,
+                          const struct event_class *class)
+{
+    const char *names[CONDITION_FIELDS + 1], *similar = NULL;
+    const char *name = text + MIN(why->column > 0 ? why->column - 1 : 0, strlen(text));
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    unsigned n = MIN(class->n_fields, (unsigned)CONDITION_FIELDS);
+
+    for (unsigned i = 0; i < n; i++)
+        names[i] = class->fields[i].name;
+    names[n] = NULL;
+    if (len > 0)
+        similar = suggest_find(name, len, names);
+    if (!similar || (strlen(similar) == len && strncmp(similar, name, len) == 0))
+        return fail(error, text, why);
+    return error_set(error, -EINVAL, NULL,
+                     "column %zu of the condition: %s; did you mean '%s'? '%s'", why->column,
+                     why->text, similar, text);
 }
 
 static int parse(const char *text, struct filter_condition **ret_condition, struct error *error)
@@ -112,7 +134,7 @@ int condition_compile(const char *text, const struct event_class *class, struct 
     r = filter_compile(parsed, fields, n, &program, &why, &warning);
     free(parsed);
     if (r == -EINVAL)
-        return fail(error, text, &why);
+        return fail_compiling(error, text, &why, class);
     if (r < 0)
         return r;
     condition->program = arena_memdup(arena, program, program->size);

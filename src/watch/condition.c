@@ -12,6 +12,7 @@
 #include "analysis/condition.h"
 #include "base/clock_ns.h"
 #include "base/suggest.h"
+#include "event/class.h"
 
 #define TEXT_MAX 4096u
 #define RULES_MAX 4u
@@ -122,10 +123,51 @@ static bool is_relation(const char *p)
 
 /* ---- Events ---- */
 
+static const char *const words[] = {"latency", "exits",  "stolen", "runnable", "lost",
+                                    "exit",    "signal", "at",     NULL};
+
+/* An event is not known before it is recorded. PATTERN, LEN bytes without LAYER, condition and wildcards, is taken as a
+ * misspelt word all the same if it is similar to one. */
+static int check_word(const struct parser *parser, const char *pattern, size_t len)
+{
+    const char *similar =
+        strpbrk(pattern, ":*?") || parser->p[0] == '{' ? NULL : suggest_find(pattern, len, words);
+
+    if (!similar || strcmp(similar, "at") == 0)
+        return 0;
+    return fail(parser,
+                "unknown word '%.40s'; did you mean '%s'? An event of this name is "
+                "LAYER:%.40s",
+                pattern, similar, pattern);
+}
+
+/* The same of what is before the first ':', a layer or a group. */
+static int check_prefix(const struct parser *parser, const char *pattern)
+{
+    static const char *const prefixes[] = {"qmp",        "guest",   "host", "vmm",
+                                           "hypervisor", "program", NULL};
+    size_t len = strcspn(pattern, ":");
+    const char *similar;
+    enum layer layer;
+    char prefix[16];
+
+    if (!pattern[len] || len >= sizeof prefix)
+        return 0;
+    memcpy(prefix, pattern, len);
+    prefix[len] = '\0';
+    if (strpbrk(prefix, "*?") || layer_by_name(prefix, &layer) == 0)
+        return 0;
+    similar = suggest_find(prefix, len, prefixes);
+    if (similar)
+        return fail(parser,
+                    "unknown '%s:'; did you mean '%s:'? An event of a group of this name is "
+                    "LAYER:%.60s",
+                    prefix, similar, pattern);
+    return 0;
+}
+
 static int parse_event(struct parser *parser)
 {
-    static const char *const words[] = {"latency", "exits",  "stolen", "runnable", "lost",
-                                        "exit",    "signal", "at",     NULL};
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "_.-*?:";
     size_t len = strspn(parser->p, letters), word_len = strcspn(parser->p, " \t{:=<>!");
@@ -151,8 +193,11 @@ static int parse_event(struct parser *parser)
     }
     if (pattern[0] == ':' || pattern[len - 1] == ':' || strstr(pattern, "::"))
         return fail(parser, "an event is [LAYER:][GROUP:]EVENT");
-    if (!take(parser, "{"))
-        return 0;
+    r = check_word(parser, pattern, len);
+    if (r == 0)
+        r = check_prefix(parser, pattern);
+    if (r < 0 || !take(parser, "{"))
+        return r;
     start = parser->p;
     end = strrchr(start, '}');
     if (!end)

@@ -162,7 +162,7 @@ manifest '.trigger == "signal USR1" and .also == null'
 # While it runs, also by a process that was killed and started again.
 case=events
 # One event before the program waits, and one after that: however long it takes for either half, each is met once.
-program events --on 'emit_ints{event == 7 || event == 601}' --on emit_int --after 0 --snapshots-per-hour 3600
+program events --on 'emit_ints{event == 7 || event == 601}' --on emit_int --on 'emit_ints{evnt == 7}' --after 0 --snapshots-per-hour 3600
 wait_for 'grep -q "saved.*-emit_ints" err'
 saved events '*-emit_ints'
 reads "$snapshot"
@@ -170,6 +170,8 @@ grep -q emit_ints report || fail "the event is not in it"
 manifest '.trigger == "emit_ints{event == 7 || event == 601}" and (.what | test("^1 event at .*emit_ints a [0-9]* b -"))'
 wait_for 'grep -q "no source records" err'
 says "trigger 'emit_int': no source records an event 'emit_int' so far; did you mean 'emit_ints'?"
+wait_for 'grep -q "has no argument" err'
+says "the event has no argument 'evnt'; did you mean 'event'? 'evnt == 7'"
 watcher=$(watcher_of $pid)
 kill -KILL "$watcher"
 wait_for 'grep -q "the process that watches events for --on ended: killed by signal 9" err'

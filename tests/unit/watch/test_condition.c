@@ -60,6 +60,18 @@ static void events(void **state)
     refuses("a{b == 1} c", "unexpected 'c'");
     refuses("latncy block > 1ms", "unknown word 'latncy'; did you mean 'latency'?");
     refuses("wibble > 3", "not an event or one of");
+    /* Words alone, which could be events: not if they are similar to those that are known. */
+    refuses("exti",
+            "unknown word 'exti'; did you mean 'exit'? An event of this name is LAYER:exti");
+    refuses("latncy", "did you mean 'latency'?");
+    refuses("qpm:STOP", "unknown 'qpm:'; did you mean 'qmp:'?");
+    refuses("gest:oom:kill", "unknown 'gest:'; did you mean 'guest:'? An event of a group of this "
+                             "name is LAYER:gest:oom:kill");
+    assert_int_equal(parse("program:exti").kind, WATCH_EVENT);
+    assert_int_equal(parse("exti*").kind, WATCH_EVENT);
+    assert_int_equal(parse("exti{a == 1}").kind, WATCH_EVENT);
+    assert_int_equal(parse("host:gest:kill").kind, WATCH_EVENT);
+    assert_int_equal(parse("kvm:kvm_exit").kind, WATCH_EVENT);
 }
 
 static void latencies(void **state)
