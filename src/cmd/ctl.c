@@ -3,6 +3,7 @@
 
 #include "cmd/ctl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/suggest.h"
@@ -67,13 +68,27 @@ const struct command ctl_command = {
                 "  strata ctl trace status",
 };
 
-const struct ctl_command *ctl_find(const struct ctl_command *commands,
+/* What TARGET accepts instead of WORD. NAMES end with NULL. */
+static void report_unknown(const char *word, const char *target, const char *const *names)
+{
+    const char *near = suggest_find(word, strlen(word), names);
+    char all[256] = "";
+
+    for (unsigned i = 0; names[i]; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
+    if (near)
+        cli_usage_error(ctl_command.name, "unknown command '%s'; did you mean '%s'?", word, near);
+    else
+        cli_usage_error(ctl_command.name, "unknown command '%s': this is %s, which accepts %s",
+                        word, target, all);
+}
+
+const struct ctl_command *ctl_find(const struct ctl_command *commands, const char *target,
                                    const struct ctl_request *request)
 {
     char *const *words = request->words;
     unsigned n = request->n;
     const char *names[32];
-    const char *near;
     unsigned k = 0;
 
     for (const struct ctl_command *command = commands; command->name; command++) {
@@ -100,12 +115,7 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands,
         return NULL;
     }
     names[k] = NULL;
-    near = suggest_find(words[0], strlen(words[0]), names);
-    if (near)
-        cli_usage_error(ctl_command.name, "unknown command '%s'; did you mean '%s'?", words[0],
-                        near);
-    else
-        cli_usage_error(ctl_command.name, "unknown command '%s'", words[0]);
+    report_unknown(words[0], target, names);
     return NULL;
 }
 

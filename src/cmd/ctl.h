@@ -27,7 +27,7 @@ int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, struct libvirt_do
 int ctl_any(const char *which, const struct ctl_request *request);
 
 /* The command of a table that REQUEST has, whose number of arguments fits and which has the format; else prints what
- * is wrong, and returns NULL. */
+ * is wrong, and returns NULL. TARGET says what the commands are for: "a QEMU". */
 struct ctl_command {
     const char *name; /* NULL: after the last one */
     const char *arguments;
@@ -35,7 +35,7 @@ struct ctl_command {
     int (*function)(void *target, unsigned n, char **arguments);
     bool is_table; /* in the format of the request; any other is text */
 };
-const struct ctl_command *ctl_find(const struct ctl_command *commands,
+const struct ctl_command *ctl_find(const struct ctl_command *commands, const char *target,
                                    const struct ctl_request *request);
 
 /* The table of `list`, whose columns are these. */

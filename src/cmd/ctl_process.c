@@ -517,19 +517,20 @@ static const struct ctl_command commands[] = {
 
 int ctl_process(const char *which, const struct ctl_request *request)
 {
-    const struct ctl_command *command = ctl_find(commands, request);
+    const struct ctl_command *command;
     _cleanup_(client_freep) struct client *client = NULL;
     struct target target = {0};
     struct error error = {0};
 
-    if (!command)
-        return EXIT_USAGE;
     if (find_pid(which, &target.pid) < 0)
         return EXIT_FAILURE;
     if (client_open(getenv("XDG_RUNTIME_DIR"), target.pid, &client, &error) < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
+    command = ctl_find(commands, "a program that links libstrata", request);
+    if (!command)
+        return EXIT_USAGE;
     target.client = client;
     target.format = request->format;
     if (ctl_open(&target.out, request->format) < 0)

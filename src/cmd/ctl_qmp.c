@@ -322,7 +322,7 @@ static int open_monitor(const struct qmp_endpoint *monitor, struct qmp **ret)
 int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, struct libvirt_domain *domain,
                 const struct ctl_request *request)
 {
-    const struct ctl_command *command = ctl_find(commands, request);
+    const struct ctl_command *command = ctl_find(commands, "a QEMU", request);
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
     struct target target = {0};
 

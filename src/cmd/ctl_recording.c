@@ -269,6 +269,7 @@ static int in_recording(const char *directory, const struct manifest *manifest,
 {
     const struct manifest_source *found = NULL;
     bool runs = false;
+    pid_t recorder;
 
     if (strcmp(request->words[0], "status") == 0 && request->n == 1)
         return status(directory, request->format);
@@ -289,8 +290,12 @@ static int in_recording(const char *directory, const struct manifest *manifest,
     if (!found) {
         if (runs)
             cli_error("%s: nothing to control: no QEMU or program that links libstrata is recorded "
-                      "there; 'strata ctl %s status' shows what is",
+                      "there so far; 'strata ctl %s status' shows what is",
                       directory, directory);
+        else if (find_is_recorded(directory, &recorder))
+            cli_error("%s: nothing to control yet: the recording is starting, or what it records "
+                      "has had no event; try again",
+                      directory);
         else
             cli_error("%s: nothing to control: the recording has ended", directory);
         return EXIT_FAILURE;
@@ -333,6 +338,15 @@ static bool is_for_recording(const char *which, pid_t pid, const struct ctl_requ
             registry_find_recorder(getenv("XDG_RUNTIME_DIR"), pid, trace, sizeof trace) > 0);
 }
 
+/* Whether WHICH is the directory of a recording that has not written its trace.json yet. */
+static bool is_starting(const char *which)
+{
+    struct stat st;
+    pid_t recorder;
+
+    return stat(which, &st) == 0 && S_ISDIR(st.st_mode) && find_is_recorded(which, &recorder);
+}
+
 /* The commands that only a recording has: WHICH is a process or a name, as strata list shows them. */
 static int in_found(const char *which, const struct ctl_request *request)
 {
@@ -368,6 +382,10 @@ int ctl_any(const char *which, const struct ctl_request *request)
         r = in_recording(which, &manifest, request);
         manifest_done(&manifest);
         return r;
+    }
+    if (is_starting(which)) {
+        cli_error("%s: nothing to control yet: the recording is starting; try again", which);
+        return EXIT_FAILURE;
     }
     if (strchr(which, '/') && qmp_is_socket(which))
         return ctl_qmp(which, request);

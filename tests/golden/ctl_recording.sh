@@ -51,6 +51,16 @@ pid=
 refused 'nothing to control: the recording has ended' trace list
 "$strata" ctl trace status | grep -q '^program .*has ended' || fail "$("$strata" ctl trace status)"
 
+# A recording of which nothing has begun has no trace.json.
+case=starting
+"$strata" record -o starting -- sh -c 'until [ -e go ]; do sleep 0.01; done' 2>told &
+pid=$!
+wait_for '[ -e starting ]'
+refused 'starting: nothing to control yet: the recording is starting' starting list
+: >go
+wait $pid || true
+pid=
+
 # By the recorder and by what it records; what is kept; then the recorder is killed.
 case=always-on
 refused "no/such: no such directory" no/such status

@@ -104,6 +104,7 @@ jq -se --arg name "$name" '(map(select(.kind == "program")) | length) == 1 and .
 says 'no process 2147483646' "$strata" ctl 2147483646 list
 says 'no process 99999999999999' "$strata" ctl 99999999999999 list
 says "process $$ has no control socket" "$strata" ctl $$ list
+says "process $$ has no control socket: it does not link libstrata" "$strata" ctl $$ restore
 says "no traced program is called 'x$name'; did you mean '$name'" "$strata" ctl "x$name" list
 for words in '' "$pid" "$pid lits" "$pid on" "$pid flush now" "$pid file maybe" "$pid snapshot" "--qmp"; do
     status=0
@@ -111,6 +112,11 @@ for words in '' "$pid" "$pid lits" "$pid on" "$pid flush now" "$pid file maybe" 
     "$strata" ctl $words >out 2>err || status=$?
     [ $status -eq 2 ] || fail "ctl $words: exit status $status: $(cat err)"
 done
+
+status=0
+"$strata" ctl "$pid" restore >out 2>err || status=$?
+[ $status -eq 2 ] && grep -q "unknown command 'restore': this is a program that links libstrata, which accepts list, on, off, set, flush" err ||
+    fail "exit status $status: $(cat err)"
 
 # An event that is on where a condition holds shows it; one that is switched again has none.
 case=condition
