@@ -399,8 +399,12 @@ class Kills:
         recovered = []
         rings = self.rings_of(targets[0]) if target.name == "program" and targets else []
         if rings:
-            done = subprocess.run([self.strata, "recover", *rings], cwd=self.work, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True)
+            def recover():
+                """Unless another test's recorder, which has begun since, is at it."""
+                done = subprocess.run([self.strata, "recover", *rings], cwd=self.work, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True)
+                return None if "another strata is reading these rings" in done.stdout else done
+            done = wait_until(recover, "the end of another recorder's work on the rings")
             self.count("recovered", done.returncode == 0)
             self.saying += f"; recover: {done.stdout.strip()}"
             # If the recorder had not found the program yet, the trace is a new one.
@@ -420,7 +424,7 @@ class Kills:
         expect(len(set(marks["vmm"])) == len(marks["vmm"]), "a mark is there twice")
         if self.has_host and "host" in target.layers:
             self.check_layer("the host", "host", marks["host"], least["host"], from_first)
-        expect(not targets or not self.rings_of(targets[0]), "rings are left")
+        wait_until(lambda: not targets or not self.rings_of(targets[0]), "the end of the rings")
 
 
 def main():

@@ -102,10 +102,10 @@ python3 - "$url" <<'END_OF_SCRIPT' || fail "silent clients"
 import socket, sys, threading, urllib.parse, urllib.request
 address = urllib.parse.urlparse(sys.argv[1])
 def ask():
-    assert b'strata_recorded_events_total' in urllib.request.urlopen(sys.argv[1], timeout=40).read()
+    assert b'strata_recorded_events_total' in urllib.request.urlopen(sys.argv[1], timeout=240).read()
 silent = []
 for i in range(300):
-    silent.append(socket.create_connection((address.hostname, address.port), timeout=40))
+    silent.append(socket.create_connection((address.hostname, address.port), timeout=240))
     silent[-1].send(b'GET /met')
     if i % 30 == 29:
         ask()

@@ -45,7 +45,7 @@ class Browser:
         deadline = time.monotonic() + TIMEOUT_S
         while time.monotonic() < deadline and self.driver.poll() is None:
             for line in open(self.log.name):
-                if "started successfully on port" in line:
+                if "started successfully on port" in line and line.endswith("\n"):
                     return int(line.rstrip().rstrip(".").split()[-1])
             time.sleep(0.05)
         raise BrowserError("chromedriver did not start: " + open(self.log.name).read())
