@@ -16,13 +16,21 @@ struct key {
     uint64_t keys[SPAN_KEYS];
 };
 
+/* The hash of KEY, of which all but that is set, and which has N_FOUND_BY keys. */
+static inline uint32_t hash_key(const struct key *key, unsigned n_found_by)
+{
+    uint64_t hash = hash_mix(hash_mix(key->name, key->source), key->place);
+
+    for (unsigned i = 0; i < n_found_by; i++)
+        hash = hash_mix(hash, key->keys[i]);
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
 /* False: ITEM has no such key, or is at no such place. */
 static inline bool make_key(const struct spans *spans, const struct step_use *use,
                             const struct item *item, uint32_t source, struct key *key)
 {
     const struct span_rule *rule = spans->rules[use->rule];
-    unsigned n_found_by = spans->rule_keys[use->rule].n_found_by;
-    uint64_t hash;
 
     key->name = use->name;
     key->source = spans->rule_keys[use->rule].crosses ? 0 : source;
@@ -46,7 +54,6 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
         key->place = (uint32_t)item->vcpu;
         break;
     }
-    hash = hash_mix(hash_mix(key->name, key->source), key->place);
     for (unsigned i = 0; i < rule->n_keys; i++) {
         const struct span_key *k = &rule->steps[use->step].keys[i];
         struct value value;
@@ -81,9 +88,7 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
         }
         v >>= k->shift;
         key->keys[i] = k->mask != 0 ? v & k->mask : v;
-        if (i < n_found_by)
-            hash = hash_mix(hash, key->keys[i]);
     }
-    key->hash = (uint32_t)(hash ^ hash >> 32);
+    key->hash = hash_key(key, spans->rule_keys[use->rule].n_found_by);
     return true;
 }

@@ -55,6 +55,7 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
     const char *name = strchr(r->steps[step].event, '*')
                            ? glob_fill_star(&spans->arena, r->name, star, len)
                            : r->name;
+    bool crosses;
 
     *use = (struct step_use){.rule = rule, .step = step};
     if (r->steps[step].condition) {
@@ -74,7 +75,9 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
         use->fields[i] = r->steps[step].keys[i].kind == SPAN_KEY_FIELD
                              ? span_key_field(&r->steps[step].keys[i], class)
                              : -1;
-    spans->rule_keys[rule].crosses = span_rule_crosses(r, spans->catalogue);
+    crosses = span_rule_crosses(r, spans->catalogue);
+    spans->narrowed = spans->narrowed || (spans->rule_keys[rule].crosses && !crosses);
+    spans->rule_keys[rule].crosses = crosses;
     return 0;
 }
 

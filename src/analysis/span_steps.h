@@ -24,9 +24,10 @@ struct class_steps {
 
 /* How the keys of a rule are made. */
 struct rule_keys {
-    struct map names;    /* by the letters of the '*': the name's number, and one */
-    bool has_star;       /* in every step */
-    bool crosses;        /* its ends are of different sources */
+    struct map names; /* by the letters of the '*': the name's number, and one */
+    bool has_star;    /* in every step */
+    /* Its ends are of different sources, by the classes that there are: a source may get the class of an end later. */
+    bool crosses;
     unsigned n_found_by; /* keys by which open spans are found: the first ones */
 };
 

@@ -131,8 +131,8 @@ static void take_from_ages(struct spans *spans, struct span_ages *ages, struct o
     ages->n--;
 }
 
-/* Takes N out, whose key's chain is at PLACE. */
-static void take_out(struct spans *spans, uint32_t *place, uint32_t n)
+/* Takes N, whose key's chain is at PLACE, out of that. */
+static void take_from_chain(struct spans *spans, uint32_t *place, uint32_t n)
 {
     struct open_span *span = get_open(spans, n);
 
@@ -154,6 +154,42 @@ static void take_out(struct spans *spans, uint32_t *place, uint32_t n)
         else
             get_open(spans, *place)->last = span->same_prev;
     }
+}
+
+/* Puts N into the chain at PLACE, before or after those of the same key. */
+static inline void put_in_chain(struct spans *spans, uint32_t *place, uint32_t n, bool in_front)
+{
+    struct open_span *span = get_open(spans, n);
+    struct open_span *first;
+
+    if (*place == 0) {
+        span->same_next = span->same_prev = span->chain = 0;
+        span->last = n;
+        *place = n;
+        return;
+    }
+    first = get_open(spans, *place);
+    if (in_front) {
+        span->same_prev = 0;
+        span->same_next = *place;
+        span->last = first->last;
+        span->chain = first->chain;
+        first->same_prev = n;
+        *place = n;
+    } else {
+        span->same_next = 0;
+        span->same_prev = first->last;
+        get_open(spans, first->last)->same_next = n;
+        first->last = n;
+    }
+}
+
+/* Takes N out, whose key's chain is at PLACE. */
+static void take_out(struct spans *spans, uint32_t *place, uint32_t n)
+{
+    struct open_span *span = get_open(spans, n);
+
+    take_from_chain(spans, place, n);
     take_from_ages(spans, span->early ? &spans->early : &spans->begun, span);
     span->chain = spans->free;
     spans->free = n;
@@ -251,27 +287,7 @@ static uint32_t put_in(struct spans *spans, const struct key *key, const struct 
     ages->newest = n;
     ages->n++;
 
-    if (*place == 0) {
-        span->same_next = span->same_prev = span->chain = 0;
-        span->last = n;
-    } else if (in_front) {
-        struct open_span *first = get_open(spans, *place);
-
-        span->same_prev = 0;
-        span->same_next = *place;
-        span->last = first->last;
-        span->chain = first->chain;
-        first->same_prev = n;
-    } else {
-        struct open_span *first = get_open(spans, *place);
-
-        span->same_next = 0;
-        span->same_prev = first->last;
-        get_open(spans, first->last)->same_next = n;
-        first->last = n;
-        return n;
-    }
-    *place = n;
+    put_in_chain(spans, place, n, in_front);
     return n;
 }
 
@@ -302,17 +318,71 @@ static void end_without_end(struct spans *spans, const struct open_span *open, e
     spans->ops->incomplete(spans->arg, &span, fate);
 }
 
+/* What SPAN is found by. */
+static struct key key_of(const struct spans *spans, const struct open_span *span)
+{
+    struct key key = {
+        .hash = span->hash, .name = span->name, .source = span->source, .place = span->place};
+
+    for (unsigned i = 0; i < spans->rule_keys[span->rule].n_found_by; i++)
+        key.keys[i] = span->keys[i];
+    return key;
+}
+
 static void give_up(struct spans *spans, uint32_t n, enum span_fate fate)
 {
     struct open_span *span = get_open(spans, n);
-    struct key key = {
-        .hash = span->hash, .name = span->name, .source = span->source, .place = span->place};
-    unsigned n_keys = spans->rule_keys[span->rule].n_found_by;
+    struct key key = key_of(spans, span);
 
-    for (unsigned i = 0; i < n_keys; i++)
-        key.keys[i] = span->keys[i];
     end_without_end(spans, span, fate);
-    take_out(spans, find(spans, &key, n_keys), n);
+    take_out(spans, find(spans, &key, spans->rule_keys[span->rule].n_found_by), n);
+}
+
+static inline bool begins_in_front(const struct span_rule *rule)
+{
+    return rule->again != SPAN_AGAIN_QUEUE;
+}
+
+/* Gives the keys of open spans their source, whose rule was taken for one across sources until now. */
+static _cold_ int narrow(struct spans *spans)
+{
+    uint32_t next;
+
+    for (uint32_t n = spans->early.oldest; n != 0; n = next) {
+        const struct open_span *span = get_open(spans, n);
+
+        next = span->newer;
+        if (!spans->rule_keys[span->rule].crosses)
+            give_up(spans, n, SPAN_NO_BEGIN);
+    }
+    for (uint32_t n = spans->begun.oldest; n != 0; n = next) {
+        struct open_span *span = get_open(spans, n);
+        const struct rule_keys *rule_keys = &spans->rule_keys[span->rule];
+        struct key key = key_of(spans, span);
+        const struct source_losses *source;
+
+        next = span->newer;
+        if (rule_keys->crosses || span->source != 0)
+            continue;
+        source = get_source(spans, span->origin);
+        if (!source)
+            return -ENOMEM;
+        take_from_chain(spans, find(spans, &key, rule_keys->n_found_by), n);
+        key.source = span->source = source->number;
+        key.hash = span->hash = hash_key(&key, rule_keys->n_found_by);
+        put_in_chain(spans, find(spans, &key, rule_keys->n_found_by), n,
+                     begins_in_front(spans->rules[span->rule]));
+    }
+    spans->narrowed = false;
+    return 0;
+}
+
+/* Finds out what CLASS is, and which rules do not cross sources because of it. */
+static _cold_ int find_steps(struct spans *spans, const struct event_class *class)
+{
+    int r = span_steps_find(spans, class);
+
+    return r == 0 && spans->narrowed ? narrow(spans) : r;
 }
 
 /* Why SPAN has no end, if not by FATE. SOURCE: of where its end would have been. */
@@ -435,7 +505,7 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
     }
     if (spans->ops->begin)
         tag = spans->ops->begin(spans->arg, use->kind, item);
-    n = put_in(spans, key, use, item, false, rule->again != SPAN_AGAIN_QUEUE);
+    n = put_in(spans, key, use, item, false, begins_in_front(rule));
     if (unlikely(n == 0))
         return -ENOMEM;
     get_open(spans, n)->tag = tag;
@@ -552,7 +622,7 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
         }
         if (unlikely(item->class->index >= spans->n_classes ||
                      !spans->classes[item->class->index])) {
-            r = span_steps_find(spans, item->class);
+            r = find_steps(spans, item->class);
             if (r < 0)
                 return r;
         }
@@ -570,7 +640,7 @@ int spans_concern(struct spans *spans, const struct event_class *class)
     const struct class_steps *steps;
 
     if (class->index >= spans->n_classes || !spans->classes[class->index]) {
-        int r = span_steps_find(spans, class);
+        int r = find_steps(spans, class);
 
         if (r < 0)
             return r;

@@ -124,6 +124,8 @@ struct spans {
     unsigned n_ended_threads;
     uint32_t n_sources;
     bool has_threads; /* there are rules whose place is a thread */
+    bool
+        narrowed; /* a rule that crossed sources does not any more: what is open by it has no source in its key */
 };
 
 /* RULES, N_RULES, and what ARG is outlive SPANS. 0, -ENOMEM. */

@@ -732,6 +732,38 @@ static void test_model(void **state)
     start(w);
 }
 
+/* A reader may add a class when its first event comes: what began before that of the end is known has its end, too. */
+static void test_late_class(void **state)
+{
+    struct world *w = *state;
+    const struct event_class *begin = add(w, w->guest, "late_begin");
+    const struct event_class *end;
+
+    use(w, "late_begin(id) -> late_end(id)");
+    use(w, "nested: late_begin(other) -> late_end(other) again=nest");
+    use(w, "queued: late_begin(other) -> late_end(other) again=queue");
+    use(w, "cpu: late_begin -> late_end by cpu again=replace");
+    start(w);
+    for (unsigned i = 1; i <= 600; i++)
+        put(w, begin, i, (int32_t)i, 7, 100 + i);
+    put(w, begin, 601, 0, 7, 101);
+    w->n_done = 0; /* the span that the last one cut */
+    end = add(w, w->vmm, "late_end");
+    put(w, end, 602, 9999, 7, 900); /* of nothing */
+    end = add(w, w->guest, "late_end");
+    put(w, end, 603, 0, 7, 101);
+    expect(w, "601-603, 601-603, 1-603, 601-603");
+    w->n_done = 0;
+    put(w, end, 604, 1, 7, 101);
+    expect(w, "1-604, 601-604, 1-604");
+    w->n_done = 0;
+    for (unsigned i = 2; i <= 600; i++)
+        put(w, end, 700 + i, (int32_t)i, 7, 100 + i);
+    assert_int_equal(w->n_done, 4 * 599);
+    spans_finish(&w->spans);
+    assert_int_equal(w->n_done, 4 * 599);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
@@ -741,7 +773,7 @@ int main(void)
         TEST(check),  TEST(pairs),          TEST(mask_of_string), TEST(condition),
         TEST(star),   TEST(again),          TEST(chain),          TEST(place),
         TEST(losses), TEST(losses_of_open), TEST(early),          TEST(early_ends),
-        TEST(bounds), TEST(model),
+        TEST(bounds), TEST(late_class),     TEST(model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
