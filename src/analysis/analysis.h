@@ -67,6 +67,10 @@ struct analysis {
     /* Is given each span that is counted, in the order of their ends. 0, or a negative errno. NULL: not needed. */
     int (*put_span)(void *arg, const struct analysis_span *span);
     void *put_span_arg;
+    /* After the last item: how many of what rows count --task and --longer left out, and of the threads, CPUs or domains
+     * of `sched` how many are not asked for; and what these are called, "spans" if NULL. */
+    uint64_t left_out;
+    const char *left_out_name;
 };
 
 /* What result_sort() needs to put the rows in the order in which they are shown without --sort. */

@@ -75,8 +75,10 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit
 
     pv->n++;
     /* No entry is known to be as long. */
-    if (analysis->settings.longer > 0 || !analysis_selects_task(analysis, item))
+    if (analysis->settings.longer > 0 || !analysis_selects_task(analysis, item)) {
+        analysis->left_out++;
         return 0;
+    }
     if (unlikely(pv->rows.periods_begin == TIME_UNKNOWN))
         pv->rows.periods_begin = item->time;
     /* By name: those of 32-bit and of 64-bit guests are of one kind. */

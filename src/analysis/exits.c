@@ -184,8 +184,10 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
         exits->kvm = item->origin;
     else if (kind->rule_number == EXITS_OF_QEMU && is_seen_by_kvm(exits, item))
         return 0;
-    if (!analysis_selects_task(&exits->analysis, item))
+    if (!analysis_selects_task(&exits->analysis, item)) {
+        exits->analysis.left_out++;
         return 0;
+    }
     exit_reason_of(class, item, &reason);
     if (exits->settings.no_idle && exit_reason_is_idle(reason.isa, reason.number))
         return 0;
@@ -239,8 +241,10 @@ static int complete(void *arg, const struct span *span, const struct item *item)
         add_time(open, end, open->state == EXIT_RUNS);
     duration = (int64_t)((uint64_t)end - (uint64_t)span_begin(span));
     put_back(exits, open);
-    if (duration < exits->analysis.settings.longer)
+    if (duration < exits->analysis.settings.longer) {
+        exits->analysis.left_out++;
         return 0;
+    }
     times = get_times(exits, row);
     if (!times)
         return -ENOMEM;

@@ -246,8 +246,10 @@ static int put_request(void *arg, const struct io_request *request)
     if (request->group == NO_GROUP)
         return -ENOMEM;
     if (!is_wanted(io, request) ||
-        request->at[last] - request->at[first] < io->analysis.settings.longer)
+        request->at[last] - request->at[first] < io->analysis.settings.longer) {
+        io->analysis.left_out++;
         return 0;
+    }
     group = get_group(io, request);
     if (!group)
         return -ENOMEM;
@@ -554,8 +556,8 @@ static bool has_events(const struct analysis *analysis)
 {
     const struct io *io = container_of(analysis, const struct io, analysis);
 
-    return io->tracker.counts.points != 0 &&
-           (io->n_groups > 0 || io->tracker.counts.fates[SPAN_OPEN] > 0);
+    return io->tracker.counts.points != 0 && (io->n_groups > 0 || io->analysis.left_out > 0 ||
+                                              io->tracker.counts.fates[SPAN_OPEN] > 0);
 }
 
 /* What is missing, and how it is recorded. */
@@ -623,7 +625,10 @@ int io_init(struct io *io, const struct analysis_settings *settings)
     unsigned n_by = settings->grouping.n;
     int r;
 
-    *io = (struct io){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};
+    *io = (struct io){.analysis = {.sink.ops = &sink_ops,
+                                   .ops = &ops,
+                                   .settings = *settings,
+                                   .left_out_name = "requests"}};
     if (IO_OWN_KEYS + n_by > ROW_KEYS)
         return -EINVAL;
     r = rows_init(&io->rows, IO_OWN_KEYS + n_by, settings->slowest, settings->every);

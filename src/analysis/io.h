@@ -57,7 +57,8 @@ struct io_request {
     int64_t at[IO_POINTS];
     uint32_t
         error_ns; /* of a duration between two layers, at most; of one that is open, up to any other event */
-    int32_t cpu, pid, vcpu;
+    int32_t cpu, pid,
+        vcpu;         /* of its issue; the thread is the one that queued it, where that is known */
     int32_t vmm_pid;  /* the thread that handled it; PID_UNKNOWN */
     int32_t kick_pid; /* the VMM's thread that IO_KICKED is of; PID_UNKNOWN */
     int32_t end_vcpu; /* the guest's vCPU on which it completes; VCPU_UNKNOWN */
@@ -67,7 +68,8 @@ struct io_request {
 struct io_tracker_ops {
     /* 0, or a negative errno that io_tracker_put() returns. */
     int (*request)(void *arg, const struct io_request *request);
-    /* Whose request ITEM, block_rq_issue or virtio_blk_handle_*, begins: a number of the user's. NULL: all have 0. */
+    /* Whose request ITEM, block_rq_issue or virtio_blk_handle_*, begins: a number of the user's. ITEM has the thread that
+     * queued the request, where that is known. NULL: all have 0. */
     uint32_t (*begin)(void *arg, const struct item *item);
     /* In io_tracker_finish(), after the last request(): each that is open, as io_tracker_foreach_open() gives it. NULL: not
      * needed. */

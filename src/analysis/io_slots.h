@@ -45,6 +45,8 @@ struct io_bio {
     const struct origin *origin;
     uint64_t device, sector;
     int64_t time;
+    int32_t pid;   /* of the thread that queued it, and … */
+    uint32_t comm; /* … its name then, as in items */
 };
 
 /* What is remembered of a CPU, or of a device. */

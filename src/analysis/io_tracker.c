@@ -162,6 +162,8 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     uint64_t device = field(item, class, 0);
     uint64_t sector = kind == IO_FLUSH ? FLUSH_SECTOR : field(item, class, 1);
     uint32_t n = find_block(tracker, item->origin, device, sector);
+    /* A scheduler of requests issues them later, by a kernel's thread: the request is that of the thread that queued it. */
+    struct item begin = *item;
     struct io_slot *slot;
     struct io_bio *bio;
 
@@ -173,17 +175,21 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     if (!n)
         return 0;
     slot = &tracker->slots[n];
-    get_origin(tracker, slot, item);
+    bio = get_bio(tracker, item->origin, device, sector);
+    if (is_bio(bio, item->origin, device, sector) && bio->time <= item->time) {
+        slot->request.at[IO_QUEUED] = bio->time;
+        bio->origin = NULL;
+        if (bio->pid != PID_UNKNOWN) {
+            begin.pid = bio->pid;
+            begin.comm = bio->comm;
+        }
+    }
+    get_origin(tracker, slot, &begin);
     slot->request.device = device;
     slot->request.sector = slot->next_sector = sector;
     slot->request.sectors = slot->left = (uint32_t)field(item, class, 2);
     slot->request.kind = kind;
     slot->request.at[IO_ISSUED] = item->time;
-    bio = get_bio(tracker, item->origin, device, sector);
-    if (is_bio(bio, item->origin, device, sector) && bio->time <= item->time) {
-        slot->request.at[IO_QUEUED] = bio->time;
-        bio->origin = NULL;
-    }
     io_index_add(tracker, BY_BLOCK, block_hash(item->origin, device, sector), n);
     if (item->origin->layer == LAYER_GUEST)
         io_join(tracker, n);
@@ -401,7 +407,9 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
         *bio = (struct io_bio){.origin = item->origin,
                                .device = field(item, class, 0),
                                .sector = sector,
-                               .time = item->time};
+                               .time = item->time,
+                               .pid = item->pid,
+                               .comm = item->comm};
         return 0;
     case EVENT_ISSUE: return put_issue(tracker, item, class);
     case EVENT_REQUEUE: {

@@ -207,8 +207,12 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
 
     if (rule->measure == MEASURE_LATENESS)
         return grouping_field_number(item, "expires");
-    if (rule->measure == MEASURE_DELAY || !analysis_selects_task(&irq->analysis, item))
+    if (rule->measure == MEASURE_DELAY)
         return 0;
+    if (!analysis_selects_task(&irq->analysis, item)) {
+        irq->analysis.left_out++;
+        return 0;
+    }
     row = get_row(irq, rule, item, kind->name);
     if (!row)
         error_set(&irq->analysis.sink.error, -ENOMEM, NULL, "out of memory");

@@ -43,8 +43,10 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     uint64_t numbers[ROW_KEYS];
     struct row *row;
 
-    if (!analysis_selects_task(&latency->analysis, item))
+    if (!analysis_selects_task(&latency->analysis, item)) {
+        latency->analysis.left_out++;
         return NO_ROW;
+    }
     numbers[0] = kind->number;
     grouping_numbers(&latency->analysis.settings.grouping, item, numbers + 1);
     row = rows_find(&latency->rows, numbers);

@@ -78,10 +78,14 @@ static const struct analysis_needs *find(const char *name, size_t len)
     return NULL;
 }
 
-void needs_put_missing(const char *name, struct text *text)
+void needs_put_missing(const char *name, const char *selected, struct text *text)
 {
     const struct analysis_needs *needs = find(name, strlen(name));
 
+    if (*selected) {
+        text_printf(text, "no %s, as far as it is selected by %s", needs->events, selected);
+        return;
+    }
     text_printf(text,
                 "no %s; record with 'strata record --for %s' and --host, --guest, --xen or '-- "
                 "qemu-system-...'",

@@ -21,8 +21,9 @@ struct analysis_needs {
 /* Ended by one without a name. */
 extern const struct analysis_needs analysis_needs[];
 
-/* "no VM exits are in this trace (...); record with ...": of the analysis called NAME. */
-void needs_put_missing(const char *name, struct text *text);
+/* "no VM exits are in this trace (...); record with ...": of the analysis called NAME. SELECTED: the options that left
+ * out a part of the trace, where such events may be: "..., as far as --pid selects it"; "": none did. */
+void needs_put_missing(const char *name, const char *selected, struct text *text);
 
 /* The events of several analyses, each once. Strings are borrowed. */
 struct needed_events {

@@ -197,8 +197,10 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
     int64_t duration = (int64_t)((uint64_t)span_end(span) - (uint64_t)span_begin(span));
     int r = 0;
 
-    if (duration < analysis->settings.longer)
+    if (duration < analysis->settings.longer) {
+        analysis->left_out++;
         return 0;
+    }
     if (rows->slowest_max > 0)
         rows_keep_slow_span(rows, row, span, span_end(span));
     if (analysis->put_span)

@@ -316,11 +316,22 @@ static void hide_empty(struct result *result)
     }
 }
 
+static void count_left_out(struct sched *sched)
+{
+    sched->analysis.left_out_name = sched->options.by == SCHED_BY_CPU      ? "CPUs"
+                                    : sched->options.by == SCHED_BY_DOMAIN ? "domains"
+                                                                           : "threads";
+    sched->analysis.left_out = 0;
+    for (unsigned i = 0; i < sched->n_rows; i++)
+        sched->analysis.left_out += !sched_row_is_shown(sched, sched->rows[i]);
+}
+
 int sched_add_rows(struct analysis *analysis, struct result *result)
 {
     struct sched *sched = container_of(analysis, struct sched, analysis);
     int r;
 
+    count_left_out(sched);
     switch (sched->options.view) {
     case SCHED_WHO: r = add_who(sched, result); break;
     case SCHED_WAKERS: r = add_wakers(sched, result); break;

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 
+#include "base/macro.h"
+
 static int parse_limit(void *member, const char *value, struct error *error)
 {
     struct select_options *options = container_of((uint64_t *)member, struct select_options, limit);
@@ -97,3 +99,20 @@ const struct option select_option_table[] = {
 const struct option select_whole_option_table[] = {
     EVENTS_OPTION, FROM_OPTION, UNTIL_OPTION, LIMIT_OPTION, LAYER_OPTION, {OPTION_END},
 };
+
+void select_options_put_given(const struct select_options *options, struct text *text)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } given[] = {
+        {options->events.n > 0, "--event"}, {options->from.given, "--from"},
+        {options->to.given, "--until"},     {options->cpus.n > 0, "--cpu"},
+        {options->pids.n > 0, "--pid"},     {options->vcpus.n > 0, "--vcpu"},
+        {options->layers != 0, "--layer"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+        if (given[i].given)
+            text_printf(text, "%s%s", text_len(text) ? ", " : "", given[i].name);
+}

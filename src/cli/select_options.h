@@ -4,6 +4,7 @@
 /* The options that fill a struct select_options: -e, --from, --until, --limit, --cpu, --pid,
  * --vcpu, --layer. */
 
+#include "base/text.h"
 #include "cli/options.h"
 #include "event/select.h"
 
@@ -11,3 +12,6 @@
 extern const struct option select_option_table[];
 /* Those of them that keep or leave out events of all CPUs, threads and vCPUs. */
 extern const struct option select_whole_option_table[];
+
+/* Puts the names of those that are given, but not --limit: "--cpu, --pid"; "": none is. */
+void select_options_put_given(const struct select_options *options, struct text *text);

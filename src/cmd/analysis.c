@@ -2,6 +2,7 @@
 #include "cmd/analysis.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,6 +200,7 @@ struct run_sink {
     struct coverage coverage;
     struct analysis *analysis;
     unsigned sort_column;
+    bool has_none; /* no event is selected, which is reported */
 };
 
 static int run_put(struct sink *sink, const struct item *items, unsigned n)
@@ -250,6 +252,24 @@ static int find_sort_column(const struct analysis_options *options, struct analy
     return column;
 }
 
+/* Reports that all of what ANALYSIS would count is left out by options. */
+static void report_left_out(const struct analysis_options *options, const struct analysis *analysis)
+{
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+    if (options->task)
+        text_printf(&text, "of a task '%s'", options->task);
+    if (options->longer > 0)
+        text_printf(&text, "%s%g s long or longer", text_len(&text) ? " and " : "",
+                    (double)options->longer / 1e9);
+    if (text_len(&text) == 0)
+        text_put_literal(&text, "asked for");
+    if (!text.error)
+        cli_error("none of the %" PRIu64 " %s is %.*s", analysis->left_out,
+                  analysis->left_out_name ? analysis->left_out_name : "spans", (int)text_len(&text),
+                  text.start);
+}
+
 static int print(const struct analysis_options *options, const struct trace *trace,
                  const struct run_sink *run, const struct causal_report *causal,
                  struct context *context, struct text *out)
@@ -265,6 +285,8 @@ static int print(const struct analysis_options *options, const struct trace *tra
     struct result result;
     int r = analysis_result(run->analysis, &run->coverage, &result);
 
+    if (r == 0 && result.n_rows == 0 && run->analysis->left_out > 0)
+        report_left_out(options, run->analysis);
     if (r == 0) {
         result_sort(&result,
                     options->sort ? run->sort_column : analysis_default_order(run->analysis));
@@ -283,12 +305,16 @@ static int put_span(void *arg, const struct analysis_span *span)
 }
 
 /* Reports that the trace has no event that ANALYSIS is about, and how such are recorded. EXIT_FAILURE. */
-static int report_missing(const struct analysis *analysis)
+static int report_missing(const struct analysis_options *options, const struct analysis *analysis)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+    _cleanup_(text_done) struct text selected = TEXT_IN_MEMORY;
 
-    needs_put_missing(analysis->ops->name, &text);
-    if (text.error)
+    select_options_put_given(&options->select, &selected);
+    text_put_char(&selected, '\0');
+    if (!selected.error)
+        needs_put_missing(analysis->ops->name, selected.start, &text);
+    if (text.error || selected.error)
         return cli_no_memory();
     cli_error("%.*s", (int)text_len(&text), text.start);
     return EXIT_FAILURE;
@@ -324,6 +350,7 @@ static int walk_and_print(const struct analysis_options *options,
     }
     sink_begin(&run->analysis->sink);
     status = walk_through(walk);
+    run->has_none = walk->has_events && !walk->has_selected && walk->selection->left > 0;
     if (run->sink.error.code == 0 && sink_finish(&run->sink) < 0) {
         cli_print_error(&run->sink.error);
         status = EXIT_FAILURE;
@@ -382,6 +409,8 @@ int analysis_print(const struct analysis_options *options, struct trace *trace,
     if (column >= 0) {
         run.sort_column = (unsigned)column;
         status = analysis_walk(options, trace, &run.sink, &run.coverage.losses, walk_and_print);
+        if (run.has_none && !analysis->ops->has_events(analysis))
+            status = EXIT_FAILURE;
     }
     coverage_done(&run.coverage);
     return status;
@@ -392,6 +421,7 @@ int analysis_run(const struct analysis_options *options, struct trace *trace,
 {
     int status = analysis_print(options, trace, analysis);
 
-    return status != EXIT_FAILURE && !analysis->ops->has_events(analysis) ? report_missing(analysis)
-                                                                          : status;
+    return status != EXIT_FAILURE && !analysis->ops->has_events(analysis)
+               ? report_missing(options, analysis)
+               : status;
 }

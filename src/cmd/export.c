@@ -219,7 +219,7 @@ static int export_trace(const struct export_verb_options *options,
         losses_sink_init(&counter, sink);
         status = walk_and_keep(options, &walk, &counter, output);
         if (status == EXIT_SUCCESS && pairs->rules.n > 0)
-            status = pairs_check(pairs, trace_classes(trace), true);
+            status = pairs_check(pairs, trace_classes(trace), &options->select, true);
     }
     sink_free(sink);
     selection_done(&selection);

@@ -81,7 +81,8 @@ static int measure(const struct latency_options *options, struct trace *trace, s
             status = analysis_print(&options->common, trace, &latency.analysis);
         }
         if (status != EXIT_FAILURE) {
-            r = pairs_check(pairs, trace_classes(trace), latency.spans.n_kinds > 0);
+            r = pairs_check(pairs, trace_classes(trace), &options->common.select,
+                            latency.spans.n_kinds > 0);
             status = r != EXIT_SUCCESS ? r : status;
         }
         latency_done(&latency);

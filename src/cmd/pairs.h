@@ -6,6 +6,7 @@
 
 #include "analysis/span_rule.h"
 #include "base/strings.h"
+#include "cli/select_options.h"
 #include "event/catalogue.h"
 
 struct pairs {
@@ -33,5 +34,6 @@ int pairs_read(struct pairs *pairs, char *const *names, int n, const struct stri
                const struct strings *files, struct error *error);
 
 /* Prints which events and fields CATALOGUE lacks. Complete only after the trace was read: many readers know their
- * events only then. An exit status. HAS_SPANS: there were spans, or ends of spans. */
-int pairs_check(const struct pairs *pairs, const struct catalogue *catalogue, bool has_spans);
+ * events only then. An exit status. SELECT: what was left out of it. HAS_SPANS: there were spans, or ends of spans. */
+int pairs_check(const struct pairs *pairs, const struct catalogue *catalogue,
+                const struct select_options *select, bool has_spans);

@@ -395,7 +395,7 @@ static int write_missing(const struct summary *summary, struct json_writer *w)
         if (!summary_is_missing(summary, i))
             continue;
         text.next = text.start;
-        needs_put_missing(summary_parts[i].analysis, &text);
+        needs_put_missing(summary_parts[i].analysis, "", &text);
         json_write_object(w);
         json_write_key(w, "analysis");
         json_write_str(w, summary_parts[i].analysis);

@@ -128,7 +128,7 @@ int summary_foreach_missing(const struct summary *summary,
         if (!summary_is_missing(summary, i))
             continue;
         text.next = text.start;
-        needs_put_missing(summary_parts[i].analysis, &text);
+        needs_put_missing(summary_parts[i].analysis, "", &text);
         text_put_char(&text, '\0');
         if (text.error)
             return -ENOMEM;

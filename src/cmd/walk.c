@@ -231,20 +231,9 @@ static bool report_all_unmatched(const struct walk *walk)
 static void report_empty(const struct walk *walk)
 {
     const struct select_options *options = walk->selection->options;
-    const struct {
-        bool given;
-        const char *name;
-    } given[] = {
-        {options->events.n > 0, "--event"}, {options->from.given, "--from"},
-        {options->to.given, "--until"},     {options->cpus.n > 0, "--cpu"},
-        {options->pids.n > 0, "--pid"},     {options->vcpus.n > 0, "--vcpu"},
-        {options->layers != 0, "--layer"},
-    };
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
 
-    for (size_t i = 0; i < ARRAY_SIZE(given); i++)
-        if (given[i].given)
-            text_printf(&text, "%s%s", text_len(&text) ? ", " : "", given[i].name);
+    select_options_put_given(options, &text);
     if (options->from.given || options->to.given) {
         text_put_literal(&text, "; the trace begins at ");
         clock_put_time(&walk->clock, walk->first_time, &text);

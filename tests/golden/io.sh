@@ -71,7 +71,7 @@ END
 diff expected actual || fail "text"
 
 case="why"
-"$strata" io --task dd --slowest 2 vm | sed -n '/^ *4.47ms  2/,/us guest$/p' >actual
+"$strata" io --task dd --slowest 3 vm | sed -n '/^ *4.47ms  2/,/us guest$/p' >actual
 cat >expected <<'END'
    4.47ms  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
@@ -92,6 +92,8 @@ END
 diff expected actual || fail "why"
 "$strata" io --task dd --slowest 2 -e '-host:sched_switch' vm >actual
 grep -q ' ran ' actual && fail "nothing tells when a thread slept: $(grep ' ran ' actual)"
+# The flush that a task waits for is its own, although a thread of the kernel issues it.
+"$strata" io --task dd --slowest 3 vm | grep -q '^ *8.45ms .*  flush  total  CPU 0  dd-109$' || fail "not of the task that queued it"
 
 # Of a thread that slept most of the time, what it waited for between is not the first reason.
 . "$here/../lib/made_io.sh"
@@ -100,7 +102,7 @@ echo '      qemu-system-x86-5559 ran 1.59 ms, slept 52.71 ms, was runnable 2.36 
     diff - actual || fail "slept"
 
 case="not ended"
-"$strata" io --layer guest,vmm,host --task dd --until 29749.648 --slowest 2 vm | sed -n '/^ *4.08ms /,$p' >actual
+"$strata" io --layer guest,vmm,host --task dd --until 29749.648 --slowest 3 vm | sed -n '/^ *4.08ms /,$p' >actual
 cat >expected <<'END'
    4.08ms ±32.0us and not ended  29749.643810708  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
@@ -116,7 +118,7 @@ cat >expected <<'END'
 END
 diff expected actual || fail "text"
 # They are in no row, and end with the trace, or with the recording of their source.
-"$strata" io -f json --task dd --until 29749.648 --slowest 2 vm >found
+"$strata" io -f json --task dd --until 29749.648 --slowest 3 vm >found
 jq '(.sources[] | select(.layer == "guest") | .ended.monotonic_ns) = 29749645000000' vm/trace.json >trace.json
 cp vm/trace.json kept.json
 mv trace.json vm/trace.json
@@ -127,8 +129,8 @@ python3 - found ended without <<'END' || fail "JSON"
 import json, sys
 found, ended, without = (json.load(open(path)) for path in sys.argv[1:])
 assert found["rows"] == without["rows"] and found["unpaired"] == without["unpaired"] and not without["slowest"]
-over, hangs = found["slowest"]
-assert "open" not in over and hangs["open"] is True and hangs["key"]["stage"] == "total", found["slowest"]
+*over, hangs = found["slowest"]
+assert len(over) == 2 and all("open" not in span for span in over) and hangs["open"] is True and hangs["key"]["stage"] == "total", found["slowest"]
 assert hangs["end_ns"] == found["first_ns"] + found["duration_ns"] == hangs["stages"][-1]["end_ns"], hangs
 hangs, = (span for span in ended["slowest"] if "open" in span)
 assert hangs["end_ns"] == 29749645000000, hangs
@@ -165,7 +167,7 @@ for row in json.load(sys.stdin)["rows"]:
 "$strata" io -f json --layer guest --task dd --sort sum vm | python3 -c '
 import json, sys
 rows = json.load(sys.stdin)["rows"]
-assert {row["key"]["kind"] for row in rows} == {"read", "write"}, rows
+assert {row["key"]["kind"] for row in rows} == {"read", "write", "flush"}, rows
 assert [row["sum"] for row in rows] == sorted((row["sum"] for row in rows), reverse=True), rows'
 
 case="one by one"
@@ -196,12 +198,41 @@ case="nothing to measure"
 status=0
 "$strata" io -e 'sched_switch' vm >actual 2>err || status=$?
 [ $status -eq 1 ] && [ ! -s actual ] || fail "exit status $status: $(cat actual)"
+# What is selected has none; the trace may have some.
+grep -q '^strata: no requests to disks are in this trace (.*), as far as it is selected by --event$' err &&
+    ! grep -q 'strata record' err || fail "$(cat err)"
+status=0
+"$strata" io --pid 999999 vm >actual 2>err || status=$?
+[ $status -eq 1 ] && [ ! -s actual ] || fail "exit status $status: $(cat actual)"
+echo 'strata: no event matches the selection by --pid' | cmp -s - err || fail "$(cat err)"
+status=0
+"$strata" io "$DATA/qemu/made/v2.simpletrace" --trace-events "$DATA/qemu/made/trace-events" >actual 2>err || status=$?
+[ $status -eq 1 ] && [ ! -s actual ] || fail "exit status $status: $(cat actual)"
 grep -q 'no requests to disks are in this trace.*strata record --for io' err || fail "$(cat err)"
+
+case="options leave nothing"
+# says MESSAGE ARGUMENT...: there are no rows.
+says() {
+    message=$1
+    shift
+    "$strata" "$@" -f json vm >actual 2>err || fail "$*: $(cat err)"
+    grep -qx "strata: $message" err && [ "$(jq '.rows | length' actual)" -eq 0 ] || fail "$*: $(cat err)"
+}
+says "none of the 125 requests is of a task 'nosuch'" io --layer guest --task nosuch
+says "none of the 125 requests is 1000 s long or longer" io --layer guest --longer 1000
+says "none of the 125 requests is of a task 'dd' and 1000 s long or longer" io --layer guest --longer 1000 --task dd
+says "none of the [0-9]* spans is of a task 'nosuch'" irq --layer guest --task nosuch
+says "none of the [0-9]* spans is of a task 'nosuch'" latency --layer guest --task nosuch
+says "none of the [0-9]* spans is 1000 s long or longer" latency --layer guest --longer 1000
+says "none of the [0-9]* threads is of a task 'nosuch'" sched --layer guest --task nosuch
+says "none of the [0-9]* threads is asked for" sched --layer guest --pid 999999
+says "none of the 2 CPUs is asked for" sched --layer guest --by cpu --cpu 77
+"$strata" io --layer guest --task dd vm >actual 2>err && ! grep -q 'none of' err || fail "$(cat err)"
 
 case="by keys"
 "$strata" io -f json --layer guest,vmm vm >whole 2>err || fail "$(cat err)"
 "$strata" io -f json --layer guest,vmm --by device,task,cpu vm >parts 2>err || fail "$(cat err)"
-"$strata" report -f json --layer guest -e block_rq_issue vm >events 2>err
+"$strata" report -f json --layer guest -e block_rq_issue,block_bio_queue vm >events 2>err
 python3 - whole parts events <<'END' || fail "the parts are not the whole"
 import collections, json, sys
 whole, parts = (json.load(open(name))["rows"] for name in sys.argv[1:3])
@@ -216,7 +247,13 @@ def add_up(rows):
 assert add_up(whole) == add_up(parts) and len(parts) > len(whole)
 assert list(parts[0]["key"])[:6] == ["layer", "device", "kind", "task", "cpu", "stage"], parts[0]
 assert all(isinstance(row["key"]["cpu"], int) for row in parts if row["key"]["layer"] == "guest"), "numbers as text"
-issued = collections.Counter((e["comm"], e["cpu"]) for e in events if "event" in e)
+issued, queued = collections.Counter(), {}
+for e in events:
+    if e.get("event") == "block_bio_queue":  # each flush as the other ones
+        queued[e["fields"]["sector"] if e["fields"]["nr_sector"] else None] = e["comm"]
+    elif "event" in e:
+        at = None if e["fields"]["rwbs"].startswith("FF") else e["fields"]["sector"]
+        issued[queued.pop(at, e["comm"]), e["cpu"]] += 1
 found = collections.Counter()
 for row in parts:
     if row["key"]["layer"] == "guest" and row["key"]["stage"] == "total":

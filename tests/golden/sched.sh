@@ -295,7 +295,7 @@ grep -q ' guest$' out && fail "no thread of a guest runs a vCPU: $(cat out)"
 case="errors"
 status=0
 "$strata" sched guest --layer host >out 2>err || status=$?
-[ $status -eq 1 ] && grep -q 'no scheduler events are in this trace (sched_switch; of Xen, RUNSTATE_CHANGE); record with .strata record --for sched' err ||
+[ $status -eq 1 ] && grep -qx 'strata: no event matches the selection by --layer' err ||
     fail "status $status: $(cat err)"
 [ ! -s out ] || fail "no events, but output: $(cat out)"
 status=0

@@ -41,6 +41,9 @@ struct world {
     struct io_tracker tracker;
     unsigned n, n_queued;
     int64_t now;
+    int32_t pid;         /* of the events */
+    int32_t request_pid; /* of the last request */
+    int32_t group_pid;   /* of what begin() was given */
 };
 
 static const struct event_class *add(struct world *w, const struct origin *origin, const char *name)
@@ -62,10 +65,19 @@ static int count(void *arg, const struct io_request *request)
 
     w->n++;
     w->n_queued += request->at[IO_QUEUED] != TIME_UNKNOWN;
+    w->request_pid = request->pid;
     return 0;
 }
 
-static const struct io_tracker_ops ops = {.request = count};
+static uint32_t note_begin(void *arg, const struct item *item)
+{
+    struct world *w = arg;
+
+    w->group_pid = item->pid;
+    return 0;
+}
+
+static const struct io_tracker_ops ops = {.request = count, .begin = note_begin};
 
 static void put(struct world *w, const struct event_class *class, uint64_t sector)
 {
@@ -76,7 +88,7 @@ static void put(struct world *w, const struct event_class *class, uint64_t secto
                         .class = class,
                         .payload = (const uint8_t *)&payload,
                         .size = sizeof payload,
-                        .pid = 1,
+                        .pid = w->pid,
                         .vcpu = VCPU_UNKNOWN};
 
     assert_int_equal(io_tracker_put(&w->tracker, &item, 1), 0);
@@ -113,6 +125,40 @@ static void test_forgets_the_same(void **state)
         if (i == 0)
             n_queued = w.n_queued;
         assert_int_equal(w.n_queued, n_queued);
+    }
+    catalogue_done(&w.catalogue);
+}
+
+/* An I/O scheduler has a thread of the kernel issue what a task has queued. */
+static void test_whose(void **state)
+{
+    const struct clock clock = {"monotonic", NANOSECONDS};
+    struct origin origin = {
+        .layer = LAYER_GUEST, .format = "made", .path = "g", .clock = clock, .kernel = &a_kernel};
+    static const struct {
+        int32_t queued, issued, expected;
+    } cases[] = {{7, 37, 7}, {PID_UNKNOWN, 37, 37}, {0, 37, 37}};
+    struct world w = {0};
+    const struct origin *source = catalogue_add_origin(&w.catalogue, &origin);
+    const struct event_class *queue = add(&w, source, "block_bio_queue");
+    const struct event_class *issue = add(&w, source, "block_rq_issue");
+    const struct event_class *complete = add(&w, source, "block_rq_complete");
+
+    (void)state;
+    for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(io_tracker_init(&w.tracker, &clock, &ops, &w), 0);
+        w.pid = cases[i].queued;
+        if (w.pid != 0) /* else it was not traced */
+            put(&w, queue, 8);
+        w.pid = cases[i].issued;
+        put(&w, issue, 8);
+        w.pid = 0;
+        put(&w, complete, 8);
+        assert_int_equal(io_tracker_finish(&w.tracker), 0);
+        io_tracker_done(&w.tracker);
+        assert_int_equal(w.n, i + 1);
+        assert_int_equal(w.request_pid, cases[i].expected);
+        assert_int_equal(w.group_pid, cases[i].expected);
     }
     catalogue_done(&w.catalogue);
 }
@@ -328,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forgets_the_same),
+        cmocka_unit_test(test_whose),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_open_stages),
         cmocka_unit_test(test_open_unknown),
