@@ -773,5 +773,7 @@ int main(void)
         cmocka_unit_test(the_manifest_is_there_from_the_start),
     };
 
+    /* nohup has it ignored, and then nothing ends by it. */
+    signal(SIGHUP, SIG_DFL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
