@@ -153,6 +153,8 @@ static const struct manifest_cpu *get_cpu_files(struct reader *reader, const jso
             complain(reader, "cpus", "a list of objects with an id each");
         cpus[i].id = (uint32_t)get_number(reader, value, "id", MANIFEST_CPUS_MAX - 1);
         cpus[i].bytes = (uint64_t)get_number(reader, value, "bytes", INT64_MAX);
+        if (i > 0 && cpus[i].id <= cpus[i - 1].id)
+            complain(reader, "cpus", "a list of objects with ascending ids");
     }
     return cpus;
 }

@@ -339,6 +339,8 @@ static void test_hostile(void **state)
         {BEGIN SOURCE ",\"cpus\":[0]}]}",
          "sources[0].cpus should be a list of objects with an id each"},
         {BEGIN SOURCE ",\"cpus\":[{\"id\":4096}]}]}", "sources[0].id should be from 0 to 4095"},
+        {BEGIN SOURCE ",\"cpus\":[{\"id\":1},{\"id\":1}]}]}",
+         "sources[0].cpus should be a list of objects with ascending ids"},
         {BEGIN SOURCE ",\"cpus\":[{\"id\":0,\"bytes\":-1}]}]}",
          "sources[0].bytes should be from 0"},
         {BEGIN SOURCE ",\"complete\":1}]}", "sources[0].complete should be true or false"},
