@@ -54,17 +54,34 @@ bool pages_take_somehow(void *bytes, size_t size)
     return true;
 }
 
-static int file_take_all(int fd, uint64_t length)
+/* Makes FD's file LENGTH bytes long where it is shorter: by appending, which shortens nothing that another thread appends
+ * meanwhile. */
+static int file_append_to(int fd, uint64_t length)
 {
+    static const uint8_t zeros[PAGE];
     struct stat st;
 
+    if (fcntl(fd, F_SETFL, O_APPEND) < 0)
+        return -errno;
+    while (fstat(fd, &st) == 0) {
+        uint64_t size = (uint64_t)st.st_size;
+
+        if (size >= length)
+            return 0;
+        if (write(fd, zeros, length - size < PAGE ? (size_t)(length - size) : PAGE) < 0 &&
+            errno != EINTR)
+            break;
+    }
+    return -errno;
+}
+
+static int file_take_all(int fd, uint64_t length)
+{
     do
         if (fallocate(fd, 0, 0, (off_t)length) == 0)
             return 0;
     while (errno == EINTR);
-    if (errno != EOPNOTSUPP || fstat(fd, &st) < 0)
-        return -errno;
-    return (uint64_t)st.st_size >= length || ftruncate(fd, (off_t)length) == 0 ? 0 : -errno;
+    return errno == EOPNOTSUPP ? file_append_to(fd, length) : -errno;
 }
 
 int file_take_space(int fd, uint64_t length, uint64_t first)

@@ -21,8 +21,12 @@ HANGS_NS = 2_000_000_000
 ERROR = 2_000_000  # ns
 
 
+def ask_snapshot(run, out, name):
+    return subprocess.run([run.strata, "ctl", out, "snapshot", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True, text=True)
+
+
 def snapshot(run, out, name):
-    return subprocess.run([run.strata, "ctl", out, "snapshot", name], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+    return ask_snapshot(run, out, name).stdout.strip()
 
 
 def is_late(saved):
@@ -164,10 +168,12 @@ def record_flight(run):
         explain_stall(run, out, guest, monitor)
         # The guest stands still: nothing can be had of it, and the rest is saved.
         monitor.run("stop")
-        paused = snapshot(run, out, "paused")
+        answer = ask_snapshot(run, out, "paused")
+        paused = answer.stdout.strip()
         expect(marks.check(items_of(run, paused, "-e", "print"), 0, None), "no marks in", paused)
         expect(any("its machine is paused" in problem for problem in sources(paused)["guest"].get("problems", [])),
                "does not say that the guest is paused:", sources(paused)["guest"])
+        expect("its machine is paused" in answer.stderr, "ctl does not say that the guest is paused:", answer.stderr)
         monitor.run("cont")
         guest.end_recording()
     finally:

@@ -30,6 +30,10 @@ static off_t sizes[16]; /* of the ring's file, after each call that may change i
 static unsigned n_sizes;
 static bool is_many; /* threads: sizes are not noted */
 
+static bool has_no_fallocate;
+static off_t
+    longer_meanwhile; /* what another thread makes a file right before it is truncated, once; 0: it does not */
+
 static void note_size(int fd)
 {
     struct stat st;
@@ -44,16 +48,23 @@ static void note_size(int fd)
 /* In front of the C library's, whose names are those of 64 bits here. */
 int ftruncate(int fd, off_t length)
 {
-    int r = (int)syscall(SYS_ftruncate, fd, length);
+    int r = longer_meanwhile ? (int)syscall(SYS_ftruncate, fd, longer_meanwhile) : 0;
 
+    longer_meanwhile = 0;
+    r = r < 0 ? r : (int)syscall(SYS_ftruncate, fd, length);
     note_size(fd);
     return r;
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t len)
 {
-    int r = (int)syscall(SYS_fallocate, fd, mode, offset, len);
+    int r;
 
+    if (has_no_fallocate) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    r = (int)syscall(SYS_fallocate, fd, mode, offset, len);
     note_size(fd);
     return r;
 }
@@ -100,7 +111,6 @@ static void a_ring_has_its_whole_length_at_once(void **state)
     munmap(ring, LENGTH);
 }
 
-/* The program may be killed when it has created the trace and before it has stored its UUID beside the path. */
 /* By a thread that knows fewer descriptions than another one has made room for. */
 static void a_file_is_not_made_shorter(void **state)
 {
@@ -116,6 +126,28 @@ static void a_file_is_not_made_shorter(void **state)
     close(fd);
 }
 
+/* The same on a file system without fallocate(), while the other thread does so. */
+static void a_file_is_not_made_shorter_meanwhile(void **state)
+{
+    int fd = memfd_create("descriptions", MFD_CLOEXEC);
+    struct stat st;
+
+    (void)state;
+    n_sizes = 0;
+    has_no_fallocate = true;
+    longer_meanwhile = 4 * LENGTH;
+    assert_int_equal(file_take_space(fd, LENGTH + 1, LENGTH + 1), 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_size, longer_meanwhile ? LENGTH + 1 : 4 * LENGTH);
+    assert_int_equal(file_take_space(fd, LENGTH, LENGTH), 0);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_true(st.st_size > (off_t)LENGTH);
+    has_no_fallocate = false;
+    longer_meanwhile = 0;
+    close(fd);
+}
+
+/* The program may be killed when it has created the trace and before it has stored its UUID beside the path. */
 static void the_planned_uuid_is_in_the_process_file(void **state)
 {
     static const uint8_t uuid[16] = "a planned trace";
@@ -311,6 +343,7 @@ int main(void)
         cmocka_unit_test(the_planned_uuid_is_in_the_process_file),
         cmocka_unit_test(a_ring_has_its_whole_length_at_once),
         cmocka_unit_test(a_file_is_not_made_shorter),
+        cmocka_unit_test(a_file_is_not_made_shorter_meanwhile),
         cmocka_unit_test(threads_that_begin_at_once_have_one_directory),
         cmocka_unit_test(a_directory_that_is_taken_away_is_made_again),
         cmocka_unit_test(events_are_described_before_another_thread_has_a_ring),
