@@ -193,6 +193,7 @@ struct run {
     int64_t every[2];
     struct diff_condition *conditions;
     bool is_failed;
+    bool is_lossy; /* either trace */
 };
 
 /* Each trace is read once to measure it and once per analysis. Pipes end after the first time, and two traces cannot
@@ -221,6 +222,7 @@ static int measure(struct run *run)
         /* So that the last event is in the last piece. */
         if (status == EXIT_SUCCESS && side.coverage.first != TIME_UNKNOWN)
             run->every[i] = coverage_duration(&side.coverage) / DIFF_PIECES + 1;
+        run->is_lossy |= side.has_losses;
         diff_side_done(&side);
         if (status != EXIT_SUCCESS)
             return status;
@@ -280,7 +282,9 @@ static int parse_conditions(struct run *run)
 /* A condition that no row is under would pass whatever changed. */
 static int check_conditions(const struct run *run)
 {
-    int status = run->is_failed ? EXIT_CHANGED : EXIT_SUCCESS;
+    int status = run->is_failed                               ? EXIT_CHANGED
+                 : run->is_lossy && run->options->open.strict ? EXIT_LOSSES
+                                                              : EXIT_SUCCESS;
 
     for (unsigned i = 0; i < run->options->fail.n; i++)
         if (!run->conditions[i].has_row) {

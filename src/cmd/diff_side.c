@@ -149,6 +149,7 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
         cli_no_memory();
     else
         status = walk_through(&walk);
+    side->has_losses = status == EXIT_SUCCESS && walk_has_losses(&walk);
     if (verb && sink_finish(&side->analyses.analysis.sink) < 0)
         status = EXIT_FAILURE;
     selection_done(&selection);

@@ -32,6 +32,7 @@ struct diff_side {
     struct result result;
     const struct diff_verb *verb; /* NULL: no analysis */
     bool has_result;
+    bool has_losses;
 };
 
 struct diff_verb {

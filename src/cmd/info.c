@@ -146,18 +146,6 @@ static int put_timeline(const struct info_options *options, const struct manifes
 
 /* ---- Reading ---- */
 
-/* Whether the recorder counted lost events: its records may say nothing of them, as with a full disk. */
-static bool is_lost_by_recorder(const struct trace *trace)
-{
-    for (unsigned i = 0; i < trace->n_inputs; i++) {
-        const struct manifest_source *recorded = trace->inputs[i].recorded;
-
-        if (recorded && recorded->lost_known && recorded->lost > 0)
-            return true;
-    }
-    return false;
-}
-
 static int describe(const struct info_options *options, struct trace *trace)
 {
     const struct select_options all = {0};
@@ -190,8 +178,6 @@ static int describe(const struct info_options *options, struct trace *trace)
         if (options->timeline)
             add_to_timeline(options->timeline, &info);
         status = walk_end(&walk, &options->open, status);
-        if (status == EXIT_SUCCESS && options->open.strict && is_lost_by_recorder(trace))
-            status = EXIT_LOSSES;
     }
     tally_done(&info.tally);
     switch_check_done(&info.switches);

@@ -10,6 +10,7 @@
 #include "cli/duration.h"
 #include "cmd/walk.h"
 #include "event/program.h"
+#include "record/rings/process.h"
 #include "tracedir/manifest.h"
 
 enum {
@@ -166,6 +167,31 @@ static bool is_recording(const char *directory)
     return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
+struct rings_search {
+    uint32_t pid;
+    bool is_found;
+};
+
+static int find_rings(const char *path, void *userdata)
+{
+    struct rings_search *search = userdata;
+    struct process *process;
+
+    if (process_open(path, false, &process, NULL) < 0)
+        return 0;
+    search->is_found = process->pid == search->pid;
+    process_free(process);
+    return search->is_found;
+}
+
+/* Whether the rings of the process of SOURCE are there for 'strata recover', as far as that is known. */
+static bool has_rings(const struct manifest_source *source)
+{
+    struct rings_search search = {.pid = source->vmm ? (uint32_t)source->vmm->pid : 0};
+
+    return search.pid == 0 || process_foreach(NULL, find_rings, &search) < 0 || search.is_found;
+}
+
 /* Of a recorded source whose end is not written. */
 static void set_recorder(const struct trace_input *input, struct table *table)
 {
@@ -175,6 +201,9 @@ static void set_recorder(const struct trace_input *input, struct table *table)
         return;
     if (is_recording(input->path))
         table_str(table, INFO_RECORDER, "is recording");
+    else if (strcmp(source->kind, "ctf") == 0 && !has_rings(source))
+        table_str(table, INFO_RECORDER,
+                  "was killed; the rings of its process are recovered, or gone");
     else if (strcmp(source->kind, "ctf") == 0)
         table_str(table, INFO_RECORDER,
                   "was killed; 'strata recover' lists the processes whose rings still hold events");
@@ -375,6 +404,8 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
 {
     if (info->tally.losses.n) {
         losses_put(&info->tally.losses, cell);
+        if (source && source->lost_uncounted)
+            text_put_literal(cell, "; more are not counted, as its problems say");
         if (info->stopped)
             text_put_literal(cell, "; later ones are unknown: reading stopped");
     } else if (lost_by_recorder(info, source)) {
@@ -385,6 +416,8 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
     } else if (source && !source->complete) {
         text_put_literal(cell,
                          "unknown: the recording is not complete, and its records show no loss");
+    } else if (source && source->lost_uncounted) {
+        text_put_literal(cell, "an unknown number, as its problems say");
     } else if (source && !source->lost_known) {
         text_put_literal(cell, "nothing by its records; the recorder has no count");
     } else {
@@ -397,7 +430,7 @@ static bool is_lost_unknown(const struct info *info, const struct manifest_sourc
 {
     if (info->tally.losses.n || lost_by_recorder(info, source))
         return false;
-    return info->stopped || (source && !source->complete);
+    return info->stopped || (source && (!source->complete || source->lost_uncounted));
 }
 
 static void set_lost(const struct info *info, struct table *table)

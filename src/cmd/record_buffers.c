@@ -107,7 +107,8 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
         cli_message("  older ones, %" PRIu64
                     " windows, are not in it: --flight-recorder has no room for them",
                     totals.dropped);
-    return options->strict && totals.lost ? EXIT_LOSSES : EXIT_SUCCESS;
+    return options->strict && (totals.lost || item->recorder->has_lost_uncounted) ? EXIT_LOSSES
+                                                                                  : EXIT_SUCCESS;
 }
 
 /* The program that makes the buffers may just have been started. */

@@ -186,6 +186,7 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     const char *plural = progress->events == 1 ? "" : "s";
     uint64_t lost = guest_lost(guest);
+    bool is_whole = true;
     int64_t worst = -1;
     char missing[160];
 
@@ -205,7 +206,9 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
                     progress->events, plural, lost, boot->release);
     if (guest_missing_pages(progress, missing, sizeof missing))
         cli_message("  %-6s %s", guest->config.name, missing);
-    return lost == 0 && progress->gaps == 0 && !progress->full;
+    for (unsigned i = 0; i < guest->n_boots; i++)
+        is_whole &= !guest->boots[i].lost_uncounted;
+    return lost == 0 && progress->gaps == 0 && !progress->full && is_whole;
 }
 
 void record_kernel_tell_problems(const struct guest *guest)

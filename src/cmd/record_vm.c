@@ -149,7 +149,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     if (vm->has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &vm->terminal);
     qemu_recorder_sum_up(recorder, &summary);
-    is_whole = summary.lost == 0;
+    is_whole = summary.lost == 0 && !recorder->has_lost_uncounted;
     record_run_tell_length(run, summary.seconds);
     print_vmm(&vm->probe, &summary);
     if (guest)

@@ -205,7 +205,10 @@ static int set_settings(struct build *build)
 /* The index of build->trace, which ends with it. */
 static int make(struct build *build, bool live, struct serve_index *ret, struct error *error)
 {
-    struct serve_index index = {.live = live, .n_missing = build->trace->n_missing};
+    struct serve_index index = {.live = live,
+                                .n_missing = build->trace->n_missing,
+                                .has_losses =
+                                    build->trace->lost_counted || build->trace->lost_uncounted};
     int r = keep_facts(build->trace, &index);
 
     if (r == 0)
@@ -345,6 +348,7 @@ int serve_index_publish(struct serve_index *index, struct server *server)
         .is_ticks = index->is_ticks,
         .live = index->live,
         .n_missing = index->n_missing,
+        .has_losses = index->has_losses,
         .notes = (const char *const *)index->notes.items,
         .n_notes = index->notes.n,
     };

@@ -38,6 +38,7 @@ struct serve_index {
     bool live;            /* of what has been recorded so far; it is not kept */
     char clock[64];       /* that its times are of */
     unsigned n_missing;   /* sources that it has not */
+    bool has_losses;      /* as in struct server_data */
     struct strings notes; /* copies */
 };
 

@@ -282,7 +282,7 @@ static int run(const struct sql_options *options, struct reopening *reopening, s
         .stopped = &stopped,
     };
     struct error error = {0};
-    bool incomplete;
+    bool incomplete, is_lossy;
     int status = EXIT_FAILURE;
     int r;
 
@@ -291,6 +291,7 @@ static int run(const struct sql_options *options, struct reopening *reopening, s
     query.errors = trace_has_errors(trace);
     query.origin_number = trace->n_inputs > 1 ? walk_input_of : NULL;
     incomplete = trace->n_missing > 0;
+    is_lossy = trace->lost_counted || trace->lost_uncounted;
     if (query_open(&query, &session.query, &error) < 0) {
         cli_print_error(&error);
         trace_free(trace);
@@ -308,7 +309,7 @@ static int run(const struct sql_options *options, struct reopening *reopening, s
         else if (status == EXIT_SUCCESS && incomplete)
             status = EXIT_FAILURE;
         else if (status == EXIT_SUCCESS && options->open.strict &&
-                 query_losses(session.query)->n > 0)
+                 (is_lossy || query_losses(session.query)->n > 0))
             status = EXIT_LOSSES;
         text_done(&session.out);
     }

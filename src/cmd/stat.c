@@ -138,7 +138,11 @@ static int set_up(struct stat *stat, struct arena *arena, struct tally_options *
 
 static int print(const struct stat *stat, int status)
 {
-    const struct walk walk = {.out = stat->out, .losses = &stat->tally.losses};
+    struct selection selection = {.options = &stat->options->select};
+    const struct walk walk = {.trace = stat->trace,
+                              .selection = &selection,
+                              .out = stat->out,
+                              .losses = &stat->tally.losses};
 
     if (status != EXIT_FAILURE && check_keys(stat) != EXIT_SUCCESS)
         status = EXIT_FAILURE;

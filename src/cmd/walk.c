@@ -379,13 +379,25 @@ int walk_through(struct walk *walk)
     return trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+bool walk_has_losses(const struct walk *walk)
+{
+    const struct trace *trace = walk->trace;
+    const struct select_options *select = trace ? walk->selection->options : NULL;
+
+    if (walk->losses->n > 0 || (trace && trace->lost_uncounted))
+        return true;
+    return trace && trace->lost_counted &&
+           !(select->from.given || select->to.given || select->cpus.n || select->pids.n ||
+             select->vcpus.n || select->layers || select->limited);
+}
+
 int walk_end(const struct walk *walk, const struct open_options *options, int status)
 {
     int r = text_flush(walk->out);
 
     if (r < 0)
         return cli_output_error(r);
-    if (status == EXIT_SUCCESS && options->strict && walk->losses->n > 0)
+    if (status == EXIT_SUCCESS && options->strict && walk_has_losses(walk))
         return EXIT_LOSSES;
     return status;
 }

@@ -89,8 +89,12 @@ struct walk {
  * what was readable. */
 int walk_through(struct walk *walk);
 
+/* Whether events were lost of what was selected: by the items, or by the manifest of a recorded trace. A number of lost
+ * events whose time no item has counts unless a part of the trace was selected. Without a trace, by the items alone. */
+bool walk_has_losses(const struct walk *walk);
+
 /* The end of a verb: flushes OUT, prints a write error, and turns STATUS into EXIT_LOSSES if --strict is given and
- * events were lost. */
+ * walk_has_losses(). */
 int walk_end(const struct walk *walk, const struct open_options *options, int status);
 
 /* "12 events were lost (CPU 0: 3, CPU 1: 9)", no newline; nothing was lost: "". */

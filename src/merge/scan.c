@@ -122,7 +122,7 @@ static int scan_source(struct merge *merge, unsigned i)
         merge->error = trace->source->error;
         return r;
     }
-    merge->lost = merge->lost || losses.n > 0;
+    merge->lost = merge->lost || losses.n > 0 || trace->lost_counted || trace->lost_uncounted;
     merge->damaged = merge->damaged || r < 0 || trace->n_missing;
     trace_hints(trace, add_hint, merge);
     if (r < 0) {

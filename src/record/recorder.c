@@ -33,15 +33,12 @@ void recorder_wait_until(struct recorder_wait *wait, uint64_t ns)
 
 /* ---- Messages ---- */
 
-void recorder_problem(struct recorder *recorder, const char *format, ...)
+_printf_(2, 0) static void put_problem(struct recorder *recorder, const char *format, va_list args)
 {
     char what[400];
     const char *copy;
-    va_list args;
 
-    va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
-    va_end(args);
     if (recorder->n_problems == RECORDER_PROBLEMS_MAX)
         return;
     copy = arena_strdup(recording_arena(recorder->recording), what);
@@ -49,6 +46,25 @@ void recorder_problem(struct recorder *recorder, const char *format, ...)
         return;
     recorder->problems[recorder->n_problems++] = copy;
     recorder_changed(recorder);
+}
+
+void recorder_problem(struct recorder *recorder, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    put_problem(recorder, format, args);
+    va_end(args);
+}
+
+void recorder_lost(struct recorder *recorder, const char *format, ...)
+{
+    va_list args;
+
+    recorder->has_lost_uncounted = true;
+    va_start(args, format);
+    put_problem(recorder, format, args);
+    va_end(args);
 }
 
 void recorder_report(struct recorder *recorder, const char *format, ...)
@@ -84,12 +100,13 @@ bool recorder_was_reported(const struct recorder *recorder, const char *text)
 
 /* ---- The manifest ---- */
 
-/* The problems of RECORDER stand with one of its sources; where it has none, with TO. -ENOMEM. */
+/* The problems of RECORDER, and that it lost events, stand with one of its sources; where it has none, with TO. -ENOMEM. */
 static int put_problems(const struct recorder *recorder, struct arena *arena,
                         struct manifest_source *to)
 {
     const char **problems;
 
+    to->lost_uncounted |= recorder->has_lost_uncounted;
     if (recorder->n_problems == 0)
         return 0;
     problems = arena_alloc(arena, (to->n_problems + recorder->n_problems) * sizeof *problems);

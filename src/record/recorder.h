@@ -133,6 +133,7 @@ struct recorder {
     bool is_end_reported; /* its own end */
     /* Where it cannot be started, the recording goes on without it. */
     bool is_optional;
+    bool has_lost_uncounted; /* recorder_lost() was called */
     struct recording *recording;
     enum recorder_state {
         RECORDER_NEW,
@@ -171,6 +172,8 @@ void recorder_changed(struct recorder *recorder);
 void recorder_wake(struct recorder *recorder);
 /* Something that readers of the trace should know, a sentence: it goes into the manifest. */
 void recorder_problem(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
+/* The same of events that were lost, or may be missing, and that no count has. */
+void recorder_lost(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
 /* Something that the user should know now, a sentence. */
 void recorder_report(struct recorder *recorder, const char *format, ...) _printf_(2, 3);
 /* Reports EVENT to what waits for it (recording_on_event()). The end is reported by what has ended by itself, not by what was

@@ -148,6 +148,7 @@ static int put_sources(const struct recording *recording, const struct retention
             if (!manifest_source_has_ended(source))
                 source->ended = now;
             source->complete |= !ended_early || j + 1 < of_recorder.n;
+            source->lost_uncounted |= lacks != NULL;
             if (r >= 0 && lacks)
                 r = add_problem(source, arena, lacks);
         }

@@ -32,8 +32,9 @@ struct server {
     char address[400];
     struct generations generations;
     struct tsp_bookmarks bookmarks;
-    atomic_bool stops;     /* requests end early */
-    atomic_uint n_missing; /* sources that the newest index has not */
+    atomic_bool stops;      /* requests end early */
+    atomic_uint n_missing;  /* sources that the newest index has not */
+    atomic_bool has_losses; /* as the data with that index had it */
 };
 
 struct exchange {

@@ -267,8 +267,10 @@ int server_set_data(struct server *server, const struct server_data *data)
 {
     int r = generations_add(&server->generations, data);
 
-    if (r == 0)
+    if (r == 0) {
         atomic_store(&server->n_missing, data->n_missing);
+        atomic_store(&server->has_losses, data->has_losses);
+    }
     return r;
 }
 
@@ -283,7 +285,7 @@ bool server_has_losses(struct server *server)
     bool has_losses = generation && index_summary(generation->index)->n_lost > 0;
 
     generation_put(generation);
-    return has_losses;
+    return has_losses || atomic_load(&server->has_losses);
 }
 
 int server_start(struct server *server, const struct server_options *options, struct error *error)

@@ -28,6 +28,7 @@ struct server_data {
     bool is_ticks;            /* its rate is unknown: all times are ticks */
     bool live;                /* it is being recorded: newer data will follow */
     unsigned n_missing;       /* sources that the index has not, as struct trace has it */
+    bool has_losses;          /* its manifest states some; the index may have others */
     const char *const *notes; /* what the user should know of it */
     unsigned n_notes;
 };

@@ -97,25 +97,41 @@ static bool is_wanted(const struct trace_options *options, const struct manifest
     return !options->source || strcmp(options->source, source->name) == 0;
 }
 
+/* What the recorder of SOURCE states as lost. A source that is being recorded is not complete yet, which is no loss. */
+static void note_losses(struct trace *trace, const struct manifest_source *source, bool is_live)
+{
+    bool is_cut = manifest_source_has_events(source) && !source->complete &&
+                  (!is_live || source->ended.realtime_ns != 0);
+
+    trace->lost_counted |= source->lost_known && source->lost > 0;
+    trace->lost_uncounted |= source->lost_uncounted || is_cut;
+}
+
 /* Notes that the recording still runs, or which sources were cut off; a source that failed has it among
- * its problems. */
+ * its problems. And what they state as lost. */
 static int note_end(struct trace *trace, const struct trace_options *options, const char *dir,
                     const struct manifest *manifest)
 {
     char names[400] = "";
+    bool is_whole = true;
     pid_t recorder;
     int r;
 
+    for (unsigned i = 0; i < manifest->n_sources; i++)
+        is_whole &= manifest->sources[i].complete;
+    recorder = is_whole ? 0 : recorder_of(dir, options->runtime_dir);
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
 
-        if (is_wanted(options, source) && !source->complete && source->ended.realtime_ns == 0)
+        if (!is_wanted(options, source))
+            continue;
+        note_losses(trace, source, recorder != 0);
+        if (!source->complete && source->ended.realtime_ns == 0)
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'",
                      names[0] ? ", " : "", source->name);
     }
     if (!names[0])
         return 0;
-    recorder = recorder_of(dir, options->runtime_dir);
     if (recorder)
         r = trace_note(trace, "%s: still recording (process %ld); showing what is written so far",
                        dir, (long)recorder);

@@ -98,6 +98,9 @@ struct trace {
         n_missing; /* sources of recorded directories, or files of them, that cannot be shown */
     const char **notes; /* what the user should know before reading; in the catalogue's arena */
     unsigned n_notes;
+    /* The recorder counted lost events, of which the records need not say anything; or it lost, or may have lost, more than
+     * it counted, or did not come to its end. */
+    bool lost_counted, lost_uncounted;
     const char *not_ended; /* the note that it is still recorded, or was cut off; NULL: neither */
     const char *hint;      /* what the user could do to see more; NULL: nothing */
     int *pipes;            /* inputs that may be live; owned by their readers */

@@ -22,7 +22,7 @@
  *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
  *         "cpus": [{"id": 0, "bytes": 81920}],
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
- *         "lost": 5, "lost_at_end": 2, "complete": true, "pid_filter": true, "problems": ["…"]}],
+ *         "lost": 5, "lost_at_end": 2, "lost_uncounted": true, "complete": true, "pid_filter": true, "problems": ["…"]}],
  *      "snapshot": {"reason": "trigger", "trigger": "qmp:STOP", "what": "STOP {…}", "time": {…},
  *                   "repeats": 3, "also": ["exit"], "suppressed": 12}}
  *
@@ -170,7 +170,9 @@ struct manifest_source {
     uint64_t lost_at_end; /* of these, lost after the last record, so that no record says so */
     unsigned n_cpus;      /* 0: not known */
     bool lost_known;
-    bool complete;   /* the recorder came to its end */
+    bool
+        lost_uncounted; /* `lost` is not all: more were lost, or may be missing, as `problems` say */
+    bool complete;      /* the recorder came to its end */
     bool pid_filter; /* the kernel recorded only the threads of what was recorded: --host-threads */
 };
 

@@ -346,6 +346,7 @@ static void get_source(struct reader *reader, const json_t *json, struct manifes
     source->lost_known = json_object_get(json, "lost") != NULL;
     source->lost = (uint64_t)get_number(reader, json, "lost", INT64_MAX);
     source->lost_at_end = (uint64_t)get_number(reader, json, "lost_at_end", INT64_MAX);
+    source->lost_uncounted = get_bool(reader, json, "lost_uncounted");
     source->complete = get_bool(reader, json, "complete");
     source->pid_filter = get_bool(reader, json, "pid_filter");
     source->problems = get_strings(reader, json, "problems", &source->n_problems);

@@ -247,6 +247,8 @@ static int append_source(json_t *list, const struct manifest_source *source)
         r |= json_object_set_new(json, "lost",
                                  json_integer((int64_t)MIN(source->lost, (uint64_t)INT64_MAX)));
     r |= set_number(json, "lost_at_end", (int64_t)MIN(source->lost_at_end, (uint64_t)INT64_MAX));
+    if (source->lost_uncounted)
+        r |= json_object_set_new(json, "lost_uncounted", json_true());
     r |= json_object_set_new(json, "complete", json_boolean(source->complete));
     if (source->pid_filter)
         r |= json_object_set_new(json, "pid_filter", json_true());

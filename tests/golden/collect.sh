@@ -243,6 +243,10 @@ beats reboot v 0 | cmp - expected
 beats reboot v.2 0 | cmp - expected
 # It ended without a word of its agent.
 [ "$(jq -c '[.sources[] | .problems // [] | map(select(startswith("the guest rebooted before"))) | length]' reboot/out/trace.json)" = '[1,0]' ]
+[ "$(jq -c '[.sources[].lost_uncounted]' reboot/out/trace.json)" = '[true,null]' ] || fail "$(cat reboot/out/trace.json)"
+status=0
+"$strata" report --strict reboot/out >/dev/null 2>&1 || status=$?
+[ $status -eq 3 ] || fail "reboot: --strict exits with $status"
 for name in new-agent forgets; do
     ends $name 0
     (seq 0 299; seq 400 699) >expected

@@ -244,6 +244,8 @@ wait_for '"$strata" recover "$pid" >told 2>&1 || ! grep -q "another strata is re
 grep -q 'recovered into its trace\|has left nothing' told || fail "$(cat told)"
 wait_for '[ ! -e "${folder%/*}" ]'
 pid=
+"$strata" info trace | grep -q '^  recorder  *was killed; the rings of its process are recovered, or gone$' ||
+    fail "$("$strata" info trace)"
 "$VICTIM" check counters trace/program >checked 2>&1 || fail "$(cat checked told)"
 expect 0 "$strata" record -o next -- "$EMIT" 6 1
 nothing_left

@@ -183,6 +183,41 @@ grep -qx "  lost  *12 events by the recorder's count; when is not known" actual 
 "$strata" info -f json counted | jq -ce .lost >actual
 [ "$(cat actual)" = '{"events":12,"uncounted":0,"places":0,"skipped_bytes":0}' ] || { cat actual >&2; exit 1; }
 
+# What only the manifest states as lost counts for --strict of every command: a number; what is not counted; a source that
+# was cut off. But not what may be elsewhere than what is selected.
+status_of() { # EXPECTED COMMAND...
+    expected=$1
+    shift
+    status=0
+    "$strata" "$@" >/dev/null 2>err || status=$?
+    [ $status -eq "$expected" ] || { echo "strata $*: exit status $status, expected $expected: $(cat err)" >&2; exit 1; }
+}
+stated() { # LOST COMPLETE MORE
+    sed "s/\"lost\": 12, \"complete\": true/\"lost\": $1, \"complete\": $2$3/" counted/trace.json >stated.json
+    rm -rf stated
+    cp -r counted stated
+    mv stated.json stated/trace.json
+}
+for lost in '0 true' '12 true' '0 false' '0 true , "lost_uncounted": true'; do
+    # shellcheck disable=SC2086 # words
+    stated ${lost%% ,*} "${lost#"${lost%% ,*}"}"
+    expected=3
+    [ "$lost" != '0 true' ] || expected=0
+    for command in report stat info 'sql -c SELECT(1)' 'export --to csv'; do
+        # shellcheck disable=SC2086 # words
+        status_of $expected $command --strict stated
+    done
+    status_of $expected diff --strict counted/trace.simple stated --trace-events counted/trace-events
+    status_of $expected merge --strict -o merged-$expected stated
+    rm -rf merged-*
+    case $lost in '12 true') expected=0 ;; esac
+    status_of $expected report --strict --limit 1 stated
+    status_of 0 report stated
+done
+"$strata" info stated >actual 2>err
+grep -qx "  lost  *an unknown number, as its problems say" actual || { cat actual err >&2; exit 1; }
+[ "$("$strata" info -f json stated | jq -c .lost.events)" = null ]
+
 # No path leads out of the directory, and a malformed trace.json is reported with the position.
 manifest true '' ''
 mv trace/xen/trace.raw outside

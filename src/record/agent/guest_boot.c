@@ -101,6 +101,12 @@ void guest_boot_problem(struct guest *guest, const char *what)
     boot->n_problems += bigger[boot->n_problems] != NULL;
 }
 
+void guest_boot_lost(struct guest *guest, const char *what)
+{
+    guest_boot(guest)->lost_uncounted = true;
+    guest_boot_problem(guest, what);
+}
+
 bool guest_boot_report(struct guest *guest, const char *what)
 {
     struct guest_boot *boot = guest_boot(guest);

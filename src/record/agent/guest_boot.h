@@ -19,6 +19,8 @@ void guest_boot_end(struct guest *guest);
 void guest_boot_note_cpus(struct guest *guest);
 /* Adds a problem to the trace's manifest: each once, and 64 of them at most. */
 void guest_boot_problem(struct guest *guest, const char *what);
+/* The same of events that were lost, or may be missing, and that no count has. */
+void guest_boot_lost(struct guest *guest, const char *what);
 #define GUEST_REPORTED_MORE "reported %" PRIu64 " more problems"
 /* The same for what the guest itself reports, of which 32 are kept, and more are counted. True: it is new, and kept. */
 bool guest_boot_report(struct guest *guest, const char *what);

@@ -45,9 +45,8 @@ int guest_rewind(struct guests *guests, struct guest *guest, struct error *error
     char what[400];
     int r;
 
-    guest_boot_problem(
-        guest, "the guest was set back to an earlier state, as by QEMU's loadvm: what it had "
-               "recorded and not sent yet is lost");
+    guest_boot_lost(guest, "the guest was set back to an earlier state, as by QEMU's loadvm: what "
+                           "it had recorded and not sent yet is lost");
     guest_pause_end(guest);
     guest_boot_end(guest);
     guest_boot_note_cpus(guest);

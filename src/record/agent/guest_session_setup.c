@@ -117,7 +117,7 @@ static int handle_reboot(struct guest_session *session, struct error *error)
     int r = guest_session_flush_pair(session, error);
 
     if (r >= 0 && !session->said_bye)
-        r = kernel_sink_fact(session->sink, "problem",
+        r = kernel_sink_fact(session->sink, "loss",
                              "the guest rebooted before its agent had sent the rest: what it had "
                              "recorded last is lost",
                              error);

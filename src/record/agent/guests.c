@@ -105,7 +105,7 @@ void guest_end(struct guest *guest, int error, const char *what)
     if (error < 0)
         guest_boot_problem(guest, what);
     if (guest_missing_pages(&guest->progress, missing, sizeof missing))
-        guest_boot_problem(guest, missing);
+        guest_boot_lost(guest, missing);
     if (guest->connection == CONNECTION_PENDING)
         close(guest->proto_fd);
     guest->connection = CONNECTION_AWAY;

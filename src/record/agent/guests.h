@@ -44,8 +44,9 @@ struct guest_boot {
     uint64_t hz;
     struct guest_pair first, last, best; /* of the clock's samples; best: the least error */
     unsigned n_pairs;
-    bool by_kvm;     /* all of them are KVM's */
-    bool is_rewound; /* it begins as the guest was set back to an earlier state */
+    bool by_kvm;         /* all of them are KVM's */
+    bool lost_uncounted; /* as in struct manifest_source */
+    bool is_rewound;     /* it begins as the guest was set back to an earlier state */
     struct manifest_moment began, ended;
     uint64_t first_event, last_event; /* times of the guest's clock, when it has ended; 0: none */
     uint64_t lost_before;             /* of the guest's lost events, those of earlier boots */

@@ -183,6 +183,9 @@ static int fact(struct kernel_sink *sink, const char *name, const char *value, s
         boot->hz = strtoull(value, NULL, 10);
     } else if (strcmp(name, "problem") == 0) {
         on_problem(delivery->guests, guest, value);
+    } else if (strcmp(name, "loss") == 0) {
+        boot->lost_uncounted = true;
+        on_problem(delivery->guests, guest, value);
     }
     return 0;
 }

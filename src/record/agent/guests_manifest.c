@@ -68,6 +68,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .ended = boot->ended,
         .lost_known = !guest->config.virtio_trace && (complete || !last),
         .lost = boot->ended.realtime_ns ? boot->lost : lost - MIN(boot->lost_before, lost),
+        .lost_uncounted = boot->lost_uncounted,
         .complete = last ? complete && guest->error == 0 : true,
         .pid_filter = guest->config.pid_filter,
         .problems = (const char *const *)boot->problems,

@@ -32,7 +32,7 @@ struct kernel_sink_ops {
      * pages that are missing. */
     int (*pages)(struct kernel_sink *sink, uint32_t cpu, uint64_t offset, const void *p,
                  size_t size, struct error *error);
-    /* "agent", "release", "machine", "boot_id", "clock", "hz", or "problem", and its value. */
+    /* "agent", "release", "machine", "boot_id", "clock", "hz", or "problem" or "loss", and its value. */
     int (*fact)(struct kernel_sink *sink, const char *name, const char *value, struct error *error);
     int (*pair)(struct kernel_sink *sink, const struct guest_pair *pair, struct error *error);
     /* The guest has booted again: what follows is a trace of another kernel. Offsets begin at 0. */

@@ -400,17 +400,17 @@ static void report_losses(struct buffers_recorder *self)
                         "%" PRIu64
                         " events that were in the trace buffers when it stopped were not written",
                         totals->unwritten);
-        recorder_problem(&self->recorder,
-                         "%" PRIu64
-                         " events that were in the trace buffers when it stopped were not written",
-                         totals->unwritten);
+        recorder_lost(&self->recorder,
+                      "%" PRIu64
+                      " events that were in the trace buffers when it stopped were not written",
+                      totals->unwritten);
     }
     if (totals->damaged == 0)
         return;
     recorder_report(&self->recorder, "%" PRIu64 " windows did not end with a record's end",
                     totals->damaged);
-    recorder_problem(&self->recorder, "%" PRIu64 " windows did not end with a record's end",
-                     totals->damaged);
+    recorder_lost(&self->recorder, "%" PRIu64 " windows did not end with a record's end",
+                  totals->damaged);
 }
 
 static int finish(struct recorder *recorder, struct error *error)

@@ -51,8 +51,8 @@ static uint64_t watch_simple(struct qemu_recorder *self, uint64_t now)
         return self->simple_at;
     self->simple_is_full = true;
     self->monitor.wants_silence = true;
-    recorder_problem(&self->recorder,
-                     "--max-size ended QEMU's trace; later events are missing and not counted");
+    recorder_lost(&self->recorder,
+                  "--max-size ended QEMU's trace; later events are missing and not counted");
     return UINT64_MAX;
 }
 

@@ -133,6 +133,9 @@ static int put_problems(const struct program *program, const struct programs *ot
         }
     if (others && r >= 0)
         r = put_problems_of_others(others, orphans, n_processes, arena, list, &n);
+    source->lost_uncounted =
+        taken->damaged || taken->kept ||
+        (others && (others->slots_unread || others->n_passed_over || others->unread.code));
     source->problems = list;
     source->n_problems = n;
     return MIN(r, 0);

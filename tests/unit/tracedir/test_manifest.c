@@ -82,6 +82,7 @@ static struct manifest_source full_source(void)
         .lost_known = true,
         .lost = 9,
         .lost_at_end = 4,
+        .lost_uncounted = true,
         .complete = true,
         .problems = problems,
         .n_problems = 1,
@@ -186,6 +187,7 @@ static void test_round_trip(void **state)
     assert_true(source->lost_known);
     assert_int_equal(source->lost, 9);
     assert_int_equal(source->lost_at_end, 4);
+    assert_true(source->lost_uncounted);
     assert_true(source->complete);
     assert_int_equal(source->n_problems, 1);
     assert_string_equal(source->problems[0], "the disk was full");
