@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the trace directory of all sources, whose bytes are copied unchanged. */
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,8 +9,10 @@
 
 #include "base/atomic_output.h"
 #include "base/copy.h"
+#include "base/fd.h"
 #include "format/ftrace/ftrace.h"
 #include "merge/internal.h"
+#include "tracedir/source_files.h"
 #include "tracedir/tracefs_copy.h"
 
 #define PAIRS_NAME "clock-pairs"
@@ -306,6 +309,54 @@ static void put_moments(const struct merge *merge, const struct merge_source *so
     }
 }
 
+/* Where the file at PATH of the recorded source is in the result, in the arena; NULL: not as it was, or out of memory. */
+static const char *path_in_result(struct merge *merge, const struct manifest_source *recorded,
+                                  const struct manifest_source *out, const char *path)
+{
+    size_t len = strlen(recorded->path);
+
+    if (strcmp(path, recorded->path) == 0)
+        return out->path;
+    return strncmp(path, recorded->path, len) == 0 && path[len] == '/'
+               ? join(merge, out->path, path + len + 1)
+               : NULL;
+}
+
+static struct manifest_file *find_file(struct manifest_file *files, unsigned n, const char *path)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(files[i].path, path) == 0)
+            return &files[i];
+    return NULL;
+}
+
+/* The files of OUT that were cut before have the lengths that the recorder wrote. */
+static int keep_lengths(struct dir *directory, const struct merge_source *source,
+                        struct manifest_source *out)
+{
+    unsigned n_recorded = source->recorded ? source->recorded->n_files : 0;
+    unsigned n_found = out->n_files;
+    struct manifest_file *files =
+        arena_alloc(&directory->merge->arena, (n_found + n_recorded + 1) * sizeof *files);
+
+    if (!files)
+        return merge_no_memory(directory->merge);
+    if (n_found)
+        memcpy(files, out->files, out->n_files * sizeof *files);
+    for (unsigned i = 0; i < n_recorded; i++) {
+        const struct manifest_file *recorded = &source->recorded->files[i];
+        const char *path = path_in_result(directory->merge, source->recorded, out, recorded->path);
+        struct manifest_file *file = path ? find_file(files, n_found, path) : NULL;
+
+        if (file)
+            file->bytes = MAX(file->bytes, recorded->bytes);
+        else if (path && out->n_files < MANIFEST_FILES_MAX)
+            files[out->n_files++] = (struct manifest_file){path, recorded->bytes};
+    }
+    out->files = files;
+    return 0;
+}
+
 static int put_source(struct dir *directory, const struct merge_source *source,
                       const struct manifest_host *host, struct manifest_source *out)
 {
@@ -318,6 +369,8 @@ static int put_source(struct dir *directory, const struct merge_source *source,
         *out = *source->recorded;
     else
         *out = (struct manifest_source){.complete = true};
+    out->files = NULL;
+    out->n_files = 0;
     out->name = source->name;
     out->layer = layer_name(source->layer);
     out->host = host;
@@ -341,12 +394,17 @@ static int fill(struct dir *directory)
     struct manifest_host host = {.boot_id = merge->boot_id, .name = domain->host};
     struct manifest_source *sources = calloc(merge->n_sources, sizeof *sources);
     struct manifest manifest = {.sources = sources, .n_sources = merge->n_sources};
+    _cleanup_(closep) int dir = open(directory->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int r = 0;
 
     if (!sources)
         return merge_no_memory(directory->merge);
     for (unsigned i = 0; i < merge->n_sources && r >= 0; i++)
         r = put_source(directory, &merge->sources[i], &host, &sources[i]);
+    if (r >= 0 && source_files_find(dir, sources, merge->n_sources, &merge->arena) < 0)
+        r = merge_no_memory(merge);
+    for (unsigned i = 0; i < merge->n_sources && r >= 0; i++)
+        r = keep_lengths(directory, &merge->sources[i], &sources[i]);
     if (r >= 0)
         r = manifest_write(directory->path, &manifest, &directory->merge->error);
     free(sources);

@@ -15,6 +15,7 @@
 #include "record/recorder_internal.h"
 #include "record/restart.h"
 #include "tracedir/reserve.h"
+#include "tracedir/source_files.h"
 
 /* The manifest is not written more often, whatever changes. */
 #define NOTE_INTERVAL_NS (NSEC_PER_SEC / 10)
@@ -147,7 +148,8 @@ void recording_free(struct recording *recording)
 
 /* ---- The manifest ---- */
 
-static int write_manifest(struct recording *recording, struct error *error)
+/* IS_LAST: nothing writes to the files any more. */
+static int write_manifest(struct recording *recording, bool is_last, struct error *error)
 {
     struct manifest manifest = {0};
     struct manifest_source *sources;
@@ -156,6 +158,8 @@ static int write_manifest(struct recording *recording, struct error *error)
                                   &manifest.n_sources);
 
     manifest.sources = sources;
+    if (r >= 0 && is_last)
+        r = source_files_find(recording->dir.fd, sources, manifest.n_sources, &manifest.arena);
     if (r < 0) {
         r = error_set(error, r, recording->dir.path, "cannot be described: %s", strerror(-r));
     } else if (manifest.n_sources > 0) {
@@ -176,12 +180,12 @@ int recording_note(struct recording *recording, struct error *error)
 
     if (!recording->dir.path)
         return 0;
-    r = write_manifest(recording, error);
+    r = write_manifest(recording, false, error);
     if (r < 0 && recording->spare >= 0) { /* what is kept for the last one does for this, too */
         reserve_give(&recording->spare);
         if (error)
             error_clear(error);
-        r = write_manifest(recording, error);
+        r = write_manifest(recording, false, error);
     }
     recording->note_at = clock_ns(CLOCK_MONOTONIC) + (r < 0 ? NOTE_RETRY_NS : NOTE_INTERVAL_NS);
     if (r >= 0)
@@ -662,7 +666,7 @@ int recording_run(struct recording *recording, struct error *error)
     reserve_give(&recording->spare);
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
-    return recording->dir.path ? write_manifest(recording, error) : 0;
+    return recording->dir.path ? write_manifest(recording, true, error) : 0;
 }
 
 /* ---- What is known of it ---- */

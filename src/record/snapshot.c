@@ -13,8 +13,8 @@
 #include "base/fd.h"
 #include "base/remove_dir.h"
 #include "record/recorder_internal.h"
-#include "tracedir/cpu_files.h"
 #include "tracedir/host.h"
+#include "tracedir/source_files.h"
 
 /* So many snapshots of one second, or of one trigger and second. */
 #define SAME_NAME_MAX 1000u
@@ -156,22 +156,6 @@ static int put_sources(const struct recording *recording, const struct retention
     return r;
 }
 
-/* Copies what is kept of SOURCE, and states what that is. */
-static int copy_source(const struct retention *retention, int to, struct arena *arena,
-                       struct manifest_source *source, struct error *error)
-{
-    struct manifest_cpu *cpus;
-    int r = retention_copy(retention, source, to, 0, error);
-
-    source->n_cpus = 0;
-    if (r < 0 || strcmp(source->kind, "ftrace") != 0)
-        return r;
-    r = cpu_files_find(to, source->path, arena, &cpus, &source->n_cpus);
-    if (r >= 0)
-        source->cpus = cpus;
-    return r == -ENOMEM ? error_set(error, r, NULL, "out of memory") : 0;
-}
-
 int snapshot_save(const struct recording *recording, const struct retention *retention,
                   const char *name, const struct manifest_snapshot *about, struct error *error)
 {
@@ -192,7 +176,9 @@ int snapshot_save(const struct recording *recording, const struct retention *ret
     manifest.sources = sources;
     manifest.snapshot = about;
     for (unsigned i = 0; r >= 0 && i < manifest.n_sources; i++)
-        r = copy_source(retention, to, &manifest.arena, &sources[i], error);
+        r = retention_copy(retention, &sources[i], to, 0, error);
+    if (r >= 0 && source_files_find(to, sources, manifest.n_sources, &manifest.arena) < 0)
+        r = error_set(error, -ENOMEM, NULL, "out of memory");
     snprintf(path, sizeof path, "/proc/self/fd/%d", to);
     if (r >= 0)
         r = manifest_write(path, &manifest, error);

@@ -29,6 +29,7 @@ struct open_ctx {
     enum capture_kind kind;
     struct input input; /* at its beginning; a directory has none (fd -1) */
     bool done;          /* already opened together with an earlier one */
+    bool is_cut;        /* its data is not all that the recorder wrote */
     /* The user's options, except that the end of an unfinished recording is not damage. */
     struct reader_options reader;
     struct open_ctx *others; /* those after this one */
@@ -44,6 +45,15 @@ struct open_ctx {
  * trace directory GIVEN. Missing sources become notes; -ENOENT with ERROR: all are missing. */
 int tracedir_expand(struct trace *trace, const struct trace_options *options, const char *given,
                     struct open_ctx **ctxs, unsigned *n, struct error *error);
+
+/* Notes each file of ctx->recorded, of the trace directory ctx->given, that is missing or shorter than its manifest states, and
+ * sets ctx->is_cut. -ENOMEM. */
+int recorded_files_check(struct open_ctx *ctx, bool keep_going);
+/* Whether FILE is missing or shorter. RET_BYTES: how long it is; NULL: not asked for. */
+bool recorded_file_is_cut(const struct open_ctx *ctx, const struct manifest_file *file,
+                          bool *ret_is_missing, uint64_t *ret_bytes);
+/* Adds a loss of unknown size after the last item of ctx's sources. -ENOMEM. */
+int recorded_cut_add(struct open_ctx *ctx);
 
 /* Notes that SOURCE is not shown because of ERROR. 0, -ENOMEM. */
 int recorded_leave_out(struct trace *trace, const struct manifest_source *source,

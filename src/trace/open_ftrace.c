@@ -114,22 +114,6 @@ static int compare_cpus(const void *a, const void *b)
     return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-/* Notes that RAW has fewer bytes than were written. -ENOMEM. */
-static int note_cut(const struct open_ctx *ctx, const struct ftrace_raw *raw, uint64_t bytes,
-                    uint64_t written)
-{
-    if (!ctx->options->reader.keep_going)
-        ctx->trace->n_missing++;
-    if (bytes > 0)
-        return trace_note(ctx->trace,
-                          "%s: has %" PRIu64 " of the %" PRIu64
-                          " bytes that the recorder wrote; the events in the rest are lost",
-                          raw->path, bytes, written);
-    return trace_note(ctx->trace,
-                      "%s: is %s; the recorder wrote %" PRIu64 " bytes; its events are lost",
-                      raw->path, raw->is_missing ? "missing" : "empty", written);
-}
-
 /* The file of a CPU, which is added where there is none. NULL: out of memory. */
 static struct ftrace_raw *find_raw(const struct open_ctx *ctx, struct ftrace_files *files,
                                    uint32_t cpu)
@@ -151,31 +135,35 @@ static struct ftrace_raw *find_raw(const struct open_ctx *ctx, struct ftrace_fil
     return &files->raws[files->n_raws - 1];
 }
 
-/* Finds what is missing of what the recorder wrote, by the sizes that it stated. -ENOMEM. */
-static int find_cuts(struct open_ctx *ctx, struct ftrace_files *files)
+/* The CPU whose pages FILE has, of the directory PATH. */
+static bool cpu_of_file(const struct manifest_file *file, const char *path, uint32_t *ret_cpu)
+{
+    size_t len = strlen(path);
+
+    return strncmp(file->path, path, len) == 0 && file->path[len] == '/' &&
+           cpu_file_cpu(file->path + len + 1, ret_cpu);
+}
+
+/* Marks what is missing of what the recorder wrote, which was noted before. -ENOMEM. */
+static int mark_cuts(const struct open_ctx *ctx, struct ftrace_files *files)
 {
     const struct manifest_source *recorded = ctx->recorded;
-    int r = 0;
 
-    for (unsigned i = 0; recorded && i < recorded->n_cpus && r >= 0; i++) {
-        const struct manifest_cpu *cpu = &recorded->cpus[i];
+    for (unsigned i = 0; recorded && i < recorded->n_files; i++) {
+        const struct manifest_file *file = &recorded->files[i];
         struct ftrace_raw *raw;
-        uint64_t bytes = 0;
-        struct stat st;
+        uint32_t cpu;
 
-        if (cpu->bytes == 0)
+        if (!cpu_of_file(file, recorded->path, &cpu) ||
+            !recorded_file_is_cut(ctx, file, NULL, NULL))
             continue;
-        raw = find_raw(ctx, files, cpu->id);
+        raw = find_raw(ctx, files, cpu);
         if (!raw)
             return -ENOMEM;
-        if (!raw->is_missing && stat(raw->path, &st) == 0)
-            bytes = (uint64_t)st.st_size;
-        raw->is_cut = bytes < cpu->bytes;
-        if (raw->is_cut)
-            r = note_cut(ctx, raw, bytes, cpu->bytes);
+        raw->is_cut = true;
     }
     qsort(files->raws, files->n_raws, sizeof *files->raws, compare_cpus);
-    return r;
+    return 0;
 }
 
 int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
@@ -187,7 +175,7 @@ int open_ftrace_dir(struct open_ctx *ctx, struct error *error)
     if (r >= 0 && ctx->options->tracefs)
         r = use_tracefs(&files, ctx->options->tracefs);
     if (r >= 0)
-        r = find_cuts(ctx, &files);
+        r = mark_cuts(ctx, &files);
     return r < 0 ? r : open_files(ctx, &files, error);
 }
 

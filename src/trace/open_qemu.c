@@ -106,5 +106,7 @@ int open_qemu_log(struct open_ctx *ctx, struct error *error)
         return r;
     if (ctx->recorded)
         qemu_log_set_lost(source, ctx->recorded->lost_at_end);
+    if (ctx->is_cut)
+        qemu_log_set_cut(source);
     return open_ctx_add(ctx, source);
 }

@@ -155,10 +155,10 @@ static int note_problems(struct trace *trace, const char *dir, const struct mani
 }
 
 static int add_source(struct trace *trace, const char *dir, const struct manifest *manifest,
-                      const struct manifest_source *source, struct open_ctx **ctxs, unsigned *n,
-                      struct error *error)
+                      const struct manifest_source *source, bool keep_going, struct open_ctx **ctxs,
+                      unsigned *n, struct error *error)
 {
-    struct open_ctx ctx = {.given = dir, .recorded = source, .manifest = manifest};
+    struct open_ctx ctx = {.trace = trace, .given = dir, .recorded = source, .manifest = manifest};
     _cleanup_free_ char *path = NULL;
     int r =
         manifest_source_has_events(source) ? manifest_resolve(dir, source->path, &path, error) : 0;
@@ -166,7 +166,8 @@ static int add_source(struct trace *trace, const char *dir, const struct manifes
     if (r < 0)
         return r;
     ctx.path = arena_strdup(&trace->catalogue.arena, path ? path : dir);
-    if (!ctx.path || note_problems(trace, dir, source) < 0)
+    if (!ctx.path || note_problems(trace, dir, source) < 0 ||
+        recorded_files_check(&ctx, keep_going) < 0)
         return error_set(error, -ENOMEM, dir, "out of memory");
     return append(ctxs, n, &ctx);
 }
@@ -197,7 +198,7 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
             continue;
         }
         error_clear(&missing);
-        r = add_source(trace, dir, manifest, source, ctxs, n, &missing);
+        r = add_source(trace, dir, manifest, source, options->reader.keep_going, ctxs, n, &missing);
         if (r >= 0)
             continue;
         if (error_is_shortage(r))

@@ -240,6 +240,9 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     if (live_fd >= 0 && note_pipe(trace, live_fd) < 0)
         return -ENOMEM;
     r = open_kind(ctx, error);
+    /* The files of a kernel's CPUs have losses of their own. */
+    if (r >= 0 && ctx->is_cut && ctx->kind != CAPTURE_FTRACE_FOLDER)
+        r = recorded_cut_add(ctx);
     if (r < 0)
         return r;
     if (ctx->recorded && layer_by_name(ctx->recorded->layer, &layer) >= 0)

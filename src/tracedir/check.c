@@ -66,6 +66,8 @@ static int check_source(const struct manifest *manifest, unsigned i, const char 
     r = check_path(i, source->path, name, error);
     for (unsigned j = 0; j < source->n_events && r >= 0; j++)
         r = check_path(i, source->events[j], name, error);
+    for (unsigned j = 0; j < source->n_files && r >= 0; j++)
+        r = check_path(i, source->files[j].path, name, error);
     if (r >= 0 && source->clock.pairs)
         r = check_path(i, source->clock.pairs, name, error);
     if (r >= 0 && source->clock.pairs && source->clock.host)

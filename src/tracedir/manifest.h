@@ -20,7 +20,7 @@
  *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
  *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
- *         "cpus": [{"id": 0, "bytes": 81920}],
+ *         "files": {"xen/trace.raw": 81920, "xen/events": 4711},
  *         "began": {"realtime_ns": 1, "monotonic_ns": 2, "tsc": 3, "error_ns": 4}, "ended": {…},
  *         "lost": 5, "lost_at_end": 2, "lost_uncounted": true, "complete": true, "pid_filter": true, "problems": ["…"]}],
  *      "snapshot": {"reason": "trigger", "trigger": "qmp:STOP", "what": "STOP {…}", "time": {…},
@@ -50,6 +50,7 @@
 #define MANIFEST_NAME "trace.json"
 #define MANIFEST_SOURCES_MAX 1024
 #define MANIFEST_CPUS_MAX 4096
+#define MANIFEST_FILES_MAX 65536
 
 /* The kind of a source that has no events, and whose path is not read: a virtual machine monitor whose threads are known. */
 #define MANIFEST_NO_EVENTS "none"
@@ -142,10 +143,10 @@ struct manifest_vmm {
     const char *qmp; /* while it is recorded, the path of a socket for its monitor */
 };
 
-/* Of a kernel, when its recording had ended: what was written of a CPU, in cpuN.raw (tracedir/cpu_files.h). Holes count. */
-struct manifest_cpu {
-    uint32_t id;
-    uint64_t bytes; /* at most INT64_MAX */
+/* How long a file of a source was when nothing wrote to it any more (tracedir/source_files.h). Holes count. */
+struct manifest_file {
+    const char *path; /* in the directory, as the source's */
+    uint64_t bytes;   /* at most INT64_MAX */
 };
 
 struct manifest_source {
@@ -163,12 +164,12 @@ struct manifest_source {
     const struct manifest_percpu *percpu; /* or NULL */
     const struct manifest_guest *guest;   /* or NULL */
     const struct manifest_vmm *vmm;       /* or NULL */
-    const struct manifest_cpu *cpus;      /* all that have a file */
+    const struct manifest_file *files;    /* each once */
     struct manifest_moment began;
     struct manifest_moment ended;
     uint64_t lost;        /* number of lost events, by the records and at the end */
     uint64_t lost_at_end; /* of these, lost after the last record, so that no record says so */
-    unsigned n_cpus;      /* 0: not known */
+    unsigned n_files;     /* 0: not known */
     bool lost_known;
     bool
         lost_uncounted; /* `lost` is not all: more were lost, or may be missing, as `problems` say */

@@ -138,25 +138,37 @@ static const uint32_t *get_cpus(struct reader *reader, const json_t *object, con
     return cpus;
 }
 
-static const struct manifest_cpu *get_cpu_files(struct reader *reader, const json_t *object,
-                                                unsigned *ret_n)
+static const struct manifest_file *get_files(struct reader *reader, const json_t *object,
+                                             unsigned *ret_n)
 {
-    const json_t *list = get_list(reader, object, "cpus", ret_n);
-    struct manifest_cpu *cpus = arena_alloc(reader->arena, (*ret_n + 1) * sizeof *cpus);
+    const json_t *json = get(reader, object, "files", JSON_OBJECT, "an object");
+    size_t n = json_object_size(json);
+    struct manifest_file *files;
+    unsigned i = 0;
 
-    if (!cpus)
-        return no_memory(reader);
-    for (unsigned i = 0; i < *ret_n && !reader->code; i++) {
-        const json_t *value = json_array_get(list, i);
-
-        if (!json_is_integer(json_object_get(value, "id")))
-            complain(reader, "cpus", "a list of objects with an id each");
-        cpus[i].id = (uint32_t)get_number(reader, value, "id", MANIFEST_CPUS_MAX - 1);
-        cpus[i].bytes = (uint64_t)get_number(reader, value, "bytes", INT64_MAX);
-        if (i > 0 && cpus[i].id <= cpus[i - 1].id)
-            complain(reader, "cpus", "a list of objects with ascending ids");
+    *ret_n = 0;
+    if (n > MANIFEST_FILES_MAX) {
+        complain(reader, "files", "an object with at most 65536 members");
+        return NULL;
     }
-    return cpus;
+    files = arena_alloc(reader->arena, (n + 1) * sizeof *files);
+    if (!files)
+        return no_memory(reader);
+    /* Jansson's iterators change nothing by themselves. */
+    for (void *at = json_object_iter((json_t *)(uintptr_t)json); at && !reader->code;
+         at = json_object_iter_next((json_t *)(uintptr_t)json, at), i++) {
+        const char *path = json_object_iter_key(at);
+        const json_t *bytes = json_object_iter_value(at);
+
+        if (!json_is_integer(bytes) || json_integer_value(bytes) < 0)
+            complain(reader, "files", "an object of whole numbers from 0");
+        files[i].bytes = (uint64_t)json_integer_value(bytes);
+        files[i].path = arena_strdup(reader->arena, path);
+        if (!files[i].path)
+            return no_memory(reader);
+    }
+    *ret_n = i;
+    return files;
 }
 
 static const struct manifest_domain *get_domains(struct reader *reader, const json_t *object,
@@ -340,7 +352,7 @@ static void get_source(struct reader *reader, const json_t *json, struct manifes
     source->percpu = get_percpu(reader, json);
     source->guest = get_guest(reader, json);
     source->vmm = get_vmm(reader, json);
-    source->cpus = get_cpu_files(reader, json, &source->n_cpus);
+    source->files = get_files(reader, json, &source->n_files);
     source->began = get_moment(reader, json, "began");
     source->ended = get_moment(reader, json, "ended");
     source->lost_known = json_object_get(json, "lost") != NULL;

@@ -69,20 +69,15 @@ static int set_cpus(json_t *object, const char *key, const uint32_t *cpus, unsig
     return json_object_set_new(object, key, list) | r;
 }
 
-static int set_cpu_files(json_t *object, const struct manifest_cpu *cpus, unsigned n)
+static int set_files(json_t *object, const struct manifest_file *files, unsigned n)
 {
-    json_t *list = json_array();
+    json_t *json = json_object();
     int r = 0;
 
-    for (unsigned i = 0; i < n; i++) {
-        json_t *cpu = json_object();
-
-        r |= json_object_set_new(cpu, "id", json_integer(cpus[i].id));
-        r |= json_object_set_new(cpu, "bytes",
-                                 json_integer((int64_t)MIN(cpus[i].bytes, (uint64_t)INT64_MAX)));
-        r |= json_array_append_new(list, cpu);
-    }
-    return json_object_set_new(object, "cpus", list) | r;
+    for (unsigned i = 0; i < n; i++)
+        r |= json_object_set_new(json, files[i].path,
+                                 json_integer((int64_t)MIN(files[i].bytes, (uint64_t)INT64_MAX)));
+    return json_object_set_new(object, "files", json) | r;
 }
 
 static int set_domains(json_t *object, const struct manifest_domain *domains, unsigned n)
@@ -239,8 +234,8 @@ static int append_source(json_t *list, const struct manifest_source *source)
         r |= set_guest(json, source->guest);
     if (source->vmm)
         r |= set_vmm(json, source->vmm);
-    if (source->n_cpus)
-        r |= set_cpu_files(json, source->cpus, source->n_cpus);
+    if (source->n_files)
+        r |= set_files(json, source->files, source->n_files);
     r |= set_moment(json, "began", &source->began);
     r |= set_moment(json, "ended", &source->ended);
     if (source->lost_known)

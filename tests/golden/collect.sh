@@ -166,12 +166,12 @@ grep -q 'complete  *yes' info
 grep -q 'boot id  *boot-1' info
 awk 'NF != 3 || $3 <= 0 { bad = 1 } END { exit bad || NR == 0 }' good/out/guest-v/clock-pairs || fail "$(cat good/out/guest-v/clock-pairs)"
 
-# What was written of each CPU, however it ended: for each boot, without a guest that says bye, and where it was cut off.
-. "$here/../lib/cpu_files.sh"
+# What was written to each file, however it ended: for each boot, without a guest that says bye, and where it was cut off.
+. "$here/../lib/stated_files.sh"
 for name in $plain $again flood torn deaf keyed second paused; do
-    check_cpu_files $name/out || fail "$name: trace.json states other files of pages than there are"
+    check_stated_files $name/out || fail "$name: trace.json states other files than there are"
 done
-[ "$(jq '[.sources[].cpus // [] | length] | add' killed/out/trace.json)" -eq 0 ] || fail "killed: $(cat killed/out/trace.json)"
+[ "$(jq '[.sources[].files // {} | length] | add' killed/out/trace.json)" -eq 0 ] || fail "killed: $(cat killed/out/trace.json)"
 
 # The sandbox that trace.json states. Only root changes the user; any user has landlock and seccomp.
 if [ "$(id -u)" -eq 0 ]; then

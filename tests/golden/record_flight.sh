@@ -317,7 +317,7 @@ fi
 # ---- The kernel of this host holds what it records, and hands it over for a snapshot ----
 
 case=held
-. "$here/../lib/cpu_files.sh"
+. "$here/../lib/stated_files.sh"
 if [ "$host" ]; then
     "$strata" record -o held --flight=60s --host=sched:sched_process_exec -- "$EMIT" -q -w go-on 1000 1 >out 2>err &
     pid=$!
@@ -330,12 +330,12 @@ if [ "$host" ]; then
         "$strata" report --source=host "$snapshot" >report 2>errors || fail "$(cat errors)"
         grep -q "filename=./seen-$n " report || fail "the snapshot has no seen-$n: $(cat report errors)"
         [ ! -s errors ] || fail "$(cat errors)"
-        check_cpu_files "$snapshot" || fail "the snapshot states other files of pages than it has: $(cat "$snapshot/trace.json")"
+        check_stated_files "$snapshot" || fail "the snapshot states other files than it has: $(cat "$snapshot/trace.json")"
     done
     : >go-on
     wait $pid || fail "exit status $?: $(cat out err)"
     reads held
-    check_cpu_files held || fail "trace.json: $(cat held/trace.json)"
+    check_stated_files held || fail "trace.json: $(cat held/trace.json)"
 fi
 
 # ---- What is held is brought to the files, also while snapshots are taken ----

@@ -147,10 +147,10 @@ wait $pid || :
 pid=
 grep -q '^strata: [0-9.]* seconds were recorded into idle$' told || fail "$(cat told)"
 
-# What was written of each CPU is stated at the end.
-case="files of pages"
-. "$here/../lib/cpu_files.sh"
-check_cpu_files idle || fail "trace.json: $(cat idle/trace.json)"
+# The files and what was written to each are stated at the end.
+case="stated files"
+. "$here/../lib/stated_files.sh"
+check_stated_files idle || fail "trace.json: $(cat idle/trace.json)"
 
 # In the kernel's trace the program begins before its first event and ends after its last, within the stated errors.
 case=timeline

@@ -3,6 +3,7 @@
 # all sources, the trace opens, and the exit status is that of the manual page, also by --time, --max-size, --strict and
 # with --live. The guests are this machine's own kernel, by two agents. $EMIT: tests/runtime; $TOY: examples/toy-hypervisor.
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/stated_files.sh"
 
 XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR
@@ -170,6 +171,7 @@ has_ended() { # STATUS
     [ "$(recorded)" = "$sources" ] ||
         fail "the sources are not $sources: $(cat "$case/trace.json")"
     [ "$(jq '[.sources[].complete] | all' "$case/trace.json")" = true ] || fail "$(cat "$case/trace.json")"
+    check_stated_files "$case" || fail "the stated files: $(cat "$case/trace.json")"
     "$strata" info "$case" >info 2>&1 || fail "info: $(cat info)"
     "$strata" report "$case" >report 2>report.err || fail "report: $(cat report.err)"
     for name in $sources; do

@@ -47,6 +47,26 @@ grep -q '"exit": "status 0"' trace/trace.json || fail "$(cat trace/trace.json)"
 "$strata" info trace | grep -q '^  complete  *yes' || fail "$("$strata" info trace)"
 nothing_left
 
+# Each file is stated with its length at the end: what is cut or removed afterwards is missing, whatever is left reads well.
+case="cut files"
+. "$here/../lib/stated_files.sh"
+check_stated_files trace || fail "$(cat trace/trace.json)"
+cp -r trace part
+rm part/program/stream-1
+expect 1 "$strata" report part
+grep -q '^strata: part/program/stream-1: is missing; the [0-9]* bytes that the recorder wrote are lost$' told || fail "$(cat told)"
+[ "$(grep -vc LOST out)" -eq 3000 ] && [ "$(grep -c LOST out)" -eq 1 ] || fail "$(wc -l out; tail -n 2 out)"
+rm part/program/stream-0
+expect 1 "$strata" info part
+[ "$(grep -c 'recorder wrote' told)" -eq 2 ] || fail "$(cat told)"
+grep -q '^  complete  *no; the recorder finished, but parts cannot be read$' out || fail "$(cat out)"
+grep -q "^  lost in all  *unknown; 0 by the recorder's count$" out || fail "$(cat out)"
+cp trace/program/stream-* part/program
+truncate -s -1 part/program/metadata
+expect 1 "$strata" report part
+grep -q '^strata: part/program/metadata: has [0-9]* of the [0-9]* bytes that the recorder wrote; the rest is lost$' told || fail "$(cat told)"
+rm -r part
+
 # Times are the host's, within what the trace says, of its clock as of others.
 case=clock
 python3 - trace/trace.json $((after - before)) <<'EOF' || fail "the clock"

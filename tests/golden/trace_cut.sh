@@ -9,7 +9,7 @@ mkdir whole
 kernel_capture local whole/guest
 sizes=$(for cpu in 0 1; do wc -c <whole/guest/cpu$cpu.raw; done)
 size0=$(echo "$sizes" | head -n 1) size1=$(echo "$sizes" | tail -n 1)
-manifest() { # DIR CPUS
+manifest() { # DIR FILES
     cat >"$1/trace.json" <<END_OF_JSON
 {"format": "strata-trace", "version": 1, "sources": [
  {"name": "guest", "kind": "ftrace", "layer": "guest", "path": "guest", $2
@@ -22,7 +22,7 @@ copy() { # DIR: what of `whole` does not change is linked
     cp -r --link whole "$1"
     cp --remove-destination whole/guest/cpu1.raw "$1/guest/cpu1.raw"
 }
-manifest whole "\"cpus\": [{\"id\": 0, \"bytes\": $size0}, {\"id\": 1, \"bytes\": $size1}, {\"id\": 2, \"bytes\": 0}],"
+manifest whole "\"files\": {\"guest/cpu0.raw\": $size0, \"guest/cpu1.raw\": $size1, \"guest/cpu2.raw\": 0},"
 fact() { sed -n "s/^  $1  *//p" info; }
 # read_cut STATUS MESSAGE: what is left is shown, with the loss.
 read_cut() {
@@ -64,7 +64,7 @@ case=whole
 case=missing
 copy cut
 rm cut/guest/cpu1.raw
-told="cut/guest/cpu1.raw: is missing; the recorder wrote $size1 bytes; its events are lost"
+told="cut/guest/cpu1.raw: is missing; the $size1 bytes that the recorder wrote are lost"
 read_cut 1 "$told"
 keep_going "$told"
 grep -v '\[000\]' lines | grep -q '^[1-9][0-9.]* \[001\].*LOST' || fail "$(head lines)"
@@ -72,14 +72,14 @@ grep -v '\[000\]' lines | grep -q '^[1-9][0-9.]* \[001\].*LOST' || fail "$(head 
 
 case=empty
 : >cut/guest/cpu1.raw
-told="cut/guest/cpu1.raw: is empty; the recorder wrote $size1 bytes; its events are lost"
+told="cut/guest/cpu1.raw: is empty; the $size1 bytes that the recorder wrote are lost"
 read_cut 1 "$told"
 keep_going "$told"
 
 case="whole pages are missing"
 copy cut
 truncate -s -8192 cut/guest/cpu1.raw
-told="cut/guest/cpu1.raw: has $((size1 - 8192)) of the $size1 bytes that the recorder wrote; the events in the rest are lost"
+told="cut/guest/cpu1.raw: has $((size1 - 8192)) of the $size1 bytes that the recorder wrote; the rest is lost"
 read_cut 1 "$told"
 grep '\[001\]' lines | tail -n 1 | grep -q LOST || fail "$(tail -n 3 lines)"
 keep_going "$told"
@@ -87,7 +87,7 @@ keep_going "$told"
 case="cut in a page"
 copy cut
 truncate -s -6000 cut/guest/cpu1.raw
-told="cut/guest/cpu1.raw: has $((size1 - 6000)) of the $size1 bytes that the recorder wrote; the events in the rest are lost"
+told="cut/guest/cpu1.raw: has $((size1 - 6000)) of the $size1 bytes that the recorder wrote; the rest is lost"
 keep_going "$told"
 status=0
 "$strata" info cut >info 2>told || status=$?
@@ -136,3 +136,123 @@ for verb in report info stat 'stat -j2'; do
     "$strata" $verb cut >lines 2>err || fail "$verb: $(cat err)"
     [ "$(grep -cF "strata: cut/guest: $told" err)" -eq 1 ] || fail "$verb: $(cat err)"
 done
+
+# ---- Every file that a source has, whatever its format ----
+
+# one KIND PATH [EVENTS]: the directory `one`, whose one source has been written, and what it states.
+one() {
+    cat >one/trace.json <<END_OF_JSON
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "s", "kind": "$1", "layer": "vmm", "path": "$2", "events": [${3:+"\"$3\""}],
+  "files": {$(cd one && find "$2" ${3:+"$3"} -type f -printf '"%p": %s,\n' | sed '$s/,$//')},
+  "began": {"realtime_ns": 1795246302879548000, "monotonic_ns": 1}, "ended": {"realtime_ns": 1795246303879548000},
+  "lost": 0, "complete": true}]}
+END_OF_JSON
+    rm -rf whole cut
+    cp -r one whole
+    "$strata" report whole >whole.txt 2>told || fail "$(cat told)"
+    ! grep -q 'recorder wrote' told || fail "$(cat told)"
+    "$strata" info whole >info 2>told || fail "$(cat told)"
+    [ "$(fact complete)" = yes ] && [ "$(fact 'lost in all')" = 0 ] || fail "$(cat info)"
+}
+again() {
+    rm -rf cut
+    cp -r whole cut
+}
+# cut_is STATUS MESSAGE: what is left is a part of what was there, with a loss at its end.
+cut_is() {
+    status=0
+    "$strata" report cut >lines 2>told || status=$?
+    [ $status -eq "$1" ] || fail "report: exit status $status: $(cat told)"
+    grep -qFx "strata: $2" told || fail "report: $(cat told)"
+    [ "$(grep -c LOST lines)" -eq 1 ] && tail -n 1 lines | grep -q LOST || fail "$(tail -n 3 lines)"
+    sed '$d' lines >kept
+    cmp -s kept whole.txt && fail "nothing was cut"
+    head -n "$(wc -l <kept)" whole.txt | cmp - kept || fail "events differ"
+    status=0
+    "$strata" info cut >info 2>told || status=$?
+    [ $status -eq "$1" ] || fail "info: exit status $status: $(cat told)"
+    [ "$(fact complete)" = 'no; the recorder finished, but parts cannot be read' ] &&
+        [ "$(fact 'lost in all')" = "unknown; 0 by the recorder's count" ] || fail "$(cat info)"
+    "$strata" report --keep-going cut >lines 2>told || fail "--keep-going: $(cat told)"
+    grep -qFx "strata: $2" told || fail "--keep-going: $(cat told)"
+    for jobs in 1 2; do
+        "$strata" stat -f csv --keep-going --jobs $jobs cut >stat$jobs 2>told || fail "stat: $(cat told)"
+    done
+    cmp stat1 stat2 || fail "the number of jobs makes a difference"
+}
+size() { wc -c <"$1"; }
+
+case="log"
+rm -rf one
+mkdir -p one/vmm
+xz -dc "$DATA/qemu/stock-qemu.log.xz" | head -n 20000 >one/vmm/trace.log
+cp "$DATA/qemu/trace-events-7.2" one/vmm/trace-events
+one qemu-log vmm/trace.log vmm/trace-events
+all=$(size one/vmm/trace.log)
+again
+head -n 10000 whole/vmm/trace.log >cut/vmm/trace.log
+cut_is 1 "cut/vmm/trace.log: has $(size cut/vmm/trace.log) of the $all bytes that the recorder wrote; the rest is lost"
+[ "$(wc -l <kept)" -gt 5000 ] || fail "$(wc -l kept)"
+
+case="half a line of a log"
+truncate -s -7 cut/vmm/trace.log
+cut_is 1 "cut/vmm/trace.log: has $(size cut/vmm/trace.log) of the $all bytes that the recorder wrote; the rest is lost"
+
+case="empty log"
+: >cut/vmm/trace.log
+cut_is 1 "cut/vmm/trace.log: is empty; the $all bytes that the recorder wrote are lost"
+
+case="no log"
+rm cut/vmm/trace.log
+status=0
+"$strata" report cut >lines 2>told || status=$?
+[ $status -eq 1 ] && grep -q 'cut/vmm/trace.log: is missing from the trace' told || fail "exit status $status: $(cat told)"
+
+case="declarations"
+again
+truncate -s -100 cut/vmm/trace-events
+status=0
+"$strata" report cut >lines 2>told || status=$?
+[ $status -eq 1 ] && grep -q "^strata: cut/vmm/trace-events: has [0-9]* of the $(size one/vmm/trace-events) bytes" told ||
+    fail "exit status $status: $(cat told)"
+! grep -q LOST lines || fail "$(tail lines)"
+
+case="a longer log"
+again
+cat one/vmm/trace.log >>cut/vmm/trace.log
+"$strata" report cut >lines 2>told || fail "$(cat told)"
+[ ! -s told ] || fail "$(cat told)"
+
+case="merged log"
+again
+head -n 10000 whole/vmm/trace.log >cut/vmm/trace.log
+"$strata" merge -o merged cut >out 2>told || [ $? -eq 1 ] || fail "$(cat told)"
+[ "$(jq '.sources[0].files."s/trace.log"' merged/trace.json)" -eq "$all" ] || fail "$(cat merged/trace.json)"
+status=0
+"$strata" report merged >lines 2>told || status=$?
+[ $status -eq 1 ] && grep -q "^strata: merged/s/trace.log: has [0-9]* of the $all bytes" told || fail "exit status $status: $(cat told)"
+rm -r merged
+"$strata" merge -o merged whole >out 2>told || fail "$(cat told)"
+. "$here/../lib/stated_files.sh"
+check_stated_files merged || fail "$(cat merged/trace.json)"
+
+case="simpletrace at the end of a record"
+rm -rf one
+mkdir -p one/vmm
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >one/vmm/trace.simple
+cp "$DATA/qemu/trace-events-7.2" one/vmm/trace-events
+one simpletrace vmm/trace.simple vmm/trace-events
+python3 - one/vmm/trace.simple >half <<'END_OF_SCRIPT'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at, ends = 24, []
+while at < len(data):  # a name, or an event
+    kind, = struct.unpack_from("<Q", data, at)
+    at += 20 + struct.unpack_from("<I", data, at + 16)[0] if kind == 0 else 8 + struct.unpack_from("<QQII", data, at + 8)[2]
+    ends.append(at)
+print(ends[len(ends) // 2])
+END_OF_SCRIPT
+again
+truncate -s "$(cat half)" cut/vmm/trace.simple
+cut_is 1 "cut/vmm/trace.simple: has $(cat half) of the $(size one/vmm/trace.simple) bytes that the recorder wrote; the rest is lost"

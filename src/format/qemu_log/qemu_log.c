@@ -22,6 +22,7 @@ struct qemu_log {
     enum log_prefix prefix; /* of the first event */
     bool timed;
     bool declared; /* there are declarations */
+    bool is_cut;   /* it was longer */
     bool skipping; /* a line that is too long is being skipped */
     int error;
     int64_t time;  /* of the line before */
@@ -76,7 +77,7 @@ static int find_line(struct qemu_log *log, size_t at, bool may_read, struct line
             return 0; /* no room to see its end */
         if (in->ended || log->error) {
             *ret_line = (struct line){.len = n > 0 && p[n - 1] == '\r' ? n - 1 : n, .total = n};
-            return n > 0;
+            return n > 0 && !log->is_cut;
         }
         if (!may_read)
             return 0;
@@ -563,6 +564,11 @@ static int add_origin(struct qemu_log *log)
         return -ENOMEM;
     log->names.origin = catalogue_add_origin(log->names.catalogue, &origin);
     return log->names.origin ? 0 : -ENOMEM;
+}
+
+void qemu_log_set_cut(struct source *source)
+{
+    container_of(source, struct qemu_log, source)->is_cut = true;
 }
 
 void qemu_log_set_lost(struct source *source, uint64_t lost)

@@ -47,3 +47,5 @@ int qemu_log_open(struct input *in, struct catalogue *catalogue, const struct qe
                   struct source **ret_source, struct error *error);
 /* Adds a loss of LOST events after the last line. Call before the first run. */
 void qemu_log_set_lost(struct source *source, uint64_t lost);
+/* The log was longer: its last line is left out if no newline ends it. Call before the first run. */
+void qemu_log_set_cut(struct source *source);

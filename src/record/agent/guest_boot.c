@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/macro.h"
-#include "tracedir/cpu_files.h"
 #include "tracedir/host.h"
 
 #define PAIRS_MAX 10000000u
@@ -67,15 +66,6 @@ void guest_boot_end(struct guest *guest)
         snprintf(what, sizeof what, GUEST_REPORTED_MORE, boot->unreported);
         guest_boot_problem(guest, what);
     }
-}
-
-void guest_boot_note_cpus(struct guest *guest)
-{
-    struct guest_boot *boot = guest_boot(guest);
-
-    /* Where the next boot could not begin, this one was noted before. */
-    if (guest->store.dir >= 0 && boot->n_cpus == 0)
-        (void)cpu_files_find(guest->store.dir, ".", &boot->arena, &boot->cpus, &boot->n_cpus);
 }
 
 static bool is_known(const struct guest_boot *boot, const char *what)
@@ -148,7 +138,6 @@ void guest_boots_done(struct guest *guest)
         while (boot->n_problems > 0)
             free(boot->problems[--boot->n_problems]);
         free(boot->problems);
-        arena_done(&boot->arena);
     }
     free(guest->boots);
     guest->boots = NULL;

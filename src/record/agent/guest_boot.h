@@ -15,8 +15,6 @@ int guest_boot_begin(struct guest *guest);
 void guest_boot_copy_facts(struct guest *guest);
 /* The present boot ends now. */
 void guest_boot_end(struct guest *guest);
-/* States what was written of each CPU. Nothing writes files of the present boot any more. */
-void guest_boot_note_cpus(struct guest *guest);
 /* Adds a problem to the trace's manifest: each once, and 64 of them at most. */
 void guest_boot_problem(struct guest *guest, const char *what);
 /* The same of events that were lost, or may be missing, and that no count has. */

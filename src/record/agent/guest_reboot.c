@@ -31,7 +31,6 @@ int guest_reboot(struct guests *guests, struct guest *guest, struct error *error
 
     guest_pause_end(guest);
     guest_boot_end(guest);
-    guest_boot_note_cpus(guest);
     r = guest_store_next_boot(&guest->store, error);
     if (r < 0)
         return r;
@@ -49,7 +48,6 @@ int guest_rewind(struct guests *guests, struct guest *guest, struct error *error
                            "it had recorded and not sent yet is lost");
     guest_pause_end(guest);
     guest_boot_end(guest);
-    guest_boot_note_cpus(guest);
     r = guest_store_next_rewound(&guest->store, error);
     if (r < 0)
         return r;

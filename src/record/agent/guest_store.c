@@ -13,6 +13,7 @@
 #include "base/macro.h"
 #include "base/remove_dir.h"
 #include "tracedir/cpu_files.h"
+#include "tracedir/manifest.h"
 #include "tracedir/tracefs_copy.h"
 
 #define FILES_MAX 65536u

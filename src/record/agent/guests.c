@@ -127,7 +127,6 @@ void guest_end(struct guest *guest, int error, const char *what)
             ;
         guest->pid = 0;
     }
-    guest_boot_note_cpus(guest);
 }
 
 /* A child may be under the control of its guest: its limit is checked from outside. */

@@ -55,9 +55,6 @@ struct guest_boot {
     unsigned n_problems;
     unsigned n_reported; /* of them: reported by the guest */
     uint64_t unreported; /* by the guest as well, and not kept */
-    struct arena arena;
-    struct manifest_cpu *cpus; /* its files of pages, when it has ended; in `arena` */
-    unsigned n_cpus;
 };
 
 enum guest_connection {

@@ -73,8 +73,6 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
         .pid_filter = guest->config.pid_filter,
         .problems = (const char *const *)boot->problems,
         .n_problems = boot->n_problems,
-        .cpus = boot->cpus,
-        .n_cpus = boot->n_cpus,
     };
 }
 

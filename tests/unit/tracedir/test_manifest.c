@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/macro.h"
 #include "tracedir/cpu_files.h"
+#include "tracedir/source_files.h"
 
 static char dir[64];
 
@@ -107,7 +108,7 @@ static void test_round_trip(void **state)
         .exit = "status 1",
         .qmp = "/run/qmp",
     };
-    static const struct manifest_cpu cpus[] = {{0, 0}, {4095, INT64_MAX}};
+    static const struct manifest_file files[] = {{"host/cpu0.raw", 0}, {"host/a", INT64_MAX}};
     struct manifest_source sources[] = {
         full_source(),
         {.name = "toy", .kind = "xentrace", .layer = "hypervisor", .path = "t", .percpu = &percpu},
@@ -122,8 +123,8 @@ static void test_round_trip(void **state)
          .layer = "host",
          .path = "host",
          .clock = {.name = "mono", .hz = 1000000000, .host = true, .error_ns = 5},
-         .cpus = cpus,
-         .n_cpus = 2},
+         .files = files,
+         .n_files = 2},
     };
     static const char *const also[] = {"exit", "signal USR1"};
     static const struct manifest_snapshot snapshot = {
@@ -192,7 +193,7 @@ static void test_round_trip(void **state)
     assert_int_equal(source->n_problems, 1);
     assert_string_equal(source->problems[0], "the disk was full");
     assert_null(source->percpu);
-    assert_int_equal(source->n_cpus, 0);
+    assert_int_equal(source->n_files, 0);
 
     source = &back.sources[1];
     assert_null(source->xen);
@@ -224,11 +225,11 @@ static void test_round_trip(void **state)
     assert_true(source->clock.host);
     assert_int_equal(source->clock.error_ns, 5);
     assert_null(source->clock.pairs);
-    assert_int_equal(source->n_cpus, 2);
-    assert_int_equal(source->cpus[0].id, 0);
-    assert_int_equal(source->cpus[0].bytes, 0);
-    assert_int_equal(source->cpus[1].id, 4095);
-    assert_int_equal(source->cpus[1].bytes, INT64_MAX);
+    assert_int_equal(source->n_files, 2);
+    assert_string_equal(source->files[0].path, "host/cpu0.raw");
+    assert_int_equal(source->files[0].bytes, 0);
+    assert_string_equal(source->files[1].path, "host/a");
+    assert_int_equal(source->files[1].bytes, INT64_MAX);
 
     assert_string_equal(back.snapshot->reason, "trigger");
     assert_string_equal(back.snapshot->trigger, "qmp:STOP");
@@ -337,14 +338,13 @@ static void test_hostile(void **state)
         {BEGIN SOURCE ",\"lost\":-1}]}", "sources[0].lost should be from 0"},
         {BEGIN SOURCE ",\"lost_at_end\":\"1\"}]}",
          "sources[0].lost_at_end should be a whole number"},
-        {BEGIN SOURCE ",\"cpus\":{}}]}", "sources[0].cpus should be a list"},
-        {BEGIN SOURCE ",\"cpus\":[0]}]}",
-         "sources[0].cpus should be a list of objects with an id each"},
-        {BEGIN SOURCE ",\"cpus\":[{\"id\":4096}]}]}", "sources[0].id should be from 0 to 4095"},
-        {BEGIN SOURCE ",\"cpus\":[{\"id\":1},{\"id\":1}]}]}",
-         "sources[0].cpus should be a list of objects with ascending ids"},
-        {BEGIN SOURCE ",\"cpus\":[{\"id\":0,\"bytes\":-1}]}]}",
-         "sources[0].bytes should be from 0"},
+        {BEGIN SOURCE ",\"files\":[]}]}", "sources[0].files should be an object"},
+        {BEGIN SOURCE ",\"files\":{\"a\":\"1\"}}]}",
+         "sources[0].files should be an object of whole numbers from 0"},
+        {BEGIN SOURCE ",\"files\":{\"a\":1,\"b\":-1}}]}",
+         "sources[0].files should be an object of whole numbers from 0"},
+        {BEGIN SOURCE ",\"files\":{\"a\":1,\"a\":1}}]}", "is not JSON"},
+        {BEGIN SOURCE ",\"files\":{\"a/../../b\":1}}]}", "does not stay"},
         {BEGIN SOURCE ",\"complete\":1}]}", "sources[0].complete should be true or false"},
         {BEGIN SOURCE ",\"xen\":{\"cpus\":[4096]}}]}",
          "sources[0].cpus should be a list of numbers"},
@@ -422,40 +422,70 @@ static void test_resolve(void **state)
     assert_null(path);
 }
 
-/* Of all that a directory may have, the files of pages and no others. */
 static void test_cpu_files(void **state)
 {
-    static const char *const others[] = {"cpu01.raw", "cpu.raw",     "cpu1.raw.gz",
+    static const char *const others[] = {"cpu01.raw", "cpu.raw",     "cpu1.raw.gz", "",
                                          "cpu-1.raw", "cpu4096.raw", "xcpu1.raw"};
-    _cleanup_(closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct manifest_cpu *cpus = NULL;
-    struct arena arena = {0};
-    unsigned n = 7;
+    uint32_t cpu;
 
-    assert_int_equal(cpu_files_find(fd, "none", &arena, &cpus, &n), -ENOENT);
-    assert_int_equal(n, 7);
-    assert_int_equal(cpu_files_find(fd, ".", &arena, &cpus, &n), 0);
-    assert_int_equal(n, 0);
-    assert_int_equal(mkdir(in_dir("host"), 0777), 0);
-    assert_int_equal(mkdir(in_dir("host/cpu5.raw"), 0777), 0);
-    assert_int_equal(symlink("cpu4095.raw", in_dir("host/cpu6.raw")), 0);
-    put_file("host/cpu4095.raw", "");
-    put_file("host/cpu10.raw", "0123456789");
-    put_file("host/cpu0.raw", "012");
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-        char name[64];
+    for (uint32_t i = 0; i < MANIFEST_CPUS_MAX; i++) {
+        char name[CPU_FILE_NAME_MAX];
 
-        snprintf(name, sizeof name, "host/%s", others[i]);
-        put_file(name, "0");
+        cpu_file_name(i, name);
+        assert_true(cpu_file_cpu(name, &cpu));
+        assert_int_equal(cpu, i);
     }
-    assert_int_equal(cpu_files_find(fd, "host", &arena, &cpus, &n), 0);
-    assert_int_equal(n, 3);
-    assert_int_equal(cpus[0].id, 0);
-    assert_int_equal(cpus[0].bytes, 3);
-    assert_int_equal(cpus[1].id, 10);
-    assert_int_equal(cpus[1].bytes, 10);
-    assert_int_equal(cpus[2].id, 4095);
-    assert_int_equal(cpus[2].bytes, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        assert_false(cpu_file_cpu(others[i], &cpu));
+}
+
+/* What a source has: its file, or those of its directory, what declares its events and the pairs of its clock, each once. */
+static void test_source_files(void **state)
+{
+    static const char *const events[] = {"vmm/trace-events", "vmm/none"};
+    struct manifest_source sources[] = {
+        {.name = "host", .kind = "ftrace", .path = "host", .clock = {.pairs = "host/clock-pairs"}},
+        {.name = "vmm",
+         .kind = "qemu-log",
+         .path = "vmm/trace.log",
+         .events = events,
+         .n_events = 2,
+         .clock = {.pairs = "pairs"}},
+        {.name = "no", .kind = MANIFEST_NO_EVENTS, .path = "vmm"},
+        {.name = "gone", .kind = "ctf", .path = "gone"},
+    };
+    static const struct manifest_file expected[] = {{"host/clock-pairs", 4}, {"host/cpu9.raw", 0},
+                                                    {"host/cpu10.raw", 10},  {"pairs", 1},
+                                                    {"vmm/trace-events", 3}, {"vmm/trace.log", 2}};
+    _cleanup_(closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct arena arena = {0};
+
+    assert_int_equal(mkdir(in_dir("host"), 0777), 0);
+    assert_int_equal(mkdir(in_dir("vmm"), 0777), 0);
+    assert_int_equal(mkdir(in_dir("host/cpu5.raw"), 0777), 0);
+    put_file("host/cpu5.raw/below", "x");
+    put_file("host/.hidden", "x");
+    put_file("host/\xff", "x");
+    assert_int_equal(symlink("cpu10.raw", in_dir("host/cpu6.raw")), 0);
+    assert_int_equal(mkfifo(in_dir("host/pipe"), 0666), 0);
+    put_file("host/cpu9.raw", "");
+    put_file("host/cpu10.raw", "0123456789");
+    put_file("host/clock-pairs", "1 2\n");
+    put_file("pairs", "1");
+    put_file("vmm/trace.log", "12");
+    put_file("vmm/trace-events", "123");
+    put_file("vmm/other", "1234");
+    assert_int_equal(source_files_find(fd, sources, ARRAY_SIZE(sources), &arena), 0);
+    assert_int_equal(sources[0].n_files, 3);
+    assert_int_equal(sources[1].n_files, 3);
+    assert_int_equal(sources[2].n_files, 0);
+    assert_int_equal(sources[3].n_files, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+        const struct manifest_file *file = &sources[i / 3].files[i % 3];
+
+        assert_string_equal(file->path, expected[i].path);
+        assert_int_equal(file->bytes, expected[i].bytes);
+    }
     arena_done(&arena);
 }
 
@@ -489,7 +519,8 @@ int main(void)
         cmocka_unit_test(test_later_keys_are_passed_over),
         cmocka_unit_test(test_paths),
         cmocka_unit_test_setup_teardown(test_resolve, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(test_cpu_files, make_dir, remove_dir),
+        cmocka_unit_test(test_cpu_files),
+        cmocka_unit_test_setup_teardown(test_source_files, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(test_strange_files, make_dir, remove_dir),
     };
 

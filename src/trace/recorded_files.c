@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of a trace directory that are missing, or shorter than the recorder wrote them. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "trace/open.h"
+
+bool recorded_file_is_cut(const struct open_ctx *ctx, const struct manifest_file *file,
+                          bool *ret_is_missing, uint64_t *ret_bytes)
+{
+    _cleanup_free_ char *path = NULL;
+    struct stat st;
+    int r = manifest_resolve(ctx->given, file->path, &path, NULL);
+    /* Another error than that it is missing is reported when it is opened. */
+    bool is_known = r == -ENOENT || (r >= 0 && stat(path, &st) == 0);
+    uint64_t bytes = r < 0 || !is_known ? 0 : (uint64_t)st.st_size;
+
+    if (ret_is_missing)
+        *ret_is_missing = r == -ENOENT;
+    if (ret_bytes)
+        *ret_bytes = bytes;
+    return is_known && bytes < file->bytes;
+}
+
+/* Whether FILE has events, and does not only describe them. */
+static bool has_events(const struct manifest_source *source, const struct manifest_file *file)
+{
+    size_t len = strlen(source->path);
+
+    return strncmp(file->path, source->path, len) == 0 &&
+           (file->path[len] == '\0' || file->path[len] == '/') &&
+           (!source->clock.pairs || strcmp(file->path, source->clock.pairs) != 0);
+}
+
+static int note(struct open_ctx *ctx, const struct manifest_file *file, bool is_missing,
+                uint64_t bytes)
+{
+    if (bytes > 0)
+        return trace_note(ctx->trace,
+                          "%s/%s: has %" PRIu64 " of the %" PRIu64
+                          " bytes that the recorder wrote; the rest is lost",
+                          ctx->given, file->path, bytes, file->bytes);
+    return trace_note(ctx->trace,
+                      "%s/%s: is %s; the %" PRIu64 " bytes that the recorder wrote are lost",
+                      ctx->given, file->path, is_missing ? "missing" : "empty", file->bytes);
+}
+
+int recorded_files_check(struct open_ctx *ctx, bool keep_going)
+{
+    const struct manifest_source *source = ctx->recorded;
+    int r = 0;
+
+    for (unsigned i = 0; i < source->n_files && r >= 0; i++) {
+        const struct manifest_file *file = &source->files[i];
+        bool is_missing;
+        uint64_t bytes;
+
+        if (!recorded_file_is_cut(ctx, file, &is_missing, &bytes))
+            continue;
+        ctx->is_cut |= has_events(source, file);
+        ctx->trace->n_missing += !keep_going;
+        r = note(ctx, file, is_missing, bytes);
+    }
+    return r;
+}
