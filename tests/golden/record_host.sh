@@ -102,6 +102,23 @@ if mount -t tmpfs -o size=2M none small 2>told; then
     umount -l small
 fi
 
+# Where its agent does not send the rest, that is what is said, not that a guest did not.
+case="cut off"
+"$strata" record -o cut --host=sched:sched_process_fork >out 2>told &
+pid=$!
+wait_for '[ -s cut/trace.json ]' || fail "$(cat told)"
+for child in $(cat /proc/$pid/task/$pid/children); do
+    [ "$(cat /proc/$child/comm)" != strata-agent ] || kill -STOP "$child"
+done
+for n in 1 2 3; do
+    kill -TERM $pid 2>/dev/null || :
+    sleep 0.1 # signals that are pending are one
+done
+wait $pid || :
+pid=
+grep -q 'was ended before the agent of the host.s kernel had sent the rest' told || fail "$(cat told)"
+! grep -q 'guest' told || fail "$(cat told)"
+
 # An idle recording does not wake the machine: while nothing comes, neither strata nor its agent runs by short timers.
 case=idle
 "$strata" record -o idle --host=sched:sched_kthread_stop >out 2>told &

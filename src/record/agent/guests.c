@@ -342,7 +342,10 @@ void guests_end_because(struct guests *guests, const char *traced, const char *s
 
 void guests_end(struct guests *guests)
 {
-    const char *what = "was ended before the guest had sent the rest";
+    /* This machine's kernel is recorded alone. */
+    const char *what = guests->n > 0 && guests->guests[0].config.is_host
+                           ? "was ended before the agent of the host's kernel had sent the rest"
+                           : "was ended before the guest's agent had sent the rest";
 
     guests_end_because(guests, what, what);
 }

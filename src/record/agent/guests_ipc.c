@@ -295,8 +295,9 @@ static void reap_child(struct guest *guest)
         snprintf(
             what, sizeof what,
             "the process that parses its data was killed by signal %d (%s), probably by malformed "
-            "data from the guest",
-            WTERMSIG(status), strsignal(WTERMSIG(status)));
+            "data from the %s",
+            WTERMSIG(status), strsignal(WTERMSIG(status)),
+            guest->config.is_host ? "agent" : "guest");
     guest_end(guest, -ECHILD, what);
 }
 
