@@ -121,18 +121,22 @@ static int put_problems(const struct recorder *recorder, struct arena *arena,
     return 0;
 }
 
-bool recorder_has_ended_early(const struct recorder *recorder)
+bool recorder_others_go_on(const struct recorder *recorder)
 {
     unsigned n;
     struct recorder *const *recorders = recording_recorders(recorder->recording, &n);
 
-    if (recorder->attends || recorder->state != RECORDER_FINISHED || recorder->urgency > 0)
-        return false;
     for (unsigned i = 0; i < n; i++)
-        if (!recorders[i]->attends && recorders[i]->state == RECORDER_RUNNING &&
-            recorders[i]->urgency == 0)
+        if (recorders[i] != recorder && !recorders[i]->attends &&
+            recorders[i]->state == RECORDER_RUNNING && recorders[i]->urgency == 0)
             return true;
     return false;
+}
+
+bool recorder_has_ended_early(const struct recorder *recorder)
+{
+    return !recorder->attends && recorder->state == RECORDER_FINISHED && recorder->urgency == 0 &&
+           recorder_others_go_on(recorder);
 }
 
 bool recorder_is_late(const struct recorder *recorder)

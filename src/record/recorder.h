@@ -166,6 +166,10 @@ struct recorder_event {
 
 /* ---- For implementations ---- */
 
+/* Whether others record on, and were not stopped. */
+bool recorder_others_go_on(const struct recorder *recorder);
+/* … and RECORDER has ended, or failed, without being stopped. */
+bool recorder_has_ended_early(const struct recorder *recorder);
 /* The manifest is to be written again, before long. */
 void recorder_changed(struct recorder *recorder);
 /* step() is due now: another recorder, which it depends on, has changed. */

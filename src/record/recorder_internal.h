@@ -17,8 +17,5 @@ void recorder_note_report(struct recorder *recorder, const char *text);
 /* Whether it was, of the newest messages. */
 bool recorder_was_reported(const struct recorder *recorder, const char *text);
 
-/* Whether RECORDER has ended, or failed, while others go on that were not stopped. */
-bool recorder_has_ended_early(const struct recorder *recorder);
-
 /* Whether it was asked to bring what it holds to its files (R8), and has not done so yet. */
 bool recorder_is_late(const struct recorder *recorder);

@@ -52,7 +52,8 @@
 #define MANIFEST_CPUS_MAX 4096
 #define MANIFEST_FILES_MAX 65536
 
-/* The kind of a source that has no events, and whose path is not read: a virtual machine monitor whose threads are known. */
+/* The kind of a source that has no events, and whose path is not read: a virtual machine monitor whose threads are known, or a
+ * guest whose agent has not answered. */
 #define MANIFEST_NO_EVENTS "none"
 
 /* The clocks of the host, read as close to each other as can be. What is 0 is not known. */

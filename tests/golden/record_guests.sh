@@ -110,6 +110,17 @@ case=program
 [ "$(execs program a seen-by-all)" -eq 1 ] || fail "$("$strata" report program --source=a | head)"
 "$strata" info program | grep -q 'layer  *vmm' || fail "$("$strata" info program)"
 
+# An agent that refuses what it was asked for: that is reported at once, while the program still runs, and once more at the end.
+case=refused
+status=0
+"$strata" record -o refused --guest a=unix:a --guest-event=sched:sched_process_exce -- \
+    sh -c "until grep -qs 'the kernel has no event' told && '$strata' ctl refused status >status 2>&1 && grep -q '^a .*has ended' status; do sleep 0.1; done" \
+    >out 2>told || status=$?
+[ $status -eq 1 ] || fail "exit status $status: $(cat told)"
+sed -n 1p told | grep -q "^strata: a: the agent: the kernel has no event 'sched:sched_process_exce'" || fail "$(cat told)"
+[ "$(grep -c '^strata: a: ' told)" -eq 2 ] || fail "$(cat told)"
+grep -A 1 '^a ' status | grep -q "^  the agent: the kernel has no event 'sched:sched_process_exce'" || fail "$(cat status)"
+
 # Live: of the host and a guest, in one order, by layers.
 case=live
 "$strata" record --live --guest a=unix:a --host=sched:sched_process_exec -e sched:sched_process_exec >shown 2>told &

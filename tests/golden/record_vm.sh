@@ -230,6 +230,23 @@ tells agent 'no agent has answered: start strata-agent'
 grep -q runstate_set report || fail "report: $(cat report)"
 nothing_left
 
+# While it is recorded, the guest's row says so.
+"$strata" record -o silent --guest -e $answers -- "$qemu" -M pc -m 32 -nodefaults -display none -S \
+    -device virtio-serial-pci,id=strata-serial >out 2>err &
+recorder=$!
+wait_ready silent
+"$strata" ctl silent status >status || fail "$(cat status)"
+grep -q '^guest  *guest .* no agent has answered$' status || fail "$(cat status)"
+"$strata" ctl silent status -f json >status || fail "$(cat status)"
+jq -se 'map(select(.source == "guest")) | length == 1 and (.[0].recording | not)' status >/dev/null || fail "$(cat status)"
+"$strata" report silent >report 2>told || fail "$(cat told)"
+! grep -q 'cannot be shown' told || fail "$(cat told)"
+kill -TERM $recorder
+wait $recorder || [ $? -eq 1 ] || fail "$(cat err)"
+[ "$(jq '[.sources[].name] == ["vmm"]' silent/trace.json)" = true ] || fail "$(cat silent/trace.json)"
+"$strata" report silent >report 2>told || fail "$(cat told)"
+nothing_left
+
 # A guest has one port of a name: if the command line defines it, the recorder uses it.
 case='a port of its own'
 seen port runstate_set --guest -e runstate_set -- "$qemu" -M pc -m 32 -nodefaults -display none -device virtio-serial-pci \

@@ -23,7 +23,8 @@ struct guest_recorder {
     bool is_hurried;
     struct recorder *machine; /* of a guest that is led; NULL: it has not joined */
     bool was_away;            /* as the machine was last woken for */
-    struct pollfd *fds;       /* room for what poll() asks for */
+    bool has_machine_ended;
+    struct pollfd *fds; /* room for what poll() asks for */
     unsigned n_fds;
 };
 
@@ -163,6 +164,19 @@ static void wake_machine(struct guest_recorder *self)
     self->was_away = is_away;
 }
 
+/* Reports at once why a guest has ended that others are recorded beside, such as that its agent refuses an event. This machine's
+ * agent prints that itself. */
+static void report_end(struct guest_recorder *self, const struct guest *guest)
+{
+    struct recorder *recorder = &self->recorder;
+
+    if (!guest->ended || guest->error == 0 || self->settings.agent || self->has_machine_ended ||
+        recorder->is_end_reported || recorder->urgency > 0 || !recorder_others_go_on(recorder))
+        return;
+    recorder->is_end_reported = true;
+    recorder_report(recorder, "%s: %s", guest->config.name, guest->what);
+}
+
 static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n, uint64_t now,
                 struct error *error)
 {
@@ -183,6 +197,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
     }
     if (guest->was_running)
         read_stderr(self);
+    report_end(self, guest);
     note_change(self);
     return self->is_hurried ? 0 : r;
 }
@@ -240,9 +255,15 @@ static int sources(const struct recorder *recorder, struct arena *arena,
                    struct recorder_sources *ret)
 {
     const struct guest_recorder *self = const_self_of(recorder);
+    bool complete = recorder->state == RECORDER_FINISHED;
+    bool has_all_ended = complete && !recorder_has_ended_early(recorder);
+    /* While this machine's agent starts, nothing else may be recorded yet. */
+    enum guests_silent silent = !self->settings.is_optional ? GUESTS_SILENT_AS_OTHERS
+                                : self->settings.agent || has_all_ended
+                                    ? GUESTS_SILENT_LEFT_OUT
+                                    : GUESTS_SILENT_WITHOUT_EVENTS;
 
-    return guests_put_sources(&self->guests, recorder->state == RECORDER_FINISHED,
-                              !self->settings.is_optional, arena, &ret->items, &ret->n);
+    return guests_put_sources(&self->guests, complete, silent, arena, &ret->items, &ret->n);
 }
 
 static void stats(const struct recorder *recorder, struct recorder_stats *ret)
@@ -344,7 +365,10 @@ void guest_recorder_stop(struct recorder *recorder)
 
 void guest_recorder_end(struct recorder *recorder, const char *traced, const char *silent)
 {
-    guests_end_because(&self_of(recorder)->guests, traced, silent);
+    struct guest_recorder *self = self_of(recorder);
+
+    self->has_machine_ended = true;
+    guests_end_because(&self->guests, traced, silent);
     recorder_wake(recorder);
 }
 

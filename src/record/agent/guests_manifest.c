@@ -76,8 +76,18 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     };
 }
 
-int guests_put_sources(const struct guests *guests, bool complete, bool silent, struct arena *arena,
-                       struct manifest_source **ret, unsigned *ret_n)
+/* One from which nothing came so far: it has no events, but may have said why. */
+static void fill_silent(const struct guest *guest, struct entry *entry,
+                        struct manifest_source *source)
+{
+    fill(guest, 0, false, entry, source);
+    source->kind = MANIFEST_NO_EVENTS;
+    source->clock = (struct manifest_clock){0};
+    source->lost_known = false;
+}
+
+int guests_put_sources(const struct guests *guests, bool complete, enum guests_silent silent,
+                       struct arena *arena, struct manifest_source **ret, unsigned *ret_n)
 {
     struct manifest_source *sources;
     struct entry *entries;
@@ -93,8 +103,13 @@ int guests_put_sources(const struct guests *guests, bool complete, bool silent, 
     for (unsigned i = 0; i < guests->n; i++) {
         const struct guest *guest = &guests->guests[i];
 
-        if (!silent && guest_is_silent(guest))
+        if (silent != GUESTS_SILENT_AS_OTHERS && guest_is_silent(guest)) {
+            if (silent == GUESTS_SILENT_WITHOUT_EVENTS) {
+                fill_silent(guest, &entries[n], &sources[n]);
+                n++;
+            }
             continue;
+        }
         for (unsigned j = 0; j < guest->n_boots; j++, n++)
             fill(guest, j, complete, &entries[n], &sources[n]);
     }

@@ -415,9 +415,9 @@ static void write_manifest(struct guests *guests, const char *path, bool complet
     struct manifest_source *sources;
     struct error error = {0};
 
-    assert_int_equal(
-        guests_put_sources(guests, complete, true, &manifest.arena, &sources, &manifest.n_sources),
-        0);
+    assert_int_equal(guests_put_sources(guests, complete, GUESTS_SILENT_AS_OTHERS, &manifest.arena,
+                                        &sources, &manifest.n_sources),
+                     0);
     manifest.sources = sources;
     if (manifest_write(path, &manifest, &error) < 0)
         fail_msg("%s", error.what);
