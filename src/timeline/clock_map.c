@@ -509,6 +509,14 @@ static void set_error(struct clock_map_piece *piece, wide slope, wide span)
     }
 }
 
+/* Where the second half of the interval from A to B begins. */
+static int64_t middle_of(const struct clock_map_pair *a, const struct clock_map_pair *b)
+{
+    wide span = wide_difference(b->ticks, a->ticks);
+
+    return a->ticks + (int64_t)wide_low(wide_div(wide_add(span, wide_of(1)), wide_of(2)));
+}
+
 /* The half of the interval from A to B that contains TICKS: up to the middle the drift part of the
  * bound grows, from there on it shrinks. */
 static void find_between(const struct clock_map *clock_map, const struct clock_map_pair *a,
@@ -519,7 +527,7 @@ static void find_between(const struct clock_map *clock_map, const struct clock_m
     wide ns = wide_difference(b->host_ns, a->host_ns);
     wide drift = wide_mul(ns, wide_of(clock_map->wander_ppm));
     wide change = wide_mul(wide_difference(b->error_ns, a->error_ns), wide_of(MILLION));
-    int64_t middle = a->ticks + (int64_t)wide_low(wide_div(wide_add(span, wide_of(1)), wide_of(2)));
+    int64_t middle = middle_of(a, b);
     bool second = ticks >= middle;
 
     piece->from = second ? middle : a->ticks;
@@ -592,27 +600,38 @@ int64_t clock_map_convert(const struct clock_map *clock_map, int64_t ticks, int6
     return time;
 }
 
-/* Bounds are the widest at pairs, in the middle between two, and where the ticks end. */
+static int64_t bound_at(const struct clock_map *clock_map, int64_t ticks)
+{
+    int64_t error;
+
+    (void)clock_map_convert(clock_map, ticks, &error);
+    return error;
+}
+
+/* The larger of the bounds at TICKS, where a piece begins, and right before, as far as these are from FROM to TO. */
+static int64_t bound_around(const struct clock_map *clock_map, int64_t ticks, int64_t from,
+                            int64_t to)
+{
+    int64_t most = 0;
+
+    if (ticks >= from && ticks <= to)
+        most = bound_at(clock_map, ticks);
+    if (ticks > from && ticks - 1 <= to)
+        most = MAX(most, bound_at(clock_map, ticks - 1));
+    return most;
+}
+
+/* Within a piece bounds change evenly, from one to the next they may jump. */
 int64_t clock_map_bound(const struct clock_map *clock_map, int64_t from, int64_t to)
 {
-    int64_t most, error;
+    int64_t most = MAX(bound_at(clock_map, from), bound_at(clock_map, to));
 
-    (void)clock_map_convert(clock_map, from, &most);
-    (void)clock_map_convert(clock_map, to, &error);
-    most = MAX(most, error);
     for (unsigned i = 0; i < clock_map->n; i++) {
         const struct clock_map_pair *pair = &clock_map->pairs[i];
-        int64_t middle =
-            i + 1 < clock_map->n ? pair->ticks + (pair[1].ticks - pair->ticks + 1) / 2 : from;
 
-        if (pair->ticks >= from && pair->ticks <= to) {
-            (void)clock_map_convert(clock_map, pair->ticks, &error);
-            most = MAX(most, error);
-        }
-        if (middle >= from && middle <= to) {
-            (void)clock_map_convert(clock_map, middle, &error);
-            most = MAX(most, error);
-        }
+        most = MAX(most, bound_around(clock_map, pair->ticks, from, to));
+        if (i + 1 < clock_map->n)
+            most = MAX(most, bound_around(clock_map, middle_of(pair, pair + 1), from, to));
     }
     return most;
 }

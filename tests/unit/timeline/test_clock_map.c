@@ -545,6 +545,39 @@ static void runs_of_slow_pairs_are_left_out(void **state)
     }
 }
 
+/* At a pair after a pause the bound falls at once, and before it, it is the largest. */
+static void a_bound_is_that_of_any_ticks(void **state)
+{
+    const char *text = "1000000000 1000000000 80000\n"
+                       "2000000000 2000000000 9000000\n"
+                       "# paused\n"
+                       "5000000000 2000000100 70000\n"
+                       "6000000000 3000000000 70000\n"
+                       "# paused\n"
+                       "9000000000 3000000200 300000000\n"
+                       "9100000000 3100000100 500000\n";
+    const int64_t last = 3200000000;
+    struct clock_map clock_map;
+
+    (void)state;
+    assert_int_equal(clock_map_parse(text, strlen(text), "p", 1000000000, &clock_map, NULL), 0);
+    for (int64_t from = 1999999900; from < last; from += from < 2000000200 ? 1 : 49999999) {
+        int64_t bound = clock_map_bound(&clock_map, from, last);
+        int64_t error;
+
+        for (int64_t ticks = from; ticks <= last; ticks += ticks < 2000000200 ? 1 : 9999999) {
+            (void)clock_map_convert(&clock_map, ticks, &error);
+            assert_in_range(error, 0, bound);
+        }
+        for (int64_t ticks = MAX(from, 2999999990); ticks < 3000000300; ticks++) {
+            (void)clock_map_convert(&clock_map, ticks, &error);
+            assert_in_range(error, 0, bound);
+            assert_in_range(error, 0, clock_map_bound(&clock_map, from, ticks));
+        }
+    }
+    clock_map_done(&clock_map);
+}
+
 /* A guest's kernel took its counter for one of 801 MHz (its "PIT calibration" under emulation on a busy machine);
  * the exchanges were of 2596 MHz. */
 static void a_rate_that_was_measured_wrongly_is_not_believed(void **state)
@@ -770,6 +803,7 @@ int main(void)
         cmocka_unit_test(small_jumps_are_seen_by_a_long_rate),
         cmocka_unit_test(ticks_that_come_twice_may_be_either),
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
+        cmocka_unit_test(a_bound_is_that_of_any_ticks),
         cmocka_unit_test(a_rate_that_was_measured_wrongly_is_not_believed),
         cmocka_unit_test(a_jump_is_no_other_rate),
         cmocka_unit_test(a_clock_that_was_set_far_ahead_keeps_its_rate),
