@@ -156,14 +156,15 @@ static bool has_events(const struct pairs *pairs, unsigned rule, const struct ca
 int pairs_check(const struct pairs *pairs, const struct catalogue *catalogue,
                 const struct select_options *select, bool has_spans)
 {
-    _cleanup_(text_done) struct text selected = TEXT_IN_MEMORY;
     int status = EXIT_SUCCESS;
 
-    select_options_put_given(select, &selected);
-    text_put_char(&selected, '\0');
-    if (selected.error)
-        return cli_no_memory();
     if (pairs->uses_all && !has_spans) {
+        _cleanup_(text_done) struct text selected = TEXT_IN_MEMORY;
+
+        select_options_put_given(select, &selected);
+        text_put_char(&selected, '\0');
+        if (selected.error)
+            return cli_no_memory();
         cli_error("no built-in rule has its events in this trace%s%s; give one: --pair 'BEGIN -> "
                   "END' (strata latency --list shows what is built in)",
                   *selected.start ? ", as far as it is selected by " : "", selected.start);
