@@ -155,7 +155,19 @@ static bool is_wanted(const struct io *io, const struct io_request *request)
     return name && glob_match(io->analysis.settings.task, name);
 }
 
-/* ERROR_NS: 0 where both ends are of one clock. */
+static bool is_vmm_point(unsigned point)
+{
+    return point >= IO_KICKED && point <= IO_NOTIFIED;
+}
+
+/* The largest error of the time that REQUEST was between two of its points. */
+static uint32_t error_between(const struct io_request *request, unsigned from, unsigned until)
+{
+    if (is_vmm_point(from) != is_vmm_point(until))
+        return request->error_ns;
+    return is_vmm_point(from) ? request->vmm_error_ns : request->own_error_ns;
+}
+
 static void keep_slow(struct io *io, const struct io_request *request, struct row *row,
                       int64_t begin, int64_t end, uint32_t error_ns, bool is_open)
 {
@@ -178,10 +190,11 @@ static void keep_slow(struct io *io, const struct io_request *request, struct ro
 }
 
 static int put_span(struct io *io, const struct io_request *request, const struct row *row,
-                    int64_t begin, int64_t end)
+                    unsigned first, unsigned last)
 {
-    const struct analysis_span span = {.begin = begin,
-                                       .end = end,
+    const struct analysis_span span = {.begin = request->at[first],
+                                       .end = request->at[last],
+                                       .error_ns = error_between(request, first, last),
                                        .cpu = request->cpu,
                                        .pid = request->pid,
                                        .vcpu = request->vcpu,
@@ -202,14 +215,6 @@ static int count(struct io *io, struct io_group *group, const struct io_request 
     if (!row)
         return -ENOMEM;
     return row_count(&io->rows, row, begin, (int64_t)((uint64_t)end - (uint64_t)begin), error_ns);
-}
-
-/* Whether the stage from FROM to UNTIL is between two clocks. */
-static bool crosses(unsigned from, unsigned until)
-{
-    bool is_vmm = from >= IO_KICKED && from <= IO_NOTIFIED;
-
-    return is_vmm != (until >= IO_KICKED && until <= IO_NOTIFIED);
 }
 
 /* REQUEST is the longest of GROUP yet: in which stage is it longest? */
@@ -257,19 +262,20 @@ static int put_request(void *arg, const struct io_request *request)
     if (request->at[last] - request->at[first] > group->longest)
         note_longest(group, request, first, last);
     r = count(io, group, request, TOTAL, request->at[first], request->at[last],
-              crosses(first, last) ? request->error_ns : 0);
+              error_between(request, first, last));
     before = first;
     for (unsigned i = first + 1; r >= 0 && i <= last; i++) {
         if (request->at[i] == TIME_UNKNOWN)
             continue;
         r = count(io, group, request, i, request->at[before], request->at[i],
-                  crosses(before, i) ? request->error_ns : 0);
+                  error_between(request, before, i));
         before = i;
     }
     if (r >= 0 && io->analysis.put_span)
-        r = put_span(io, request, group->rows[TOTAL], request->at[first], request->at[last]);
+        r = put_span(io, request, group->rows[TOTAL], first, last);
     if (r >= 0 && io->rows.slowest_max > 0)
-        keep_slow(io, request, group->rows[TOTAL], request->at[first], request->at[last], 0, false);
+        keep_slow(io, request, group->rows[TOTAL], request->at[first], request->at[last],
+                  error_between(request, first, last), false);
     return r;
 }
 

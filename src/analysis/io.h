@@ -57,6 +57,8 @@ struct io_request {
     int64_t at[IO_POINTS];
     uint32_t
         error_ns; /* of a duration between two layers, at most; of one that is open, up to any other event */
+    /* Of one within the layer of its first point, and within its VMM: 0 where the clock of that was steady. */
+    uint32_t own_error_ns, vmm_error_ns;
     int32_t cpu, pid,
         vcpu;         /* of its issue; the thread is the one that queued it, where that is known */
     int32_t vmm_pid;  /* the thread that handled it; PID_UNKNOWN */

@@ -146,6 +146,22 @@ struct io_thread *io_place(struct io_thread **places, unsigned *n, const struct 
 
 /* ---- The end of a request ---- */
 
+/* The largest error of a duration between two points of SLOT. */
+static uint32_t own_error(const struct io_slot *slot)
+{
+    return slot->unsteady ? (uint32_t)MIN(2 * (uint64_t)slot->error_ns, UINT32_MAX) : 0;
+}
+
+static void set_own_error(struct io_request *request, const struct io_slot *slot)
+{
+    uint32_t error_ns = own_error(slot);
+
+    if (slot->is_vmm)
+        request->vmm_error_ns = error_ns;
+    else
+        request->own_error_ns = error_ns;
+}
+
 /* What the partner of a guest's request knows of it. */
 static void add_partner(struct io_request *request, const struct io_slot *slot,
                         const struct io_slot *partner)
@@ -154,6 +170,7 @@ static void add_partner(struct io_request *request, const struct io_slot *slot,
     request->vmm_pid = partner->request.vmm_pid;
     request->kick_pid = partner->request.kick_pid;
     request->error_ns = (uint32_t)MIN((uint64_t)slot->error_ns + partner->error_ns, UINT32_MAX);
+    request->vmm_error_ns = own_error(partner);
     for (unsigned i = IO_KICKED; i <= IO_NOTIFIED; i++)
         request->at[i] = partner->request.at[i];
     /* One that came before the request was issued is of another one. */
@@ -173,6 +190,7 @@ int io_give(struct io_tracker *tracker, uint32_t n)
         return 0;
     }
     request = tracker->slots[n].request;
+    set_own_error(&request, &tracker->slots[n]);
     if (partner) {
         add_partner(&request, &tracker->slots[n], &tracker->slots[partner]);
         free_slot(tracker, partner);
@@ -300,6 +318,7 @@ void io_tracker_foreach_open(const struct io_tracker *tracker,
             continue;
         request = slot->request;
         request.error_ns = slot->error_ns;
+        set_own_error(&request, slot);
         if (slot->partner)
             add_partner(&request, slot, &tracker->slots[slot->partner]);
         found(arg, &request);

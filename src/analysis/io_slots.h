@@ -32,6 +32,7 @@ struct io_slot {
     uint32_t left;        /* … and how long it is */
     uint32_t partner;     /* the same request in the other layer; 0: none */
     uint32_t error_ns;    /* of its own clock, the largest */
+    bool unsteady;        /* that was not steady at one of its points */
     int64_t ended;        /* TIME_UNKNOWN: it is open */
     uint32_t next[INDEXES], before[INDEXES]; /* in the bucket */
     uint32_t bucket[INDEXES];
@@ -47,6 +48,8 @@ struct io_bio {
     int64_t time;
     int32_t pid;   /* of the thread that queued it, and … */
     uint32_t comm; /* … its name then, as in items */
+    uint32_t error_ns;
+    bool unsteady;
 };
 
 /* What is remembered of a CPU, or of a device. */
@@ -57,6 +60,13 @@ struct io_thread {
     int32_t pid;    /* of the thread at that time */
     bool has_ended; /* of a device: requests since it last notified the guest */
 };
+
+/* SLOT has a point whose time is wrong by up to ERROR_NS. */
+static inline void io_note_error(struct io_slot *slot, uint32_t error_ns, bool unsteady)
+{
+    slot->error_ns = MAX(slot->error_ns, error_ns);
+    slot->unsteady |= unsteady;
+}
 
 static inline uint32_t io_hash(uint64_t a, uint64_t b, uint64_t c)
 {

@@ -142,7 +142,7 @@ static void get_origin(const struct io_tracker *tracker, struct io_slot *slot,
     slot->request.cpu = item->cpu;
     slot->request.pid = item->pid;
     slot->request.vcpu = item->vcpu;
-    slot->error_ns = item->error_ns;
+    io_note_error(slot, item->error_ns, item->unsteady);
 }
 
 /* A new slot, in place of N (0: there is none), which began again before it ended. 0: too many are open. */
@@ -178,6 +178,7 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     bio = get_bio(tracker, item->origin, device, sector);
     if (is_bio(bio, item->origin, device, sector) && bio->time <= item->time) {
         slot->request.at[IO_QUEUED] = bio->time;
+        io_note_error(slot, bio->error_ns, bio->unsteady);
         bio->origin = NULL;
         if (bio->pid != PID_UNKNOWN) {
             begin.pid = bio->pid;
@@ -215,7 +216,7 @@ static int put_complete(struct io_tracker *tracker, const struct item *item,
         return 0;
     }
     slot = &tracker->slots[n];
-    slot->error_ns = MAX(slot->error_ns, item->error_ns);
+    io_note_error(slot, item->error_ns, item->unsteady);
     if (sectors > 0 && sectors < slot->left) {
         io_index_remove(tracker, BY_BLOCK, n);
         slot->next_sector += sectors;
@@ -314,6 +315,7 @@ static void put_submit(struct io_tracker *tracker, const struct item *item,
             continue;
         io_list_remove(tracker, i);
         slot->request.at[IO_SUBMITTED] = item->time;
+        io_note_error(slot, item->error_ns, item->unsteady);
         slot->pool = pool;
         slot->pool_request = request;
         io_index_add(tracker, BY_POOL, io_hash((uintptr_t)item->origin, pool, request), i);
@@ -335,6 +337,7 @@ static void put_worked(struct io_tracker *tracker, const struct item *item,
             slot->pool_request != request)
             continue;
         slot->request.at[IO_WORKED] = item->time;
+        io_note_error(slot, item->error_ns, item->unsteady);
         io_index_remove(tracker, BY_POOL, i);
     }
 }
@@ -350,6 +353,7 @@ static int put_returned(struct io_tracker *tracker, const struct item *item,
         return 0;
     io_index_remove(tracker, BY_VMM, n);
     tracker->slots[n].request.at[IO_RETURNED] = item->time;
+    io_note_error(&tracker->slots[n], item->error_ns, item->unsteady);
     device = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, field(item, class, 0));
     if (device)
         device->has_ended = true;
@@ -374,6 +378,7 @@ static void put_notify(struct io_tracker *tracker, const struct item *item,
         if (slot->request.at[IO_NOTIFIED] != TIME_UNKNOWN)
             break;
         slot->request.at[IO_NOTIFIED] = item->time;
+        io_note_error(slot, item->error_ns, item->unsteady);
     }
     if (device)
         device->has_ended = false;
@@ -408,6 +413,8 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
                                .device = field(item, class, 0),
                                .sector = sector,
                                .time = item->time,
+                               .error_ns = item->error_ns,
+                               .unsteady = item->unsteady,
                                .pid = item->pid,
                                .comm = item->comm};
         return 0;

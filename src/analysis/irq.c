@@ -255,9 +255,10 @@ static int count_delay(struct irq *irq, const struct irq_rule *rule, const struc
                                                      : span->kind->name);
     if (!row)
         return -ENOMEM;
-    row->error_max = MAX(row->error_max, span->error_ns);
-    if (rule->measure == MEASURE_LATENESS)
+    if (rule->measure == MEASURE_LATENESS) /* by the kernel's own clock */
         delay = (int64_t)(grouping_field_number(item, "now") - span->tag);
+    else
+        row->error_max = MAX(row->error_max, span->error_ns);
     return histogram_add(&irq->extra[row->number].delays, delay < 0 ? 0 : (uint64_t)delay);
 }
 

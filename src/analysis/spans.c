@@ -26,6 +26,7 @@ struct open_span {
     uint16_t rule;
     uint8_t step; /* that was seen last */
     bool early;   /* it is an end */
+    bool unsteady;
     uint64_t place;
     uint64_t keys[SPAN_KEYS];
     struct span_kind *kind;
@@ -265,6 +266,7 @@ static uint32_t put_in(struct spans *spans, const struct key *key, const struct 
     span->rule = (uint16_t)use->rule;
     span->step = (uint8_t)use->step;
     span->early = early;
+    span->unsteady = item->unsteady;
     span->place = key->place;
     for (unsigned i = 0; i < rule->n_keys; i++)
         span->keys[i] = key->keys[i];
@@ -569,7 +571,7 @@ static int end(struct spans *spans, const struct step_use *use, const struct ite
     if (!is_last)
         return 0;
     make_span(open, &span);
-    if (item->origin != open->origin)
+    if (unlikely(item->origin != open->origin || open->unsteady || item->unsteady))
         span.error_ns = add_errors(open->error_ns, item->error_ns);
     take_out(spans, place, n);
     span.kind = open->kind;

@@ -470,7 +470,7 @@ static void find_interrupts(struct finder *finder)
     }
 }
 
-/* Durations that are within the error of the clocks: nothing can be said of them. */
+/* Durations that are within the error of the clocks, between layers or around a pause: nothing can be said of them. */
 static void find_errors(struct finder *finder)
 {
     static const enum summary_part parts[] = {SUMMARY_IO, SUMMARY_LATENCY};
@@ -495,7 +495,7 @@ static void find_errors(struct finder *finder)
     }
     if (!worst)
         return;
-    text_put_literal(&finder->text, "durations between layers are known within");
+    text_put_literal(&finder->text, "some durations are known within");
     finding_put_error(worst_result, worst, &finder->text);
     text_put_literal(&finder->text, " only; those with ~ are below their error");
     finder_add(finder, worst_result, worst, "error", SHARE_MIN / 2, "info");

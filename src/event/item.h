@@ -51,6 +51,9 @@ struct item {
     uint8_t kind;        /* enum item_kind */
     uint8_t cause;       /* enum loss_cause */
     uint8_t reader_byte; /* for the reader's own put_text */
+    /* With `error_ns`: the clock stood still or was set within that error. The time from and to others of the same clock has
+     * their errors, then, like that between two clocks. */
+    bool unsteady;
     /* The largest possible error of `time`, in ns, saturated, if it was converted to another clock
      * (timeline/clock_convert.h); 0: stamped by that clock itself. Readers leave it 0. */
     uint32_t error_ns;

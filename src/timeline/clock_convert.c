@@ -25,8 +25,11 @@ static void relate_times(struct transform *each, struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         int64_t error = 0;
 
-        if (likely(items[i].time != TIME_UNKNOWN))
+        items[i].unsteady = false;
+        if (likely(items[i].time != TIME_UNKNOWN)) {
             items[i].time = convert(relate, items[i].time, &error);
+            items[i].unsteady = relate->piece.unsteady;
+        }
         items[i].error_ns = (uint32_t)MIN(error, (int64_t)UINT32_MAX);
         if (unlikely(items[i].kind == ITEM_LOSS && items[i].since != TIME_UNKNOWN))
             items[i].since = convert(relate, items[i].since, &error);
@@ -54,8 +57,10 @@ static void relate_error(struct transform *each, struct item *items, unsigned n)
 {
     const struct relate *relate = container_of(each, struct relate, each);
 
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         items[i].error_ns = relate->error_ns;
+        items[i].unsteady = false;
+    }
 }
 
 static void relate_free(struct transform *each)

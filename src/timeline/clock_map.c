@@ -530,6 +530,7 @@ static void find_between(const struct clock_map *clock_map, const struct clock_m
     int64_t middle = middle_of(a, b);
     bool second = ticks >= middle;
 
+    piece->unsteady = a->jump_ns > 0;
     piece->from = second ? middle : a->ticks;
     piece->len = (uint64_t)((second ? b->ticks : middle) - piece->from);
     piece->host_ns = between(clock_map, a, b, piece->from, &piece->error_ns);
@@ -545,6 +546,7 @@ static void find_outside(const struct clock_map *clock_map, bool behind, int64_t
     wide slope = wide_add(wide_product(clock_map->rate_error_ns, MILLION),
                           wide_product(clock_map->rate_ns, clock_map->rate_ppm));
 
+    piece->unsteady = clock_map->set_back_ns > 0;
     piece->rate = make_rate(wide_of(clock_map->rate_ns), wide_of(clock_map->rate_ticks), false,
                             &piece->shift);
     piece->len = (uint64_t)1 << MIN(piece->shift, 61);

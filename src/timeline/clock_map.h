@@ -81,6 +81,7 @@ struct clock_map_piece {
     uint64_t error_rate; /* ns of the bound a tick, times 2^error_shift */
     uint8_t shift, error_shift;
     bool error_falls;
+    bool unsteady; /* the clock stood still or was set somewhere between the pairs around it */
 };
 
 /* HZ: the rate, where it is known otherwise; 0: not. -EINVAL with ERROR: no such file, no pairs, or no rate;

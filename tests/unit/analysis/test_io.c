@@ -44,6 +44,8 @@ struct world {
     int32_t pid;         /* of the events */
     int32_t request_pid; /* of the last request */
     int32_t group_pid;   /* of what begin() was given */
+    bool unsteady;       /* of the events, too */
+    uint32_t own_error;  /* of the last request */
 };
 
 static const struct event_class *add(struct world *w, const struct origin *origin, const char *name)
@@ -66,6 +68,8 @@ static int count(void *arg, const struct io_request *request)
     w->n++;
     w->n_queued += request->at[IO_QUEUED] != TIME_UNKNOWN;
     w->request_pid = request->pid;
+    w->own_error = request->own_error_ns;
+    assert_int_equal(request->vmm_error_ns, 0);
     return 0;
 }
 
@@ -89,7 +93,9 @@ static void put(struct world *w, const struct event_class *class, uint64_t secto
                         .payload = (const uint8_t *)&payload,
                         .size = sizeof payload,
                         .pid = w->pid,
-                        .vcpu = VCPU_UNKNOWN};
+                        .vcpu = VCPU_UNKNOWN,
+                        .error_ns = 7,
+                        .unsteady = w->unsteady};
 
     assert_int_equal(io_tracker_put(&w->tracker, &item, 1), 0);
 }
@@ -125,6 +131,35 @@ static void test_forgets_the_same(void **state)
         if (i == 0)
             n_queued = w.n_queued;
         assert_int_equal(w.n_queued, n_queued);
+    }
+    catalogue_done(&w.catalogue);
+}
+
+/* Durations within a layer have an error where its clock was not steady at a point. */
+static void test_unsteady(void **state)
+{
+    const struct clock clock = {"monotonic", NANOSECONDS};
+    struct origin origin = {
+        .layer = LAYER_GUEST, .format = "made", .path = "g", .clock = clock, .kernel = &a_kernel};
+    struct world w = {0};
+    const struct origin *source = catalogue_add_origin(&w.catalogue, &origin);
+    const struct event_class *queue = add(&w, source, "block_bio_queue");
+    const struct event_class *issue = add(&w, source, "block_rq_issue");
+    const struct event_class *complete = add(&w, source, "block_rq_complete");
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(io_tracker_init(&w.tracker, &clock, &ops, &w), 0);
+        w.unsteady = i == 1;
+        put(&w, queue, 8);
+        w.unsteady = i == 2;
+        put(&w, issue, 8);
+        w.unsteady = i == 3;
+        put(&w, complete, 8);
+        assert_int_equal(io_tracker_finish(&w.tracker), 0);
+        io_tracker_done(&w.tracker);
+        assert_int_equal(w.n, i + 1);
+        assert_int_equal(w.own_error, i ? 14 : 0);
     }
     catalogue_done(&w.catalogue);
 }
@@ -374,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forgets_the_same),
+        cmocka_unit_test(test_unsteady),
         cmocka_unit_test(test_whose),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_open_stages),

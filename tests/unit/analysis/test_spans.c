@@ -51,6 +51,7 @@ struct world {
     struct done *done;
     unsigned n_done;
     uint32_t error_ns; /* of the last */
+    bool unsteady;     /* of what is put */
     uint64_t tag;
 };
 
@@ -164,7 +165,8 @@ static void put(struct world *w, const struct event_class *class, int64_t time, 
                         .cpu = cpu,
                         .pid = pid,
                         .vcpu = VCPU_UNKNOWN,
-                        .error_ns = class->origin == w->guest ? 50 : 0};
+                        .error_ns = class->origin == w->guest ? 50 : 0,
+                        .unsteady = w->unsteady};
 
     snprintf(payload.name, sizeof payload.name, "n%u", (unsigned)(id % 1000000));
     assert_int_equal(spans_put(&w->spans, &item, 1), 0);
@@ -592,6 +594,24 @@ static void test_early_ends(void **state)
     assert_int_equal(fate(w, SPAN_NO_BEGIN), 4);
 }
 
+/* Within a source, errors count where its clock stood still or was set near an end. */
+static void test_unsteady(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_end(id)");
+    start(w);
+    for (unsigned i = 0; i < 4; i++) {
+        w->unsteady = i & 1;
+        put(w, w->begin, i * 10, 0, 7, 1);
+        w->unsteady = i & 2;
+        put(w, w->end, i * 10 + 5, 0, 7, 1);
+        assert_int_equal(w->error_ns, i ? 100 : 0);
+    }
+    spans_finish(&w->spans);
+    expect(w, "0-5, 10-15, 20-25, 30-35");
+}
+
 /* Ends without begins do not pile up, and neither do spans without an end. */
 static void test_bounds(void **state)
 {
@@ -773,7 +793,7 @@ int main(void)
         TEST(check),  TEST(pairs),          TEST(mask_of_string), TEST(condition),
         TEST(star),   TEST(again),          TEST(chain),          TEST(place),
         TEST(losses), TEST(losses_of_open), TEST(early),          TEST(early_ends),
-        TEST(bounds), TEST(late_class),     TEST(model),
+        TEST(bounds), TEST(late_class),     TEST(unsteady),       TEST(model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -578,6 +578,27 @@ static void a_bound_is_that_of_any_ticks(void **state)
     clock_map_done(&clock_map);
 }
 
+/* A pause is somewhere between two pairs: all that is between these is not steady. */
+static void between_two_pairs_a_clock_is_steady_or_not(void **state)
+{
+    const char *text = "1000000000 1000000000 8000\n"
+                       "2000000000 2000000000 9000\n"
+                       "# paused\n"
+                       "5000000000 3000000000 7000\n"
+                       "6000000000 4000000000 7000\n";
+    struct clock_map clock_map;
+
+    (void)state;
+    assert_int_equal(clock_map_parse(text, strlen(text), "p", 1000000000, &clock_map, NULL), 0);
+    for (int64_t ticks = 500000000; ticks < 5000000000; ticks += 100000000) {
+        struct clock_map_piece piece;
+
+        clock_map_find(&clock_map, ticks, &piece);
+        assert_int_equal(piece.unsteady, ticks >= 2000000000 && ticks < 3000000000);
+    }
+    clock_map_done(&clock_map);
+}
+
 /* A guest's kernel took its counter for one of 801 MHz (its "PIT calibration" under emulation on a busy machine);
  * the exchanges were of 2596 MHz. */
 static void a_rate_that_was_measured_wrongly_is_not_believed(void **state)
@@ -804,6 +825,7 @@ int main(void)
         cmocka_unit_test(ticks_that_come_twice_may_be_either),
         cmocka_unit_test(a_clock_that_stood_still_has_a_wide_bound_there),
         cmocka_unit_test(a_bound_is_that_of_any_ticks),
+        cmocka_unit_test(between_two_pairs_a_clock_is_steady_or_not),
         cmocka_unit_test(a_rate_that_was_measured_wrongly_is_not_believed),
         cmocka_unit_test(a_jump_is_no_other_rate),
         cmocka_unit_test(a_clock_that_was_set_far_ahead_keeps_its_rate),
