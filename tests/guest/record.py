@@ -16,9 +16,10 @@ MARKS = 50
 
 
 def sources(folder):
+    """Those with events: not a guest whose agent has not answered."""
     try:
         with open(f"{folder}/trace.json") as manifest:
-            return {source["name"]: source for source in json.load(manifest)["sources"]}
+            return {source["name"]: source for source in json.load(manifest)["sources"] if source["kind"] != "none"}
     except FileNotFoundError:
         return {}
 
@@ -142,6 +143,45 @@ def record_attached(run):
                    item["time_ns"] - max(error, item["error_ns"]) <= high for item in passed), "nothing passes between", one, two)
 
 
+def record_refused(run):
+    """An agent that refuses an event: the recorder says so while it records QEMU."""
+    guest = run.guest
+    out = os.path.join(run.folder("refused"), "trace")
+    said = os.path.join(run.folder("refused-said"), "said")
+    runtime = tempfile.mkdtemp(prefix="strata-test-")
+
+    def status():
+        rows = subprocess.run([run.strata, "ctl", out, "status", "-f", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              check=False, text=True).stdout
+        return {row["source"]: row for row in map(json.loads, rows.splitlines())}
+
+    with open(said, "wb") as file:
+        recorder = subprocess.Popen(
+            [run.strata, "record", "--attach", "-o", out, "-e", "virtio_console_*", "--guest=nosuch:event", str(guest.qemu.pid)],
+            stdout=file, stderr=file, env=dict(os.environ, XDG_RUNTIME_DIR=runtime))
+    try:
+        wait_until(lambda: "guest" in status(), "the guest has no row")
+        expect(not status()["guest"]["recording"] and not status()["guest"]["problems"], status())
+        agent = Agent(guest)
+        reason = "the kernel has no event 'nosuch:event'"
+        with open(said) as file:
+            wait_until(lambda: f"strata: guest: the agent: {reason}" in file.seek(0) * "" + file.read(), "nothing is printed")
+        expect(recorder.poll() is None, "strata record has ended")
+        wait_until(lambda: any(reason in problem for problem in status()["guest"]["problems"]), "the row does not say why")
+        recorder.send_signal(signal.SIGTERM)
+        expect(recorder.wait(PATIENCE) == 1, "strata record ended with", recorder.returncode)
+    finally:
+        recorder.kill()
+        recorder.wait()
+    if agent.is_running():
+        agent.stop()
+    with open(f"{out}/trace.json") as manifest:
+        (source,) = json.load(manifest)["sources"]
+    expect(source["name"] == "vmm" and any(reason in problem for problem in source["problems"]), source)
+    expect(not os.listdir(runtime), "left behind:", os.listdir(runtime))
+    os.rmdir(runtime)
+
+
 def marks_of(run, folder):
     report = subprocess.run([run.strata, "report", "--format", "json", folder], stdout=subprocess.PIPE, check=True, text=True)
     items = [json.loads(line) for line in report.stdout.splitlines()]
@@ -227,4 +267,4 @@ def record_added_port(run):
     os.rmdir(runtime)
 
 
-SCENARIOS = [record_vm, record_attached, record_added_port]
+SCENARIOS = [record_vm, record_attached, record_refused, record_added_port]
