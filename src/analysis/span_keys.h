@@ -16,14 +16,25 @@ struct key {
     uint64_t keys[SPAN_KEYS];
 };
 
+/* A key's hash: of what it begins with, mixed with the values by which it is found, folded. */
+static inline uint64_t start_hash(const struct key *key)
+{
+    return hash_mix(hash_mix(key->name, key->source), key->place);
+}
+
+static inline uint32_t fold_hash(uint64_t hash)
+{
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
 /* The hash of KEY, of which all but that is set, and which has N_FOUND_BY keys. */
 static inline uint32_t hash_key(const struct key *key, unsigned n_found_by)
 {
-    uint64_t hash = hash_mix(hash_mix(key->name, key->source), key->place);
+    uint64_t hash = start_hash(key);
 
     for (unsigned i = 0; i < n_found_by; i++)
         hash = hash_mix(hash, key->keys[i]);
-    return (uint32_t)(hash ^ hash >> 32);
+    return fold_hash(hash);
 }
 
 /* False: ITEM has no such key, or is at no such place. */
@@ -31,6 +42,8 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
                             const struct item *item, uint32_t source, struct key *key)
 {
     const struct span_rule *rule = spans->rules[use->rule];
+    unsigned n_found_by = spans->rule_keys[use->rule].n_found_by;
+    uint64_t hash;
 
     key->name = use->name;
     key->source = spans->rule_keys[use->rule].crosses ? 0 : source;
@@ -54,6 +67,7 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
         key->place = (uint32_t)item->vcpu;
         break;
     }
+    hash = start_hash(key);
     for (unsigned i = 0; i < rule->n_keys; i++) {
         const struct span_key *k = &rule->steps[use->step].keys[i];
         struct value value;
@@ -88,7 +102,9 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
         }
         v >>= k->shift;
         key->keys[i] = k->mask != 0 ? v & k->mask : v;
+        if (i < n_found_by)
+            hash = hash_mix(hash, key->keys[i]);
     }
-    key->hash = hash_key(key, spans->rule_keys[use->rule].n_found_by);
+    key->hash = fold_hash(hash);
     return true;
 }
