@@ -35,7 +35,7 @@ const struct command io_command = {
     .examples = "  strata record --for io -o vm -- qemu-system-x86_64 ...\n"
                 "  strata io vm\n"
                 "  strata io --by task --sort sum vm\n"
-                "  strata io --layer guest,vmm --slowest 3 vm",
+                "  strata io --slowest 3 vm",
 };
 
 static int measure(struct io_options *options, struct trace *trace)
