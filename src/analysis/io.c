@@ -183,6 +183,7 @@ static void keep_slow(struct io *io, const struct io_request *request, struct ro
                              .other_pid = request->vmm_pid,
                              .first_pid = request->kick_pid,
                              .end_vcpu = request->end_vcpu,
+                             .is_partial = request->vmm && begin < io->why.gone_until,
                              .row = row};
 
     memcpy(slow.at, request->at, sizeof request->at);
@@ -307,6 +308,29 @@ static struct io *get_io(struct analysis *analysis)
     return container_of(analysis, struct io, analysis);
 }
 
+/* Those of the slowest requests yet are needed, and those since a request began that may be one of them. */
+static _cold_ int forget_states(struct io *io)
+{
+    struct io_time times[IO_WHY_SPANS_MAX];
+    int64_t froms[4];
+    unsigned n = 0;
+    int r = io_tracker_give(&io->tracker, io->rows.last);
+
+    if (r < 0)
+        return r;
+
+    for (unsigned i = 0; i < io->rows.n_slowest && io->rows.n_slowest <= IO_WHY_SPANS_MAX; i++)
+        if (io->rows.slowest[i].kind)
+            times[n++] = (struct io_time){.begin = io->rows.slowest[i].begin,
+                                          .end = io->rows.slowest[i].end};
+    /* The first of them may hang. */
+    for (unsigned i = 0; i < ARRAY_SIZE(froms); i++)
+        froms[i] =
+            MIN(io_tracker_first(&io->tracker, i > 0 ? froms[i - 1] : INT64_MIN), io->rows.last);
+    io_why_keep_only(&io->why, times, n, froms, ARRAY_SIZE(froms));
+    return 0;
+}
+
 static int put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct io *io = get_io(container_of(sink, struct analysis, sink));
@@ -314,6 +338,8 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
 
     rows_note_times(&io->rows, items, n);
     r = io_tracker_put(&io->tracker, items, n);
+    if (r >= 0 && io->rows.slowest_max > 0 && io_why_is_crowded(&io->why))
+        r = forget_states(io);
     if (r >= 0 && io->rows.slowest_max > 0)
         r = io_why_put(&io->why, items, n);
     if (r == -ERANGE)
@@ -566,6 +592,32 @@ static bool has_events(const struct analysis *analysis)
                                               io->tracker.counts.fates[SPAN_OPEN] > 0);
 }
 
+/* Whether states may be missing of one of the slowest. */
+static bool lacks_states(const struct io *io)
+{
+    for (unsigned i = 0; i < io->rows.n_slowest; i++)
+        if (io->rows.slowest[i].kind && io->rows.n_slowest <= IO_WHY_SPANS_MAX &&
+            (io->rows.slowest[i].is_partial || io->rows.slowest[i].begin < io->why.all_gone_until))
+            return true;
+    return false;
+}
+
+static int add_note_of_states(const struct io *io, struct result *result)
+{
+    struct text until = TEXT_IN_MEMORY;
+    int r = 0;
+
+    clock_put_time(&result->clock, MAX(io->why.gone_until, io->why.all_gone_until), &until);
+    if (!until.error)
+        r = result_add_note(result,
+                            "what threads of the host did before %.*s is not all kept (at most %u "
+                            "states are): stages before may lack the reason; give --from and "
+                            "--until",
+                            (int)text_len(&until), until.start, io->why.max);
+    text_done(&until);
+    return r;
+}
+
 /* What is missing, and how it is recorded. */
 static int add_notes(const struct io *io, struct result *result)
 {
@@ -596,6 +648,8 @@ static int add_notes(const struct io *io, struct result *result)
             "%" PRIu64 " submission%s to the thread pool may belong to several "
             "requests, and %s not joined; record blk_co_preadv and blk_co_pwritev, too",
             counts->opaque, counts->opaque == 1 ? "" : "s", counts->opaque == 1 ? "is" : "are");
+    if (r >= 0 && lacks_states(io))
+        r = add_note_of_states(io, result);
     text_done(&missing);
     return r;
 }

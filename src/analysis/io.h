@@ -125,6 +125,11 @@ int io_tracker_finish(struct io_tracker *tracker);
  * layers have is given once, with the points of both. */
 void io_tracker_foreach_open(const struct io_tracker *tracker,
                              void (*found)(void *arg, const struct io_request *request), void *arg);
+/* Gives the requests that are over and can have no more points at TIME, as later items do. Returns as io_tracker_put(). */
+int io_tracker_give(struct io_tracker *tracker, int64_t time);
+/* When the first of the requests began that are open, or are not given yet, and began after AFTER; INT64_MAX: there is
+ * none. */
+int64_t io_tracker_first(const struct io_tracker *tracker, int64_t after);
 void io_tracker_done(struct io_tracker *tracker);
 
 /* "kick": of the stage that POINT ends. */

@@ -324,3 +324,19 @@ void io_tracker_foreach_open(const struct io_tracker *tracker,
         found(arg, &request);
     }
 }
+
+int64_t io_tracker_first(const struct io_tracker *tracker, int64_t after)
+{
+    int64_t first = INT64_MAX;
+
+    for (uint32_t n = 1; n < tracker->n_slots; n++) {
+        int64_t begin = INT64_MAX;
+
+        for (unsigned i = 0; tracker->slots[n].is_used && i < IO_POINTS; i++)
+            if (tracker->slots[n].request.at[i] != TIME_UNKNOWN)
+                begin = MIN(begin, tracker->slots[n].request.at[i]);
+        if (begin > after)
+            first = MIN(first, begin);
+    }
+    return first;
+}

@@ -555,6 +555,11 @@ int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigne
     return 0;
 }
 
+int io_tracker_give(struct io_tracker *tracker, int64_t time)
+{
+    return io_give_due(tracker, time);
+}
+
 int io_tracker_finish(struct io_tracker *tracker)
 {
     int r = 0;

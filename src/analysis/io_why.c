@@ -46,6 +46,85 @@ static int note_thread(struct io_why *why, const struct state_interval *interval
     return 0;
 }
 
+static void forget_older(struct io_why *why)
+{
+    unsigned half = why->n / 2;
+
+    why->all_gone_until = MAX(why->all_gone_until, why->kept[half].end);
+    memmove(why->kept, why->kept + half, (why->n - half) * sizeof *why->kept);
+    why->n -= half;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct io_time *x = a, *y = b;
+
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Orders TIMES and joins those that overlap. Returns how many are left. */
+static unsigned join_times(struct io_time *times, unsigned n)
+{
+    unsigned joined = 0;
+
+    if (n > 0)
+        qsort(times, n, sizeof *times, compare_times);
+    for (unsigned i = 0; i < n; i++) {
+        if (joined > 0 && times[i].begin <= times[joined - 1].end)
+            times[joined - 1].end = MAX(times[joined - 1].end, times[i].end);
+        else
+            times[joined++] = times[i];
+    }
+    return joined;
+}
+
+static bool is_in(const struct io_state *state, const struct io_time *times, unsigned n)
+{
+    unsigned low = 0, high = n;
+
+    /* The first of the times that ends after the state begins. */
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (times[middle].end > state->begin)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < n && times[low].begin < state->end;
+}
+
+static void keep_only(struct io_why *why, const struct io_time *times, unsigned n, int64_t from)
+{
+    unsigned left = 0;
+
+    for (unsigned i = 0; i < why->n; i++)
+        if (why->kept[i].end > from || is_in(&why->kept[i], times, n))
+            why->kept[left++] = why->kept[i];
+    why->n = left;
+}
+
+bool io_why_is_crowded(const struct io_why *why)
+{
+    return why->n >= why->n_crowded;
+}
+
+void io_why_keep_only(struct io_why *why, struct io_time *times, unsigned n, const int64_t *froms,
+                      unsigned n_froms)
+{
+    n = join_times(times, n);
+    keep_only(why, times, n, froms[0]);
+    for (unsigned i = 1; i <= n_froms && why->n > why->max / 4 * 3; i++) {
+        int64_t from = i < n_froms ? froms[i] : why->kept[why->n / 2].end;
+
+        why->gone_until = MAX(why->gone_until, from);
+        keep_only(why, times, n, from);
+    }
+    if (why->n > why->max / 4 * 3)
+        forget_older(why);
+    why->n_crowded = why->n + (why->max - why->n) / 2;
+}
+
 static int keep(struct io_why *why, const struct state_interval *interval)
 {
     if (interval->origin->layer != LAYER_HOST ||
@@ -53,10 +132,8 @@ static int keep(struct io_why *why, const struct state_interval *interval)
         return 0;
     if (interval->of == STATE_OF_THREAD && note_thread(why, interval) < 0)
         return -ENOMEM;
-    if (why->n == IO_WHY_MAX) {
-        memmove(why->kept, why->kept + IO_WHY_MAX / 2, IO_WHY_MAX / 2 * sizeof *why->kept);
-        why->n = IO_WHY_MAX / 2;
-    }
+    if (why->n == why->max)
+        forget_older(why);
     if (why->n == why->room) {
         unsigned room = MAX(why->room * 2, 1024u);
         struct io_state *more = realloc(why->kept, room * sizeof *more);
@@ -90,7 +167,11 @@ int io_why_init(struct io_why *why)
 {
     static const struct states_ops ops = {.put = put_states};
 
-    *why = (struct io_why){.all_vcpus = PID_UNKNOWN};
+    *why = (struct io_why){.all_vcpus = PID_UNKNOWN,
+                           .max = IO_WHY_MAX,
+                           .n_crowded = IO_WHY_MAX / 2,
+                           .gone_until = INT64_MIN,
+                           .all_gone_until = INT64_MIN};
     states_init(&why->states, &ops, why);
     why->states.wanted = STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_CPU);
     return 0;

@@ -2,9 +2,8 @@
 #pragma once
 
 /* What the threads of a VMM and of its vCPUs did on the host while a request was in a stage: the reason why that was
- * slow. The states of
- * all threads of the host are kept for the requests that are kept, at most IO_WHY_MAX intervals; where these are more,
- * older ones are missing, and nothing is said. Not thread-safe. */
+ * slow. The states of all threads and CPUs of the host are kept, at most IO_WHY_MAX intervals. Before these are too many,
+ * the user says which times are still needed (io_why_keep_only()). Not thread-safe. */
 
 #include "analysis/states.h"
 #include "base/text.h"
@@ -33,14 +32,32 @@ struct io_why {
     int32_t
         all_vcpus; /* the thread of a VMM that runs all of them, one after the other; PID_UNKNOWN: none, or several */
     bool has_all_vcpus;
-    struct io_state *kept;
+    struct io_state *kept; /* by the order in which they were known, about that of their ends */
     unsigned n, room;
+    unsigned max;       /* IO_WHY_MAX; tests have less */
+    unsigned n_crowded; /* when io_why_keep_only() is due */
+    /* States that ended before are not all kept, but those of the times that were needed then; INT64_MIN: all are. */
+    int64_t gone_until;
+    /* ... even those. */
+    int64_t all_gone_until;
+};
+
+/* A time that is needed. */
+struct io_time {
+    int64_t begin, end;
 };
 
 int io_why_init(struct io_why *why);
 /* 0, -ENOMEM. */
 int io_why_put(struct io_why *why, const struct item *items, unsigned n);
 int io_why_finish(struct io_why *why);
+
+/* Whether io_why_keep_only() is due. */
+bool io_why_is_crowded(const struct io_why *why);
+/* Forgets states that are in none of the N times, and end before the first of FROMS. Where still too many are left, also
+ * those that end before the next one, and so on; and if that is not enough, older ones. TIMES are ordered in place. */
+void io_why_keep_only(struct io_why *why, struct io_time *times, unsigned n, const int64_t *froms,
+                      unsigned n_froms);
 void io_why_done(struct io_why *why);
 
 /* The thread of the host that runs VCPU; PID_UNKNOWN: it is not known. */

@@ -54,6 +54,7 @@ struct slow_span {
     struct row *row;
     /* The analysis's own: other threads that worked for it, and the vCPU on which it ends. */
     int32_t other_pid, first_pid, end_vcpu;
+    bool is_partial;        /* the analysis's own: something is not known of it */
     int64_t at[ROW_STAGES]; /* of its steps; TIME_UNKNOWN: none */
 };
 

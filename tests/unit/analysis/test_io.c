@@ -216,6 +216,8 @@ struct machine {
     struct catalogue catalogue;
     struct origin *guest, *vmm;
     const struct event_class *queue, *issue, *complete, *irq, *handle, *submit, *returned;
+    struct origin *host;
+    const struct event_class *change;
     struct io io;
     struct coverage coverage;
     struct result result;
@@ -315,6 +317,163 @@ static void expect_slow(const struct machine *m, unsigned i, const char *expecte
     assert_string_equal(text, expected);
 }
 
+/* ---- why ---- */
+
+#define STATES_MAX (16 * STATES_HELD)
+#define SWITCHES (STATES_MAX / 2) /* have more states */
+#define HANDLER 100               /* the VMM's thread that handles requests */
+
+struct switch_payload {
+    char prev_comm[16];
+    int32_t prev_pid;
+    int64_t prev_state;
+    char next_comm[16];
+    int32_t next_pid;
+} __attribute__((packed));
+
+#define NAME(field)                                                                         \
+    {                                                                                       \
+        .name = #field, .c_type = "char[16]", .type = FIELD_STRING, .storage = STORE_ARRAY, \
+        .offset = offsetof(struct switch_payload, field), .size = 16                        \
+    }
+#define SIGNED(field, bytes)                                              \
+    {                                                                     \
+        .name = #field, .c_type = "int", .type = FIELD_INT,               \
+        .offset = offsetof(struct switch_payload, field), .size = (bytes) \
+    }
+
+static const struct field switch_fields[] = {
+    NAME(prev_comm), SIGNED(prev_pid, 4), SIGNED(prev_state, 8),
+    NAME(next_comm), SIGNED(next_pid, 4),
+};
+
+static void start_with_host(struct machine *m, unsigned slowest)
+{
+    const struct clock clock = {"monotonic", NANOSECONDS};
+    struct origin origin = {
+        .layer = LAYER_HOST, .format = "made", .path = "h", .clock = clock, .kernel = &a_kernel};
+    struct event_class class = {.name = "sched_switch",
+                                .group = "sched",
+                                .fields = switch_fields,
+                                .n_fields = ARRAY_SIZE(switch_fields)};
+    struct event_class *added;
+
+    start(m, slowest);
+    m->host = catalogue_add_origin(&m->catalogue, &origin);
+    class.origin = m->host;
+    assert_int_equal(catalogue_add(&m->catalogue, &class, &added), 0);
+    m->change = added;
+    m->io.why.max = STATES_MAX;
+    m->io.why.n_crowded = STATES_MAX / 2;
+}
+
+/* CPU 0 goes from one thread to another, N times, once every 100 us. */
+static int64_t run_host(struct machine *m, int64_t time, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++, time += 100000) {
+        const struct switch_payload payload = {.prev_pid = i % 2 ? HANDLER : HANDLER + 1,
+                                               .next_pid = i % 2 ? HANDLER + 1 : HANDLER};
+        const struct item item = {.kind = ITEM_EVENT,
+                                  .time = time,
+                                  .origin = m->host,
+                                  .class = m->change,
+                                  .payload = (const uint8_t *)&payload,
+                                  .size = sizeof payload,
+                                  .pid = payload.prev_pid,
+                                  .vcpu = VCPU_UNKNOWN};
+
+        give(m, &item);
+    }
+    return time;
+}
+
+/* Request SECTOR, of the VMM alone, during N switches; the VMM's thread is HANDLER. */
+static int64_t request(struct machine *m, int64_t time, unsigned n, uint64_t sector, bool ends)
+{
+    const struct vmm_payload payload = {.vdev = 1, .req = sector, .sector = sector, .nsectors = 8};
+    struct item item = {.kind = ITEM_EVENT,
+                        .time = time,
+                        .origin = m->vmm,
+                        .class = m->handle,
+                        .payload = (const uint8_t *)&payload,
+                        .size = sizeof payload,
+                        .pid = HANDLER,
+                        .vcpu = VCPU_UNKNOWN};
+
+    give(m, &item);
+    time = run_host(m, time + 1, n);
+    item.class = m->returned;
+    item.time = time;
+    if (ends)
+        give(m, &item);
+    return time + 1;
+}
+
+static bool has_why(const struct machine *m, unsigned n)
+{
+    const struct result_slow *slow = &m->result.slowest[n];
+
+    for (unsigned i = 0; i < slow->n_stages; i++)
+        if (slow->stages[i].why && strstr(slow->stages[i].why[0], "ran "))
+            return true;
+    return false;
+}
+
+static bool has_note_of_states(const struct machine *m)
+{
+    for (unsigned i = 0; i < m->result.n_notes; i++)
+        if (strstr(m->result.notes[i], "is not all kept"))
+            return true;
+    return false;
+}
+
+/* However much follows, and precedes, the states of the slowest are there. */
+static void test_why_of_long_ago(void **state)
+{
+    struct machine m;
+    int64_t time;
+
+    (void)state;
+    start_with_host(&m, 1);
+    time = run_host(&m, 1, 2 * SWITCHES);
+    time = request(&m, time, 40, 8, true);
+    for (unsigned i = 0; i < 4; i++) {
+        time = run_host(&m, time, SWITCHES);
+        time = request(&m, time, 4, 16 * (i + 1), true);
+    }
+    assert_true(m.io.why.n <= STATES_MAX);
+    finish(&m);
+    assert_int_equal(m.result.n_slowest, 1);
+    assert_true(has_why(&m, 0));
+    assert_false(has_note_of_states(&m));
+    done(&m);
+}
+
+/* While one hangs, all is needed, more than is kept: the result says so. */
+static void test_why_of_too_long(void **state)
+{
+    struct machine m;
+
+    (void)state;
+    start_with_host(&m, 1);
+    request(&m, run_host(&m, 1, 20), 4 * SWITCHES, 8, false);
+    assert_true(m.io.why.n <= STATES_MAX);
+    finish(&m);
+    assert_true(m.result.slowest[0].is_open);
+    assert_true(has_note_of_states(&m));
+    done(&m);
+
+    /* Of one that was over before that, all is there. */
+    start_with_host(&m, 2);
+    request(&m, request(&m, 1, 1000, 16, true), 4 * SWITCHES, 8, false);
+    assert_true(m.io.why.n <= STATES_MAX);
+    finish(&m);
+    assert_int_equal(m.result.n_slowest, 2);
+    assert_true(has_note_of_states(&m) && m.result.slowest[0].is_open);
+    assert_true(has_why(&m, 1));
+    done(&m);
+}
+
 static void test_open(void **state)
 {
     struct machine m;
@@ -411,6 +570,8 @@ int main(void)
         cmocka_unit_test(test_forgets_the_same),
         cmocka_unit_test(test_unsteady),
         cmocka_unit_test(test_whose),
+        cmocka_unit_test(test_why_of_long_ago),
+        cmocka_unit_test(test_why_of_too_long),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_open_stages),
         cmocka_unit_test(test_open_unknown),
