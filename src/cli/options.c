@@ -85,6 +85,8 @@ static int parse_number(uint64_t *member, const char *value, struct error *error
 
     errno = 0;
     v = strtoull(value, &end, 10);
+    if (value[0] == '-' && isdigit((unsigned char)value[1]))
+        return error_set(error, -EINVAL, NULL, "is less than 0");
     if (!isdigit((unsigned char)value[0]) || *end || errno)
         return error_set(error, -EINVAL, NULL, "is not a whole number");
     *member = v;

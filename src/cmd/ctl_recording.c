@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/suggest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -272,6 +273,24 @@ static int in_named(const char *name, const struct ctl_request *request)
 
 /* ---- A recording ---- */
 
+/* Also of a word that is no command of any target. An exit status. */
+static int report_ended(const char *directory, const char *word)
+{
+    static const char *const names[] = {"list",   "on",       "off",   "flush",   "file",
+                                        "info",   "set",      "stats", "monitor", "restore",
+                                        "status", "snapshot", NULL};
+    const char *near = suggest_find(word, strlen(word), names);
+
+    for (unsigned i = 0; names[i]; i++)
+        if (strcmp(names[i], word) == 0)
+            near = NULL;
+    if (near)
+        return cli_usage_error(ctl_command.name, "unknown command '%s'; did you mean '%s'?", word,
+                               near);
+    cli_error("%s: nothing to control: the recording has ended", directory);
+    return EXIT_FAILURE;
+}
+
 static int in_recording(const char *directory, const struct manifest *manifest,
                         const struct ctl_request *request)
 {
@@ -305,7 +324,7 @@ static int in_recording(const char *directory, const struct manifest *manifest,
                       "has had no event; try again",
                       directory);
         else
-            cli_error("%s: nothing to control: the recording has ended", directory);
+            return report_ended(directory, request->words[0]);
         return EXIT_FAILURE;
     }
     if (found->vmm->qmp)

@@ -332,6 +332,7 @@ static int check_requirements(const struct record_options *options)
         {buffers->leave_on, has_buffers, "--leave-enabled", "--xen or --percpu"},
         {buffers->libxenctrl, options->xen, "--libxenctrl", "--xen"},
     };
+    int status;
 
     for (size_t i = 0; i < ARRAY_SIZE(requirements); i++)
         if (requirements[i].given && !requirements[i].met)
@@ -353,7 +354,10 @@ static int check_requirements(const struct record_options *options)
                                "--libvirt accepts one domain; record '%s' by a command of its own, "
                                "and put both on one timeline by strata merge",
                                options->domains.items[1]);
-    return record_triggers_check(&options->triggers, is_limited(&options->flight));
+    status = record_metrics_check(&options->metrics);
+    return status == EXIT_SUCCESS
+               ? record_triggers_check(&options->triggers, is_limited(&options->flight))
+               : status;
 }
 
 /* One of those that stand in `where`, or a command. */

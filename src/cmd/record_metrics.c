@@ -310,6 +310,15 @@ static int open_server(struct metrics_recorder *self, struct error *error)
     return 0;
 }
 
+int record_metrics_check(const struct record_metrics_options *options)
+{
+    struct error error = {0};
+
+    if (options->listen && listeners_check(options->listen, &error) < 0)
+        return cli_usage_error("record", "--metrics: %s", error.what);
+    return EXIT_SUCCESS;
+}
+
 int record_metrics_new(const struct record_metrics_options *options, struct recorder **ret)
 {
     struct metrics_recorder *self;

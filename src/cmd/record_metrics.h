@@ -21,6 +21,8 @@ struct record_metrics_options {
 
 extern const struct option record_metrics_options[];
 
+/* Whether OPTIONS can be meant. An exit status; errors are printed. */
+int record_metrics_check(const struct record_metrics_options *options);
 /* A recorder without sources, which ends when all others have ended. *RET is NULL where OPTIONS ask for none. Listens
  * already. An exit status. */
 int record_metrics_new(const struct record_metrics_options *options, struct recorder **ret);

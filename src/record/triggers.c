@@ -468,11 +468,11 @@ static int finish(struct recorder *recorder, struct error *error)
                          "--snapshots-per-hour=%u limits them",
                          n, n == 1 ? "" : "s", self->settings.per_hour);
         recorder_report(recorder,
-                        "triggers were met %" PRIu64 " times; snapshots: %" PRIu64
-                        " saved, %" PRIu64 " failed; %" PRIu64 " times there was none, as "
+                        "triggers were met %" PRIu64 " time%s; snapshots: %" PRIu64
+                        " saved, %" PRIu64 " failed; %" PRIu64 " time%s there was none, as "
                         "--snapshots-per-hour=%u limits them",
-                        self->stats.met, self->stats.saved, self->stats.failed, n,
-                        self->settings.per_hour);
+                        self->stats.met, self->stats.met == 1 ? "" : "s", self->stats.saved,
+                        self->stats.failed, n, n == 1 ? "" : "s", self->settings.per_hour);
     }
     return 0;
 }

@@ -160,23 +160,45 @@ static void put_shown(struct listeners *listeners)
              brackets ? "]" : "", listeners->port);
 }
 
-int listeners_open(const char *where, struct listeners *ret, struct error *error)
+/* What WHERE names; NULL: nothing. -EINVAL with ERROR. */
+static int parse(const char *where, struct host_port *ret_parts, unsigned *ret_port,
+                 struct error *error)
 {
-    struct listeners listeners = {0};
     struct host_port parts = {0};
     unsigned port = 0;
-    int r;
 
     /* A number alone is a port; getaddrinfo() would read an address. */
     if (where && where[strspn(where, "0123456789")] != '\0' &&
         (host_port_parse(where, strlen(where), &parts) < 0 ||
-         parts.host_len >= sizeof listeners.host ||
+         parts.host_len >= sizeof((struct listeners *)NULL)->host ||
          (parts.port && parse_port(parts.port, parts.port_len, &port) < 0)))
         return error_set(
             error, -EINVAL, NULL,
             "invalid address '%s' (examples: 8080, 192.0.2.1:8080, [2001:db8::1]:8080)", where);
     if (where && !parts.host && parse_port(where, strlen(where), &port) < 0)
         return error_set(error, -EINVAL, NULL, "invalid port '%s' (example: 8080)", where);
+    *ret_parts = parts;
+    *ret_port = port;
+    return 0;
+}
+
+int listeners_check(const char *where, struct error *error)
+{
+    struct host_port parts;
+    unsigned port;
+
+    return parse(where, &parts, &port, error);
+}
+
+int listeners_open(const char *where, struct listeners *ret, struct error *error)
+{
+    struct listeners listeners = {0};
+    struct host_port parts;
+    unsigned port;
+    int r = parse(where, &parts, &port, error);
+
+    if (r < 0)
+        return r;
     if (parts.host && parts.host_len > 0) {
         memcpy(listeners.host, parts.host, parts.host_len);
         r = open_host(where, port, &listeners, error);

@@ -17,6 +17,8 @@ struct listeners {
     bool is_any;     /* all addresses of the machine */
 };
 
+/* Whether WHERE names an address or a port. -EINVAL with ERROR. */
+int listeners_check(const char *where, struct error *error);
 /* WHERE: as server_options.listen has it. -errno with ERROR. */
 int listeners_open(const char *where, struct listeners *ret, struct error *error);
 void listeners_close(struct listeners *listeners);

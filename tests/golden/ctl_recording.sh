@@ -49,6 +49,10 @@ wait $pid || true
 ! grep -q 'rings stay' told || fail "$(cat told)"
 pid=
 refused 'nothing to control: the recording has ended' trace list
+status=0
+"$strata" ctl trace snapsot 2>told.typo || status=$?
+[ $status -eq 2 ] && grep -qF "unknown command 'snapsot'; did you mean 'snapshot'?" told.typo ||
+    fail "status $status: $(cat told.typo)"
 "$strata" ctl trace status | grep -q '^program .*has ended' || fail "$("$strata" ctl trace status)"
 
 # A recording of which nothing has begun has no trace.json.

@@ -141,6 +141,7 @@ static void test_errors(void **state)
     status = 0;
     assert_false(PARSE(&t, "--number=-3"));
     assert_int_equal(status, EXIT_USAGE);
+    assert_non_null(strstr(printed, "--number '-3' is less than 0"));
     assert_false(PARSE(&t, "--number=3x"));
     assert_false(PARSE(&t, "--number="));
     assert_false(PARSE(&t, "--number=99999999999999999999"));
