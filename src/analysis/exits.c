@@ -276,7 +276,7 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
     if (!open)
         return;
     if (fate == SPAN_OPEN && !(exits->settings.handled && open->handled_end != TIME_UNKNOWN))
-        analysis_keep_open_span(&exits->analysis, &exits->rows, open->row, span);
+        analysis_keep_open_span(&exits->analysis, &exits->rows, open->row, &exits->spans, span);
     put_back(exits, open);
 }
 
@@ -440,8 +440,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct exits *exits = get_exits(container_of(sink, struct analysis, sink));
     int r;
 
-    rows_note_times(&exits->rows, items, n);
-    r = put_items(exits, items, n);
+    r = rows_note_times(&exits->rows, items, n);
+    if (r == 0)
+        r = put_items(exits, items, n);
     if (r == -ERANGE)
         return analysis_period_error(sink);
     return r < 0 ? r : sink->error.code;

@@ -280,25 +280,52 @@ static int put_request(void *arg, const struct io_request *request)
     return r;
 }
 
+/* Until when REQUEST has certainly not ended: until the end of its source's data, and, while a VMM has it, of the VMM's. Not
+ * before the last point that it has passed. */
+static struct source_end find_open_until(const struct io *io, const struct io_request *request)
+{
+    struct source_end end = source_ends_find(&io->rows.ends, request->origin);
+    unsigned last = IO_COMPLETED;
+
+    while (request->at[last] == TIME_UNKNOWN)
+        last--;
+    /* Once the VMM is done with it, the guest may find that without a notification. */
+    if (request->vmm && request->at[IO_RETURNED] == TIME_UNKNOWN &&
+        io->tracker.counts.points >> IO_RETURNED & 1) {
+        struct source_end of_vmm = source_ends_find(&io->rows.ends, request->vmm);
+
+        if (of_vmm.time > end.time)
+            end = of_vmm;
+    }
+    if (request->origin->ended != 0)
+        end.time = MIN(end.time, request->origin->ended);
+    end.time = MAX(end.time, request->at[last]);
+    return end;
+}
+
 /* The row of an open request has no requests, unless others of its group are over. */
 static void put_open(void *arg, const struct io_request *request)
 {
     struct io *io = arg;
     struct io_group *group;
     unsigned first = 0;
-    int64_t end;
+    struct source_end end;
+    int64_t duration;
 
+    if (io->rows.slowest_max == 0 || request->group == NO_GROUP || !is_wanted(io, request))
+        return;
     while (request->at[first] == TIME_UNKNOWN)
         first++;
-    end = rows_open_until(&io->rows, request->origin, request->at[first]);
-    if (request->group == NO_GROUP || !is_wanted(io, request) ||
-        ticks_between(request->at[first], end) < io->analysis.settings.longer ||
-        !rows_would_keep(&io->rows, ticks_between(request->at[first], end)))
+    end = find_open_until(io, request);
+    if (end.time <= request->at[first])
+        return;
+    duration = ticks_between(request->at[first], end.time);
+    if (duration < io->analysis.settings.longer || !rows_would_keep(&io->rows, duration))
         return;
     group = get_group(io, request);
     if (group && (group->rows[TOTAL] || add_row(io, group, request, TOTAL)))
-        keep_slow(io, request, group->rows[TOTAL], request->at[first], end, request->error_ns,
-                  true);
+        keep_slow(io, request, group->rows[TOTAL], request->at[first], end.time,
+                  MAX(request->error_ns, end.error_ns), true);
     else if (group || io->n_groups < IO_GROUPS_MAX)
         error_set(&io->analysis.sink.error, -ENOMEM, NULL, "out of memory");
 }
@@ -336,8 +363,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct io *io = get_io(container_of(sink, struct analysis, sink));
     int r;
 
-    rows_note_times(&io->rows, items, n);
-    r = io_tracker_put(&io->tracker, items, n);
+    r = rows_note_times(&io->rows, items, n);
+    if (r == 0)
+        r = io_tracker_put(&io->tracker, items, n);
     if (r >= 0 && io->rows.slowest_max > 0 && io_why_is_crowded(&io->why))
         r = forget_states(io);
     if (r >= 0 && io->rows.slowest_max > 0)

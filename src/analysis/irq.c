@@ -286,7 +286,7 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
     struct row *row = (struct row *)(uintptr_t)span->tag;
 
     if (fate == SPAN_OPEN && irq_rules[span->kind->rule_number].measure == MEASURE_RUN && row)
-        analysis_keep_open_span(&irq->analysis, &irq->rows, row, span);
+        analysis_keep_open_span(&irq->analysis, &irq->rows, row, &irq->spans, span);
 }
 
 static const struct spans_ops span_ops = {
@@ -319,8 +319,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct irq *irq = get_irq(container_of(sink, struct analysis, sink));
     int r;
 
-    rows_note_times(&irq->rows, items, n);
-    r = note_firsts(irq, items, n);
+    r = rows_note_times(&irq->rows, items, n);
+    if (r == 0)
+        r = note_firsts(irq, items, n);
     if (r == 0)
         r = spans_put(&irq->spans, items, n);
     return r < 0 ? r : sink->error.code;

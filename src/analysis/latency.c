@@ -72,7 +72,7 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
     struct row *row = (struct row *)(uintptr_t)span->tag;
 
     if (fate == SPAN_OPEN && row)
-        analysis_keep_open_span(&latency->analysis, &latency->rows, row, span);
+        analysis_keep_open_span(&latency->analysis, &latency->rows, row, &latency->spans, span);
 }
 
 static const struct spans_ops span_ops = {
@@ -88,8 +88,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct latency *latency = get_latency(container_of(sink, struct analysis, sink));
     int r;
 
-    rows_note_times(&latency->rows, items, n);
-    r = spans_put(&latency->spans, items, n);
+    r = rows_note_times(&latency->rows, items, n);
+    if (r == 0)
+        r = spans_put(&latency->spans, items, n);
     return r < 0 ? r : sink->error.code;
 }
 

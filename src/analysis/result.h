@@ -91,7 +91,8 @@ struct result_stage {
 /* One of the longest spans. */
 struct result_slow {
     int64_t begin, end;
-    bool is_open; /* it, and the last of its stages, has not ended: `end` is the end of the trace */
+    bool
+        is_open; /* it, and the last of its stages, has not ended: `end`: until when that is known */
     uint32_t error_ns;
     int32_t cpu, pid, vcpu;
     const struct origin *origin; /* of its begin; borrowed */

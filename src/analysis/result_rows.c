@@ -142,12 +142,12 @@ bool analysis_selects_task(const struct analysis *analysis, const struct item *i
 }
 
 static void keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end,
-                           bool is_open)
+                           uint32_t error_ns, bool is_open)
 {
     struct slow_span slow = {.begin = span_begin(span),
                              .end = end,
                              .is_open = is_open,
-                             .error_ns = span->error_ns,
+                             .error_ns = error_ns,
                              .cpu = span->cpu,
                              .pid = span->pid,
                              .vcpu = span->vcpu,
@@ -162,16 +162,20 @@ static void keep_slow_span(struct rows *rows, struct row *row, const struct span
 
 void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end)
 {
-    keep_slow_span(rows, row, span, end, false);
+    keep_slow_span(rows, row, span, end, span->error_ns, false);
 }
 
 void analysis_keep_open_span(const struct analysis *analysis, struct rows *rows, struct row *row,
-                             const struct span *span)
+                             const struct spans *spans, const struct span *span)
 {
-    int64_t end = rows_open_until(rows, span->origin, span_begin(span));
+    struct source_end end;
 
-    if (rows->slowest_max > 0 && ticks_between(span_begin(span), end) >= analysis->settings.longer)
-        keep_slow_span(rows, row, span, end, true);
+    if (rows->slowest_max == 0)
+        return;
+    end = source_ends_find_open(&rows->ends, spans, span);
+    if (end.time > span_begin(span) &&
+        ticks_between(span_begin(span), end.time) >= analysis->settings.longer)
+        keep_slow_span(rows, row, span, end.time, MAX(span->error_ns, end.error_ns), true);
 }
 
 int analysis_give_span(const struct analysis *analysis, const struct row *row,

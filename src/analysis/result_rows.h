@@ -38,10 +38,10 @@ void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *
 int analysis_give_span(const struct analysis *analysis, const struct row *row,
                        const struct span *span, int64_t end);
 
-/* SPAN, of ROW, is open at the end of the trace: keeps it if what it has lasted so far is one of the longest. Nothing if
- * that is shorter than --longer, or if none are kept. */
+/* SPAN, of ROW and SPANS, is open at the end of the trace: keeps it if what it is known to have lasted is one of the longest.
+ * Nothing if that is shorter than --longer, if nothing is known, or if none are kept. */
 void analysis_keep_open_span(const struct analysis *analysis, struct rows *rows, struct row *row,
-                             const struct span *span);
+                             const struct spans *spans, const struct span *span);
 
 /* Counts SPAN in ROW, keeps it if it is one of the longest, and gives it to analysis->put_span; nothing if it is shorter
  * than --longer. 0; -ERANGE with the sink's error: a period is beyond ROW_PERIODS_MAX; another negative errno. */

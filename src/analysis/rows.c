@@ -35,6 +35,7 @@ void rows_done(struct rows *rows)
     free(rows->rows);
     free(rows->buckets);
     free(rows->slowest);
+    source_ends_done(&rows->ends);
     text_done(&rows->text);
     arena_done(&rows->arena);
     *rows = (struct rows){0};

@@ -6,8 +6,11 @@
  *
  * At most ROWS_MAX rows: all further groups share the last row, "(others)". */
 
+#include <errno.h>
+
 #include "analysis/grouping.h"
 #include "analysis/histogram.h"
+#include "analysis/source_ends.h"
 #include "base/macro.h"
 #include "base/wide.h"
 
@@ -46,7 +49,7 @@ struct row {
 /* One of the longest. */
 struct slow_span {
     int64_t begin, end;
-    bool is_open; /* at the end of the trace, which `end` is */
+    bool is_open; /* at the end of the trace; `end`: until when it is known to be */
     uint32_t error_ns;
     int32_t cpu, pid, vcpu;
     const struct origin *origin;
@@ -70,6 +73,7 @@ struct rows {
     int64_t periods_begin;           /* when the first period begins; TIME_UNKNOWN: not known yet */
     unsigned n_periods;              /* the most that a row has */
     int64_t last;                    /* when the last event came; TIME_UNKNOWN: none did */
+    struct source_ends ends;         /* if any of the longest are kept */
     struct slow_span *slowest;       /* a heap, the shortest on top */
     unsigned n_slowest, slowest_max;
     struct text text; /* in memory */
@@ -84,31 +88,24 @@ struct row *rows_find(struct rows *rows, const uint64_t *numbers);
 /* Makes it. KEYS are copied. NULL when memory is out. */
 struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *const *keys);
 
-/* What the times of ITEMS, the next of the trace, say: when the first period begins, and when the last event came. Before
- * they are counted. */
-static inline void rows_note_times(struct rows *rows, const struct item *items, unsigned n)
+/* What the times of ITEMS, the next of the trace, say: when the first period begins, when the last event came, and
+ * until when each source has events. Before they are counted. 0, -ENOMEM. */
+static inline int rows_note_times(struct rows *rows, const struct item *items, unsigned n)
 {
     if (unlikely(rows->periods_begin == TIME_UNKNOWN) && n > 0)
         rows->periods_begin = items[0].time;
+    if (rows->slowest_max > 0 && source_ends_put(&rows->ends, items, n) < 0)
+        return -ENOMEM;
     while (n > 0 && (items[n - 1].kind != ITEM_EVENT || items[n - 1].time == TIME_UNKNOWN))
         n--;
     if (n > 0)
         rows->last = MAX(rows->last, items[n - 1].time);
+    return 0;
 }
 
 /* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */
 int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duration,
               uint32_t error_ns);
-/* Until when a span of ORIGIN that began at BEGIN, and is open at the end of the trace, is known to have lasted: until the
- * last event of the trace, of whatever source, or until the recording of its source ended. */
-static inline int64_t rows_open_until(const struct rows *rows, const struct origin *origin,
-                                      int64_t begin)
-{
-    int64_t end = origin->ended != 0 ? MIN(rows->last, origin->ended) : rows->last;
-
-    return MAX(begin, end);
-}
-
 /* Whether a span of DURATION is one of the longest so far. */
 bool rows_would_keep(const struct rows *rows, int64_t duration);
 /* Keeps SPAN if it is one of the longest. */

@@ -255,9 +255,10 @@ static int put_open_wait(struct sched *sched, struct sched_row *row,
                          const struct state_interval *interval)
 {
     const struct sched *reader = container_of(sched->states, const struct sched, own_states);
-    int64_t end = rows_open_until(&reader->states_rows, interval->origin, interval->begin);
+    int64_t end = source_ends_find(&reader->states_rows.ends, interval->origin).time;
 
-    if (ticks_between(interval->begin, end) < sched->analysis.settings.longer ||
+    if (end <= interval->begin ||
+        ticks_between(interval->begin, end) < sched->analysis.settings.longer ||
         (interval->state != STATE_WOKEN && sched->options.view == SCHED_WAKEUPS))
         return 0;
     return keep_slow(sched, row, interval, end, true);
@@ -402,8 +403,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct sched *sched = get_sched(container_of(sink, struct analysis, sink));
     int r;
 
-    rows_note_times(&sched->states_rows, items, n);
-    r = states_put(sched->states, items, n);
+    r = rows_note_times(&sched->states_rows, items, n);
+    if (r == 0)
+        r = states_put(sched->states, items, n);
     return r == -ERANGE ? analysis_period_error(sink) : r;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/source_ends.h"
 #include "analysis/span_match.h"
 #include "analysis/spans.h"
 #include "base/macro.h"
@@ -36,6 +37,7 @@ struct payload {
 
 struct done {
     uint64_t begin, end; /* numbers of items, which are their times */
+    int64_t until;       /* of one that is not complete: it is known to be open until then */
     enum span_fate fate;
     char kind[32];
 };
@@ -47,6 +49,7 @@ struct world {
     struct arena arena;
     struct span_rule_list rules;
     struct spans spans;
+    struct source_ends ends;
     struct error error;
     struct done *done;
     unsigned n_done;
@@ -98,7 +101,10 @@ static int complete(void *arg, const struct span *span, const struct item *item)
 
 static void incomplete(void *arg, const struct span *span, enum span_fate fate)
 {
-    note(arg, span, fate);
+    struct world *w = arg;
+
+    note(w, span, fate);
+    w->done[w->n_done - 1].until = source_ends_find_open(&w->ends, &w->spans, span).time;
 }
 
 static const struct spans_ops ops = {begin, complete, incomplete};
@@ -129,6 +135,7 @@ static int teardown(void **state)
     struct world *w = *state;
 
     spans_done(&w->spans);
+    source_ends_done(&w->ends);
     span_rule_list_done(&w->rules);
     arena_done(&w->arena);
     catalogue_done(&w->catalogue);
@@ -552,6 +559,47 @@ static void test_losses_of_open(void **state)
     expect(w, "1 open, 2 lost, 4 open");
 }
 
+/* What is open is known to be so until the end of the data that its end would be in. */
+static void test_open_until(void **state)
+{
+    struct world *w = *state;
+    struct origin other = *w->vmm;
+    static const int64_t until[] = {30, 20, 30};
+
+    use(w, "a_begin(id) -> a_end(id)");
+    use(w, "kick: a_middle(id) -> vmm:handle(id)");
+    use(w, "back: vmm:handle(id) -> guest:b_end(id)");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->middle, 2, 0, 7, 1);
+    put(w, w->handle, 4, 0, 7, 8);
+    assert_int_equal(source_ends_note(&w->ends, w->guest, 30, 1), 0);
+    assert_int_equal(source_ends_note(&w->ends, w->vmm, 20, 2), 0);
+    assert_int_equal(source_ends_note(&w->ends, w->vmm, 10, 3), 0);
+    assert_int_equal(source_ends_find(&w->ends, w->vmm).error_ns, 2);
+    spans_finish(&w->spans);
+    expect(w, "1 open, 2 open, 4 open");
+    for (unsigned i = 0; i < w->n_done; i++)
+        assert_int_equal(w->done[i].until, until[i]);
+
+    /* Of several sources that may have it, the first one to end; but not one that ended before the span began. */
+    spans_done(&w->spans);
+    w->n_done = 0;
+    start(w);
+    put(w, w->middle, 5, 0, 7, 1);
+    assert_int_equal(source_ends_note(&w->ends, &other, 3, 0), 0);
+    other.ended = 4;
+    spans_finish(&w->spans);
+    assert_int_equal(w->done[0].until, 20);
+    spans_done(&w->spans);
+    w->n_done = 0;
+    start(w);
+    put(w, w->middle, 5, 0, 7, 1);
+    other.ended = 0;
+    spans_finish(&w->spans);
+    assert_int_equal(w->done[0].until, 3);
+}
+
 static void test_early(void **state)
 {
     struct world *w = *state;
@@ -793,7 +841,8 @@ int main(void)
         TEST(check),  TEST(pairs),          TEST(mask_of_string), TEST(condition),
         TEST(star),   TEST(again),          TEST(chain),          TEST(place),
         TEST(losses), TEST(losses_of_open), TEST(early),          TEST(early_ends),
-        TEST(bounds), TEST(late_class),     TEST(unsteady),       TEST(model),
+        TEST(bounds), TEST(late_class),     TEST(unsteady),       TEST(open_until),
+        TEST(model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
