@@ -233,7 +233,7 @@ static int flush(struct follower *f, int64_t *ret_ns)
     const char *dir = f->follow->dir;
     _cleanup_free_ char *late = NULL;
     uint64_t now;
-    int r = tracedir_flush(dir, &now, &late);
+    int r = tracedir_flush(dir, &now, &late, NULL);
 
     if (r < 0)
         return r == -EAGAIN || trace_is_live(&dir, 1, f->trace_options.runtime_dir) ? -EAGAIN : 0;

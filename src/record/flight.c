@@ -205,8 +205,16 @@ static void flush_all(struct flight *self, uint64_t now)
     self->flush_by = now + FLIGHT_FLUSH_NS;
 }
 
-/* " late" and the sources whose recorders have not brought what they held; nothing where all have. */
-static void put_late(const struct flight *self, char *buf, size_t size)
+/* It is flushed, and yet what was recorded last may be missing. */
+static bool is_paused(const struct recorder *recorder)
+{
+    return recorder->state == RECORDER_RUNNING && !recorder_is_late(recorder) &&
+           recorder->ops->lacks && recorder->ops->lacks(recorder);
+}
+
+/* WORD, and the sources whose recorders IS_SO is true of; nothing where none is. */
+static void put_sources(const struct flight *self, const char *word,
+                        bool (*is_so)(const struct recorder *recorder), char *buf, size_t size)
 {
     unsigned n;
     struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
@@ -217,12 +225,12 @@ static void put_late(const struct flight *self, char *buf, size_t size)
     for (unsigned i = 0; i < n; i++) {
         struct recorder_sources sources = {0};
 
-        if (!recorder_is_late(recorders[i]) || !recorders[i]->ops->sources ||
+        if (!is_so(recorders[i]) || !recorders[i]->ops->sources ||
             recorders[i]->ops->sources(recorders[i], &arena, &sources) < 0)
             continue;
         for (unsigned j = 0; j < sources.n && len < size; j++)
             if (!manifest_source_has_ended(&sources.items[j]))
-                len += (size_t)snprintf(buf + len, size - len, "%s %s", len == 0 ? " late" : "",
+                len += (size_t)snprintf(buf + len, size - len, "%s %s", len == 0 ? word : "",
                                         sources.items[j].name);
     }
     arena_done(&arena);
@@ -427,10 +435,11 @@ static void end_saving(struct flight *self)
 /* All have brought what they held, or it has been waited for long enough. */
 static void end_flush(struct flight *self)
 {
-    char late[LATE_MAX], text[ANSWER_MAX];
+    char late[LATE_MAX], paused[LATE_MAX], text[ANSWER_MAX];
 
-    put_late(self, late, sizeof late);
-    snprintf(text, sizeof text, "%" PRIu64 "%s", self->flushed_at, late);
+    put_sources(self, " late", recorder_is_late, late, sizeof late);
+    put_sources(self, "; paused", is_paused, paused, sizeof paused);
+    snprintf(text, sizeof text, "%" PRIu64 "%s%s", self->flushed_at, late, paused);
     self->is_flushing = false;
     for (unsigned i = 0; i <= CLIENTS_MAX; i++)
         if (self->clients[i].state == CLIENT_FLUSHES && &self->clients[i] != self->asker)

@@ -11,11 +11,11 @@
  * They are asked for by the socket DIR/control.sock (tracedir/ask.h), which its user alone may use: a line is a request,
  *
  *     snapshot [NAME]      NAME of letters, digits, '-', '_' and '.'; else the local time
- *     flush                brings to the files what all recorders hold: "ok NS", or "ok NS late SOURCE …"
+ *     flush                brings to the files what all recorders hold: "ok NS[ late SOURCE …][; paused SOURCE …]"
  *
  * and the answer is "ok TEXT" or "error TEXT", and the end of the connection. What was recorded up to NS (CLOCK_MONOTONIC,
- * ns) is then in the files, but for that of each SOURCE, whose recorder has not answered within FLIGHT_FLUSH_NS. Requests
- * that come while a flush goes on share the next one.
+ * ns) is then in the files, but for that of each SOURCE, whose recorder has not answered within FLIGHT_FLUSH_NS, or which is
+ * paused and cannot. Requests that come while a flush goes on share the next one.
  *
  * The recording itself asks by flight_request(), one at a time.
  *

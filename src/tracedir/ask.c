@@ -66,12 +66,26 @@ int tracedir_ask(const char *dir, const char *request, char **ret_text)
     return ask(dir, request, &(struct timeval){0}, ret_text);
 }
 
-int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late)
+/* The names after WORD, if TEXT begins with that, up to the next ';' or the end, allocated; NULL: it does not. Returns what
+ * follows, or NULL: memory is out. */
+static const char *get_names(const char *text, const char *word, char **ret)
 {
-    static const char word[] = " late ";
-    _cleanup_free_ char *text = NULL;
+    size_t len = strlen(word);
+
+    if (strncmp(text, word, len) != 0)
+        return text;
+    text += len;
+    len = strcspn(text, ";");
+    *ret = strndup(text, len);
+    return *ret ? text + len : NULL;
+}
+
+int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late, char **ret_paused)
+{
+    _cleanup_free_ char *text = NULL, *late = NULL, *paused = NULL;
     int r = ask(dir, "flush", &(struct timeval){.tv_sec = FLUSH_TIMEOUT_S}, &text);
-    char *end, *late = NULL;
+    const char *rest;
+    char *end;
     uint64_t ns;
 
     if (r < 0)
@@ -80,14 +94,19 @@ int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late)
     ns = strtoull(text, &end, 10);
     if (end == text || errno != 0 || ns > INT64_MAX)
         return -EBADMSG;
-    if (strncmp(end, word, strlen(word)) == 0) {
-        late = strdup(end + strlen(word));
-        if (!late)
-            return -ENOMEM;
-    } else if (*end) {
+    rest = get_names(end, " late ", &late);
+    if (rest)
+        rest = get_names(rest, "; paused ", &paused);
+    if (!rest)
+        return -ENOMEM;
+    if (*rest)
         return -EBADMSG;
-    }
     *ret_ns = ns;
     *ret_late = late;
+    late = NULL;
+    if (ret_paused) {
+        *ret_paused = paused;
+        paused = NULL;
+    }
     return 0;
 }

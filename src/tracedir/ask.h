@@ -13,6 +13,7 @@
 int tracedir_ask(const char *dir, const char *request, char **ret_text);
 
 /* Has what all recorders hold brought to the files. *RET_NS (CLOCK_MONOTONIC, ns): what was recorded until then is there,
- * but for that of *RET_LATE, allocated: the names of sources with a blank between, or NULL. As tracedir_ask(); -EBADMSG: the
+ * but for that of *RET_LATE, allocated: the names of sources with a blank between, or NULL. *RET_PAUSED, if RET_PAUSED is not
+ * NULL, is the same of those that cannot hand over what they hold while they are paused. As tracedir_ask(); -EBADMSG: the
  * answer is not understood; -EAGAIN: there is none within 10 seconds. */
-int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late);
+int tracedir_flush(const char *dir, uint64_t *ret_ns, char **ret_late, char **ret_paused);

@@ -2,13 +2,16 @@
 /* Spans that last longer than a limit, and percentiles of those that end in a window.
  *
  * A span is over the limit from its begin + limit on, whether it ends soon after or never. It counts in the window of that
- * moment, so once, and a request that hangs is seen while it does. */
+ * moment, so once, and a request that hangs is seen while it does. One that has not ended has lasted to the end of the window,
+ * if its end would be in what was read; of a source that is late, or paused, to the last event of that. Where that leaves it
+ * open whether it is over the limit, it counts in the window in which this is known, up to UNDECIDED_MAX_NS later. */
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/histogram.h"
+#include "analysis/source_ends.h"
 #include "analysis/span_match.h"
 #include "analysis/spans.h"
 #include "base/ticks.h"
@@ -17,10 +20,21 @@
 /* Of percentiles: spans that begin earlier before a window are not seen. */
 #define PERCENTILE_LOOK_BACK_NS INT64_C(1000000000)
 
+#define UNDECIDED_MAX_NS (INT64_C(30) * 1000000000)
+#define NOTED 64u
+
 struct on_latency {
     struct watch_rule rule;
     struct spans spans;
     bool has_spans;
+    struct source_ends ends;
+    int64_t
+        since; /* spans that are over the limit from a moment after this one on count; 0: of the window */
+    int64_t
+        undecided; /* the first such moment of a span of which that is not known; INT64_MAX: none */
+    int64_t noted
+        [NOTED]; /* when the last spans began that counted: they are seen again while others are undecided */
+    unsigned n_noted;
     struct histogram durations; /* of a percentile */
     bool is_over;
     uint64_t n;
@@ -48,11 +62,25 @@ static void put_duration(struct text *text, int64_t ns)
                 value, units[unit]);
 }
 
+static bool was_noted(const struct on_latency *self, const struct span *span)
+{
+    for (unsigned i = 0; i < MIN(self->n_noted, NOTED); i++) {
+        int64_t moved = ticks_between(self->noted[i], span_begin(span));
+
+        if (moved >= -(int64_t)span->error_ns && moved <= (int64_t)span->error_ns)
+            return true;
+    }
+    return false;
+}
+
 /* A span that is over the limit in this window, and has lasted for NS so far, or in all. */
 static void note(struct on_latency *self, const struct span *span, int64_t ns, bool has_ended)
 {
     int64_t crossed = ticks_sum(span_begin(span), self->rule.condition->latency.ns);
 
+    if (crossed <= self->rule.pass->window->from && was_noted(self, span))
+        return;
+    self->noted[self->n_noted++ % NOTED] = span_begin(span);
     if (self->n++ == 0 || crossed < self->first)
         self->first = crossed;
     if (ns <= self->longest)
@@ -69,9 +97,10 @@ static void note(struct on_latency *self, const struct span *span, int64_t ns, b
 static bool crosses(const struct on_latency *self, const struct span *span, int64_t end)
 {
     int64_t limit = self->rule.condition->latency.ns;
+    int64_t crossed = ticks_sum(span_begin(span), limit);
 
-    return ticks_between(span_begin(span), end) > limit &&
-           watch_is_in_window(&self->rule, ticks_sum(span_begin(span), limit));
+    return ticks_between(span_begin(span), end) > limit && crossed > self->since &&
+           crossed <= self->rule.pass->window->to;
 }
 
 static int complete(void *arg, const struct span *span, const struct item *item)
@@ -92,10 +121,17 @@ static int complete(void *arg, const struct span *span, const struct item *item)
 static void incomplete(void *arg, const struct span *span, enum span_fate fate)
 {
     struct on_latency *self = arg;
-    int64_t to = self->rule.pass->window->to;
+    int64_t limit = self->rule.condition->latency.ns;
+    int64_t crossed = ticks_sum(span_begin(span), limit), end;
 
-    if (fate == SPAN_OPEN && self->rule.condition->latency.permille == 0 && crosses(self, span, to))
-        note(self, span, ticks_between(span_begin(span), to), false);
+    if (fate != SPAN_OPEN || self->rule.condition->latency.permille > 0)
+        return;
+    end = MAX(source_ends_find_open(&self->ends, &self->spans, span).time, span_begin(span));
+    if (crosses(self, span, end))
+        note(self, span, ticks_between(span_begin(span), end), false);
+    else if (ticks_between(span_begin(span), end) <= limit && crossed > self->since &&
+             crossed <= self->rule.pass->window->to)
+        self->undecided = MIN(self->undecided, crossed);
 }
 
 static int begin(struct watch_rule *rule)
@@ -106,6 +142,9 @@ static int begin(struct watch_rule *rule)
 
     self->n = 0;
     self->longest = 0;
+    self->since = self->since == 0 ? rule->pass->window->from
+                                   : MAX(self->since, rule->pass->window->from - UNDECIDED_MAX_NS);
+    self->undecided = INT64_MAX;
     self->text = TEXT_IN_MEMORY;
     self->durations = (struct histogram){0};
     r = spans_init(&self->spans, &rule->pass->trace->catalogue, rule->condition->latency.rules,
@@ -116,7 +155,27 @@ static int begin(struct watch_rule *rule)
 
 static int put(struct watch_rule *rule, const struct item *items, unsigned n)
 {
-    return spans_put(&self_of(rule)->spans, items, n);
+    struct on_latency *self = self_of(rule);
+    int r = source_ends_put(&self->ends, items, n);
+
+    return r < 0 ? r : spans_put(&self->spans, items, n);
+}
+
+/* Sources that have handed over all of the window have nothing more of it. */
+static int note_ends(struct on_latency *self)
+{
+    const struct watch_pass *pass = self->rule.pass;
+    const struct catalogue *catalogue = &pass->trace->catalogue;
+
+    for (unsigned i = 0; i < catalogue->n_origins; i++) {
+        int r = watch_pass_is_late(pass, catalogue->origins[i])
+                    ? 0
+                    : source_ends_note(&self->ends, catalogue->origins[i], pass->window->to, 0);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 static int end_percentile(struct on_latency *self, struct watch_match *match)
@@ -160,11 +219,18 @@ static void check_keys(struct on_latency *self)
 static int end(struct watch_rule *rule, struct watch_match *match)
 {
     struct on_latency *self = self_of(rule);
+    int64_t to = rule->pass->window->to;
+    int r = note_ends(self);
 
+    if (r < 0)
+        return r;
     spans_finish(&self->spans);
     check_keys(self);
     if (rule->condition->latency.permille > 0)
         return end_percentile(self, match);
+    self->since = self->undecided == INT64_MAX ? to : self->undecided - 1;
+    rule->look_back = ticks_sum(rule->condition->latency.ns,
+                                MIN(ticks_between(self->since, to), UNDECIDED_MAX_NS));
     match->n = self->n;
     match->ns = self->first;
     if (self->n == 0)
@@ -182,6 +248,7 @@ static void clear(struct watch_rule *rule)
     if (self->has_spans)
         spans_done(&self->spans);
     self->has_spans = false;
+    source_ends_done(&self->ends);
     histogram_done(&self->durations);
     self->durations = (struct histogram){0};
     text_done(&self->text);

@@ -164,14 +164,16 @@ static void idle_all(struct watcher *watcher, int64_t from, int64_t to)
             settings->consumers[i].idle(settings->consumers[i].arg, from, to);
 }
 
-/* The window up to TO, which is brought to the files. */
-static int read_window(struct watcher *watcher, int64_t to)
+/* The window up to TO, which is brought to the files, but for what is of LATE (struct watch_window). */
+static int read_window(struct watcher *watcher, int64_t to, const char *late)
 {
-    struct watch_window window = {.dir = watcher->settings->dir,
-                                  .from = watcher->from,
-                                  .to = to,
-                                  .look_back = watcher->look_back,
-                                  .options = watcher->settings->options};
+    struct watch_window window = {
+        .dir = watcher->settings->dir,
+        .from = watcher->from,
+        .to = to,
+        .look_back = MAX(watcher->look_back, watch_evaluator_look_back(watcher->evaluator)),
+        .late = late,
+        .options = watcher->settings->options};
     struct watch_pass pass;
     int r;
 
@@ -211,9 +213,9 @@ static int read_window(struct watcher *watcher, int64_t to)
 /* Has all brought to the files, and reads up to there. */
 static int step(struct watcher *watcher)
 {
-    _cleanup_free_ char *late = NULL;
+    _cleanup_free_ char *late = NULL, *paused = NULL, *both = NULL;
     uint64_t now;
-    int r = tracedir_flush(watcher->settings->dir, &now, &late);
+    int r = tracedir_flush(watcher->settings->dir, &now, &late, &paused);
 
     if (r == -ENOMEM)
         return r;
@@ -223,13 +225,15 @@ static int step(struct watcher *watcher)
             put_common_problem(
                 watcher, &watcher->is_late_told,
                 "%s did not send its events in time; conditions may miss some of them", late);
-        return read_window(watcher, (int64_t)now);
+        if (late && paused && asprintf(&both, "%s %s", late, paused) < 0)
+            return -ENOMEM;
+        return read_window(watcher, (int64_t)now, both ? both : late ? late : paused);
     }
     /* Before its first answer, the recorder may not have begun; after that, it has ended, and what is there is all. */
     if (!watcher->is_stopped && (r == -EAGAIN || !watcher->was_answered))
         return 0;
     watcher->is_over = true;
-    return read_window(watcher, (int64_t)clock_ns(CLOCK_MONOTONIC));
+    return read_window(watcher, (int64_t)clock_ns(CLOCK_MONOTONIC), "*");
 }
 
 /* Until UNTIL (CLOCK_MONOTONIC, ns). */

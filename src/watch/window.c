@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracedir/manifest.h"
+
 /* Items later than the window that come one after the other before nothing else of it is expected. */
 #define AFTER_MAX SOURCE_DISORDER_MAX
 
@@ -85,6 +87,21 @@ int watch_window_put(struct watch_pass *pass, struct sink *const *sinks, unsigne
     for (unsigned i = 0; r == 0 && i < n; i++)
         r = sink_finish(sinks[i]);
     return r;
+}
+
+bool watch_pass_is_late(const struct watch_pass *pass, const struct origin *origin)
+{
+    const struct trace_input *input = &pass->trace->inputs[trace_input_of(pass->trace, origin)];
+    const char *late = pass->window->late;
+
+    if (origin->ended != 0 || !input->recorded || (late && strcmp(late, "*") == 0))
+        return true;
+    for (size_t len; late && *late; late += len + (late[len] == ' ')) {
+        len = strcspn(late, " ");
+        if (strlen(input->recorded->name) == len && memcmp(late, input->recorded->name, len) == 0)
+            return true;
+    }
+    return false;
 }
 
 void watch_window_done(struct watch_pass *pass)

@@ -25,6 +25,8 @@ struct watch_window {
     const char *dir;
     int64_t from, to;
     int64_t look_back; /* ns; 0: none */
+    /* Sources of which events up to `to` may come still, by their names with blanks between. "*": any may. NULL: none. */
+    const char *late;
     /* How the trace is opened; NULL: as it is without options. `host_time`, `leave_out_unrelated` and `reader.keep_going`
      * are on in any case. */
     const struct trace_options *options;
@@ -51,5 +53,9 @@ int watch_window_open(const struct watch_window *window, struct watch_pass *ret)
 /* Puts all items into each of N SINKS, between begin() and finish(). 0, also where a source is damaged: `error` says so, and
  * the items of the others were put. A negative errno: that of a sink, whose error says more. Once per window. */
 int watch_window_put(struct watch_pass *pass, struct sink *const *sinks, unsigned n);
+
+/* Whether events of ORIGIN up to the end of the window may come still: it is late, or its recording has ended, which brings
+ * nothing more. */
+bool watch_pass_is_late(const struct watch_pass *pass, const struct origin *origin);
 
 void watch_window_done(struct watch_pass *pass);

@@ -55,8 +55,9 @@ static void unwatch(struct watched *watched)
     trace_dir_remove(&watched->dir);
 }
 
-/* The window (FROM, TO], ms, shows EXPECTED. */
-static void expect(struct watched *watched, int64_t from, int64_t to, const char *expected)
+/* The window (FROM, TO], ms, for which sources LATE have more still, shows EXPECTED. */
+static void expect_late(struct watched *watched, int64_t from, int64_t to, const char *late,
+                        const char *expected)
 {
     const char *events[] = {watched->dir.events};
     struct trace_options options = {.events = events, .n_events = 1};
@@ -64,6 +65,7 @@ static void expect(struct watched *watched, int64_t from, int64_t to, const char
                                         .from = from * MS,
                                         .to = to * MS,
                                         .look_back = watch_evaluator_look_back(watched->evaluator),
+                                        .late = late,
                                         .options = &options};
     struct watch_pass pass;
     struct sink *sink;
@@ -76,6 +78,11 @@ static void expect(struct watched *watched, int64_t from, int64_t to, const char
     assert_int_equal(watch_evaluator_end(watched->evaluator, &pass, r), 0);
     watch_window_done(&pass);
     assert_string_equal(watched->seen, expected);
+}
+
+static void expect(struct watched *watched, int64_t from, int64_t to, const char *expected)
+{
+    expect_late(watched, from, to, NULL, expected);
 }
 
 static void events_fire_once_per_window(void **state)
@@ -139,6 +146,39 @@ static void a_span_fires_when_it_is_too_long(void **state)
     trace_dir_event(&watched.dir, EVENT_FINISH, 210, 11);
     trace_dir_event(&watched.dir, EVENT_FINISH, 230, 12);
     expect(&watched, 140, 240, "0 201 2 spans, the longest 78.0ms at 0.152000 by thread 7 [vmm]\n");
+    unwatch(&watched);
+}
+
+/* What a source that is late has not handed over may be the end of a span. */
+static void a_span_of_a_late_source_may_have_ended(void **state)
+{
+    static const char *const texts[] = {"latency begin(n) -> finish(n) > 50ms", NULL};
+    struct watched watched;
+
+    watch(&watched, texts);
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 10, 1);
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 12, 2);
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 14, 3);
+    trace_dir_put(&watched.dir, 30, 0);
+    expect_late(&watched, 0, 100, "guest vmm", "");
+    expect_late(&watched, 100, 200, "*", "");
+    /* It comes later: one ended in time, two did not, and one has not. */
+    trace_dir_event(&watched.dir, EVENT_FINISH, 40, 1);
+    trace_dir_event(&watched.dir, EVENT_FINISH, 150, 2);
+    trace_dir_put(&watched.dir, 160, 0);
+    expect_late(
+        &watched, 200, 300, "vmm",
+        "0 62 2 spans, the longest 146ms and not ended, since at 0.014000 by thread 7 [vmm]\n");
+    /* Once, also while others are not decided. */
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 310, 4);
+    expect_late(&watched, 300, 400, "vmm", "");
+    expect(&watched, 400, 500,
+           "0 360 1 span, 190ms and not ended, since at 0.310000 by thread 7 [vmm]\n");
+    /* One that is not late has no more of the window, even if it has no later event. */
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 510, 5);
+    expect_late(&watched, 500, 600, "guest vmm2",
+                "0 560 1 span, 90.0ms and not ended, since at 0.510000 by thread 7 [vmm]\n");
+    expect(&watched, 600, 700, "");
     unwatch(&watched);
 }
 
@@ -211,6 +251,7 @@ int main(void)
         cmocka_unit_test(events_fire_once_per_window),
         cmocka_unit_test(what_is_not_there_is_told_once),
         cmocka_unit_test(a_span_fires_when_it_is_too_long),
+        cmocka_unit_test(a_span_of_a_late_source_may_have_ended),
         cmocka_unit_test(a_percentile_fires_where_it_rises),
         cmocka_unit_test(losses_fire),
         cmocka_unit_test(exits_fire_against_what_was_before),
