@@ -314,7 +314,8 @@ void io_tracker_foreach_open(const struct io_tracker *tracker,
         const struct io_slot *slot = &tracker->slots[n];
         struct io_request request;
 
-        if (!slot->is_used || slot->ended != TIME_UNKNOWN || (slot->is_vmm && slot->partner))
+        if (!slot->is_used || slot->ended != TIME_UNKNOWN || (slot->is_vmm && slot->partner) ||
+            slot->request.origin->pid_filter)
             continue;
         request = slot->request;
         request.error_ns = slot->error_ns;

@@ -419,8 +419,12 @@ static enum span_fate fate_at_finish(const struct spans *spans, const struct ope
         const struct origin *origin = (const struct origin *)(uintptr_t)key;
         const struct source_losses *source = value;
 
-        if (!(crosses ? may_go_on_in(spans->rules[span->rule], origin) : origin == span->origin) ||
-            !lost_since(spans, span, source))
+        if (!(crosses ? may_go_on_in(spans->rules[span->rule], origin) : origin == span->origin))
+            continue;
+        /* Any thread may run where it ends, as in an interrupt. */
+        if (origin->pid_filter && spans->rules[span->rule]->place != SPAN_ON_THREAD)
+            return SPAN_LOST;
+        if (!lost_since(spans, span, source))
             continue;
         if (source->all != source->complete)
             return SPAN_LOST;

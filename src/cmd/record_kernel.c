@@ -262,6 +262,24 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     return is_whole || !run->options->strict ? EXIT_SUCCESS : EXIT_LOSSES;
 }
 
+/* Requests to disks complete in interrupts, while any thread runs. */
+static void warn_of_requests(const struct trace_config *trace)
+{
+    static const char message[] =
+        "--host-threads: requests to disks end in interrupts, mostly while other threads run: "
+        "these "
+        "ends are not recorded, and strata io does not know them; record without --host-threads";
+
+    for (uint32_t i = 0; i < trace->n_events; i++) {
+        const char *event = trace->events[i].event;
+
+        if (strncmp(event, "block:", 6) == 0 || strncmp(event, "block_", 6) == 0) {
+            cli_warning("%s", message);
+            return;
+        }
+    }
+}
+
 static int add_host(struct record_run *run, bool beside, pid_t pid)
 {
     const struct record_options *options = run->options;
@@ -278,6 +296,8 @@ static int add_host(struct record_run *run, bool beside, pid_t pid)
         return cli_no_memory();
     r = record_kernel_choose((char *)(uintptr_t)options->host, &options->needs.host, true,
                              options->buffers.buffer_size, &host->kernel, &error);
+    if (r >= 0 && options->host_threads)
+        warn_of_requests(&host->kernel.trace);
     settings.config.trace = &host->kernel.trace;
     settings.config.live = record_live_host_stream(run);
     /* This machine's kernel is the one that wakes us: seldom, unless somebody looks. */

@@ -253,6 +253,17 @@ grep -q 'record without --host-threads' shown || fail "$(cat shown)"
 "$strata" sched --who --layer host filtered >shown 2>&1 || fail "$(cat shown)"
 ! grep -q 'beside' shown || fail "$(cat shown)"
 
+# What ends in interrupts mostly ends while another thread runs.
+case=threads-io
+warning='^strata: .*--host-threads: requests to disks end in interrupts.*record without --host-threads$'
+for events in block:block_rq_complete,sched:sched_process_exec block_rq_issue,sched:sched_process_exec; do
+    "$strata" record -o requests --host="$events" --host-threads -- true >out 2>told || fail "$(cat told)"
+    grep -q "$warning" told || fail "$events: $(cat told)"
+    rm -rf requests
+done
+"$strata" record -o requests --host=sched:sched_process_exec --host-threads -- true >out 2>told || fail "$(cat told)"
+! grep -q "$warning" told || fail "for other events: $(cat told)"
+
 # So are events that it does not have; the nearest are named.
 case=nosuch
 for given in nosuch:* shced:* sched:shced_switch; do

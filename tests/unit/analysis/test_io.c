@@ -601,6 +601,20 @@ static void test_open_late_source(void **state)
     assert_int_equal(m.result.n_slowest, 1);
     expect_slow(&m, 0, "1-17 open dispatch 12, done 4, notify 0");
     done(&m);
+
+    /* Of a kernel that recorded some threads, ends may be missing that came while others ran. */
+    start(&m, 3);
+    m.guest->pid_filter = true;
+    event(&m, m.issue, 1, 8);
+    event(&m, m.issue, 5, 16);
+    event(&m, m.complete, 13, 8);
+    event(&m, m.irq, 1000, 0);
+    finish(&m);
+    assert_int_equal(m.result.n_slowest, 1);
+    expect_slow(&m, 0, "1-13 device 12");
+    assert_int_equal(m.result.unpaired[SPAN_OPEN], 0);
+    assert_int_equal(m.result.unpaired[SPAN_LOST], 1);
+    done(&m);
 }
 
 int main(void)
