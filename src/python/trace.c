@@ -84,6 +84,18 @@ void py_trace_count_loss(struct py_trace *trace, const struct strata_reader_item
         trace->lost += item->lost;
 }
 
+/* At the end: a pattern that matches no event is probably misspelt. -1 with an exception, as where warnings are errors. */
+static int warn_of_unmatched(struct py_trace *self)
+{
+    const char *pattern;
+
+    for (unsigned i = 0; (pattern = strata_reader_unmatched(self->reader, i)); i++)
+        if (PyErr_WarnFormat(PyExc_UserWarning, 1, "no event that was read matches '%s'", pattern) <
+            0)
+            return -1;
+    return 0;
+}
+
 static PyObject *trace_next(PyObject *object)
 {
     struct py_trace *self = (struct py_trace *)object;
@@ -96,6 +108,8 @@ static PyObject *trace_next(PyObject *object)
         struct py_class *class;
 
         if (kind == STRATA_READER_END) {
+            if (!self->ended && warn_of_unmatched(self) < 0)
+                return NULL;
             self->ended = true;
             return NULL;
         }
@@ -292,7 +306,10 @@ static PyMethodDef methods[] = {
 static PyGetSetDef getset[] = {
     {"notes", trace_notes, NULL, "Remarks on the trace, such as that a source is missing.", NULL},
     {"unmatched", trace_unmatched, NULL,
-     "Patterns of `events` that match no event that was seen so far.", NULL},
+     "Patterns of `events` that match no event that was seen so far. The iterator of the trace "
+     "warns\n"
+     "of them at its end; batches() does not.",
+     NULL},
     {"classes", trace_classes, NULL, "The EventClass of each event that was seen so far.", NULL},
     {"sources", trace_sources, NULL,
      "A dict for each tracer's part: path, layer, format, clock, clock_hz (0: times are ticks), "

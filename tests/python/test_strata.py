@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 import unittest
+import warnings
 import zipfile
 
 import strata
@@ -309,9 +310,17 @@ class Errors(unittest.TestCase):
 
     def test_unmatched(self):
         with strata.open(xen(), events='no_such_event,hypercall') as trace:
-            for _ in trace:
-                pass
+            with self.assertWarnsRegex(UserWarning, "no event that was read matches 'no_such_event'"):
+                for _ in trace:
+                    pass
             self.assertEqual(trace.unmatched, ['no_such_event'])
+            with warnings.catch_warnings():
+                warnings.simplefilter('error')  # once is enough
+                self.assertEqual(list(trace), [])
+        with strata.open(xen(), events='no_such_event') as trace, warnings.catch_warnings():
+            warnings.simplefilter('error')
+            with self.assertRaises(UserWarning):
+                list(trace)
 
 
 class Lifetime(unittest.TestCase):
