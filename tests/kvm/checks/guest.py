@@ -226,6 +226,13 @@ def check_tightened(recording, offset, play_ns):
                 last = host
     with open(os.path.join(path, "guest-guest", "clock-pairs"), "w", encoding="ascii") as file:
         file.writelines(pairs)
+    # This is not the file that the recorder wrote: its length is not that which is stated.
+    with open(os.path.join(path, "trace.json"), encoding="utf-8") as file:
+        manifest = json.load(file)
+    for source in manifest["sources"]:
+        source.get("files", {}).pop("guest-guest/clock-pairs", None)
+    with open(os.path.join(path, "trace.json"), "w", encoding="utf-8") as file:
+        json.dump(manifest, file)
     causal = next(source["causal"] for source in objects("info", "-f", "json", path) if "causal" in source)
     assert causal["violations"] == 0 and causal["stated_ns"] >= WIDE_NS, causal
     assert causal["error_ns"] < max(causal["stated_ns"] // 4, 2 * play_ns), (causal, play_ns)

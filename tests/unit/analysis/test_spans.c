@@ -579,7 +579,7 @@ static void test_open_until(void **state)
     assert_int_equal(source_ends_find(&w->ends, w->vmm).error_ns, 2);
     spans_finish(&w->spans);
     expect(w, "1 open, 2 open, 4 open");
-    for (unsigned i = 0; i < w->n_done; i++)
+    for (unsigned i = 0; i < ARRAY_SIZE(until); i++)
         assert_int_equal(w->done[i].until, until[i]);
 
     /* Of several sources that may have it, the first one to end; but not one that ended before the span began. */
