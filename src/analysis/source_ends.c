@@ -53,10 +53,16 @@ int source_ends_put(struct source_ends *ends, const struct item *items, unsigned
             end = find_or_add(ends, item->origin);
         if (unlikely(!end))
             return -ENOMEM;
-        if (unlikely(item->kind != ITEM_EVENT) || item->time < end->time)
+        if (unlikely(item->kind != ITEM_EVENT)) {
+            end->is_lost |= item->kind == ITEM_LOSS;
+            continue;
+        }
+        end->is_lost = false;
+        if (item->time < end->time)
             continue;
         end->time = item->time;
         end->error_ns = item->error_ns;
+        ends->last = MAX(ends->last, item->time);
     }
     return 0;
 }
@@ -75,11 +81,21 @@ int source_ends_note(struct source_ends *ends, const struct origin *origin, int6
     return 0;
 }
 
+/* The end of the data of the source I. */
+static struct source_end end_of(const struct source_ends *ends, unsigned i)
+{
+    struct source_end end = ends->items[i];
+
+    if (end.origin->known_until != 0 && !end.is_lost)
+        end.time = MAX(end.time, MIN(end.origin->known_until, ends->last));
+    return end;
+}
+
 struct source_end source_ends_find(const struct source_ends *ends, const struct origin *origin)
 {
     unsigned i = find(ends, origin);
 
-    return i < ends->n ? ends->items[i]
+    return i < ends->n ? end_of(ends, i)
                        : (struct source_end){.origin = origin, .time = TIME_UNKNOWN};
 }
 
@@ -104,10 +120,13 @@ struct source_end source_ends_find_open(const struct source_ends *ends, const st
     for (unsigned i = seen + 1; i < rule->n_steps; i++) {
         struct source_end of_step = {.time = TIME_UNKNOWN};
 
-        for (unsigned j = 0; j < ends->n && !rule->steps[i].optional; j++)
-            if (may_have(ends->items[j].origin, &rule->steps[i], span_begin(span)) &&
-                (!of_step.origin || ends->items[j].time < of_step.time))
-                of_step = ends->items[j];
+        for (unsigned j = 0; j < ends->n && !rule->steps[i].optional; j++) {
+            struct source_end end = end_of(ends, j);
+
+            if (may_have(end.origin, &rule->steps[i], span_begin(span)) &&
+                (!of_step.origin || end.time < of_step.time))
+                of_step = end;
+        }
         if (of_step.time > found.time)
             found = of_step;
     }

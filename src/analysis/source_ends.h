@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Until when each source of a trace has events, and so until when a span that has not ended is known to have lasted: its end
- * may be in what a source has not handed over yet, however much later others go on.
+/* Until when the data of each source of a trace goes, and so until when a span that has not ended is known to have lasted: its
+ * end may be in what a source has not handed over yet, however much later others go on. That is its last event, or, where all
+ * was recorded (origin->known_until), the last one of any source before that: what hangs may be silent.
  *
  * Not thread-safe. */
 
@@ -12,6 +13,7 @@ struct source_end {
     const struct origin *origin;
     int64_t time;      /* ticks of the trace's clock; TIME_UNKNOWN: it has no events */
     uint32_t error_ns; /* of that time */
+    bool is_lost;      /* there is a loss after it */
 };
 
 /* All 0: of no source. */
@@ -19,6 +21,7 @@ struct source_ends {
     struct source_end *items;
     unsigned n;
     unsigned recent; /* the one that was found last */
+    int64_t last;    /* the latest event of any */
 };
 
 void source_ends_done(struct source_ends *ends);

@@ -330,7 +330,7 @@ static struct manifest_file *find_file(struct manifest_file *files, unsigned n, 
     return NULL;
 }
 
-/* The files of OUT that were cut before have the lengths that the recorder wrote. */
+/* The files of OUT that were cut before have the lengths that the recorder wrote; the pairs of its clock may be made anew. */
 static int keep_lengths(struct dir *directory, const struct merge_source *source,
                         struct manifest_source *out)
 {
@@ -348,6 +348,8 @@ static int keep_lengths(struct dir *directory, const struct merge_source *source
         const char *path = path_in_result(directory->merge, source->recorded, out, recorded->path);
         struct manifest_file *file = path ? find_file(files, n_found, path) : NULL;
 
+        if (path && out->clock.pairs && strcmp(path, out->clock.pairs) == 0)
+            continue;
         if (file)
             file->bytes = MAX(file->bytes, recorded->bytes);
         else if (path && out->n_files < MANIFEST_FILES_MAX)

@@ -89,7 +89,8 @@ static int warn_of_unmatched(struct py_trace *self)
 {
     const char *pattern;
 
-    for (unsigned i = 0; (pattern = strata_reader_unmatched(self->reader, i)); i++)
+    /* What a warning runs may close the trace. */
+    for (unsigned i = 0; self->reader && (pattern = strata_reader_unmatched(self->reader, i)); i++)
         if (PyErr_WarnFormat(PyExc_UserWarning, 1, "no event that was read matches '%s'", pattern) <
             0)
             return -1;

@@ -43,6 +43,7 @@ void trace_set_bounds(struct trace *trace, const struct trace_input *input)
 {
     int64_t ended = trace->host_time && input->recorded ? input->recorded->ended.monotonic_ns : 0;
     int64_t from = input->complete_from;
+    bool is_known = ended != 0 && input->recorded->complete && !input->recorded->lost_uncounted;
 
     if (from != 0 && trace->host_time && input->clock_map)
         from = MAX(clock_map_convert(input->clock_map, from, NULL), 1);
@@ -51,5 +52,6 @@ void trace_set_bounds(struct trace *trace, const struct trace_input *input)
 
         origin->complete_from = from;
         origin->ended = ended;
+        origin->known_until = is_known && origin->layer != LAYER_GUEST ? ended : 0;
     }
 }

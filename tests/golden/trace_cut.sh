@@ -237,6 +237,19 @@ rm -r merged
 . "$here/../lib/stated_files.sh"
 check_stated_files merged || fail "$(cat merged/trace.json)"
 
+case="clock that is made anew"
+mkdir hosts
+xz -dc "$DATA/merge/guest.tar.xz" | tar -x -C hosts
+one=$(dirname "$(find hosts -name trace.json)")
+jq --argjson bytes "$(stat -c %s "$one/guest-guest/clock-pairs")" \
+    '.sources[0].files["guest-guest/clock-pairs"] = $bytes' "$one/trace.json" >stated
+cp stated "$one/trace.json"
+cp -r "$one" hosts/other
+jq '.sources[0] |= (.name = "other" | .host.boot_id = "11111111-3da7-4265-bc58-5a7f46478525" | .host.name = "other")' \
+    stated >hosts/other/trace.json
+"$strata" merge -o merged-hosts --sync=guest:print=other:print "$one" hosts/other >out 2>told || fail "$(cat told)"
+"$strata" info merged-hosts >out 2>told || fail "$(cat told)"
+
 case="simpletrace at the end of a record"
 rm -rf one
 mkdir -p one/vmm

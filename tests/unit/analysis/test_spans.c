@@ -600,6 +600,29 @@ static void test_open_until(void **state)
     assert_int_equal(w->done[0].until, 3);
 }
 
+/* What hangs may be silent: where all was recorded, until the last event of any source, but not beyond the recording, and not
+ * where the last that came is a loss. */
+static void test_open_and_silent(void **state)
+{
+    struct world *w = *state;
+    struct origin whole = *w->vmm, guest = *w->guest;
+    const struct item begin = {.kind = ITEM_EVENT, .time = 2, .error_ns = 7, .origin = &whole};
+    const struct item later = {.kind = ITEM_EVENT, .time = 30, .origin = &guest};
+    const struct item loss = {.kind = ITEM_LOSS, .time = 3, .origin = &whole};
+
+    assert_int_equal(source_ends_put(&w->ends, &begin, 1), 0);
+    assert_int_equal(source_ends_put(&w->ends, &later, 1), 0);
+    assert_int_equal(source_ends_find(&w->ends, &whole).time, 2);
+    whole.known_until = 40;
+    assert_int_equal(source_ends_find(&w->ends, &whole).time, 30);
+    assert_int_equal(source_ends_find(&w->ends, &whole).error_ns, 7);
+    whole.known_until = 20;
+    assert_int_equal(source_ends_find(&w->ends, &whole).time, 20);
+    assert_int_equal(source_ends_find(&w->ends, &guest).time, 30);
+    assert_int_equal(source_ends_put(&w->ends, &loss, 1), 0);
+    assert_int_equal(source_ends_find(&w->ends, &whole).time, 2);
+}
+
 /* A kernel that recorded some threads lacks what came while others ran. */
 static void test_some_threads(void **state)
 {
@@ -854,12 +877,14 @@ static void test_late_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rules),        TEST(bad_rules),      TEST(file_of_rules),  TEST(builtin_rules),
-        TEST(check),        TEST(pairs),          TEST(mask_of_string), TEST(condition),
-        TEST(star),         TEST(again),          TEST(chain),          TEST(place),
-        TEST(losses),       TEST(losses_of_open), TEST(early),          TEST(early_ends),
-        TEST(bounds),       TEST(late_class),     TEST(unsteady),       TEST(open_until),
-        TEST(some_threads), TEST(model),          TEST(model),
+        TEST(rules),          TEST(bad_rules),      TEST(file_of_rules),
+        TEST(builtin_rules),  TEST(check),          TEST(pairs),
+        TEST(mask_of_string), TEST(condition),      TEST(star),
+        TEST(again),          TEST(chain),          TEST(place),
+        TEST(losses),         TEST(losses_of_open), TEST(early),
+        TEST(early_ends),     TEST(bounds),         TEST(late_class),
+        TEST(unsteady),       TEST(open_until),     TEST(open_and_silent),
+        TEST(some_threads),   TEST(model),          TEST(model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
