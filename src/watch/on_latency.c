@@ -21,7 +21,14 @@
 #define PERCENTILE_LOOK_BACK_NS INT64_C(1000000000)
 
 #define UNDECIDED_MAX_NS (INT64_C(30) * 1000000000)
-#define NOTED 64u
+#define NOTED 4096u
+
+/* A span that counted. */
+struct noted {
+    int64_t begin;
+    int32_t pid, cpu;
+    unsigned rule;
+};
 
 struct on_latency {
     struct watch_rule rule;
@@ -32,8 +39,7 @@ struct on_latency {
         since; /* spans that are over the limit from a moment after this one on count; 0: of the window */
     int64_t
         undecided; /* the first such moment of a span of which that is not known; INT64_MAX: none */
-    int64_t noted
-        [NOTED]; /* when the last spans began that counted: they are seen again while others are undecided */
+    struct noted noted[NOTED]; /* the last ones: they are seen again while others are undecided */
     unsigned n_noted;
     struct histogram durations; /* of a percentile */
     bool is_over;
@@ -65,9 +71,12 @@ static void put_duration(struct text *text, int64_t ns)
 static bool was_noted(const struct on_latency *self, const struct span *span)
 {
     for (unsigned i = 0; i < MIN(self->n_noted, NOTED); i++) {
-        int64_t moved = ticks_between(self->noted[i], span_begin(span));
+        const struct noted *noted = &self->noted[i];
+        int64_t moved = ticks_between(noted->begin, span_begin(span));
 
-        if (moved >= -(int64_t)span->error_ns && moved <= (int64_t)span->error_ns)
+        if (moved >= -(int64_t)span->error_ns && moved <= (int64_t)span->error_ns &&
+            noted->pid == span->pid && noted->cpu == span->cpu &&
+            noted->rule == span->kind->rule_number)
             return true;
     }
     return false;
@@ -80,7 +89,10 @@ static void note(struct on_latency *self, const struct span *span, int64_t ns, b
 
     if (crossed <= self->rule.pass->window->from && was_noted(self, span))
         return;
-    self->noted[self->n_noted++ % NOTED] = span_begin(span);
+    self->noted[self->n_noted++ % NOTED] = (struct noted){.begin = span_begin(span),
+                                                          .pid = span->pid,
+                                                          .cpu = span->cpu,
+                                                          .rule = span->kind->rule_number};
     if (self->n++ == 0 || crossed < self->first)
         self->first = crossed;
     if (ns <= self->longest)
