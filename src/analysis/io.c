@@ -341,7 +341,7 @@ static _cold_ int forget_states(struct io *io)
     struct io_time times[IO_WHY_SPANS_MAX];
     int64_t froms[4];
     unsigned n = 0;
-    int r = io_tracker_give(&io->tracker, io->rows.last);
+    int r = io_tracker_give(&io->tracker, io->rows.ends.last);
 
     if (r < 0)
         return r;
@@ -352,8 +352,8 @@ static _cold_ int forget_states(struct io *io)
                                           .end = io->rows.slowest[i].end};
     /* The first of them may hang. */
     for (unsigned i = 0; i < ARRAY_SIZE(froms); i++)
-        froms[i] =
-            MIN(io_tracker_first(&io->tracker, i > 0 ? froms[i - 1] : INT64_MIN), io->rows.last);
+        froms[i] = MIN(io_tracker_first(&io->tracker, i > 0 ? froms[i - 1] : INT64_MIN),
+                       io->rows.ends.last);
     io_why_keep_only(&io->why, times, n, froms, ARRAY_SIZE(froms));
     return 0;
 }

@@ -14,7 +14,6 @@ int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t 
                           .slowest_max = slowest_max,
                           .every = every,
                           .periods_begin = TIME_UNKNOWN,
-                          .last = TIME_UNKNOWN,
                           .text = TEXT_IN_MEMORY};
     if (slowest_max > 0) {
         rows->slowest = calloc(slowest_max, sizeof *rows->slowest);

@@ -72,7 +72,6 @@ struct rows {
     int64_t every;                   /* ticks of a period; 0: none */
     int64_t periods_begin;           /* when the first period begins; TIME_UNKNOWN: not known yet */
     unsigned n_periods;              /* the most that a row has */
-    int64_t last;                    /* when the last event came; TIME_UNKNOWN: none did */
     struct source_ends ends;         /* if any of the longest are kept */
     struct slow_span *slowest;       /* a heap, the shortest on top */
     unsigned n_slowest, slowest_max;
@@ -88,19 +87,13 @@ struct row *rows_find(struct rows *rows, const uint64_t *numbers);
 /* Makes it. KEYS are copied. NULL when memory is out. */
 struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *const *keys);
 
-/* What the times of ITEMS, the next of the trace, say: when the first period begins, when the last event came, and
- * until when each source has events. Before they are counted. 0, -ENOMEM. */
+/* What the times of ITEMS, the next of the trace, say: when the first period begins, and until when each source has events.
+ * Before they are counted. 0, -ENOMEM. */
 static inline int rows_note_times(struct rows *rows, const struct item *items, unsigned n)
 {
     if (unlikely(rows->periods_begin == TIME_UNKNOWN) && n > 0)
         rows->periods_begin = items[0].time;
-    if (rows->slowest_max > 0 && source_ends_put(&rows->ends, items, n) < 0)
-        return -ENOMEM;
-    while (n > 0 && (items[n - 1].kind != ITEM_EVENT || items[n - 1].time == TIME_UNKNOWN))
-        n--;
-    if (n > 0)
-        rows->last = MAX(rows->last, items[n - 1].time);
-    return 0;
+    return rows->slowest_max > 0 ? source_ends_put(&rows->ends, items, n) : 0;
 }
 
 /* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */
