@@ -84,16 +84,6 @@ static void start_threads(void)
             abort();
 }
 
-/* AddressSanitizer's allocator is not held over fork() as libc's is: a child could wait for ever for what the
- * library's thread, which has just begun, had locked. So let it come to rest. */
-static pid_t fork_quietly(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-    usleep(300000);
-#endif
-    return fork();
-}
-
 static void close_below(int end)
 {
     for (int fd = 0; fd < end; fd++)
@@ -116,10 +106,10 @@ static void become_daemon(const char *path, bool again)
 {
     FILE *f;
 
-    if (fork_quietly() > 0)
+    if (fork() > 0)
         _exit(0);
     setsid();
-    if (fork_quietly() > 0)
+    if (fork() > 0)
         _exit(0);
     /* After the library has created its socket again, so that there is one to lose. */
     if (!again)
@@ -164,14 +154,14 @@ int main(int argc, char **argv)
     if (daemon_file)
         become_daemon(daemon_file, again);
     if (do_fork)
-        child = fork_quietly();
+        child = fork();
     if (do_fork && child == 0) {
         start_threads();
         sigwait(&set, &number);
         exit(0);
     }
     if (command) {
-        pid_t pid = fork_quietly();
+        pid_t pid = fork();
         int status;
 
         if (pid == 0) {
