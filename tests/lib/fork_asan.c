@@ -62,7 +62,8 @@ static bool others_run(void)
         for (long at = 0; at < n && !any;) {
             const struct entry *entry = (const struct entry *)((const char *)bytes + at);
 
-            any = entry->name[0] != '.' && strcmp(entry->name, self) != 0 && runs(task, entry->name);
+            any =
+                entry->name[0] != '.' && strcmp(entry->name, self) != 0 && runs(task, entry->name);
             at += entry->length;
         }
     }
