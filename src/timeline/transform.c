@@ -9,6 +9,7 @@ struct each_source {
     struct source source;
     struct source *inner;
     struct transform *each;
+    bool ended;
 };
 
 static struct each_source *each_of(const struct source *source)
@@ -24,6 +25,11 @@ static int each_next(struct source *source, const struct item **ret_items)
 
     if (n < 0)
         source->error = e->inner->error;
+    if (n == 0 && e->each->end && !e->ended) {
+        e->ended = true;
+        *ret_items = e->each->end(e->each);
+        return 1;
+    }
     if (n <= 0)
         return n;
     e->each->change(e->each, (struct item *)(uintptr_t)lent, (unsigned)n); /* S6 */

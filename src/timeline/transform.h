@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A stage that changes items as they pass. */
+/* A stage that changes items as they pass, and may add one at their end. */
 
 #include "event/source.h"
 
@@ -12,6 +12,8 @@ struct transform {
     void (*free)(struct transform *each);
     /* The time before which no item becomes one of TIME or later. NULL: times stay as they are. */
     int64_t (*input_time)(struct transform *each, int64_t time);
+    /* The item that comes after the last one, of the transform's memory; called once. NULL: none does. */
+    const struct item *(*end)(struct transform *each);
 };
 
 /* Takes ownership of SOURCE and TRANSFORM, also on failure (-ENOMEM). Keeps the order of items and the
