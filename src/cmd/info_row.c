@@ -10,7 +10,7 @@
 #include "cli/duration.h"
 #include "cmd/walk.h"
 #include "event/program.h"
-#include "record/rings/process.h"
+#include "record/rings/recover.h"
 #include "tracedir/manifest.h"
 
 enum {
@@ -168,7 +168,7 @@ static bool is_recording(const char *directory)
 }
 
 struct rings_search {
-    uint32_t pid;
+    const struct native *native;
     bool is_found;
 };
 
@@ -179,17 +179,27 @@ static int find_rings(const char *path, void *userdata)
 
     if (process_open(path, false, &process, NULL) < 0)
         return 0;
-    search->is_found = process->pid == search->pid;
+    search->is_found = native_is_of_process(search->native, process);
     process_free(process);
     return search->is_found;
 }
 
-/* Whether the rings of the process of SOURCE are there for 'strata recover', as far as that is known. */
-static bool has_rings(const struct manifest_source *source)
+/* Whether the rings that were drained into SOURCE of DIRECTORY are there for 'strata recover', as far as that is known. PIDs
+ * are reused: the rings of an earlier process may be there, too. */
+static bool has_rings(const char *directory, const struct manifest_source *source)
 {
-    struct rings_search search = {.pid = source->vmm ? (uint32_t)source->vmm->pid : 0};
+    _cleanup_free_ char *path = NULL;
+    struct rings_search search = {0};
+    struct native *native;
+    int r;
 
-    return search.pid == 0 || process_foreach(NULL, find_rings, &search) < 0 || search.is_found;
+    if (manifest_resolve(directory, source->path, &path, NULL) < 0 ||
+        native_open(path, &native, NULL) < 0)
+        return true;
+    search.native = native;
+    r = process_foreach(NULL, find_rings, &search);
+    native_free(native);
+    return r < 0 || search.is_found;
 }
 
 /* Of a recorded source whose end is not written. */
@@ -201,7 +211,7 @@ static void set_recorder(const struct trace_input *input, struct table *table)
         return;
     if (is_recording(input->path))
         table_str(table, INFO_RECORDER, "is recording");
-    else if (strcmp(source->kind, "ctf") == 0 && !has_rings(source))
+    else if (strcmp(source->kind, "ctf") == 0 && !has_rings(input->path, source))
         table_str(table, INFO_RECORDER,
                   "was killed; the rings of its process are recovered, or gone");
     else if (strcmp(source->kind, "ctf") == 0)

@@ -272,8 +272,7 @@ int native_create(const char *path, const struct ctf_metadata *metadata, struct 
     return 0;
 }
 
-int native_complete(const char *path, const uint8_t uuid[16], struct native **ret,
-                    struct error *error)
+int native_open(const char *path, struct native **ret, struct error *error)
 {
     struct native *native = NULL;
     int r = open_dir(path, &native, error);
@@ -281,11 +280,25 @@ int native_complete(const char *path, const uint8_t uuid[16], struct native **re
     if (r < 0 || !native)
         return r;
     r = read_metadata(native, error);
-    if (r >= 0 && memcmp(native->uuid, uuid, 16) != 0)
-        r = error_set(error, -ESTALE, path, "holds another trace now");
     if (r < 0) {
         native_free(native);
         return r;
+    }
+    *ret = native;
+    return 0;
+}
+
+int native_complete(const char *path, const uint8_t uuid[16], struct native **ret,
+                    struct error *error)
+{
+    struct native *native = NULL;
+    int r = native_open(path, &native, error);
+
+    if (r < 0 || !native)
+        return r;
+    if (memcmp(native->uuid, uuid, 16) != 0) {
+        native_free(native);
+        return error_set(error, -ESTALE, path, "holds another trace now");
     }
     *ret = native;
     return 0;

@@ -31,6 +31,8 @@ struct native {
  * there is a new one. METADATA->program stays the caller's, and must live as long. */
 int native_create(const char *path, const struct ctf_metadata *metadata, struct native **ret,
                   struct error *error);
+/* Opens the trace at PATH, whichever it is. -ESTALE: there is none that libstrata wrote. */
+int native_open(const char *path, struct native **ret, struct error *error);
 /* Opens the trace at PATH to write on. -ESTALE: it is another trace than that of UUID, or none. */
 int native_complete(const char *path, const uint8_t uuid[16], struct native **ret,
                     struct error *error);

@@ -2,6 +2,7 @@
 #include "record/rings/recover.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,21 @@ int native_of_process(struct process *process, const char *path, struct native *
     }
     metadata.clock_hz = process_clock_hz(process, hint);
     return native_create(path, &metadata, ret, error);
+}
+
+bool native_is_of_process(const struct native *native, struct process *process)
+{
+    static const uint8_t none[16];
+    const struct process_trace *trace = process_trace(process);
+    char pid[32], ticks[48];
+
+    if (trace && memcmp(trace->uuid, none, sizeof(none)) != 0)
+        return memcmp(trace->uuid, native->uuid, sizeof(native->uuid)) == 0;
+    /* Nothing was drained yet: the process file does not name the trace, whose metadata is still that of
+     * native_of_process(). */
+    snprintf(pid, sizeof(pid), "\n    vpid = %" PRIu32 ";\n", process->pid);
+    snprintf(ticks, sizeof(ticks), "\n    clock_ticks = %" PRIu64 ";\n", process->clock_pair.ticks);
+    return strstr(native->text, pid) && strstr(native->text, ticks);
 }
 
 static int complete(const struct process_trace *trace, struct native **ret, struct error *error)

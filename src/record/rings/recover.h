@@ -16,6 +16,9 @@ struct recovered {
 int native_of_process(struct process *process, const char *path, struct native **ret,
                       struct error *error);
 
+/* Whether NATIVE is the trace into which a recorder drains the rings of PROCESS. */
+bool native_is_of_process(const struct native *native, struct process *process);
+
 /* How many events a dead process has left, which are then given up by process_remove(). -EBUSY as recover(). */
 int recover_discard(struct process *process, uint64_t *ret_events, struct error *error);
 
