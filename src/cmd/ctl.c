@@ -68,19 +68,49 @@ const struct command ctl_command = {
                 "  strata ctl trace status",
 };
 
-/* What TARGET accepts instead of WORD. NAMES end with NULL. */
-static void report_unknown(const char *word, const char *target, const char *const *names)
-{
-    const char *near = suggest_find(word, strlen(word), names);
-    char all[256] = "";
+#define COMMANDS_MAX 32
 
-    for (unsigned i = 0; names[i]; i++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", names[i]);
+bool ctl_has_command(const struct ctl_command *commands, const char *name)
+{
+    for (const struct ctl_command *command = commands; command->name; command++)
+        if (strcmp(command->name, name) == 0)
+            return true;
+    return false;
+}
+
+bool ctl_suggest(const struct ctl_command *const *tables, const char *word)
+{
+    const char *names[COMMANDS_MAX];
+    const char *near;
+    unsigned n = 0;
+
+    for (; *tables; tables++) {
+        if (ctl_has_command(*tables, word))
+            return false;
+        for (const struct ctl_command *command = *tables; command->name; command++)
+            if (n < COMMANDS_MAX - 1)
+                names[n++] = command->name;
+    }
+    names[n] = NULL;
+    near = suggest_find(word, strlen(word), names);
     if (near)
         cli_usage_error(ctl_command.name, "unknown command '%s'; did you mean '%s'?", word, near);
-    else
-        cli_usage_error(ctl_command.name, "unknown command '%s': this is %s, which accepts %s",
-                        word, target, all);
+    return near != NULL;
+}
+
+/* What TARGET accepts instead of WORD. */
+static void report_unknown(const char *word, const char *target, const struct ctl_command *commands)
+{
+    const struct ctl_command *const tables[] = {commands, NULL};
+    char all[256] = "";
+
+    if (ctl_suggest(tables, word))
+        return;
+    for (unsigned i = 0; commands[i].name; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "",
+                 commands[i].name);
+    cli_usage_error(ctl_command.name, "unknown command '%s': this is %s, which accepts %s", word,
+                    target, all);
 }
 
 const struct ctl_command *ctl_find(const struct ctl_command *commands, const char *target,
@@ -88,11 +118,8 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands, const cha
 {
     char *const *words = request->words;
     unsigned n = request->n;
-    const char *names[32];
-    unsigned k = 0;
 
     for (const struct ctl_command *command = commands; command->name; command++) {
-        names[k++] = command->name;
         if (strcmp(command->name, words[0]) != 0)
             continue;
         if (n - 1 >= command->min && n - 1 <= command->max &&
@@ -114,8 +141,7 @@ const struct ctl_command *ctl_find(const struct ctl_command *commands, const cha
                             command->arguments);
         return NULL;
     }
-    names[k] = NULL;
-    report_unknown(words[0], target, names);
+    report_unknown(words[0], target, commands);
     return NULL;
 }
 

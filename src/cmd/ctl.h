@@ -37,6 +37,15 @@ struct ctl_command {
 };
 const struct ctl_command *ctl_find(const struct ctl_command *commands, const char *target,
                                    const struct ctl_request *request);
+bool ctl_has_command(const struct ctl_command *commands, const char *name);
+/* Reports the command of TABLES, which end with NULL, that WORD, which is none of them, probably means. False: no command is
+ * similar. */
+bool ctl_suggest(const struct ctl_command *const *tables, const char *word);
+
+/* The commands of each kind of target. */
+extern const struct ctl_command ctl_process_commands[];
+extern const struct ctl_command ctl_qmp_commands[];
+extern const struct ctl_command ctl_recording_commands[];
 
 /* The table of `list`, whose columns are these. */
 enum ctl_event_column {

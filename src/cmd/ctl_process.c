@@ -502,7 +502,7 @@ static int stats(void *p, unsigned n, char **arguments)
                                                                    : EXIT_SUCCESS;
 }
 
-static const struct ctl_command commands[] = {
+const struct ctl_command ctl_process_commands[] = {
     {"list", "[PATTERN]", 0, 1, list, .is_table = true},
     {"on", "PATTERN...", 1, UINT_MAX, switch_on},
     {"off", "PATTERN...", 1, UINT_MAX, switch_off},
@@ -528,7 +528,7 @@ int ctl_process(const char *which, const struct ctl_request *request)
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    command = ctl_find(commands, "a program that links libstrata", request);
+    command = ctl_find(ctl_process_commands, "a program that links libstrata", request);
     if (!command)
         return EXIT_USAGE;
     target.client = client;

@@ -285,7 +285,7 @@ static int restore(void *p, unsigned n, char **arguments)
     return EXIT_SUCCESS;
 }
 
-static const struct ctl_command commands[] = {
+const struct ctl_command ctl_qmp_commands[] = {
     {"list", "[PATTERN]", 0, 1, list, .is_table = true},
     {"on", "PATTERN...", 1, UINT_MAX, switch_on},
     {"off", "PATTERN...", 1, UINT_MAX, switch_off},
@@ -322,7 +322,7 @@ static int open_monitor(const struct qmp_endpoint *monitor, struct qmp **ret)
 int ctl_monitor(const struct qmp_endpoint *monitor, pid_t pid, struct libvirt_domain *domain,
                 const struct ctl_request *request)
 {
-    const struct ctl_command *command = ctl_find(commands, "a QEMU", request);
+    const struct ctl_command *command = ctl_find(ctl_qmp_commands, "a QEMU", request);
     _cleanup_(qmp_freep) struct qmp *qmp = NULL;
     struct target target = {0};
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/suggest.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -151,8 +150,15 @@ static int put_status(const char *directory, const struct manifest *manifest, bo
     return was_killed ? EXIT_FAILURE : r;
 }
 
-static int status(const char *directory, enum table_format format)
+struct target {
+    const char *directory;
+    enum table_format format;
+};
+
+static int status(void *arg, unsigned n, char **arguments)
 {
+    const struct target *target = arg;
+    const char *directory = target->directory;
     struct error error = {0};
     struct manifest manifest;
     pid_t recorder;
@@ -160,11 +166,13 @@ static int status(const char *directory, enum table_format format)
     bool is_recorded = find_is_recorded(directory, &recorder);
     int r;
 
+    (void)n;
+    (void)arguments;
     if (manifest_read(directory, &manifest, &error) < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
-    r = put_status(directory, &manifest, is_recorded, format);
+    r = put_status(directory, &manifest, is_recorded, target->format);
     manifest_done(&manifest);
     return r;
 }
@@ -184,8 +192,11 @@ static void warn_of_problems(const char *path)
 }
 
 /* What was kept until now, as a trace of its own: prints its path. */
-static int snapshot(const char *directory, const char *name)
+static int snapshot(void *arg, unsigned n, char **arguments)
 {
+    const struct target *target = arg;
+    const char *directory = target->directory;
+    const char *name = n > 0 ? arguments[0] : NULL;
     _cleanup_free_ char *text = NULL;
     char request[300];
     int r;
@@ -209,6 +220,12 @@ static int snapshot(const char *directory, const char *name)
         cli_error("%s: cannot ask its recorder: %s", directory, strerror(-r));
     return EXIT_FAILURE;
 }
+
+const struct ctl_command ctl_recording_commands[] = {
+    {"status", "", 0, 0, status, .is_table = true},
+    {"snapshot", "[NAME]", 0, 1, snapshot},
+    {NULL, NULL, 0, 0, NULL},
+};
 
 /* ---- A QEMU ---- */
 
@@ -276,17 +293,11 @@ static int in_named(const char *name, const struct ctl_request *request)
 /* Also of a word that is no command of any target. An exit status. */
 static int report_ended(const char *directory, const char *word)
 {
-    static const char *const names[] = {"list",   "on",       "off",   "flush",   "file",
-                                        "info",   "set",      "stats", "monitor", "restore",
-                                        "status", "snapshot", NULL};
-    const char *near = suggest_find(word, strlen(word), names);
+    static const struct ctl_command *const all[] = {ctl_process_commands, ctl_qmp_commands,
+                                                    ctl_recording_commands, NULL};
 
-    for (unsigned i = 0; names[i]; i++)
-        if (strcmp(names[i], word) == 0)
-            near = NULL;
-    if (near)
-        return cli_usage_error(ctl_command.name, "unknown command '%s'; did you mean '%s'?", word,
-                               near);
+    if (ctl_suggest(all, word))
+        return EXIT_USAGE;
     cli_error("%s: nothing to control: the recording has ended", directory);
     return EXIT_FAILURE;
 }
@@ -294,18 +305,18 @@ static int report_ended(const char *directory, const char *word)
 static int in_recording(const char *directory, const struct manifest *manifest,
                         const struct ctl_request *request)
 {
+    struct target target = {directory, request->format};
     const struct manifest_source *found = NULL;
     bool runs = false;
     pid_t recorder;
 
-    if (strcmp(request->words[0], "status") == 0 && request->n == 1)
-        return status(directory, request->format);
-    if (strcmp(request->words[0], "status") == 0)
-        return cli_usage_error(ctl_command.name, "status accepts no arguments");
-    if (strcmp(request->words[0], "snapshot") == 0 && request->n > 2)
-        return cli_usage_error(ctl_command.name, "too many arguments; usage: snapshot [NAME]");
-    if (strcmp(request->words[0], "snapshot") == 0)
-        return snapshot(directory, request->n == 2 ? request->words[1] : NULL);
+    if (ctl_has_command(ctl_recording_commands, request->words[0])) {
+        const struct ctl_command *command =
+            ctl_find(ctl_recording_commands, "a recording", request);
+
+        return command ? command->function(&target, request->n - 1, request->words + 1)
+                       : EXIT_USAGE;
+    }
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
 

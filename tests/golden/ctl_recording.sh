@@ -54,6 +54,10 @@ status=0
 [ $status -eq 2 ] && grep -qF "unknown command 'snapsot'; did you mean 'snapshot'?" told.typo ||
     fail "status $status: $(cat told.typo)"
 "$strata" ctl trace status | grep -q '^program .*has ended' || fail "$("$strata" ctl trace status)"
+status=0
+"$strata" ctl -f json trace snapshot 2>told.format || status=$?
+[ $status -eq 2 ] && grep -qF 'snapshot prints text only; --format is for list, info and status' told.format ||
+    fail "status $status: $(cat told.format)"
 
 # A recording of which nothing has begun has no trace.json.
 case=starting
