@@ -461,7 +461,7 @@ static void keep(struct flight *self, uint64_t now)
     int r = recorders_put_sources(recorders, n_recorders, &arena, &sources, &n);
 
     if (r >= 0)
-        r = retention_step(self->retention, sources, n, now, &error);
+        r = retention_step(self->retention, sources, n, now, self->saver == 0, &error);
     arena_done(&arena);
     if (r >= 0 || self->is_retention_reported)
         return;
@@ -514,8 +514,7 @@ static void poll_flight(struct recorder *recorder, struct recorder_wait *wait)
     }
     if (self->is_flushing)
         recorder_wait_until(wait, all_flushed(self) ? 0 : self->flush_by);
-    if (self->saver == 0)
-        recorder_wait_until(wait, retention_due(self->retention));
+    recorder_wait_until(wait, retention_due(self->retention));
     if (self->report && !self->is_stopping)
         recorder_wait_until(wait, self->report_at);
 }
@@ -544,9 +543,7 @@ static int step(struct recorder *recorder, const struct pollfd *fds, unsigned n,
         flight_report_step(self->report, now);
         self->report_at = now + FLIGHT_REPORT_INTERVAL_NS;
     }
-    /* A child that copies must find what it looks for. */
-    if (self->saver == 0)
-        keep(self, now);
+    keep(self, now);
     return 1;
 }
 

@@ -444,6 +444,10 @@ static void put_mark(struct retention *retention, uint64_t now)
 {
     for (unsigned i = 0; i < retention->n_files; i++)
         look_at(retention, &retention->files[i]);
+    /* Where nothing was released for long, all marks but the newest of those beyond the limit are of no more use. */
+    if (retention->n_marks == MARKS_MAX && retention->limit.ns > 0 &&
+        now - retention->marks[1] >= retention->limit.ns)
+        drop_marks(retention, 1);
     if (retention->n_marks == MARKS_MAX || is_close(retention, now))
         retention->n_marks--;
     for (unsigned i = 0; i < retention->n_files; i++)
@@ -513,7 +517,7 @@ static int release(const struct retention *retention, struct kept_file *file, co
 }
 
 int retention_step(struct retention *retention, const struct manifest_source *sources, unsigned n,
-                   uint64_t now, struct error *error)
+                   uint64_t now, bool may_release, struct error *error)
 {
     uint64_t interval = retention->limit.ns / MARKS_IN_LIMIT;
     struct cut cut;
@@ -531,6 +535,8 @@ int retention_step(struct retention *retention, const struct manifest_source *so
     if (r < 0)
         return error_set(error, r, retention->path, "cannot look at its files: %s", strerror(-r));
     put_mark(retention, now);
+    if (!may_release)
+        return 0;
     cut = find_cut(retention, now);
     for (unsigned i = 0; r >= 0 && cut.mark >= 0 && i < retention->n_files; i++)
         r = release(retention, &retention->files[i], &cut, error);

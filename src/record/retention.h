@@ -22,7 +22,7 @@
 #include "tracedir/manifest.h"
 
 struct retention_limit {
-    uint64_t ns;    /* what was written in the last `ns`; 0: any time */
+    uint64_t ns;    /* what was written to the files in the last `ns`; 0: any time */
     uint64_t bytes; /* of all files; 0: any number */
 };
 
@@ -36,10 +36,11 @@ void retention_free(struct retention *retention);
 
 /* CLOCK_MONOTONIC, ns, when the next mark is due; UINT64_MAX: never. */
 uint64_t retention_due(const struct retention *retention);
-/* Makes a mark at NOW of the files of N SOURCES, and releases what is beyond the limit. -ENOMEM, or another negative errno
- * with ERROR: it will be tried again. */
+/* Makes a mark at NOW of the files of N SOURCES, and releases what is beyond the limit, unless a child copies, which must find
+ * what it looks for: without a mark meanwhile, what was written then would be kept for as much longer. -ENOMEM, or another
+ * negative errno with ERROR: it will be tried again. */
 int retention_step(struct retention *retention, const struct manifest_source *sources, unsigned n,
-                   uint64_t now, struct error *error);
+                   uint64_t now, bool may_release, struct error *error);
 /* Whether files of that kind can be limited. */
 bool retention_limits(const char *kind);
 

@@ -97,11 +97,17 @@ static struct retention *make(uint64_t ns, uint64_t bytes)
     return retention;
 }
 
-static void step(struct retention *retention, const struct manifest_source *source, uint64_t now)
+static void step_unless(bool copies, struct retention *retention,
+                        const struct manifest_source *source, uint64_t now)
 {
     struct error error = {0};
 
-    assert_int_equal(retention_step(retention, source, 1, now, &error), 0);
+    assert_int_equal(retention_step(retention, source, 1, now, !copies, &error), 0);
+}
+
+static void step(struct retention *retention, const struct manifest_source *source, uint64_t now)
+{
+    step_unless(false, retention, source, now);
 }
 
 static void copy(const struct retention *retention, const struct manifest_source *source,
@@ -138,6 +144,29 @@ static void test_time(void **state)
         step(retention, &kernel, BEGAN + i * NSEC_PER_SEC);
     assert_int_equal(begin_of("host/cpu0.raw"), 40 * PAGE);
     retention_free(retention);
+}
+
+/* A child copies for a time; after that no more is kept than without. */
+static void test_copying(void **state)
+{
+    static const unsigned seconds[] = {10, 16, 31, 33, 100};
+
+    (void)state;
+    for (size_t n = 0; n < ARRAY_SIZE(seconds); n++) {
+        struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+        unsigned i;
+
+        for (i = 0; i < 40 + seconds[n]; i++) {
+            append_page("host/cpu0.raw", i + 1);
+            step_unless(i >= 40, retention, &kernel, BEGAN + i * NSEC_PER_SEC);
+        }
+        assert_int_equal(begin_of("host/cpu0.raw"), 24 * PAGE + 1);
+        append_page("host/cpu0.raw", i + 1);
+        step(retention, &kernel, BEGAN + i * NSEC_PER_SEC);
+        assert_int_equal(begin_of("host/cpu0.raw"), (i - 15) * PAGE + 1);
+        retention_free(retention);
+        assert_int_equal(unlinkat(dir, "host/cpu0.raw", 0), 0);
+    }
 }
 
 static void test_since(void **state)
@@ -430,6 +459,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_copying, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_since, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_burst, set_up, tear_down),
