@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -224,16 +226,77 @@ unsigned children_count_orphans(const struct children *before, const struct chil
     return orphans;
 }
 
+/* From Linux 6.15 on a pidfd shows how its process ended, once the parent has been told. */
+struct pidfd_info {
+    uint64_t mask, cgroup;
+    uint32_t ids[11];
+    int32_t exit_code; /* as of waitpid() */
+};
+#define PIDFD_INFO_EXIT 8u
+#define PIDFD_GET_INFO _IOWR(0xff, 11, struct pidfd_info)
+
+static bool find_reaped(const struct child *child, int *ret)
+{
+    struct pidfd_info info = {.mask = PIDFD_INFO_EXIT};
+
+    if (ioctl(child->end, PIDFD_GET_INFO, &info) < 0 || !(info.mask & PIDFD_INFO_EXIT))
+        return false;
+    *ret = info.exit_code;
+    return true;
+}
+
+/* … which until then is the last number of its line of /proc, or 0 where we may not know. */
+static bool find_zombie(const struct child *child, int *ret)
+{
+#ifdef SYS_pidfd_send_signal
+    char path[64], text[1024];
+    const char *last;
+    uint64_t start;
+    char state;
+    long status;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)child->pid);
+    if (proc_stat(child->pid, &start, &state) < 0 || state != 'Z' ||
+        proc_text(path, text, sizeof text) < 0)
+        return false;
+    last = strrchr(text, ' ');
+    status = last ? strtol(last, NULL, 10) : 0;
+    /* The line is that of the process, and of no later one with its PID, if it is there still. */
+    if (status <= 0 || status > UINT16_MAX ||
+        syscall(SYS_pidfd_send_signal, child->end, 0, NULL, 0) < 0)
+        return false;
+    *ret = (int)status;
+    return true;
+#else
+    (void)child;
+    (void)ret;
+    return false;
+#endif
+}
+
+void child_find_status(struct child *child)
+{
+    int status;
+
+    if (!child->ended || !child->is_status_unknown ||
+        (!find_zombie(child, &status) && !find_reaped(child, &status)))
+        return;
+    child->status = status;
+    child->is_status_unknown = false;
+}
+
 bool child_has_ended(struct child *child)
 {
     if (child->foreign && !child->ended) {
         struct pollfd end = {child->end, POLLIN, 0};
 
         child->ended = poll(&end, 1, 0) > 0;
+        if (!child->ended)
+            return false;
         /* An adopted orphan must not stay as a zombie. */
-        if (child->ended)
-            (void)waitpid(child->pid, NULL, WNOHANG);
-        return child->ended;
+        child->is_status_unknown = waitpid(child->pid, &child->status, WNOHANG) != child->pid;
+        child_find_status(child);
+        return true;
     }
     if (child->pid > 0 && !child->ended &&
         waitpid(child->pid, &child->status, WNOHANG) == child->pid)
@@ -292,7 +355,9 @@ int child_exit_status(const struct child *child)
 
 const char *child_end_text(const struct child *child, char *buf, size_t size)
 {
-    if (WIFSIGNALED(child->status))
+    if (child->is_status_unknown)
+        snprintf(buf, size, "ended");
+    else if (WIFSIGNALED(child->status))
         snprintf(buf, size, "killed by signal %d (%s)", WTERMSIG(child->status),
                  strsignal(WTERMSIG(child->status)));
     else

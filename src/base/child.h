@@ -13,7 +13,8 @@ struct child {
     int end;    /* pidfd, readable when the process has ended; -1: the kernel has none */
     int status; /* of waitpid(), once it has ended */
     bool ended;
-    bool foreign; /* not our child: only watched; its exit status stays unknown */
+    bool foreign;           /* not our child: only watched */
+    bool is_status_unknown; /* of one that has ended */
 };
 
 struct child_how {
@@ -36,6 +37,8 @@ int child_start(const struct child_how *how, struct child *ret, struct error *er
 int child_adopt(pid_t pid, struct child *ret);
 /* True if it has ended; does not wait. */
 bool child_has_ended(struct child *child);
+/* Looks up again how an adopted process ended that has ended: the kernel may show it to its parent alone for a while, or never. */
+void child_find_status(struct child *child);
 /* Waits up to NS nanoseconds for its end. */
 bool child_wait(struct child *child, uint64_t ns);
 /* Makes descendants that lose their parent our children from now on (PR_SET_CHILD_SUBREAPER). */
@@ -69,5 +72,5 @@ void child_done(struct child *child);
 
 /* The exit status as a shell reports it: the status, or 128 plus the signal. */
 int child_exit_status(const struct child *child);
-/* "status 1", "killed by signal 9 (Killed)" */
+/* "status 1", "killed by signal 9 (Killed)"; "ended": the status is unknown */
 const char *child_end_text(const struct child *child, char *buf, size_t size);

@@ -283,8 +283,9 @@ static int record_machine(const struct record_options *options, struct vm *vm)
         if (recording_has_begun(run.recording)) {
             qemu_recorder_sum_up(vm->machine, &summary);
             cli_print_command("report", run.dir);
-            /* How QEMU ends when the recorder ends it is no result of QEMU's. */
-            if (!summary.is_ended && child_exit_status(summary.child) != 0)
+            /* How QEMU ends when the recorder ends it is no result of QEMU's, nor is the end of one that it has not started
+             * a result of the recorder's. */
+            if (!summary.is_ended && !settings->running && child_exit_status(summary.child) != 0)
                 status = child_exit_status(summary.child);
         }
     }

@@ -157,6 +157,24 @@ wait $pid || fail "exit status $?: $(cat told)"
 pid=
 "$strata" report trace >shown 2>told.shown || fail "$(cat told.shown)"
 grep -q 'runstate_set: .*(shutdown)' shown || fail "$(tail -n 3 shown)"
+grep -q 'QEMU (process [0-9]*) has ended' told || fail "$(cat told)"
+nothing_left
+
+# The kernel says of a process that is not the recorder's by which signal it was killed until its parent is told, and from 6.15 on.
+case='is killed'
+start -msg timestamp=on
+begin -e 'qmp_*' $qemu
+kill -KILL $qemu
+wait $qemu || true
+qemu=
+wait $pid || fail "exit status $?: $(cat told)"
+pid=
+if printf '6.15\n%s\n' "$(uname -r)" | sort -V -C; then
+    grep -q '^  QEMU was killed by signal 9 (Killed), [0-9.]* seconds after its recording began$' told || fail "$(cat told)"
+    [ "$(jq -r '.sources[0].vmm.exit' trace/trace.json)" = 'killed by signal 9 (Killed)' ] || fail "$(cat trace/trace.json)"
+else
+    grep -q 'QEMU was killed by signal 9 (Killed), \|QEMU (process [0-9]*) has ended$' told || fail "$(cat told)"
+fi
 nothing_left
 
 # By its socket; a log of its own, whose lines have no times; a port for the agent, on a device that is there.

@@ -135,5 +135,7 @@ int qemu_read(struct qemu_recorder *self, uint64_t now, uint64_t *ret_next, stru
 
 /* ---- The manifest (sources.c) ---- */
 
+/* How QEMU ended, and why if its monitor reported that; NULL: it has not. */
+const char *qemu_exit_text(const struct qemu_recorder *self, char *buf, size_t size);
 int qemu_sources(const struct recorder *recorder, struct arena *arena,
                  struct recorder_sources *ret);

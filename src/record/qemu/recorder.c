@@ -232,18 +232,37 @@ static void end_qemu(struct qemu_recorder *self)
 /* … of a QEMU that has ended by itself. */
 static void report_end(struct qemu_recorder *self)
 {
-    const char *reason = self->stop_reason ? self->stop_reason : "ended";
+    const char *reason = self->stop_reason;
     char text[64];
 
     if (self->ended_at == 0 || self->is_ended)
         return;
-    if (!self->child.foreign)
+    if (!self->stop_reason || !self->child.foreign)
         reason = child_end_text(&self->child, text, sizeof text);
     recorder_happened(&self->recorder, &(struct recorder_event){
                                            .kind = RECORDER_EVENT_END,
                                            .text = reason,
                                            .status = self->child.foreign ? -1 : self->child.status,
                                            .time = self->ended_at});
+}
+
+/* … of one that ran already; with another status than 0, qemu_note_problems() says so. */
+static void report_attached_end(struct qemu_recorder *self)
+{
+    struct recorder *recorder = &self->recorder;
+    char text[160];
+
+    child_find_status(&self->child);
+    if (self->stop_reason)
+        recorder_report(recorder, "%s has ended: %s", recorder->name, self->stop_reason);
+    else if (self->child.ended && self->child.status == 0)
+        recorder_report(recorder, "QEMU (process %ld) has ended%s%s", (long)self->child.pid,
+                        self->child.is_status_unknown ? "" : ": ",
+                        self->child.is_status_unknown ? ""
+                                                      : qemu_exit_text(self, text, sizeof text));
+    else
+        return;
+    recorder->is_end_reported = true;
 }
 
 static int finish(struct recorder *recorder, struct error *error)
@@ -262,10 +281,9 @@ static int finish(struct recorder *recorder, struct error *error)
     if (self->settings.domain && child_has_ended(&self->child))
         self->stop_reason =
             libvirt_domain_stop_reason(self->settings.domain, STOP_REASON_TIMEOUT_MS);
-    if (self->stop_reason)
-        recorder_report(recorder, "%s has ended: %s", recorder->name, self->stop_reason);
-    recorder->is_end_reported = self->stop_reason != NULL;
     (void)qemu_monitor_step(&self->monitor, (uint64_t)self->ended.monotonic_ns, &unused, NULL);
+    if (self->settings.running)
+        report_attached_end(self);
     if (self->log.fifo >= 0)
         qemu_log_pipe_finish(&self->log);
     if (self->clock.file >= 0)

@@ -7,14 +7,13 @@
 #include "record/qemu/internal.h"
 #include "tracedir/host.h"
 
-/* How QEMU ended, and why if its monitor reported that. */
-static const char *exit_text(const struct qemu_recorder *self, char *buf, size_t size)
+const char *qemu_exit_text(const struct qemu_recorder *self, char *buf, size_t size)
 {
     char end[64];
 
     if (self->stop_reason)
         return self->stop_reason;
-    if (!self->child.ended || self->child.foreign)
+    if (!self->child.ended)
         return NULL;
     child_end_text(&self->child, end, sizeof end);
     if (self->monitor.shutdown[0])
@@ -69,7 +68,7 @@ static void put_vmm(const struct qemu_recorder *self, bool final, struct entry *
         .n_command = self->settings.n_command,
         .threads = self->monitor.threads,
         .n_threads = self->monitor.n_threads,
-        .exit = exit_text(self, entry->exit, sizeof entry->exit),
+        .exit = qemu_exit_text(self, entry->exit, sizeof entry->exit),
         .qmp = final ? NULL : self->control,
     };
 }

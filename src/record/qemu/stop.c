@@ -298,9 +298,10 @@ void qemu_note_problems(struct qemu_recorder *self)
     if (!self->child.ended && !self->child.foreign)
         recorder_problem(&self->recorder, "killed %s: it did not end in time", name);
     else if (self->child.status != 0)
-        recorder_problem(&self->recorder, "%s %s %s, %.1f seconds after it was started", name,
+        recorder_problem(&self->recorder, "%s %s %s, %.1f seconds after %s", name,
                          WIFSIGNALED(self->child.status) ? "was" : "ended with",
-                         child_end_text(&self->child, end, sizeof end), seconds);
+                         child_end_text(&self->child, end, sizeof end), seconds,
+                         self->child.foreign ? "its recording began" : "it was started");
     if (self->settings.wrapped && !self->has_come)
         recorder_problem(
             &self->recorder,
