@@ -8,6 +8,8 @@
 
 #define FAR (SIZE_MAX / 2)
 #define WORD_MAX 64
+/* Fewer letters stand in too many names. */
+#define CONTAINED_MIN 3u
 
 size_t suggest_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -55,9 +57,35 @@ const char *suggest_find(const char *word, size_t len, const char *const *candid
     return find(word, len, SIZE_MAX, candidates);
 }
 
+/* Whether the LEN letters at P, in NAME, are a word of it: "switch" of "sched:sched_switch". */
+static bool is_word(const char *name, const char *p, size_t len)
+{
+    return (p == name || p[-1] == '_' || p[-1] == ':') && (p[len] == '\0' || p[len] == '_');
+}
+
+/* Of the candidates that contain WORD the shortest, of those in which it is a word if there are any. */
+static const char *find_containing(const char *word, size_t len, const char *const *candidates)
+{
+    const char *best = NULL;
+    bool best_is_word = false;
+
+    for (; len >= CONTAINED_MIN && *candidates; candidates++) {
+        const char *p = memmem(*candidates, strlen(*candidates), word, len);
+        bool whole = p && is_word(*candidates, p, len);
+
+        if (!p || (best_is_word && !whole))
+            continue;
+        if (!best || whole != best_is_word || strlen(*candidates) < strlen(best))
+            best = *candidates;
+        best_is_word = whole;
+    }
+    return best;
+}
+
 const char *suggest_pattern(const char *pattern, const char *const *candidates)
 {
     size_t len = strcspn(pattern, "*?");
+    const char *near = len ? find(pattern, len, pattern[len] ? len : SIZE_MAX, candidates) : NULL;
 
-    return len ? find(pattern, len, pattern[len] ? len : SIZE_MAX, candidates) : NULL;
+    return near ? near : find_containing(pattern, len, candidates);
 }

@@ -193,7 +193,7 @@ static int no_such_event(struct target *target, const char *pattern)
     for (size_t i = 0; names && i < n && (line = client_line(&rest)); i++)
         split_event(line, &unused, &names[i], &unused, &unused);
     if (names)
-        near = suggest_find(pattern, strlen(pattern), names);
+        near = suggest_pattern(pattern, names);
     if (near)
         cli_error("trace event '%s' does not exist; did you mean '%s'?", pattern, near);
     else

@@ -75,6 +75,7 @@ printf '%s\n' 'on          clock_tick  a file\x0a\x5c:1' 'off         clock_tock
 on          clock_tock" ] || fail "on and off: $("$strata" ctl "$pid" list)"
 "$strata" ctl "$pid" on clock_tick clock_tock
 says "trace event 'clock_tikc' does not exist; did you mean 'clock_tick'?" "$strata" ctl "$pid" off clock_tock clock_tikc
+says "trace event 'tick' does not exist; did you mean 'clock_tick'?" "$strata" ctl "$pid" off tick
 "$strata" ctl "$pid" list clock_tock | grep -q '^on ' || fail "switched in spite of a mistake"
 says "trace event 'clock_never' is not traceable" "$strata" ctl "$pid" on clock_never
 says "no event matches 'x*'" "$strata" ctl "$pid" on 'x*'

@@ -113,6 +113,8 @@ says 0 "strata: no event in the trace matches 'blk_root_atach'; did you mean 'bl
     report -e blk_root_atach trace.simpletrace
 says 0 "strata: no event in the trace matches 'bkl_root_*'; did you mean 'blk_root_attach'?" \
     report -e 'bkl_root_*' trace.simpletrace
+says 0 "strata: no event in the trace matches 'attach'; did you mean 'blk_root_attach'?" \
+    report -e attach trace.simpletrace
 says 0 "strata: no event in the trace matches 'vmm:qqqqqqqqqqqq'" report -e vmm:qqqqqqqqqqqq trace.simpletrace
 
 # A directory that is no trace: what it is, and which traces lie in it.

@@ -375,6 +375,8 @@ static void errors_say_what_and_where(void **state)
 static void near_words_are_found(void **state)
 {
     static const char *const words[] = {"disable", "vcpu", "tcg", NULL};
+    static const char *const events[] = {"victim_ticks_all",   "victim_tick",  "sched_switched",
+                                         "sched:sched_switch", "sched_waking", NULL};
     char longest[64];
 
     assert_int_equal(suggest_distance("", 0, "abc", 3), 3);
@@ -390,6 +392,12 @@ static void near_words_are_found(void **state)
     assert_string_equal(suggest_pattern("dsiable", words), "disable");
     assert_null(suggest_pattern("xyzdsiable*", words));
     assert_null(suggest_pattern("*", words));
+    assert_string_equal(suggest_pattern("switch", events), "sched:sched_switch");
+    assert_string_equal(suggest_pattern("tick", events), "victim_tick");
+    assert_string_equal(suggest_pattern("witc*", events), "sched_switched");
+    assert_string_equal(suggest_pattern("wak", events), "sched_waking");
+    assert_null(suggest_pattern("ti", events));
+    assert_null(suggest_pattern("*tick", events));
     assert_string_equal(suggest_find("vpcu", 4, words), "vcpu");
     assert_null(suggest_find("xyz", 3, words));
     assert_null(suggest_find("cpus", 4, words));
