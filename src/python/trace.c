@@ -24,6 +24,29 @@ static bool is_of_file(int error)
     return false;
 }
 
+/* TEXT, in which what the commands' options are called is what the arguments of open() and table() are called. */
+static PyObject *make_message(const char *text)
+{
+    static const char *const names[][2] = {
+        {"--keep-going", "keep_going=True"}, {"--host-time", "host_time=True"},
+        {"--trace-events", "declarations="}, {"--cpu-hz", "cpu_hz="},
+        {"--cpu-vendor=", "cpu_vendor="},    {"--source", "source="},
+    };
+    PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+
+    for (size_t i = 0; message && i < sizeof names / sizeof names[0]; i++) {
+        PyObject *option = PyUnicode_FromString(names[i][0]);
+        PyObject *argument = option ? PyUnicode_FromString(names[i][1]) : NULL;
+        PyObject *replaced = argument ? PyUnicode_Replace(message, option, argument, -1) : NULL;
+
+        Py_XDECREF(option);
+        Py_XDECREF(argument);
+        Py_DECREF(message);
+        message = replaced;
+    }
+    return message;
+}
+
 void py_raise_text(const char *text, int error)
 {
     bool of_file = is_of_file(-error);
@@ -35,7 +58,7 @@ void py_raise_text(const char *text, int error)
         PyErr_NoMemory();
         return;
     }
-    message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    message = make_message(text);
     args = !message  ? NULL
            : of_file ? Py_BuildValue("(iO)", -error, message)
                      : PyTuple_Pack(1, message);

@@ -299,6 +299,19 @@ class Errors(unittest.TestCase):
                 n += len(batch)
         self.assertGreaterEqual(sum(1 for _ in strata.open(path, keep_going=True)), n)
 
+    def test_advice(self):
+        """Messages name arguments, not the commands' options."""
+        path = os.path.join(work.name, 'advice')
+        with open(xen(), 'rb') as whole, open(path, 'wb') as file:
+            data = bytearray(whole.read())
+            data[100000:100400] = b'\xff' * 400
+            file.write(data)
+        for read in lambda: list(strata.open(path)), lambda: strata.table(path, 'loss'):
+            with self.assertRaisesRegex(strata.Error, 'keep_going=True') as raised:
+                read()
+            self.assertNotIn('--', str(raised.exception))
+        self.assertGreater(len(list(strata.open(path, keep_going=True))), 1000)
+
     def test_closed(self):
         trace = strata.open(xen())
         batches = trace.batches()
