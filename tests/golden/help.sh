@@ -39,6 +39,14 @@ for verb in $verbs; do
     }
 done
 
+# What groff warns of: from 1.23 on, that is also a line which it cannot fill.
+for page in "$man"/*.[1-8]; do
+    ! command -v groff >/dev/null || groff -ww -Tutf8 -mandoc "$page" 2>&1 >/dev/null | sed "s|^|$page: |"
+done >warnings
+[ ! -s warnings ] || {
+    cat warnings >&2
+    exit 1
+}
 # What is quoted ends where it ends: groff's Ql takes all that stands on its line.
 ! grep -nE '(^\.|[ .])Ql .* (Ql|No) |Ql .* , [^ ]|Xr [^ ]+ [0-9] , [a-z]' "$man"/*.[1-8] >&2 || {
     echo "a page quotes more than is meant" >&2
