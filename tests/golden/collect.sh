@@ -103,6 +103,21 @@ start killed good
     kill -KILL $pid
     wait $pid || :
 ) &
+# The agent has answered, and nothing more; then the collector's child gets no CPU.
+start halted silent-setup
+(
+    cd halted
+    "$strata" collect -o out -e 'toy:*' --port=v=socket >said 2>told &
+    pid=$!
+    wait_for "[ -e set-up ]"
+    child=$(tr -d " " </proc/$pid/task/$pid/children)
+    kill -STOP "$child"
+    wait_for "grep -q '^State:.T' /proc/$child/status"
+    kill -TERM $pid
+    status=0
+    wait $pid || status=$?
+    echo $status >status
+) &
 # All stand still for longer than anybody may be silent, and the collector is the first to go on.
 start paused good
 (
@@ -256,6 +271,7 @@ done
 # Messages that the collector must reject.
 ends refuses 1 'the agent: no event is called so; look into events/'
 ends silent-setup 1 'was stopped before its agent traced'
+ends halted 1 'was stopped before its agent traced'
 ends nobody 1 'no agent has answered'
 ends torn 1 'the connection was lost, and what the agent had left is missing'
 ends endless-meta 1 'the guest sends files of more than'

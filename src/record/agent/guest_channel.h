@@ -42,10 +42,12 @@ enum guest_packet_kind {
 
 #define GUEST_PACKET_MAX 32768u
 
-/* The error of a guest from whose agent nothing came. */
+/* The error of a guest from whose agent nothing came … */
 #define GUEST_NO_AGENT                                                                   \
     "no agent has answered: start strata-agent in the guest, best when it boots (man 8 " \
     "strata-agent)"
+/* … and of one whose agent has answered, and nothing more. */
+#define GUEST_NOT_TRACED "was stopped before its agent traced"
 
 struct guest_packet_head {
     uint32_t kind;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/macro.h"
+#include "record/agent/guest_boot.h"
 #include "record/agent/guests_internal.h"
 
 #define RETRY_MAX NSEC_PER_SEC
@@ -136,7 +137,8 @@ void guests_reconnect(struct guests *guests, uint64_t now)
                       guest->was_running ? "the agent did not send the rest in time"
                       : guest->n_boots > 1 || guest->progress.bytes
                           ? "the connection was lost, and what the agent had left is missing"
-                          : GUEST_NO_AGENT);
+                      : *guest_boot(guest)->boot_id ? GUEST_NOT_TRACED
+                                                    : GUEST_NO_AGENT);
             continue;
         }
         if (guest->ended || guest->connection == CONNECTION_GIVEN)
