@@ -19,11 +19,26 @@ fail() {
     cat err >&2 || :
     exit 1
 }
-# met CONDITION: it was, and a snapshot was saved.
+# is_met PATTERN: $condition was, as a line with that says, which is in the file `met` then, and a snapshot was saved.
+is_met() {
+    grep -F "trigger '$condition' met" err | grep ': saved ' | grep "$1" | head -n 1 >met
+    [ -s met ]
+}
+# met PATTERN [COMMAND...]: waits until it is. COMMAND brings it about, and runs again after a while: the recorder may miss what
+# happened (or the name of a thread), and reports that, where it or its agent had no CPU for a second, or the kernel lost events.
 met() {
-    wait_for 'grep -F "trigger '\''$condition'\'' met" err | grep -q ": saved " || ! kill -0 $pid 2>/dev/null' || :
-    grep -F "trigger '$condition' met" err | head -n 1 >met
-    [ -s met ] || fail "'$condition' is not met"
+    pattern=$1 n_planted=0
+    shift
+    while ! is_met "$pattern"; do
+        n_planted=$((n_planted + 1)) n_looks=0
+        [ $n_planted -le 24 ] || fail "'$condition' is not met with '$pattern'"
+        "$@"
+        until is_met "$pattern" || [ $n_looks -eq 200 ]; do
+            kill -0 $pid 2>/dev/null || is_met "$pattern" || fail "'$condition' is not met with '$pattern'"
+            n_looks=$((n_looks + 1))
+            sleep 0.05
+        done
+    done
     snapshot=$(sed 's/.*: saved //' met)
     "$strata" report --source=host "$snapshot" >report 2>errors || fail "$(cat errors)"
 }
@@ -43,7 +58,7 @@ ln -s "$(command -v sh)" spins
 cpu=$(taskset -c -p $$ | sed 's/.*: *//; s/[-,].*//') # one that this test may use
 
 case=host
-"$strata" record -o trace --flight=60s --after 0 \
+"$strata" record -o trace --flight=60s --after 0 --snapshots-per-hour 3600 \
     --host=sched:sched_process_exec,sched:sched_process_exit,sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new \
     --on "host:$event" --on "latency $pair" --on "runnable spins > 25% for 400ms" --on sched_swich \
     --on 'latency sched_switch(nothing) -> sched_switch(nothing) > 1ms' --on 'guest:oom_kill' -- \
@@ -60,20 +75,22 @@ grep -qF "trigger 'sched_swich': no source records an event 'sched_swich' so far
 wait_for 'grep -q "trigger .latency sched_switch(nothing) .*: .*nothing" err || ! kill -0 $pid 2>/dev/null'
 
 # An event.
-./seen$$ 0
 condition="host:$event"
-met
-grep -q "1 event at [0-9.]* .*by seen$$ ([0-9]*) \[host\]: sched_process_exec filename=./seen$$" met || fail "$(cat met)"
+met "([1-9][0-9]* events*[, first]* at [0-9.]* .*by seen$$ ([0-9]*) \[host\]: sched_process_exec filename=./seen$$" ./seen$$ 0
 grep -q "filename=./seen$$ " report || fail "the snapshot has no event: $snapshot"
 
 # A span, while it has not ended.
-./hangs$$ 1000 &
-hangs=$!
-pids="$pids $hangs"
+hangs=
+hang() {
+    ./hangs$$ 1000 &
+    hangs="$hangs $!"
+    pids="$pids $!"
+}
 condition="latency $pair"
-met
-grep -q "1 span, .* and not ended, since at [0-9.]*.* by hangs$$ ([0-9]*) \[host\]" met || fail "$(cat met)"
+met "([1-9][0-9]* spans*, .* and not ended, since at [0-9.]*.* by hangs$$ ([0-9]*) \[host\]" hang
+# shellcheck disable=SC2086 # numbers
 kill $hangs
+# shellcheck disable=SC2086
 wait $hangs || :
 grep -q "filename=./hangs$$ " report || fail "the snapshot has no begin: $snapshot"
 
@@ -84,14 +101,13 @@ for n in 1 2; do
 done
 pids="$pids $spins"
 condition="runnable spins > 25% for 400ms"
-met
+met "[0-9.]*% of the 0.4s before [0-9.]* by spins ([0-9]*) \[host\]"
 kill $spins
-grep -q "[0-9.]*% of the 0.4s before [0-9.]* by spins ([0-9]*) \[host\]" met || fail "$(cat met)"
 
 : >go
 wait $pid || fail "exit status $?: $(cat out)"
 # The span was not told again when it ended, nor what comes from nowhere.
-[ "$(grep -cF "trigger 'latency $pair' met" err)" -eq 1 ] || fail "the span was told again"
+[ "$(grep -cF "trigger 'latency $pair' met" err)" -le "$(echo "$hangs" | wc -w)" ] || fail "a span was told again"
 ! grep -q "trigger 'guest:oom_kill'" err || fail "an event of a guest that is not there"
 ! grep -q "died\|is started again\|cannot confine" err || fail "the process that watches"
 "$strata" report trace >report 2>errors || fail "$(cat errors)"
@@ -121,8 +137,7 @@ taskset -c "$cpu" ./spins spin.sh &
 spins=$!
 pids="$pids $spins $guest"
 condition='stolen vcpu > 20% for 500ms'
-met
+met "[0-9.]*% of the 0.5s before [0-9.]* of vCPU 0 \[host\]"
 kill $spins
-grep -q "[0-9.]*% of the 0.5s before [0-9.]* of vCPU 0 \[host\]" met || fail "$(cat met)"
 kill "$guest"
 wait $pid || fail "exit status $?: $(cat out)"
