@@ -55,6 +55,10 @@ end() {
 states() {
     "$strata" ctl $qemu list | grep '^on' || true
 }
+# says_nothing FILE: that QEMU, which may have no CPU for a second, is waited for is no problem.
+says_nothing() {
+    ! grep -v "QEMU's monitor does not answer: .*; waiting up to [0-9]* seconds\$" "$1" | grep -q .
+}
 nothing_left() {
     [ -z "$(ls run)" ] || fail "left: $(ls -R run)"
 }
@@ -136,7 +140,7 @@ killed
 mkdir elsewhere
 XDG_RUNTIME_DIR=$work/elsewhere killed
 "$strata" ctl $qemu restore 2>told || fail "$(cat told)"
-[ ! -s told ] || fail "$(cat told)"
+says_nothing told || fail "$(cat told)"
 as_before
 "$strata" ctl $qemu restore 2>told || fail "$(cat told)"
 grep -q 'no killed recorder has left anything' told || fail "$(cat told)"
@@ -182,14 +186,20 @@ case=socket
 start -D log -device virtio-serial-pci
 begin -e qmp_enter_query_name,qmp_enter_human_monitor_command --guest ./socket
 "$strata" ctl trace monitor info chardev | grep -q '^strata-agent: ' || fail "no port is there"
-# While nothing happens it sleeps. A look at the log each millisecond would be 5000.
+# While nothing happens it sleeps. A look at the log each millisecond would be 1000 in a second. What disturbs this machine may be
+# in the first of these looks, and five seconds of a loaded machine are longer than that.
 wakeups() {
     cat /proc/$pid/task/*/status | awk '/^voluntary/ { n += $2 } END { print n }'
 }
-before=$(wakeups)
-sleep 5
-after=$(wakeups)
-[ $((after - before)) -lt 500 ] || fail "it woke up $((after - before)) times in 5 seconds"
+for _ in 1 2 3 4 5 6; do
+    began=$(date +%s%3N)
+    before=$(wakeups)
+    sleep 5
+    n=$(($(wakeups) - before))
+    ms=$(($(date +%s%3N) - began))
+    [ $((n * 10)) -ge $ms ] || break
+done
+[ $((n * 10)) -lt $ms ] || fail "it woke up $n times in $ms ms"
 ask 3
 end 1
 grep -q 'has no times .* read it, within 2 ms' told && ! grep -q 'more than is said' told || fail "$(cat told)"
@@ -356,7 +366,7 @@ if [ "$(id -u)" -eq 0 ]; then
     }
     left
     "$strata" ctl $qemu restore 2>told || fail "$(cat told)"
-    [ ! -s told ] && [ ! -e "$folder" ] || fail "left: $(cat told; ls -l "$folder")"
+    says_nothing told && [ ! -e "$folder" ] || fail "left: $(cat told; ls -l "$folder")"
     [ -z "$(states)" ] || fail "its events: $(states)"
     left
     mkfifo fifo
