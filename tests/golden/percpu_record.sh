@@ -57,6 +57,10 @@ traced() {
 lost() {
     jq .sources[0].lost trace/trace.json
 }
+# The loss that is printed of this machine's kernel, of which a busy machine may lose events, is that of the trace.
+says_host() {
+    [ -z "$host" ] || grep -q "^  host  *[0-9]* events*, $(jq '.sources[] | select(.name == "host").lost' trace/trace.json) lost" record.err
+}
 reported() {
     "$strata" report trace 2>/dev/null | grep -vc LOST || :
 }
@@ -292,7 +296,7 @@ ${host:+ftrace host true
 }xentrace hypervisor true" ] || fail "the sources: $(jq .sources trace/trace.json)"
 "$strata" report trace >report 2>report.err || fail "the report: $(cat report.err)"
 [ "$(grep -c ' emit_' report)" -eq 600 ] || fail "$(grep -c ' emit_' report) events of the program"
-grep -q '^  host .* 0 lost' record.err || [ -z "$host" ] || fail "nothing is said of the host"
+says_host || fail "nothing is said of the host"
 [ -n "$host" ] || echo "SKIPPED in part: this machine's kernel beside the buffers: tracefs cannot be written"
 kill $toy
 wait $toy || fail "the toy does not end well"
@@ -328,7 +332,7 @@ xentrace hypervisor true" ] || fail "the sources: $(jq .sources trace/trace.json
     [ -z "$(ls run)" ] || fail "left behind: $(ls run)"
     grep -q 'lines\{0,1\} of events, 0 lost' record.err || fail "nothing is said of QEMU"
     grep -q ' events written to trace/percpu (' record.out || fail "nothing is said of the buffers"
-    grep -q '^  host .* 0 lost' record.err || [ -z "$host" ] || fail "nothing is said of the host"
+    says_host || fail "nothing is said of the host"
     "$strata" report trace >report 2>report.err || fail "the report: $(cat report.err)"
     grep -q "$1" report || fail "no event of QEMU is in the report"
     [ "$(reported)" -gt 100 ] || fail "too few of the buffers are in the report"
