@@ -191,15 +191,16 @@ class Kills:
         report = subprocess.run([self.strata, "report", "-f", "json", trace],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         has_kernel = True
+        marks = {"vmm": [], "host": []}
         for line in report.stderr.splitlines():
             if NO_PAGES in line and not self.pages_of(trace):
                 has_kernel = False
                 self.count("before the kernel's first page")
                 continue
             is_of_kill = KILLED in line or ENDED in line and self.victim != "recorder"
-            expect(is_of_kill or may_be_incomplete and INCOMPLETE in line, trace, "says:", line)
+            is_of_snapshot = LATE in line and any(self.is_late(self.manifest(trace), layer) for layer in marks)
+            expect(is_of_kill or is_of_snapshot or may_be_incomplete and INCOMPLETE in line, trace, "says:", line)
         expect(report.returncode == 0 or not has_kernel, trace, ": exit status", report.returncode, report.stderr)
-        marks = {"vmm": [], "host": []}
         last = -1
         for line in report.stdout.splitlines():
             item = json.loads(line)
