@@ -173,6 +173,7 @@ static void end_by_signal(int number)
         struct error error = {0};
         char inner[256];
 
+        signal(number, SIG_DFL); /* nohup and background jobs ignore some */
         if (atomic_output_open(ATOMIC_OUTPUT_DIRECTORY, path, NULL, NULL, &output, &error) < 0)
             _exit(1);
         snprintf(inner, sizeof inner, "%s/inner", output.temp_path);
