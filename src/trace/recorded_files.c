@@ -8,18 +8,34 @@
 
 #include "trace/open.h"
 
+/* Whether FILE is not there, or is what a reader passes over: a directory, or a link that leads nowhere. */
+static bool is_missing(const struct open_ctx *ctx, const struct manifest_file *file)
+{
+    _cleanup_free_ char *path = NULL;
+    struct stat st;
+
+    if (asprintf(&path, "%s/%s", ctx->given, file->path) < 0) {
+        path = NULL;
+        return false;
+    }
+    if (stat(path, &st) < 0)
+        return errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
+    return S_ISDIR(st.st_mode);
+}
+
 bool recorded_file_is_cut(const struct open_ctx *ctx, const struct manifest_file *file,
                           bool *ret_is_missing, uint64_t *ret_bytes)
 {
     _cleanup_free_ char *path = NULL;
     struct stat st;
-    int r = manifest_resolve(ctx->given, file->path, &path, NULL);
+    bool missing = is_missing(ctx, file);
     /* Another error than that it is missing is reported when it is opened. */
-    bool is_known = r == -ENOENT || (r >= 0 && stat(path, &st) == 0);
-    uint64_t bytes = r < 0 || !is_known ? 0 : (uint64_t)st.st_size;
+    bool is_known = missing || (manifest_resolve(ctx->given, file->path, &path, NULL) >= 0 &&
+                                stat(path, &st) == 0);
+    uint64_t bytes = missing || !is_known ? 0 : (uint64_t)st.st_size;
 
     if (ret_is_missing)
-        *ret_is_missing = r == -ENOENT;
+        *ret_is_missing = missing;
     if (ret_bytes)
         *ret_bytes = bytes;
     return is_known && bytes < file->bytes;

@@ -76,6 +76,20 @@ told="cut/guest/cpu1.raw: is empty; the $size1 bytes that the recorder wrote are
 read_cut 1 "$told"
 keep_going "$told"
 
+# What a reader passes over is not there, either.
+case="link that leads nowhere"
+copy cut
+ln -sf nowhere cut/guest/cpu1.raw
+told="cut/guest/cpu1.raw: is missing; the $size1 bytes that the recorder wrote are lost"
+read_cut 1 "$told"
+keep_going "$told"
+
+case="directory"
+rm cut/guest/cpu1.raw
+mkdir cut/guest/cpu1.raw
+read_cut 1 "$told"
+keep_going "$told"
+
 case="whole pages are missing"
 copy cut
 truncate -s -8192 cut/guest/cpu1.raw
