@@ -315,7 +315,7 @@ void io_tracker_foreach_open(const struct io_tracker *tracker,
         struct io_request request;
 
         if (!slot->is_used || slot->ended != TIME_UNKNOWN || (slot->is_vmm && slot->partner) ||
-            slot->request.origin->pid_filter)
+            !io_knows_open(slot))
             continue;
         request = slot->request;
         request.error_ns = slot->error_ns;

@@ -68,6 +68,12 @@ static inline void io_note_error(struct io_slot *slot, uint32_t error_ns, bool u
     slot->unsteady |= unsteady;
 }
 
+/* Whether the data of SLOT's source would have its end. */
+static inline bool io_knows_open(const struct io_slot *slot)
+{
+    return !slot->request.origin->pid_filter && !slot->request.origin->is_cut;
+}
+
 static inline uint32_t io_hash(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t h = (a ^ a >> 31) * UINT64_C(0x9e3779b97f4a7c15) ^ b;

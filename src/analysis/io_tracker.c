@@ -570,8 +570,7 @@ int io_tracker_finish(struct io_tracker *tracker)
         io_tracker_foreach_open(tracker, tracker->ops->open, tracker->arg);
     for (uint32_t i = 1; i < tracker->n_slots && r >= 0; i++)
         if (tracker->slots[i].is_used && tracker->slots[i].ended == TIME_UNKNOWN)
-            io_drop(tracker, i,
-                    tracker->slots[i].request.origin->pid_filter ? SPAN_LOST : SPAN_OPEN);
+            io_drop(tracker, i, io_knows_open(&tracker->slots[i]) ? SPAN_OPEN : SPAN_LOST);
     return r;
 }
 

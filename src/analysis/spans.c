@@ -424,6 +424,9 @@ static enum span_fate fate_at_finish(const struct spans *spans, const struct ope
         /* Any thread may run where it ends, as in an interrupt. */
         if (origin->pid_filter && spans->rules[span->rule]->place != SPAN_ON_THREAD)
             return SPAN_LOST;
+        /* On the CPU that was cut, also if it began later than what is left of that. */
+        if (origin->is_cut && spans->rules[span->rule]->place != SPAN_ON_CPU)
+            return SPAN_LOST;
         if (!lost_since(spans, span, source))
             continue;
         if (source->all != source->complete)

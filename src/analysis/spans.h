@@ -10,7 +10,8 @@
  *      keys are exempt. The same before what is kept of all CPUs of a kernel begins (origin->complete_from), for spans
  *      that may end on another CPU (SPAN_EARLY). A span is SPAN_OPEN only if the same holds up to the end of the
  *      trace, also of `unique` keys, and of each source that steps after its first may be of. Of a kernel that recorded
- *      only some threads (origin->pid_filter), only spans of threads are: others may end while any thread runs.
+ *      only some threads (origin->pid_filter), only spans of threads are: others may end while any thread runs. Of one
+ *      that was cut (origin->is_cut), only spans of CPUs are.
  *  P3  Two keys are the same where all their numbers are equal, whatever their widths, or all their strings. An event
  *      without one of them, or without its place, is in no span and is counted (SPAN_UNKEYED).
  *  P4  Between sources whose clocks are related, an end may come before its begin, by the errors of both at most. Such

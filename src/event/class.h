@@ -140,6 +140,8 @@ struct origin {
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
     /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
     bool pid_filter;
+    /* A file of its recording was cut or removed: of a CPU at least, what came from some time on is missing. */
+    bool is_cut;
     /* When the last of its CPUs begins, by the tracer's clock; 0: not known. */
     int64_t last_begin;
     /* What is kept of the CPUs begins at times of their own: before this one, anything may have happened on some of

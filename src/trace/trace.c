@@ -245,6 +245,8 @@ static int open_input(struct open_ctx *ctx, struct error *error)
         r = recorded_cut_add(ctx);
     if (r < 0)
         return r;
+    for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++)
+        trace->catalogue.origins[i]->is_cut = ctx->is_cut;
     if (ctx->recorded && layer_by_name(ctx->recorded->layer, &layer) >= 0)
         for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++)
             trace->catalogue.origins[i]->layer = layer;

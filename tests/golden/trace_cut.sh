@@ -70,6 +70,11 @@ keep_going "$told"
 grep -v '\[000\]' lines | grep -q '^[1-9][0-9.]* \[001\].*LOST' || fail "$(head lines)"
 [ "$(fact cpus)" = 2 ] || fail "$(cat info)"
 
+# What began on the other CPU may have ended on the one that is missing.
+away() { "$strata" latency --keep-going --slowest 9 -p 'away: sched_switch(prev_pid) -> sched_switch(next_pid)' "$1" 2>/dev/null; }
+away whole | grep -q ' not ended ' || fail "$(away whole)"
+! away cut | grep ' not ended ' || fail "$(away cut)"
+
 case=empty
 : >cut/guest/cpu1.raw
 told="cut/guest/cpu1.raw: is empty; the $size1 bytes that the recorder wrote are lost"

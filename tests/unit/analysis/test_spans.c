@@ -640,6 +640,23 @@ static void test_some_threads(void **state)
     expect(w, "1 lost, 2 open, 3 lost");
 }
 
+/* On the CPU whose file was cut, what began later may have ended, too. */
+static void test_cut(void **state)
+{
+    struct world *w = *state;
+
+    w->guest->is_cut = true;
+    use(w, "a_begin(id) -> a_end(id)");
+    use(w, "b_begin(id) -> b_end(id) by cpu");
+    use(w, "back: vmm:handle(id) -> guest:a_middle(id)");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->other_begin, 2, 0, 7, 1);
+    put(w, w->handle, 3, 0, 7, 8);
+    spans_finish(&w->spans);
+    expect(w, "1 lost, 2 open, 3 lost");
+}
+
 static void test_early(void **state)
 {
     struct world *w = *state;
@@ -877,14 +894,31 @@ static void test_late_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rules),          TEST(bad_rules),      TEST(file_of_rules),
-        TEST(builtin_rules),  TEST(check),          TEST(pairs),
-        TEST(mask_of_string), TEST(condition),      TEST(star),
-        TEST(again),          TEST(chain),          TEST(place),
-        TEST(losses),         TEST(losses_of_open), TEST(early),
-        TEST(early_ends),     TEST(bounds),         TEST(late_class),
-        TEST(unsteady),       TEST(open_until),     TEST(open_and_silent),
-        TEST(some_threads),   TEST(model),          TEST(model),
+        TEST(rules),
+        TEST(bad_rules),
+        TEST(file_of_rules),
+        TEST(builtin_rules),
+        TEST(check),
+        TEST(pairs),
+        TEST(mask_of_string),
+        TEST(condition),
+        TEST(star),
+        TEST(again),
+        TEST(chain),
+        TEST(place),
+        TEST(losses),
+        TEST(losses_of_open),
+        TEST(early),
+        TEST(early_ends),
+        TEST(bounds),
+        TEST(late_class),
+        TEST(unsteady),
+        TEST(open_until),
+        TEST(open_and_silent),
+        TEST(cut),
+        TEST(some_threads),
+        TEST(model),
+        TEST(model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
