@@ -60,11 +60,12 @@ struct flight {
     struct client
         clients[CLIENTS_MAX + 1]; /* of the socket; the last one is the recording itself */
     bool is_flushing;
-    uint64_t flushed_at, flush_by; /* CLOCK_MONOTONIC, ns: since when, and until when at most */
-    struct client *asker;          /* of the present snapshot; NULL: there is none */
-    char name[SNAPSHOT_NAME_MAX];  /* … and its name */
-    pid_t saver;                   /* the child that copies; 0: none */
-    int answers;                   /* its answer comes here; -1 */
+    uint64_t flushed_at, flush_by;  /* CLOCK_MONOTONIC, ns: since when, and until when at most */
+    struct manifest_moment flushed; /* the same, before the recorders were asked */
+    struct client *asker;           /* of the present snapshot; NULL: there is none */
+    char name[SNAPSHOT_NAME_MAX];   /* … and its name */
+    pid_t saver;                    /* the child that copies; 0: none */
+    int answers;                    /* its answer comes here; -1 */
     unsigned holders;
     bool is_stopping;
     bool is_retention_reported; /* that it failed */
@@ -197,6 +198,7 @@ static void flush_all(struct flight *self, uint64_t now)
     unsigned n;
     struct recorder *const *recorders = recording_recorders(self->recorder.recording, &n);
 
+    self->flushed = host_moment();
     for (unsigned i = 0; i < n; i++)
         if (recorders[i]->state == RECORDER_RUNNING && recorders[i]->ops->flush)
             recorders[i]->ops->flush(recorders[i], now);
@@ -393,7 +395,7 @@ static void start_saving(struct flight *self)
         (void)setsid();
         close_inherited(self);
         r = snapshot_save(self->recorder.recording, self->retention, self->name,
-                          request ? request->about : &by_request, &error);
+                          request ? request->about : &by_request, &self->flushed, &error);
         if (r < 0)
             error_print(&error, text, sizeof text);
         else

@@ -116,7 +116,8 @@ static const char *ended_text(const struct manifest_moment *ended, struct arena 
 
 /* The manifest's sources, as what is copied now has them. */
 static int put_sources(const struct recording *recording, const struct retention *retention,
-                       struct arena *arena, struct manifest_source **ret_sources, unsigned *ret_n)
+                       const struct manifest_moment *flushed, struct arena *arena,
+                       struct manifest_source **ret_sources, unsigned *ret_n)
 {
     unsigned n_recorders, at = 0;
     struct recorder *const *recorders = recording_recorders(recording, &n_recorders);
@@ -145,8 +146,9 @@ static int put_sources(const struct recording *recording, const struct retention
             source->lost_at_end = losses.at_end;
             if (ended_early && j + 1 == of_recorder.n)
                 r = add_problem(source, arena, ended_text(&source->ended, arena));
+            /* What an agent held is there up to the flush, however long others were waited for. */
             if (!manifest_source_has_ended(source))
-                source->ended = now;
+                source->ended = recorder->ops->is_flushed ? *flushed : now;
             source->complete |= !ended_early || j + 1 < of_recorder.n;
             source->lost_uncounted |= lacks != NULL;
             if (r >= 0 && lacks)
@@ -157,7 +159,8 @@ static int put_sources(const struct recording *recording, const struct retention
 }
 
 int snapshot_save(const struct recording *recording, const struct retention *retention,
-                  const char *name, const struct manifest_snapshot *about, struct error *error)
+                  const char *name, const struct manifest_snapshot *about,
+                  const struct manifest_moment *flushed, struct error *error)
 {
     int dir = recording_dir(recording);
     _cleanup_(closep) int snapshots = snapshots_open(dir);
@@ -165,7 +168,8 @@ int snapshot_save(const struct recording *recording, const struct retention *ret
     struct manifest manifest = {0};
     struct manifest_source *sources = NULL;
     char unfinished[SNAPSHOT_NAME_MAX + 1], path[64];
-    int r = put_sources(recording, retention, &manifest.arena, &sources, &manifest.n_sources);
+    int r =
+        put_sources(recording, retention, flushed, &manifest.arena, &sources, &manifest.n_sources);
 
     put_unfinished(name, unfinished);
     if (r < 0)

@@ -22,9 +22,11 @@ int snapshot_make(int snapshots, const char *name);
 int snapshot_make_numbered(int snapshots, const char *name, char buf[static SNAPSHOT_NAME_MAX]);
 
 /* Copies what RETENTION has kept of RECORDING into the directory of NAME, which was made, with a manifest that says why (ABOUT),
- * and renames it. Changes nothing else: a child of fork() may call it. -errno with ERROR. */
+ * and renames it. The recorders were flushed at FLUSHED. Changes nothing else: a child of fork() may call it. -errno with
+ * ERROR. */
 int snapshot_save(const struct recording *recording, const struct retention *retention,
-                  const char *name, const struct manifest_snapshot *about, struct error *error);
+                  const char *name, const struct manifest_snapshot *about,
+                  const struct manifest_moment *flushed, struct error *error);
 
 /* Removes what has been made of one that was not saved, in the recording's directory DIR. */
 void snapshot_remove_unfinished(int dir, const char *name);

@@ -331,6 +331,9 @@ if [ "$host" ]; then
         grep -q "filename=./seen-$n " report || fail "the snapshot has no seen-$n: $(cat report errors)"
         [ ! -s errors ] || fail "$(cat errors)"
         check_stated_files "$snapshot" || fail "the snapshot states other files than it has: $(cat "$snapshot/trace.json")"
+        # What the host did since it was asked is not in it.
+        jq -e '[.sources[] | {(.name): .ended.monotonic_ns}] | add | .host < .program' "$snapshot/trace.json" >out.json ||
+            fail "the host's end: $(cat "$snapshot/trace.json")"
     done
     : >go-on
     wait $pid || fail "exit status $?: $(cat out err)"
