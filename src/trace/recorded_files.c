@@ -77,6 +77,8 @@ int recorded_files_check(struct open_ctx *ctx, bool keep_going)
         if (!recorded_file_is_cut(ctx, file, &is_missing, &bytes))
             continue;
         ctx->is_cut |= has_events(source, file);
+        /* Whatever is selected: the loss is at the end of what is left, and so is not in what follows. */
+        ctx->trace->lost_uncounted |= ctx->is_cut;
         ctx->trace->n_missing += !keep_going;
         r = note(ctx, file, is_missing, bytes);
     }

@@ -214,6 +214,15 @@ head -n 10000 whole/vmm/trace.log >cut/vmm/trace.log
 cut_is 1 "cut/vmm/trace.log: has $(size cut/vmm/trace.log) of the $all bytes that the recorder wrote; the rest is lost"
 [ "$(wc -l <kept)" -gt 5000 ] || fail "$(wc -l kept)"
 
+case="after the cut"
+last=$(sed -n '$s/ .*//p' kept)
+for option in "--from ${last%?????????}999999999" "--until +0.001"; do
+    status=0
+    # shellcheck disable=SC2086 # an option and its value
+    "$strata" report --keep-going --strict $option cut >lines 2>told || status=$?
+    [ $status -eq 3 ] && ! grep -q LOST lines || fail "$option: exit status $status: $(cat lines told)"
+done
+
 case="half a line of a log"
 truncate -s -7 cut/vmm/trace.log
 cut_is 1 "cut/vmm/trace.log: has $(size cut/vmm/trace.log) of the $all bytes that the recorder wrote; the rest is lost"
