@@ -8,7 +8,7 @@
 
 #include "trace/open.h"
 
-/* Whether FILE is not there, or is what a reader passes over: a directory, or a link that leads nowhere. */
+/* Whether FILE is not there, or is what a reader may pass over: a link that leads nowhere, a directory, a pipe. */
 static bool is_missing(const struct open_ctx *ctx, const struct manifest_file *file)
 {
     _cleanup_free_ char *path = NULL;
@@ -20,7 +20,7 @@ static bool is_missing(const struct open_ctx *ctx, const struct manifest_file *f
     }
     if (stat(path, &st) < 0)
         return errno == ENOENT || errno == ELOOP || errno == ENOTDIR;
-    return S_ISDIR(st.st_mode);
+    return !S_ISREG(st.st_mode);
 }
 
 bool recorded_file_is_cut(const struct open_ctx *ctx, const struct manifest_file *file,

@@ -297,3 +297,19 @@ END_OF_SCRIPT
 again
 truncate -s "$(cat half)" cut/vmm/trace.simple
 cut_is 1 "cut/vmm/trace.simple: has $(cat half) of the $(size one/vmm/trace.simple) bytes that the recorder wrote; the rest is lost"
+
+case="stream of a program"
+rm -rf one
+mkdir one
+tar -C one -xJf "$DATA/ctf/lttng-ust.tar.xz"
+one ctf lttng-ust
+for kind in removed nowhere pipe directory; do
+    again
+    rm cut/lttng-ust/chan_0
+    case $kind in
+    nowhere) ln -s nowhere cut/lttng-ust/chan_0 ;;
+    pipe) mkfifo cut/lttng-ust/chan_0 ;;
+    directory) mkdir cut/lttng-ust/chan_0 ;;
+    esac
+    cut_is 1 "cut/lttng-ust/chan_0: is missing; the $(size one/lttng-ust/chan_0) bytes that the recorder wrote are lost"
+done
