@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/condition.h"
 #include "base/glob.h"
 #include "base/suggest.h"
 #include "cli/duration.h"
@@ -12,6 +13,7 @@
 #include "cmd/record_metrics.h"
 #include "control/qmp_events.h"
 #include "record/trigger_limits.h"
+#include "schema/trace_events/qemu_class.h"
 #include "watch/condition.h"
 
 /* --snapshots-size, where it is not given; and at least so many of what --flight keeps. */
@@ -169,9 +171,60 @@ static bool has_match(const char *const *events, const char *pattern)
     return false;
 }
 
+/* Whether TEXT can be a condition on EVENT, or that is not known: 1; 0, with ERROR, if that was empty; -ENOMEM. */
+static int check_fields(const char *text, const struct qemu_event *event, struct error *error)
+{
+    struct catalogue catalogue = {0};
+    struct arena arena = {0};
+    const struct origin *origin =
+        catalogue_add_origin(&catalogue, &(struct origin){.layer = LAYER_VMM});
+    struct condition *condition;
+    struct event_class *class = NULL;
+    struct error why = {0};
+    int r = origin ? qemu_class_add(&catalogue, event, origin, 0, 0, &class) : -ENOMEM;
+
+    if (r >= 0)
+        r = condition_compile(text, class, &arena, &condition, &why);
+    if (r == -EINVAL)
+        error_set(error, r, NULL, "%s: %s", event->name, why.what);
+    arena_done(&arena);
+    catalogue_done(&catalogue);
+    return r == -EINVAL ? 0 : r == -ENOMEM ? r : 1;
+}
+
+static void skip_problem(void *arg, const struct declaration_problem *problem)
+{
+    (void)arg;
+    (void)problem;
+}
+
+/* That CONDITION, which names fields, can be met by an event that PATTERN matches, as far as its declaration is known. -EINVAL
+ * with ERROR; -ENOMEM. */
+static int check_vmm_fields(const struct watch_condition *condition, const char *pattern,
+                            const char *path, struct error *error)
+{
+    struct declarations declarations = {0};
+    struct qemu_events events = {0};
+    struct error unread = {0};
+    bool can_be_met = false;
+    int r = declarations_read(&declarations, path, skip_problem, NULL, &unread);
+
+    /* What is declared wrongly is not known; nor is anything where the file cannot be read. */
+    r = r == -ENOMEM ? r : qemu_events_init(&declarations, &events);
+    for (unsigned i = 0; i < events.n_events && r >= 0 && !can_be_met; i++) {
+        if (!glob_match(pattern, events.events[i].name))
+            continue;
+        r = check_fields(condition->event.condition, &events.events[i], error);
+        can_be_met = r > 0;
+    }
+    qemu_events_done(&events);
+    declarations_done(&declarations);
+    return r < 0 ? r : can_be_met ? 0 : error->code;
+}
+
 int record_triggers_add_vmm(const struct record_triggers_options *options,
-                            const char *const *events, struct arena *arena,
-                            struct strings *patterns)
+                            const char *const *events, const char *declarations,
+                            struct arena *arena, struct strings *patterns)
 {
     for (unsigned i = 0; i < options->conditions.n; i++) {
         struct watch_condition condition;
@@ -187,6 +240,15 @@ int record_triggers_add_vmm(const struct record_triggers_options *options,
                       similar ? "; did you mean '" : "", similar ? similar : "",
                       similar ? "'?" : "");
             return EXIT_FAILURE;
+        }
+        if (pattern && declarations && condition.event.condition) {
+            struct error error = {0};
+            int r = check_vmm_fields(&condition, pattern, declarations, &error);
+
+            if (r == -EINVAL)
+                cli_error("--on '%s': %s", condition.text, error.what);
+            if (r < 0)
+                return r == -EINVAL ? EXIT_FAILURE : cli_no_memory();
         }
         if (pattern && strings_add(patterns, pattern) < 0)
             return cli_no_memory();

@@ -40,10 +40,11 @@ int record_triggers_check_subject(const struct record_triggers_options *options,
                                   enum record_triggers_subject subject);
 
 /* Adds to PATTERNS, of events of QEMU to record, those that conditions name as QEMU's ("vmm:blk_*"). EVENTS: those that this QEMU
- * has, and NULL. They are in ARENA. An exit status: it lacks one. */
+ * has, and NULL. They are in ARENA. DECLARATIONS: a file that declares what they log; NULL: not known. An exit status: it
+ * lacks one, or none of those that a condition means has a field that the condition names. */
 int record_triggers_add_vmm(const struct record_triggers_options *options,
-                            const char *const *events, struct arena *arena,
-                            struct strings *patterns);
+                            const char *const *events, const char *declarations,
+                            struct arena *arena, struct strings *patterns);
 
 /* What the recorder borrows. */
 struct record_triggers;

@@ -204,8 +204,10 @@ static int choose(const struct record_options *options, struct vm *vm)
     if (status == EXIT_SUCCESS)
         status = choose_events(options, &vm->probe, settings->program, &vm->events);
     if (status == EXIT_SUCCESS)
-        status = record_triggers_add_vmm(&options->triggers, (const char *const *)vm->probe.events,
-                                         &vm->arena, &vm->events);
+        status = record_triggers_add_vmm(
+            &options->triggers, (const char *const *)vm->probe.events,
+            vm->probe.backend == VMM_BACKEND_LOG ? vm->probe.declarations : NULL, &vm->arena,
+            &vm->events);
     settings->probe = &vm->probe;
     settings->events = vm->events.items;
     settings->n_events = vm->events.n;

@@ -305,6 +305,16 @@ if qemu=$(command -v qemu-system-x86_64); then
     "$strata" record -o bad --flight=60s --on vmm:handle_qmp_comand -- $none >out 2>err && fail "an unknown event"
     says "this QEMU has no event 'handle_qmp_comand'; did you mean 'handle_qmp_command'?"
     [ ! -e bad ] || fail "a directory is left"
+    # So are their fields, where QEMU's declarations are installed.
+    if "$strata" record -o fields --flight=60s --on 'vmm:handle_qmp_command{rek == "x"}' -t 1 -- $none >out 2>err; then
+        [ ! -e fields/vmm/trace-events ] || fail "an unknown field"
+    else
+        says "--on 'vmm:handle_qmp_command{rek == \"x\"}': handle_qmp_command: column 1 of the condition: the event has no argument 'rek'; did you mean 'req'? 'rek == \"x\"'"
+        [ ! -e fields ] || fail "a directory is left"
+    fi
+    rm -rf fields
+    "$strata" record -o fields --flight=60s --on 'vmm:*_qmp_c*{req == "x"}' -t 1 -- $none >out 2>err || :
+    [ -e fields/trace.json ] || fail "a field that only some of the events have"
 
     # A guest that panics, by the program of its boot sector: mov dx, 0x505; mov al, 1; out dx, al; hlt; jmp
     case=panic
