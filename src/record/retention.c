@@ -549,16 +549,24 @@ int retention_step(struct retention *retention, const struct manifest_source *so
 
 /* ---- Copies ---- */
 
+/* Files that are being written have names that begin with a dot. */
+static bool is_unfinished(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return (slash ? slash[1] : path[0]) == '.';
+}
+
 static bool is_no_page_file(const char *path, size_t len)
 {
     (void)len;
-    return !is_stream(&kinds[0], path) && strcmp(path, "clock-pairs") != 0;
+    return !is_stream(&kinds[0], path) && strcmp(path, "clock-pairs") != 0 && !is_unfinished(path);
 }
 
 static bool is_no_stream(const char *path, size_t len)
 {
     (void)len;
-    return !is_stream(&kinds[1], path) && !strchr(path, '/');
+    return !is_stream(&kinds[1], path) && !strchr(path, '/') && !is_unfinished(path);
 }
 
 struct copy {
@@ -698,10 +706,11 @@ int retention_copy(const struct retention *retention, const struct manifest_sour
         return 0;
     if (!kind)
         r = copy_named(&copy, source->path);
-    else if (kind->stream)
-        r = copy_directory(&copy, source, kind);
-    if (r >= 0 && kind)
+    else
         r = each_file(retention->dir, source, copy_stream, &copy);
+    /* What describes events is written before they are, so it is copied after them. */
+    if (r >= 0 && kind && kind->stream)
+        r = copy_directory(&copy, source, kind);
     if (r >= 0 && source->clock.pairs)
         r = copy_named(&copy, source->clock.pairs);
     for (unsigned i = 0; r >= 0 && i < source->n_events; i++)

@@ -22,7 +22,8 @@ begin() {
 end() {
     : >go
     wait $recorder || fail "exit status $?: $(cat out err)"
-    [ -z "$(find "$1/snapshots" -name '.*')" ] || fail "left: $(ls -A "$1/snapshots")"
+    left=$(find "$1/snapshots" -name '.*')
+    [ -z "$left" ] || fail "left: $left"
 }
 
 case=clients

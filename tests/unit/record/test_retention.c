@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/clock_ns.h"
+#include "base/copy.h"
 #include "base/remove_dir.h"
 #include "base/sparse.h"
 #include "record/retention.h"
@@ -340,6 +341,58 @@ static void test_packets(void **state)
     retention_free(retention);
 }
 
+/* What the recorder does while it is copied, when the files of a directory were. */
+static void (*meanwhile)(void);
+int __real_copy_dir(const char *from, const char *to, const struct copy_options *options,
+                    struct error *error);
+int __wrap_copy_dir(const char *from, const char *to, const struct copy_options *options,
+                    struct error *error)
+{
+    int r = __real_copy_dir(from, to, options, error);
+
+    if (meanwhile)
+        meanwhile();
+    return r;
+}
+
+static void put_packet(uint8_t content)
+{
+    char packet[104];
+    uint32_t magic = 0xc1fc1fc1;
+    uint64_t bits = sizeof packet * 8;
+
+    memset(packet, content, sizeof packet);
+    memcpy(packet, &magic, sizeof magic);
+    memcpy(packet + 48, &bits, sizeof bits);
+    append("program/stream-3", packet, sizeof packet);
+}
+
+static void put_described_packet(void)
+{
+    append("program/metadata", " of another class", 17);
+    put_packet(2);
+}
+
+/* A copy has no event of a class that its metadata does not describe, and nothing that is being written. */
+static void test_described(void **state)
+{
+    struct retention *retention = make(16 * NSEC_PER_SEC, 0);
+    char bytes[1000];
+
+    (void)state;
+    append("program/metadata", "metadata", 8);
+    append("program/.metadata", "meta", 4);
+    put_packet(1);
+    step(retention, &program, BEGAN);
+    meanwhile = put_described_packet;
+    copy(retention, &program, 0);
+    meanwhile = NULL;
+    assert_int_equal(read_file("to/program/metadata", bytes, sizeof bytes), 8);
+    assert_int_equal(read_file("to/program/stream-3", bytes, sizeof bytes), 104);
+    assert_int_equal(faccessat(dir, "to/program/.metadata", F_OK, 0), -1);
+    retention_free(retention);
+}
+
 /* Of Xen's records, by bytes, and all at once. */
 static void test_windows(void **state)
 {
@@ -468,6 +521,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_quiet_log, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_windows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_packets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_described, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_small, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_losses, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_losses_of_burst, set_up, tear_down),
