@@ -21,6 +21,8 @@
 #define PERCENTILE_LOOK_BACK_NS INT64_C(1000000000)
 
 #define UNDECIDED_MAX_NS (INT64_C(30) * 1000000000)
+/* By how much an undecided span may be earlier than it was, at least: its source's clock is compared again meanwhile. */
+#define MOVES_NS INT64_C(1000000000)
 #define NOTED 4096u
 
 /* A span that counted. */
@@ -35,10 +37,11 @@ struct on_latency {
     struct spans spans;
     bool has_spans;
     struct source_ends ends;
-    int64_t
-        since; /* spans that are over the limit from a moment after this one on count; 0: of the window */
+    int64_t since; /* spans that are over the limit from a moment after this one on count */
     int64_t
         undecided; /* the first such moment of a span of which that is not known; INT64_MAX: none */
+    int64_t began; /* where the first window does, if `has_begun` */
+    bool has_begun;
     struct noted noted[NOTED]; /* the last ones: they are seen again while others are undecided */
     unsigned n_noted;
     struct histogram durations; /* of a percentile */
@@ -143,7 +146,8 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
         note(self, span, ticks_between(span_begin(span), end), false);
     else if (ticks_between(span_begin(span), end) <= limit && crossed > self->since &&
              crossed <= self->rule.pass->window->to)
-        self->undecided = MIN(self->undecided, crossed);
+        self->undecided =
+            MIN(self->undecided, ticks_sum(crossed, -MAX((int64_t)span->error_ns, MOVES_NS)));
 }
 
 static int begin(struct watch_rule *rule)
@@ -152,10 +156,12 @@ static int begin(struct watch_rule *rule)
     struct on_latency *self = self_of(rule);
     int r;
 
+    if (!self->has_begun)
+        self->since = self->began = rule->pass->window->from;
+    self->has_begun = true;
     self->n = 0;
     self->longest = 0;
-    self->since = self->since == 0 ? rule->pass->window->from
-                                   : MAX(self->since, rule->pass->window->from - UNDECIDED_MAX_NS);
+    self->since = MAX(self->since, rule->pass->window->from - UNDECIDED_MAX_NS);
     self->undecided = INT64_MAX;
     self->text = TEXT_IN_MEMORY;
     self->durations = (struct histogram){0};
@@ -240,7 +246,8 @@ static int end(struct watch_rule *rule, struct watch_match *match)
     check_keys(self);
     if (rule->condition->latency.permille > 0)
         return end_percentile(self, match);
-    self->since = self->undecided == INT64_MAX ? to : self->undecided - 1;
+    self->since =
+        self->undecided == INT64_MAX ? to : MAX(ticks_sum(self->undecided, -1), self->began);
     rule->look_back = ticks_sum(rule->condition->latency.ns,
                                 MIN(ticks_between(self->since, to), UNDECIDED_MAX_NS));
     match->n = self->n;

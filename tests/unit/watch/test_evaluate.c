@@ -182,6 +182,31 @@ static void a_span_of_a_late_source_may_have_ended(void **state)
     unwatch(&watched);
 }
 
+/* With pairs of its clock that come later, its times may become others, within their errors. */
+static void a_span_of_a_late_source_may_move(void **state)
+{
+    static const char *const texts[] = {"latency begin(n) -> finish(n) > 50ms", NULL};
+    static const char source[] =
+        "{\"name\": \"vmm\", \"kind\": \"simpletrace\", \"layer\": \"vmm\", \"path\": "
+        "\"vmm.trace\", \"events\": [\"events\"], \"clock\": {\"name\": \"monotonic\", \"hz\": "
+        "1000000000, \"pairs\": \"pairs\"}}";
+    struct watched watched;
+
+    watch(&watched, texts);
+    trace_dir_manifest(&watched.dir, source);
+    trace_dir_file(&watched.dir, "pairs", "1000000 1000000 100000\n5000000 5000000 100000\n");
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 10, 1);
+    trace_dir_put(&watched.dir, 30, 0);
+    expect_late(&watched, 0, 100, "vmm", "");
+    trace_dir_file(&watched.dir, "pairs",
+                   "1000000 1000000 100000\n5000000 5000000 100000\n199960000 200000000 1000\n");
+    trace_dir_event(&watched.dir, EVENT_FINISH, 150, 1);
+    trace_dir_put(&watched.dir, 160, 0);
+    expect(&watched, 100, 200, "0 59 1 span, 140ms at 0.009998 by thread 7 [vmm]\n");
+    expect(&watched, 200, 300, "");
+    unwatch(&watched);
+}
+
 static void a_percentile_fires_where_it_rises(void **state)
 {
     static const char *const texts[] = {"latency p90 begin(n) -> finish(n) > 5ms", NULL};
@@ -252,6 +277,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_told_once),
         cmocka_unit_test(a_span_fires_when_it_is_too_long),
         cmocka_unit_test(a_span_of_a_late_source_may_have_ended),
+        cmocka_unit_test(a_span_of_a_late_source_may_move),
         cmocka_unit_test(a_percentile_fires_where_it_rises),
         cmocka_unit_test(losses_fire),
         cmocka_unit_test(exits_fire_against_what_was_before),
