@@ -155,7 +155,7 @@ static void see(const char *format, ...)
 static void fired(void *userdata, unsigned index, uint64_t time, const char *text)
 {
     assert_ptr_equal(userdata, seen);
-    see("fired %u at %lu: %s\n", index, (unsigned long)time, text);
+    see("fired %u at %" PRIu64 ": %s\n", index, time, text);
 }
 
 static void problem(void *userdata, unsigned index, const char *text)
