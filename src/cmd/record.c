@@ -340,6 +340,8 @@ static int check_requirements(const struct record_options *options)
                                    requirements[i].required);
     if (buffers->buffer_size >> 10 > UINT32_MAX)
         return cli_usage_error("record", "--buffer-size is too large");
+    if (buffers->memory > SIZE_MAX / 2)
+        return cli_usage_error("record", "--flight-recorder is too large");
     if (is_limited(&options->flight) && options->max_size > 0)
         return cli_usage_error("record", "--max-size would end what --flight records without end; "
                                          "give one of them");
