@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (r == 0) {
         assert(condition.text && strlen(condition.text) <= strlen(text));
         if (watch_evaluator_new(&condition, 1, &report, &evaluator) == 0) {
-            assert(watch_evaluator_look_back(evaluator) >= 0);
+            assert(watch_evaluator_look_back(evaluator, NULL) >= 0);
             watch_evaluator_idle(evaluator, 0, 1);
             watch_evaluator_free(evaluator);
         }

@@ -120,12 +120,17 @@ void watch_evaluator_free(struct watch_evaluator *evaluator)
     free(evaluator);
 }
 
-int64_t watch_evaluator_look_back(const struct watch_evaluator *evaluator)
+int64_t watch_evaluator_look_back(const struct watch_evaluator *evaluator, const char *late)
 {
     int64_t most = 0;
 
-    for (unsigned i = 0; i < evaluator->n; i++)
-        most = MAX(most, evaluator->rules[i]->look_back);
+    for (unsigned i = 0; i < evaluator->n; i++) {
+        const struct watch_rule *rule = evaluator->rules[i];
+
+        most = MAX(most, rule->look_back);
+        if (watch_has_all(late))
+            most = MAX(most, rule->look_back_after_late);
+    }
     return most;
 }
 

@@ -43,8 +43,8 @@ int watch_evaluator_new(const struct watch_condition *conditions, unsigned n,
                         const struct watch_report *report, struct watch_evaluator **ret);
 void watch_evaluator_free(struct watch_evaluator *evaluator);
 
-/* How far before a window items are needed, ns. */
-int64_t watch_evaluator_look_back(const struct watch_evaluator *evaluator);
+/* How far before a window of which the sources LATE (struct watch_window) have more still items are needed, ns. */
+int64_t watch_evaluator_look_back(const struct watch_evaluator *evaluator, const char *late);
 
 /* PASS is open. *RET_SINK: where its items go; it is the evaluator's. -ENOMEM. */
 int watch_evaluator_begin(struct watch_evaluator *evaluator, const struct watch_pass *pass,

@@ -4,7 +4,9 @@
  * A span is over the limit from its begin + limit on, whether it ends soon after or never. It counts in the window of that
  * moment, so once, and a request that hangs is seen while it does. One that has not ended has lasted to the end of the window,
  * if its end would be in what was read; of a source that is late, or paused, to the last event of that. Where that leaves it
- * open whether it is over the limit, it counts in the window in which this is known, up to UNDECIDED_MAX_NS later. */
+ * open whether it is over the limit, it counts in the window in which this is known, up to UNDECIDED_MAX_NS later. So does one
+ * whose begin such a source hands over later: when no source is late any more, all is read again from where one began to be,
+ * or from UNDECIDED_MAX_NS before the window. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,6 +43,8 @@ struct on_latency {
     int64_t
         undecided; /* the first such moment of a span of which that is not known; INT64_MAX: none */
     int64_t began; /* where the first window does, if `has_begun` */
+    /* From here on a source was late, and has not handed over all since; INT64_MAX: none. */
+    int64_t held;
     bool has_begun;
     struct noted noted[NOTED]; /* the last ones: they are seen again while others are undecided */
     unsigned n_noted;
@@ -161,6 +165,8 @@ static int begin(struct watch_rule *rule)
     self->has_begun = true;
     self->n = 0;
     self->longest = 0;
+    if (watch_has_all(rule->pass->window->late) && self->held != INT64_MAX)
+        self->since = MIN(self->since, ticks_sum(self->held, rule->condition->latency.ns - 1));
     self->since = MAX(self->since, rule->pass->window->from - UNDECIDED_MAX_NS);
     self->undecided = INT64_MAX;
     self->text = TEXT_IN_MEMORY;
@@ -234,10 +240,33 @@ static void check_keys(struct on_latency *self)
     }
 }
 
+/* Of the window after TO. */
+static void set_look_back(struct on_latency *self, int64_t to)
+{
+    int64_t limit = self->rule.condition->latency.ns;
+
+    self->rule.look_back = ticks_sum(limit, MIN(ticks_between(self->since, to), UNDECIDED_MAX_NS));
+    self->rule.look_back_after_late =
+        self->held == INT64_MAX
+            ? 0
+            : ticks_sum(limit, MIN(ticks_between(self->held, to), UNDECIDED_MAX_NS));
+}
+
+/* What began before it may cross the limit in it. */
+static void idle(struct watch_rule *rule, int64_t from, int64_t to)
+{
+    struct on_latency *self = self_of(rule);
+
+    (void)from;
+    if (self->has_begun && rule->condition->latency.permille == 0)
+        set_look_back(self, to);
+}
+
 static int end(struct watch_rule *rule, struct watch_match *match)
 {
     struct on_latency *self = self_of(rule);
-    int64_t to = rule->pass->window->to;
+    const struct watch_window *window = rule->pass->window;
+    int64_t to = window->to;
     int r = note_ends(self);
 
     if (r < 0)
@@ -248,8 +277,11 @@ static int end(struct watch_rule *rule, struct watch_match *match)
         return end_percentile(self, match);
     self->since =
         self->undecided == INT64_MAX ? to : MAX(ticks_sum(self->undecided, -1), self->began);
-    rule->look_back = ticks_sum(rule->condition->latency.ns,
-                                MIN(ticks_between(self->since, to), UNDECIDED_MAX_NS));
+    if (!window->late)
+        self->held = INT64_MAX;
+    else if (self->held == INT64_MAX)
+        self->held = MAX(ticks_sum(window->from, -MOVES_NS), self->began);
+    set_look_back(self, to);
     match->n = self->n;
     match->ns = self->first;
     if (self->n == 0)
@@ -282,7 +314,7 @@ static void free_rule(struct watch_rule *rule)
 struct watch_rule *watch_on_latency(const struct watch_condition *condition)
 {
     static const struct watch_rule_ops ops = {
-        .begin = begin, .put = put, .end = end, .clear = clear, .free = free_rule};
+        .begin = begin, .put = put, .end = end, .clear = clear, .idle = idle, .free = free_rule};
     struct on_latency *self = calloc(1, sizeof *self);
 
     if (!self)
@@ -290,6 +322,7 @@ struct watch_rule *watch_on_latency(const struct watch_condition *condition)
     self->rule.ops = &ops;
     self->rule.condition = condition;
     self->rule.look_back = condition->latency.ns;
+    self->held = INT64_MAX;
     if (condition->latency.permille > 0)
         self->rule.look_back = MAX(condition->latency.ns, PERCENTILE_LOOK_BACK_NS);
     self->text = TEXT_IN_MEMORY;

@@ -34,6 +34,8 @@ struct watch_rule {
     const struct watch_rule_ops *ops;
     const struct watch_condition *condition;
     int64_t look_back; /* ns */
+    int64_t
+        look_back_after_late; /* the same, of a window of which no source is late; 0: as others */
     unsigned index;
     const struct watch_pass *pass; /* while it is open */
     char problem[256];             /* to be reported once; "": none */

@@ -171,7 +171,7 @@ static int read_window(struct watcher *watcher, int64_t to, const char *late)
         .dir = watcher->settings->dir,
         .from = watcher->from,
         .to = to,
-        .look_back = MAX(watcher->look_back, watch_evaluator_look_back(watcher->evaluator)),
+        .look_back = MAX(watcher->look_back, watch_evaluator_look_back(watcher->evaluator, late)),
         .late = late,
         .options = watcher->settings->options};
     struct watch_pass pass;
@@ -267,7 +267,7 @@ static int init(struct watcher *watcher)
     watcher->period_ns = settings->period_ns ? settings->period_ns : WATCH_PERIOD_NS;
     watcher->window_max =
         (int64_t)MAX(WINDOW_MAX_NS, 2 * MIN(watcher->period_ns, (uint64_t)INT64_MAX / 2));
-    watcher->look_back = watch_evaluator_look_back(watcher->evaluator);
+    watcher->look_back = watch_evaluator_look_back(watcher->evaluator, NULL);
     for (unsigned i = 0; i < settings->n_consumers; i++)
         watcher->look_back = MAX(watcher->look_back, settings->consumers[i].look_back);
     return 0;

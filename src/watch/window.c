@@ -89,6 +89,11 @@ int watch_window_put(struct watch_pass *pass, struct sink *const *sinks, unsigne
     return r;
 }
 
+bool watch_has_all(const char *late)
+{
+    return !late || strcmp(late, "*") == 0;
+}
+
 bool watch_pass_is_late(const struct watch_pass *pass, const struct origin *origin)
 {
     const struct trace_input *input = &pass->trace->inputs[trace_input_of(pass->trace, origin)];

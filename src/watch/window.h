@@ -54,6 +54,10 @@ int watch_window_open(const struct watch_window *window, struct watch_pass *ret)
  * the items of the others were put. A negative errno: that of a sink, whose error says more. Once per window. */
 int watch_window_put(struct watch_pass *pass, struct sink *const *sinks, unsigned n);
 
+/* Whether all that sources have of a window is in what is read of it, where LATE have more: those whose recording has ended
+ * ("*") have no more. */
+bool watch_has_all(const char *late);
+
 /* Whether events of ORIGIN up to the end of the window may come still: it is late, or its recording has ended, which brings
  * nothing more. */
 bool watch_pass_is_late(const struct watch_pass *pass, const struct origin *origin);

@@ -64,7 +64,8 @@ static void expect_late(struct watched *watched, int64_t from, int64_t to, const
     const struct watch_window window = {.dir = watched->dir.path,
                                         .from = from * MS,
                                         .to = to * MS,
-                                        .look_back = watch_evaluator_look_back(watched->evaluator),
+                                        .look_back =
+                                            watch_evaluator_look_back(watched->evaluator, late),
                                         .late = late,
                                         .options = &options};
     struct watch_pass pass;
@@ -126,7 +127,7 @@ static void a_span_fires_when_it_is_too_long(void **state)
     struct watched watched;
 
     watch(&watched, texts);
-    assert_int_equal(watch_evaluator_look_back(watched.evaluator), 50 * MS);
+    assert_int_equal(watch_evaluator_look_back(watched.evaluator, NULL), 50 * MS);
     trace_dir_event(&watched.dir, EVENT_BEGIN, 10, 1);
     trace_dir_event(&watched.dir, EVENT_BEGIN, 20, 2);
     trace_dir_event(&watched.dir, EVENT_FINISH, 40, 1);
@@ -179,6 +180,46 @@ static void a_span_of_a_late_source_may_have_ended(void **state)
     expect_late(&watched, 500, 600, "guest vmm2",
                 "0 560 1 span, 90.0ms and not ended, since at 0.510000 by thread 7 [vmm]\n");
     expect(&watched, 600, 700, "");
+    unwatch(&watched);
+}
+
+/* Windows without anything are not read; a span may cross the limit in one. */
+static void a_span_crosses_where_nothing_happens(void **state)
+{
+    static const char *const texts[] = {"latency begin(n) -> finish(n) > 50ms", NULL};
+    struct watched watched;
+
+    watch(&watched, texts);
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 960, 1);
+    expect(&watched, 0, 1000, "");
+    watch_evaluator_idle(watched.evaluator, 1000 * MS, 2000 * MS);
+    watch_evaluator_idle(watched.evaluator, 2000 * MS, 5000 * MS);
+    trace_dir_put(&watched.dir, 5500, 0);
+    expect(&watched, 5000, 6000,
+           "0 1010 1 span, 5.04s and not ended, since at 0.960000 by thread 7 [vmm]\n");
+    expect(&watched, 6000, 7000, "");
+    unwatch(&watched);
+}
+
+/* What a paused guest still held comes when it goes on: begins of spans that the windows meanwhile did not see. */
+static void a_span_that_comes_late_counts(void **state)
+{
+    static const char *const texts[] = {"latency begin(n) -> finish(n) > 50ms", NULL};
+    struct watched watched;
+
+    watch(&watched, texts);
+    expect(&watched, 0, 1000, "");
+    trace_dir_put(&watched.dir, 1010, 0);
+    expect_late(&watched, 1000, 2000, "vmm", "");
+    expect_late(&watched, 2000, 5000, "vmm", "");
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 1110, 1);
+    trace_dir_event(&watched.dir, EVENT_BEGIN, 1115, 2);
+    trace_dir_event(&watched.dir, EVENT_FINISH, 1130, 2);
+    trace_dir_event(&watched.dir, EVENT_FINISH, 5100, 1);
+    expect_late(&watched, 5000, 6000, "host", "");
+    trace_dir_put(&watched.dir, 6500, 0);
+    expect(&watched, 6000, 7000, "0 1160 1 span, 3.99s at 1.110000 by thread 7 [vmm]\n");
+    expect(&watched, 7000, 8000, "");
     unwatch(&watched);
 }
 
@@ -277,6 +318,8 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_told_once),
         cmocka_unit_test(a_span_fires_when_it_is_too_long),
         cmocka_unit_test(a_span_of_a_late_source_may_have_ended),
+        cmocka_unit_test(a_span_crosses_where_nothing_happens),
+        cmocka_unit_test(a_span_that_comes_late_counts),
         cmocka_unit_test(a_span_of_a_late_source_may_move),
         cmocka_unit_test(a_percentile_fires_where_it_rises),
         cmocka_unit_test(losses_fire),
