@@ -10,6 +10,8 @@
  * left: the mapping stays when a process changes its user and closes all descriptors. The file is sparse: a slot
  * has the pages that were written to.
  *
+ * Where addresses have 32 bits a process maps the head and 32 slots, 160 MiB: which ones depends on its pid.
+ *
  * A process takes 128 slots at most, so that one of many threads leaves some to others. That is a bound for processes that
  * mean well: one that does not can take all, or write what it likes; events of processes that find none are counted.
  *
@@ -58,6 +60,8 @@
 #define POOL_SLOTS 512U
 /* Slots that one process takes at most. Its further threads have no ring, and their events are counted as such. */
 #define POOL_SLOTS_EACH 128U
+/* Slots that a process maps. */
+#define POOL_SLOTS_MAPPED (sizeof(void *) > 4 ? POOL_SLOTS : 32U)
 /* A ring of the default size, with drop counts of all classes that there can be. */
 #define POOL_SLOT_SIZE ((uint64_t)5 << 20)
 #define POOL_PROCESS UINT32_MAX

@@ -15,15 +15,18 @@
 #include "runtime/macro.h"
 #include "runtime/proc_file.h"
 
-static struct pool_file *pool;
-static bool has_slots;          /* they are mapped, too */
+#define SLOTS_LENGTH ((size_t)(POOL_SLOTS_MAPPED * POOL_SLOT_SIZE))
+
+static struct pool_file *pool; /* its head */
+static uint8_t *slots;         /* those from FIRST_SLOT on; NULL: they are not mapped */
+static unsigned first_slot;
 static bool spoilt[POOL_SLOTS]; /* in this process */
 static uint64_t no_ring;        /* events of this process */
 static uint32_t n_slots;        /* of this process */
 
 static uint8_t *slot_bytes(unsigned slot)
 {
-    return (uint8_t *)pool + pool_slot_offset(slot);
+    return slots + (size_t)((slot - first_slot) * POOL_SLOT_SIZE);
 }
 
 static bool is_pool(const struct pool_file *file)
@@ -33,19 +36,32 @@ static bool is_pool(const struct pool_file *file)
            file->slot_size == POOL_SLOT_SIZE;
 }
 
-static struct pool_file *map_pool(int fd, size_t length)
+static void *map_part(int fd, uint64_t offset, size_t length)
 {
-    struct pool_file *file =
-        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    void *part =
+        mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)offset);
 
-    if (file == MAP_FAILED)
+    if (part == MAP_FAILED)
         return NULL;
+    (void)madvise(part, length, MADV_DONTDUMP);
+    return part;
+}
+
+static void map_all(int fd)
+{
+    struct pool_file *file = map_part(fd, 0, sizeof(*file));
+
+    if (!file)
+        return;
     if (!is_pool(file)) {
-        munmap(file, length);
-        return NULL;
+        munmap(file, sizeof(*file));
+        return;
     }
-    (void)madvise(file, length, MADV_DONTDUMP);
-    return file;
+    pool = file;
+    /* Of few slots, others than its neighbours. Where the address space is limited, losses can be counted at least. */
+    first_slot = (unsigned)getpid() * POOL_SLOTS_MAPPED % POOL_SLOTS;
+    slots = map_part(fd, pool_slot_offset(first_slot), SLOTS_LENGTH);
+    __atomic_fetch_add(&pool->n_mapped, 1, __ATOMIC_RELAXED);
 }
 
 void ring_pool_map(const char *parent)
@@ -60,16 +76,9 @@ void ring_pool_map(const char *parent)
     fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == (off_t)POOL_SIZE) {
-        pool = map_pool(fd, POOL_SIZE);
-        has_slots = pool != NULL;
-        /* Where the address space is limited, losses can be counted at least. */
-        if (!pool)
-            pool = map_pool(fd, sizeof(*pool));
-    }
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == (off_t)POOL_SIZE)
+        map_all(fd);
     close(fd);
-    if (pool)
-        __atomic_fetch_add(&pool->n_mapped, 1, __ATOMIC_RELAXED);
 }
 
 bool ring_pool_is_mapped(void)
@@ -81,13 +90,13 @@ void *ring_pool_take(uint32_t number, unsigned *ret_slot)
 {
     uint32_t pid = (uint32_t)getpid();
 
-    if (!has_slots)
+    if (!slots)
         return NULL;
     if (__atomic_fetch_add(&n_slots, 1, __ATOMIC_RELAXED) >= POOL_SLOTS_EACH) {
         __atomic_fetch_sub(&n_slots, 1, __ATOMIC_RELAXED);
         return NULL;
     }
-    for (unsigned i = 0; i < POOL_SLOTS; i++) {
+    for (unsigned i = first_slot; i < first_slot + POOL_SLOTS_MAPPED; i++) {
         struct pool_slot *slot = &pool->slots[i];
         uint32_t none = 0;
 
@@ -137,14 +146,20 @@ void ring_pool_give_back(unsigned slot)
     __atomic_fetch_sub(&n_slots, 1, __ATOMIC_RELAXED);
 }
 
+/* How far behind the slots' begin P is. */
+static size_t offset_of(const void *p)
+{
+    return (size_t)((uintptr_t)p - (uintptr_t)slots);
+}
+
 bool ring_pool_contains(const void *p)
 {
-    return has_slots && (uintptr_t)p - (uintptr_t)slot_bytes(0) < POOL_SLOTS * POOL_SLOT_SIZE;
+    return slots && offset_of(p) < SLOTS_LENGTH;
 }
 
 void ring_pool_spoil(const void *p)
 {
-    spoilt[((uintptr_t)p - (uintptr_t)slot_bytes(0)) / POOL_SLOT_SIZE] = true;
+    spoilt[first_slot + offset_of(p) / POOL_SLOT_SIZE] = true;
 }
 
 bool ring_pool_count_no_ring(void)
