@@ -387,6 +387,7 @@ static void test_described(void **state)
     meanwhile = put_described_packet;
     copy(retention, &program, 0);
     meanwhile = NULL;
+    assert_int_equal(read_file("program/metadata", bytes, sizeof bytes), 25);
     assert_int_equal(read_file("to/program/metadata", bytes, sizeof bytes), 8);
     assert_int_equal(read_file("to/program/stream-3", bytes, sizeof bytes), 104);
     assert_int_equal(faccessat(dir, "to/program/.metadata", F_OK, 0), -1);

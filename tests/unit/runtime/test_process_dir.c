@@ -326,10 +326,14 @@ static void begin_beside_one_that_stands(void)
 /* The process may be killed before the thread that made the directory goes on. */
 static void events_are_described_before_another_thread_has_a_ring(void **state)
 {
-    pid_t pid = fork();
+    pid_t pid;
     int status;
 
     (void)state;
+#ifdef BUILT_WITH_LTO /* which binds the runtime's own calls before --wrap is looked at */
+    skip();
+#endif
+    pid = fork();
     assert_true(pid >= 0);
     if (pid == 0)
         begin_beside_one_that_stands();
