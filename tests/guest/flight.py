@@ -78,6 +78,33 @@ def explain_stall(run, out, guest, monitor):
     find_slice(run, saved, slowest)
 
 
+def hang_in_pause(run, out, guest, monitor):
+    """A request that waits while its guest is paused: the guest hands over its begin when it goes on, and then it counts."""
+    throttle(monitor, 1)
+    guest.run("dd if=/dev/vda of=/dev/null bs=4k skip=80 count=1 2>/dev/null")
+    began = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    guest.run("dd if=/dev/vda of=/dev/null bs=4k skip=81 count=1 2>/dev/null & reader=$!")
+    time.sleep(0.3)  # the begin is in the past, and most likely still in the guest; it counts in any case
+    monitor.run("stop")
+    time.sleep(2.5 * HANGS_NS / 1e9)
+    monitor.run("cont")
+    wait_until(lambda: any(names_request(run, name, began) for name in glob.glob(f"{out}/snapshots/*-latency-*")),
+               "no snapshot of the trigger is of the request that waited while the guest was paused")
+    throttle(monitor, 0)
+    guest.run("wait $reader")
+
+
+def names_request(run, trace, began):
+    """Whether it was saved as a request of dd was over the limit that began after BEGAN."""
+    try:
+        with open(f"{trace}/trace.json") as file:
+            what = json.load(file)["snapshot"]["what"]
+    except FileNotFoundError:
+        return False  # it is being saved
+    found = re.search(r" at ~?([\d.]+).* by dd \(\d+\) \[guest\]$", what)
+    return found and float(found[1]) * 1e9 >= began - max(ERROR, *guest_errors(run, trace))
+
+
 def is_of_hang(run, trace, began):
     """Whether it was saved as a request hangs that began after BEGAN, and has that it does."""
     try:
@@ -166,6 +193,7 @@ def record_flight(run):
             monitor.run("stop")
             monitor.run("cont")
         explain_stall(run, out, guest, monitor)
+        hang_in_pause(run, out, guest, monitor)
         # The guest stands still: nothing can be had of it, and the rest is saved.
         monitor.run("stop")
         answer = ask_snapshot(run, out, "paused")
