@@ -26,6 +26,14 @@ run() {
     )
 }
 
+# terminate PID: ends the collector of this directory, in which its exit status is left.
+terminate() {
+    kill -TERM "$1"
+    status=0
+    wait "$1" || status=$?
+    echo $status >status
+}
+
 # tells TEXT: prints the condition "the collector has printed TEXT".
 tells() {
     echo "grep -qs '$1' told"
@@ -88,10 +96,7 @@ start third overrun
     "$strata" collect -o out -e 'toy:*' --port=v=socket --port=w=../third/socket >said 2>told &
     pid=$!
     wait_for "[ \"\$(grep -c ': traces' told 2>/dev/null)\" = 2 ] && $related && [ -s out/guest-w/clock-pairs ]"
-    kill -TERM $pid
-    status=0
-    wait $pid || status=$?
-    echo $status >status
+    terminate $pid
 ) &
 # A collector that is killed.
 start killed good
@@ -113,10 +118,7 @@ start halted silent-setup
     child=$(tr -d " " </proc/$pid/task/$pid/children)
     kill -STOP "$child"
     wait_for "grep -q '^State:.T' /proc/$child/status"
-    kill -TERM $pid
-    status=0
-    wait $pid || status=$?
-    echo $status >status
+    terminate $pid
 ) &
 # All stand still for longer than anybody may be silent, and the collector is the first to go on.
 start paused good
@@ -133,10 +135,7 @@ start paused good
     sleep 1
     # shellcheck disable=SC2046
     kill -CONT $(cat pid)
-    kill -TERM $pid
-    status=0
-    wait $pid || status=$?
-    echo $status >status
+    terminate $pid
 ) &
 run torn "$(tells 'v: data from the guest was corrupted')" &
 run deaf "$(tells 'v: the agent has exited, and has sent all that it had')" &

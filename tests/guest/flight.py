@@ -94,26 +94,21 @@ def hang_in_pause(run, out, guest, monitor):
     guest.run("wait $reader")
 
 
-def names_request(run, trace, began):
-    """Whether it was saved as a request of dd was over the limit that began after BEGAN."""
+def names_request(run, trace, began, how=""):
+    """What TRACE was saved for, if that is a request of dd that was over the limit, HOW (a pattern), and began after BEGAN."""
     try:
         with open(f"{trace}/trace.json") as file:
             what = json.load(file)["snapshot"]["what"]
     except FileNotFoundError:
-        return False  # it is being saved
-    found = re.search(r" at ~?([\d.]+).* by dd \(\d+\) \[guest\]$", what)
-    return found and float(found[1]) * 1e9 >= began - max(ERROR, *guest_errors(run, trace))
+        return None  # it is being saved
+    found = re.search(rf"{how} at ~?([\d.]+).* by dd \(\d+\) \[guest\]$", what)
+    return what if found and float(found[1]) * 1e9 >= began - max(ERROR, *guest_errors(run, trace)) else None
 
 
 def is_of_hang(run, trace, began):
     """Whether it was saved as a request hangs that began after BEGAN, and has that it does."""
-    try:
-        with open(f"{trace}/trace.json") as file:
-            what = json.load(file)["snapshot"]["what"]
-    except FileNotFoundError:
-        return False  # it is being saved
-    found = re.search(r" and not ended, since at ~?([\d.]+).* by dd \(\d+\) \[guest\]$", what)
-    if not found or float(found[1]) * 1e9 < began - max(ERROR, *guest_errors(run, trace)):
+    what = names_request(run, trace, began, " and not ended, since")
+    if not what:
         return False
     requests = {"block_rq_issue": [], "block_rq_complete": []}
     for item in items_of(run, trace, "-e", "block_rq_issue,block_rq_complete", "--source", "guest"):
