@@ -42,6 +42,12 @@ hangs: TIMEOUT, status -15, after 60 s
 END
 "$tree/tools/test-results" failed "$dir/log" | diff "$dir/expected" -
 
+cat >"$dir/expected" <<'END'
+60 s  hangs
+1 s  broken
+END
+"$tree/tools/test-results" slowest "$dir/log" | head -n 2 | diff "$dir/expected" -
+
 # Each test that skips says why: no bare exit.
 bare=$(grep -rlE '(\|\||&&|then) *exit 77' "$tree/tests" --include='*.sh' || :)
 [ -z "$bare" ] || { echo "these skip without a reason: $bare" >&2; exit 1; }

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""tools/check on a pseudo terminal: no step is at the terminal or waits for somebody there, and the last line comes.
+
+What check runs is replaced by programs that fail if their standard input is a terminal, and by a demo that, as the real
+one does, waits on a terminal unless it is called with --no-view. What is tested is tools/check.
+
+    tests/check.py
+"""
+
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TREE = pathlib.Path(__file__).resolve().parent.parent
+LIMIT = 240  # seconds without a word after which check is taken to wait for ever
+
+STEP = """#!/bin/sh
+[ ! -t 0 ] || { echo "$0 $* reads the terminal"; exit 1; }
+"""
+DEMO = STEP + """[ ! -t 1 ] || [ "${1-}" = --no-view ] || exec sleep 100000
+"""
+MESON = STEP + """case $1 in
+setup) mkdir -p "$2" && touch "$2/build.ninja" ;;
+test)
+    mkdir -p "$3/meson-logs"
+    echo '{"name": "strata:unit / one", "result": "OK", "duration": 2.5}' >"$3/meson-logs/testlog.json"
+    ;;
+esac
+"""
+FUZZ = STEP + """[ "$1" = --build ] || echo "3 passed, 0 failed"
+"""
+
+
+def install(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def run_on_terminal(tree, *options):
+    """Runs tools/check in tree; returns its exit status and the lines that it showed."""
+    environment = dict(os.environ, PATH=f"{tree / 'bin'}:{os.environ['PATH']}")
+    ours, theirs = pty.openpty()
+    check = subprocess.Popen([tree / "tools" / "check", *options], stdin=theirs, stdout=theirs, stderr=theirs,
+                             env=environment, start_new_session=True)
+    os.close(theirs)
+    shown = b""
+    while select.select([ours], [], [], LIMIT)[0]:
+        try:
+            read = os.read(ours, 65536)
+        except OSError:  # EIO: all that had the terminal open have ended
+            read = b""
+        if not read:
+            return check.wait(), shown.decode().replace("\r", "").splitlines()
+        shown += read
+    os.killpg(check.pid, 9)
+    sys.exit(f"check {options} waits for ever; it showed:\n{shown.decode()}")
+
+
+def main():
+    if not shutil.which("jq"):
+        print("SKIPPED: jq is not installed")
+        return 77
+    with tempfile.TemporaryDirectory() as scratch:
+        tree = pathlib.Path(scratch)
+        (tree / "tools").mkdir()
+        for name in ["check", "test-results"]:
+            shutil.copy(TREE / "tools" / name, tree / "tools" / name)
+        for path, text in [("tools/format-check", STEP), ("tools/tidy-check", STEP), ("tools/demo", DEMO), ("fuzz/run", FUZZ),
+                           ("bin/meson", MESON), ("bin/ninja", STEP)]:
+            install(tree / path, text)
+        install(tree / "build/guest/debs/complete", "")
+
+        status, lines = run_on_terminal(tree)
+        output = "\n".join(lines)
+        assert status == 0, output
+        # formatting, build, tests, demo, clang-tidy, ASan, its tests, TSan, its tests, fuzz targets and their three
+        assert lines[-1] == "13 passed, 0 failed", output
+        assert re.search(r"^== Plan: ", output, re.M), output
+        assert re.search(r"^2 s  one \(tests\)$", output, re.M), output
+
+        status, lines = run_on_terminal(tree, "--quick")
+        assert status == 0 and lines[-1] == "4 passed, 0 failed", "\n".join(lines)
+
+        install(tree / "tools/demo", STEP + "exit 1\n")
+        status, lines = run_on_terminal(tree)
+        assert status == 1 and lines[-1] == "12 passed, 1 failed", "\n".join(lines)
+    return 0
+
+
+sys.exit(main())
