@@ -54,6 +54,11 @@ case="a file through a pipe"
 cat kvm.data | "$strata" report - >piped 2>err || fail "$(cat err)"
 cmp whole piped || fail "differs"
 
+case="version 1"
+printf 'PERFFILE%096d' 0 >v1.data
+"$strata" report v1.data >out 2>err && fail "is read"
+grep -q '^strata: v1.data: perf.data of version 1 is not supported' err || fail "$(cat err)"
+
 case="later events alone"
 from=$(sed -n '3000s/ .*//p' whole)
 "$strata" report --from="$from" kvm.data >later 2>err || fail "$(cat err)"

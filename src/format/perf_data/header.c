@@ -14,13 +14,14 @@
 /* Of attributes, IDs and features other than the tracing data. */
 #define SECTION_MAX (UINT64_C(64) * 1024 * 1024)
 
-static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
+static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP", magic_v1[] = "PERFFILE";
 #define MAGIC_SIZE 8
 
 bool perf_data_is(const void *head, size_t size)
 {
     return size >= STREAM_HEADER_SIZE &&
-           (memcmp(head, magic, MAGIC_SIZE) == 0 || memcmp(head, magic_swapped, MAGIC_SIZE) == 0);
+           (memcmp(head, magic, MAGIC_SIZE) == 0 || memcmp(head, magic_swapped, MAGIC_SIZE) == 0 ||
+            memcmp(head, magic_v1, MAGIC_SIZE) == 0);
 }
 
 static bool is_big_endian(const uint8_t *head)
@@ -337,6 +338,10 @@ int perf_header_read(struct perf_data *perf, struct error *error)
         return r;
     if (r == 0 || !perf_data_is(input_at(&perf->in), STREAM_HEADER_SIZE))
         return error_set(error, -EBADMSG, perf->path, "not a perf.data");
+    if (memcmp(input_at(&perf->in), magic_v1, MAGIC_SIZE) == 0)
+        return error_set(error, -EBADMSG, perf->path,
+                         "perf.data of version 1 is not supported (supported: version 2); "
+                         "use perf script");
     perf->big_endian = is_big_endian(input_at(&perf->in));
     perf->swap = perf->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
     perf->attrs.swap = perf->swap;

@@ -28,7 +28,7 @@ enum perf_record_type {
     RECORD_TIME_CONV = 79,
     RECORD_HEADER_FEATURE = 80, /* u64 feature, its bytes */
     RECORD_COMPRESSED = 81,
-    RECORD_COMPRESSED2 = 83, /* u64 size; so many bytes follow, and padding to 8 */
+    RECORD_COMPRESSED2 = 83, /* u64 size, so many bytes, padding to 8; all are in the record */
     RECORD_USER_LAST = 84,
 };
 

@@ -86,26 +86,21 @@ static int next_plain(struct perf_data *perf, struct perf_record *ret, const cha
 static int add_packed(struct perf_data *perf, const struct perf_record *record,
                       const char **ret_what)
 {
-    _cleanup_free_ uint8_t *data = NULL;
     const uint8_t *p = record->body;
     uint64_t size = record->size;
     int r = 0;
 
     if (record->type == RECORD_COMPRESSED2) {
-        if (record->size < 8) {
-            *ret_what = "a record is too short";
+        *ret_what = "a record is too short";
+        if (record->size < 8)
             return -EBADMSG;
-        }
         size = load_u64_swap(record->body, perf->swap);
-        if (size > PERF_TRACING_DATA_MAX) {
-            *ret_what = "the data of a record is too long";
+        *ret_what = "the compressed data of a record is longer than the record";
+        if (size > record->size - 8)
             return -EBADMSG;
-        }
-        r = perf_record_read_data(perf, (size + 7) & ~UINT64_C(7), PERF_TRACING_DATA_MAX, &data,
-                                  ret_what);
-        p = data;
+        p += 8;
     }
-    if (r == 0 && !perf->unpack)
+    if (!perf->unpack)
         r = perf_unpack_new(&perf->unpack);
     return r < 0 ? r : perf_unpack_add(perf->unpack, p, (size_t)size);
 }

@@ -5,6 +5,7 @@
   little, big   the same events, of machines of either byte order
   stream        the same as `perf record -o -` writes it
   packed        the same, compressed, in pieces that end within records
+  packed2       the same as perf 6.16 and later write them, and packed2-stream as they write a stream
   old           attributes of 64 bytes, one event, which has no ID; nothing at the end of other records
   read          values of counters in the samples, and what goes wrong
 """
@@ -173,12 +174,17 @@ def stream(m, attrs, records, features):
     return made + b"".join(records)
 
 
-def packed(m, records):
+def record83(m, data):
+    """Compressed bytes as perf 6.16 and later write them: the record holds their number, the bytes and padding."""
+    return m.record(83, m.pack("Q", len(data)) + data)
+
+
+def packed(m, records, record):
     """Rounds and what perf makes itself are not compressed. No piece is empty."""
     plain = b"".join(record for record in records if record[:4] != m.pack("I", 68))
     data = subprocess.run(["zstd", "-c", "-q"], input=plain, capture_output=True, check=True).stdout
     cuts = [0, 100, 217, len(data)]
-    return b"".join(m.pack("IHH", 81, 0, 8 + b - a) + data[a:b] for a, b in zip(cuts, cuts[1:]))
+    return b"".join(record(data[a:b]) for a, b in zip(cuts, cuts[1:]))
 
 
 def old():
@@ -216,7 +222,11 @@ def main():
     m = Maker("<")
     attrs, records, features = events(m)
     made["stream"] = stream(m, attrs, records, features)
-    made["packed"] = file(m, attrs, records[0] + packed(m, records[1:]), features)
+    pieces = packed(m, records[1:], lambda data: m.pack("IHH", 81, 0, 8 + len(data)) + data)
+    made["packed"] = file(m, attrs, records[0] + pieces, features)
+    pieces = packed(m, records[1:], lambda data: record83(m, data))
+    made["packed2"] = file(m, attrs, records[0] + pieces, features)
+    made["packed2-stream"] = stream(m, attrs, [records[0], pieces], features)
     made["old"] = old()
     made["read"] = read()
     for name, data in made.items():

@@ -122,6 +122,8 @@ static void test_forms(void **state)
     assert_events("big", plain);
     assert_events("stream", plain);
     assert_events("packed", plain);
+    assert_events("packed2", plain);
+    assert_events("packed2-stream", plain);
 }
 
 static void test_old(void **state)
@@ -252,7 +254,7 @@ static void test_packed_damaged(void **state)
     assert_text(&text, "");
 }
 
-/* Compressed bytes whose number, rounded up to 8, is more than 64 bits have. */
+/* A record that says it holds more compressed bytes than it is long. */
 static void test_packed_too_long(void **state)
 {
     struct text text = TEXT_IN_MEMORY;
@@ -265,12 +267,18 @@ static void test_packed_too_long(void **state)
     store_le64(file + at + 8, UINT64_MAX - 3);
     assert_int_equal(read_all(false, &text, &error), -EBADMSG);
     text_done(&text);
+    text = TEXT_IN_MEMORY;
+    store_le64(file + at + 8, load_le16(file + at + 6) - 15U);
+    assert_int_equal(read_all(false, &text, &error), -EBADMSG);
+    assert_non_null(strstr(error.what, "longer than the record"));
+    text_done(&text);
 }
 
 /* Every beginning of each file, and each with a byte changed: no crash, and what is said has a place. */
 static void test_cut(void **state)
 {
-    static const char *const names[] = {"little", "big", "stream", "packed", "old", "read"};
+    static const char *const names[] = {"little",  "big", "stream", "packed",
+                                        "packed2", "old", "read"};
     struct error error;
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
