@@ -169,6 +169,29 @@ done
 "$strata" report cut >out
 [ -s out ] || fail "nothing of the other stream"
 
+# ---- What other tracers leave, each as one fault in a small trace ----
+python3 "$here/made_ctf_foreign.py" foreign
+# values NAME FIELD: of its events, which are all there, without a loss.
+values() {
+    "$strata" report --format json "foreign/$1" >out 2>err || fail "$1: $(cat err)"
+    jq -r "if has(\"lost\") then \"lost\" else .fields.$2 end" out | tr '\n' ' '
+}
+is() {
+    [ "$1" = "$2" ] || fail "'$1' is not '$2'"
+}
+is "$(values unended v)" "1 2 3 4 "
+is "$(values number8 v)" "0 1 2 3 "
+is "$(values number16 v)" "0 1 2 3 "
+is "$(values number8-lost v)" "0 lost 1 "
+is "$(values metadata-cut v)" "1 2 "
+is "$(values no-comment v)" "1 2 "
+is "$(values no-stream a)" "7 8 "
+is "$(values no-stream s)" "hello you "
+fails "packet number 7 follows packet number 7" "$strata" report foreign/number8-twice
+fails "packet number 3 follows packet number 4" "$strata" report foreign/number32-back
+"$strata" report foreign/unended --from=0.000003500 >out 2>err || fail "$(cat err)"
+[ "$(wc -l <out)" -eq 1 ] || fail "an unended packet after a seek: $(cat out)"
+
 # ---- Missing and wrong files ----
 rm cut/metadata
 cp whole/stream-0 cut/

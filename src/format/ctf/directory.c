@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The directory of a trace in CTF: which files it has, and the metadata as text.
  *
- *   DIR/metadata   what all is: text that begins with "/" "* CTF 1.8" (tsdl.h) or with 0x1e "{" (ctf2.h); or packets of it,
+ *   DIR/metadata   what all is: text of CTF 1.8 (tsdl.h), or text that begins with 0x1e "{" (ctf2.h); or packets of it,
  *                     each with a header of 37 bytes in the byte order of the trace:
  *                     u32 0x75d11d57, 16 bytes UUID, u32 checksum,
  *                     u32 bits of content, u32 bits of the packet, both with this header,
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/macro.h"
 #include "format/ctf/ctf2.h"
 #include "format/ctf/tsdl.h"
 
@@ -155,15 +156,16 @@ int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct error 
         if (p[32] || p[33])
             return error_at(error, -EBADMSG, path, at,
                             "compressed and encrypted metadata are not supported");
+        /* The padding of the last packet may be missing. */
         if (content % 8 || size % 8 || content > size || content / 8 < METADATA_HEADER ||
-            size / 8 > left)
+            content / 8 > left)
             return error_at(error, -EBADMSG, path, at,
                             "invalid metadata packet: size %" PRIu32 " bits, content %" PRIu32
                             " bits",
                             size, content);
         memmove(text + done, p + METADATA_HEADER, content / 8 - METADATA_HEADER);
         done += content / 8 - METADATA_HEADER;
-        at += size / 8;
+        at += MIN((size_t)size / 8, left);
     }
     *len = done;
     return 0;

@@ -39,6 +39,8 @@ static int hear_number(void *arg, const struct ctf_member *member, uint64_t valu
         hear_time(hearing, member->type, value);
     else if (member->role == CTF_ROLE_DISCARDED)
         heard->discarded_bits = member->type->size;
+    else if (member->role == CTF_ROLE_SEQUENCE)
+        heard->number_bits = member->type->is_variable ? 64 : member->type->size;
     return 0;
 }
 
@@ -169,10 +171,14 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
     uint64_t discarded = heard->values[CTF_ROLE_DISCARDED];
 
     if (ctf_has(heard, CTF_ROLE_SEQUENCE)) {
-        if (c->any && number <= c->number)
+        /* Numbers of up to 16 bits wrap, so any step but 0 leads forward. Wider ones that go back are damage. */
+        uint64_t mask = ~UINT64_C(0) >> (64 - heard->number_bits);
+        uint64_t distance = (number - c->number) & mask;
+
+        if (c->any && (distance == 0 || (heard->number_bits > 16 && distance > mask / 2)))
             return ctf_damaged(c, "packet number %" PRIu64 " follows packet number %" PRIu64,
                                number, c->number);
-        if (c->any && number != c->number + 1)
+        if (c->any && distance != 1)
             ctf_put_loss(c, &c->items[(*n)++], LOSS_DROPPED, LOST_UNKNOWN, c->since,
                          MAX(ctf_to_ns(c->trace, begin), c->last));
         c->number = number;
@@ -230,8 +236,9 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
         return r;
 
     begin = ctf_has(heard, CTF_ROLE_BEGIN) ? heard->values[CTF_ROLE_BEGIN] : heard->ticks;
-    c->has_end = ctf_has(heard, CTF_ROLE_END);
     c->end = heard->values[CTF_ROLE_END];
+    /* The packet that a tracer was writing when it ended has an end of 0: the end is unknown. */
+    c->has_end = ctf_has(heard, CTF_ROLE_END) && (c->end != 0 || begin == 0);
     if (c->has_end && c->end < begin)
         return ctf_damaged(c, "the packet ends before it begins");
     c->tid = ctf_has(heard, CTF_ROLE_TID) ? (int32_t)heard->values[CTF_ROLE_TID] : PID_UNKNOWN;

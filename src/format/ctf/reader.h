@@ -72,6 +72,7 @@ struct ctf_heard {
     uint8_t uuid[16];
     unsigned uuid_len;
     unsigned discarded_bits;
+    unsigned number_bits; /* of the packet's number */
     const char *name;
     uint64_t name_len;
     uint64_t ticks; /* of the clock, as of the last stamp */

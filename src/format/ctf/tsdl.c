@@ -283,8 +283,23 @@ static int read_statement(struct parser *p)
 bool ctf_tsdl_probe(const void *head, size_t n)
 {
     static const char magic[] = "/* CTF 1.8";
+    /* What a text without that comment begins with; LTTng 2.14 writes such texts. */
+    static const char *const words[] = {"typealias", "trace",  "env",  "clock",  "stream",
+                                        "event",     "struct", "enum", "variant"};
+    const char *p = head, *end = p + n;
 
-    return n >= strlen(magic) && memcmp(head, magic, strlen(magic)) == 0;
+    if (n >= strlen(magic) && memcmp(head, magic, strlen(magic)) == 0)
+        return true;
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        size_t len = strlen(words[i]);
+
+        if ((size_t)(end - p) > len && memcmp(p, words[i], len) == 0 &&
+            (isspace((unsigned char)p[len]) || p[len] == '{'))
+            return true;
+    }
+    return false;
 }
 
 int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena *arena,
@@ -306,6 +321,13 @@ int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena 
         r = tsdl_next(p);
         while (r >= 0 && p->token != TOKEN_END)
             r = read_statement(p);
+        /* Events without a stream class are of an implied one, which has no headers. */
+        if (r >= 0 && metadata.events && !metadata.streams) {
+            metadata.streams = arena_alloc(arena, sizeof *metadata.streams);
+            r = metadata.streams ? 0 : -ENOMEM;
+            if (r >= 0)
+                metadata.streams->line = metadata.events->line;
+        }
         free(p->names);
     }
     free(p);

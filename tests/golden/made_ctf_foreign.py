@@ -1,0 +1,75 @@
+"""Small traces in CTF 1.8, each with one thing that other tracers do: made_ctf_foreign.py DIR
+
+unended        the packet that was being written has timestamp_end 0
+number8, …     packet_seq_num of 8 or 16 bits, which wraps; with packets lost, or a number that comes twice or goes back
+metadata-cut   packets of metadata, without the padding of the last one
+no-comment     metadata that begin without a comment
+no-stream      events without a stream class"""
+import os
+import struct
+import sys
+
+TYPES = """typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
+typealias integer { size = 16; align = 8; signed = false; } := uint16_t;
+typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
+typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
+"""
+CLOCKED = TYPES + """trace { major = 1; minor = 8; byte_order = le; packet.header := struct { uint32_t magic; }; };
+clock { name = monotonic; freq = 1000000000; offset = 0; };
+typealias integer { size = 64; align = 8; signed = false; map = clock.monotonic.value; } := ts_t;
+stream {
+    packet.context := struct {
+        ts_t timestamp_begin; ts_t timestamp_end; uint64_t content_size; uint64_t packet_size; %s
+    };
+    event.header := struct { uint16_t id; ts_t timestamp; };
+};
+event { name = "a:b"; id = 1; fields := struct { uint32_t v; }; };
+"""
+COMMENT = "/* CTF 1.8 */\n"
+
+
+def make(name, metadata, stream):
+    directory = os.path.join(sys.argv[1], name)
+    os.makedirs(directory)
+    for file, data in ("metadata", metadata if isinstance(metadata, bytes) else metadata.encode()), ("stream", stream):
+        with open(os.path.join(directory, file), "wb") as out:
+            out.write(data)
+
+
+def packet(events, begin, end, number=b""):
+    body = b"".join(struct.pack("<HQI", 1, time, v) for time, v in events)
+    bits = 8 * (4 + 32 + len(number) + len(body))
+    return struct.pack("<IQQQQ", 0xC1FC1FC1, begin, end, bits, bits) + number + body
+
+
+def numbered(name, bits, numbers):
+    make(name, COMMENT + CLOCKED % f"uint{bits}_t packet_seq_num;",
+         b"".join(packet([(1000 * i + 1, i)], 1000 * i, 1000 * i + 5, number.to_bytes(bits // 8, "little"))
+                  for i, number in enumerate(numbers)))
+
+
+def metadata_packets(text, size):
+    made = b""
+    for at in range(0, len(text), size - 37):
+        part = text[at:at + size - 37]
+        made += struct.pack("<I16sIIIBBBBB", 0x75D11D57, bytes(16), 0, 8 * (37 + len(part)), 8 * size, 0, 0, 0, 1, 8)
+        made += part + bytes(size - 37 - len(part) if at + size - 37 < len(text) else 0)
+    return made
+
+
+def main():
+    one = packet([(1000, 1), (2000, 2)], 1000, 2000)
+    make("unended", COMMENT + CLOCKED % "", one + packet([(3000, 3), (4000, 4)], 3000, 0))
+    numbered("number8", 8, (254, 255, 0, 1))
+    numbered("number16", 16, (65534, 65535, 0, 1))
+    numbered("number8-lost", 8, (255, 2))
+    numbered("number8-twice", 8, (7, 7))
+    numbered("number32-back", 32, (4, 3))
+    make("metadata-cut", metadata_packets((COMMENT + CLOCKED % "").encode(), 512), one)
+    make("no-comment", CLOCKED % "", one)
+    make("no-stream", COMMENT + TYPES + """trace { major = 1; minor = 8; byte_order = le; };
+event { name = ev; fields := struct { uint8_t a; uint32_t b; string s; }; };
+""", struct.pack("<BI", 7, 4711) + b"hello\0" + struct.pack("<BI", 8, 4712) + b"you\0")
+
+
+main()
