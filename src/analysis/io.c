@@ -654,14 +654,22 @@ static int add_notes(const struct io *io, struct result *result)
     int r = 0;
 
     for (unsigned i = 0; i < IO_POINTS; i++)
-        if (!(counts->points >> i & 1))
-            text_printf(&missing, "%s%s", missing.start ? ", " : "",
-                        io_point_event((enum io_point)i));
+        if (!(counts->points >> i & 1)) {
+            text_put_str(&missing, missing.start ? ", " : "");
+            io_point_put_events((enum io_point)i, &missing);
+        }
     if (r >= 0 && io->n_groups > 0 && text_len(&missing) > 0)
         r = result_add_note(result,
                             IO_NOTE_MISSING "%.*s; the stage that each would end is part of the "
                                             "next one",
                             (int)text_len(&missing), missing.start);
+    for (unsigned i = 0; i < IO_POINTS && r >= 0 && io->n_groups > 0; i++)
+        if (!(counts->points >> i & 1) && counts->unknown[i])
+            r = result_add_note(result,
+                                "the trace has '%s', which may end stage '%s'; its name or its "
+                                "fields are not those of a known version, and it is not used",
+                                counts->unknown[i],
+                                io_stage_name(MAX((enum io_point)i, IO_ISSUED)));
     if (r >= 0 && counts->ambiguous > 0)
         r = result_add_note(result,
                             counts->ambiguous == 1

@@ -31,10 +31,11 @@ enum io_point {
     IO_ISSUED,    /* block_rq_issue */
     IO_KICKED,    /* virtio_queue_notify: the guest notifies the VMM */
     IO_HANDLED,   /* virtio_blk_handle_read, _write */
-    IO_SUBMITTED, /* thread_pool_submit */
-    IO_WORKED,    /* thread_pool_complete */
+    IO_SUBMITTED, /* thread_pool_submit; from QEMU 10.0 on, thread_pool_submit_aio */
+    IO_WORKED,    /* thread_pool_complete; from QEMU 10.0 on, thread_pool_complete_aio */
     IO_RETURNED,  /* virtio_blk_req_complete */
-    IO_NOTIFIED,  /* virtio_notify, virtio_notify_irqfd: the VMM notifies the guest */
+    /* virtio_notify, virtio_notify_irqfd; of QEMU 11.1, virtio_notify_irqfd_deferred_fn: the VMM notifies the guest */
+    IO_NOTIFIED,
     IO_INTERRUPT, /* irq_handler_entry */
     IO_COMPLETED, /* block_rq_complete */
 };
@@ -86,6 +87,8 @@ struct io_counts {
         ambiguous; /* requests of a VMM that may be those of several of a guest, or the other way round */
     uint64_t opaque; /* submissions to a thread pool that may belong to several requests */
     unsigned points; /* whose events there have been: bit 1 << enum io_point */
+    /* An event that is called nearly as that of a point, or has other fields; NULL: none. Names are those of classes. */
+    const char *unknown[IO_POINTS];
     unsigned layers; /* that have had requests: bit 1 << enum layer */
 };
 
@@ -136,8 +139,8 @@ void io_tracker_done(struct io_tracker *tracker);
 
 /* "kick": of the stage that POINT ends. */
 const char *io_stage_name(enum io_point point);
-/* "virtio_queue_notify": the event, or one of the events, that POINT is. */
-const char *io_point_event(enum io_point point);
+/* "thread_pool_submit or thread_pool_submit_aio": the events that POINT is. */
+void io_point_put_events(enum io_point point, struct text *text);
 const char *io_kind_name(enum io_kind kind);
 
 /* What follows the stages of a guest's requests that are not joined with one of a VMM, where others of the same keys are:

@@ -32,6 +32,7 @@ RULES = {
     "virtio_blk_handle_read": ("virtio-blk", True),
     "virtio_blk_handle_write": ("virtio-blk", True),
     "thread_pool_submit": ("thread-pool", True),
+    "thread_pool_submit_aio": ("thread-pool", True),
     "dma_blk_io": ("dma-blk", True),
     "nvme_submit_command": ("nvme", True),
     "vmexit": ("exit", True),
