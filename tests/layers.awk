@@ -9,7 +9,7 @@
 
 BEGIN {
     n = split("assert ctype dirent dlfcn endian errno fcntl float fnmatch getopt glob inttypes limits " \
-        "cpuid emmintrin linux/fs linux/futex linux/limits locale malloc math poll pthread sched semaphore signal spawn stdalign stdarg stdatomic stdbool stddef stdint " \
+        "cpuid emmintrin linux/fs linux/futex linux/limits linux/magic locale malloc math poll pthread sched semaphore signal spawn stdalign stdarg stdatomic stdbool stddef stdint " \
         "stdio stdlib string strings syslog sys/file sys/ioctl sys/mman sys/mount sys/random sys/prctl sys/resource sys/signalfd sys/socket sys/stat sys/statfs sys/statvfs sys/syscall sys/sysinfo sys/sysmacros sys/time " \
         "grp langinfo linux/audit linux/capability linux/filter linux/landlock linux/netlink linux/rtnetlink linux/seccomp linux/sock_diag linux/unix_diag pwd regex " \
         "sys/types sys/uio sys/un sys/utsname sys/wait termios time unistd wchar " \

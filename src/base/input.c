@@ -106,14 +106,23 @@ void input_done(struct input *in)
     *in = (struct input){.fd = -1};
 }
 
+/* How many of the N bytes at OFFSET may be read. */
+static size_t room_before_end(const struct input *in, uint64_t offset, size_t n)
+{
+    if (likely(!in->is_fixed))
+        return n;
+    return offset < in->size ? (size_t)MIN((uint64_t)n, in->size - offset) : 0;
+}
+
 static int read_more(struct input *in, struct error *error)
 {
     size_t room = in->capacity - in->filled;
 
     if (in->read_max > 0)
         room = MIN(room, in->read_max);
+    room = room_before_end(in, in->offset + in->filled, room);
     for (;;) {
-        ssize_t n = read(in->fd, in->buf + in->filled, room);
+        ssize_t n = room > 0 ? read(in->fd, in->buf + in->filled, room) : 0;
         if (n > 0) {
             in->filled += (size_t)n;
             return 1;
@@ -251,6 +260,7 @@ int64_t input_read_at(const struct input *in, uint64_t offset, void *p, size_t n
         memcpy(p, in->buf + offset, n);
         return (int64_t)n;
     }
+    n = room_before_end(in, offset, n);
     while (done < n) {
         ssize_t got = pread(in->fd, (uint8_t *)p + done, n - done, (off_t)(offset + done));
         if (got == 0)

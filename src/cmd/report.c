@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/reopen_cache.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
 #include "cmd/causal.h"
@@ -267,7 +268,7 @@ static int report_follow(const struct report_options *options, const char *dir)
     return status;
 }
 
-static int report_paths(const struct report_options *options, char **paths, int n)
+static int report_paths(struct report_options *options, char **paths, int n)
 {
     struct last_sink last, *begin = NULL;
     struct trace *trace;
@@ -282,8 +283,13 @@ static int report_paths(const struct report_options *options, char **paths, int 
     }
     if (options->last.is_given && options->causal)
         return cli_usage_error("report", "--last and --causal exclude each other");
-    if (options->last.is_given)
+    if (options->last.is_given) {
         status = last_check(&options->select, paths, n);
+        /* What is counted is what is printed, even if the trace is being recorded. */
+        options->open.cache = reopen_cache_new();
+        if (!options->open.cache)
+            return cli_no_memory();
+    }
     trace = status == EXIT_SUCCESS ? walk_open(&options->open, paths, n) : NULL;
     if (!trace)
         return EXIT_FAILURE;
@@ -306,6 +312,7 @@ int cmd_report(int argc, char **argv)
     if (options_parse(&report_command, argc, argv, &options, &n, &status))
         status = n == 0 ? cli_usage_error("report", "no trace file given")
                         : report_paths(&options, argv + 1, n);
+    reopen_cache_free(options.open.cache);
     open_options_done(&options.open);
     select_options_done(&options.select);
     return status;

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "event/item.h"
 
+struct reopen_cache;
 struct source;
 struct text;
 
@@ -84,4 +85,6 @@ struct reader_options {
     bool keep_going; /* skip damaged input, reported as LOSS_UNREADABLE */
     /* for input from a pipe that is read twice (base/spool.h); NULL: the default */
     const char *temporary_dir;
+    /* fixes the ends of files (base/reopen_cache.h); NULL: none */
+    struct reopen_cache *cache;
 };

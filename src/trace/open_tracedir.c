@@ -235,7 +235,7 @@ int tracedir_expand(struct trace *trace, const struct trace_options *options, co
     }
     if (given[0] == '\0' || !manifest_probe(given))
         return append(ctxs, n, &bare);
-    r = manifest_read(given, manifest, error);
+    r = manifest_read_again(given, options->cache, manifest, error);
     if (r < 0)
         return r;
     trace->n_manifests++;

@@ -116,7 +116,7 @@ static int read_head(struct input *in, struct error *error)
     return 0;
 }
 
-static int open_file(struct open_ctx *ctx, struct error *error)
+static int open_path(struct open_ctx *ctx, struct error *error)
 {
     const int *given = ctx->options->fd;
     int fd;
@@ -129,6 +129,13 @@ static int open_file(struct open_ctx *ctx, struct error *error)
     if (fd < 0)
         return error_set(error, -errno, ctx->path, "cannot open it: %s", strerror(errno));
     return input_open_fd(&ctx->input, fd, ctx->path, INPUT_SIZE, error);
+}
+
+static int open_file(struct open_ctx *ctx, struct error *error)
+{
+    int r = open_path(ctx, error);
+
+    return r < 0 ? r : reopen_cache_fix_end(ctx->options->cache, &ctx->input, error);
 }
 
 /* Opens the path and recognises its format. */
@@ -388,6 +395,7 @@ static int expand_all(struct trace *trace, const char *const *paths, unsigned n_
         ctxs[i].trace = trace;
         ctxs[i].options = options;
         ctxs[i].reader = options->reader;
+        ctxs[i].reader.cache = options->cache;
         if (ctxs[i].recorded && !ctxs[i].recorded->complete)
             ctxs[i].reader.keep_going = true;
         ctxs[i].input.fd = -1;
@@ -418,6 +426,7 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
         opening_done(&ctxs[i]);
     if (r < 0)
         return error_set(error, r, NULL, "%s", error_text(r));
+    reopen_cache_seal(options->cache);
     *ret_trace = TAKE_PTR(trace);
     return 0;
 }

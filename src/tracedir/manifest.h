@@ -45,6 +45,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/reopen_cache.h"
 #include "base/text.h"
 
 #define MANIFEST_NAME "trace.json"
@@ -220,6 +221,9 @@ bool manifest_probe(const char *dir);
 /* -ENOENT: DIR has none; -EINVAL with ERROR: it is damaged, or of a version that is not known; an
  * errno from reading; -ENOMEM. */
 int manifest_read(const char *dir, struct manifest *ret_manifest, struct error *error);
+/* The same, but of the file as it was when DIR was first read with CACHE (base/reopen_cache.h); NULL: as it is now. */
+int manifest_read_again(const char *dir, struct reopen_cache *cache, struct manifest *ret_manifest,
+                        struct error *error);
 /* The same from LEN bytes at TEXT; NAME is for messages. */
 int manifest_parse(const char *text, size_t len, const char *name, struct manifest *ret_manifest,
                    struct error *error);

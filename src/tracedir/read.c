@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/input.h"
+#include "base/reopen_cache.h"
 #include "tracedir/check.h"
 
 #define FILE_MAX ((size_t)16 << 20)
@@ -498,17 +499,38 @@ bool manifest_probe(const char *dir)
     return n > 0 && (size_t)n < sizeof path && lstat(path, &st) == 0;
 }
 
-int manifest_read(const char *dir, struct manifest *ret_manifest, struct error *error)
+int manifest_read_again(const char *dir, struct reopen_cache *cache, struct manifest *ret_manifest,
+                        struct error *error)
 {
     _cleanup_free_ char *path = path_in(dir);
-    _cleanup_free_ char *text = NULL;
+    _cleanup_free_ char *own = NULL;
+    const char *text = path ? reopen_cache_get(cache, path) : NULL;
     size_t len = 0;
     int r;
 
     if (!path)
         return error_set(error, -ENOMEM, dir, "out of memory");
-    r = read_all(path, &text, &len, error);
-    return r < 0 ? r : manifest_parse(text, len, path, ret_manifest, error);
+    if (text)
+        return manifest_parse(text, strlen(text), path, ret_manifest, error);
+    r = read_all(path, &own, &len, error);
+    if (r >= 0)
+        r = manifest_parse(own, len, path, ret_manifest, error);
+    if (r < 0 || !cache)
+        return r;
+    own[len] = '\0'; /* JSON has no NUL */
+    r = reopen_cache_put(cache, path, own, free);
+    if (r >= 0)
+        (void)TAKE_PTR(own);
+    if (r == -ENOMEM) {
+        manifest_done(ret_manifest);
+        return error_set(error, r, dir, "out of memory");
+    }
+    return 0;
+}
+
+int manifest_read(const char *dir, struct manifest *ret_manifest, struct error *error)
+{
+    return manifest_read_again(dir, NULL, ret_manifest, error);
 }
 
 void manifest_done(struct manifest *manifest)

@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/macro.h"
+#include "base/reopen_cache.h"
 #include "format/ctf/ctf2.h"
 #include "format/ctf/tsdl.h"
 
@@ -171,14 +172,29 @@ int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct error 
     return 0;
 }
 
-static int read_metadata(const char *path, char **ret_text, size_t *ret_len, struct error *error)
+/* A file of the trace. */
+static int open_file(const char *path, size_t capacity, const struct reader_options *options,
+                     struct input *ret, struct error *error)
+{
+    int r = input_open_regular(ret, path, capacity, error);
+
+    if (r < 0)
+        return r;
+    r = reopen_cache_fix_end(options->cache, ret, error);
+    if (r < 0)
+        input_done(ret);
+    return r;
+}
+
+static int read_metadata(const char *path, const struct reader_options *options, char **ret_text,
+                         size_t *ret_len, struct error *error)
 {
     _cleanup_free_ char *text = NULL;
     struct input in;
     size_t len = 0;
     int r;
 
-    r = input_open_regular(&in, path, INPUT_BUFFER_SIZE, error);
+    r = open_file(path, INPUT_BUFFER_SIZE, options, &in, error);
     if (r < 0)
         return r;
     while ((r = input_refill(&in, error)) > 0) {
@@ -230,7 +246,7 @@ int ctf_open_dir(const char *path, struct catalogue *catalogue,
     /* The streams first: what was in them then, the metadata that is read afterwards describes. */
     r = list_streams(path, &names, error);
     if (r >= 0)
-        r = read_metadata(metadata, &text, &len, error);
+        r = read_metadata(metadata, options, &text, &len, error);
     if (r >= 0)
         r = ctf_trace_new(path, metadata, text, len, catalogue, &trace, error);
     if (r < 0)
@@ -242,9 +258,9 @@ int ctf_open_dir(const char *path, struct catalogue *catalogue,
     do {
         struct input in;
 
-        r = names.n ? input_open_regular(&in, names.names[n],
-                                         names.n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE,
-                                         error)
+        r = names.n ? open_file(names.names[n],
+                                names.n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE, options,
+                                &in, error)
                     : input_open_memory(&in, "", 0, path);
         if (r >= 0)
             r = ctf_stream_open(trace, &in, options, &sources[n], error);

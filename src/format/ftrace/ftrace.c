@@ -5,6 +5,7 @@
 
 #include "base/input.h"
 #include "base/macro.h"
+#include "base/reopen_cache.h"
 #include "format/ftrace/clock.h"
 #include "format/ftrace/cpu.h"
 #include "format/ftrace/tree.h"
@@ -113,19 +114,24 @@ static void raw_free(struct page_feed *feed)
     free(raw);
 }
 
-static int open_file(const struct ftrace_raw *file, size_t capacity, struct input *ret,
-                     struct error *error)
+static int open_file(const struct ftrace_raw *file, size_t capacity, struct reopen_cache *cache,
+                     struct input *ret, struct error *error)
 {
     int r;
 
-    if (!file->is_missing)
-        return (file->found ? input_open_regular : input_open)(ret, file->path, capacity, error);
+    if (!file->is_missing) {
+        r = (file->found ? input_open_regular : input_open)(ret, file->path, capacity, error);
+        if (r >= 0 && (r = reopen_cache_fix_end(cache, ret, error)) < 0)
+            input_done(ret);
+        return r;
+    }
     r = input_open_memory(ret, "", 0, file->path);
     return r < 0 ? error_set(error, r, file->path, "%s", error_text(r)) : 0;
 }
 
 static int raw_open(const struct ftrace_raw *file, const struct ftrace_layout *layout,
-                    unsigned n_cpus, struct raw_feed **ret_feed, struct error *error)
+                    unsigned n_cpus, struct reopen_cache *cache, struct raw_feed **ret_feed,
+                    struct error *error)
 {
     size_t capacity = MIN(INPUT_BUFFER_SIZE, BUFFERS_MAX / n_cpus);
     struct raw_feed *raw = calloc(1, sizeof *raw);
@@ -134,7 +140,7 @@ static int raw_open(const struct ftrace_raw *file, const struct ftrace_layout *l
     if (!raw)
         return error_set(error, -ENOMEM, file->path, "out of memory");
     capacity = MAX(capacity, (size_t)layout->size);
-    r = open_file(file, capacity, &raw->input, error);
+    r = open_file(file, capacity, cache, &raw->input, error);
     /* Of a file whose beginning was released, what begins with a zero is a page, too. */
     if (r >= 0 && file->found && input_offset(&raw->input) % layout->size != 0) {
         uint64_t begin = input_offset(&raw->input);
@@ -323,7 +329,7 @@ int ftrace_open(const struct ftrace_files *files, const char *name, enum layer l
         return error_set(error, -ENOMEM, name, "out of memory");
     r = read_layout(files->tree, &layout, error);
     for (; r == 0 && n_feeds < n; n_feeds++) {
-        r = raw_open(&files->raws[n_feeds], &layout, n, &feeds[n_feeds], error);
+        r = raw_open(&files->raws[n_feeds], &layout, n, files->cache, &feeds[n_feeds], error);
         if (r < 0)
             break;
     }
