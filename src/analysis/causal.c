@@ -455,8 +455,10 @@ static int put_event(struct causal *causal, const struct item *item)
 static void put_loss(struct causal *causal, const struct item *item)
 {
     causal->generation++;
-    if (item->time != TIME_UNKNOWN)
-        causal->quiet_until = ticks_sum(item->time, CAUSAL_WINDOW_NS);
+    if (item->is_open)
+        causal->quiet_until = INT64_MAX;
+    else if (item->time != TIME_UNKNOWN)
+        causal->quiet_until = MAX(causal->quiet_until, ticks_sum(item->time, CAUSAL_WINDOW_NS));
     memset(causal->requests, 0, REQUESTS * sizeof *causal->requests);
 }
 

@@ -21,7 +21,8 @@ struct gap {
 struct cpu_coverage {
     int64_t last; /* item; TIME_UNKNOWN: there was none */
     int64_t gap_end;
-    uint64_t lost; /* ticks */
+    uint64_t lost;      /* ticks */
+    int64_t open_since; /* it has no data from here on; INT64_MAX: it has */
 };
 
 struct source_coverage {
@@ -78,7 +79,8 @@ static _cold_ int add_cpu(struct source_coverage *source, unsigned place)
     if (!cpus)
         return -ENOMEM;
     for (unsigned i = source->n_cpus; i < n; i++)
-        cpus[i] = (struct cpu_coverage){.last = TIME_UNKNOWN, .gap_end = TIME_UNKNOWN};
+        cpus[i] = (struct cpu_coverage){
+            .last = TIME_UNKNOWN, .gap_end = TIME_UNKNOWN, .open_since = INT64_MAX};
     source->cpus = cpus;
     source->n_cpus = n;
     return 0;
@@ -126,6 +128,8 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
 
     losses_add(&coverage->losses, item);
     losses_add(&coverage->layers.losses[item->origin->layer], item);
+    if (item->is_open)
+        cpu->open_since = MAX(item->time, cpu->last);
     /* The time before the first event is not counted. */
     if (item->time == TIME_UNKNOWN || coverage->first == TIME_UNKNOWN)
         return 0;
@@ -189,13 +193,23 @@ int64_t coverage_duration(const struct coverage *coverage)
     return (int64_t)MIN((uint64_t)coverage->last - (uint64_t)coverage->first, (uint64_t)INT64_MAX);
 }
 
-static int64_t source_covered(const struct source_coverage *source, int64_t duration)
+/* What CPU lost, in ticks, also where nothing of it follows. */
+static double cpu_lost(const struct coverage *coverage, const struct cpu_coverage *cpu)
+{
+    int64_t since = MAX(cpu->open_since, coverage->first);
+
+    return (double)cpu->lost +
+           (since < coverage->last ? (double)coverage->last - (double)since : 0);
+}
+
+static int64_t source_covered(const struct coverage *coverage, const struct source_coverage *source,
+                              int64_t duration)
 {
     unsigned n = MAX(MAX(source->n_seen, source->origin->n_cpus), 1u);
-    double lost = source->n_cpus > 0 ? (double)source->cpus[0].lost : 0;
+    double lost = source->n_cpus > 0 ? cpu_lost(coverage, &source->cpus[0]) : 0;
 
     for (unsigned i = 1; i < source->n_cpus; i++)
-        lost += (double)source->cpus[i].lost / n;
+        lost += cpu_lost(coverage, &source->cpus[i]) / n;
     return lost >= (double)duration ? 0 : duration - (int64_t)lost;
 }
 
@@ -206,7 +220,7 @@ int64_t coverage_covered(const struct coverage *coverage, const struct origin *o
 
     for (unsigned i = 0; i < coverage->n_sources; i++)
         if (!origin || coverage->sources[i]->origin == origin)
-            least = MIN(least, source_covered(coverage->sources[i], duration));
+            least = MIN(least, source_covered(coverage, coverage->sources[i], duration));
     return least;
 }
 
@@ -217,6 +231,9 @@ bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t un
 
         for (unsigned j = 0; j < source->n_gaps; j++)
             if (source->gaps[j].since <= until && source->gaps[j].until >= from)
+                return true;
+        for (unsigned j = 0; j < source->n_cpus; j++)
+            if (source->cpus[j].open_since <= until)
                 return true;
     }
     return false;

@@ -6,7 +6,8 @@
  *
  * A loss on one CPU of a source with N CPUs takes 1/N of its time from the source's covered time: events of the other
  * CPUs are there. A loss whose CPU is unknown takes all of its time. A loss whose start is unknown starts at the last
- * item of its CPU; if the CPU is unknown, too, at the earliest of all CPUs' last items. Not thread-safe. */
+ * item of its CPU; if the CPU is unknown, too, at the earliest of all CPUs' last items. A loss
+ * without an end (item->is_open) goes on to the last event of the trace. Not thread-safe. */
 
 #include "analysis/losses.h"
 

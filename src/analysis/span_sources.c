@@ -22,15 +22,25 @@ _cold_ struct source_losses *span_source_slow(struct spans *spans, const struct 
     return source;
 }
 
+void span_sources_complete(struct spans *spans, struct source_losses *source)
+{
+    source->complete = ++spans->sequence;
+    source->all = MAX(source->all, source->complete);
+}
+
 int span_sources_put_loss(struct spans *spans, const struct item *item)
 {
     struct source_losses *source = get_source(spans, item->origin);
+    uint32_t sequence;
 
     if (!source)
         return -ENOMEM;
-    source->all = ++spans->sequence;
+    sequence = ++spans->sequence;
+    if (item->is_open)
+        sequence = SPAN_LOSS_IS_OPEN;
+    source->all = MAX(source->all, sequence);
     if (!span_loss_has_cpu(item)) {
-        source->any_cpu = spans->sequence;
+        source->any_cpu = MAX(source->any_cpu, sequence);
         return 0;
     }
     if ((unsigned)item->cpu >= source->n_cpus) {
@@ -43,7 +53,7 @@ int span_sources_put_loss(struct spans *spans, const struct item *item)
         source->cpus = cpus;
         source->n_cpus = n;
     }
-    source->cpus[item->cpu] = spans->sequence;
+    source->cpus[item->cpu] = MAX(source->cpus[item->cpu], sequence);
     return 0;
 }
 

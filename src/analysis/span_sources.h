@@ -8,6 +8,9 @@
 #include "base/macro.h"
 
 /* What was lost of a source, when: numbers of spans->sequence. */
+/* The number of a loss without an end: all that begins later may have ended in it, too. */
+#define SPAN_LOSS_IS_OPEN UINT32_MAX
+
 struct source_losses {
     uint32_t number;
     uint32_t all;     /* the last loss, or `complete` */
@@ -37,6 +40,8 @@ static inline bool span_loss_has_cpu(const struct item *loss)
     return loss->cpu >= 0 && loss->cpu <= 65535;
 }
 
+/* All CPUs of SOURCE have begun. */
+void span_sources_complete(struct spans *spans, struct source_losses *source);
 /* 0, -ENOMEM. */
 int span_sources_put_loss(struct spans *spans, const struct item *item);
 /* The thread of ITEM ends. 0, -ENOMEM. */

@@ -594,7 +594,7 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
         return -ENOMEM;
     if (unlikely(item->origin->complete_from != 0 && source->complete == 0) &&
         item->time >= item->origin->complete_from)
-        source->all = source->complete = ++spans->sequence;
+        span_sources_complete(spans, source);
     for (unsigned i = 0; i < steps->n; i++) {
         const struct step_use *use = &steps->uses[i];
         struct key key;

@@ -7,7 +7,7 @@
  *  P1  Each event that begins a span by a rule is in one span: complete, or not and counted by why (enum span_fate).
  *  P2  A span is complete only if nothing was lost that could have been its end: no loss of the source of its end,
  *      on the place of the span (its CPU; any CPU where it has none), came between begin and end. Rules with `unique`
- *      keys are exempt. The same before what is kept of all CPUs of a kernel begins (origin->complete_from), for spans
+ *      keys are exempt. After a loss without an end (item->is_open), each later span counts as having met it. The same before what is kept of all CPUs of a kernel begins (origin->complete_from), for spans
  *      that may end on another CPU (SPAN_EARLY). A span is SPAN_OPEN only if the same holds up to the end of the
  *      trace, also of `unique` keys, and of each source that steps after its first may be of. Of a kernel that recorded
  *      only some threads (origin->pid_filter), only spans of threads are: others may end while any thread runs. Of one

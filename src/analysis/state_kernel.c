@@ -313,6 +313,8 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     source->has_waking |= plan->role == PLAN_WAKING;
     if (id == IDLE_THREAD)
         return;
+    if (is_second && source->is_cut)
+        return; /* counted (T8) */
     thread = state_thread_get(source, id, item->time);
     if (!thread)
         return;

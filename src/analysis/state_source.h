@@ -55,6 +55,7 @@ struct state_cpu {
     bool switched;  /* there was a switch */
     bool switching; /* what was switched to was not seen to run yet */
     bool since_seen;
+    bool is_cut;         /* nothing of it follows, since `cut_at` */
     uint8_t state;       /* STATE_IDLE, RUNNING, INTERRUPT; while known */
     uint8_t base;        /* what an interrupt interrupts */
     unsigned interrupts; /* nested */
@@ -62,6 +63,7 @@ struct state_cpu {
     int32_t runs_id;     /* as in intervals */
     int64_t since;       /* it is in STATE */
     int64_t proof;       /* it was last seen to be */
+    int64_t cut_at;      /* TIME_UNKNOWN: it is not in the trace at all */
     uint64_t contradictions;
 };
 
@@ -102,6 +104,7 @@ struct state_source {
     bool has_waking; /* sched_waking */
     bool is_xen;
     bool incomplete; /* before origin->complete_from */
+    bool is_cut;     /* of a CPU, nothing follows (T8) */
     int64_t first, last;
     struct state_cpu *cpus;
     unsigned n_cpus;

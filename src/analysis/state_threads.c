@@ -185,6 +185,10 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
 {
     struct state_interval *now = &thread->now;
 
+    if (unlikely(source->is_cut) && state != STATE_RUNNING && state != STATE_UNKNOWN) {
+        source->counts.lost += state_waits(state); /* T8 */
+        state = STATE_UNKNOWN;
+    }
     if (now->state == STATE_UNKNOWN) {
         /* Nothing was known: there is no interval. */
         if (state == STATE_UNKNOWN)

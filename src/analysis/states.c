@@ -360,6 +360,18 @@ _cold_ int state_make_room(struct state_source *source)
     return 0;
 }
 
+/* T8. */
+static void put_cut(struct state_source *source, int32_t number, int64_t time)
+{
+    struct state_cpu *cpu = number != CPU_UNKNOWN ? state_cpu_get(source, number) : NULL;
+
+    source->is_cut = true;
+    if (!cpu)
+        return;
+    cpu->is_cut = true;
+    cpu->cut_at = cpu->seen ? MAX(time, cpu->proof) : TIME_UNKNOWN;
+}
+
 static void put_loss(struct state_source *source, const struct item *item)
 {
     int64_t time = item->time != TIME_UNKNOWN ? item->time : source->last;
@@ -379,6 +391,8 @@ static void put_loss(struct state_source *source, const struct item *item)
         state_cpu_forget(source, cpu, since, MAX(since, time), STATE_IS_LOST);
         first = MIN(first, since);
     }
+    if (item->is_open)
+        put_cut(source, item->cpu, time);
     source->loss++;
     /* Of a CPU that had no event yet: since the beginning. */
     take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN, &source->counts.lost);
@@ -453,6 +467,8 @@ static void finish_source(struct state_source *source)
         if (cpu->known)
             state_cpu_end(source, cpu, source->last, false);
         cpu->known = false;
+        if (cpu->is_cut)
+            state_cpu_unknown(source, cpu, MAX(cpu->cut_at, source->first), source->last);
     }
     for (uint32_t i = 1; i < source->n_threads; i++) {
         struct state_thread *thread = &source->threads[i];

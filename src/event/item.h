@@ -48,9 +48,13 @@ struct item {
         /* event: its thread's name at that time, for the origin's comm(); 0: use task_name() */
         uint32_t comm;
     };
-    uint8_t kind;        /* enum item_kind */
-    uint8_t cause;       /* enum loss_cause */
-    uint8_t reader_byte; /* for the reader's own put_text */
+    uint8_t kind;  /* enum item_kind */
+    uint8_t cause; /* enum loss_cause */
+    union {
+        uint8_t reader_byte; /* event: for the reader's own put_text */
+        bool
+            is_open; /* loss: nothing of its CPU follows, though the recording went on: it has no end */
+    };
     /* With `error_ns`: the clock stood still or was set within that error. The time from and to others of the same clock has
      * their errors, then, like that between two clocks. */
     bool unsteady;

@@ -19,6 +19,7 @@ struct ftrace_cpu {
     int result; /* what next() returns once there is nothing more: 0 or the error */
     bool finished;
     bool dry;       /* no page is there yet */
+    bool is_cut;    /* more was recorded than is there */
     bool lost_sync; /* the next page is to be looked for, from `damage` bytes on */
     size_t damage;
     uint64_t sync_time; /* of the last page but garbled ones; 0: none yet */
@@ -103,6 +104,7 @@ static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, int64_t time
         .pid = PID_UNKNOWN,
         .vcpu = VCPU_UNKNOWN,
         .skipped = (uint32_t)MIN(skipped, UINT32_MAX),
+        .is_open = cpu->is_cut,
     };
     if (cause == LOSS_DROPPED)
         cpu->last_time = time;
@@ -121,8 +123,10 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     size_t from = (size_t)(at - cpu->page_start);
 
     cpu->in_page = false;
-    if (cpu->page_size < cpu->capture->layout.size)
+    if (cpu->page_size < cpu->capture->layout.size) {
         cpu->feed->is_cut = false; /* this says so */
+        cpu->is_cut = true;
+    }
     if (!cpu->capture->keep_going) {
         cpu->finished = true;
         cpu->result =
@@ -171,8 +175,10 @@ static void next_page(struct ftrace_cpu *cpu)
     if (r <= 0) {
         cpu->finished = true;
         cpu->result = r;
-        if (r == 0 && cpu->feed->is_cut)
+        if (r == 0 && cpu->feed->is_cut) {
+            cpu->is_cut = true;
             add_unreadable(cpu, 0);
+        }
         return;
     }
     cpu->earlier.n_since++;

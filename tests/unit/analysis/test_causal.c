@@ -158,11 +158,12 @@ static void put_request(struct world *world, int64_t time, uint64_t sector, uint
     put_block(world, world->complete, time + 3000, sector, sectors, kind);
 }
 
-static void put_loss(struct world *world, int64_t time)
+static void put_loss_of(struct world *world, int64_t time, bool is_open)
 {
     const struct item item = {.time = time,
                               .origin = world->guest,
                               .kind = ITEM_LOSS,
+                              .is_open = is_open,
                               .lost = 1,
                               .since = TIME_UNKNOWN,
                               .cpu = 0,
@@ -170,6 +171,11 @@ static void put_loss(struct world *world, int64_t time)
                               .vcpu = VCPU_UNKNOWN};
 
     assert_int_equal(causal_put(&world->causal, &item, 1), 0);
+}
+
+static void put_loss(struct world *world, int64_t time)
+{
+    put_loss_of(world, time, false);
 }
 
 /* ---- requests ---- */
@@ -245,6 +251,13 @@ static void test_loss(void **state)
     put_loss(&world, HOST_START);
     put_request(&world, 2 * CAUSAL_WINDOW_NS, 8, 16, "R");
     end(&world, 2, 0);
+
+    /* Nothing follows of a CPU: no later request is used. */
+    begin(&world);
+    put_loss_of(&world, HOST_START, true);
+    put_loss(&world, HOST_START + 1);
+    put_request(&world, 2 * CAUSAL_WINDOW_NS, 8, 16, "R");
+    end(&world, 0, 0);
 
     /* The time of a loss is what the trace says. */
     begin(&world);

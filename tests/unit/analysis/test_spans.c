@@ -530,6 +530,37 @@ static void test_losses(void **state)
     expect(w, "1 lost, 2-7, 3 lost, 4-9, 10 lost, 13 lost");
 }
 
+/* P2, of a CPU of which nothing follows: later spans may have ended there, but for those of other CPUs. */
+static void test_open_loss(void **state)
+{
+    struct world *w = *state;
+    struct item loss = {.kind = ITEM_LOSS,
+                        .time = 2,
+                        .origin = w->guest,
+                        .lost = LOST_UNKNOWN,
+                        .since = 2,
+                        .cpu = 0,
+                        .is_open = true,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    use(w, "a_begin(id) -> a_end(id) by cpu");
+    use(w, "b_begin(id) -> b_end(id) by thread");
+    start(w);
+    put(w, w->begin, 1, 1, 7, 1);
+    assert_int_equal(spans_put(&w->spans, &loss, 1), 0);
+    put(w, w->end, 3, 1, 7, 1);
+    put(w, w->begin, 4, 1, 7, 1);
+    put(w, w->other_begin, 5, 1, 7, 1);
+    put(w, w->end, 6, 1, 7, 1);
+    put(w, w->other_end, 7, 1, 7, 1);
+    lose(w, w->guest, 9, 2);
+    put(w, w->other_begin, 10, 1, 7, 1);
+    put(w, w->other_end, 11, 1, 7, 1);
+    spans_finish(&w->spans);
+    expect(w, "1-3, 4-6, 5 lost, 10 lost");
+}
+
 /* P2, before all CPUs of a kernel begin. */
 /* Of what is open at the end, the end may be among what was lost, also of unique keys, and in the other source. */
 static void test_losses_of_open(void **state)
@@ -895,31 +926,15 @@ static void test_late_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rules),
-        TEST(bad_rules),
-        TEST(file_of_rules),
-        TEST(builtin_rules),
-        TEST(check),
-        TEST(pairs),
-        TEST(mask_of_string),
-        TEST(condition),
-        TEST(star),
-        TEST(again),
-        TEST(chain),
-        TEST(place),
-        TEST(losses),
-        TEST(losses_of_open),
-        TEST(early),
-        TEST(early_ends),
-        TEST(bounds),
-        TEST(late_class),
-        TEST(unsteady),
-        TEST(open_until),
-        TEST(open_and_silent),
-        TEST(cut),
-        TEST(some_threads),
-        TEST(model),
-        TEST(model),
+        TEST(rules),           TEST(bad_rules),  TEST(file_of_rules),
+        TEST(builtin_rules),   TEST(check),      TEST(pairs),
+        TEST(mask_of_string),  TEST(condition),  TEST(star),
+        TEST(again),           TEST(chain),      TEST(place),
+        TEST(losses),          TEST(open_loss),  TEST(losses_of_open),
+        TEST(early),           TEST(early_ends), TEST(bounds),
+        TEST(late_class),      TEST(unsteady),   TEST(open_until),
+        TEST(open_and_silent), TEST(cut),        TEST(some_threads),
+        TEST(model),           TEST(model),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,6 +190,22 @@ static void lose(struct world *w, const struct origin *origin, int64_t since, in
     assert_int_equal(states_put(&w->states, &item, 1), 0);
 }
 
+/* Nothing of CPU follows. */
+static void cut(struct world *w, int64_t time, int cpu)
+{
+    struct item item = {.kind = ITEM_LOSS,
+                        .time = time,
+                        .origin = w->kernel,
+                        .lost = LOST_UNKNOWN,
+                        .since = time,
+                        .cpu = cpu,
+                        .is_open = true,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    assert_int_equal(states_put(&w->states, &item, 1), 0);
+}
+
 /* As "7 running 10-20@1": what is not complete has a '?' where nothing was seen. */
 static void expect_of(struct world *w, enum state_of of, const char *expected)
 {
@@ -365,6 +381,32 @@ static void test_losses(void **state)
               "9 running ?15-20, 8 unknown ?15-20?, 7 running 10-12?, 9 unknown ?20-20?, "
               "8 running 20-20?");
     assert_int_equal(counts(w)->lost, 1);
+}
+
+/* T8: threads may have run on the CPU whose data end early, or are missing. */
+static void test_cut(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 10, 1, 0, 0, 8);
+    cut(w, 12, 0);
+    change(w, 20, 1, 8, 0, 9);
+    change(w, 30, 1, 9, 1, 8);
+    about(w, w->waking, 40, 1, 8, 9, 1);
+    change(w, 50, 1, 8, 1, 9);
+    change(w, 60, 1, 9, 1, 0);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-12?, 8 running 10-20, 9 running 20-30, 8 running 30-50, "
+              "9 running 50-60");
+    assert_int_equal(counts(w)->lost, 2);
+    assert_int_equal(counts(w)->missing_wakes, 0);
+    restart(w);
+    cut(w, 5, 1);
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 1, 0);
+    change(w, 30, 0, 0, 0, 7);
+    expect_of(w, STATE_OF_CPU, "0 running 10-20, 0 idle 20-30, 1 unknown ?10-30?");
 }
 
 /* T3, of a CPU of which less is kept than of another: what waited for it may have run there. */
@@ -802,10 +844,10 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads),     TEST(cpus),          TEST(contradictions), TEST(early_wake),
-        TEST(losses),      TEST(uneven_begins), TEST(early),          TEST(release),
-        TEST(no_switches), TEST(exec),          TEST(string_names),   TEST(many_threads),
-        TEST(vcpus),       TEST(simulation),
+        TEST(threads),      TEST(cpus),        TEST(contradictions), TEST(early_wake),
+        TEST(losses),       TEST(cut),         TEST(uneven_begins),  TEST(early),
+        TEST(release),      TEST(no_switches), TEST(exec),           TEST(string_names),
+        TEST(many_threads), TEST(vcpus),       TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
