@@ -2,6 +2,7 @@
 #include "base/child.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,20 @@ static void reset_signals(const sigset_t *mask)
         sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
+/* A service has ambient capabilities for itself: root's rights, for a program that it starts as an ordinary user. Those
+ * that cannot be inherited are not ambient either. Nothing changes for a program that root starts. */
+static bool drop_inheritable_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
+
+    if (syscall(SYS_capget, &header, sets) < 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+        sets[i].inheritable = 0;
+    return syscall(SYS_capset, &header, sets) >= 0;
+}
+
 static void place(int fd, int target, int errors)
 {
     if (fd >= 0 && dup2(fd, target) < 0)
@@ -56,6 +71,8 @@ static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
     if (how->keep > 0 && fcntl(how->keep, F_SETFD, 0) < 0)
         fail(errors);
     reset_signals(how->mask);
+    if (!how->keep_capabilities && !drop_inheritable_capabilities())
+        fail(errors);
     if (how->environment)
         environ = (char **)how->environment;
     if (how->variable && putenv((char *)(uintptr_t)how->variable) < 0)

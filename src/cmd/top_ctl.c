@@ -26,8 +26,11 @@ int top_ctl_start(const char *dir, const char *const *words, bool as_csv, const 
                   struct top_ctl **ret, struct error *error)
 {
     const char *argv[WORDS_MAX] = {"strata", "ctl", "--format", as_csv ? "csv" : "text", "--", dir};
-    struct child_how how = {
-        .program = "/proc/self/exe", .argv = argv, .mask = mask, .end_signal = SIGTERM};
+    struct child_how how = {.program = "/proc/self/exe",
+                            .argv = argv,
+                            .mask = mask,
+                            .end_signal = SIGTERM,
+                            .keep_capabilities = true};
     _cleanup_(closep) int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     struct top_ctl *ctl = calloc(1, sizeof *ctl);
     int ends[2], r;
