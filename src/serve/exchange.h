@@ -39,6 +39,7 @@ struct server {
 
 struct exchange {
     struct server *server;
+    struct exchange **place;       /* its connection's, which leads back to it */
     struct generation *generation; /* while routes_run() is under way */
     struct request request;
     int request_error; /* of request_parse() */

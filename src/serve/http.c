@@ -31,14 +31,49 @@ static const struct {
     {"Cache-Control", "no-store"},
 };
 
+static void exchange_free(struct exchange *x)
+{
+    if (!x)
+        return;
+    *x->place = NULL;
+    request_done(&x->request);
+    text_done(&x->body);
+    answer_done(&x->answer);
+    free(x);
+}
+
+/* PLACE keeps the exchange of a connection: libmicrohttpd itself refuses a request with too many headers or arguments after
+ * begin(), and then calls neither handle() nor end(). */
+static void connect_or_close(void *arg, struct MHD_Connection *connection, void **place,
+                             enum MHD_ConnectionNotificationCode code)
+{
+    struct exchange **own = *place;
+
+    (void)arg;
+    (void)connection;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *place = calloc(1, sizeof *own);
+        return;
+    }
+    if (own)
+        exchange_free(*own);
+    free(own);
+    *place = NULL;
+}
+
 /* The first line was read: TARGET is as it stands there. */
 static void *begin(void *arg, const char *target, struct MHD_Connection *connection)
 {
-    struct exchange *x = calloc(1, sizeof *x);
+    const union MHD_ConnectionInfo *info =
+        libmicrohttpd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct exchange **place = info ? info->socket_context : NULL;
+    struct exchange *x = place ? calloc(1, sizeof *x) : NULL;
 
-    (void)connection;
     if (!x)
         return NULL;
+    exchange_free(*place);
+    *place = x;
+    x->place = place;
     x->server = arg;
     x->body = TEXT_IN_MEMORY;
     answer_init(&x->answer);
@@ -49,17 +84,10 @@ static void *begin(void *arg, const char *target, struct MHD_Connection *connect
 static void end(void *arg, struct MHD_Connection *connection, void **state,
                 enum MHD_RequestTerminationCode code)
 {
-    struct exchange *x = *state;
-
     (void)arg;
     (void)connection;
     (void)code;
-    if (!x)
-        return;
-    request_done(&x->request);
-    text_done(&x->body);
-    answer_done(&x->answer);
-    free(x);
+    exchange_free(*state);
     *state = NULL;
 }
 
@@ -229,7 +257,7 @@ static int start_daemon(struct server *server, unsigned i)
         CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_NOTIFY_COMPLETED, end, NULL,
-        MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, connect_or_close, NULL, MHD_OPTION_END);
 
     if (!daemon)
         return errno ? -errno : -EIO;

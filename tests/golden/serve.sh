@@ -28,6 +28,9 @@ ask() {
 case="answers"
 ask answers trace
 
+case="refused headers"
+ask headers trace
+
 # The index of the servers above is used by the next ones; it is this user's alone.
 case="cache"
 kept=$(ls -i cache/strata/index/*.index)
