@@ -2,7 +2,6 @@
 #include "cmd/follow.h"
 
 #include <malloc.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -216,15 +215,10 @@ static int read_window(struct follower *f, int64_t to)
 
 static void wait_until(struct follower *f, uint64_t until)
 {
-    struct pollfd fd = {f->signals.fd, POLLIN, 0};
-    uint64_t now;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
-    while (!f->is_stopped && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
-        const struct timespec time = {(time_t)((until - now) / NSEC_PER_SEC),
-                                      (long)((until - now) % NSEC_PER_SEC)};
-
-        f->is_stopped = ppoll(&fd, 1, &time, NULL) > 0;
-    }
+    if (!f->is_stopped && now < until)
+        f->is_stopped = stop_signals_sleep(&f->signals, until - now);
 }
 
 /* Has all brought to the files. 1: up to *RET_NS; 0: it is not recorded any more; -EAGAIN: not now. */

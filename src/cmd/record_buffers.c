@@ -112,7 +112,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
 }
 
 /* The program that makes the buffers may just have been started. */
-static int open_program(const struct record_run *run, const char *name, struct trace_buffers **ret,
+static int open_program(struct record_run *run, const char *name, struct trace_buffers **ret,
                         struct error *error)
 {
     const struct record_options *options = run->options;

@@ -79,7 +79,7 @@ static int print_address(const char *address)
     return cli_output_error(r);
 }
 
-static void wait_for_signal(const struct stop_signals *signals)
+static void wait_for_signal(struct stop_signals *signals)
 {
     struct pollfd p = {signals->fd, POLLIN, 0};
     struct stop_signal unused;

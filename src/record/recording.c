@@ -383,6 +383,8 @@ static int collect_waits(struct recording *recording, uint64_t until)
 
     wait->n = 0;
     recorder_wait_fd(wait, signals ? signals->fd : -1, POLLIN);
+    if (signals && signals->next.number != 0)
+        until = 0;
     for (unsigned i = 0; i < recording->n; i++) {
         struct recorder *recorder = recording->recorders[i];
 

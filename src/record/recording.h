@@ -27,11 +27,11 @@ struct recording_settings {
     const char *limit; /* what is kept, for the registry: "5m,2G"; "": everything */
     /* Where `dir` is NULL, a directory that a recorder makes, and the registry lists; NULL: none. */
     const char *listed;
-    const char *runtime;                /* $XDG_RUNTIME_DIR or NULL */
-    const struct stop_signals *signals; /* caught by the caller; NULL: none */
-    uint64_t time;                      /* ns from when all have started; 0: no limit */
-    uint64_t max_size;                  /* of each source, bytes; 0: any */
-    uint64_t min_free;                  /* bytes on the disk; 0: any */
+    const char *runtime;          /* $XDG_RUNTIME_DIR or NULL */
+    struct stop_signals *signals; /* caught by the caller; NULL: none */
+    uint64_t time;                /* ns from when all have started; 0: no limit */
+    uint64_t max_size;            /* of each source, bytes; 0: any */
+    uint64_t min_free;            /* bytes on the disk; 0: any */
     /* Prints what the user should know at once; NULL: nothing does. */
     void (*report)(void *userdata, const char *text);
     void (*begun)(void *userdata); /* all have started; NULL: nothing is called */

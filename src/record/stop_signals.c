@@ -25,9 +25,17 @@ int stop_signals_open(bool keep_ignored, struct stop_signals *ret)
     sigset_t set;
 
     sigemptyset(&set);
-    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-        if (!is_ignored(numbers[i]) || (numbers[i] != SIGHUP && !keep_ignored))
-            sigaddset(&set, numbers[i]);
+    sigemptyset(&signals.ignored);
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+        bool ignored = is_ignored(numbers[i]);
+
+        if (ignored && numbers[i] == SIGHUP)
+            continue;
+        /* The kernel drops no signal that is blocked, though it is ignored. */
+        sigaddset(&set, numbers[i]);
+        if (ignored && keep_ignored)
+            sigaddset(&signals.ignored, numbers[i]);
+    }
     signals.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals.fd < 0)
         return -errno;
@@ -50,33 +58,54 @@ void stop_signals_close(struct stop_signals *signals)
     signals->fd = -1;
 }
 
-bool stop_signals_pending(const struct stop_signals *signals)
-{
-    struct pollfd p = {signals->fd, POLLIN, 0};
-
-    return poll(&p, 1, 0) > 0;
-}
-
-int stop_signals_read(const struct stop_signals *signals, struct stop_signal *ret)
+/* Takes the next one that counts from the descriptor. False: there is none. */
+static bool take_next(struct stop_signals *signals)
 {
     struct signalfd_siginfo info;
 
-    if (signals->fd < 0 || read(signals->fd, &info, sizeof info) != (ssize_t)sizeof info)
+    while (signals->next.number == 0 && signals->fd >= 0 &&
+           read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        int number = (int)info.ssi_signo;
+        bool is_sent =
+            info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
+        bool is_ignored_by_children = sigismember(&signals->ignored, number) == 1;
+
+        if (is_ignored_by_children && !is_sent)
+            continue;
+        signals->next = (struct stop_signal){
+            .number = is_ignored_by_children ? SIGTERM : number,
+            /* When a terminal is closed, the kernel sends SIGHUP to the leader of its session only. */
+            .is_alone = is_sent || (number == SIGHUP && signals->leads_session),
+        };
+    }
+    return signals->next.number != 0;
+}
+
+bool stop_signals_pending(struct stop_signals *signals)
+{
+    return take_next(signals);
+}
+
+int stop_signals_read(struct stop_signals *signals, struct stop_signal *ret)
+{
+    if (!take_next(signals))
         return 0;
-    *ret = (struct stop_signal){
-        .number = (int)info.ssi_signo,
-        /* When a terminal is closed, the kernel sends SIGHUP to the leader of its session only. */
-        .is_alone = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE ||
-                    info.ssi_code == SI_TKILL ||
-                    (info.ssi_signo == SIGHUP && signals->leads_session),
-    };
+    *ret = signals->next;
+    signals->next.number = 0;
     return 1;
 }
 
-bool stop_signals_sleep(const struct stop_signals *signals, uint64_t ns)
+bool stop_signals_sleep(struct stop_signals *signals, uint64_t ns)
 {
-    struct pollfd p = {signals->fd, POLLIN, 0};
-    struct timespec time = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
+    uint64_t until = clock_ns(CLOCK_MONOTONIC) + ns;
+    uint64_t now;
 
-    return ppoll(&p, 1, &time, NULL) > 0;
+    while (!take_next(signals) && (now = clock_ns(CLOCK_MONOTONIC)) < until) {
+        struct pollfd p = {signals->fd, POLLIN, 0};
+        struct timespec time = {(time_t)((until - now) / NSEC_PER_SEC),
+                                (long)((until - now) % NSEC_PER_SEC)};
+
+        (void)ppoll(&p, 1, &time, NULL);
+    }
+    return take_next(signals);
 }

@@ -232,6 +232,20 @@ os.execv(sys.argv[1], sys.argv[1:])' "$strata" record -o trace -- "$VICTIM" run 
     [ $status -gt 128 ] || fail "exit status $status: $(cat told)"
     "$VICTIM" check counters "$of" >checked 2>&1 || fail "$(cat checked told)"
 done
+# A script has SIGINT ignored in what it starts with &. The program ignores it, too, and SIGTERM ends it.
+case='SIGINT in a script'
+rm -rf trace
+"$strata" record -o trace -- "$VICTIM" run counters 2 0 500 >out 2>told &
+pid=$!
+wait_for '[ -s trace/program*/stream-1 ]'
+of=$(dirname trace/program*/stream-1)
+kill -INT $pid
+status=0
+wait $pid || status=$?
+pid=
+[ $status -eq 143 ] || fail "exit status $status: $(cat told)"
+"$VICTIM" check counters "$of" >checked 2>&1 || fail "$(cat checked told)"
+
 case=time
 for seconds in 1 4 16 64; do
     rm -rf trace
@@ -328,6 +342,19 @@ case=ignored
 grep -q 'lives on' out || fail "SIGHUP is not ignored any more: $(cat told)"
 "$strata" record -o itself -- "$strata" --version >out 2>told || true
 grep -q "$("$strata" --version)" out || fail "strata is not run: $(cat told)"
+
+# A service's ambient capabilities are for the recorder, and not for what it runs.
+case=capabilities
+if [ "$(id -u)" -eq 0 ] && setpriv --inh-caps=+dac_override --ambient-caps=+dac_override true 2>/dev/null; then
+    mkdir caps
+    chown 65534:65534 caps
+    chmod a+x .
+    setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+dac_override --ambient-caps=+dac_override \
+        "$strata" record -o caps/trace -- grep -E '^Cap(Inh|Prm|Eff|Amb)' /proc/self/status >out 2>told || true
+    [ "$(grep -c '0000000000000000$' out)" -eq 4 ] || fail "the program has capabilities: $(cat out told)"
+else
+    echo "SKIPPED in part: no ambient capabilities can be given here"
+fi
 
 # A daemon has its first event after its parent has ended.
 case=daemon

@@ -208,7 +208,7 @@ static int parse(struct settings *s, int argc, char **argv)
 
 /* Opens FILE to write; a signal ends the wait for a FIFO's reader. open() would wait as well, but a signal that comes
  * just before would be missed. -errno; -EINTR: a signal came. */
-static int open_file(const struct settings *s)
+static int open_file(struct settings *s)
 {
     struct stat st;
     int fd, r;

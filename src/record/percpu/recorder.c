@@ -160,8 +160,7 @@ static int open_output(struct buffers_recorder *self, struct error *error)
         return r;
     self->output.max = settings->max_size;
     self->output.reserve = settings->min_free;
-    if (settings->signals)
-        self->output.stop_fd = settings->signals->fd;
+    self->output.signals = settings->signals;
     return 0;
 }
 

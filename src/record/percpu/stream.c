@@ -20,8 +20,7 @@ int stream_init(struct stream *ret, int fd, const char *path, struct error *erro
 
     if (fstat(fd, &st) < 0)
         return error_set(error, -errno, path, "cannot be written: %s", strerror(errno));
-    *ret = (struct stream){
-        .fd = fd, .regular = S_ISREG(st.st_mode), .until = UINT64_MAX, .stop_fd = -1};
+    *ret = (struct stream){.fd = fd, .regular = S_ISREG(st.st_mode), .until = UINT64_MAX};
     snprintf(ret->path, sizeof ret->path, "%s", path);
     return 0;
 }
@@ -48,25 +47,27 @@ static int failed(const struct stream *output, int err, struct error *error)
 static int wait_writable(struct stream *output)
 {
     uint64_t began = clock_ns(CLOCK_MONOTONIC);
-    int stop_fd = output->stop_fd;
+    struct stop_signals *signals = output->signals;
 
     for (;;) {
-        struct pollfd fds[] = {{output->fd, POLLOUT, 0}, {stop_fd, POLLIN, 0}};
+        struct pollfd fds[] = {{output->fd, POLLOUT, 0}, {signals ? signals->fd : -1, POLLIN, 0}};
         uint64_t now = clock_ns(CLOCK_MONOTONIC);
         uint64_t until = output->until > UINT64_MAX - STREAM_TIMEOUT_NS
                              ? UINT64_MAX
                              : MAX(output->until, began) + STREAM_TIMEOUT_NS;
-        uint64_t ns = until > now ? until - now : 0;
+        bool is_stopped = signals && stop_signals_pending(signals);
+        uint64_t ns = !is_stopped && until > now ? until - now : 0;
         struct timespec time = {(time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC)};
-        int r = ppoll(fds, ARRAY_SIZE(fds), until == UINT64_MAX ? NULL : &time, NULL);
+        int r =
+            ppoll(fds, ARRAY_SIZE(fds), !is_stopped && until == UINT64_MAX ? NULL : &time, NULL);
 
         if (r < 0 && errno != EINTR)
             return -errno;
         if (r > 0 && fds[0].revents)
             return 0;
-        if (r > 0) {
+        if (is_stopped) {
             stream_hurry(output);
-            stop_fd = -1;
+            signals = NULL;
         }
         if (r == 0 && clock_ns(CLOCK_MONOTONIC) >= until)
             return -ETIMEDOUT;

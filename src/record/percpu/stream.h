@@ -8,6 +8,7 @@
 
 #include "base/clock_ns.h"
 #include "base/error.h"
+#include "record/stop_signals.h"
 
 struct stream {
     int fd; /* borrowed */
@@ -17,9 +18,9 @@ struct stream {
     uint64_t max;     /* bytes; 0: any number */
     uint64_t reserve; /* bytes to leave free on the disk; 0: no limit */
     uint64_t
-        until;   /* CLOCK_MONOTONIC ns: from then on a reader that does not read is not waited for
+        until; /* CLOCK_MONOTONIC ns: from then on a reader that does not read is not waited for
                        * longer than STREAM_TIMEOUT_NS; UINT64_MAX: never */
-    int stop_fd; /* readable when the end has come, while it waits for a pipe; -1: none */
+    struct stop_signals *signals; /* that end what waits for a pipe; NULL: none */
 };
 
 enum {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -746,6 +747,43 @@ static void the_manifest_is_there_from_the_start(void **state)
     stop_signals_close(&signals);
 }
 
+/* SIGINT with CODE, the reason that siginfo_t has. */
+static void send_interrupt(int code)
+{
+    siginfo_t info = {.si_signo = SIGINT, .si_code = code};
+
+    assert_int_equal(syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &info), 0);
+}
+
+static void an_ignored_signal_counts_only_if_a_process_sends_it(void **state)
+{
+    struct stop_signals signals;
+    struct stop_signal got;
+
+    (void)state;
+    signal(SIGINT, SIG_IGN); /* as a script has it in what it starts with & */
+    assert_int_equal(stop_signals_open(true, &signals), 0);
+    send_interrupt(SI_KERNEL); /* as a terminal sends it */
+    assert_false(stop_signals_pending(&signals));
+    assert_int_equal(stop_signals_read(&signals, &got), 0);
+    assert_int_equal(kill(getpid(), SIGINT), 0);
+    assert_true(stop_signals_pending(&signals));
+    assert_true(stop_signals_sleep(&signals, UINT64_MAX / 2));
+    assert_int_equal(stop_signals_read(&signals, &got), 1);
+    assert_int_equal(got.number, SIGTERM);
+    assert_true(got.is_alone);
+    assert_int_equal(stop_signals_read(&signals, &got), 0);
+    stop_signals_close(&signals);
+    signal(SIGINT, SIG_DFL);
+
+    assert_int_equal(stop_signals_open(true, &signals), 0);
+    send_interrupt(SI_KERNEL);
+    assert_int_equal(stop_signals_read(&signals, &got), 1);
+    assert_int_equal(got.number, SIGINT);
+    assert_false(got.is_alone);
+    stop_signals_close(&signals);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -766,6 +804,7 @@ int main(void)
         cmocka_unit_test(the_ladder_goes_on_when_time_has_passed),
         cmocka_unit_test(signals_go_up_the_ladder),
         cmocka_unit_test(an_early_signal_is_told_from_others),
+        cmocka_unit_test(an_ignored_signal_counts_only_if_a_process_sends_it),
         cmocka_unit_test(a_full_disk_stops_all),
         cmocka_unit_test(recorders_see_the_limits),
         cmocka_unit_test(a_directory_is_one_recording_s),
