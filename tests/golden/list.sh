@@ -55,7 +55,9 @@ case=nothing
 
 case=empty
 if command -v unshare >/dev/null && unshare --pid --fork --mount-proc true 2>/dev/null; then
-    unshare --pid --fork --mount --mount-proc sh -c "mount -t tmpfs none /tmp 2>/dev/null; mkdir /tmp/run; XDG_RUNTIME_DIR=/tmp/run '$strata' list" >listed 2>told || fail "$(cat told)"
+    # The checkout may lie below the /tmp that is hidden.
+    unshare --pid --fork --mount --mount-proc sh -c "mount --bind '$STRATA_BIN' /mnt && mount -t tmpfs none /tmp && mkdir /tmp/run || exit 77
+        XDG_RUNTIME_DIR=/tmp/run /mnt/strata list" >listed 2>told || fail "$(cat told)"
     [ ! -s listed ] || fail "$(cat listed)"
     grep -q '^strata: this user has no traced programs, no recordings and no QEMUs$' told || fail "$(cat told)"
 fi
