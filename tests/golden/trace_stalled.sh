@@ -41,8 +41,8 @@ exec 3>&-
 for options in '-b log' '-t *,log' '-b log -t logfile=pipe' '-t *,log=pipe' '-t *,simple=pipe'; do
     case="a closed pipe: $options"
     set -f
-    { "$DAEMON" -k -l -w go $options . 2000 2>&1 >stats || echo $? >status; } | : &
-    exec 3<>pipe # for those that open it
+    exec 3<>pipe # for those that open it, from before the program starts
+    { "$DAEMON" -k -l -w go $options . 2000 2>&1 >stats || echo $? >status; } 3>&- | : &
     wait_for '[ -e go.waits ]'
     exec 3>&-
     : >go
