@@ -56,7 +56,7 @@ case=nothing
 case=empty
 if command -v unshare >/dev/null && unshare --pid --fork --mount-proc true 2>/dev/null; then
     # The checkout may lie below the /tmp that is hidden.
-    unshare --pid --fork --mount --mount-proc sh -c "mount --bind '$STRATA_BIN' /mnt && mount -t tmpfs none /tmp && mkdir /tmp/run || exit 77
+    unshare --pid --fork --mount --mount-proc sh -c "mount --bind '$STRATA_BIN' /mnt && mount -t tmpfs none /tmp && mkdir /tmp/run || exit 1
         XDG_RUNTIME_DIR=/tmp/run /mnt/strata list" >listed 2>told || fail "$(cat told)"
     [ ! -s listed ] || fail "$(cat listed)"
     grep -q '^strata: this user has no traced programs, no recordings and no QEMUs$' told || fail "$(cat told)"
