@@ -533,7 +533,8 @@ static void put_times(const struct exits *exits, const struct row *row,
     times = &exits->times[row->number];
     if (map_get(&exits->state_sources, (uintptr_t)row->origin))
         for (unsigned i = 0; i < EXIT_STATES; i++)
-            result_set_number(result_row, exits->state_columns[i], (int64_t)times->states[i]);
+            result_set_part(result_row, exits->state_columns[i], (int64_t)times->states[i],
+                            (int64_t)times->states[EXIT_STATE_UNKNOWN]);
     if (map_get(&exits->vmm_sources, (uintptr_t)row->origin)) {
         result_set_number(result_row, exits->vmm_column, (int64_t)times->vmm);
         result_set_number(result_row, exits->vmm_n_column, (int64_t)times->vmm_n);
@@ -564,6 +565,9 @@ static int add_rows(struct analysis *analysis, struct result *result)
         if (row->n == 0)
             continue;
         put_times(exits, row, result->rows[i]);
+        if (row->number < exits->n_times &&
+            exits->times[row->number].states[EXIT_STATE_UNKNOWN] > 0)
+            result->columns[exits->state_columns[EXIT_STATE_UNKNOWN]].title = "?";
         result->rows[n++] = result->rows[i];
     }
     result->n_rows = n;

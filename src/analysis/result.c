@@ -131,6 +131,19 @@ void result_set_number(struct result_row *row, unsigned column, int64_t number)
     row->has_value |= 1u << column;
 }
 
+void result_set_unknown(struct result_row *row, unsigned column)
+{
+    row->is_unknown |= 1u << column;
+}
+
+void result_set_part(struct result_row *row, unsigned column, int64_t part, int64_t unknown)
+{
+    if (part == 0 && unknown > 0)
+        result_set_unknown(row, column);
+    else
+        result_set_number(row, column, part);
+}
+
 void result_set_real(struct result_row *row, unsigned column, double real)
 {
     if (!isfinite(real))

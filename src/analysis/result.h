@@ -70,8 +70,9 @@ struct result_row {
     int64_t
         numbers[RESULT_KEYS]; /* the value that the text names, if `has_number` has bit 1 << key */
     unsigned has_number;
-    uint32_t has_value;                  /* bit 1 << column: the value is known */
-    union result_value *values;          /* by column */
+    uint32_t has_value;         /* bit 1 << column: the value is known */
+    uint32_t is_unknown;        /* the same: there is a value, and the trace does not tell it */
+    union result_value *values; /* by column */
     const struct histogram *durations;   /* borrowed from the analysis; NULL: none */
     const struct result_period *periods; /* result->n_periods of them; NULL: none */
     bool is_whole; /* other rows are its parts: --folded counts `rest` instead of its sum */
@@ -150,17 +151,24 @@ int result_find_column(const struct result *result, const char *name);
 /* The same of a column as a user writes it: its name, or the title that only it has, in either case. */
 int result_match_column(const struct result *result, const char *text);
 
-/* A row whose keys are all "-" and whose values are unknown. NULL when memory is out. */
+/* A row whose keys are all "-" and which has no values. NULL when memory is out. */
 struct result_row *result_add_row(struct result *result);
 /* 0, -ENOMEM. */
 int result_set_key(struct result *result, struct result_row *row, unsigned key, const char *text);
 void result_set_key_number(struct result_row *row, unsigned key, int64_t number);
 void result_set_number(struct result_row *row, unsigned column, int64_t number);
-/* Not finite: unknown. */
+/* Not finite: there is no value. */
 void result_set_real(struct result_row *row, unsigned column, double real);
 /* 0, -ENOMEM. */
 int result_set_text(struct result *result, struct result_row *row, unsigned column,
                     const char *text);
+/* The part PART of a whole of which UNKNOWN is in no part: unknown if all of it that is known is 0. */
+void result_set_part(struct result_row *row, unsigned column, int64_t part, int64_t unknown);
+void result_set_unknown(struct result_row *row, unsigned column);
+static inline bool result_is_unknown(const struct result_row *row, unsigned column)
+{
+    return row->is_unknown >> column & 1;
+}
 static inline bool result_has(const struct result_row *row, unsigned column)
 {
     return row->has_value >> column & 1;

@@ -236,6 +236,16 @@ static int64_t stolen_unknown(const struct sched_measured *m)
                          wait_time(m->row));
 }
 
+/* In ticks: its state is not known. */
+static double unknown_time(const struct sched_measured *m)
+{
+    const struct sched_row *row = m->row;
+    double known = (double)run_time(row) + (double)wait_time(row) + (double)sleep_time(row) +
+                   (double)row->in[STATE_IDLE].time + (double)row->in[STATE_INTERRUPT].time;
+
+    return MAX(0.0, m->duration - known);
+}
+
 static double share_of(const struct sched_measured *m, enum value value)
 {
     const struct sched_row *row = m->row;
@@ -247,12 +257,7 @@ static double share_of(const struct sched_measured *m, enum value value)
     case V_SLEEP_SHARE: return (double)sleep_time(row) / m->duration;
     case V_IDLE_SHARE: return (double)row->in[STATE_IDLE].time / m->duration;
     case V_INTERRUPT_SHARE: return (double)row->in[STATE_INTERRUPT].time / m->duration;
-    case V_UNKNOWN_SHARE: {
-        double known = (double)run_time(row) + (double)wait_time(row) + (double)sleep_time(row) +
-                       (double)row->in[STATE_IDLE].time + (double)row->in[STATE_INTERRUPT].time;
-
-        return MAX(0.0, 1 - known / m->duration);
-    }
+    case V_UNKNOWN_SHARE: return unknown_time(m) / m->duration;
     case V_CPU_SHARE: return (double)run_time(row) / m->cpu_time;
     case V_GUEST_SHARE:
     case V_VMM_SHARE:
@@ -335,6 +340,34 @@ static bool has_value(const struct sched_measured *m, enum value value)
     }
 }
 
+/* How long ROW was in the state, or states, of VALUE. -1: it is of no state. */
+static int64_t state_time(const struct sched_row *row, enum value value)
+{
+    switch (value) {
+    case V_RUN:
+    case V_BUSY_SHARE:
+    case V_CPU_SHARE:
+    case V_RUN_SHARE: return run_time(row);
+    case V_WAIT:
+    case V_WAIT_SHARE: return wait_time(row);
+    case V_SLEEP:
+    case V_SLEEP_SHARE: return sleep_time(row);
+    case V_IDLE:
+    case V_IDLE_SHARE: return row->in[STATE_IDLE].time;
+    case V_INTERRUPT:
+    case V_INTERRUPT_SHARE: return row->in[STATE_INTERRUPT].time;
+    default: return -1;
+    }
+}
+
+/* As far as is known it was never in the state of VALUE, but its state was not always known. */
+static bool is_unknown(const struct sched_measured *m, enum value value)
+{
+    if ((value == V_INTERRUPT || value == V_INTERRUPT_SHARE) && !m->has_interrupts)
+        return true;
+    return state_time(m->row, value) == 0 && unknown_time(m) > 0;
+}
+
 void sched_set_values(struct result_row *to, const struct sched_measured *m)
 {
     const uint8_t *values = values_of(&m->sched->options);
@@ -345,6 +378,10 @@ void sched_set_values(struct result_row *to, const struct sched_measured *m)
 
         if (!has_value(m, value))
             continue;
+        if (is_unknown(m, value)) {
+            result_set_unknown(to, i);
+            continue;
+        }
         if (columns[value].kind == RESULT_SHARE) {
             if (m->duration > 0)
                 result_set_real(to, i, share_of(m, value));

@@ -93,8 +93,10 @@ static int add_row(const struct sched *sched, struct result *result, const struc
         const struct origin *origin;
 
         (void)states_counts(sched->states, i, &origin);
-        if (origin == row->origin)
-            m.cpu_time *= MAX(1u, states_cpus_seen(sched->states, i));
+        if (origin != row->origin)
+            continue;
+        m.cpu_time *= MAX(1u, states_cpus_seen(sched->states, i));
+        m.has_interrupts |= states_events(sched->states, i) & STATE_EVENT_INTERRUPT;
     }
     if (sched->options.by == SCHED_BY_VCPU && row->of == STATE_OF_THREAD)
         m.parts = steal_times((struct steal *)&sched->steal, row->vcpu);
@@ -310,7 +312,7 @@ static void hide_empty(struct result *result)
         bool has = result->n_rows == 0;
 
         for (unsigned j = 0; j < result->n_rows && !has; j++)
-            has = result_has(result->rows[j], i);
+            has = result_has(result->rows[j], i) || result_is_unknown(result->rows[j], i);
         if (!has)
             result->columns[i].title = NULL;
     }

@@ -52,6 +52,7 @@ struct sched_measured {
     /* What became of a vCPU's time: all of it, where the guest and the host are in the trace; NULL: unknown. */
     const int64_t *parts;
     bool has_all_parts;
+    bool has_interrupts; /* its source has events that tell when a CPU is in one */
 };
 
 /* ---- sched_columns.c ---- */

@@ -178,6 +178,8 @@ static void set_value(struct result_table *t, unsigned column, const struct resu
     union result_value value = row->values[column];
     struct table *table = &t->table;
 
+    if (result_is_unknown(row, column))
+        table_unknown(table, column);
     if (!result_has(row, column))
         return;
     switch (t->result->columns[column].kind) {

@@ -219,7 +219,8 @@ static void put_number(const struct view *view, const struct result_row *row, un
     union result_value value = row->values[column];
 
     if (!result_has(row, column)) {
-        text_put_literal(out, "<td class=\"number none\">-</td>");
+        text_printf(out, "<td class=\"number none\">%c</td>",
+                    result_is_unknown(row, column) ? '?' : '-');
         return;
     }
     if (kind == RESULT_SHARE) {

@@ -111,9 +111,14 @@ struct json_writer *table_json(struct table *table, unsigned column)
     return &table->cell_json;
 }
 
-static bool is_known(const struct table *table, unsigned column)
+void table_unknown(struct table *table, unsigned column)
 {
-    return table->cells[column].kind != TABLE_CELL_UNKNOWN;
+    open_cell(table, column, TABLE_CELL_UNKNOWN);
+}
+
+static bool has_cell(const struct table *table, unsigned column)
+{
+    return table->cells[column].kind != TABLE_CELL_NONE;
 }
 
 static const char *cell_bytes(const struct table *table, unsigned column)
@@ -168,7 +173,11 @@ static const char *make_shown(struct table *table, unsigned column, const char *
     case TABLE_CELL_JSON:
         text_put(&table->scratch, cell_bytes(table, column), table->cells[column].len);
         break;
-    case TABLE_CELL_UNKNOWN: break;
+    case TABLE_CELL_UNKNOWN:
+        if (table->format == TABLE_TEXT)
+            text_put_char(&table->scratch, '?');
+        break;
+    case TABLE_CELL_NONE: break;
     }
     *ret_len = text_len(&table->scratch);
     text_put(&table->scratch, padding, sizeof padding); /* for csv_put_cell() */
@@ -222,7 +231,7 @@ static void put_line(struct table *table, bool head)
 
         if (!s)
             continue;
-        if (head || (!is_known(table, i) && column->width != 0))
+        if (head || (!has_cell(table, i) && column->width != 0))
             len = strlen(s = head ? s : "-");
         else
             s = make_shown(table, i, ", ", &len);
@@ -295,7 +304,7 @@ static void put_record(struct table *table)
         const char *s;
         size_t len;
 
-        if (!column->title || !is_known(table, i))
+        if (!column->title || !has_cell(table, i))
             continue;
         if (table->cells[i].kind == TABLE_CELL_PAIRS) {
             put_record_pairs(table, width, i);
@@ -380,7 +389,8 @@ static void write_value(struct table *table, unsigned column)
     case TABLE_CELL_JSON: json_write_raw(&table->json, bytes, len); break;
     case TABLE_CELL_LIST:
     case TABLE_CELL_PAIRS: write_strings(table, column); break;
-    case TABLE_CELL_UNKNOWN: break;
+    case TABLE_CELL_UNKNOWN: json_write_raw(&table->json, "null", 4); break;
+    case TABLE_CELL_NONE: break;
     }
 }
 
@@ -393,7 +403,7 @@ static void write_row(struct table *table)
     for (unsigned i = 0; i < table->form.n; i++) {
         const struct table_column *column = &table->form.columns[i];
 
-        if (!column->name || column->csv_only || !is_known(table, i))
+        if (!column->name || column->csv_only || !has_cell(table, i))
             continue;
         if (object && (!column->object || strcmp(object, column->object) != 0)) {
             json_write_end(w);

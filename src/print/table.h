@@ -41,7 +41,8 @@ struct table_form {
 };
 
 enum table_cell_kind {
-    TABLE_CELL_UNKNOWN, /* `-` in a text's column of some width, nothing elsewhere, no member in JSON */
+    TABLE_CELL_NONE, /* `-` in a text's column of some width, nothing elsewhere, no member in JSON */
+    TABLE_CELL_UNKNOWN, /* there is a value, which the trace does not tell: `?`, nothing in CSV, null in JSON */
     TABLE_CELL_STRING,
     TABLE_CELL_NUMBER, /* true and false, too */
     TABLE_CELL_JSON,
@@ -73,7 +74,7 @@ void table_begin(struct table *table, struct text *out, enum table_format format
 
 /* What is put to the returned text before the next call is the cell: a string. What a terminal obeys may be in it. */
 struct text *table_cell(struct table *table, unsigned column);
-/* NULL: not known. */
+/* NULL: there is none. */
 void table_str(struct table *table, unsigned column, const char *s);
 void table_u64(struct table *table, unsigned column, uint64_t v);
 void table_i64(struct table *table, unsigned column, int64_t v);
@@ -91,6 +92,8 @@ void table_pairs(struct table *table, unsigned column);
 void table_pairs_add(struct table *table, const char *key, const char *value);
 /* For a column that is `json_only`: what is written before the next call is the value. */
 struct json_writer *table_json(struct table *table, unsigned column);
+
+void table_unknown(struct table *table, unsigned column);
 
 void table_end_row(struct table *table);
 /* Writes what is missing, and frees. 0, -ENOMEM. */

@@ -198,6 +198,8 @@ for name, (command, result) in shown.items():
                 column, kind = columns[head]
                 if kind == "text":
                     assert cell.text() == escaped(line.get(column, "-"))
+                elif column in line and line[column] is None:
+                    assert cell.text() == "?", (command, head, cell.text(), line)
                 elif column in line:
                     assert near(cell.value(), line[column]), (command, head, cell.text(), line)
                     n_numbers += 1

@@ -4,7 +4,8 @@ fails, so that none is ignored."""
 
 import re
 
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
+         "null": type(None)}
 NO_RULE = ("$schema", "title", "description", "definitions")
 
 

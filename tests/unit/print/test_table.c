@@ -58,9 +58,10 @@ static void put_rows(struct table *table)
     json_write_end(w);
     table_end_row(table);
 
-    /* What is not known; what is longer than its column; no order of cells. */
+    /* What is not known, and what is not there; what is longer than its column; no order of cells. */
     table_list(table, LIST);
-    table_real(table, SHARE, NAN);
+    table_unknown(table, SHARE);
+    table_unknown(table, LEAST);
     table_str(table, NAME, NULL);
     table_str(table, STATE, "very long");
     table_end_row(table);
@@ -86,7 +87,7 @@ static void test_text(void **state)
     check_table(TABLE_TEXT, &form, put_rows,
                 " COUNT  STATE    SHARE%  ITEMS\n"
                 "    12  open       12.3  one, , t\xc3\xa4o  key: v1, longer key: v2\n"
-                "     -  very long       -\n");
+                "     -  very long       ?\n");
 }
 
 static void test_records(void **state)
@@ -99,6 +100,7 @@ static void test_records(void **state)
                 "  key         v1\n"
                 "  longer key  v2\n"
                 "  STATE    very long\n"
+                "  SHARE%   ?\n"
                 "  ITEMS    \n");
 }
 
@@ -118,7 +120,8 @@ static void test_json(void **state)
         "{\"count\":12,\"name\":\"a \\\"name\\\",\\u001b[1m\",\"state\":\"open\",\"share\":12.3457,"
         "\"intervals\":{\"least_ns\":3,\"most_ns\":-7},\"items\":[\"one\",\"\",\"t\xc3\xa4o\"],"
         "\"facts\":{\"key\":\"v1\",\"longer key\":\"v2\"},\"value\":{\"a\":[1,true]}}\n"
-        "{\"state\":\"very long\",\"items\":[]}\n");
+        "{\"state\":\"very "
+        "long\",\"share\":null,\"intervals\":{\"least_ns\":null},\"items\":[]}\n");
 }
 
 static void put_two_in_object(struct table *table)
