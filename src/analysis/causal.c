@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/macro.h"
 #include "base/ticks.h"
+#include "event/kernel_event.h"
 #include "event/value.h"
 
 #define SLOTS 16384u
@@ -29,22 +30,28 @@ enum event {
 };
 
 static const struct {
+    const char *group; /* of a kernel's; NULL: of QEMU */
     const char *name;
     enum event event;
     enum layer layer;
     const char *fields[FIELDS];
 } events[] = {
-    {"block_rq_issue", EVENT_ISSUE, LAYER_GUEST, {"sector", "nr_sector", "rwbs"}},
-    {"block_rq_complete", EVENT_COMPLETE, LAYER_GUEST, {"sector", "nr_sector", "rwbs"}},
-    {"virtio_blk_handle_read", EVENT_HANDLE_READ, LAYER_VMM, {"sector", "nsectors", "vdev", "req"}},
-    {"virtio_blk_handle_write",
+    {"block", "block_rq_issue", EVENT_ISSUE, LAYER_GUEST, {"sector", "nr_sector", "rwbs"}},
+    {"block", "block_rq_complete", EVENT_COMPLETE, LAYER_GUEST, {"sector", "nr_sector", "rwbs"}},
+    {NULL,
+     "virtio_blk_handle_read",
+     EVENT_HANDLE_READ,
+     LAYER_VMM,
+     {"sector", "nsectors", "vdev", "req"}},
+    {NULL,
+     "virtio_blk_handle_write",
      EVENT_HANDLE_WRITE,
      LAYER_VMM,
      {"sector", "nsectors", "vdev", "req"}},
-    {"virtio_blk_req_complete", EVENT_RETURN, LAYER_VMM, {"vdev", "req"}},
-    {"sched_switch", EVENT_SWITCH, LAYER_HOST, {"prev_pid", "next_pid"}},
-    {"kvm_entry", EVENT_ENTRY, LAYER_HOST, {0}},
-    {"kvm_exit", EVENT_EXIT, LAYER_HOST, {0}},
+    {NULL, "virtio_blk_req_complete", EVENT_RETURN, LAYER_VMM, {"vdev", "req"}},
+    {"sched", "sched_switch", EVENT_SWITCH, LAYER_HOST, {"prev_pid", "next_pid"}},
+    {"kvm", "kvm_entry", EVENT_ENTRY, LAYER_HOST, {0}},
+    {"kvm", "kvm_exit", EVENT_EXIT, LAYER_HOST, {0}},
 };
 
 struct causal_class {
@@ -196,13 +203,12 @@ static uint64_t field(const struct item *item, const struct causal_class *class,
 static void put_block(struct causal *causal, const struct item *item,
                       const struct causal_class *class, unsigned point)
 {
-    struct value kind = item_value(item, (unsigned)class->fields[2]);
-    struct key key = {field(item, class, 0), field(item, class, 1), false};
+    char kind = kernel_event_rwbs(item, (unsigned)class->fields[2]);
+    struct key key = {field(item, class, 0), field(item, class, 1), kind == 'W'};
 
     /* A flush has no sector. */
-    if (kind.len == 0 || (kind.s[0] != 'R' && kind.s[0] != 'W') || key.sectors == 0)
+    if ((kind != 'R' && kind != 'W') || key.sectors == 0)
         return;
-    key.writes = kind.s[0] == 'W';
     put_point(causal, item, &key, point);
 }
 
@@ -398,10 +404,12 @@ static void know_class(struct causal_class *known, const struct event_class *cla
     for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
         bool has_all = true;
 
-        if (events[i].layer != class->origin->layer || strcmp(events[i].name, class->name) != 0)
+        if (events[i].layer != class->origin->layer ||
+            !(events[i].group ? kernel_event_is(class, events[i].group, events[i].name)
+                              : strcmp(events[i].name, class->name) == 0))
             continue;
         for (unsigned j = 0; j < FIELDS; j++) {
-            int at = event_class_field(class, events[i].fields[j]);
+            int at = kernel_event_field(class, events[i].fields[j]);
 
             known->fields[j] = (int8_t)at;
             has_all &= at >= 0 || !events[i].fields[j];

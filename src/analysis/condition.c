@@ -7,6 +7,7 @@
 
 #include "base/macro.h"
 #include "base/suggest.h"
+#include "event/kernel_event.h"
 #include "event/value.h"
 #include "runtime/filter.h"
 
@@ -85,9 +86,9 @@ int condition_check(const char *text, struct error *error)
 }
 
 /* As the language has it: a name that no condition can have stands for what it cannot compare. */
-static struct strata_field make_field(const struct field *field)
+static struct strata_field make_field(const struct field *field, const char *name)
 {
-    struct strata_field made = {.name = field->name, .type = field->c_type, .size = 8};
+    struct strata_field made = {.name = name, .type = field->c_type, .size = 8};
 
     if (field->type == FIELD_STRING) {
         made.kind = STRATA_FIELD_STRING;
@@ -107,31 +108,47 @@ static struct strata_field make_field(const struct field *field)
     return made;
 }
 
-int condition_compile(const char *text, const struct event_class *class, struct arena *arena,
-                      struct condition **ret_condition, struct error *error)
+/* With the names that the fields of CLASS have, or with those that the kernel has for them. */
+static int compile(const struct filter_condition *parsed, const struct event_class *class,
+                   bool kernels, struct condition *condition, struct filter_program **ret_program,
+                   struct filter_error *why)
 {
+    char names[CONDITION_FIELDS][KERNEL_FIELD_NAME];
     struct strata_field fields[CONDITION_FIELDS];
-    struct filter_condition *parsed;
-    struct filter_program *program;
-    struct filter_error why = {0}, warning;
-    struct condition *condition = arena_alloc(arena, sizeof *condition);
     unsigned n = MIN(class->n_fields, (unsigned)CONDITION_FIELDS);
+    struct filter_error warning;
     unsigned n_strings = 0;
-    int r;
 
-    if (!condition)
-        return -ENOMEM;
     for (unsigned i = 0; i < n; i++) {
-        fields[i] = make_field(&class->fields[i]);
+        const struct field *field = &class->fields[i];
+
+        fields[i] = make_field(field, kernels ? kernel_event_field_name(class, field, names[i])
+                                              : field->name);
         condition->is_string[i] =
             fields[i].kind == STRATA_FIELD_STRING && n_strings++ < CONDITION_STRINGS;
         if (fields[i].kind == STRATA_FIELD_STRING && !condition->is_string[i])
             fields[i].name = "";
     }
+    return filter_compile(parsed, fields, n, ret_program, why, &warning);
+}
+
+int condition_compile(const char *text, const struct event_class *class, struct arena *arena,
+                      struct condition **ret_condition, struct error *error)
+{
+    struct condition *condition = arena_alloc(arena, sizeof *condition);
+    struct filter_error why = {0}, ignored;
+    struct filter_condition *parsed;
+    struct filter_program *program;
+    int r;
+
+    if (!condition)
+        return -ENOMEM;
     r = parse(text, &parsed, error);
     if (r < 0)
         return r;
-    r = filter_compile(parsed, fields, n, &program, &why, &warning);
+    r = compile(parsed, class, false, condition, &program, &why);
+    if (r == -EINVAL)
+        r = compile(parsed, class, true, condition, &program, &ignored);
     free(parsed);
     if (r == -EINVAL)
         return fail_compiling(error, text, &why, class);

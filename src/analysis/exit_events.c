@@ -7,6 +7,7 @@
 #include "analysis/span_rule.h"
 #include "base/glob.h"
 #include "base/macro.h"
+#include "event/kernel_event.h"
 #include "event/value.h"
 
 /* ioctl(KVM_RUN) */
@@ -136,17 +137,16 @@ static bool is_runstate(const struct event_class *class, struct exit_class *foun
 /* The kernel's scheduler. */
 static bool is_sched(const struct event_class *class, struct exit_class *found)
 {
-    if (!class->group || strcmp(class->group, "sched") != 0)
-        return false;
-    if (strcmp(class->name, "sched_switch") == 0) {
-        found->prev_pid = event_class_field(class, "prev_pid");
-        found->prev_state = event_class_field(class, "prev_state");
-        found->next_pid = event_class_field(class, "next_pid");
+    if (kernel_event_is(class, "sched", "sched_switch")) {
+        found->prev_pid = kernel_event_field(class, "prev_pid");
+        found->prev_state = kernel_event_field(class, "prev_state");
+        found->next_pid = kernel_event_field(class, "next_pid");
         return found->prev_pid >= 0 && found->prev_state >= 0 && found->next_pid >= 0;
     }
-    if (strcmp(class->name, "sched_waking") != 0 && strcmp(class->name, "sched_wakeup") != 0)
+    if (!kernel_event_is(class, "sched", "sched_waking") &&
+        !kernel_event_is(class, "sched", "sched_wakeup"))
         return false;
-    found->pid = event_class_field(class, "pid");
+    found->pid = kernel_event_field(class, "pid");
     return found->pid >= 0;
 }
 
@@ -201,10 +201,9 @@ static bool is_handler(const struct event_class *class, struct exit_class *found
     for (unsigned i = 0; i < ARRAY_SIZE(handlers); i++) {
         const struct exit_handler *handler = &handlers[i];
 
-        if (strcmp(handler->event, class->name) != 0 ||
-            (handler->tracer == EXITS_OF_XEN) != (class->origin->layer == LAYER_HYPERVISOR) ||
-            (handler->tracer == EXITS_OF_KVM &&
-             (!class->group || strcmp(class->group, "kvm") != 0)))
+        if ((handler->tracer == EXITS_OF_XEN) != (class->origin->layer == LAYER_HYPERVISOR) ||
+            !(handler->tracer == EXITS_OF_KVM ? kernel_event_is(class, "kvm", handler->event)
+                                              : strcmp(handler->event, class->name) == 0))
             continue;
         found->tracer = handler->tracer;
         found->handler = handler;
@@ -248,8 +247,7 @@ void exit_class_find(const struct event_class *class, struct exit_class *ret_cla
         found.role = EXIT_PV;
     } else if (is_handler(class, &found)) {
         found.role = EXIT_HANDLER;
-    } else if (strcmp(class->name, "kvm_userspace_exit") == 0 && class->group &&
-               strcmp(class->group, "kvm") == 0) {
+    } else if (kernel_event_is(class, "kvm", "kvm_userspace_exit")) {
         found.tracer = EXITS_OF_KVM;
         found.role = EXIT_TO_VMM;
     } else if (class->origin->layer == LAYER_HYPERVISOR ? is_runstate(class, &found)

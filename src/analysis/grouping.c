@@ -8,6 +8,7 @@
 #include "analysis/span_match.h"
 #include "base/hash.h"
 #include "base/suggest.h"
+#include "event/kernel_event.h"
 #include "event/program.h"
 #include "event/value.h"
 
@@ -68,7 +69,7 @@ int grouping_parse(const char *text, struct arena *arena, struct grouping *ret_g
 static bool has_field(const struct catalogue *catalogue, const char *name)
 {
     for (unsigned i = 0; i < catalogue->n_classes; i++)
-        if (event_class_field(catalogue->classes[i], name) >= 0)
+        if (kernel_event_field(catalogue->classes[i], name) >= 0)
             return true;
     return false;
 }
@@ -90,7 +91,7 @@ static int find_field(struct group_key *key, const struct event_class *class)
 {
     if (unlikely(key->class != class)) {
         key->class = class;
-        key->field = event_class_field(class, key->name);
+        key->field = kernel_event_field(class, key->name);
     }
     return key->field;
 }
@@ -110,7 +111,7 @@ static uint64_t get_number(const struct item *item, int field)
 
 uint64_t grouping_field_number(const struct item *item, const char *name)
 {
-    return get_number(item, event_class_field(item->class, name));
+    return get_number(item, kernel_event_field(item->class, name));
 }
 
 void grouping_numbers(struct grouping *grouping, const struct item *item, uint64_t *ret_numbers)
@@ -147,7 +148,7 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
 
 void grouping_put_field(const struct item *item, const char *name, struct text *text)
 {
-    int field = event_class_field(item->class, name);
+    int field = kernel_event_field(item->class, name);
     struct value value;
 
     if (field < 0) {
@@ -225,7 +226,7 @@ bool grouping_value(const struct grouping *grouping, unsigned i, const struct it
     case GROUP_BY_SOURCE:
     case GROUP_BY_EVENT: return false;
     }
-    field = event_class_field(item->class, key->name);
+    field = kernel_event_field(item->class, key->name);
     if (field < 0 || item->class->fields[field].storage != STORE_SCALAR ||
         item->class->fields[field].type == FIELD_FLOAT)
         return false;

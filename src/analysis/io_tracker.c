@@ -5,6 +5,7 @@
 
 #include "analysis/io_slots.h"
 #include "base/macro.h"
+#include "event/kernel_event.h"
 #include "event/value.h"
 
 /* A flush has none, or one or another by the kernel's version. */
@@ -32,44 +33,40 @@ enum io_event {
 
 /* Of the events of a point, the first is that of QEMU 7.2; versions call it otherwise. */
 static const struct {
+    const char *group; /* of a kernel's; NULL: of QEMU */
     const char *name;
     enum io_event event;
     int point; /* -1: none */
     const char *fields[EVENT_FIELDS];
-    bool kernel;
 } events[] = {
-    {"block_bio_queue", EVENT_QUEUE, IO_QUEUED, {"dev", "sector", "nr_sector"}, true},
-    {"block_rq_issue", EVENT_ISSUE, IO_ISSUED, {"dev", "sector", "nr_sector", "rwbs"}, true},
-    {"block_rq_requeue", EVENT_REQUEUE, -1, {"dev", "sector", "nr_sector", "rwbs"}, true},
-    {"block_rq_complete",
+    {"block", "block_bio_queue", EVENT_QUEUE, IO_QUEUED, {"dev", "sector", "nr_sector"}},
+    {"block", "block_rq_issue", EVENT_ISSUE, IO_ISSUED, {"dev", "sector", "nr_sector", "rwbs"}},
+    {"block", "block_rq_requeue", EVENT_REQUEUE, -1, {"dev", "sector", "nr_sector", "rwbs"}},
+    {"block",
+     "block_rq_complete",
      EVENT_COMPLETE,
      IO_COMPLETED,
-     {"dev", "sector", "nr_sector", "rwbs"},
-     true},
-    {"irq_handler_entry", EVENT_IRQ_ENTRY, IO_INTERRUPT, {0}, true},
-    {"irq_handler_exit", EVENT_IRQ_EXIT, -1, {0}, true},
-    {"virtio_queue_notify", EVENT_KICK, IO_KICKED, {"vdev"}, false},
-    {"virtio_blk_handle_read",
-     EVENT_READ,
-     IO_HANDLED,
-     {"vdev", "req", "sector", "nsectors"},
-     false},
-    {"virtio_blk_handle_write",
+     {"dev", "sector", "nr_sector", "rwbs"}},
+    {"irq", "irq_handler_entry", EVENT_IRQ_ENTRY, IO_INTERRUPT, {0}},
+    {"irq", "irq_handler_exit", EVENT_IRQ_EXIT, -1, {0}},
+    {NULL, "virtio_queue_notify", EVENT_KICK, IO_KICKED, {"vdev"}},
+    {NULL, "virtio_blk_handle_read", EVENT_READ, IO_HANDLED, {"vdev", "req", "sector", "nsectors"}},
+    {NULL,
+     "virtio_blk_handle_write",
      EVENT_WRITE,
      IO_HANDLED,
-     {"vdev", "req", "sector", "nsectors"},
-     false},
-    {"blk_co_preadv", EVENT_BLK, -1, {"offset", "bytes"}, false},
-    {"blk_co_pwritev", EVENT_BLK, -1, {"offset", "bytes"}, false},
-    {"thread_pool_submit", EVENT_SUBMIT, IO_SUBMITTED, {"pool", "req"}, false},
-    {"thread_pool_submit_aio", EVENT_SUBMIT, IO_SUBMITTED, {"pool", "req"}, false}, /* 10.0 */
-    {"thread_pool_complete", EVENT_WORKED, IO_WORKED, {"pool", "req"}, false},
-    {"thread_pool_complete_aio", EVENT_WORKED, IO_WORKED, {"pool", "req"}, false}, /* 10.0 */
-    {"virtio_blk_req_complete", EVENT_RETURNED, IO_RETURNED, {"vdev", "req"}, false},
-    {"virtio_notify", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}, false},
-    {"virtio_notify_irqfd", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}, false},
+     {"vdev", "req", "sector", "nsectors"}},
+    {NULL, "blk_co_preadv", EVENT_BLK, -1, {"offset", "bytes"}},
+    {NULL, "blk_co_pwritev", EVENT_BLK, -1, {"offset", "bytes"}},
+    {NULL, "thread_pool_submit", EVENT_SUBMIT, IO_SUBMITTED, {"pool", "req"}},
+    {NULL, "thread_pool_submit_aio", EVENT_SUBMIT, IO_SUBMITTED, {"pool", "req"}}, /* 10.0 */
+    {NULL, "thread_pool_complete", EVENT_WORKED, IO_WORKED, {"pool", "req"}},
+    {NULL, "thread_pool_complete_aio", EVENT_WORKED, IO_WORKED, {"pool", "req"}}, /* 10.0 */
+    {NULL, "virtio_blk_req_complete", EVENT_RETURNED, IO_RETURNED, {"vdev", "req"}},
+    {NULL, "virtio_notify", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}},
+    {NULL, "virtio_notify_irqfd", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}},
     /* Of versions that also have virtio_notify_irqfd, that comes first, and counts. 11.1 has this one alone. */
-    {"virtio_notify_irqfd_deferred_fn", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}, false},
+    {NULL, "virtio_notify_irqfd_deferred_fn", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}},
 };
 
 struct io_class {
@@ -80,23 +77,14 @@ struct io_class {
 
 /* ---- Events of block layers ---- */
 
-static struct value field_value(const struct item *item, const struct io_class *class, unsigned i)
-{
-    return item_value(item, (unsigned)class->fields[i]);
-}
-
 static uint64_t field(const struct item *item, const struct io_class *class, unsigned i)
 {
-    return class->fields[i] < 0 ? 0 : field_value(item, class, i).u;
+    return class->fields[i] < 0 ? 0 : item_value(item, (unsigned)class->fields[i]).u;
 }
 
-/* A flag before the direction says that the request flushes first. */
 static enum io_kind get_kind(const struct item *item, const struct io_class *class)
 {
-    struct value value = field_value(item, class, 3);
-    unsigned at = value.len > 1 && value.s[0] == 'F' && value.s[1] != 'F' ? 1 : 0;
-
-    switch (value.len > at ? value.s[at] : '\0') {
+    switch (kernel_event_rwbs(item, (unsigned)class->fields[3])) {
     case 'R': return IO_READ;
     case 'W': return IO_WRITE;
     case 'D': return IO_DISCARD;
@@ -493,10 +481,10 @@ static bool has_fields(const struct event_class *class, const char *const *names
 {
     for (unsigned i = 0; i < EVENT_FIELDS; i++) {
         int n = names[i] ? event_class_field(class, names[i]) : -1;
-        bool is_text = names[i] && strcmp(names[i], "rwbs") == 0;
+        bool may_be_text = names[i] && strcmp(names[i], "rwbs") == 0;
 
         if (names[i] &&
-            (n < 0 || n > INT8_MAX || (class->fields[n].storage == STORE_SCALAR) == is_text))
+            (n < 0 || n > INT8_MAX || (class->fields[n].storage != STORE_SCALAR && !may_be_text)))
             return false;
         ret->fields[i] = (int8_t)n;
     }
@@ -528,14 +516,16 @@ static _cold_ int add_class(struct io_tracker *tracker, const struct item *item)
         tracker->n_classes = n;
     }
     for (unsigned i = 0; i < ARRAY_SIZE(events); i++)
-        if (strcmp(events[i].name, class->name) == 0 && is_kernel == events[i].kernel &&
+        if (is_kernel == (events[i].group != NULL) &&
+            (is_kernel ? kernel_event_is(class, events[i].group, events[i].name)
+                       : strcmp(events[i].name, class->name) == 0) &&
             has_fields(class, events[i].fields, &found)) {
             found.event = (uint8_t)events[i].event;
             if (events[i].point >= 0)
                 tracker->counts.points |= 1u << events[i].point;
         }
     for (unsigned i = 0; i < ARRAY_SIZE(events) && found.event == EVENT_NONE; i++)
-        if (events[i].point >= 0 && is_kernel == events[i].kernel &&
+        if (events[i].point >= 0 && is_kernel == (events[i].group != NULL) &&
             is_like(class->name, events[i].name))
             tracker->counts.unknown[events[i].point] = class->name;
     tracker->classes[class->index] = found;

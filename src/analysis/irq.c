@@ -23,8 +23,8 @@ struct irq_rule {
     const char *kind;    /* of the row */
     const char *builtin; /* of span_builtins: what its text begins with */
     const char *rule;    /* one that is not built in; NULL: it is */
-    const char
-        *name; /* a field of the handler's begin: the name of the row; NULL: what '*' stands for */
+    /* A field of the handler's begin, or "A|B": the name of the row; NULL: what '*' stands for. */
+    const char *name;
     const char *
         number; /* a field of the handler's begin: what distinguishes rows of one name; NULL: none */
     enum measure measure;
@@ -33,12 +33,12 @@ struct irq_rule {
 /* clang-format off */
 static const struct irq_rule irq_rules[] = {
     {"irq", "irq:", NULL, "name", "irq", MEASURE_RUN},
-    {"softirq", "softirq:", NULL, "vec", "vec", MEASURE_RUN},
+    {"softirq", "softirq:", NULL, "name|vec", "vec", MEASURE_RUN},
     {"tasklet", "tasklet:", NULL, "func", NULL, MEASURE_RUN},
     {"vector", "vector:", NULL, NULL, "vector", MEASURE_RUN},
     {"hrtimer", "hrtimer:", NULL, "function", NULL, MEASURE_RUN},
     {"timer", "timer:", NULL, "function", NULL, MEASURE_RUN},
-    {"softirq", "softirq-raise:", NULL, "vec", "vec", MEASURE_DELAY},
+    {"softirq", "softirq-raise:", NULL, "name|vec", "vec", MEASURE_DELAY},
     {"hrtimer", "hrtimer-start:", NULL, "function", NULL, MEASURE_LATENESS},
     /* The field "cpu" of a send is where the handler runs; without a callback, it is to reschedule. */
     {"vector", NULL, "reschedule: ipi:ipi_send_cpu(field:cpu){callback == 0} -> irq_vectors:reschedule_entry(cpu)",

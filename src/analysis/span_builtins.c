@@ -19,6 +19,8 @@ const struct span_builtin span_builtins[] = {
     {"syscall: raw_syscalls:sys_enter(id) -> raw_syscalls:sys_exit(id) by thread again=replace", "system calls"},
     {"syscall-*: syscalls:sys_enter_*(__syscall_nr) -> syscalls:sys_exit_*(__syscall_nr) by thread again=replace",
      "system calls, each kind by itself"},
+    {"syscall-*: syscall_entry_* -> syscall_exit_* by thread again=replace",
+     "system calls of LTTng, each kind by itself"},
     {"workqueue: workqueue:workqueue_execute_start(work) -> workqueue:workqueue_execute_end(work) by thread",
      "work items"},
     /* A flush completes once more, at no sector. */

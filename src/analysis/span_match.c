@@ -10,6 +10,7 @@
 #include "base/macro.h"
 #include "base/suggest.h"
 #include "base/text.h"
+#include "event/kernel_event.h"
 
 /* The end of NAME if it is one of the names in PATTERN, "A|B"; NULL: it is not. */
 static const char *match_any(const char *pattern, const char *name, size_t *ret_len)
@@ -31,13 +32,21 @@ static const char *match_any(const char *pattern, const char *name, size_t *ret_
 bool span_step_matches(const struct span_step *step, const struct event_class *class,
                        const char **ret_star, size_t *ret_len)
 {
+    struct kernel_event_alias aliases[KERNEL_EVENT_ALIASES] = {{step->event, class->name}};
+    unsigned n = 1;
+
     if (step->layers != 0 && !(step->layers >> class->origin->layer & 1))
         return false;
-    if (step->group && (!class->group || strcmp(step->group, class->group) != 0))
-        return false;
-    *ret_star = strchr(step->event, '|') ? match_any(step->event, class->name, ret_len)
-                                         : glob_match_star(step->event, class->name, ret_len);
-    return *ret_star != NULL;
+    if (step->group)
+        n = kernel_event_aliases(class, step->group, step->event, aliases);
+    for (unsigned i = 0; i < n; i++) {
+        *ret_star = strchr(aliases[i].pattern, '|')
+                        ? match_any(aliases[i].pattern, aliases[i].name, ret_len)
+                        : glob_match_star(aliases[i].pattern, aliases[i].name, ret_len);
+        if (*ret_star)
+            return true;
+    }
+    return false;
 }
 
 static bool is_number(const struct field *field)
@@ -47,7 +56,7 @@ static bool is_number(const struct field *field)
 
 int span_key_field(const struct span_key *key, const struct event_class *class)
 {
-    int i = event_class_field(class, key->field);
+    int i = kernel_event_field(class, key->field);
 
     return i >= 0 && key->column != 0 && !is_number(&class->fields[i]) ? -1 : i;
 }
@@ -145,7 +154,7 @@ static int check_key(const struct span_rule *rule, const struct span_key *key,
 {
     if (key->kind != SPAN_KEY_FIELD || span_key_field(key, class) >= 0)
         return 0;
-    if (event_class_field(class, key->field) < 0)
+    if (kernel_event_field(class, key->field) < 0)
         return no_such_field(rule, class, key->field, error);
     return error_set(error, -EINVAL, NULL,
                      "%s: column %u: field '%s' of event '%s' is not a number; a %s requires one",

@@ -6,7 +6,7 @@
 #include "analysis/span_rule.h"
 #include "event/catalogue.h"
 
-/* Whether CLASS is what STEP names. *RET_STAR is what its '*' stands for: a part of the class's name, of *RET_LEN
+/* Whether CLASS is what STEP names; of a kernel, whichever tracer wrote it (event/kernel_event.h). *RET_STAR is what its '*' stands for: a part of the class's name, of *RET_LEN
  * bytes; empty where it has none. */
 bool span_step_matches(const struct span_step *step, const struct event_class *class,
                        const char **ret_star, size_t *ret_len);

@@ -9,6 +9,7 @@
 #include "base/glob.h"
 #include "base/macro.h"
 #include "base/map.h"
+#include "event/kernel_event.h"
 
 static struct span_kind *get_kind(struct spans *spans, unsigned rule, const char *name)
 {
@@ -123,7 +124,8 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
         }
     }
     steps->n = n;
-    steps->ends_thread = spans->has_threads && strcmp(class->name, "sched_process_exit") == 0;
+    steps->ends_thread =
+        spans->has_threads && kernel_event_is(class, "sched", "sched_process_exit");
     spans->classes[class->index] = steps;
     return 0;
 }

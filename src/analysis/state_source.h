@@ -159,9 +159,8 @@ static inline int64_t quick_read(const struct quick_field *field, const struct i
 
 /* ---- states.c ---- */
 
-/* A number by either of two names, the second NULL or as LTTng has it. */
-struct quick_field state_number_field(const struct event_class *class, const char *name,
-                                      const char *other);
+/* A field that is a number. NAME: as the kernel calls it. */
+struct quick_field state_number_field(const struct event_class *class, const char *name);
 /* The slow half of state_cpu_get(). */
 struct state_cpu *state_cpu_add(struct state_source *source, int32_t cpu);
 /* NULL when memory is out; for CPUs that are not known, too. */

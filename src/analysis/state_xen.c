@@ -44,8 +44,8 @@ void state_xen_plan(const struct event_class *class, struct class_plan *plan)
         plan->role = PLAN_XEN_GUEST_ENDS;
     } else if (to && parse_state(class->name, (size_t)(to - class->name), &plan->from) &&
                parse_state(to + 4, strlen(to + 4), &plan->to)) {
-        plan->a = state_number_field(class, "dom", NULL);
-        plan->b = state_number_field(class, "vcpu", NULL);
+        plan->a = state_number_field(class, "dom");
+        plan->b = state_number_field(class, "vcpu");
         if (plan->a.field >= 0 && plan->b.field >= 0)
             plan->role = PLAN_RUNSTATE;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/state_source.h"
+#include "event/kernel_event.h"
 
 const char *state_name(enum state state)
 {
@@ -33,15 +34,11 @@ const char *state_name(enum state state)
 
 /* ---- classes ---- */
 
-/* A number by either of two names, as the kernel and as LTTng have them. */
-struct quick_field state_number_field(const struct event_class *class, const char *name,
-                                      const char *other)
+struct quick_field state_number_field(const struct event_class *class, const char *name)
 {
-    struct quick_field quick = {.field = event_class_field(class, name)};
+    struct quick_field quick = {.field = kernel_event_field(class, name)};
     const struct field *field;
 
-    if (quick.field < 0 && other)
-        quick.field = event_class_field(class, other);
     if (quick.field < 0)
         return quick;
     field = &class->fields[quick.field];
@@ -75,55 +72,41 @@ static void name_field(const struct event_class *class, const char *name, uint32
     *size = MIN(class->fields[i].size, (uint32_t)STATE_NAME_SIZE);
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t len = strlen(s);
-    size_t end_len = strlen(end);
-
-    return len > end_len && strcmp(s + len - end_len, end) == 0;
-}
-
 static void plan_kernel(const struct event_class *class, struct class_plan *plan)
 {
     static const struct {
-        const char *name;
+        const char *group, *name;
         enum plan_role role;
-        const char *a, *other_a, *b, *other_b, *c;
+        const char *a, *b, *c;
     } events[] = {
-        {"sched_switch", PLAN_SWITCH, "prev_pid", "prev_tid", "next_pid", "next_tid", "prev_state"},
-        {"sched_waking", PLAN_WAKING, "pid", "tid", "target_cpu", NULL, NULL},
-        {"sched_wakeup", PLAN_WAKEUP, "pid", "tid", "target_cpu", NULL, NULL},
-        {"sched_wakeup_new", PLAN_WAKEUP_NEW, "pid", "tid", "target_cpu", NULL, NULL},
-        {"sched_migrate_task", PLAN_MIGRATE, "pid", "tid", "dest_cpu", NULL, NULL},
-        {"sched_process_exit", PLAN_EXIT, "pid", "tid", NULL, NULL, NULL},
-        {"sched_process_exec", PLAN_EXEC, "pid", "tid", "old_pid", "old_tid", NULL},
-        {"irq_handler_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL, NULL, NULL},
-        {"irq_handler_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL, NULL, NULL},
-        {"softirq_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL, NULL, NULL},
-        {"softirq_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL, NULL, NULL},
-        {"irq_softirq_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL, NULL, NULL},
-        {"irq_softirq_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL, NULL, NULL},
-        {"kvm_entry", PLAN_GUEST_BEGINS, "vcpu_id", NULL, NULL, NULL, NULL},
-        {"kvm_exit", PLAN_GUEST_ENDS, NULL, NULL, NULL, NULL, NULL},
+        {"sched", "sched_switch", PLAN_SWITCH, "prev_pid", "next_pid", "prev_state"},
+        {"sched", "sched_waking", PLAN_WAKING, "pid", "target_cpu", NULL},
+        {"sched", "sched_wakeup", PLAN_WAKEUP, "pid", "target_cpu", NULL},
+        {"sched", "sched_wakeup_new", PLAN_WAKEUP_NEW, "pid", "target_cpu", NULL},
+        {"sched", "sched_migrate_task", PLAN_MIGRATE, "pid", "dest_cpu", NULL},
+        {"sched", "sched_process_exit", PLAN_EXIT, "pid", NULL, NULL},
+        {"sched", "sched_process_exec", PLAN_EXEC, "pid", "old_pid", NULL},
+        {"irq", "irq_handler_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL},
+        {"irq", "irq_handler_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL},
+        {"irq", "softirq_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL},
+        {"irq", "softirq_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL},
+        {"irq_vectors", "*_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL},
+        {"irq_vectors", "*_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL},
+        {"kvm", "kvm_entry", PLAN_GUEST_BEGINS, "vcpu_id", NULL, NULL},
+        {"kvm", "kvm_exit", PLAN_GUEST_ENDS, NULL, NULL, NULL},
     };
 
     plan->role = PLAN_STAMP;
-    if (class->group && strcmp(class->group, "irq_vectors") == 0) {
-        if (ends_with(class->name, "_entry"))
-            plan->role = PLAN_INTERRUPT_BEGINS;
-        else if (ends_with(class->name, "_exit"))
-            plan->role = PLAN_INTERRUPT_ENDS;
-    }
     for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
-        if (strcmp(events[i].name, class->name) != 0)
+        if (!kernel_event_is(class, events[i].group, events[i].name))
             continue;
         plan->role = (uint8_t)events[i].role;
         if (events[i].a)
-            plan->a = state_number_field(class, events[i].a, events[i].other_a);
+            plan->a = state_number_field(class, events[i].a);
         if (events[i].b)
-            plan->b = state_number_field(class, events[i].b, events[i].other_b);
+            plan->b = state_number_field(class, events[i].b);
         if (events[i].c)
-            plan->c = state_number_field(class, events[i].c, NULL);
+            plan->c = state_number_field(class, events[i].c);
         if ((events[i].a && plan->a.field < 0 && plan->role != PLAN_GUEST_BEGINS) ||
             (plan->role == PLAN_SWITCH && plan->b.field < 0))
             plan->role = PLAN_STAMP;

@@ -6,20 +6,16 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/kernel_event.h"
 #include "event/switches.h"
 #include "event/value.h"
 
-/* The number of a field by either of two names, as the kernel and as LTTng have them; -1: none. */
-static int find_field(const struct event_class *class, const char *name, const char *other)
+/* The number of a field that is a number; -1: none. */
+static int find_field(const struct event_class *class, const char *name)
 {
-    for (unsigned i = 0; i < class->n_fields; i++) {
-        const struct field *field = &class->fields[i];
+    int i = kernel_event_field(class, name);
 
-        if (field->storage == STORE_SCALAR &&
-            (strcmp(field->name, name) == 0 || strcmp(field->name, other) == 0))
-            return (int)i;
-    }
-    return -1;
+    return i >= 0 && class->fields[i].storage == STORE_SCALAR ? i : -1;
 }
 
 static _cold_ void look_at_class(struct switch_check *check, const struct event_class *class)
@@ -28,10 +24,11 @@ static _cold_ void look_at_class(struct switch_check *check, const struct event_
 
     check->class = class;
     check->prev = check->next = -1;
-    if ((layer != LAYER_GUEST && layer != LAYER_HOST) || strcmp(class->name, "sched_switch") != 0)
+    if ((layer != LAYER_GUEST && layer != LAYER_HOST) ||
+        !kernel_event_is(class, "sched", "sched_switch"))
         return;
-    check->prev = find_field(class, "prev_pid", "prev_tid");
-    check->next = find_field(class, "next_pid", "next_tid");
+    check->prev = find_field(class, "prev_pid");
+    check->next = find_field(class, "next_pid");
 }
 
 static struct cpu_switches *get_cpu(struct switch_check *check, const struct item *item)

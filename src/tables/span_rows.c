@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/macro.h"
+#include "event/kernel_event.h"
 #include "event/program.h"
 #include "tables/internal.h"
 
@@ -41,7 +42,7 @@ static const struct rule_fields *find_fields(struct span_rows *rows, const struc
     if (found->class == class)
         return found;
     for (unsigned i = 0; i < kind->rule->n_keys; i++)
-        found->fields[i] = event_class_field(class, kind->rule->steps[0].keys[i].field);
+        found->fields[i] = kernel_event_field(class, kind->rule->steps[0].keys[i].field);
     found->class = class;
     return found;
 }

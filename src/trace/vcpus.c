@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event/kernel_event.h"
 #include "event/value.h"
 #include "timeline/transform.h"
 #include "trace/open.h"
@@ -54,9 +55,8 @@ static void learn(struct vcpus *vcpus, const struct item *item)
     struct value value;
     int field;
 
-    if (item->kind != ITEM_EVENT || strncmp(class->name, "kvm_e", 5) != 0 || !class->group ||
-        strcmp(class->group, "kvm") != 0 ||
-        (strcmp(class->name, "kvm_entry") != 0 && strcmp(class->name, "kvm_exit") != 0))
+    if (item->kind != ITEM_EVENT || strncmp(class->name, "kvm_", 4) != 0 ||
+        (!kernel_event_is(class, "kvm", "kvm_entry") && !kernel_event_is(class, "kvm", "kvm_exit")))
         return;
     field = event_class_field(class, "vcpu_id");
     if (field < 0 || class->fields[field].storage != STORE_SCALAR)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/kernel_event.h"
 
 #define VMM (1u << LAYER_VMM)
 #define XEN (1u << LAYER_HYPERVISOR)
@@ -28,8 +29,9 @@ const struct counter_rule *counter_find(const struct event_class *class)
     for (unsigned i = 0; i < ARRAY_SIZE(counters); i++) {
         const struct counter_rule *rule = &counters[i];
 
-        if ((rule->layers >> class->origin->layer & 1) && strcmp(rule->event, class->name) == 0 &&
-            (!rule->group || (class->group && strcmp(rule->group, class->group) == 0)) &&
+        if ((rule->layers >> class->origin->layer & 1) &&
+            (rule->group ? kernel_event_is(class, rule->group, rule->event)
+                         : strcmp(rule->event, class->name) == 0) &&
             event_class_field(class, rule->value) >= 0)
             return rule;
     }

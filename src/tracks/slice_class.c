@@ -9,6 +9,7 @@
 #include "analysis/span_names.h"
 #include "base/glob.h"
 #include "base/utf8.h"
+#include "event/kernel_event.h"
 #include "event/program.h"
 
 /* Rules by names of events: more than QEMU and Linux have, and a bound for hostile traces. The events of others are shown
@@ -84,11 +85,12 @@ static int get_rule_by_name(struct slices *slices, const struct span_by_name *by
     return 0;
 }
 
-/* Takes the name of CLASS's slices apart: "irq {name}". */
-static void compile_name(struct slice_class *plan, const char *name,
-                         const struct event_class *class)
+/* Takes the name of CLASS's slices apart: "irq {name}". 0, -ENOMEM. */
+static int compile_name(struct slice_class *plan, const char *name, struct arena *arena,
+                        const struct event_class *class)
 {
     const char *p = name;
+    const char *field;
 
     while (plan->n_name < NAME_PIECES && (*p || plan->n_name == 0)) {
         struct name_piece *piece = &plan->name[plan->n_name++];
@@ -99,12 +101,13 @@ static void compile_name(struct slice_class *plan, const char *name,
         if (!end)
             break;
         piece->len = (size_t)(brace - p);
-        for (unsigned i = 0; i < class->n_fields; i++)
-            if (strlen(class->fields[i].name) == (size_t)(end - brace - 1) &&
-                memcmp(class->fields[i].name, brace + 1, (size_t)(end - brace - 1)) == 0)
-                piece->field = (int)i;
+        field = arena_strndup(arena, brace + 1, (size_t)(end - brace - 1));
+        if (!field)
+            return -ENOMEM;
+        piece->field = kernel_event_field(class, field);
         p = end + 1;
     }
+    return 0;
 }
 
 /* CLASS begins or ends spans of RULE, as its '*' is STAR. */
@@ -133,10 +136,11 @@ static int use_rule(struct slices *slices, struct group *group, const struct sty
     plan->pair = pair;
     plan->title = title;
     plan->is_switch = style->place == ON_CPU;
-    compile_name(plan, name, class);
+    if (compile_name(plan, name, arena, class) < 0)
+        return -ENOMEM;
     for (unsigned i = 0; i < STYLE_FLOW_FIELDS; i++)
-        plan->flow[i] = event_class_field(class, style->flow[i]);
-    plan->flow_kind = event_class_field(class, style->flow_kind);
+        plan->flow[i] = kernel_event_field(class, style->flow[i]);
+    plan->flow_kind = kernel_event_field(class, style->flow_kind);
     if (style->flow_kind && strcmp(style->flow_kind, "*") == 0)
         plan->flow_letter = len == 5 && memcmp(star, "write", 5) == 0  ? 'W'
                             : len == 4 && memcmp(star, "read", 4) == 0 ? 'R'
@@ -207,11 +211,11 @@ _cold_ int slice_class_make(struct slices *slices, struct group *group,
     }
     plan.task = plan.comm = -1;
     if (KERNEL_LAYER(class->origin->layer)) {
-        plan.task = event_class_field(class, "next_pid");
+        plan.task = kernel_event_field(class, "next_pid");
         plan.comm = event_class_field(class, "next_comm");
         if (plan.comm >= 0 && class->fields[plan.comm].type != FIELD_STRING)
             plan.comm = -1;
-        plan.ends_thread = strcmp(class->name, "sched_process_exit") == 0;
+        plan.ends_thread = kernel_event_is(class, "sched", "sched_process_exit");
         /* What programs write into their kernel's trace. */
         plan.on_thread = plan.on_thread || strcmp(class->name, "print") == 0;
     } else if (class->origin->layer != LAYER_HYPERVISOR) {
@@ -274,14 +278,10 @@ void slice_class_put_name(struct slices *slices, const struct slice_class *class
 
 char slice_class_flow_kind(const struct slice_class *class, const struct item *item)
 {
-    struct value value;
+    char kind;
 
     if (class->flow_kind < 0)
         return class->flow_letter;
-    value = item_value(item, (unsigned)class->flow_kind);
-    if (!value.present || item->class->fields[class->flow_kind].type != FIELD_STRING)
-        return 0;
-    if (memchr(value.s, 'W', value.len))
-        return 'W';
-    return memchr(value.s, 'R', value.len) ? 'R' : 0;
+    kind = kernel_event_rwbs(item, (unsigned)class->flow_kind);
+    return kind == 'W' || kind == 'R' ? kind : 0;
 }

@@ -21,14 +21,15 @@ static const struct span_style styles[] = {
 
     /* Interrupts, and what runs in them. */
     {"irq:", NULL, "irq", "irq {name}", ON_INTERRUPTS},
-    {"softirq:", NULL, "softirq", "softirq {vec}", ON_INTERRUPTS},
+    {"softirq:", NULL, "softirq", "softirq {name|vec}", ON_INTERRUPTS},
     {"tasklet:", NULL, "tasklet", "tasklet", ON_INTERRUPTS},
     {"vector:", NULL, "*", "*", ON_INTERRUPTS},
     {"hrtimer:", NULL, "hrtimer", "hrtimer", ON_INTERRUPTS},
     {"timer:", NULL, "timer", "timer", ON_INTERRUPTS},
 
     /* What a thread does. */
-    {"syscall-*:", NULL, "syscall", "*", ON_THREAD},
+    {"syscall-*: syscalls:", NULL, "syscall", "*", ON_THREAD},
+    {"syscall-*: syscall_", NULL, "syscall", "*", ON_THREAD},
     {"syscall:", NULL, "syscall", "syscall {id}", ON_THREAD},
     {"workqueue:", NULL, "work", "work", ON_THREAD},
     {"qmp:", NULL, "qmp *", "qmp *", ON_THREAD},

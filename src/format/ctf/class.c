@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/kernel_event.h"
 #include "format/ctf/decode.h"
 #include "format/ctf/layout_internal.h"
 #include "schema/trace_events/c_type.h"
@@ -88,6 +89,11 @@ static void refine(struct field *field, const char *c_type)
     }
 }
 
+static bool is_of_lttng_kernel(const struct maker *m)
+{
+    return m->metadata->tracer && strcmp(m->metadata->tracer, "lttng-modules") == 0;
+}
+
 /* A field of TYPE that is called NAME after the prefix; of MEMBER, which has its C type. */
 static int add_field(struct maker *m, const char *name, const struct ctf_member *member,
                      bool direct)
@@ -132,6 +138,8 @@ static int add_field(struct maker *m, const char *name, const struct ctf_member 
         field->c_size = (uint8_t)ctf_made_element(type);
         if (type->kind == CTF_ENUM)
             r = set_labels(m, type, field);
+        else if (type->kind == CTF_INTEGER && strcmp(name, "rwbs") == 0 && is_of_lttng_kernel(m))
+            field->names = &kernel_event_rwbs_names;
     }
     if (member->c_type)
         refine(field, member->c_type);

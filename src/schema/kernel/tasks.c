@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "event/kernel_event.h"
 
 /* Source: the formats of these events, events/sched and events/task of Linux 4.19 to 6.18. */
 static const struct {
@@ -25,7 +26,7 @@ static const struct {
 
 static const struct field *field_of(const struct event_class *class, const char *name)
 {
-    int field = event_class_field(class, name);
+    int field = kernel_event_field(class, name);
 
     return field < 0 ? NULL : &class->fields[field];
 }
@@ -70,8 +71,8 @@ int kernel_task_pairs_find(struct arena *arena, const struct event_class *class,
     struct kernel_task_pairs pairs = {.n = 0}, *copy;
 
     for (unsigned i = 0; i < ARRAY_SIZE(known); i++)
-        if (strcmp(class->name, known[i].event) == 0 && class->group &&
-            strcmp(class->group, known[i].group) == 0 && pairs.n < ARRAY_SIZE(pairs.list))
+        if (kernel_event_is(class, known[i].group, known[i].event) &&
+            pairs.n < ARRAY_SIZE(pairs.list))
             pairs.n += make_pair(field_of(class, known[i].pid), field_of(class, known[i].name),
                                  &pairs.list[pairs.n]);
     *ret_pairs = NULL;

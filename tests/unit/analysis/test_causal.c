@@ -50,8 +50,7 @@ static unsigned source_of(void *arg, const struct origin *origin)
 static struct event_class *add(struct world *world, struct origin *origin, const char *name,
                                const struct field *fields, unsigned n)
 {
-    struct event_class class = {
-        .name = name, .group = "made", .origin = origin, .fields = fields, .n_fields = n};
+    struct event_class class = {.name = name, .origin = origin, .fields = fields, .n_fields = n};
     struct event_class *added;
 
     assert_int_equal(catalogue_add(&world->catalogue, &class, &added), 0);

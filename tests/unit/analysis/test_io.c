@@ -228,7 +228,9 @@ static const struct event_class *add_event(struct machine *m, struct origin *ori
 {
     bool is_vmm = origin == m->vmm;
     struct event_class class = {.name = name,
-                                .group = is_vmm ? "virtio" : "block",
+                                .group = is_vmm                         ? "virtio"
+                                         : strncmp(name, "irq", 3) == 0 ? "irq"
+                                                                        : "block",
                                 .origin = origin,
                                 .fields = is_vmm ? vmm_fields : fields,
                                 .n_fields = is_vmm ? ARRAY_SIZE(vmm_fields) : ARRAY_SIZE(fields)};

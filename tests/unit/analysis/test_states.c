@@ -61,8 +61,7 @@ static const struct origin_kernel a_kernel = {.long_size = 8};
 static struct event_class *add(struct world *world, struct origin *origin, const char *name,
                                const struct field *fields, unsigned n)
 {
-    struct event_class class = {
-        .name = name, .group = "sched", .origin = origin, .fields = fields, .n_fields = n};
+    struct event_class class = {.name = name, .origin = origin, .fields = fields, .n_fields = n};
     struct event_class *added;
 
     assert_int_equal(catalogue_add(&world->catalogue, &class, &added), 0);

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Analyses of a trace of LTTng's kernel tracer, which has no groups and names of its own: each finds its events, and the numbers
+# are those that the trace was made with (made_ctf_kernel.py).
+. "$(dirname "$0")/../lib/golden.sh"
+python3 "$here/made_ctf_kernel.py" kernel
+
+# rows VERB FILTER: what jq's FILTER makes of each row.
+rows() {
+    "$strata" "$1" -f json kernel 2>err | jq -r ".rows[] | \"$2\"" | sort >out
+}
+
+case=irq
+rows irq '\(.key.kind) \(.key.name) \(.n) \(.sum) \(.self) \(.delay_n) \(.delay_max)'
+diff - out <<'END' || fail "differs"
+hrtimer 0xffffffff81168830 10 5000 5000 9 90
+irq virtio0 10 20000 20000 0 null
+softirq TIMER 10 10000 10000 10 500
+vector local_timer 10 10000 5000 0 null
+END
+
+case=io
+rows io '\(.key.device) \(.key.kind) \(.key.stage) \(.n) \(.sum) \(.bytes)'
+diff - out <<'END' || fail "differs"
+253,0 read device 10 510000 null
+253,0 read guest 10 5000 null
+253,0 read queue 10 5000 null
+253,0 read total 10 520000 40960
+END
+
+case=exits
+"$strata" exits -f json --by detail kernel | jq -r '.rows[] | "\(.key.reason) \(.key.detail) \(.n) \(.sum) \(.run)"' >out
+[ "$(cat out)" = 'IO_INSTRUCTION port 0x3f8 write 10 20000 20000' ] || fail "$(cat out)"
+
+case=sched
+rows sched '\(.key.task) \(.run) \(.wait)'
+diff - out <<'END' || fail "differs"
+CPU 0/KVM 12000990 0
+worker 50000 37000
+END
+
+case=latency
+rows latency '\(.key.name) \(.n) \(.sum)'
+diff - out <<'END' || fail "differs"
+block 10 515000
+block-queue 10 5000
+exit 10 20000
+hrtimer 10 5000
+hrtimer-start 9 8969400
+irq 10 20000
+softirq 10 10000
+softirq-raise 10 5000
+syscall-pread64 10 560000
+vector 10 10000
+END
+# Rules of users name events and fields as the kernel does.
+"$strata" latency -f json -p 'sched:sched_waking(pid) -> sched:sched_switch(next_pid){next_pid != 0}' kernel |
+    jq -r '.rows[] | "\(.n) \(.sum)"' >out
+[ "$(cat out)" = '20 37000' ] || fail "a rule: $(cat out)"
+"$strata" latency -f json --by rwbs block kernel | jq -r '.rows[].key.rwbs' >out
+[ "$(cat out)" = R ] || fail "kind: $(cat out)"
+
+case=summary
+"$strata" summary kernel >out
+if grep -E 'no (interrupts|requests to disks|VM exits) are in this trace' out; then fail "finds nothing"; fi
+
+case=timeline
+"$strata" export --to chrome -o timeline.json kernel
+jq -r '.traceEvents[] | select(.ph == "B" or .ph == "b" or .ph == "C") | .name' timeline.json | sort | uniq -c | sed 's/^ *//' >out
+diff - out <<'END' || fail "differs"
+1 CPU 0/KVM
+10 block R
+2 frequency of CPU 1
+10 hrtimer
+10 in the guest
+10 irq virtio0
+10 local_timer
+10 pread64
+10 softirq TIMER
+20 worker
+END
+
+# An export in CTF has another tracer, no names of numbers, and the same answers.
+case="a copy"
+"$strata" export --to ctf -o copy kernel
+for verb in irq io exits sched latency; do
+    "$strata" $verb -f json kernel | jq '.rows[] | del(.key)' >of.kernel
+    "$strata" $verb -f json copy | jq '.rows[] | del(.key)' >of.copy
+    cmp of.kernel of.copy || fail "$verb differs"
+done

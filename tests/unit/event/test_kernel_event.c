@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Which event of the kernel a class is: of the kernel's own tracers, and of LTTng. */
+#include "cmocka_all.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "event/kernel_event.h"
+
+static struct event_class make(enum layer layer, const char *group, const char *name)
+{
+    static const struct origin host = {.layer = LAYER_HOST}, vmm = {.layer = LAYER_VMM};
+
+    return (struct event_class){
+        .name = name, .group = group, .origin = layer == LAYER_HOST ? &host : &vmm};
+}
+
+static bool is(const char *group, const char *name, const char *kernels_group,
+               const char *kernels_name)
+{
+    struct event_class class = make(LAYER_HOST, group, name);
+
+    return kernel_event_is(&class, kernels_group, kernels_name);
+}
+
+static void test_groups(void **state)
+{
+    assert_true(is("sched", "sched_switch", "sched", "sched_switch"));
+    assert_false(is("mine", "sched_switch", "sched", "sched_switch"));
+    assert_false(is("sched", "sched_waking", "sched", "sched_switch"));
+    /* A class with a group has the kernel's own names. */
+    assert_false(is("irq", "irq_softirq_entry", "irq", "softirq_entry"));
+    assert_false(is("kvm", "kvm_x86_exit", "kvm", "kvm_exit"));
+}
+
+static void test_no_groups(void **state)
+{
+    struct event_class vmm = make(LAYER_VMM, NULL, "irq_handler_entry");
+
+    assert_true(is(NULL, "sched_switch", "sched", "sched_switch"));
+    assert_true(is(NULL, "irq_softirq_entry", "irq", "softirq_entry"));
+    assert_true(is(NULL, "timer_hrtimer_start", "timer", "hrtimer_start"));
+    assert_true(is(NULL, "power_cpu_frequency", "power", "cpu_frequency"));
+    assert_true(is(NULL, "kvm_x86_exit", "kvm", "kvm_exit"));
+    assert_true(is(NULL, "kvm_mmio", "kvm", "kvm_mmio"));
+    assert_true(is(NULL, "x86_irq_vectors_local_timer_entry", "irq_vectors", "*_entry"));
+    assert_false(is(NULL, "kvm_x86_exit", "kvm", "kvm_entry"));
+    assert_false(is(NULL, "kvm_x86_nested_vmexit", "kvm", "kvm_exit"));
+    assert_false(is(NULL, "irq_handler_entry", "irq_vectors", "*_entry"));
+    assert_false(is(NULL, "irq", "irq", "softirq_entry"));
+    /* It is a kernel's only in a kernel's trace. */
+    assert_false(kernel_event_is(&vmm, "irq", "irq_handler_entry"));
+}
+
+static void test_fields(void **state)
+{
+    static const struct field fields[] = {{.name = "parent_tid"}, {.name = "parent_pid"},
+                                          {.name = "tid"},        {.name = "valid"},
+                                          {.name = "hotid"},      {.name = "next_tid"}};
+    struct event_class class = make(LAYER_HOST, NULL, "sched_switch");
+    char buf[KERNEL_FIELD_NAME];
+
+    class.fields = fields;
+    class.n_fields = ARRAY_SIZE(fields);
+    assert_int_equal(kernel_event_field(&class, "next_pid"), 5);
+    assert_int_equal(kernel_event_field(&class, "next_tid"), 5);
+    assert_int_equal(kernel_event_field(&class, "pid"), 2);
+    /* Its own name comes first. */
+    assert_int_equal(kernel_event_field(&class, "parent_pid"), 1);
+    assert_int_equal(kernel_event_field(&class, "hopid"), -1);
+    assert_int_equal(kernel_event_field(&class, "name|valid"), 3);
+    assert_int_equal(kernel_event_field(&class, "valid|tid"), 3);
+    assert_int_equal(kernel_event_field(&class, NULL), -1);
+    assert_string_equal(kernel_event_field_name(&class, &fields[4], buf), "hotid");
+    assert_string_equal(kernel_event_field_name(&class, &fields[2], buf), "pid");
+    class.group = "sched";
+    assert_int_equal(kernel_event_field(&class, "next_pid"), -1);
+}
+
+static char rwbs_text(const char *text)
+{
+    static const struct field field = {
+        .name = "rwbs", .type = FIELD_STRING, .storage = STORE_NUL_ENDED};
+    struct event_class class = make(LAYER_HOST, "block", "block_rq_issue");
+    struct item item = {
+        .class = &class, .payload = (const uint8_t *)text, .size = (uint32_t)strlen(text) + 1};
+
+    class.fields = &field;
+    class.n_fields = 1;
+    return kernel_event_rwbs(&item, 0);
+}
+
+static char rwbs_bits(uint32_t bits)
+{
+    static const struct field field = {.name = "rwbs", .type = FIELD_UINT, .size = 4};
+    struct event_class class = make(LAYER_HOST, NULL, "block_rq_issue");
+    struct item item = {.class = &class, .payload = (const uint8_t *)&bits, .size = sizeof bits};
+
+    class.fields = &field;
+    class.n_fields = 1;
+    return kernel_event_rwbs(&item, 0);
+}
+
+static void test_rwbs(void **state)
+{
+    assert_int_equal(rwbs_text("RA"), 'R');
+    assert_int_equal(rwbs_text("FWFS"), 'W');
+    assert_int_equal(rwbs_text("FF"), 'F');
+    assert_int_equal(rwbs_text("F"), 'F');
+    assert_int_equal(rwbs_text("N"), 'N');
+    assert_int_equal(rwbs_text(""), 0);
+    assert_int_equal(rwbs_bits(1 << 2 | 1 << 5), 'R');
+    assert_int_equal(rwbs_bits(1 << 0 | 1 << 5 | 1 << 10), 'W');
+    assert_int_equal(rwbs_bits(1 << 1 | 1 << 7), 'D');
+    assert_int_equal(rwbs_bits(1 << 8), 'F');
+    assert_int_equal(rwbs_bits(0), 'N');
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_no_groups),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_rwbs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
