@@ -50,8 +50,8 @@ static const struct {
      {"sector", "nsectors", "vdev", "req"}},
     {NULL, "virtio_blk_req_complete", EVENT_RETURN, LAYER_VMM, {"vdev", "req"}},
     {"sched", "sched_switch", EVENT_SWITCH, LAYER_HOST, {"prev_pid", "next_pid"}},
-    {"kvm", "kvm_entry", EVENT_ENTRY, LAYER_HOST, {0}},
-    {"kvm", "kvm_exit", EVENT_EXIT, LAYER_HOST, {0}},
+    {KERNEL_GUEST_GROUP, KERNEL_GUEST_ENTRY, EVENT_ENTRY, LAYER_HOST, {0}},
+    {KERNEL_GUEST_GROUP, KERNEL_GUEST_EXIT, EVENT_EXIT, LAYER_HOST, {0}},
 };
 
 struct causal_class {

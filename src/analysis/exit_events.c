@@ -8,6 +8,7 @@
 #include "base/glob.h"
 #include "base/macro.h"
 #include "event/kernel_event.h"
+#include "event/program.h"
 #include "event/value.h"
 
 /* ioctl(KVM_RUN) */
@@ -15,8 +16,8 @@
 
 const struct span_rule exit_rules[EXIT_TRACERS] = {
     [EXITS_OF_KVM] = {.name = "KVM",
-                      .steps = {{.group = "kvm", .event = "kvm_exit"},
-                                {.group = "kvm", .event = "kvm_entry"}},
+                      .steps = {{.group = KERNEL_GUEST_GROUP, .event = KERNEL_GUEST_EXIT},
+                                {.group = KERNEL_GUEST_GROUP, .event = KERNEL_GUEST_ENTRY}},
                       .n_steps = 2,
                       .place = SPAN_ON_THREAD},
     [EXITS_OF_XEN] = {.name = "Xen",
@@ -76,6 +77,12 @@ static const struct exit_handler handlers[] = {
     {"kvm_hv_hypercall", "code", "Hyper-V call", NULL, EXITS_OF_KVM, NUMBER_HEX, DIRECTION_NONE, 3},
     {"kvm_cr", "cr", "cr", "rw", EXITS_OF_KVM, NUMBER_NAMED, DIRECTION_FIELD, 3},
     {"kvm_page_fault", "fault_address", "page", NULL, EXITS_OF_KVM, NUMBER_HEX, DIRECTION_NONE, 1},
+    {"kvm_s390_intercept_prog", "code", "program interruption", NULL, EXITS_OF_KVM, NUMBER_HEX,
+     DIRECTION_NONE, 3},
+    {"kvm_s390_handle_sigp", "order_code", "sigp", NULL, EXITS_OF_KVM, NUMBER_HEX, DIRECTION_NONE,
+     3},
+    {"kvm_s390_handle_diag", "code", "diag", NULL, EXITS_OF_KVM, NUMBER_HEX, DIRECTION_NONE, 3},
+    {"kvm_hcall_enter", "req", "hcall", NULL, EXITS_OF_KVM, NUMBER_HEX, DIRECTION_NONE, 3},
     {"ioport_read", "port", "port", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_READ, 3},
     {"ioport_write", "port", "port", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_WRITE, 3},
     {"io_read", "port", "port", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_READ, 3},
@@ -168,6 +175,16 @@ static bool is_step(const struct event_class *class, struct exit_class *found)
     return false;
 }
 
+/* The field with the reason tells the processor; x86 has another one that tells whose. */
+static const struct {
+    const char *field, *kind;
+    enum exit_isa isa;
+} kvm_reasons[] = {
+    {"exit_reason", NULL, EXIT_ISA_UNKNOWN}, {"esr_ec", "ret", EXIT_ISA_ARM64},
+    {"scause", NULL, EXIT_ISA_RISCV},        {"icptcode", NULL, EXIT_ISA_S390},
+    {"trap", NULL, EXIT_ISA_POWER},          {"reason", NULL, EXIT_ISA_LOONGARCH},
+};
+
 /* The fields of an event that begins or ends one. */
 static void find_reason(const struct event_class *class, struct exit_class *found)
 {
@@ -180,18 +197,13 @@ static void find_reason(const struct event_class *class, struct exit_class *foun
         break;
     case EXITS_OF_XEN: found->reason = event_class_field(class, "reason"); break;
     case EXITS_OF_KVM:
-        found->vcpu = event_class_field(class, "vcpu_id");
+        found->vcpu = kernel_event_field(class, KERNEL_GUEST_VCPU);
         found->isa = event_class_field(class, "isa");
-        found->reason = event_class_field(class, "exit_reason");
-        if (found->reason >= 0)
-            break;
-        found->reason = event_class_field(class, "esr_ec");
-        found->kind = event_class_field(class, "ret");
-        found->fixed_isa = EXIT_ISA_ARM64;
-        if (found->reason >= 0)
-            break;
-        found->reason = event_class_field(class, "scause");
-        found->fixed_isa = EXIT_ISA_RISCV;
+        for (unsigned i = 0; i < ARRAY_SIZE(kvm_reasons) && found->reason < 0; i++) {
+            found->reason = event_class_field(class, kvm_reasons[i].field);
+            found->kind = event_class_field(class, kvm_reasons[i].kind);
+            found->fixed_isa = found->reason >= 0 ? kvm_reasons[i].isa : EXIT_ISA_UNKNOWN;
+        }
         break;
     }
 }
@@ -202,8 +214,9 @@ static bool is_handler(const struct event_class *class, struct exit_class *found
         const struct exit_handler *handler = &handlers[i];
 
         if ((handler->tracer == EXITS_OF_XEN) != (class->origin->layer == LAYER_HYPERVISOR) ||
-            !(handler->tracer == EXITS_OF_KVM ? kernel_event_is(class, "kvm", handler->event)
-                                              : strcmp(handler->event, class->name) == 0))
+            !(handler->tracer == EXITS_OF_KVM
+                  ? kernel_event_is(class, KERNEL_GUEST_GROUP, handler->event)
+                  : strcmp(handler->event, class->name) == 0))
             continue;
         found->tracer = handler->tracer;
         found->handler = handler;
@@ -296,7 +309,10 @@ void exit_reason_of(const struct exit_class *class, const struct item *item,
             if (class->kind >= 0 && kind != EXIT_ARM64_TRAP)
                 reason.number = EXIT_ARM64_OTHER + kind;
             break;
-        case EXIT_ISA_RISCV: break;
+        case EXIT_ISA_RISCV:
+        case EXIT_ISA_S390:
+        case EXIT_ISA_POWER:
+        case EXIT_ISA_LOONGARCH: break;
         default:
             kind = number_of(item, class->isa);
             reason.isa = kind == EXIT_ISA_VMX || kind == EXIT_ISA_SVM ? (enum exit_isa)kind
@@ -321,9 +337,21 @@ void exit_reason_put(const struct exit_class *class, const struct item *item,
 
         name = names ? value_name(names, reason->number) : NULL;
     }
+    if (class->tracer == EXITS_OF_KVM && class->reason < 0) {
+        text_put_literal(text, "unknown");
+        return;
+    }
+    /* MIPS has events with the same fields, whose formats name its own reasons. */
+    if (reason->isa == EXIT_ISA_LOONGARCH) {
+        struct value value = item_value(item, (unsigned)class->reason);
+
+        if (value.present && item_put_name(item, (unsigned)class->reason, &value, text))
+            return;
+    }
     if (name)
         text_put_str(text, name);
-    else if (reason->isa == EXIT_ISA_RISCV || reason->isa == EXIT_ISA_ARM64)
+    else if (reason->isa == EXIT_ISA_RISCV || reason->isa == EXIT_ISA_ARM64 ||
+             reason->isa == EXIT_ISA_S390 || reason->isa == EXIT_ISA_POWER)
         text_put_literal(text, "0x"), text_put_hex(text, reason->number);
     else
         text_put_u64(text, reason->number);

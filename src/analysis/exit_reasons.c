@@ -224,6 +224,84 @@ static const char *const riscv_interrupts[] = {
     [9] = "IRQ_S_EXT",  [10] = "IRQ_VS_EXT", [12] = "IRQ_S_GEXT",
 };
 
+/* Interpretive Execution facility: the interception codes, by 4. */
+static const char *const s390_names[] = {
+    [0x04 / 4] = "Instruction",
+    [0x08 / 4] = "Program interruption",
+    [0x0c / 4] = "Instruction and program interruption",
+    [0x10 / 4] = "External request",
+    [0x14 / 4] = "External interruption",
+    [0x18 / 4] = "I/O request",
+    [0x1c / 4] = "Wait state",
+    [0x20 / 4] = "Validity",
+    [0x28 / 4] = "Stop request",
+};
+
+/* Power ISA, book III: interrupt vectors. */
+static const struct {
+    uint64_t vector;
+    const char *name;
+} power_names[] = {
+    {0x100, "SYSTEM_RESET"},
+    {0x200, "MACHINE_CHECK"},
+    {0x300, "DATA_STORAGE"},
+    {0x380, "DATA_SEGMENT"},
+    {0x400, "INST_STORAGE"},
+    {0x480, "INST_SEGMENT"},
+    {0x500, "EXTERNAL"},
+    {0x502, "EXTERNAL_HV"},
+    {0x600, "ALIGNMENT"},
+    {0x700, "PROGRAM"},
+    {0x800, "FP_UNAVAIL"},
+    {0x900, "DECREMENTER"},
+    {0x980, "HV_DECREMENTER"},
+    {0xc00, "SYSCALL"},
+    {0xd00, "TRACE"},
+    {0xe00, "H_DATA_STORAGE"},
+    {0xe20, "H_INST_STORAGE"},
+    {0xe40, "H_EMUL_ASSIST"},
+    {0xe60, "HMI"},
+    {0xe80, "H_DOORBELL"},
+    {0xea0, "H_VIRT"},
+    {0xf00, "PERFMON"},
+    {0xf20, "ALTIVEC"},
+    {0xf40, "VSX"},
+    {0xf60, "FAC_UNAVAIL"},
+    {0xf80, "H_FAC_UNAVAIL"},
+};
+
+/* LoongArch Reference Manual, volume 1: exception codes. */
+static const char *const loongarch_names[] = {
+    "INT",
+    "PIL",
+    "PIS",
+    "PIF",
+    "PME",
+    "PNR",
+    "PNX",
+    "PPI",
+    "ADE",
+    "ALE",
+    "BCE",
+    "SYS",
+    "BRK",
+    "INE",
+    "IPE",
+    "FPD",
+    "SXD",
+    "ASXD",
+    "FPE",
+    "WPE",
+    "BTD",
+    "BTE",
+    "GSPR",
+    "HVC",
+    "GCC",
+    /* KVM's own */
+    [64] = "IDLE",
+    [65] = "CACHE",
+};
+
 /* The kernel's <linux/kvm.h>. */
 static const char *const kvm_user_names[] = {
     "UNKNOWN",
@@ -291,6 +369,14 @@ const char *exit_reason_name(enum exit_isa isa, uint64_t reason)
             return name_of(riscv_interrupts, ARRAY_SIZE(riscv_interrupts),
                            reason & ~EXIT_RISCV_INTERRUPT);
         return name_of(riscv_names, ARRAY_SIZE(riscv_names), reason);
+    case EXIT_ISA_S390:
+        return reason % 4 == 0 ? name_of(s390_names, ARRAY_SIZE(s390_names), reason / 4) : NULL;
+    case EXIT_ISA_POWER:
+        for (unsigned i = 0; i < ARRAY_SIZE(power_names); i++)
+            if (power_names[i].vector == reason)
+                return power_names[i].name;
+        break;
+    case EXIT_ISA_LOONGARCH: return name_of(loongarch_names, ARRAY_SIZE(loongarch_names), reason);
     case EXIT_ISA_KVM_USER: return name_of(kvm_user_names, ARRAY_SIZE(kvm_user_names), reason);
     }
     return NULL;
@@ -300,9 +386,9 @@ static const struct {
     enum exit_isa isa;
     uint64_t reason;
 } idle_reasons[] = {
-    {EXIT_ISA_VMX, 12},   {EXIT_ISA_VMX, 36},     {EXIT_ISA_VMX, 67},
-    {EXIT_ISA_VMX, 68},   {EXIT_ISA_SVM, 0x78},   {EXIT_ISA_SVM, 0x8b},
-    {EXIT_ISA_SVM, 0x8c}, {EXIT_ISA_ARM64, 0x01}, {EXIT_ISA_KVM_USER, 5},
+    {EXIT_ISA_VMX, 12},     {EXIT_ISA_VMX, 36},    {EXIT_ISA_VMX, 67},   {EXIT_ISA_VMX, 68},
+    {EXIT_ISA_SVM, 0x78},   {EXIT_ISA_SVM, 0x8b},  {EXIT_ISA_SVM, 0x8c}, {EXIT_ISA_ARM64, 0x01},
+    {EXIT_ISA_KVM_USER, 5}, {EXIT_ISA_S390, 0x1c},
 };
 
 bool exit_reason_is_idle(enum exit_isa isa, uint64_t reason)

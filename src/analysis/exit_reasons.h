@@ -10,11 +10,14 @@
 /* Whose numbers they are. */
 enum exit_isa {
     EXIT_ISA_UNKNOWN,
-    EXIT_ISA_VMX,      /* Intel's; the kernel's KVM_ISA_VMX */
-    EXIT_ISA_SVM,      /* AMD's; the kernel's KVM_ISA_SVM */
-    EXIT_ISA_ARM64,    /* the class of ESR_EL2; EXIT_ARM64_OTHER: another kind of exit */
-    EXIT_ISA_RISCV,    /* scause */
-    EXIT_ISA_KVM_USER, /* KVM_EXIT_* of struct kvm_run: exits to the VMM */
+    EXIT_ISA_VMX,       /* Intel's; the kernel's KVM_ISA_VMX */
+    EXIT_ISA_SVM,       /* AMD's; the kernel's KVM_ISA_SVM */
+    EXIT_ISA_ARM64,     /* the class of ESR_EL2; EXIT_ARM64_OTHER: another kind of exit */
+    EXIT_ISA_RISCV,     /* scause */
+    EXIT_ISA_S390,      /* the interception code of SIE */
+    EXIT_ISA_POWER,     /* the vector of the interrupt */
+    EXIT_ISA_LOONGARCH, /* the exception code; from 64 on, KVM's own */
+    EXIT_ISA_KVM_USER,  /* KVM_EXIT_* of struct kvm_run: exits to the VMM */
 };
 
 /* In numbers of EXIT_ISA_ARM64: what follows is not the class of a trap, but KVM's own number of the exit (interrupt,

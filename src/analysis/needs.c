@@ -21,15 +21,22 @@
 #define DISKS                                                                   \
     "block:block_bio_queue", "block:block_rq_issue", "block:block_rq_complete", \
         "irq:irq_handler_entry", "irq:irq_handler_exit"
-/* The patterns also match events that other processors have. */
-#define KVM_EXITS                                                                  \
-    "kvm:kvm_exit", "kvm:kvm_entry", "kvm:kvm_pio", "kvm:kvm_mmio", "kvm:kvm_msr", \
-        "kvm:kvm_cpuid", "kvm:kvm_hypercall", "kvm:kvm_page_fault", "kvm:kvm_userspace_exit"
+/* Of s390, POWER and LoongArch. A kernel that lacks an event is not asked for it. */
+#define KVM_EXITS_OF_OTHERS                                                            \
+    "kvm:kvm_s390_sie_exit", "kvm:kvm_s390_sie_enter", "kvm:kvm_s390_handle_diag",     \
+        "kvm:kvm_s390_handle_sigp", "kvm_hv:kvm_guest_exit", "kvm_hv:kvm_guest_enter", \
+        "kvm_hv:kvm_hcall_enter", "kvm:kvm_enter", "kvm:kvm_reenter"
+#define KVM_EXITS                                                                             \
+    "kvm:kvm_exit", "kvm:kvm_entry", "kvm:kvm_pio", "kvm:kvm_mmio", "kvm:kvm_msr",            \
+        "kvm:kvm_cpuid", "kvm:kvm_hypercall", "kvm:kvm_page_fault", "kvm:kvm_userspace_exit", \
+        KVM_EXITS_OF_OTHERS
 
 const struct analysis_needs analysis_needs[] = {
     {.name = "exits",
      .events = "VM exits are in this trace (kvm_exit and kvm_entry; of Xen, vmexit and vmentry, or "
-               "class pv; of QEMU, kvm_run_exit and kvm_vcpu_ioctl)",
+               "class pv; of QEMU, kvm_run_exit and kvm_vcpu_ioctl; of s390, kvm_s390_sie_exit and "
+               "kvm_s390_sie_enter; of POWER, kvm_guest_exit and kvm_guest_enter; of LoongArch, "
+               "kvm_exit and kvm_enter)",
      .host = LIST(KVM_EXITS, "sched:sched_switch", "sched:sched_waking"),
      .vmm = LIST("kvm_run_exit", "kvm_vcpu_ioctl"),
      .xen = LIST("hvm", "sched_min")},

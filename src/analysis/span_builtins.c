@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "event/kernel_event.h"
+
 /* clang-format off */
 const struct span_builtin span_builtins[] = {
     {"irq: irq:irq_handler_entry(irq) -> irq:irq_handler_exit(irq) by cpu", "handlers of interrupts"},
@@ -28,7 +30,7 @@ const struct span_builtin span_builtins[] = {
      "requests at block devices"},
     {"block-queue: block:block_bio_queue(dev,sector) -> block:block_rq_issue(dev,sector)",
      "from the queueing of a request to its issue"},
-    {"exit: kvm:kvm_exit -> kvm:kvm_entry by thread", "exits of KVM's vCPUs: strata exits says more"},
+    {"exit: " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_EXIT " -> " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_ENTRY " by thread", "exits of KVM's vCPUs: strata exits says more"},
     {"exit: hypervisor:vmexit -> hypervisor:vmentry by vcpu", "exits of Xen's vCPUs: strata exits says more"},
     {"virtio-blk: vmm:virtio_blk_handle_*(vdev,req) -> vmm:virtio_blk_rw_complete(vdev,req)",
      "requests at QEMU's virtio-blk devices"},

@@ -12,41 +12,14 @@
 #include "base/text.h"
 #include "event/kernel_event.h"
 
-/* The end of NAME if it is one of the names in PATTERN, "A|B"; NULL: it is not. */
-static const char *match_any(const char *pattern, const char *name, size_t *ret_len)
-{
-    size_t len = strlen(name);
-
-    *ret_len = 0;
-    for (const char *p = pattern;; p++) {
-        size_t n = strcspn(p, "|");
-
-        if (n == len && memcmp(p, name, n) == 0)
-            return name + len;
-        p += n;
-        if (*p == '\0')
-            return NULL;
-    }
-}
-
 bool span_step_matches(const struct span_step *step, const struct event_class *class,
                        const char **ret_star, size_t *ret_len)
 {
-    struct kernel_event_alias aliases[KERNEL_EVENT_ALIASES] = {{step->event, class->name}};
-    unsigned n = 1;
-
     if (step->layers != 0 && !(step->layers >> class->origin->layer & 1))
         return false;
-    if (step->group)
-        n = kernel_event_aliases(class, step->group, step->event, aliases);
-    for (unsigned i = 0; i < n; i++) {
-        *ret_star = strchr(aliases[i].pattern, '|')
-                        ? match_any(aliases[i].pattern, aliases[i].name, ret_len)
-                        : glob_match_star(aliases[i].pattern, aliases[i].name, ret_len);
-        if (*ret_star)
-            return true;
-    }
-    return false;
+    *ret_star = step->group ? kernel_event_star(class, step->group, step->event, ret_len)
+                            : glob_match_star(step->event, class->name, ret_len);
+    return *ret_star != NULL;
 }
 
 static bool is_number(const struct field *field)

@@ -43,7 +43,7 @@ static bool take(struct parser *parser, const char *word)
 
 static size_t name_length(const char *p)
 {
-    return strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.-@");
+    return strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.-@|");
 }
 
 /* The length of the name at P, where a '-' of "->" is none of it. */
@@ -205,6 +205,8 @@ static int parse_step(struct parser *parser, struct span_step *ret_step, unsigne
         step.group = words[n - 2];
     if (strchr(step.event, '*') != strrchr(step.event, '*'))
         return fail(parser, at, "an event has one '*' at most");
+    if (strchr(step.event, '*') && strchr(step.event, '|'))
+        return fail(parser, at, "an event has a '*' or a '|', not both");
     r = parse_keys(parser, &step, ret_n_keys);
     if (r < 0)
         return r;

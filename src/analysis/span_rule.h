@@ -8,9 +8,9 @@
  *     STEP  = [LAYER:][GROUP:]EVENT[(KEY,…)][{CONDITION}][?]
  *     KEY   = FIELD | FIELD&MASK | FIELD>>BITS | task | cpu | vcpu | field:FIELD
  *
- * EVENT may have one `*`, which stands for the same letters in all steps that have one. The keys of a step are compared
- * in their order; their fields may have other names in each step. "field:" is in front of a field that is called task, cpu or vcpu. A step
- * with `?` may be missing. */
+ * EVENT may have one `*`, which stands for the same letters in all steps that have one; GROUP and EVENT may be "A|B". The
+ * keys of a step are compared in their order; their fields may have other names in each step. "field:" is in front of a
+ * field that is called task, cpu or vcpu. A step with `?` may be missing. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,8 +39,8 @@ struct span_key {
 
 struct span_step {
     unsigned layers;   /* bits: 1 << enum layer; 0: any */
-    const char *group; /* NULL: any */
-    const char *event; /* may have one '*'; of rules that are built in, also "A|B" */
+    const char *group; /* NULL: any; may be "A|B" */
+    const char *event; /* may have one '*'; or "A|B" */
     struct span_key keys[SPAN_KEYS];
     const char *condition; /* on its fields (analysis/condition.h); NULL: none */
     bool optional;

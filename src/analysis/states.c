@@ -92,8 +92,8 @@ static void plan_kernel(const struct event_class *class, struct class_plan *plan
         {"irq", "softirq_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL},
         {"irq_vectors", "*_entry", PLAN_INTERRUPT_BEGINS, NULL, NULL, NULL},
         {"irq_vectors", "*_exit", PLAN_INTERRUPT_ENDS, NULL, NULL, NULL},
-        {"kvm", "kvm_entry", PLAN_GUEST_BEGINS, "vcpu_id", NULL, NULL},
-        {"kvm", "kvm_exit", PLAN_GUEST_ENDS, NULL, NULL, NULL},
+        {KERNEL_GUEST_GROUP, KERNEL_GUEST_ENTRY, PLAN_GUEST_BEGINS, KERNEL_GUEST_VCPU, NULL, NULL},
+        {KERNEL_GUEST_GROUP, KERNEL_GUEST_EXIT, PLAN_GUEST_ENDS, NULL, NULL, NULL},
     };
 
     plan->role = PLAN_STAMP;

@@ -28,6 +28,22 @@ bool glob_match(const char *pattern, const char *name)
     return *pattern == '\0';
 }
 
+/* The end of NAME if it is one of the names in PATTERN, "A|B"; NULL: it is not. */
+static const char *match_any(const char *pattern, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *p = pattern;; p++) {
+        size_t n = strcspn(p, "|");
+
+        if (n == len && memcmp(p, name, n) == 0)
+            return name + len;
+        p += n;
+        if (*p == '\0')
+            return NULL;
+    }
+}
+
 const char *glob_match_star(const char *pattern, const char *name, size_t *ret_len)
 {
     const char *star = strchr(pattern, '*');
@@ -37,7 +53,7 @@ const char *glob_match_star(const char *pattern, const char *name, size_t *ret_l
 
     *ret_len = 0;
     if (!star)
-        return strcmp(pattern, name) == 0 ? name + len : NULL;
+        return match_any(pattern, name);
     before = (size_t)(star - pattern);
     after = strlen(star + 1);
     if (len < before + after || memcmp(name, pattern, before) != 0 ||

@@ -10,7 +10,8 @@
  * escapes. Linear for usual patterns, quadratic at worst. */
 bool glob_match(const char *pattern, const char *name);
 /* What the `*` of PATTERN, which has one at most and no `?`, stands for in NAME: a part of NAME, of *RET_LEN bytes. Of a
- * pattern without one that equals NAME, the empty end of NAME. NULL: PATTERN does not match. */
+ * pattern without one that equals NAME, the empty end of NAME; the same of "A|B", names without `*`, where one equals NAME.
+ * NULL: PATTERN does not match. */
 const char *glob_match_star(const char *pattern, const char *name, size_t *ret_len);
 /* PATTERN with the LEN bytes at STAR in the place of each `*`, in ARENA; without a `*`, PATTERN itself. NULL: out of
  * memory. */

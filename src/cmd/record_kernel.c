@@ -32,6 +32,13 @@ static const char *const usual_of_guests[] = {USUAL_OF_ALL, NULL};
 static const char *const usual_of_host[] = {
     "kvm:kvm_entry",
     "kvm:kvm_exit",
+    /* of s390, POWER and LoongArch */
+    "kvm:kvm_s390_sie_enter",
+    "kvm:kvm_s390_sie_exit",
+    "kvm_hv:kvm_guest_enter",
+    "kvm_hv:kvm_guest_exit",
+    "kvm:kvm_enter",
+    "kvm:kvm_reenter",
     "kvm:kvm_userspace_exit",
     "kvm:kvm_pio",
     "kvm:kvm_mmio",

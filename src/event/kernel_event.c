@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "event/kernel_event.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/glob.h"
@@ -26,47 +25,63 @@ static bool has_no_groups(const struct event_class *class)
            (class->origin->layer == LAYER_GUEST || class->origin->layer == LAYER_HOST);
 }
 
-/* What follows PREFIX and "_" in NAME; NULL: it begins otherwise. */
-static const char *skip_prefix(const char *name, const char *prefix)
+/* What follows one of the GROUPS, "A|B", and "_" in NAME; NULL: it begins otherwise. */
+static const char *skip_group(const char *name, const char *groups)
 {
-    size_t len = strlen(prefix);
+    for (const char *p = groups;; p++) {
+        size_t len = strcspn(p, "|");
 
-    return strncmp(name, prefix, len) == 0 && name[len] == '_' ? name + len + 1 : NULL;
+        if (strncmp(name, p, len) == 0 && name[len] == '_')
+            return name + len + 1;
+        p += len;
+        if (*p == '\0')
+            return NULL;
+    }
 }
 
-unsigned kernel_event_aliases(const struct event_class *class, const char *group,
-                              const char *pattern,
-                              struct kernel_event_alias aliases[KERNEL_EVENT_ALIASES])
+/* The same as kernel_event_star() of a class without a group that may be an event of KVM on x86, "kvm_x86_exit". */
+static const char *find_kvm_x86(const struct event_class *class, const char *pattern,
+                                size_t *ret_len)
 {
-    const char *x86 = skip_prefix(class->name, "x86");
-    const char *rest;
-    unsigned n = 0;
+    const char *rest = skip_group(class->name, "kvm_x86");
+    char name[KERNEL_FIELD_NAME] = "kvm_";
+    const char *star;
 
-    if (!has_no_groups(class)) {
-        aliases[0] = (struct kernel_event_alias){pattern, class->name};
-        return class->group && strcmp(class->group, group) == 0;
-    }
+    if (!rest || strlen(rest) >= sizeof name - 4)
+        return NULL;
+    memcpy(name + 4, rest, strlen(rest) + 1);
+    star = glob_match_star(pattern, name, ret_len);
+    return star && star >= name + 4 ? rest + (star - (name + 4)) : NULL;
+}
+
+const char *kernel_event_star(const struct event_class *class, const char *group,
+                              const char *pattern, size_t *ret_len)
+{
+    const char *star = NULL;
+    const char *rest;
+    size_t len;
+
+    if (!has_no_groups(class))
+        return class->group && glob_match_star(group, class->group, &len)
+                   ? glob_match_star(pattern, class->name, ret_len)
+                   : NULL;
     /* "*_entry" of irq_vectors is not any name with that end. */
     if (*pattern != '*')
-        aliases[n++] = (struct kernel_event_alias){pattern, class->name};
-    rest = skip_prefix(x86 ? x86 : class->name, group);
-    if (rest)
-        aliases[n++] = (struct kernel_event_alias){pattern, rest};
-    rest = skip_prefix(class->name, "kvm_x86");
-    if (rest && strcmp(group, "kvm") == 0 && strncmp(pattern, "kvm_", 4) == 0)
-        aliases[n++] = (struct kernel_event_alias){pattern + 4, rest};
-    return n;
+        star = glob_match_star(pattern, class->name, ret_len);
+    rest = skip_group(class->name, "x86");
+    rest = skip_group(rest ? rest : class->name, group);
+    if (!star && rest)
+        star = glob_match_star(pattern, rest, ret_len);
+    if (!star && glob_match_star(group, "kvm", &len))
+        star = find_kvm_x86(class, pattern, ret_len);
+    return star;
 }
 
-bool kernel_event_is(const struct event_class *class, const char *group, const char *name)
+bool kernel_event_is(const struct event_class *class, const char *group, const char *pattern)
 {
-    struct kernel_event_alias aliases[KERNEL_EVENT_ALIASES];
-    unsigned n = kernel_event_aliases(class, group, name, aliases);
+    size_t len;
 
-    for (unsigned i = 0; i < n; i++)
-        if (glob_match(aliases[i].pattern, aliases[i].name))
-            return true;
-    return false;
+    return kernel_event_star(class, group, pattern, &len) != NULL;
 }
 
 const char *kernel_event_field_name(const struct event_class *class, const struct field *field,

@@ -12,20 +12,19 @@
 #include "event/class.h"
 #include "event/item.h"
 
-/* A pattern, and a name that it may match. */
-struct kernel_event_alias {
-    const char *pattern, *name;
-};
-#define KERNEL_EVENT_ALIASES 3
+/* Where a vCPU leaves its guest, and where it enters it: of x86, arm64 and RISC-V; of s390; of POWER; of LoongArch. */
+#define KERNEL_GUEST_GROUP "kvm|kvm_hv"
+#define KERNEL_GUEST_EXIT "kvm_exit|kvm_s390_sie_exit|kvm_guest_exit"
+#define KERNEL_GUEST_ENTRY "kvm_entry|kvm_s390_sie_enter|kvm_guest_enter|kvm_enter|kvm_reenter"
+#define KERNEL_GUEST_VCPU "vcpu_id|id" /* the field with the vCPU's number, if they have one */
 
-/* What has to match so that CLASS is an event PATTERN of GROUP: at least one of the aliases. PATTERN may have wildcards, and
- * "A|B"; aliases point into it and into the name of CLASS. Returns how many there are. */
-unsigned kernel_event_aliases(const struct event_class *class, const char *group,
-                              const char *pattern,
-                              struct kernel_event_alias aliases[KERNEL_EVENT_ALIASES]);
+/* If CLASS is an event PATTERN of GROUP, what the `*` of PATTERN stands for, as of glob_match_star(): a part of the name of
+ * CLASS, of *RET_LEN bytes. NULL: it is not. GROUP may be "A|B". */
+const char *kernel_event_star(const struct event_class *class, const char *group,
+                              const char *pattern, size_t *ret_len);
 
-/* Whether CLASS is the event NAME of GROUP. NAME may have wildcards (base/glob.h). */
-bool kernel_event_is(const struct event_class *class, const char *group, const char *name);
+/* Whether CLASS is an event PATTERN of GROUP. */
+bool kernel_event_is(const struct event_class *class, const char *group, const char *pattern);
 
 /* The index of the field of CLASS that is called NAME, or else of the one that the kernel calls so. "A|B": of A, or else of B.
  * -1: there is none, or NAME is NULL. */

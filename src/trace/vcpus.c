@@ -56,9 +56,10 @@ static void learn(struct vcpus *vcpus, const struct item *item)
     int field;
 
     if (item->kind != ITEM_EVENT || strncmp(class->name, "kvm_", 4) != 0 ||
-        (!kernel_event_is(class, "kvm", "kvm_entry") && !kernel_event_is(class, "kvm", "kvm_exit")))
+        (!kernel_event_is(class, KERNEL_GUEST_GROUP, KERNEL_GUEST_ENTRY) &&
+         !kernel_event_is(class, KERNEL_GUEST_GROUP, KERNEL_GUEST_EXIT)))
         return;
-    field = event_class_field(class, "vcpu_id");
+    field = kernel_event_field(class, KERNEL_GUEST_VCPU);
     if (field < 0 || class->fields[field].storage != STORE_SCALAR)
         return;
     value = item_value(item, (unsigned)field);

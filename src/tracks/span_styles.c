@@ -2,6 +2,7 @@
 #include "tracks/span_styles.h"
 
 #include "base/macro.h"
+#include "event/kernel_event.h"
 #include "event/xen_vcpu.h"
 #include <errno.h>
 
@@ -17,7 +18,7 @@ static const struct span_style styles[] = {
      "running", "d{dom}v{unit}", ON_CPU},
     {NULL, "guest: hypervisor:vmentry -> hypervisor:vmexit by vcpu", "mode", "guest", ON_VCPU},
     {"exit: hypervisor:", NULL, "mode", "hypervisor: {reason}", ON_VCPU},
-    {NULL, "guest: kvm:kvm_entry -> kvm:kvm_exit by thread", "kvm", "in the guest", ON_THREAD},
+    {NULL, "guest: " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_ENTRY " -> " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_EXIT " by thread", "kvm", "in the guest", ON_THREAD},
 
     /* Interrupts, and what runs in them. */
     {"irq:", NULL, "irq", "irq {name}", ON_INTERRUPTS},

@@ -34,7 +34,7 @@ case=exits
 case=sched
 rows sched '\(.key.task) \(.run) \(.wait)'
 diff - out <<'END' || fail "differs"
-CPU 0/KVM 12000990 0
+CPU 0/KVM 12000990 null
 worker 50000 37000
 END
 

@@ -18,7 +18,8 @@ struct made_class {
 struct world {
     struct catalogue catalogue;
     struct origin *host, *xen, *qemu;
-    struct made_class svm, arm64, riscv, entry, userspace, switches, waking, pio, fault, vmexit,
+    struct made_class svm, arm64, riscv, s390, s390_entry, power, power_entry, loongarch,
+        loongarch_reentry, no_reason, entry, userspace, switches, waking, pio, fault, vmexit,
         nested_vmexit, vmentry, nested_vmentry, to_blocked, to_runnable, to_running, run_exit, run;
     struct exits exits;
     struct coverage coverage;
@@ -63,6 +64,13 @@ static int setup(void **state)
     add(w, &w->svm, w->host, "kvm", "kvm_exit", NAMES("exit_reason", "isa", "vcpu_id"));
     add(w, &w->arm64, w->host, "kvm", "kvm_exit", NAMES("ret", "esr_ec"));
     add(w, &w->riscv, w->host, "kvm", "kvm_exit", NAMES("sepc", "scause"));
+    add(w, &w->s390, w->host, "kvm", "kvm_s390_sie_exit", NAMES("id", "icptcode"));
+    add(w, &w->s390_entry, w->host, "kvm", "kvm_s390_sie_enter", NAMES("id"));
+    add(w, &w->power, w->host, "kvm_hv", "kvm_guest_exit", NAMES("vcpu_id", "trap"));
+    add(w, &w->power_entry, w->host, "kvm_hv", "kvm_guest_enter", NAMES("vcpu_id"));
+    add(w, &w->loongarch, w->host, "kvm", "kvm_exit", NAMES("pc", "reason"));
+    add(w, &w->loongarch_reentry, w->host, "kvm", "kvm_reenter", NAMES("pc"));
+    add(w, &w->no_reason, w->host, "kvm", "kvm_exit", NAMES("vcpu_pc"));
     add(w, &w->entry, w->host, "kvm", "kvm_entry", NULL);
     add(w, &w->userspace, w->host, "kvm", "kvm_userspace_exit", NULL);
     add(w, &w->pio, w->host, "kvm", "kvm_pio", NAMES("rw", "port"));
@@ -172,8 +180,19 @@ static bool is_unknown(const struct world *w, const struct result_row *row, cons
 
 static void test_reasons(void **state)
 {
-    static const char *const names[] = {
-        "io", "IO_INSTRUCTION", "7", "WFx", "IRQ", "0x2", "IRQ_S_TIMER", "LOAD_GUEST_PAGE_FAULT"};
+    static const char *const names[] = {"io",
+                                        "IO_INSTRUCTION",
+                                        "7",
+                                        "WFx",
+                                        "IRQ",
+                                        "0x2",
+                                        "IRQ_S_TIMER",
+                                        "LOAD_GUEST_PAGE_FAULT",
+                                        "Wait state",
+                                        "0x2c",
+                                        "HV_DECREMENTER",
+                                        "GSPR",
+                                        "unknown"};
     struct world *w = *state;
 
     start(w, (struct exits_settings){0});
@@ -193,6 +212,16 @@ static void test_reasons(void **state)
     put(w, &w->riscv, 5, 0, EXIT_RISCV_INTERRUPT | 5, 0);
     put(w, &w->entry, 5, 0, 0, 0);
     put(w, &w->riscv, 5, 0, 21, 0);
+    put(w, &w->entry, 5, 0, 0, 0);
+    put(w, &w->s390, 5, 1, 0x1c, 0);
+    put(w, &w->s390_entry, 5, 1, 0, 0);
+    put(w, &w->s390, 5, 1, 0x2c, 0);
+    put(w, &w->s390_entry, 5, 1, 0, 0);
+    put(w, &w->power, 5, 1, 0x980, 0);
+    put(w, &w->power_entry, 5, 1, 0, 0);
+    put(w, &w->loongarch, 5, 0, 22, 0);
+    put(w, &w->loongarch_reentry, 5, 0, 0, 0);
+    put(w, &w->no_reason, 5, 0, 0, 0);
     put(w, &w->entry, 5, 0, 0, 0);
     finish(w);
     assert_int_equal(w->result.n_rows, ARRAY_SIZE(names));

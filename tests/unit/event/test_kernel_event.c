@@ -44,6 +44,9 @@ static void test_no_groups(void **state)
     assert_true(is(NULL, "kvm_x86_exit", "kvm", "kvm_exit"));
     assert_true(is(NULL, "kvm_mmio", "kvm", "kvm_mmio"));
     assert_true(is(NULL, "x86_irq_vectors_local_timer_entry", "irq_vectors", "*_entry"));
+    assert_true(is(NULL, "kvm_x86_entry", KERNEL_GUEST_GROUP, KERNEL_GUEST_ENTRY));
+    assert_true(is("kvm_hv", "kvm_guest_exit", KERNEL_GUEST_GROUP, KERNEL_GUEST_EXIT));
+    assert_false(is("kvm_pr", "kvm_exit", KERNEL_GUEST_GROUP, KERNEL_GUEST_EXIT));
     assert_false(is(NULL, "kvm_x86_exit", "kvm", "kvm_entry"));
     assert_false(is(NULL, "kvm_x86_nested_vmexit", "kvm", "kvm_exit"));
     assert_false(is(NULL, "irq_handler_entry", "irq_vectors", "*_entry"));
