@@ -113,7 +113,7 @@ struct source_end source_ends_find_open(const struct source_ends *ends, const st
     struct source_end found = {.time = TIME_UNKNOWN};
     unsigned seen = rule->n_steps - 1;
 
-    if (!spans->rule_keys[span->kind->rule_number].crosses)
+    if (spans->rule_keys[span->kind->rule_number].crossings == 0)
         return source_ends_find(ends, span->origin);
     while (span->at[seen] == TIME_UNKNOWN)
         seen--;

@@ -46,7 +46,7 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
     uint64_t hash;
 
     key->name = use->name;
-    key->source = spans->rule_keys[use->rule].crosses ? 0 : source;
+    key->source = spans->rule_keys[use->rule].crossings != 0 ? 0 : source;
     key->place = 0;
     switch (rule->place) {
     case SPAN_ANYWHERE: break;

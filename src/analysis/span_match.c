@@ -34,17 +34,17 @@ int span_key_field(const struct span_key *key, const struct event_class *class)
     return i >= 0 && key->column != 0 && !is_number(&class->fields[i]) ? -1 : i;
 }
 
-bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *catalogue)
+/* Whether no source has events of both steps. */
+static bool is_elsewhere(const struct span_step *first, const struct span_step *step,
+                         const struct catalogue *catalogue)
 {
-    const struct span_step *first = &rule->steps[0];
-    const struct span_step *last = &rule->steps[rule->n_steps - 1];
     const char *star;
     size_t len;
     bool has_first = false;
 
-    if (first->layers != 0 && last->layers != 0)
-        return (first->layers & last->layers) == 0;
-    if (first->group && last->group && strcmp(first->group, last->group) == 0)
+    if (first->layers != 0 && step->layers != 0)
+        return (first->layers & step->layers) == 0;
+    if (first->group && step->group && strcmp(first->group, step->group) == 0)
         return false;
     for (unsigned i = 0; i < catalogue->n_classes; i++) {
         const struct event_class *class = catalogue->classes[i];
@@ -54,10 +54,20 @@ bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *cat
         has_first = true;
         for (unsigned j = 0; j < catalogue->n_classes; j++)
             if (catalogue->classes[j]->origin == class->origin &&
-                span_step_matches(last, catalogue->classes[j], &star, &len))
+                span_step_matches(step, catalogue->classes[j], &star, &len))
                 return false;
     }
     return has_first;
+}
+
+unsigned span_rule_crossings(const struct span_rule *rule, const struct catalogue *catalogue)
+{
+    unsigned crossings = 0;
+
+    for (unsigned i = 1; i < rule->n_steps; i++)
+        if (is_elsewhere(&rule->steps[0], &rule->steps[i], catalogue))
+            crossings |= 1u << i;
+    return crossings;
 }
 
 /* An event that STEP means but for its group, which may be a rule's name without a blank after the colon. */

@@ -14,8 +14,8 @@ bool span_step_matches(const struct span_step *step, const struct event_class *c
 /* The place of KEY's field in CLASS; -1: CLASS has none of that name, or KEY masks or shifts one that is not a number. */
 int span_key_field(const struct span_key *key, const struct event_class *class);
 
-/* Whether the ends of RULE are events of different sources: no source has events of the first and of the last step. */
-bool span_rule_crosses(const struct span_rule *rule, const struct catalogue *catalogue);
+/* Which steps of RULE are events of other sources than its first one, bit 1 << step: no source has events of both. */
+unsigned span_rule_crossings(const struct span_rule *rule, const struct catalogue *catalogue);
 
 /* Whether RULE can have spans in a trace of these classes. -ENOENT with ERROR: it has no events of a step; ERROR names
  * it, and a similar one. -EINVAL with ERROR: events of a step have no such field, and ERROR names those

@@ -56,9 +56,12 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
     const char *name = strchr(r->steps[step].event, '*')
                            ? glob_fill_star(&spans->arena, r->name, star, len)
                            : r->name;
-    bool crosses;
+    unsigned crossings;
+    const char *begin_star;
+    size_t begin_len;
 
     *use = (struct step_use){.rule = rule, .step = step};
+    use->begins_too = step > 0 && span_step_matches(&r->steps[0], class, &begin_star, &begin_len);
     if (r->steps[step].condition) {
         struct condition *condition;
         int error =
@@ -76,9 +79,9 @@ static int make_use(struct spans *spans, unsigned rule, unsigned step, const cha
         use->fields[i] = r->steps[step].keys[i].kind == SPAN_KEY_FIELD
                              ? span_key_field(&r->steps[step].keys[i], class)
                              : -1;
-    crosses = span_rule_crosses(r, spans->catalogue);
-    spans->narrowed = spans->narrowed || (spans->rule_keys[rule].crosses && !crosses);
-    spans->rule_keys[rule].crosses = crosses;
+    crossings = span_rule_crossings(r, spans->catalogue);
+    spans->narrowed = spans->narrowed || (spans->rule_keys[rule].crossings != 0 && crossings == 0);
+    spans->rule_keys[rule].crossings = crossings;
     return 0;
 }
 
@@ -107,7 +110,7 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
         n = 0;
         for (unsigned begins = 0; begins < 2; begins++) {
             for (unsigned i = 0; i < spans->n_rules; i++) {
-                for (unsigned j = 0; j < spans->rules[i]->n_steps; j++) {
+                for (unsigned j = spans->rules[i]->n_steps; j-- > 0;) {
                     const char *star;
                     size_t len;
 
@@ -124,6 +127,12 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
         }
     }
     steps->n = n;
+    for (unsigned i = n; i-- > 0;) {
+        struct step_use *use = &steps->uses[i];
+        bool continues = i + 1 < n && use[1].rule == use->rule && use[1].step > 0;
+
+        use->n_same = 1 + (continues ? use[1].n_same : 0);
+    }
     steps->ends_thread =
         spans->has_threads && kernel_event_is(class, "sched", "sched_process_exit");
     spans->classes[class->index] = steps;

@@ -10,7 +10,10 @@
 struct step_use {
     unsigned rule;
     unsigned step;
-    uint32_t name;          /* what the keys begin with */
+    uint32_t name;   /* what the keys begin with */
+    bool begins_too; /* events of this class are the first step of the rule, too */
+    unsigned
+        n_same; /* of a step after the first: uses by the same rule from here on, the latest step first */
     struct span_kind *kind; /* of what begins by it; of others, of ends without a begin */
     const struct condition *condition; /* NULL: none */
     int fields[SPAN_KEYS];
@@ -26,8 +29,10 @@ struct class_steps {
 struct rule_keys {
     struct map names; /* by the letters of the '*': the name's number, and one */
     bool has_star;    /* in every step */
-    /* Its ends are of different sources, by the classes that there are: a source may get the class of an end later. */
-    bool crosses;
+    /* Which steps are of other sources than the first, bit 1 << step, by the classes that there are: a source may get the
+     * class of a step later. */
+    unsigned crossings;
+    bool went_on;        /* the event is a step in between, and does not begin a span as well */
     unsigned n_found_by; /* keys by which open spans are found: the first ones */
 };
 

@@ -78,7 +78,7 @@ bool spans_may_be_lost(const struct spans *spans, unsigned rule, const struct or
 {
     const struct span_rule *r = spans->rules[rule];
 
-    if (loss->origin != origin || r->unique || spans->rule_keys[rule].crosses)
+    if (loss->origin != origin || r->unique || spans->rule_keys[rule].crossings != 0)
         return false;
     return r->place != SPAN_ON_CPU || cpu < 0 || !span_loss_has_cpu(loss) || cpu == loss->cpu;
 }
@@ -312,6 +312,9 @@ static void end_without_end(struct spans *spans, const struct open_span *open, e
 {
     struct span span;
 
+    /* A step that came before its begin is nothing without that, unless it is the end. */
+    if (open->early && open->step != open->kind->rule->n_steps - 1)
+        return;
     open->kind->fates[fate]++;
     if (open->early || !spans->ops->incomplete)
         return;
@@ -354,7 +357,7 @@ static _cold_ int narrow(struct spans *spans)
         const struct open_span *span = get_open(spans, n);
 
         next = span->newer;
-        if (!spans->rule_keys[span->rule].crosses)
+        if (spans->rule_keys[span->rule].crossings == 0)
             give_up(spans, n, SPAN_NO_BEGIN);
     }
     for (uint32_t n = spans->begun.oldest; n != 0; n = next) {
@@ -364,7 +367,7 @@ static _cold_ int narrow(struct spans *spans)
         const struct source_losses *source;
 
         next = span->newer;
-        if (rule_keys->crosses || span->source != 0)
+        if (rule_keys->crossings != 0 || span->source != 0)
             continue;
         source = get_source(spans, span->origin);
         if (!source)
@@ -409,7 +412,7 @@ static bool may_go_on_in(const struct span_rule *rule, const struct origin *orig
  * and so it may be in each source that steps of the rule may be of. */
 static enum span_fate fate_at_finish(const struct spans *spans, const struct open_span *span)
 {
-    bool crosses = spans->rule_keys[span->rule].crosses;
+    bool crosses = spans->rule_keys[span->rule].crossings != 0;
     enum span_fate fate = SPAN_OPEN;
     size_t iter = 0;
     uint64_t key;
@@ -454,6 +457,29 @@ static inline bool is_same(const struct span_rule *rule, const struct open_span 
     return open->kind == use->kind;
 }
 
+/* P4: the step at *PLACE, which is not the last, came before the begin of its span, ITEM. */
+static int begin_late(struct spans *spans, uint32_t *place, const struct step_use *use,
+                      const struct item *item, const struct key *key)
+{
+    struct open_span early = *get_open(spans, *place);
+    int64_t at = get_open(spans, *place)->at[early.step];
+    struct open_span *span;
+    uint64_t tag = 0;
+    uint32_t n;
+
+    take_out(spans, place, *place);
+    if (spans->ops->begin)
+        tag = spans->ops->begin(spans->arg, use->kind, item);
+    n = put_in(spans, key, use, item, false, begins_in_front(spans->rules[use->rule]));
+    if (n == 0)
+        return -ENOMEM;
+    span = get_open(spans, n);
+    span->at[early.step] = at;
+    span->step = early.step;
+    span->tag = tag;
+    return 0;
+}
+
 /* P4: the end at *PLACE came before its begin, ITEM. */
 static int complete_early(struct spans *spans, uint32_t *place, const struct step_use *use,
                           const struct item *item)
@@ -478,6 +504,17 @@ static int complete_early(struct spans *spans, uint32_t *place, const struct ste
     return spans->ops->complete(spans->arg, &span, item);
 }
 
+/* True if STEP of RULE may follow step SEEN. */
+static inline bool may_follow(const struct span_rule *rule, unsigned seen, unsigned step)
+{
+    if (seen >= step)
+        return false;
+    for (unsigned i = seen + 1; i < step; i++)
+        if (!rule->steps[i].optional)
+            return false;
+    return true;
+}
+
 static int begin(struct spans *spans, const struct step_use *use, const struct item *item,
                  const struct key *key, const struct source_losses *source)
 {
@@ -493,10 +530,12 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
         for (; unlikely(*place != 0); place = find_from(spans, place, key, n_keys)) {
             open = get_open(spans, *place);
             if (open->early) {
-                if (is_same(rule, open, use, key) &&
-                    (uint64_t)item->time - (uint64_t)open->at[rule->n_steps - 1] <=
+                if (is_same(rule, open, use, key) && may_follow(rule, 0, open->step) &&
+                    (uint64_t)item->time - (uint64_t)open->at[open->step] <=
                         add_errors(open->error_ns, item->error_ns))
-                    return complete_early(spans, place, use, item);
+                    return open->step == rule->n_steps - 1
+                               ? complete_early(spans, place, use, item)
+                               : begin_late(spans, place, use, item, key);
                 end_without_end(spans, open, SPAN_NO_BEGIN);
                 take_out(spans, place, *place);
                 continue;
@@ -521,26 +560,43 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
     return 0;
 }
 
-/* True if STEP of RULE may follow step SEEN. */
-static inline bool may_follow(const struct span_rule *rule, unsigned seen, unsigned step)
+/* P4: the step ITEM, for which no span is open, may have come before the begin of its span. */
+static int put_early(struct spans *spans, const struct step_use *use, const struct item *item,
+                     const struct key *key)
 {
-    if (seen >= step)
-        return false;
-    for (unsigned i = seen + 1; i < step; i++)
-        if (!rule->steps[i].optional)
-            return false;
-    return true;
+    const struct rule_keys *rule_keys = &spans->rule_keys[use->rule];
+    bool is_last = use->step == spans->rules[use->rule]->n_steps - 1;
+
+    if (item->error_ns > 0 && rule_keys->crossings >> use->step & 1) {
+        /* Of a step in between, only where it cannot be of a span that is open. */
+        if (is_last || spans->n_buckets == 0 || *find(spans, key, rule_keys->n_found_by) == 0)
+            return put_in(spans, key, use, item, true, false) == 0 ? -ENOMEM : 0;
+        return 0;
+    }
+    if (is_last)
+        use->kind->fates[SPAN_NO_BEGIN]++;
+    return 0;
 }
 
-static int end(struct spans *spans, const struct step_use *use, const struct item *item,
-               const struct key *key, const struct source_losses *source)
+/* Whether a step that is ITEM may be of OPEN, by its source. */
+static inline bool may_be_of(const struct spans *spans, const struct open_span *open,
+                             const struct step_use *use, const struct item *item)
+{
+    unsigned crossings = spans->rule_keys[use->rule].crossings;
+
+    return likely(crossings == 0) || crossings >> use->step & 1 || open->origin == item->origin;
+}
+
+/* ITEM is a step after the first. 1: of a span that was open; 0: of none. */
+static int go_on(struct spans *spans, const struct step_use *use, const struct item *item,
+                 const struct key *key, const struct source_losses *source)
 {
     const struct span_rule *rule = spans->rules[use->rule];
-    bool is_last = use->step == rule->n_steps - 1;
     struct open_span *open;
     struct span span;
     uint32_t *place;
     uint32_t n = 0;
+    int r;
 
     if (likely(spans->n_buckets > 0)) {
         place = find(spans, key, spans->rule_keys[use->rule].n_found_by);
@@ -552,9 +608,11 @@ static int end(struct spans *spans, const struct step_use *use, const struct ite
 
         open = get_open(spans, n);
         next = open->same_next;
-        if (open->early || !is_same(rule, open, use, key)) {
-            n = 0;
-            break;
+        if (open->early || !is_same(rule, open, use, key))
+            return 0;
+        if (unlikely(!may_be_of(spans, open, use, item))) {
+            n = next;
+            continue;
         }
         if (unlikely(may_have_ended(spans, open, source) || is_gone(spans, open))) {
             end_without_end(spans, open, fate_of(spans, open, source, SPAN_LOST));
@@ -564,26 +622,58 @@ static int end(struct spans *spans, const struct step_use *use, const struct ite
         }
         n = next;
     }
-    if (n == 0) {
-        if (!is_last)
-            return 0;
-        /* It may have come before its begin. */
-        if (item->error_ns > 0 && spans->rule_keys[use->rule].crosses)
-            return put_in(spans, key, use, item, true, false) == 0 ? -ENOMEM : 0;
-        use->kind->fates[SPAN_NO_BEGIN]++;
+    if (n == 0)
         return 0;
-    }
     open->at[use->step] = item->time;
     open->step = (uint8_t)use->step;
-    if (!is_last)
-        return 0;
+    if (use->step != rule->n_steps - 1) {
+        spans->rule_keys[use->rule].went_on = use->begins_too;
+        return 1;
+    }
     make_span(open, &span);
     if (unlikely(item->origin != open->origin || open->unsteady || item->unsteady))
         span.error_ns = add_errors(open->error_ns, item->error_ns);
     take_out(spans, place, n);
     span.kind = open->kind;
     open->kind->fates[SPAN_COMPLETE]++;
-    return spans->ops->complete(spans->arg, &span, item);
+    r = spans->ops->complete(spans->arg, &span, item);
+    return r < 0 ? r : 1;
+}
+
+/* Whether ITEM has what USE asks for. */
+static inline bool can_use(struct spans *spans, const struct step_use *use, const struct item *item,
+                           const struct source_losses *source, struct key *key)
+{
+    if (unlikely(use->condition) && !condition_holds(use->condition, item))
+        return false;
+    if (likely(make_key(spans, use, item, source->number, key)))
+        return true;
+    use->kind->fates[SPAN_UNKEYED]++;
+    return false;
+}
+
+/* ITEM is one step of one span at most, by the N uses of a rule whose steps it may be. */
+static inline int put_step(struct spans *spans, const struct step_use *uses, unsigned n,
+                           const struct item *item, const struct source_losses *source)
+{
+    const struct step_use *missed = NULL;
+    struct key missed_key;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct key key;
+        int r;
+
+        if (!can_use(spans, &uses[i], item, source, &key))
+            continue;
+        r = go_on(spans, &uses[i], item, &key, source);
+        if (r != 0)
+            return r < 0 ? r : 0;
+        if (!missed) {
+            missed = &uses[i];
+            missed_key = key;
+        }
+    }
+    return missed ? put_early(spans, missed, item, &missed_key) : 0;
 }
 
 static int put_steps(struct spans *spans, const struct class_steps *steps, const struct item *item)
@@ -595,19 +685,17 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
     if (unlikely(item->origin->complete_from != 0 && source->complete == 0) &&
         item->time >= item->origin->complete_from)
         span_sources_complete(spans, source);
-    for (unsigned i = 0; i < steps->n; i++) {
+    for (unsigned i = 0; i < steps->n; i += steps->uses[i].step == 0 ? 1 : steps->uses[i].n_same) {
         const struct step_use *use = &steps->uses[i];
         struct key key;
-        int r;
+        int r = 0;
 
-        if (unlikely(use->condition) && !condition_holds(use->condition, item))
-            continue;
-        if (unlikely(!make_key(spans, use, item, source->number, &key))) {
-            use->kind->fates[SPAN_UNKEYED]++;
-            continue;
-        }
-        r = use->step == 0 ? begin(spans, use, item, &key, source)
-                           : end(spans, use, item, &key, source);
+        if (use->step > 0)
+            r = put_step(spans, use, use->n_same, item, source);
+        else if (unlikely(spans->rule_keys[use->rule].went_on))
+            spans->rule_keys[use->rule].went_on = false;
+        else if (can_use(spans, use, item, source, &key))
+            r = begin(spans, use, item, &key, source);
         if (unlikely(r < 0))
             return r;
     }

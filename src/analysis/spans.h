@@ -14,8 +14,8 @@
  *      that was cut (origin->is_cut), only spans of CPUs are.
  *  P3  Two keys are the same where all their numbers are equal, whatever their widths, or all their strings. An event
  *      without one of them, or without its place, is in no span and is counted (SPAN_UNKEYED).
- *  P4  Between sources whose clocks are related, an end may come before its begin, by the errors of both at most. Such
- *      a span is complete, and its duration negative.
+ *  P4  Between sources whose clocks are related, a step may come before the begin of its span, by the errors of both at
+ *      most. If it is the end, the span is complete, and its duration negative.
  *  P5  At most SPANS_OPEN_MAX are open at a time; beyond, the oldest is given up and counted (SPAN_GIVEN_UP).
  *
  * Strings of keys are compared by 64 bits that are made of them.

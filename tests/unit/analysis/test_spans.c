@@ -477,6 +477,126 @@ static void test_chain(void **state)
     assert_int_equal(fate(w, SPAN_NO_BEGIN), 1);
 }
 
+static void put_exact(struct world *w, const struct event_class *class, int64_t time, uint64_t id,
+                      uint32_t error_ns)
+{
+    struct payload payload = {.id = id};
+    struct item item = {.kind = ITEM_EVENT,
+                        .time = time,
+                        .origin = class->origin,
+                        .class = class,
+                        .payload = (uint8_t *)&payload,
+                        .size = sizeof payload,
+                        .pid = 7,
+                        .vcpu = VCPU_UNKNOWN,
+                        .error_ns = error_ns};
+
+    assert_int_equal(spans_put(&w->spans, &item, 1), 0);
+}
+
+/* An event is one step of a span. */
+static void test_step_twice(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_end(id) -> a_end(id)");
+    start(w);
+    put(w, w->begin, 1, 0, 7, 1);
+    put(w, w->end, 2, 0, 7, 1);
+    assert_int_equal(w->n_done, 0);
+    put(w, w->end, 3, 0, 7, 1);
+    put(w, w->end, 4, 0, 7, 1);
+    expect(w, "1-3");
+    assert_int_equal(fate(w, SPAN_NO_BEGIN), 1);
+}
+
+/* From a guest to its VMM and back; the clock of the one may be off by 50 against the other's. */
+static void test_chain_and_back(void **state)
+{
+    struct world *w = *state;
+    struct origin origin = *w->guest;
+    struct event_class *other_end;
+
+    other_end = add(w, catalogue_add_origin(&w->catalogue, &origin), "a_end");
+    use(w, "guest:a_begin(id) -> vmm:handle(id) -> guest:a_end(id)");
+    start(w);
+    put_exact(w, w->begin, 100, 1, 50);
+    put_exact(w, w->handle, 110, 1, 0);
+    put_exact(w, other_end, 120, 1, 50); /* of another guest */
+    put_exact(w, w->end, 130, 1, 50);
+    assert_int_equal(w->error_ns, 0); /* of one clock */
+    put_exact(w, w->handle, 200, 2, 50);
+    put_exact(w, w->begin, 210, 2, 0);
+    put_exact(w, w->end, 230, 2, 0);
+    put_exact(w, w->handle, 300, 3, 50);
+    put_exact(w, w->begin, 380, 3, 0); /* too late for it */
+    put_exact(w, w->end, 390, 3, 0);
+    spans_finish(&w->spans);
+    expect(w, "100-130, 210-230, 380 open");
+    assert_int_equal(fate(w, SPAN_NO_BEGIN), 2);
+}
+
+/* Chains of three steps in all orders of three layers, against a model. */
+static void test_chain_over_layers(void **state)
+{
+    static const char *const names[] = {"guest", "vmm", "host"};
+    struct world *w = *state;
+    struct origin origin = *w->guest;
+    struct event_class *classes[3];
+
+    origin.layer = LAYER_HOST;
+    classes[0] = add(w, w->guest, "step");
+    classes[1] = add(w, w->vmm, "step");
+    classes[2] = add(w, catalogue_add_origin(&w->catalogue, &origin), "step");
+    for (unsigned order = 0; order < 27; order++) {
+        const unsigned layers[] = {order % 3, order / 3 % 3, order / 9};
+        struct {
+            int64_t begin;
+            unsigned step;
+            bool is_open;
+        } open[4] = {0};
+        uint64_t complete = 0, no_begin = 0, again = 0;
+        char rule[100];
+
+        w->rules.n = w->n_done = 0;
+        snprintf(rule, sizeof rule, "%s:step(id) -> %s:step(id) -> %s:step(id)", names[layers[0]],
+                 names[layers[1]], names[layers[2]]);
+        use(w, rule);
+        start(w);
+        for (int64_t t = 1; t < 3000; t++) {
+            unsigned layer = (unsigned)(random_u64() % 3);
+            uint64_t id = random_u64() % ARRAY_SIZE(open);
+            bool is_step = open[id].is_open && layers[open[id].step + 1] == layer;
+            bool is_end = is_step && open[id].step == 1;
+
+            put_exact(w, classes[layer], t, id, 0);
+            if (is_end) {
+                assert_int_equal(w->done[w->n_done - 1].end, t);
+                assert_int_equal(w->done[w->n_done - 1].begin, open[id].begin);
+                open[id].is_open = false;
+                complete++;
+            } else if (is_step) {
+                open[id].step = 1;
+                continue;
+            } else {
+                no_begin += layers[2] == layer;
+            }
+            if (layers[0] != layer)
+                continue;
+            again += open[id].is_open;
+            open[id].begin = t;
+            open[id].step = 0;
+            open[id].is_open = true;
+        }
+        assert_true(complete > 50);
+        assert_int_equal(fate(w, SPAN_COMPLETE), complete);
+        assert_int_equal(fate(w, SPAN_NO_BEGIN), no_begin);
+        assert_int_equal(fate(w, SPAN_AGAIN), again);
+        spans_done(&w->spans);
+    }
+    start(w);
+}
+
 static void test_place(void **state)
 {
     struct world *w = *state;
@@ -926,15 +1046,35 @@ static void test_late_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rules),           TEST(bad_rules),  TEST(file_of_rules),
-        TEST(builtin_rules),   TEST(check),      TEST(pairs),
-        TEST(mask_of_string),  TEST(condition),  TEST(star),
-        TEST(again),           TEST(chain),      TEST(place),
-        TEST(losses),          TEST(open_loss),  TEST(losses_of_open),
-        TEST(early),           TEST(early_ends), TEST(bounds),
-        TEST(late_class),      TEST(unsteady),   TEST(open_until),
-        TEST(open_and_silent), TEST(cut),        TEST(some_threads),
-        TEST(model),           TEST(model),
+        TEST(rules),
+        TEST(bad_rules),
+        TEST(file_of_rules),
+        TEST(builtin_rules),
+        TEST(check),
+        TEST(pairs),
+        TEST(mask_of_string),
+        TEST(condition),
+        TEST(star),
+        TEST(again),
+        TEST(chain),
+        TEST(place),
+        TEST(losses),
+        TEST(open_loss),
+        TEST(losses_of_open),
+        TEST(early),
+        TEST(early_ends),
+        TEST(bounds),
+        TEST(late_class),
+        TEST(unsteady),
+        TEST(open_until),
+        TEST(open_and_silent),
+        TEST(cut),
+        TEST(some_threads),
+        TEST(model),
+        TEST(model),
+        TEST(step_twice),
+        TEST(chain_and_back),
+        TEST(chain_over_layers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
