@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/ticks.h"
 
 /* CPUs of a source whose times are kept; a file may claim any number. */
 #define CPUS_MAX 65536
@@ -30,6 +31,7 @@ struct source_coverage {
     struct cpu_coverage *cpus; /* [0]: CPU unknown; CPU N is [N + 1] */
     unsigned n_cpus;           /* entries */
     unsigned n_seen;           /* CPUs with an item */
+    int64_t first;             /* event; TIME_UNKNOWN: there was none */
     struct gap *gaps;          /* by `until` */
     unsigned n_gaps, gaps_room;
 };
@@ -67,6 +69,7 @@ static _cold_ struct source_coverage *find_source(struct coverage *coverage,
     if (!source)
         return NULL;
     source->origin = origin;
+    source->first = TIME_UNKNOWN;
     more[coverage->n_sources++] = source;
     return source;
 }
@@ -108,6 +111,16 @@ static int add_gap(struct source_coverage *source, int64_t since, int64_t until)
     return 0;
 }
 
+/* From when on it was recorded, as far as is known; TIME_UNKNOWN: it has no event yet. */
+static int64_t source_begin(const struct coverage *coverage, const struct source_coverage *source)
+{
+    int64_t known = source->origin->known_from;
+
+    return known == 0                      ? source->first
+           : source->first == TIME_UNKNOWN ? MAX(known, coverage->first)
+                                           : MIN(source->first, MAX(known, coverage->first));
+}
+
 /* The last item of CPU, or where it is not known which lost events, of the CPU whose last item is the oldest. */
 static int64_t last_before_loss(const struct source_coverage *source,
                                 const struct cpu_coverage *cpu)
@@ -125,6 +138,7 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
                            struct cpu_coverage *cpu, const struct item *item)
 {
     int64_t since = item->since != TIME_UNKNOWN ? item->since : last_before_loss(source, cpu);
+    int64_t begin;
 
     losses_add(&coverage->losses, item);
     losses_add(&coverage->layers.losses[item->origin->layer], item);
@@ -139,7 +153,11 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
         since = cpu->gap_end;
     if (since >= item->time)
         return 0;
-    cpu->lost += (uint64_t)item->time - (uint64_t)since;
+    /* Nor is that before the source's. */
+    begin = source_begin(coverage, source);
+    begin = begin == TIME_UNKNOWN ? item->time : MAX(since, begin);
+    if (begin < item->time)
+        cpu->lost += (uint64_t)item->time - (uint64_t)begin;
     cpu->gap_end = item->time;
     return add_gap(source, since, item->time);
 }
@@ -173,10 +191,13 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
         if (unlikely(item->time < cpu->last)) {
             coverage->n_backward++;
             coverage->first = MIN(coverage->first, item->time);
+            source->first = MIN(source->first, item->time);
             continue;
         }
         if (unlikely(cpu->last == TIME_UNKNOWN)) {
             source->n_seen += place > 0;
+            if (source->first == TIME_UNKNOWN)
+                source->first = item->time;
             if (coverage->first == TIME_UNKNOWN)
                 coverage->first = item->time;
         }
@@ -193,35 +214,145 @@ int64_t coverage_duration(const struct coverage *coverage)
     return (int64_t)MIN((uint64_t)coverage->last - (uint64_t)coverage->first, (uint64_t)INT64_MAX);
 }
 
-/* What CPU lost, in ticks, also where nothing of it follows. */
-static double cpu_lost(const struct coverage *coverage, const struct cpu_coverage *cpu)
+/* What CPU of a source lost that was recorded up to END, in ticks, also where nothing of it follows. */
+static double cpu_lost(const struct coverage *coverage, const struct cpu_coverage *cpu, int64_t end)
 {
     int64_t since = MAX(cpu->open_since, coverage->first);
 
-    return (double)cpu->lost +
-           (since < coverage->last ? (double)coverage->last - (double)since : 0);
+    return (double)cpu->lost + (since < end ? (double)end - (double)since : 0);
 }
 
-static int64_t source_covered(const struct coverage *coverage, const struct source_coverage *source,
-                              int64_t duration)
+/* Until when it was recorded. Of one that was cut: as long as others were. */
+static int64_t source_end(const struct coverage *coverage, const struct source_coverage *source)
+{
+    int64_t known = source->origin->known_until;
+    int64_t end = TIME_UNKNOWN;
+
+    for (unsigned i = 0; i < source->n_cpus; i++) {
+        if (source->cpus[i].open_since != INT64_MAX)
+            return coverage->last;
+        end = MAX(end, MAX(source->cpus[i].last, source->cpus[i].gap_end));
+    }
+    return known != 0 ? MAX(end, MIN(known, coverage->last)) : end;
+}
+
+static const struct source_coverage *get_source(const struct coverage *coverage,
+                                                const struct origin *origin)
+{
+    for (unsigned i = 0; i < coverage->n_sources; i++)
+        if (coverage->sources[i]->origin == origin)
+            return coverage->sources[i];
+    return NULL;
+}
+
+static int64_t source_recorded(const struct coverage *coverage,
+                               const struct source_coverage *source)
+{
+    int64_t begin = source_begin(coverage, source), end = source_end(coverage, source);
+
+    if (begin == TIME_UNKNOWN || end <= begin)
+        return 0;
+    return (int64_t)MIN((uint64_t)end - (uint64_t)begin, (uint64_t)INT64_MAX);
+}
+
+static int64_t source_lost(const struct coverage *coverage, const struct source_coverage *source)
 {
     unsigned n = MAX(MAX(source->n_seen, source->origin->n_cpus), 1u);
-    double lost = source->n_cpus > 0 ? cpu_lost(coverage, &source->cpus[0]) : 0;
+    int64_t recorded = source_recorded(coverage, source), end = source_end(coverage, source);
+    double lost = source->n_cpus > 0 ? cpu_lost(coverage, &source->cpus[0], end) : 0;
 
     for (unsigned i = 1; i < source->n_cpus; i++)
-        lost += cpu_lost(coverage, &source->cpus[i]) / n;
-    return lost >= (double)duration ? 0 : duration - (int64_t)lost;
+        lost += cpu_lost(coverage, &source->cpus[i], end) / n;
+    return lost >= (double)recorded ? recorded : (int64_t)lost;
+}
+
+int64_t coverage_recorded(const struct coverage *coverage, const struct origin *origin)
+{
+    const struct source_coverage *source = get_source(coverage, origin);
+
+    return source ? source_recorded(coverage, source) : 0;
+}
+
+int64_t coverage_lost(const struct coverage *coverage, const struct origin *origin)
+{
+    int64_t most = 0;
+
+    for (unsigned i = 0; i < coverage->n_sources; i++)
+        if (!origin || coverage->sources[i]->origin == origin)
+            most = MAX(most, source_lost(coverage, coverage->sources[i]));
+    return most;
 }
 
 int64_t coverage_covered(const struct coverage *coverage, const struct origin *origin)
 {
-    int64_t duration = coverage_duration(coverage);
-    int64_t least = duration;
+    return coverage_recorded(coverage, origin) - coverage_lost(coverage, origin);
+}
 
-    for (unsigned i = 0; i < coverage->n_sources; i++)
-        if (!origin || coverage->sources[i]->origin == origin)
-            least = MIN(least, source_covered(coverage, coverage->sources[i], duration));
-    return least;
+/* A time in which spans are covered. */
+struct covered_part {
+    int64_t begin, end, lost;
+};
+
+/* False: there is none. */
+static bool make_part(const struct coverage *coverage, const struct coverage_pair *pair,
+                      struct covered_part *ret)
+{
+    const struct origin *origins[] = {pair->begin, pair->end};
+
+    *ret = (struct covered_part){INT64_MIN, INT64_MAX, 0};
+    for (unsigned i = 0; i < ARRAY_SIZE(origins); i++) {
+        const struct source_coverage *source = get_source(coverage, origins[i]);
+
+        if (!source || source_recorded(coverage, source) == 0)
+            return false;
+        ret->begin = MAX(ret->begin, source_begin(coverage, source));
+        ret->end = MIN(ret->end, source_end(coverage, source));
+        ret->lost = MAX(ret->lost, source_lost(coverage, source));
+    }
+    return ret->begin < ret->end;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct covered_part *x = a, *y = b;
+
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+int64_t coverage_covered_pairs(const struct coverage *coverage, const struct coverage_pair *pairs,
+                               unsigned n)
+{
+    struct covered_part parts[COVERAGE_PAIRS_MAX];
+    unsigned n_parts = 0;
+    int64_t covered = 0;
+
+    for (unsigned i = 0; i < MIN(n, (unsigned)COVERAGE_PAIRS_MAX); i++)
+        n_parts += make_part(coverage, &pairs[i], &parts[n_parts]);
+    qsort(parts, n_parts, sizeof *parts, compare_parts);
+    for (unsigned i = 0; i < n_parts;) {
+        struct covered_part whole = parts[i++];
+
+        for (; i < n_parts && parts[i].begin <= whole.end; i++) {
+            whole.end = MAX(whole.end, parts[i].end);
+            whole.lost = MIN(whole.lost, parts[i].lost);
+        }
+        covered = ticks_sum(covered, MAX(ticks_between(whole.begin, whole.end) - whole.lost, 0));
+    }
+    return covered;
+}
+
+double coverage_lost_share(const struct coverage *coverage, const struct origin *origin)
+{
+    double most = 0;
+
+    for (unsigned i = 0; i < coverage->n_sources; i++) {
+        const struct source_coverage *source = coverage->sources[i];
+        int64_t recorded = source_recorded(coverage, source);
+
+        if (recorded > 0 && (!origin || source->origin == origin))
+            most = MAX(most, (double)source_lost(coverage, source) / (double)recorded);
+    }
+    return most;
 }
 
 bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until)

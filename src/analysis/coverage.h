@@ -2,12 +2,15 @@
 #pragma once
 
 /* What a trace covers: how many events it has, from when to when, and how much of that time is unknown because events
- * were lost. The covered time is the denominator of rates and shares.
+ * were lost. The covered time of a source is the denominator of rates and shares of what it has: the time that it was
+ * recorded, without its losses. It is recorded from its first event to its last event or loss, as if it were alone in the trace; where
+ * more is known (origin->known_from, known_until), for all of the trace that lies within that.
  *
  * A loss on one CPU of a source with N CPUs takes 1/N of its time from the source's covered time: events of the other
  * CPUs are there. A loss whose CPU is unknown takes all of its time. A loss whose start is unknown starts at the last
  * item of its CPU; if the CPU is unknown, too, at the earliest of all CPUs' last items. A loss
- * without an end (item->is_open) goes on to the last event of the trace. Not thread-safe. */
+ * without an end (item->is_open) goes on to the last event of the trace. The time before the first event of a source is
+ * not lost. Not thread-safe. */
 
 #include "analysis/losses.h"
 
@@ -35,8 +38,22 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
 
 /* From the first event to the last, in ticks. */
 int64_t coverage_duration(const struct coverage *coverage);
-/* The part of it that is covered by the events of ORIGIN; NULL: by the source that covers least. In ticks. */
+/* Of the source ORIGIN, in ticks: how long it was recorded, what of that it lost, and the rest. 0 of one without events.
+ * coverage_lost() of NULL: of the source that lost most. */
+int64_t coverage_recorded(const struct coverage *coverage, const struct origin *origin);
+int64_t coverage_lost(const struct coverage *coverage, const struct origin *origin);
 int64_t coverage_covered(const struct coverage *coverage, const struct origin *origin);
+/* Where spans begin and end: in one source or in two, of which both must be recorded. */
+struct coverage_pair {
+    const struct origin *begin, *end;
+};
+/* How long one of N pairs, COVERAGE_PAIRS_MAX at most, is covered, in ticks: where pairs are recorded at the same time, by the one that lost
+ * least. */
+#define COVERAGE_PAIRS_MAX 8
+int64_t coverage_covered_pairs(const struct coverage *coverage, const struct coverage_pair *pairs,
+                               unsigned n);
+/* What ORIGIN lost, as a share of the time that it was recorded; NULL: the largest of all sources. */
+double coverage_lost_share(const struct coverage *coverage, const struct origin *origin);
 /* What a result says of events that are earlier than one before them. N: of them, 1 or more. BUF. */
 const char *coverage_backward_text(char *buf, size_t size, uint64_t n);
 /* True if a source lost events between FROM and UNTIL, maybe. */

@@ -37,7 +37,10 @@ double diff_change(const struct diff_row *row, enum diff_metric metric)
 static void set_values(struct diff_row *to, unsigned side, const struct result *result,
                        const struct result_row *from)
 {
-    double seconds = result_covered_seconds(result, NULL);
+    int covered = result_find_column(result, "covered");
+    double seconds = covered >= 0 && result->clock.hz > 0
+                         ? result_number(result, from, (unsigned)covered) / NANOSECONDS
+                         : NAN;
 
     to->is_there[side] = true;
     for (unsigned i = 0; i < DIFF_METRICS; i++) {

@@ -89,7 +89,10 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit
     row = rows_find(&pv->rows, numbers);
     if (unlikely(!row))
         row = add_row(pv, grouping, class, item, numbers);
-    return row ? row_count(&pv->rows, row, item->time, 0, 0) : -ENOMEM;
+    if (!row)
+        return -ENOMEM;
+    row_note_source(row, item->origin, item->origin);
+    return row_count(&pv->rows, row, item->time, 0, 0);
 }
 
 int exit_pv_add_rows(const struct exit_pv *pv, const struct duration_columns *columns,
@@ -100,7 +103,7 @@ int exit_pv_add_rows(const struct exit_pv *pv, const struct duration_columns *co
     for (unsigned i = 0; r == 0 && i < pv->rows.n; i++) {
         struct result_row *row = result->rows[i];
 
-        row->has_value &= 1u << columns->n | 1u << columns->rate;
+        row->has_value &= 1u << columns->n | 1u << columns->rate | 1u << columns->covered;
         row->durations = NULL;
     }
     return r;

@@ -231,7 +231,6 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     struct exit_times *times;
     struct row *row;
 
-    (void)item;
     if (!open)
         return 0;
     row = open->row;
@@ -265,6 +264,7 @@ static int complete(void *arg, const struct span *span, const struct item *item)
         if (r < 0)
             return r;
     }
+    row_note_source(row, span->origin, item->origin);
     return row_count(&exits->rows, row, span_begin(span), duration, span->error_ns);
 }
 

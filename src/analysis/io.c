@@ -215,6 +215,7 @@ static int count(struct io *io, struct io_group *group, const struct io_request 
 
     if (!row)
         return -ENOMEM;
+    row_note_source(row, request->origin, request->origin);
     return row_count(&io->rows, row, begin, (int64_t)((uint64_t)end - (uint64_t)begin), error_ns);
 }
 

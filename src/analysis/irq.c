@@ -277,7 +277,7 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     if (!row)
         return 0;
     irq->extra[row->number].self = wide_add(irq->extra[row->number].self, wide_of(self));
-    return analysis_count_span(&irq->analysis, &irq->rows, row, span);
+    return analysis_count_span(&irq->analysis, &irq->rows, row, span, item);
 }
 
 static void incomplete(void *arg, const struct span *span, enum span_fate fate)

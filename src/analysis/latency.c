@@ -62,8 +62,7 @@ static int complete(void *arg, const struct span *span, const struct item *item)
     struct latency *latency = arg;
     struct row *row = (struct row *)(uintptr_t)span->tag;
 
-    (void)item;
-    return row ? analysis_count_span(&latency->analysis, &latency->rows, row, span) : 0;
+    return row ? analysis_count_span(&latency->analysis, &latency->rows, row, span, item) : 0;
 }
 
 static void incomplete(void *arg, const struct span *span, enum span_fate fate)

@@ -182,8 +182,7 @@ int result_add_slow(struct result *result, const struct result_slow *slow);
 /* 0, -ENOMEM. */
 int result_add_note(struct result *result, const char *format, ...) _printf_(2, 3);
 
-/* The seconds that are covered by the events of ORIGIN, or by the source that covers least (NULL): what rates divide
- * by. 0: unknown. */
+/* The seconds that the events of ORIGIN cover: what rates divide by. 0: unknown. */
 double result_covered_seconds(const struct result *result, const struct origin *origin);
 
 /* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys, or not at all (RESULT_IN_ORDER); and the

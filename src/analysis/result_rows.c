@@ -48,6 +48,7 @@ void result_add_duration_columns(struct result *result, const struct percentiles
     columns.error = result_add_column(result, "error", "ERROR", RESULT_ERROR);
     columns.max_at = result_add_column(result, "max_at", NULL, RESULT_TIME);
     columns.negative = result_add_column(result, "negative", NULL, RESULT_COUNT);
+    columns.covered = result_add_column(result, "covered", NULL, RESULT_DURATION);
     *ret_columns = columns;
 }
 
@@ -59,18 +60,29 @@ static int64_t quantile(const struct histogram *durations, unsigned permille, in
     return min < 0 ? v : MAX(v, min);
 }
 
+/* What rates and shares of ROW divide by: the time that its sources cover, in ticks. */
+static int64_t get_covered(const struct coverage *coverage, const struct row *row)
+{
+    if (row->has_more_sources)
+        return coverage_duration(coverage) - coverage_lost(coverage, NULL);
+    return row->n_sources > 0 ? coverage_covered_pairs(coverage, row->sources, row->n_sources)
+                              : coverage_covered(coverage, row->origin);
+}
+
 void result_set_durations(struct result *result, const struct duration_columns *columns,
                           struct result_row *to, const struct row *from)
 {
-    int64_t covered = coverage_covered(result->coverage, from->origin);
-    double seconds = result_covered_seconds(result, from->origin);
+    int64_t covered = get_covered(result->coverage, from);
 
     to->durations = &from->durations;
     result_set_number(to, columns->n, wide_clamp(wide_of_u64(from->n)));
     result_set_number(to, columns->error, from->error_max);
     result_set_number(to, columns->negative, wide_clamp(wide_of_u64(from->n_negative)));
-    if (seconds > 0)
-        result_set_real(to, columns->rate, (double)from->n / seconds);
+    if (covered > 0)
+        result_set_number(to, columns->covered, covered);
+    if (covered > 0 && result->clock.hz > 0)
+        result_set_real(to, columns->rate,
+                        (double)from->n * (double)result->clock.hz / (double)covered);
     if (from->n == 0)
         return;
     result_set_number(to, columns->sum, wide_clamp(from->sum));
@@ -196,7 +208,7 @@ int analysis_give_span(const struct analysis *analysis, const struct row *row,
 }
 
 int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row *row,
-                        const struct span *span)
+                        const struct span *span, const struct item *end)
 {
     int64_t duration = (int64_t)((uint64_t)span_end(span) - (uint64_t)span_begin(span));
     int r = 0;
@@ -209,6 +221,7 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
         rows_keep_slow_span(rows, row, span, span_end(span));
     if (analysis->put_span)
         r = analysis_give_span(analysis, row, span, span_end(span));
+    row_note_source(row, span->origin, end->origin);
     if (r == 0)
         r = row_count(rows, row, span_begin(span), duration, span->error_ns);
     if (r == -ERANGE)

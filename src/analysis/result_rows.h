@@ -18,10 +18,11 @@ struct duration_columns {
     unsigned error;                        /* the largest, in ns */
     unsigned max_at;                       /* when the longest began */
     unsigned negative;                     /* how many are shorter than 0 */
+    unsigned covered;                      /* time that rates and shares are of */
     struct percentiles parts;              /* of `percentiles` */
 };
 
-/* Adds these columns: n rate sum share mean min p50 p90 p99 max error max_at negative. When memory is
+/* Adds these columns: n rate sum share mean min p50 p90 p99 max error max_at negative covered. When memory is
  * out, result->error says so. */
 void result_add_duration_columns(struct result *result, const struct percentiles *percentiles,
                                  struct duration_columns *ret_columns);
@@ -43,10 +44,10 @@ int analysis_give_span(const struct analysis *analysis, const struct row *row,
 void analysis_keep_open_span(const struct analysis *analysis, struct rows *rows, struct row *row,
                              const struct spans *spans, const struct span *span);
 
-/* Counts SPAN in ROW, keeps it if it is one of the longest, and gives it to analysis->put_span; nothing if it is shorter
+/* Counts SPAN, which END ends, in ROW, keeps it if it is one of the longest, and gives it to analysis->put_span; nothing if it is shorter
  * than --longer. 0; -ERANGE with the sink's error: a period is beyond ROW_PERIODS_MAX; another negative errno. */
 int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row *row,
-                        const struct span *span);
+                        const struct span *span, const struct item *end);
 
 /* row_count() found a period beyond ROW_PERIODS_MAX: says so. -ERANGE. */
 int analysis_period_error(struct sink *sink);

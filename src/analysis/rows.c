@@ -154,6 +154,17 @@ struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *con
     return rows->n >= ROWS_MAX ? get_others(rows) : add(rows, numbers, keys);
 }
 
+_cold_ void row_add_source(struct row *row, const struct origin *begin, const struct origin *end)
+{
+    for (unsigned i = 0; i < row->n_sources; i++)
+        if (row->sources[i].begin == begin && row->sources[i].end == end)
+            return;
+    if (row->n_sources < COVERAGE_PAIRS_MAX)
+        row->sources[row->n_sources++] = (struct coverage_pair){begin, end};
+    else
+        row->has_more_sources = true;
+}
+
 static _cold_ int more_periods(struct row *row, unsigned n)
 {
     unsigned room = MIN(MAX(n, row->n_periods * 2), ROW_PERIODS_MAX);

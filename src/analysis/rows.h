@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "analysis/coverage.h"
 #include "analysis/grouping.h"
 #include "analysis/histogram.h"
 #include "analysis/source_ends.h"
@@ -34,7 +35,10 @@ struct row {
     int64_t values
         [ROW_KEYS]; /* the value that the text of a key names, if `has_value` has bit 1 << key */
     unsigned has_value;
-    const struct origin *origin; /* of the first span; NULL: not set */
+    const struct origin *origin;                      /* of the first span; NULL: not set */
+    struct coverage_pair sources[COVERAGE_PAIRS_MAX]; /* of its spans; the first n_sources */
+    unsigned n_sources;
+    bool has_more_sources; /* than COVERAGE_PAIRS_MAX */
     uint64_t n;
     uint64_t n_negative;
     wide sum;
@@ -94,6 +98,16 @@ static inline int rows_note_times(struct rows *rows, const struct item *items, u
     if (unlikely(rows->periods_begin == TIME_UNKNOWN) && n > 0)
         rows->periods_begin = items[0].time;
     return rows->slowest_max > 0 ? source_ends_put(&rows->ends, items, n) : 0;
+}
+
+/* The slow half of row_note_source(). */
+void row_add_source(struct row *row, const struct origin *begin, const struct origin *end);
+/* ROW has a span that began in a source and ended in one. */
+static inline void row_note_source(struct row *row, const struct origin *begin,
+                                   const struct origin *end)
+{
+    if (unlikely(row->sources[0].begin != begin || row->sources[0].end != end))
+        row_add_source(row, begin, end);
 }
 
 /* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */

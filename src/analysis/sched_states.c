@@ -143,6 +143,7 @@ int sched_states_put(struct sched *sched, const struct sched_row *row,
         if (r < 0)
             return r;
     }
+    row_note_source(counted, interval->origin, interval->origin);
     return row_count(&sched->states_rows, counted, interval->begin, duration, 0);
 }
 

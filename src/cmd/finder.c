@@ -63,13 +63,9 @@ void finding_put_column(const struct result *result, const struct result_row *ro
 /* The part of the time of ROW that is unknown; where rows do not say so, that of the trace, by losses. */
 static double get_unknown(const struct result *result, const struct result_row *row)
 {
-    int64_t duration = coverage_duration(result->coverage);
     double unknown = finding_number(result, row, "unknown_share");
 
-    if (!isnan(unknown))
-        return unknown;
-    return duration > 0 ? 1 - (double)coverage_covered(result->coverage, NULL) / (double)duration
-                        : 0;
+    return isnan(unknown) ? coverage_lost_share(result->coverage, NULL) : unknown;
 }
 
 void finding_put_error(const struct result *result, const struct result_row *row, struct text *text)

@@ -135,12 +135,12 @@ void print_losses(const struct result *result, struct text *out)
 {
     const struct coverage *coverage = result->coverage;
     int64_t duration = coverage_duration(coverage);
-    int64_t covered = coverage_covered(coverage, NULL);
+    int64_t lost = coverage_lost(coverage, NULL);
 
     losses_put(&coverage->losses, out);
-    if (coverage->losses.n > 0 && covered < duration) {
+    if (coverage->losses.n > 0 && lost > 0) {
         text_put_literal(out, "; ");
-        print_duration(&result->clock, duration - covered, out);
+        print_duration(&result->clock, lost, out);
         text_put_literal(out, " of ");
         print_duration_with_unit(&result->clock, duration, out);
         text_put_literal(out, " are unknown");

@@ -78,6 +78,7 @@ enum {
     SOURCE_LAYER,
     SOURCE_NAME,
     SOURCE_FORMAT,
+    SOURCE_COVERED,
     SOURCE_SYSTEM_TEXT,
     SOURCE_FACTS,
     SOURCE_LOST_COUNTS,
@@ -99,6 +100,8 @@ static void make_source_columns(const struct summary *summary, struct table_colu
         [SOURCE_LAYER] = {.title = "LAYER", .width = -12, .name = "layer"},
         [SOURCE_NAME] = {.title = "SOURCE", .width = -12, .name = "source"},
         [SOURCE_FORMAT] = {.name = "format"},
+        [SOURCE_COVERED] = {.name =
+                                summary->results[0].clock.hz != 0 ? "covered_ns" : "covered_ticks"},
         [SOURCE_SYSTEM_TEXT] = {.title = "SYSTEM"},
         [SOURCE_FACTS] = {.name = "facts"},
         [SOURCE_LOST_COUNTS] = {.name = "lost", .json_only = true},
@@ -128,8 +131,7 @@ static int put_source(const struct summary *summary, const struct summary_source
     if (seconds > 0)
         table_real(table, SOURCE_RATE, (double)source->n_events / seconds);
     if (duration > 0) {
-        double covered = (double)coverage_covered(&summary->coverage, source->origin);
-        double unknown = 1 - covered / (double)duration;
+        double unknown = coverage_lost_share(&summary->coverage, source->origin);
 
         table_real(table, SOURCE_UNKNOWN, table->format == TABLE_TEXT ? unknown * 100 : unknown);
     }
@@ -156,6 +158,10 @@ static int put_source(const struct summary *summary, const struct summary_source
             text_put(table_cell(table, SOURCE_SYSTEM_TEXT), system.start, text_len(&system));
     } else {
         table_str(table, SOURCE_FORMAT, source->origin->format);
+        if (duration > 0)
+            table_i64(table, SOURCE_COVERED,
+                      duration_ns(&result->clock,
+                                  (uint64_t)coverage_covered(&summary->coverage, source->origin)));
         table_u64(table, SOURCE_ERROR, source->error_ns);
         table_pairs(table, SOURCE_FACTS);
         r = trace_input_facts(input, add_fact, table);

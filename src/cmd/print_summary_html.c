@@ -426,9 +426,7 @@ static int put_source(const struct summary_page *page, const struct summary_sour
     text_put_str(out, source->losses.uncounted > 0 ? "+" : "");
     text_put_literal(out, "</data></td>");
     if (duration > 0)
-        put_share(1 - (double)coverage_covered(&summary->coverage, source->origin) /
-                          (double)duration,
-                  out);
+        put_share(coverage_lost_share(&summary->coverage, source->origin), out);
     else
         text_put_literal(out, "<td></td>");
     put_error(source->error_ns, out);

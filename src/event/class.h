@@ -149,6 +149,8 @@ struct origin {
     int64_t complete_from;
     /* When its recording ended, by the trace's clock: what follows is not known. 0: with the trace, as far as is known. */
     int64_t ended;
+    /* All that it had from then on was recorded, though its first event may be later. 0: not known. By the trace's clock. */
+    int64_t known_from;
     /* All that it had until then was recorded, though its last event may be earlier. 0: not known, as of a guest, whose last
      * events may not have come. By the trace's clock. */
     int64_t known_until;

@@ -43,6 +43,7 @@ void trace_set_bounds(struct trace *trace, const struct trace_input *input)
 {
     int64_t ended = trace->host_time && input->recorded ? input->recorded->ended.monotonic_ns : 0;
     int64_t from = input->complete_from;
+    int64_t began = trace->host_time && input->recorded ? input->recorded->began.monotonic_ns : 0;
     bool is_known = ended != 0 && input->recorded->complete && !input->recorded->lost_uncounted;
 
     if (from != 0 && trace->host_time && input->clock_map)
@@ -52,6 +53,11 @@ void trace_set_bounds(struct trace *trace, const struct trace_input *input)
 
         origin->complete_from = from;
         origin->ended = ended;
+        /* Of a snapshot, and where the beginning was released, it is not known what was kept. */
+        origin->known_from = is_known && origin->layer != LAYER_GUEST && from == 0 &&
+                                     !(input->manifest && input->manifest->snapshot)
+                                 ? began
+                                 : 0;
         origin->known_until = is_known && origin->layer != LAYER_GUEST ? ended : 0;
     }
 }

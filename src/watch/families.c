@@ -363,7 +363,7 @@ static int add_unknown(struct families *families)
     for (unsigned i = 0; i < catalogue->n_origins; i++) {
         const struct origin *origin = catalogue->origins[i];
         struct family_source *source = family_source_of(origin);
-        int64_t unknown = coverage_duration(coverage) - coverage_covered(coverage, origin);
+        int64_t unknown = coverage_lost(coverage, origin);
         const char *const values[] = {source ? source->machine : "", layer_name(origin->layer)};
 
         if (!source)

@@ -70,6 +70,21 @@ head -n 1 rows | grep -q ',self_ns,delay_n,delay_p50_ns,delay_p99_ns,delay_max_n
     awk -F, 'NR > 1 { n += $1 } END { print n }')" ] || fail "parts are not the whole"
 "$strata" irq --events --task ls -f json guest 2>err | head -n 1 | grep -q '"key":{"kind":"' || fail "no spans"
 
+case="a guest whose data begin after the host's"
+xz -dc "$DATA/io/virtio-blk.tar.xz" | tar -x
+"$strata" irq -f json vm >all 2>err || fail "$(cat err)"
+"$strata" irq -f json --layer guest vm >guest.json 2>err || fail "$(cat err)"
+python3 - all guest.json <<'END' || fail "other rates than those of the guest alone"
+import json, math, sys
+both, alone = (json.load(open(path)) for path in sys.argv[1:])
+assert both["duration_ns"] > 20 * alone["duration_ns"], both["duration_ns"]
+assert both["rows"] == alone["rows"] and len(both["rows"]) == 4, both["rows"]
+for row in both["rows"]:
+    assert row["covered"] == alone["duration_ns"], row
+    assert math.isclose(row["rate"], row["n"] * 1e9 / row["covered"], rel_tol=1e-4), row
+    assert math.isclose(row["share"], row["sum"] / row["covered"], rel_tol=1e-4), row
+END
+
 case="no interrupts"
 status=0
 "$strata" irq xen.raw >rows 2>err || status=$?

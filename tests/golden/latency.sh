@@ -89,7 +89,7 @@ done
 
 case="by keys"
 "$strata" latency softirq --by vec,cpu -f csv guest 2>err | tr -d '\r' >rows
-[ "$(head -n 1 rows)" = "n,rate,sum_ns,share,mean_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,error_ns,max_at_ns,negative,name,vec,cpu" ] ||
+[ "$(head -n 1 rows)" = "n,rate,sum_ns,share,mean_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,error_ns,max_at_ns,negative,covered_ns,name,vec,cpu" ] ||
     fail "$(head -n 1 rows)"
 awk -F, 'NR > 1 { n += $1; sum += $3; rows++ } END { print n, (rows > 1), sum }' rows >sum
 "$strata" latency softirq -f csv guest 2>err | awk -F, 'NR == 2 { print $1, 1, $3 }' | diff - sum || fail "parts are not the whole"
@@ -98,7 +98,7 @@ grep -q ',softirq,TIMER,[01]$' rows || fail "no names of values: $(cat rows)"
 grep -q 'syscall *ls$' rows || fail "$(cat rows)"
 ! grep -q 'syscall *sh$' rows || fail "$(cat rows)"
 
-[ "$("$strata" latency syscall-* --sort max --top 2 -f csv guest 2>err | awk -F, 'NR > 1 { print $14 }' | tr -d '\r' | xargs)" = \
+[ "$("$strata" latency syscall-* --sort max --top 2 -f csv guest 2>err | awk -F, 'NR > 1 { print $15 }' | tr -d '\r' | xargs)" = \
     "syscall-readlink syscall-execve" ] || fail "not the largest maxima"
 "$strata" latency softirq --by vec,cpu -f json guest 2>err | python3 -c '
 import json, sys
@@ -161,7 +161,7 @@ done
 cmp rows-0 rows-9 || fail "other rows"
 
 case="conditions"
-"$strata" latency --by vec softirq -f csv guest 2>err | tr -d '\r' | awk -F, '$15 == "RCU" { print $1, $3 }' >some
+"$strata" latency --by vec softirq -f csv guest 2>err | tr -d '\r' | awk -F, '$16 == "RCU" { print $1, $3 }' >some
 "$strata" latency --pair 'a: softirq_entry(vec){ vec == 9 && (vec != 8 || vec > 9) } -> softirq_exit(vec) by cpu' \
     -f csv guest 2>err | awk -F, 'NR == 2 { print $1, $3 }' | diff some - || fail "not the softirqs of one kind"
 "$strata" latency --pair 'a: sched_switch(next_pid){next_comm == "l*"} -> sched_switch(prev_pid){prev_comm == "ls"}' \
@@ -206,7 +206,7 @@ awk -F, 'NR > 1 && ($6 != "dd" || $5 != $8) { exit 1 }' rows || fail "$(cat rows
 "$strata" latency syscall --by task --events guest 2>err | sed -n 2p >rows
 grep -q '^ *4.607862638 *4.09us .* 1  ls-157 *syscall *ls$' rows || fail "$(cat rows)"
 "$strata" latency syscall softirq --by task --folded guest 2>err >rows
-"$strata" latency syscall softirq --by task -f csv guest 2>err | awk -F, 'NR > 1 { print $14 ";" $15 " " $3 }' |
+"$strata" latency syscall softirq --by task -f csv guest 2>err | awk -F, 'NR > 1 { print $15 ";" $16 " " $3 }' |
     tr -d '\r' | diff - rows || fail "other sums"
 
 case="context"

@@ -74,8 +74,10 @@ static void covered_time(void **state)
     assert_int_equal(coverage.n_events, 5);
     assert_int_equal(coverage_duration(&coverage), 2000);
     assert_int_equal(coverage_covered(&coverage, &two_cpus), 2000 - 200 - 100);
-    assert_int_equal(coverage_covered(&coverage, &other), 2000 - 1000);
-    assert_int_equal(coverage_covered(&coverage, NULL), 1000);
+    assert_int_equal(coverage_lost(&coverage, &two_cpus), 300);
+    assert_int_equal(coverage_recorded(&coverage, &other), 2300 - 1200); /* a loss is its last */
+    assert_int_equal(coverage_covered(&coverage, &other), 100);
+    assert_int_equal(coverage_lost(&coverage, NULL), 1000);
     assert_int_equal(coverage.losses.n, 4);
     assert_int_equal(coverage.layers.losses[LAYER_VMM].n, 2);
     assert_true(coverage_has_loss(&coverage, 1350, 1360));
@@ -96,7 +98,8 @@ static void loss_without_start(void **state)
     put_event(&coverage, &two_cpus, 0, 2500);
     put_event(&coverage, &two_cpus, 1, 2900);
     put_loss(&coverage, &two_cpus, CPU_UNKNOWN, TIME_UNKNOWN, 3000);
-    assert_int_equal(coverage_covered(&coverage, NULL), 1900 - 500);
+    assert_int_equal(coverage_covered(&coverage, &two_cpus), 2000 - 500);
+    assert_int_equal(coverage_lost(&coverage, NULL), 500);
     assert_false(coverage_has_loss(&coverage, 1000, 2499));
     coverage_done(&coverage);
 }
@@ -112,9 +115,109 @@ static void many_losses(void **state)
     for (int64_t i = 0; i < 100000; i++)
         put_loss(&coverage, &two_cpus, 0, i * 10, i * 10 + 4);
     put_event(&coverage, &two_cpus, 0, 1000000);
-    assert_int_equal(coverage_covered(&coverage, NULL), 1000000 - 100000 * 4 / 2);
+    assert_int_equal(coverage_covered(&coverage, &two_cpus), 1000000 - 100000 * 4 / 2);
     assert_true(coverage_has_loss(&coverage, 0, 1));
     assert_true(coverage_has_loss(&coverage, 999991, 1000000));
+    coverage_done(&coverage);
+}
+
+/* The boot of a guest is not time of its events, nor is what follows them, whatever else is in the trace. */
+static void source_of_its_own(void **state)
+{
+    const struct origin vmm = {.layer = LAYER_VMM};
+    struct coverage alone, both;
+
+    (void)state;
+    coverage_init(&alone);
+    coverage_init(&both);
+    put_event(&both, &vmm, CPU_UNKNOWN, 0);
+    for (int64_t time = 8000; time <= 9000; time += 100) {
+        put_event(&alone, &two_cpus, 0, time);
+        put_event(&both, &two_cpus, 0, time);
+        if (time == 8500) {
+            put_loss(&alone, &two_cpus, 1, TIME_UNKNOWN, 8510); /* since its begin */
+            put_loss(&both, &two_cpus, 1, TIME_UNKNOWN, 8510);
+        }
+    }
+    put_event(&both, &vmm, CPU_UNKNOWN, 20000);
+    assert_int_equal(coverage_covered(&alone, &two_cpus), 1000 - 510 / 2);
+    assert_int_equal(coverage_recorded(&both, &two_cpus), 1000);
+    assert_int_equal(coverage_covered(&both, &two_cpus), 1000 - 510 / 2);
+    assert_int_equal(coverage_recorded(&both, &vmm), 20000);
+    assert_true(coverage_lost_share(&both, &two_cpus) == 0.255);
+    assert_true(coverage_lost_share(&both, NULL) == 0.255);
+    coverage_done(&alone);
+    coverage_done(&both);
+}
+
+/* One that is known to be recorded is, before its first event and after its last. */
+static void known_to_be_recorded(void **state)
+{
+    const struct origin silent = {.layer = LAYER_VMM, .known_from = 500, .known_until = 8000};
+    const struct origin early = {.layer = LAYER_VMM, .known_from = 1, .known_until = 100000};
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_event(&coverage, &two_cpus, 0, 100);
+    put_event(&coverage, &silent, CPU_UNKNOWN, 5000);
+    put_event(&coverage, &early, CPU_UNKNOWN, 5000);
+    put_event(&coverage, &silent, CPU_UNKNOWN, 5001);
+    put_event(&coverage, &two_cpus, 0, 9000);
+    assert_int_equal(coverage_recorded(&coverage, &silent), 7500);
+    assert_int_equal(coverage_recorded(&coverage, &early), 8900);
+    coverage_done(&coverage);
+}
+
+/* A source that was cut would go on as others do. */
+static void cut_source(void **state)
+{
+    struct item cut = {.kind = ITEM_LOSS,
+                       .origin = &two_cpus,
+                       .cpu = 0,
+                       .time = 2000,
+                       .since = 2000,
+                       .is_open = true,
+                       .lost = LOST_UNKNOWN};
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_event(&coverage, &two_cpus, 0, 1000);
+    put_event(&coverage, &two_cpus, 0, 2000);
+    assert_int_equal(coverage_put(&coverage, &cut, 1), 0);
+    put_event(&coverage, &other, 0, 5000);
+    assert_int_equal(coverage_recorded(&coverage, &two_cpus), 4000);
+    assert_int_equal(coverage_lost(&coverage, &two_cpus), 3000 / 2);
+    coverage_done(&coverage);
+}
+
+/* What spans of several sources are of: the time in which some source, or both of two, is recorded. */
+static void covered_by_pairs(void **state)
+{
+    const struct origin host = {.layer = LAYER_HOST}, first = {.layer = LAYER_GUEST},
+                        second = {.layer = LAYER_GUEST};
+    const struct coverage_pair boots[] = {{&first, &first}, {&second, &second}},
+                               across[] = {{&host, &first}},
+                               mixed[] = {{&first, &first}, {&host, &host}},
+                               never[] = {{&first, &second}};
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_event(&coverage, &host, 0, 0);
+    put_event(&coverage, &first, 0, 1000);
+    put_event(&coverage, &first, 0, 2000);
+    put_event(&coverage, &second, 0, 5000);
+    put_event(&coverage, &second, 0, 5500);
+    put_event(&coverage, &host, 0, 10000);
+    assert_int_equal(coverage_covered_pairs(&coverage, boots, 2), 1500);
+    assert_int_equal(coverage_covered_pairs(&coverage, across, 1), 1000);
+    assert_int_equal(coverage_covered_pairs(&coverage, mixed, 2), 10000);
+    assert_int_equal(coverage_covered_pairs(&coverage, never, 1), 0);
+    put_loss(&coverage, &host, CPU_UNKNOWN, 10000, 12000);
+    put_event(&coverage, &host, 0, 12000);
+    assert_int_equal(coverage_covered_pairs(&coverage, mixed, 2), 12000);
     coverage_done(&coverage);
 }
 
@@ -186,6 +289,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(column_as_printed),  cmocka_unit_test(covered_time),
         cmocka_unit_test(loss_without_start), cmocka_unit_test(many_losses),
+        cmocka_unit_test(source_of_its_own),  cmocka_unit_test(known_to_be_recorded),
+        cmocka_unit_test(cut_source),         cmocka_unit_test(covered_by_pairs),
         cmocka_unit_test(sorted_rows),        cmocka_unit_test(copied_stages),
     };
 
