@@ -6,6 +6,8 @@
 
 void losses_add(struct losses *losses, const struct item *loss)
 {
+    uint64_t *origin;
+
     losses->n++;
     if (loss->cause == LOSS_UNREADABLE) {
         losses->damaged++;
@@ -16,6 +18,8 @@ void losses_add(struct losses *losses, const struct item *loss)
         return;
     }
     losses->events = add_saturated(losses->events, loss->lost);
+    origin = &losses->by_origin[MIN(loss->origin->number, LOSSES_ORIGINS - 1u)];
+    *origin = add_saturated(*origin, loss->lost);
     if (loss->cpu >= 0 && loss->cpu < LOSSES_CPUS) {
         losses->by_cpu[loss->cpu] = add_saturated(losses->by_cpu[loss->cpu], loss->lost);
         losses->n_cpus = MAX(losses->n_cpus, loss->cpu + 1);
@@ -29,6 +33,21 @@ void losses_add_all(struct losses *losses, const struct item *items, unsigned n)
             losses_add(losses, &items[i]);
 }
 
+void losses_add_recorded(struct losses *losses, const struct origin *origin, bool is_part)
+{
+    unsigned number = MIN(origin->number, LOSSES_ORIGINS - 1u);
+    uint64_t more = origin->lost - MIN(losses->by_origin[number], origin->lost);
+
+    if (more > 0 && (is_part || number == LOSSES_ORIGINS - 1u)) {
+        losses->elsewhere = add_saturated(losses->elsewhere, origin->lost);
+    } else if (more > 0) {
+        losses->unplaced = add_saturated(losses->unplaced, more);
+        losses->events = add_saturated(losses->events, more);
+        losses->by_origin[number] = origin->lost;
+    }
+    losses->n_recorders += origin->lost_uncounted;
+}
+
 void losses_merge(struct losses *losses, const struct losses *other)
 {
     losses->n += other->n;
@@ -39,6 +58,11 @@ void losses_merge(struct losses *losses, const struct losses *other)
     losses->n_cpus = MAX(losses->n_cpus, other->n_cpus);
     for (int cpu = 0; cpu < other->n_cpus; cpu++)
         losses->by_cpu[cpu] = add_saturated(losses->by_cpu[cpu], other->by_cpu[cpu]);
+    for (unsigned i = 0; i < LOSSES_ORIGINS; i++)
+        losses->by_origin[i] = add_saturated(losses->by_origin[i], other->by_origin[i]);
+    losses->unplaced = add_saturated(losses->unplaced, other->unplaced);
+    losses->elsewhere = add_saturated(losses->elsewhere, other->elsewhere);
+    losses->n_recorders += other->n_recorders;
 }
 
 static void losses_begin(struct sink *sink)

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What was lost in a trace, added up. */
+/* What is missing of a trace, added up: what its records say was lost, and what only its recorder knows. Everything that
+ * prints losses has them from here.
+ *
+ * losses_add() counts records. After the last of them, losses_add_recorded() adds what the recorder counted beyond
+ * them (struct origin), of which it is not known when it was lost. */
 
+#include "event/catalogue.h"
 #include "event/sink.h"
 
 #define LOSSES_CPUS 256
+/* Sources whose losses are told apart. */
+#define LOSSES_ORIGINS 64
 
 struct losses {
     uint64_t n;         /* loss items */
@@ -16,6 +23,13 @@ struct losses {
     /* Events by CPU, where the CPU is known and below LOSSES_CPUS. */
     uint64_t by_cpu[LOSSES_CPUS];
     int n_cpus; /* the highest CPU with a loss, and one */
+    /* Events by origin->number; the last one is of all others, too. */
+    uint64_t by_origin[LOSSES_ORIGINS];
+    /* Of `events`, those that only recorders counted. */
+    uint64_t unplaced;
+    /* Of a part of a trace: lost events that only recorders counted, in all of it; which are not in `events`. */
+    uint64_t elsewhere;
+    unsigned n_recorders; /* that lost more than they counted, or may have */
 };
 
 /* The same per layer. */
@@ -34,6 +48,20 @@ struct losses_sink {
 void losses_add(struct losses *losses, const struct item *loss);
 /* Those among N items. */
 void losses_add_all(struct losses *losses, const struct item *items, unsigned n);
+/* Adds what the recorder of ORIGIN says beyond the records, once and after these. IS_PART: only a part of the trace was
+ * read, and the lost events need not be of it. */
+void losses_add_recorded(struct losses *losses, const struct origin *origin, bool is_part);
+/* Whether anything is missing. */
+static inline bool losses_any(const struct losses *losses)
+{
+    return losses->n > 0 || losses->unplaced > 0 || losses->elsewhere > 0 ||
+           losses->n_recorders > 0;
+}
+/* Whether more than `events` may be. */
+static inline bool losses_are_more(const struct losses *losses)
+{
+    return losses->uncounted > 0 || losses->elsewhere > 0 || losses->n_recorders > 0;
+}
 /* Adds those of OTHER. */
 void losses_merge(struct losses *losses, const struct losses *other);
 void losses_sink_init(struct losses_sink *sink, struct sink *next);

@@ -373,13 +373,17 @@ static int walk_and_print(const struct analysis_options *options,
 }
 
 int analysis_walk(const struct analysis_options *options, struct trace *trace, struct sink *sink,
-                  const struct losses *losses, analysis_walk_fn *read)
+                  struct losses *losses, struct layer_losses *layers, analysis_walk_fn *read)
 {
     struct selection selection = {0};
     struct causal_report causal = {0};
     struct text out;
-    struct walk walk = {
-        .trace = trace, .selection = &selection, .out = &out, .sink = sink, .losses = losses};
+    struct walk walk = {.trace = trace,
+                        .selection = &selection,
+                        .out = &out,
+                        .sink = sink,
+                        .losses = losses,
+                        .layers = layers};
     int status;
 
     if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) < 0)
@@ -408,7 +412,8 @@ int analysis_print(const struct analysis_options *options, struct trace *trace,
     column = find_sort_column(options, analysis, &run.coverage);
     if (column >= 0) {
         run.sort_column = (unsigned)column;
-        status = analysis_walk(options, trace, &run.sink, &run.coverage.losses, walk_and_print);
+        status = analysis_walk(options, trace, &run.sink, &run.coverage.losses,
+                               &run.coverage.layers, walk_and_print);
         if (run.has_none && !analysis->ops->has_events(analysis))
             status = EXIT_FAILURE;
     }

@@ -50,10 +50,10 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
 typedef int analysis_walk_fn(const struct analysis_options *options,
                              const struct causal_report *causal, struct walk *walk);
 
-/* Calls READ for the selected items of TRACE, whose clocks are tightened if OPTIONS allow it. LOSSES are those
- * that SINK received. An exit status; errors are printed. */
+/* Calls READ for the selected items of TRACE, whose clocks are tightened if OPTIONS allow it. LOSSES
+ * and LAYERS are those that SINK counts. An exit status; errors are printed. */
 int analysis_walk(const struct analysis_options *options, struct trace *trace, struct sink *sink,
-                  const struct losses *losses, analysis_walk_fn *read);
+                  struct losses *losses, struct layer_losses *layers, analysis_walk_fn *read);
 
 /* Gives the selected items of TRACE to ANALYSIS, and prints its result; no rows if it has no field that they are by, and
  * nothing if there are no events that it is about, which the caller reports. An exit status; errors are printed. */

@@ -36,7 +36,7 @@ static void find_losses(struct finder *finder)
 {
     const struct result *result = finder_result(finder, SUMMARY_CPUS);
 
-    if (result->coverage->losses.n == 0)
+    if (!losses_any(&result->coverage->losses))
         return;
     print_losses(result, &finder->text);
     finder_add(finder, NULL, NULL, NULL, 3, "stat --gaps 10");

@@ -402,25 +402,20 @@ static void set_order(const struct info *info, struct table *table)
                     info->switches.broken, info->switches.n);
 }
 
-/* How many events the recorder counted as lost, where the records say nothing of them. SOURCE: NULL: not recorded by us. */
-static uint64_t lost_by_recorder(const struct info *info, const struct manifest_source *source)
+/* Whether something says how much was lost, or that something was. */
+static bool has_count(const struct losses *losses)
 {
-    return !info->tally.losses.n && source && source->lost_known ? source->lost : 0;
+    return losses->n > 0 || losses->unplaced > 0 || losses->elsewhere > 0;
 }
 
-/* What the records say; and what the recorder counted, where they say nothing. */
+/* SOURCE: NULL: not recorded by us. */
 static void put_lost(const struct info *info, const struct manifest_source *source,
                      struct text *cell)
 {
-    if (info->tally.losses.n) {
+    if (has_count(&info->tally.losses)) {
         losses_put(&info->tally.losses, cell);
-        if (source && source->lost_uncounted)
-            text_put_literal(cell, "; more are not counted, as its problems say");
         if (info->stopped)
             text_put_literal(cell, "; later ones are unknown: reading stopped");
-    } else if (lost_by_recorder(info, source)) {
-        text_printf(cell, "%" PRIu64 " events by the recorder's count; when is not known",
-                    lost_by_recorder(info, source));
     } else if (info->stopped) {
         text_put_literal(cell, "unknown: reading stopped, and what was read shows no loss");
     } else if (source && !source->complete) {
@@ -438,7 +433,7 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
 /* Whether nothing says how much was lost, or that nothing was. */
 static bool is_lost_unknown(const struct info *info, const struct manifest_source *source)
 {
-    if (info->tally.losses.n || lost_by_recorder(info, source))
+    if (has_count(&info->tally.losses))
         return false;
     return info->stopped || (source && (!source->complete || source->lost_uncounted));
 }
@@ -449,7 +444,7 @@ static void set_lost(const struct info *info, struct table *table)
     const struct manifest_source *source = info->trace->inputs[0].recorded;
 
     if (!is_lost_unknown(info, source))
-        table_u64(table, INFO_LOST, losses->n ? losses->events : lost_by_recorder(info, source));
+        table_u64(table, INFO_LOST, losses->events);
     table_u64(table, INFO_LOST_UNCOUNTED, losses->uncounted);
     table_u64(table, INFO_LOST_PLACES, losses->n);
     table_u64(table, INFO_LOST_SKIPPED, losses->skipped);

@@ -150,7 +150,7 @@ void print_losses(const struct result *result, struct text *out)
 static void put_losses(const struct result *result, struct text *out)
 {
     print_losses(result, out);
-    if (result->coverage->losses.n > 0)
+    if (losses_any(&result->coverage->losses))
         text_put_char(out, '\n');
 }
 

@@ -141,7 +141,7 @@ static int put_source(const struct summary *summary, const struct summary_source
         struct text *lost = table_cell(table, SOURCE_LOST);
 
         text_put_u64(lost, source->losses.events);
-        if (source->losses.uncounted > 0)
+        if (losses_are_more(&source->losses))
             text_put_char(lost, '+');
         if (source->error_ns > 0) {
             struct text *error = table_cell(table, SOURCE_ERROR);

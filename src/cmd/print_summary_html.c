@@ -132,7 +132,7 @@ static int put_head(const struct summary_page *page, struct text *out)
     begin_fact(out, "lost");
     html_begin_data_u64(out, coverage->losses.events);
     text_put_u64(out, coverage->losses.events);
-    text_put_str(out, coverage->losses.uncounted > 0 ? "+" : "");
+    text_put_str(out, losses_are_more(&coverage->losses) ? "+" : "");
     end_fact(out);
     begin_fact(out, "sources");
     html_begin_data_u64(out, summary->n_sources);
@@ -419,11 +419,11 @@ static int put_source(const struct summary_page *page, const struct summary_sour
         html_begin_data_real(out, (double)source->n_events / seconds);
         text_printf(out, "%.1f</data>", (double)source->n_events / seconds);
     }
-    text_put_str(out, source->losses.n > 0 ? "</td><td class=\"number bad\">"
-                                           : "</td><td class=\"number\">");
+    text_put_str(out, losses_any(&source->losses) ? "</td><td class=\"number bad\">"
+                                                  : "</td><td class=\"number\">");
     html_begin_data_u64(out, source->losses.events);
     text_put_u64(out, source->losses.events);
-    text_put_str(out, source->losses.uncounted > 0 ? "+" : "");
+    text_put_str(out, losses_are_more(&source->losses) ? "+" : "");
     text_put_literal(out, "</data></td>");
     if (duration > 0)
         put_share(coverage_lost_share(&summary->coverage, source->origin), out);

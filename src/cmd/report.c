@@ -144,7 +144,8 @@ static int report(const struct report_options *options, struct trace *trace, str
                         .out = &out,
                         .draws = true,
                         .sink = &counter.sink,
-                        .losses = &counter.losses};
+                        .losses = &counter.losses,
+                        .layers = &counter.layers};
     int status = EXIT_FAILURE;
 
     if (output_open(&out, kind_of(options), OUT_SIZE) < 0)

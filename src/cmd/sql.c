@@ -96,9 +96,9 @@ static void report_losses(struct sql_session *session)
     const struct losses *losses = query_losses(session->query);
     struct text text = TEXT_IN_MEMORY;
 
-    if (losses->n == session->n_losses)
+    if (!losses_any(losses) || losses->n + 1 == session->n_losses)
         return;
-    session->n_losses = losses->n;
+    session->n_losses = losses->n + 1;
     losses_put(losses, &text);
     if (text.start && text_len(&text) > 0 && !text.error)
         cli_error("%.*s; counts and sums of the answer may be too low", (int)text_len(&text),

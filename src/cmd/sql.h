@@ -14,7 +14,7 @@ struct sql_session {
     enum table_format format;
     bool is_terminal;
     struct progress progress; /* until the first rows are shown */
-    uint64_t n_losses;        /* that were reported */
+    uint64_t n_losses; /* of the records, when losses were reported, and one; 0: they were not */
 };
 
 /* Runs the statements of SQL one after the other, and prints their rows. NAME is what errors call it. After an answer,

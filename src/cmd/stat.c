@@ -88,7 +88,8 @@ static int count_alone(struct stat *stat, struct selection *selection)
                         .selection = selection,
                         .out = stat->out,
                         .sink = &stat->tally.sink,
-                        .losses = &stat->tally.losses};
+                        .losses = &stat->tally.losses,
+                        .layers = &stat->tally.layers};
 
     return walk_through(&walk);
 }
@@ -105,8 +106,12 @@ static int count(struct stat *stat, const struct tally_options *settings,
                                         .eager = stat->options->jobs > 0};
 
     if (stat_can_split(stat, &split)) {
-        if (stat_split(stat, settings, &split) == 0)
+        if (stat_split(stat, settings, &split) == 0) {
+            walk_add_recorded(stat->trace, &stat->options->select,
+                              select_is_part(&stat->options->select), &stat->tally.losses,
+                              &stat->tally.layers);
             return stat->trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;
+        }
         tally_done(&stat->tally);
         trace_free(stat->trace);
         stat->trace = walk_open_again(&stat->options->open, paths, n);
@@ -136,7 +141,7 @@ static int set_up(struct stat *stat, struct arena *arena, struct tally_options *
     return tally_init_with(&stat->tally, settings) < 0 ? cli_no_memory() : EXIT_SUCCESS;
 }
 
-static int print(const struct stat *stat, int status)
+static int print(struct stat *stat, int status)
 {
     struct selection selection = {.options = &stat->options->select};
     const struct walk walk = {.trace = stat->trace,

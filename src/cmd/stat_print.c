@@ -366,12 +366,12 @@ static void put_losses(const struct stat *stat)
     unsigned layers = trace_layers(stat->trace);
     const char *ending = ": all of this is without them\n";
 
-    if (layers == 0 && stat->tally.losses.n) {
+    if (layers == 0 && losses_any(&stat->tally.losses)) {
         losses_put(&stat->tally.losses, stat->out);
         text_put_str(stat->out, ending);
     }
     for (unsigned i = 0; i < LAYERS; i++) {
-        if (!(layers >> i & 1) || stat->tally.layers.losses[i].n == 0)
+        if (!(layers >> i & 1) || !losses_any(&stat->tally.layers.losses[i]))
             continue;
         text_printf(stat->out, "%s: ", layer_name((enum layer)i));
         losses_put(&stat->tally.layers.losses[i], stat->out);

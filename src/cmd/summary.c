@@ -128,6 +128,9 @@ static int walk_and_print(const struct analysis_options *options,
     int status = walk_through(walk);
 
     (void)options;
+    for (unsigned i = 0; i < summary->n_sources; i++)
+        losses_add_recorded(&summary->sources[i]->losses, summary->sources[i]->origin,
+                            walk_is_part(walk));
     if (summary->sink.error.code == 0 && sink_finish(&summary->sink) < 0) {
         cli_print_error(&summary->sink.error);
         return EXIT_FAILURE;
@@ -160,8 +163,9 @@ static int summarise(struct summary_run *run, struct trace *trace, const struct 
         0)
         status = cli_no_memory();
     else
-        status = analysis_walk(&run->options->common, trace, &summary->sink,
-                               &summary->coverage.losses, walk_and_print);
+        status =
+            analysis_walk(&run->options->common, trace, &summary->sink, &summary->coverage.losses,
+                          &summary->coverage.layers, walk_and_print);
     summary_done(summary);
     if (run->options->html)
         atomic_output_done(&run->output);

@@ -365,8 +365,11 @@ int walk_through(struct walk *walk)
     progress_erase(&progress);
     if (!walk->again)
         trace_hints(trace, report_hint, NULL);
-    if (r < 0) {
+    if (r < 0)
         walk->error = error.code ? error : trace->source->error;
+    walk_add_recorded(trace, walk->selection->options, walk_is_part(walk), walk->losses,
+                      walk->layers);
+    if (r < 0) {
         cli_print_error(&walk->error);
         return EXIT_FAILURE;
     }
@@ -379,16 +382,33 @@ int walk_through(struct walk *walk)
     return trace->n_missing ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+bool walk_is_part(const struct walk *walk)
+{
+    return select_is_part(walk->selection->options) || walk->has_from || walk->error.code;
+}
+
+void walk_add_recorded(const struct trace *trace, const struct select_options *options,
+                       bool is_part, struct losses *losses, struct layer_losses *layers)
+{
+    for (unsigned i = 0; i < trace->catalogue.n_origins; i++) {
+        const struct origin *origin = trace->catalogue.origins[i];
+
+        if (options->layers && !(options->layers >> origin->layer & 1))
+            continue;
+        losses_add_recorded(losses, origin, is_part);
+        if (layers)
+            losses_add_recorded(&layers->losses[origin->layer], origin, is_part);
+    }
+}
+
 bool walk_has_losses(const struct walk *walk)
 {
     const struct trace *trace = walk->trace;
-    const struct select_options *select = trace ? walk->selection->options : NULL;
 
     if (walk->losses->n > 0 || (trace && trace->lost_uncounted))
         return true;
     return trace && trace->lost_counted &&
-           !(select->from.given || select->to.given || select->cpus.n || select->pids.n ||
-             select->vcpus.n || select->layers || select->limited);
+           !(walk_is_part(walk) || walk->selection->options->layers);
 }
 
 int walk_end(const struct walk *walk, const struct open_options *options, int status)
@@ -424,19 +444,49 @@ static void put_by_cpu(const struct losses *losses, struct text *text)
         text_put_char(text, ')');
 }
 
+/* What only recorders know, after what the records say. */
+static void put_recorded(const struct losses *losses, struct text *text)
+{
+    if (losses->unplaced)
+        text_printf(text, "; %" PRIu64 " in all by the recorder's count", losses->events);
+    if (losses->elsewhere)
+        text_printf(text, "; the recorder counted %" PRIu64 " in the whole trace",
+                    losses->elsewhere);
+    if (losses->n_recorders)
+        text_put_literal(text, "; more are not counted, as the recorder says");
+}
+
+/* The same, where no record says anything. */
+static void put_unplaced(const struct losses *losses, struct text *text)
+{
+    if (losses->unplaced || losses->elsewhere)
+        text_printf(text, "%" PRIu64 " event%s lost by the recorder's count%s; when is not known",
+                    losses->unplaced + losses->elsewhere,
+                    losses->unplaced + losses->elsewhere == 1 ? " was" : "s were",
+                    losses->elsewhere ? " of the whole trace" : "");
+    else if (losses->n_recorders)
+        text_put_literal(text,
+                         "events may be missing, as the recorder says; how many is not known");
+    if (losses->n_recorders && (losses->unplaced || losses->elsewhere))
+        text_put_literal(text, "; more are not counted");
+}
+
 void losses_put(const struct losses *losses, struct text *text)
 {
     uint64_t counted = losses->n - losses->uncounted;
 
-    if (losses->n == 0)
+    if (losses->n == 0) {
+        put_unplaced(losses, text);
         return;
+    }
     if (counted == 0) {
         text_put_literal(text, "events were lost");
         put_places(text, losses->uncounted);
         text_put_literal(text, ", how many is not known");
     } else {
-        text_put_u64(text, losses->events);
-        text_put_str(text, losses->events == 1 ? " event was lost" : " events were lost");
+        text_put_u64(text, losses->events - losses->unplaced);
+        text_put_str(text, losses->events - losses->unplaced == 1 ? " event was lost"
+                                                                  : " events were lost");
         put_by_cpu(losses, text);
         put_places(text, counted);
         if (losses->uncounted) {
@@ -451,6 +501,7 @@ void losses_put(const struct losses *losses, struct text *text)
         text_put_u64(text, losses->skipped);
         text_put_literal(text, " damaged bytes were skipped");
     }
+    put_recorded(losses, text);
 }
 
 void losses_write_json(const struct losses *losses, struct json_writer *w)
@@ -470,6 +521,18 @@ void losses_write_counts(const struct losses *losses, struct json_writer *w)
     json_write_u64(w, losses->n);
     json_write_key(w, "skipped_bytes");
     json_write_u64(w, losses->skipped);
+    if (losses->unplaced) {
+        json_write_key(w, "unplaced");
+        json_write_u64(w, losses->unplaced);
+    }
+    if (losses->elsewhere) {
+        json_write_key(w, "elsewhere");
+        json_write_u64(w, losses->elsewhere);
+    }
+    if (losses->n_recorders) {
+        json_write_key(w, "incomplete");
+        json_write_bool(w, true);
+    }
     json_write_end(w);
 }
 

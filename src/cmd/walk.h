@@ -72,7 +72,10 @@ struct walk {
         again; /* the trace was read before: what was reported of all of it is not reported again */
     bool draws; /* SINK writes to OUT as it goes, rather than at the end */
     struct sink *sink;
-    const struct losses *losses; /* the losses that SINK received */
+    /* The losses that SINK counts, and those by layer (or NULL). After the last item, walk_through() adds what only the
+     * recorders know. */
+    struct losses *losses;
+    struct layer_losses *layers;
     const volatile sig_atomic_t
         *stopped;  /* set by a signal that ends the reading; NULL: none does */
     bool has_from; /* no item before `from` is needed, whatever is selected */
@@ -88,6 +91,13 @@ struct walk {
 /* Puts all selected items to SINK, and prints errors. Returns EXIT_SUCCESS or EXIT_FAILURE; after a failure, SINK has
  * what was readable. */
 int walk_through(struct walk *walk);
+
+/* Whether WALK does not read, or select, all that its trace has of the layers that are selected. */
+bool walk_is_part(const struct walk *walk);
+/* Adds to LOSSES and LAYERS (or NULL), which are those of the items that OPTIONS select of TRACE, what only its recorders
+ * know. IS_PART: as walk_is_part() says. */
+void walk_add_recorded(const struct trace *trace, const struct select_options *options,
+                       bool is_part, struct losses *losses, struct layer_losses *layers);
 
 /* Whether events were lost of what was selected: by the items, or by the manifest of a recorded trace. A number of lost
  * events whose time no item has counts unless a part of the trace was selected. Without a trace, by the items alone. */

@@ -120,6 +120,7 @@ int layer_by_name(const char *name, enum layer *ret_layer);
 /* One trace of one tracer: what its events have in common. */
 struct origin {
     enum layer layer;
+    unsigned number;    /* its place in the catalogue of its trace */
     const char *format; /* the wire format: "simpletrace", "ftrace", … */
     const char *path;   /* as the user gave it */
     struct clock clock;
@@ -142,6 +143,10 @@ struct origin {
     bool pid_filter;
     /* A file of its recording was cut or removed: of a CPU at least, what came from some time on is missing. */
     bool is_cut;
+    /* The lost events that its recorder counted, by its records or beyond them; 0: none, or it has no count. */
+    uint64_t lost;
+    /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
+    bool lost_uncounted;
     /* When the last of its CPUs begins, by the tracer's clock; 0: not known. */
     int64_t last_begin;
     /* What is kept of the CPUs begins at times of their own: before this one, anything may have happened on some of

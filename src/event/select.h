@@ -34,6 +34,14 @@ struct select_options {
     bool limited;
 };
 
+/* Whether a time, CPUs, threads or a number of events are selected: a loss of which nothing more is known need not be among
+ * them. */
+static inline bool select_is_part(const struct select_options *options)
+{
+    return options->from.given || options->to.given || options->cpus.n || options->pids.n ||
+           options->vcpus.n || options->limited;
+}
+
 /* Parse VALUE into MEMBER, a struct time_limit, a struct ranges, or the mask of layers. -EINVAL with
  * ERROR->what, -ENOMEM. */
 int select_parse_time(void *member, const char *value, struct error *error);

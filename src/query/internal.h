@@ -56,8 +56,8 @@ static inline bool query_is_stopped(const struct query *query)
 /* Keeps ERROR, which ended a reading of the trace. 0: what was read until then is answered from; else it says nothing
  * of the trace, and is in query->error. */
 int query_reading_failed(struct query *query, const struct error *error);
-/* LOSSES of one reading. */
-void query_note_losses(struct query *query, const struct losses *losses);
+/* LOSSES of the records of one reading of TRACE; NULL: it was not read. */
+void query_note_losses(struct query *query, const struct trace *trace, struct losses *losses);
 
 /* Reads the trace so that the tables of events are known, and the rows of all fixed tables but those of spans and
  * states. */

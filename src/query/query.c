@@ -104,9 +104,11 @@ int query_reading_failed(struct query *query, const struct error *error)
     return error->code;
 }
 
-void query_note_losses(struct query *query, const struct losses *losses)
+void query_note_losses(struct query *query, const struct trace *trace, struct losses *losses)
 {
-    if (losses->n > query->losses.n)
+    for (unsigned i = 0; trace && i < trace->catalogue.n_origins; i++)
+        losses_add_recorded(losses, trace->catalogue.origins[i], false);
+    if (losses->n > query->losses.n || !losses_any(&query->losses))
         query->losses = *losses;
 }
 

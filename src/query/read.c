@@ -34,7 +34,7 @@ static int read_all(struct query *query, struct trace *trace, struct sink *sink,
         if (r < 0)
             return r;
     }
-    query_note_losses(query, &losses);
+    query_note_losses(query, trace, &losses);
     query->n_items = n;
     query->in_ticks = trace_is_in_ticks(trace);
     r = sink_finish(sink);

@@ -26,7 +26,7 @@ void query_scan_filter_clear(struct scan_filter *filter)
 
 void query_scan_end(struct scan *scan)
 {
-    query_note_losses(scan->query, &scan->losses);
+    query_note_losses(scan->query, scan->trace, &scan->losses);
     trace_free(scan->trace);
     scan->trace = NULL;
     free(scan->classes);
@@ -75,15 +75,6 @@ static bool pattern_matches(const struct scan_pattern *pattern, const struct eve
     }
 }
 
-static unsigned source_of(const struct trace *trace, const struct origin *origin)
-{
-    unsigned i = 0;
-
-    while (trace->catalogue.origins[i] != origin)
-        i++;
-    return i;
-}
-
 static _cold_ const struct scan_class *look_at_class(struct scan *scan,
                                                      const struct event_class *class)
 {
@@ -101,7 +92,7 @@ static _cold_ const struct scan_class *look_at_class(struct scan *scan,
         scan->n_classes = n;
     }
     found = &scan->classes[class->index];
-    found->source = source_of(scan->trace, class->origin);
+    found->source = class->origin->number;
     found->state = CLASS_WANTED;
     if (filter->family) {
         found->table = event_tables_find(scan->query->events, class);
@@ -187,8 +178,7 @@ static inline int test(struct scan *scan, const struct item *item)
         return 0;
     if (filter->pids.given && !is_in(&filter->pids, item->pid))
         return 0;
-    scan->source = likely(item->origin == class->origin) ? known->source
-                                                         : source_of(scan->trace, item->origin);
+    scan->source = likely(item->origin == class->origin) ? known->source : item->origin->number;
     if (filter->sources.given && !is_in(&filter->sources, scan->source))
         return 0;
     scan->class = known;

@@ -97,35 +97,28 @@ static bool is_wanted(const struct trace_options *options, const struct manifest
     return !options->source || strcmp(options->source, source->name) == 0;
 }
 
-/* What the recorder of SOURCE states as lost. A source that is being recorded is not complete yet, which is no loss. */
-static void note_losses(struct trace *trace, const struct manifest_source *source, bool is_live)
+/* Whether the recorder of SOURCE did not come to its end. A source that is being recorded is not complete yet. */
+static bool is_unfinished(const struct manifest_source *source, bool is_live)
 {
-    bool is_cut = manifest_source_has_events(source) && !source->complete &&
-                  (!is_live || source->ended.realtime_ns != 0);
-
-    trace->lost_counted |= source->lost_known && source->lost > 0;
-    trace->lost_uncounted |= source->lost_uncounted || is_cut;
+    return manifest_source_has_events(source) && !source->complete &&
+           (!is_live || source->ended.realtime_ns != 0);
 }
 
-/* Notes that the recording still runs, or which sources were cut off; a source that failed has it among
- * its problems. And what they state as lost. */
+/* Notes that the recording still runs, by the process RECORDER, or which sources were cut off; a source that failed has it
+ * among its problems. And what they state as lost. */
 static int note_end(struct trace *trace, const struct trace_options *options, const char *dir,
-                    const struct manifest *manifest)
+                    const struct manifest *manifest, pid_t recorder)
 {
     char names[400] = "";
-    bool is_whole = true;
-    pid_t recorder;
     int r;
 
-    for (unsigned i = 0; i < manifest->n_sources; i++)
-        is_whole &= manifest->sources[i].complete;
-    recorder = is_whole ? 0 : recorder_of(dir, options->runtime_dir);
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
 
         if (!is_wanted(options, source))
             continue;
-        note_losses(trace, source, recorder != 0);
+        trace->lost_counted |= source->lost_known && source->lost > 0;
+        trace->lost_uncounted |= source->lost_uncounted || is_unfinished(source, recorder != 0);
         if (!source->complete && source->ended.realtime_ns == 0)
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'",
                      names[0] ? ", " : "", source->name);
@@ -155,10 +148,14 @@ static int note_problems(struct trace *trace, const char *dir, const struct mani
 }
 
 static int add_source(struct trace *trace, const char *dir, const struct manifest *manifest,
-                      const struct manifest_source *source, bool keep_going, struct open_ctx **ctxs,
-                      unsigned *n, struct error *error)
+                      const struct manifest_source *source, bool keep_going, bool is_live,
+                      struct open_ctx **ctxs, unsigned *n, struct error *error)
 {
-    struct open_ctx ctx = {.trace = trace, .given = dir, .recorded = source, .manifest = manifest};
+    struct open_ctx ctx = {.trace = trace,
+                           .given = dir,
+                           .recorded = source,
+                           .manifest = manifest,
+                           .is_unfinished = is_unfinished(source, is_live)};
     _cleanup_free_ char *path = NULL;
     int r =
         manifest_source_has_events(source) ? manifest_resolve(dir, source->path, &path, error) : 0;
@@ -174,8 +171,8 @@ static int add_source(struct trace *trace, const char *dir, const struct manifes
 
 /* Each source that is there. */
 static int add_sources(struct trace *trace, const struct manifest *manifest,
-                       const struct trace_options *options, const char *dir, struct open_ctx **ctxs,
-                       unsigned *n, struct error *error)
+                       const struct trace_options *options, const char *dir, bool is_live,
+                       struct open_ctx **ctxs, unsigned *n, struct error *error)
 {
     struct error first = {0};
     unsigned before = *n;
@@ -198,7 +195,8 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
             continue;
         }
         error_clear(&missing);
-        r = add_source(trace, dir, manifest, source, options->reader.keep_going, ctxs, n, &missing);
+        r = add_source(trace, dir, manifest, source, options->reader.keep_going, is_live, ctxs, n,
+                       &missing);
         if (r >= 0)
             continue;
         if (error_is_shortage(r))
@@ -225,6 +223,8 @@ int tracedir_expand(struct trace *trace, const struct trace_options *options, co
     struct open_ctx bare = {.path = given, .given = given};
     struct manifest *manifest = &trace->manifests[trace->n_manifests];
     _cleanup_free_ char *dir = directory_of_manifest(given);
+    bool is_whole = true;
+    pid_t recorder;
     int r;
 
     if (dir) {
@@ -239,7 +239,10 @@ int tracedir_expand(struct trace *trace, const struct trace_options *options, co
     if (r < 0)
         return r;
     trace->n_manifests++;
-    if (note_end(trace, options, given, manifest) < 0)
+    for (unsigned i = 0; i < manifest->n_sources; i++)
+        is_whole &= manifest->sources[i].complete;
+    recorder = is_whole ? 0 : recorder_of(given, options->runtime_dir);
+    if (note_end(trace, options, given, manifest, recorder) < 0)
         return error_set(error, -ENOMEM, given, "out of memory");
-    return add_sources(trace, manifest, options, given, ctxs, n, error);
+    return add_sources(trace, manifest, options, given, recorder != 0, ctxs, n, error);
 }

@@ -252,8 +252,16 @@ static int open_input(struct open_ctx *ctx, struct error *error)
         r = recorded_cut_add(ctx);
     if (r < 0)
         return r;
-    for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++)
+    for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++) {
+        trace->catalogue.origins[i]->number = i;
         trace->catalogue.origins[i]->is_cut = ctx->is_cut;
+    }
+    if (ctx->recorded) {
+        struct origin *origin = trace->catalogue.origins[n_origins];
+
+        origin->lost = ctx->recorded->lost_known ? ctx->recorded->lost : 0;
+        origin->lost_uncounted = ctx->recorded->lost_uncounted || ctx->is_unfinished;
+    }
     if (ctx->recorded && layer_by_name(ctx->recorded->layer, &layer) >= 0)
         for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++)
             trace->catalogue.origins[i]->layer = layer;

@@ -179,7 +179,7 @@ cat >counted/trace.json <<END
 END
 cp "$DATA/qemu/trace-events-7.2" counted/trace-events
 "$strata" info counted >actual 2>err
-grep -qx "  lost  *12 events by the recorder's count; when is not known" actual || { cat actual err >&2; exit 1; }
+grep -qx "  lost  *12 events were lost by the recorder's count; when is not known" actual || { cat actual err >&2; exit 1; }
 "$strata" info -f json counted | jq -ce .lost >actual
 [ "$(cat actual)" = '{"events":12,"uncounted":0,"places":0,"skipped_bytes":0}' ] || { cat actual >&2; exit 1; }
 
@@ -214,6 +214,43 @@ for lost in '0 true' '12 true' '0 false' '0 true , "lost_uncounted": true'; do
     status_of $expected report --strict --limit 1 stated
     status_of 0 report stated
 done
+
+# Every command prints it, as info does.
+prints() { # EXPECTED COMMAND...
+    expected=$1
+    shift
+    "$strata" "$@" stated >actual 2>&1
+    grep -qF -- "$expected" actual || { echo "strata $*: no '$expected': $(cat actual)" >&2; exit 1; }
+}
+lost_is() { # EXPECTED COMMAND...
+    expected=$1
+    shift
+    "$strata" "$@" -f json stated 2>err | jq -c .lost >actual
+    [ "$(cat actual)" = "$expected" ] || { echo "strata $*: .lost: $(cat actual)" >&2; exit 1; }
+}
+of='latency -p virtio_blk_handle_read->virtio_blk_req_complete'
+stated 12 true ''
+for command in report stat summary "$of" 'export --to csv' 'sql -c SELECT(count(*))FROM(event)'; do
+    # shellcheck disable=SC2086 # words
+    prints "12 events were lost by the recorder's count; when is not known" $command
+done
+for command in stat summary "$of"; do
+    # shellcheck disable=SC2086 # words
+    lost_is '{"events":12,"uncounted":0,"places":0,"skipped_bytes":0,"unplaced":12}' $command
+    # shellcheck disable=SC2086 # words
+    lost_is '{"events":0,"uncounted":0,"places":0,"skipped_bytes":0,"elsewhere":12}' $command --from +0.1
+done
+prints "12 events were lost by the recorder's count of the whole trace; when is not known" summary --from +0.1
+prints ' 12 ' summary
+prints ' 0+ ' summary --from +0.1
+"$strata" summary -f json stated | jq -ce '.sources[0].lost.events == 12' >actual
+stated 0 false ''
+for command in report stat summary "$of"; do
+    # shellcheck disable=SC2086 # words
+    prints "events may be missing, as the recorder says; how many is not known" $command
+done
+lost_is '{"events":0,"uncounted":0,"places":0,"skipped_bytes":0,"incomplete":true}' summary
+stated 0 true ', "lost_uncounted": true'
 "$strata" info stated >actual 2>err
 grep -qx "  lost  *an unknown number, as its problems say" actual || { cat actual err >&2; exit 1; }
 [ "$("$strata" info -f json stated | jq -c .lost.events)" = null ]

@@ -238,7 +238,8 @@ static void test_by_cpu_and_task(void **state)
 static void test_losses(void **state)
 {
     struct losses losses = {0};
-    struct item loss = {.kind = ITEM_LOSS, .cpu = CPU_UNKNOWN, .lost = 7};
+    const struct origin origin = {.layer = LAYER_GUEST};
+    struct item loss = {.kind = ITEM_LOSS, .origin = &origin, .cpu = CPU_UNKNOWN, .lost = 7};
 
     losses_add(&losses, &loss);
     loss.cpu = 3;
@@ -256,6 +257,35 @@ static void test_losses(void **state)
     assert_int_equal(losses.skipped, 80);
     assert_int_equal(losses.n_cpus, 4);
     assert_int_equal(losses.by_cpu[3], 7);
+}
+
+/* What the recorders of two sources counted, beside the records. */
+static void test_recorded_losses(void **state)
+{
+    const struct origin counted = {.number = 0, .lost = 10}, silent = {.number = 1};
+    const struct origin killed = {.number = 2, .lost_uncounted = true};
+    struct item loss = {.kind = ITEM_LOSS, .origin = &counted, .cpu = CPU_UNKNOWN, .lost = 7};
+    struct losses all = {0}, part, none = {0};
+
+    losses_add_recorded(&none, &silent, false);
+    assert_false(losses_any(&none));
+    losses_add(&all, &loss);
+    loss.origin = &silent;
+    losses_add(&all, &loss);
+    part = all;
+    losses_add_recorded(&all, &counted, false);
+    losses_add_recorded(&all, &silent, false);
+    assert_int_equal(all.events, 17);
+    assert_int_equal(all.unplaced, 3);
+    assert_false(losses_are_more(&all));
+    losses_add_recorded(&all, &killed, false);
+    assert_int_equal(all.events, 17);
+    assert_true(losses_are_more(&all));
+    losses_add_recorded(&part, &counted, true);
+    assert_int_equal(part.events, 14);
+    assert_int_equal(part.unplaced, 0);
+    assert_int_equal(part.elsewhere, 10);
+    assert_true(losses_are_more(&part));
 }
 
 /* Switches of two CPUs; the trace lacks two of them, and a loss took others. */
@@ -310,7 +340,7 @@ int main(void)
         cmocka_unit_test(test_empty_histogram), cmocka_unit_test(test_events_without_a_time),
         cmocka_unit_test(test_by_event),        cmocka_unit_test(test_by_event_of_sources),
         cmocka_unit_test(test_by_cpu_and_task), cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_recorded_losses), cmocka_unit_test(test_switches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
