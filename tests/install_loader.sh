@@ -17,14 +17,15 @@ fail() {
     echo "install_loader: $*" >&2
     exit 1
 }
+. "$tree/tests/lib/mount_namespace.sh"
 
 if [ -z "${IN_NAMESPACE:-}" ]; then
     # A user may do it as root of a user namespace, where the kernel allows that.
-    [ "$(id -u)" -eq 0 ] && map='' || map=--map-root-user
-    # shellcheck disable=SC2086 # one word or none
-    unshare --mount $map true 2>/dev/null || skip "no mount namespace can be made here"
-    # shellcheck disable=SC2086
-    IN_NAMESPACE=yes exec unshare --mount $map "$0" "$build"
+    [ "$(id -u)" -eq 0 ] || namespace_options=--map-root-user
+    has_mount_namespace "${TMPDIR:-/tmp}" /etc /var || skip "$no_namespace"
+    status=0
+    IN_NAMESPACE=yes in_mount_namespace "$0" "$build" || status=$?
+    exit $status
 fi
 
 option() {
@@ -46,7 +47,7 @@ for dir in /etc "$prefix" /var/cache/ldconfig; do
     mount -t overlay -o "lowerdir=$dir,upperdir=$upper,workdir=$upper.work" overlay "$dir" 2>/dev/null ||
         skip "no overlay can be mounted over $dir"
 done
-mkdir -p "$prefix/$libdir"
+mkdir -p "$prefix/$libdir" 2>"$layers/told" || skip "$(cat "$layers/told")"
 ldconfig -v -N -X 2>/dev/null | grep -q "^$prefix/$libdir:" || skip "the dynamic loader does not search $prefix/$libdir"
 
 # As on a machine that has never had it.

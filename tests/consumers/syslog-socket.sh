@@ -3,13 +3,15 @@
 # /dev of its own (root, in a mount namespace), and at one that an option names.
 #
 #   syslog-socket.sh [--inside]    --inside: /dev is ours
-if [ "${1:-}" != --inside ] && [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
-    exec unshare -m sh -c '
+. "${0%/*}/../lib/mount_namespace.sh"
+if [ "${1:-}" != --inside ] && has_mount_namespace "${TMPDIR:-/tmp}" /dev; then
+    in_mount_namespace sh -c '
         dev=$(mktemp -d) && mount -t tmpfs tmpfs "$dev" || exit 1
         for node in null zero urandom; do
             : >"$dev/$node" && mount --bind "/dev/$node" "$dev/$node" || exit 1
         done
         mount --bind "$dev" /dev && rm -f /dev/log && exec "$0" --inside' "$0"
+    exit
 fi
 . "${0%/*}/common.sh"
 . "$here/../lib/wait_for.sh"

@@ -3,9 +3,10 @@
 #
 #   ust-lttng.sh           as root in a mount namespace of its own, with an empty /run and /dev/shm
 #   ust-lttng.sh --inside  does the work: what LTTng leaves in those folders is gone with them
-if [ "${1:-}" != --inside ] && [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
-    exec unshare -m sh -c '
-        mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /dev/shm && exec "$0" --inside' "$0"
+. "${0%/*}/../lib/mount_namespace.sh"
+if [ "${1:-}" != --inside ] && has_mount_namespace /run /dev/shm; then
+    in_mount_namespace sh -c 'mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /dev/shm && exec "$0" --inside' "$0"
+    exit
 fi
 . "${0%/*}/common.sh"
 need lttng lttng-tools

@@ -2,6 +2,8 @@
 # strata record --host: this machine's own kernel beside a program, on one timeline, and without leaving anything in
 # tracefs, however the recorder ends. $EMIT, $VICTIM: tests/runtime.
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/mount_namespace.sh"
+skipped=
 
 pid=
 ended() {
@@ -32,7 +34,7 @@ if [ -z "$as_nobody" ] || $as_nobody test -x "$strata"; then
     status=0
     $as_nobody "$strata" record -o forbidden --host=sched -- touch ran >out 2>told || status=$?
     [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
-    grep -q "the host's kernel cannot be recorded: .*trac.*; run as root" told || fail "$(cat told)"
+    grep -q "the host's kernel cannot be recorded: .*trac.*; \(run \)*as root" told || fail "$(cat told)"
     [ ! -e forbidden ] && [ ! -e ran ] || fail "something is left: $(ls)"
 fi
 # Beside a virtual machine, that is recorded alone, and the trace says why.
@@ -43,7 +45,7 @@ if { [ -z "$as_nobody" ] || $as_nobody test -x "$strata"; } && command -v qemu-s
     echo quit | $as_nobody env XDG_RUNTIME_DIR="$work/run" "$strata" record -o alone-vmm --host -e 'qmp*' -- qemu-system-x86_64 \
         -M none -nodefaults -display none -monitor stdio >out 2>told || status=$?
     [ $status -eq 1 ] || fail "exit status $status: $(cat told)"
-    grep -q "^strata: the host's kernel cannot be recorded: .*trac.*; run as root.*; the rest is recorded$" told || fail "$(cat told)"
+    grep -q "^strata: the host's kernel cannot be recorded: .*trac.*; \(run \)*as root.*; the rest is recorded$" told || fail "$(cat told)"
     grep -q '^  host  *nothing$' told || fail "$(cat told)"
     "$strata" info alone-vmm >info 2>&1 || fail "info: $(cat info)"
     grep -q "problems  *the host's kernel cannot be recorded: .*trac" info || fail "$(cat info)"
@@ -64,14 +66,18 @@ fi
 
 # The usual events are those that this kernel has, also where tracefs is mounted nowhere: the agent mounts it for itself.
 case="tracefs not mounted"
-unshare --mount --propagation private sh -ec '
-    for dir in /sys/kernel/debug/tracing /sys/kernel/tracing; do
-        while umount -l $dir 2>/dev/null; do :; done
-    done
-    ! grep -q " tracefs " /proc/self/mounts
-    exec "$@"' sh "$strata" record -o unmounted --host -- true >out 2>told || fail "$(cat told)"
-grep -q '^  host ' told || fail "$(cat told)"
-rm -r unmounted
+if has_mount_namespace /sys; then
+    in_mount_namespace sh -ec '
+        for dir in /sys/kernel/debug/tracing /sys/kernel/tracing; do
+            while umount -l $dir 2>/dev/null; do :; done
+        done
+        ! grep -q " tracefs " /proc/self/mounts
+        exec "$@"' sh "$strata" record -o unmounted --host -- true >out 2>told || fail "$(cat told)"
+    grep -q '^  host ' told || fail "$(cat told)"
+    rm -r unmounted
+else
+    skipped="$skipped; a kernel without tracefs: $no_namespace"
+fi
 
 # Buffers as large as was asked for.
 case="buffer size"
@@ -100,6 +106,8 @@ if mount -t tmpfs -o size=2M none small 2>told; then
     "$strata" info --strict small/trace >info 2>&1 || status=$?
     [ $status -eq 3 ] || fail "info --strict: exit status $status: $(cat info)"
     umount -l small
+else
+    skipped="$skipped; a full disk: $(cat told)"
 fi
 
 # Where its agent does not send the rest, that is what is said, not that a guest did not.
@@ -319,3 +327,8 @@ wait_for 'recovered || ! grep -q "another strata is reading these rings" told'
 recovered || fail "$(cat told)"
 # Others may be left of a process that had this number before.
 wait_for '! grep -qsF "$work" /dev/shm/strata-*/record-*/strata-"$victim"-*/process'
+
+[ -z "$skipped" ] || {
+    echo "record_host: SKIPPED in part: ${skipped#; }" >&2
+    exit 77
+}

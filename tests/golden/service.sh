@@ -2,10 +2,13 @@
 # What a service of strata record needs: its unit, what the service manager and the journal are told, and what strata list
 # shows. $UNIT: the unit as it is installed.
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/mount_namespace.sh"
 
 XDG_RUNTIME_DIR=$work/run
 export XDG_RUNTIME_DIR
 mkdir -m 700 run
+# Other users record below it.
+chmod 711 "$work"
 pids=
 at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
 skipped=
@@ -98,8 +101,15 @@ case=others
 qemu=$(command -v qemu-system-x86_64) || :
 if [ -z "$qemu" ]; then
     skipped="$skipped; qemu-system-x86_64 is not installed"
-elif [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && [ ! -e /run/strata ] && unshare -m true 2>/dev/null; then
-    chmod 711 "$work"
+elif [ "$(id -u)" -ne 0 ]; then
+    skipped="$skipped; only root can start what another user records"
+elif [ -e /run/strata ]; then
+    skipped="$skipped; what another user records: a service uses /run/strata"
+elif ! has_mount_namespace /run; then
+    skipped="$skipped; what another user records: $no_namespace"
+elif ! setpriv --reuid=65534 --regid=65534 --clear-groups "$strata" --version >/dev/null 2>told; then
+    skipped="$skipped; what another user records: $(tail -n 1 told)"
+else
     # In a mount namespace of its own: /run/strata is the service's.
     cat >others.sh <<'END'
 mount -t tmpfs -o mode=755 tmpfs /run
@@ -119,30 +129,29 @@ XDG_RUNTIME_DIR=$work/run setpriv --reuid=65533 --regid=65533 --clear-groups "$S
 kill $pid
 wait $pid || :
 END
-    if setpriv --reuid=65534 --regid=65534 --clear-groups "$strata" --version >/dev/null 2>&1; then
-        export here work qemu
-        unshare -m sh -eu others.sh || fail "$(cat err out)"
-        grep -q "  $work/output/trace  .*; user " listed || fail "$(cat listed)"
-        [ "$(cat snapshot)" = "$work/output/trace/snapshots/by-root" ] || fail "$(cat snapshot)"
-        ! grep -q output/trace listed-by-others || fail "$(cat listed-by-others)"
-    else
-        skipped="$skipped; another user cannot run what was built"
-    fi
-else
-    skipped="$skipped; only root can start what another user records, where /run/strata is free"
+    export here work qemu
+    in_mount_namespace sh -eu others.sh || fail "$(cat err out)"
+    grep -q "  $work/output/trace  .*; user " listed || fail "$(cat listed)"
+    [ "$(cat snapshot)" = "$work/output/trace/snapshots/by-root" ] || fail "$(cat snapshot)"
+    ! grep -q output/trace listed-by-others || fail "$(cat listed-by-others)"
 fi
 
 # ---- With the capabilities that the unit gives, an ordinary user records this machine's kernel, and another user's QEMU ----
 
 case=capabilities
 caps=$(sed -n 's/^AmbientCapabilities=//p' "$UNIT" | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
-if [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && command -v setpriv >/dev/null &&
-    [ -x "$STRATA_BIN/strata-agent" ] && setpriv --inh-caps="-all,$caps" --ambient-caps="-all,$caps" true 2>/dev/null; then
-    # as_service WORD...: as the service's user would be.
-    as_service() {
-        setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --inh-caps="-all,$caps" \
-            --ambient-caps="-all,$caps" --bounding-set="-all,$caps" "$@"
-    }
+# as_service WORD...: as the service's user would be.
+as_service() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs --inh-caps="-all,$caps" \
+        --ambient-caps="-all,$caps" --bounding-set="-all,$caps" "$@"
+}
+if [ "$(id -u)" -ne 0 ]; then
+    skipped="$skipped; only root may give capabilities"
+elif [ ! -w /sys/kernel/tracing/instances ]; then
+    skipped="$skipped; capabilities: this machine's kernel cannot be traced where tracefs is not mounted"
+elif ! as_service "$strata" --version >/dev/null 2>told; then
+    skipped="$skipped; capabilities: $(tail -n 1 told)"
+else
     as_service "$strata" record --host=sched:sched_switch -o host -t 0.1 >out 2>err || fail "$(cat out err)"
     "$strata" report --limit 1 host | grep -q sched_switch || fail "nothing of the kernel: $(cat out err)"
     if [ "$qemu" ]; then
@@ -162,8 +171,6 @@ if [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && command -v se
         kill $vm
         wait $vm || :
     fi
-else
-    skipped="$skipped; only root may give capabilities"
 fi
 
 [ -z "$skipped" ] || {

@@ -30,26 +30,17 @@ done
 [ -e "$(find /usr/lib/*/libvirt/connection-driver -name 'libvirt_driver_qemu.so' 2>/dev/null | head -n 1)" ] ||
     skip "libvirt has no driver for QEMU (Debian: libvirt-daemon-driver-qemu)"
 
-# Where the root directory is not a mount point, as in a chroot, it cannot be made private. The namespace's mounts are not
-# seen outside all the same if the directory below is not shared.
-is_not_shared() {
-    unshare -m --propagation unchanged sh -c 'mount -t tmpfs none /run || exit
-        ! grep -q "^[^ ]* [^ ]* [^ ]* [^ ]* /run .* shared:" /proc/self/mountinfo
-        status=$?
-        umount /run
-        exit $status' 2>/dev/null
-}
+. "$(dirname "$0")/../lib/mount_namespace.sh"
 # libvirt has sockets there, of names that may have 107 bytes.
 [ -z "${TMPDIR-}" ] || [ ${#TMPDIR} -le 20 ] || unset TMPDIR
 if [ -z "${STRATA_TEST_INSTANCE-}" ]; then
     export STRATA_TEST_INSTANCE="$instance"
     if [ "$instance" = system ]; then
         [ "$(id -u)" -eq 0 ] || skip "only root may start the system's libvirtd"
-        propagation=private
-        unshare -m --propagation private mount -t tmpfs none /run 2>/dev/null || propagation=unchanged
-        [ $propagation = private ] || is_not_shared || skip "no mount namespace can be made that is not seen outside"
-        export STRATA_TEST_PROPAGATION=$propagation
-        exec unshare -m --propagation $propagation "$0" "$@"
+        has_mount_namespace /run /etc /var || skip "$no_namespace"
+        status=0
+        in_mount_namespace "$0" "$@" || status=$?
+        exit $status
     elif [ "$(id -u)" -eq 0 ]; then
         # That user may not see the directory of the project.
         copy=$(mktemp -d "${TMPDIR:-/tmp}/test.XXXXXX")
@@ -135,8 +126,8 @@ cat >"$config/qemu.conf" <<END
 stdio_handler = "$handler"
 cgroup_controllers = [ ]
 END
-# It makes a mount namespace for each domain, which has to be private.
-[ "${STRATA_TEST_PROPAGATION-}" != unchanged ] || echo 'namespaces = [ ]' >>"$config/qemu.conf"
+# It makes a mount namespace for each domain, and / private in it.
+unshare --mount true 2>/dev/null || echo 'namespaces = [ ]' >>"$config/qemu.conf"
 cat >"$config/libvirtd.conf" <<END
 auth_unix_ro = "none"
 auth_unix_rw = "none"
