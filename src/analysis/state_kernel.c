@@ -173,11 +173,10 @@ static _cold_ void stamp_slow(struct state_source *source, struct state_cpu *cpu
     found_running(source, cpu, item->pid, item->time, why);
 }
 
+/* ITEM is of the thread that CPU runs. */
 static inline void stamp(struct state_source *source, struct state_cpu *cpu,
                          const struct item *item)
 {
-    if (!source->stamped || item->pid < 0)
-        return;
     if (likely(cpu->known && cpu->runs == item->pid)) {
         cpu->proof = MAX(cpu->proof, item->time);
         cpu->switching = false;
@@ -307,6 +306,7 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     int32_t target = plan->b.field >= 0 ? (int32_t)quick_read(&plan->b, item) : CPU_UNKNOWN;
     /* Where there are both, sched_waking comes before sched_wakeup. */
     bool is_second = plan->role == PLAN_WAKEUP && source->has_waking;
+    enum state_why why = STATE_ENDS;
     struct state_thread *thread;
 
     source->events |= STATE_EVENT_WAKE;
@@ -330,17 +330,28 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     case STATE_RUNNABLE:
     case STATE_WOKEN:
     case STATE_PREEMPTED:
-        source->counts.early_wakes += !is_second;
-        /* That of sched_waking is where it slept. */
-        if (is_second && thread->now.state == STATE_WOKEN &&
-            thread->now.moved_from == CPU_UNKNOWN && target >= 0)
-            thread->now.cpu = target;
-        return;
+        if (is_second) {
+            /* That of sched_waking is where it slept. */
+            if (thread->now.state == STATE_WOKEN && thread->now.moved_from == CPU_UNKNOWN &&
+                target >= 0)
+                thread->now.cpu = target;
+            return;
+        }
+        /* It may have been preempted on its way to sleep: then it is woken once. */
+        if (thread->now.state != STATE_WOKEN && !thread->woken_early) {
+            source->counts.early_wakes++;
+            thread->woken_early = true;
+            return;
+        }
+        /* A thread is woken only if it does not want to run: it ran meanwhile, and slept (T2). */
+        why = STATE_IS_CONTRADICTED;
+        break;
     default: break;
     }
     source->counts.wakes++;
     state_thread_set(source, thread, STATE_WOKEN, item->time,
-                     !(is_second && thread->now.state == STATE_UNKNOWN), STATE_ENDS);
+                     !(is_second && thread->now.state == STATE_UNKNOWN), why);
+    thread->woken_early = false;
     if (target >= 0)
         thread->now.cpu = target;
     thread->waker = waker_of(source, item);
@@ -382,7 +393,17 @@ static void put_migrate(struct state_source *source, const struct class_plan *pl
     int32_t to = plan->b.field >= 0 ? (int32_t)quick_read(&plan->b, item) : CPU_UNKNOWN;
 
     source->events |= STATE_EVENT_MIGRATE;
-    if (!thread || thread->now.state == STATE_RUNNING || thread->now.cpu == to)
+    if (!thread)
+        return;
+    if (thread->now.state == STATE_RUNNING) {
+        struct state_cpu *cpu = state_cpu_get(source, thread->now.cpu);
+
+        /* What runs is not moved: it left its CPU before (T2). */
+        if (cpu && cpu->known && cpu->switched && cpu->runs == thread->now.id)
+            state_cpu_contradicted(source, cpu, item->time);
+        return;
+    }
+    if (thread->now.cpu == to)
         return;
     if (state_waits((enum state)thread->now.state)) {
         thread->now.moved_from =
@@ -393,6 +414,16 @@ static void put_migrate(struct state_source *source, const struct class_plan *pl
 }
 
 /* ---- others ---- */
+
+/* A thread runs while it ends, also where events do not tell of which thread they are. */
+static _cold_ void stamp_exit(struct state_source *source, const struct class_plan *plan,
+                              const struct item *item, struct state_cpu *cpu)
+{
+    struct item own = *item;
+
+    own.pid = (int32_t)quick_read(&plan->a, item);
+    stamp(source, cpu, &own);
+}
 
 /* A thread that is not the first of its process takes its number. */
 static void put_exec(struct state_source *source, const struct class_plan *plan,
@@ -470,7 +501,8 @@ void state_kernel_put(struct state_source *source, const struct class_plan *plan
         }
         if (unlikely(plan->role == PLAN_EXEC))
             put_exec(source, plan, item, cpu);
-        stamp(source, cpu, item);
+        if (likely(source->stamped && item->pid >= 0))
+            stamp(source, cpu, item);
         if (unlikely(source->origin->pid_filter) && source->stamped && is_of_recorded_thread(plan))
             note_recorded(source, item->pid, item->time);
     }
@@ -484,6 +516,8 @@ void state_kernel_put(struct state_source *source, const struct class_plan *plan
             state_thread_find(source, (int32_t)quick_read(&plan->a, item));
 
         source->events |= STATE_EVENT_EXIT;
+        if (cpu && !source->stamped && quick_read(&plan->a, item) > 0)
+            stamp_exit(source, plan, item, cpu);
         if (thread)
             thread->exiting = true;
         break;

@@ -75,7 +75,7 @@ struct state_thread {
     bool used, exiting;
     bool recorded;    /* of a filtered source: its own events are in the trace (T6) */
     bool enters;      /* there are events that tell when it is inside of a guest */
-    bool woken_early; /* while it ran */
+    bool woken_early; /* while it ran, or after it was preempted, maybe on its way to sleep */
     int32_t waker;
     uint32_t loss; /* state_source.loss when it came into its state */
     /* How its domain counts it, if that has not lost since. */

@@ -12,7 +12,8 @@
  *      an event stamped with one, contradicts that: one is missing from the trace, although no loss was counted. What
  *      the CPU did, and what the threads concerned did, is unknown since they were last proven. The same for a state
  *      of a Xen vCPU that is not the one the next change starts in, and for a thread that runs after it slept and was
- *      not woken, in a trace that has wake-ups.
+ *      not woken, in a trace that has wake-ups; for one that waits for a CPU and is woken again, which the kernel does
+ *      only to threads that do not want to run; and for one that runs and is moved to another CPU.
  *  T3  A loss makes unknown what its CPU did, from the last event before it on; and what all threads of its source did
  *      that were not on a CPU at that time. Losses are delivered at their end: intervals of threads are held back
  *      until at least STATES_HELD others of their source have followed, so that a loss still takes those that end in it.

@@ -140,7 +140,8 @@ for row in who:
     assert row["max"] <= row["sum"]
 assert total == {pid: time for pid, time in waited.items() if time}, (total, waited)
 for row in cpus:
-    shares = [row[name + "_share"] for name in ("busy", "interrupt", "idle", "unknown")]
+    # null: none of it is known, and it is in the unknown share.
+    shares = [row[name + "_share"] or 0 for name in ("busy", "interrupt", "idle", "unknown")]
     assert abs(sum(shares) - 1) < 1e-4 and min(shares) >= 0, row
 assert sorted(row["key"]["cpu"] for row in cpus) == [0, 1], cpus
 END
@@ -240,7 +241,7 @@ for by in task cpu; do
     "$strata" sched --by $by -f json backwards >rows 2>err || fail "$(cat err)"
     jq -e '.notes[] | select(test("earlier than one before"))' rows >out || fail "no note: $(cat rows)"
     jq -e '[.rows[] | [.run_share // .busy_share, .wait_share // .interrupt_share, .sleep_share // .idle_share,
-            .unknown_share] | min >= 0 and (add - 1 | fabs < 1e-4)] | length > 0 and all' rows >out ||
+            .unknown_share] | map(. // 0) | min >= 0 and (add - 1 | fabs < 1e-4)] | length > 0 and all' rows >out ||
         fail "the shares are not parts of the whole: $(cat rows)"
 done
 

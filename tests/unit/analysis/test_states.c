@@ -346,6 +346,68 @@ static void test_early_wake(void **state)
     expect_of(w, STATE_OF_THREAD,
               "7 running 10-20, 7 woken 20-30, 7 running 30-30?, 9 running ?15-30?");
     assert_int_equal(counts(w)->early_wakes, 1);
+    restart(w);
+    /* One that was preempted on its way to sleep is woken once. */
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 0, 9);
+    about(w, w->waking, 25, 1, 8, 7, 0);
+    change(w, 30, 0, 9, 1, 7);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-20, 9 running 20-30, 7 preempted 20-30, 7 running 30-30?, "
+              "9 sleeping 30-30?, 8 running ?25-30?");
+    assert_int_equal(counts(w)->early_wakes, 1);
+    assert_int_equal(counts(w)->contradicted, 0);
+}
+
+/* Waits that the trace refutes: what ran and slept meanwhile is woken again, moved or ended. */
+static void test_refuted_waits(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 1, 0);
+    about(w, w->waking, 30, 1, 9, 7, 0);
+    about(w, w->wakeup, 31, 1, 9, 7, 0);
+    about(w, w->waking, 90, 1, 9, 7, 0);
+    about(w, w->wakeup, 91, 1, 9, 7, 0);
+    change(w, 95, 0, 0, 0, 7);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-20, 7 sleeping 20-30, 7 unknown ?30-90?, 7 woken 90-95, "
+              "7 running 95-95?, 9 running ?30-95?");
+    assert_int_equal(counts(w)->contradicted, 1);
+    restart(w);
+    /* Preempted, and woken twice. */
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 0, 0);
+    about(w, w->waking, 30, 1, 9, 7, 0);
+    about(w, w->waking, 60, 1, 9, 7, 0);
+    change(w, 70, 0, 0, 0, 7);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-20, 7 unknown ?20-60?, 7 woken 60-70, 7 running 70-70?, "
+              "9 running ?30-70?");
+    restart(w);
+    /* What runs is not moved to another CPU. */
+    change(w, 10, 0, 0, 0, 7);
+    about(w, w->other, 12, 0, 7, 0, 0);
+    about(w, w->migrate, 40, 1, 9, 7, 1);
+    about(w, w->other, 50, 1, 9, 0, 0);
+    expect_of(w, STATE_OF_THREAD, "7 running 10-12?, 9 running ?40-50?");
+    assert_int_equal(counts(w)->contradictions, 1);
+}
+
+/* Where events do not tell their thread, its end does. */
+static void test_exit_runs(void **state)
+{
+    struct world *w = *state;
+
+    w->kernel->kernel = NULL;
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 1, 0);
+    about(w, w->waking, 30, 1, PID_UNKNOWN, 7, 0);
+    about(w, w->exit, 80, 0, PID_UNKNOWN, 7, 0);
+    change(w, 90, 0, 7, 0x20, 0);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-20, 7 sleeping 20-30, 7 unknown ?30-80?, 7 running ?80-90");
 }
 
 /* T3. */
@@ -843,10 +905,11 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads),      TEST(cpus),        TEST(contradictions), TEST(early_wake),
-        TEST(losses),       TEST(cut),         TEST(uneven_begins),  TEST(early),
-        TEST(release),      TEST(no_switches), TEST(exec),           TEST(string_names),
-        TEST(many_threads), TEST(vcpus),       TEST(simulation),
+        TEST(threads),       TEST(cpus),         TEST(contradictions), TEST(early_wake),
+        TEST(refuted_waits), TEST(exit_runs),    TEST(losses),         TEST(cut),
+        TEST(uneven_begins), TEST(early),        TEST(release),        TEST(no_switches),
+        TEST(exec),          TEST(string_names), TEST(many_threads),   TEST(vcpus),
+        TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
