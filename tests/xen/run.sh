@@ -22,7 +22,8 @@ for tool in qemu-system-x86_64 cpio objcopy gcc python3; do
     }
 done
 
-"$here/dom0.sh" "$dir/debs" "$dir"
+# Once for all tests that run at the same time.
+flock "$dir/debs" "$here/dom0.sh" "$dir/debs" "$dir"
 XEN_OPTIONS=$(sed -n 's/^# xen: //p' "$scenario")
 export XEN_OPTIONS
 "$here/boot.sh" "$dir" "$dir/$name" "$scenario" "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
