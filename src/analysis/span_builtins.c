@@ -28,6 +28,9 @@ const struct span_builtin span_builtins[] = {
     /* A flush completes once more, at no sector. */
     {"block: block:block_rq_issue(dev,sector) -> block:block_rq_complete(dev,sector){sector != 0xffffffffffffffff}",
      "requests at block devices"},
+    /* Where the kernel accounts a request, which may end in any thread. */
+    {"block-io: block:block_io_start(dev,sector) -> block:block_io_done(dev,sector)",
+     "requests at block devices, as the kernel accounts them"},
     {"block-queue: block:block_bio_queue(dev,sector) -> block:block_rq_issue(dev,sector)",
      "from the queueing of a request to its issue"},
     {"exit: " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_EXIT " -> " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_ENTRY " by thread", "exits of KVM's vCPUs: strata exits says more"},

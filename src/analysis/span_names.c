@@ -13,11 +13,20 @@
 /* The first one by which a class has a partner counts. */
 static const struct {
     const char *begin, *end;
+    /* What a kernel is done with is something that it waits for, as a request to a disk: that ends in an interrupt. */
+    bool ends_elsewhere;
 } names[] = {
-    {"*_begin", "*_end"},  {"*_enter", "*_exit"},   {"*_enter", "*_return"},
-    {"*_entry", "*_exit"}, {"*_entry", "*_return"}, {"*_start", "*_end"},
-    {"*_start", "*_done"}, {"*_start", "*_finish"}, {"*_start", "*_complete"},
+    {"*_begin", "*_end", false},  {"*_enter", "*_exit", false},   {"*_enter", "*_return", false},
+    {"*_entry", "*_exit", false}, {"*_entry", "*_return", false}, {"*_start", "*_end", false},
+    {"*_start", "*_done", true},  {"*_start", "*_finish", true},  {"*_start", "*_complete", true},
 };
+
+/* Whether events of LIKE's layer may be paired by names[I]. */
+static bool is_usable(unsigned i, const struct event_class *like)
+{
+    return !names[i].ends_elsewhere ||
+           (like->origin->layer != LAYER_GUEST && like->origin->layer != LAYER_HOST);
+}
 
 /* The class called NAME of the layer and the group of LIKE. */
 static const struct event_class *find_class(const struct catalogue *catalogue,
@@ -83,7 +92,7 @@ static int make_rule(const struct catalogue *catalogue, const struct event_class
         unsigned n_keys;
 
         star = glob_match_star(names[i].begin, begin->name, &len);
-        if (!star)
+        if (!star || !is_usable(i, begin))
             continue;
         name = glob_fill_star(arena, names[i].end, star, len);
         if (!name)
@@ -124,7 +133,7 @@ int span_names_find(const struct catalogue *catalogue, const struct event_class 
             size_t len;
 
             star = glob_match_star(ends ? names[i].end : names[i].begin, class->name, &len);
-            if (!star || len == 0)
+            if (!star || len == 0 || !is_usable(i, class))
                 continue;
             name = glob_fill_star(arena, ends ? names[i].begin : names[i].end, star, len);
             if (!name)

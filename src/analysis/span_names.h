@@ -15,7 +15,7 @@ struct span_by_name {
 
 /* The rule by which CLASS begins or ends a span; its begin, X_start, is ended by all of X_end, X_done, X_finish and
  * X_complete that CATALOGUE has. Begin and end are on the same thread. Outside of kernels, whose functions end in the
- * thread in which they began, the addresses that both have first are what they are about, and any thread may end it.
- * Strings are in ARENA. 1; 0: there is none; -ENOMEM. */
+ * thread in which they began, the addresses that both have first are what they are about, and any thread may end it. Of a
+ * kernel's X_start, none of X_done, X_finish and X_complete is the end: these tell of what it waited for. Strings are in ARENA. 1; 0: there is none; -ENOMEM. */
 int span_names_find(const struct catalogue *catalogue, const struct event_class *class,
                     struct arena *arena, struct span_by_name *ret);

@@ -57,7 +57,7 @@ int span_sources_put_loss(struct spans *spans, const struct item *item)
     return 0;
 }
 
-int span_sources_end_thread(struct spans *spans, const struct item *item)
+int span_sources_end_thread(struct spans *spans, const struct item *item, int32_t pid)
 {
     struct source_losses *source = get_source(spans, item->origin);
 
@@ -69,6 +69,6 @@ int span_sources_end_thread(struct spans *spans, const struct item *item)
     }
     spans->n_ended_threads++;
     spans->sequence++;
-    return map_put(&spans->ended_threads, thread_key(source->number, item->pid),
+    return map_put(&spans->ended_threads, thread_key(source->number, pid),
                    (void *)(uintptr_t)spans->sequence);
 }

@@ -44,5 +44,5 @@ static inline bool span_loss_has_cpu(const struct item *loss)
 void span_sources_complete(struct spans *spans, struct source_losses *source);
 /* 0, -ENOMEM. */
 int span_sources_put_loss(struct spans *spans, const struct item *item);
-/* The thread of ITEM ends. 0, -ENOMEM. */
-int span_sources_end_thread(struct spans *spans, const struct item *item);
+/* Thread PID of ITEM's source ends. 0, -ENOMEM. */
+int span_sources_end_thread(struct spans *spans, const struct item *item, int32_t pid);

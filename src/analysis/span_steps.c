@@ -133,8 +133,8 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
 
         use->n_same = 1 + (continues ? use[1].n_same : 0);
     }
-    steps->ends_thread =
-        spans->has_threads && kernel_event_is(class, "sched", "sched_process_exit");
+    if (spans->has_threads)
+        steps->thread_end = kernel_thread_end_of(class);
     spans->classes[class->index] = steps;
     return 0;
 }

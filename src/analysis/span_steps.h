@@ -5,6 +5,7 @@
 
 #include "analysis/condition.h"
 #include "analysis/spans.h"
+#include "event/kernel_event.h"
 
 /* What the events of a class are by one rule. */
 struct step_use {
@@ -21,7 +22,7 @@ struct step_use {
 
 struct class_steps {
     unsigned n;
-    bool ends_thread;
+    struct kernel_thread_end thread_end;
     struct step_use uses[]; /* ends before begins: an event may be both */
 };
 

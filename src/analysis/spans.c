@@ -676,6 +676,13 @@ static inline int put_step(struct spans *spans, const struct step_use *uses, uns
     return missed ? put_early(spans, missed, item, &missed_key) : 0;
 }
 
+static int end_thread(struct spans *spans, const struct class_steps *steps, const struct item *item)
+{
+    int32_t pid = kernel_ended_thread(&steps->thread_end, item);
+
+    return likely(pid == PID_UNKNOWN) ? 0 : span_sources_end_thread(spans, item, pid);
+}
+
 static int put_steps(struct spans *spans, const struct class_steps *steps, const struct item *item)
 {
     struct source_losses *source = get_source(spans, item->origin);
@@ -699,9 +706,7 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
         if (unlikely(r < 0))
             return r;
     }
-    if (unlikely(steps->ends_thread) && item->pid != PID_UNKNOWN)
-        return span_sources_end_thread(spans, item);
-    return 0;
+    return unlikely(steps->thread_end.may) ? end_thread(spans, steps, item) : 0;
 }
 
 _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
@@ -724,7 +729,7 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
                 return r;
         }
         steps = spans->classes[item->class->index];
-        if (steps->n > 0 || steps->ends_thread)
+        if (steps->n > 0 || steps->thread_end.may)
             r = put_steps(spans, steps, item);
         if (unlikely(r < 0))
             return r;
@@ -743,7 +748,7 @@ int spans_concern(struct spans *spans, const struct event_class *class)
             return r;
     }
     steps = spans->classes[class->index];
-    return steps->n > 0 || steps->ends_thread;
+    return steps->n > 0 || steps->thread_end.may;
 }
 
 uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item)

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "analysis/state_source.h"
+#include "event/kernel_event.h"
 
 /* The low byte of prev_state in all kernels. What is above says that a thread was preempted, or is of an old kernel,
  * more about how it sleeps. */
 #define PREV_INTERRUPTIBLE 0x01
 #define PREV_UNINTERRUPTIBLE 0x02
-#define PREV_DEAD 0x30   /* zombie and dead, in the order of old kernels or of others */
 #define PREV_OTHERS 0xcc /* stopped, traced, parked, idle workers */
 
 #define IDLE_THREAD 0
@@ -228,7 +228,7 @@ static void leave(struct state_source *source, const struct class_plan *plan,
     set_name(source, thread, item, plan->a_name, plan->room[0], plan->string[0]);
     if (source->origin->layer == LAYER_HOST && item->vcpu != VCPU_UNKNOWN)
         thread->now.vcpu = item->vcpu;
-    if (unlikely((prev_state & PREV_DEAD) ||
+    if (unlikely((prev_state & KERNEL_PREV_DEAD) ||
                  (thread->exiting && state_of_prev(prev_state) != STATE_PREEMPTED))) {
         state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_ENDS);
         state_thread_forget(source, thread);

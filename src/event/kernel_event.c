@@ -143,3 +143,28 @@ char kernel_event_rwbs(const struct item *item, unsigned field)
         return value.s[1];
     return value.len > 0 ? value.s[0] : 0;
 }
+
+struct kernel_thread_end kernel_thread_end_of(const struct event_class *class)
+{
+    struct kernel_thread_end end = {.pid = -1, .state = -1};
+
+    if (kernel_event_is(class, "sched", "sched_process_exit")) {
+        end.may = true;
+    } else if (kernel_event_is(class, "sched", "sched_switch")) {
+        end.pid = kernel_event_field(class, "prev_pid");
+        end.state = kernel_event_field(class, "prev_state");
+        end.may = end.pid >= 0 && end.state >= 0;
+    }
+    return end;
+}
+
+int32_t kernel_ended_thread(const struct kernel_thread_end *end, const struct item *item)
+{
+    if (!end->may)
+        return PID_UNKNOWN;
+    if (end->state < 0)
+        return item->pid;
+    if (likely(!(item_value(item, (unsigned)end->state).u & KERNEL_PREV_DEAD)))
+        return PID_UNKNOWN;
+    return (int32_t)item_value(item, (unsigned)end->pid).u;
+}

@@ -35,6 +35,21 @@ int kernel_event_field(const struct event_class *class, const char *name);
 const char *kernel_event_field_name(const struct event_class *class, const struct field *field,
                                     char buf[KERNEL_FIELD_NAME]);
 
+/* In the prev_state of a switch, from Linux 4.14 on: a zombie, or dead. In any order of the two. */
+#define KERNEL_PREV_DEAD 0x30
+
+/* How events of a class end a thread. Fields: -1: none. */
+struct kernel_thread_end {
+    bool may; /* they do, or may */
+    int pid;
+    int state; /* of a switch, which ends the thread that it leaves in certain states */
+};
+
+/* CLASS: any; sched_process_exit and sched_switch end threads. */
+struct kernel_thread_end kernel_thread_end_of(const struct event_class *class);
+/* The thread that ITEM, of a class with END, ends; PID_UNKNOWN: none. */
+int32_t kernel_ended_thread(const struct kernel_thread_end *end, const struct item *item);
+
 /* Names of LTTng's bits, with the letters of the kernel's text. */
 extern const struct value_names kernel_event_rwbs_names;
 

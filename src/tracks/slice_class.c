@@ -215,7 +215,7 @@ _cold_ int slice_class_make(struct slices *slices, struct group *group,
         plan.comm = event_class_field(class, "next_comm");
         if (plan.comm >= 0 && class->fields[plan.comm].type != FIELD_STRING)
             plan.comm = -1;
-        plan.ends_thread = kernel_event_is(class, "sched", "sched_process_exit");
+        plan.thread_end = kernel_thread_end_of(class);
         /* What programs write into their kernel's trace. */
         plan.on_thread = plan.on_thread || strcmp(class->name, "print") == 0;
     } else if (class->origin->layer != LAYER_HYPERVISOR) {

@@ -3,6 +3,7 @@
 
 /* How the events of a class are drawn on a timeline. Found once per class. */
 
+#include "event/kernel_event.h"
 #include "event/value.h"
 #include "tracks/counters.h"
 #include "tracks/slices.h"
@@ -23,12 +24,12 @@ struct name_piece {
 /* Fields are numbers of the class's fields, -1: none. */
 struct slice_class {
     bool made;
-    bool ends_thread;
     bool on_thread; /* an instant is drawn on the thread's track */
     bool is_switch; /* it names the thread that its CPU runs next */
     bool in_spans;  /* it is something by the first `n_rules` rules of slices->spans */
     /* By its name it begins or ends spans, but there is no class for the other end. */
     bool partner_missing;
+    struct kernel_thread_end thread_end;
     int task, comm;     /* fields with a thread and its name */
     unsigned n_classes; /* that there were when it was made */
     unsigned n_rules;

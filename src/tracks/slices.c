@@ -104,14 +104,14 @@ static int put_counter(struct slices *slices, const struct item *item)
     return 0;
 }
 
-static int end_thread(struct slices *slices, const struct item *item)
+static void end_thread(struct slices *slices, const struct item *item)
 {
-    struct track *thread = tracks_thread(&slices->tracks, slices->group, item);
+    int32_t pid = kernel_ended_thread(&slices->class->thread_end, item);
+    struct track *thread =
+        unlikely(pid != PID_UNKNOWN) ? tracks_find_thread(slices->group, pid, item->cpu) : NULL;
 
-    if (!thread)
-        return -ENOMEM;
-    slice_cut(slices, thread, 0, slices->ns, "the thread ends");
-    return 0;
+    if (thread)
+        slice_cut(slices, thread, 0, slices->ns, "the thread ends");
 }
 
 static int put_event(struct slices *slices, const struct item *item)
@@ -135,8 +135,8 @@ static int put_event(struct slices *slices, const struct item *item)
         r = slice_spans_put(slices, item);
     if (r == 0)
         r = put_instant(slices, item);
-    if (unlikely(r >= 0 && class->ends_thread && item->pid != PID_UNKNOWN))
-        r = end_thread(slices, item);
+    if (unlikely(r >= 0 && class->thread_end.may))
+        end_thread(slices, item);
     if (unlikely(r >= 0 && class->counter))
         r = put_counter(slices, item);
     return r < 0 ? r : 0;

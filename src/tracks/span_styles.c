@@ -37,6 +37,7 @@ static const struct span_style styles[] = {
 
     /* Requests: several at a time. */
     {"block:", NULL, "block", "block {rwbs}", ON_LANES, {"sector", "nr_sector"}, "rwbs"},
+    {"block-io:", NULL, "block io", "block io {rwbs}", ON_LANES},
     {"virtio-blk:", NULL, "virtio_blk", "*", ON_LANES, {"sector", "nsectors"}, "*"},
     {"dma-blk:", NULL, "dma_blk", "dma_blk", ON_LANES},
     {"thread-pool:", NULL, "thread_pool", "thread_pool", ON_LANES},

@@ -274,10 +274,20 @@ int tracks_name_thread(struct tracks *tracks, struct group *group, int32_t pid, 
     return copy ? map_put(&group->names, (uint32_t)pid, copy) : -ENOMEM;
 }
 
+/* A kernel's idle threads are one for each CPU, and all have 0. */
+static uint64_t thread_track_key(int32_t pid, int32_t cpu)
+{
+    return pid ? (uint32_t)pid : (uint64_t)(uint32_t)cpu << 32;
+}
+
+struct track *tracks_find_thread(const struct group *group, int32_t pid, int32_t cpu)
+{
+    return map_get(&group->threads, thread_track_key(pid, cpu));
+}
+
 struct track *tracks_thread(struct tracks *tracks, struct group *group, const struct item *item)
 {
-    /* A kernel's idle threads are one for each CPU, and all have 0. */
-    uint64_t key = item->pid ? (uint32_t)item->pid : (uint64_t)(uint32_t)item->cpu << 32;
+    uint64_t key = thread_track_key(item->pid, item->cpu);
     struct track *track;
 
     if (likely(group->recent && group->recent_key == key))

@@ -123,6 +123,8 @@ struct track *tracks_cpu(struct tracks *tracks, struct group *group, int32_t cpu
 /* KIND: TRACK_VCPU, TRACK_VCPU_EVENTS. The item's vCPU is known. */
 struct track *tracks_vcpu(struct tracks *tracks, struct group *group, const struct item *item,
                           enum track_kind kind);
+/* The track of thread PID; of PID 0, of the idle thread of CPU. NULL: there is none. */
+struct track *tracks_find_thread(const struct group *group, int32_t pid, int32_t cpu);
 /* The item's thread is known. */
 struct track *tracks_thread(struct tracks *tracks, struct group *group, const struct item *item);
 /* What the thread PID is called, if it gets a track. 0, -ENOMEM. */

@@ -28,6 +28,8 @@ static const struct field fields[] = {
      .offset = 16},
 };
 
+static const struct field leave_fields[] = {NUMBER("prev_pid", 0), NUMBER("prev_state", 1)};
+
 struct payload {
     uint64_t id, other;
     char name[8];
@@ -45,7 +47,7 @@ struct done {
 struct world {
     struct catalogue catalogue;
     struct origin *guest, *vmm;
-    struct event_class *begin, *middle, *end, *other_begin, *other_end, *handle, *exits;
+    struct event_class *begin, *middle, *end, *other_begin, *other_end, *handle, *exits, *leaves;
     struct arena arena;
     struct span_rule_list rules;
     struct spans spans;
@@ -67,8 +69,12 @@ static struct event_class *add(struct world *world, struct origin *origin, const
                                 .n_fields = ARRAY_SIZE(fields)};
     struct event_class *added;
 
-    if (strcmp(name, "sched_process_exit") == 0)
+    if (strncmp(name, "sched_", 6) == 0)
         class.group = "sched";
+    if (strcmp(name, "sched_switch") == 0) {
+        class.fields = leave_fields;
+        class.n_fields = ARRAY_SIZE(leave_fields);
+    }
     assert_int_equal(catalogue_add(&world->catalogue, &class, &added), 0);
     return added;
 }
@@ -125,6 +131,7 @@ static int setup(void **state)
     w->other_end = add(w, w->guest, "b_end");
     w->handle = add(w, w->vmm, "handle");
     w->exits = add(w, w->guest, "sched_process_exit");
+    w->leaves = add(w, w->guest, "sched_switch");
     w->done = calloc(DONE_MAX, sizeof *w->done);
     *state = w;
     return 0;
@@ -623,6 +630,23 @@ static void test_place(void **state)
     assert_int_equal(fate(w, SPAN_NO_BEGIN), 1);
 }
 
+/* The last switch of a thread ends it: its prev_state, one more than its number here, is that of a zombie. */
+static void test_last_switch(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "b_begin -> b_end by thread");
+    start(w);
+    put(w, w->other_begin, 1, 0, 7, 1);
+    put(w, w->leaves, 2, 0, 7, 7);
+    put(w, w->other_end, 3, 0, 7, 1);
+    put(w, w->other_begin, 4, 0, 31, 1);
+    put(w, w->leaves, 5, 0, 31, 31);
+    put(w, w->other_end, 6, 0, 31, 1);
+    spans_finish(&w->spans);
+    expect(w, "1-3, 4 gone");
+}
+
 /* P2. */
 static void test_losses(void **state)
 {
@@ -1046,35 +1070,16 @@ static void test_late_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rules),
-        TEST(bad_rules),
-        TEST(file_of_rules),
-        TEST(builtin_rules),
-        TEST(check),
-        TEST(pairs),
-        TEST(mask_of_string),
-        TEST(condition),
-        TEST(star),
-        TEST(again),
-        TEST(chain),
-        TEST(place),
-        TEST(losses),
-        TEST(open_loss),
-        TEST(losses_of_open),
-        TEST(early),
-        TEST(early_ends),
-        TEST(bounds),
-        TEST(late_class),
-        TEST(unsteady),
-        TEST(open_until),
-        TEST(open_and_silent),
-        TEST(cut),
-        TEST(some_threads),
-        TEST(model),
-        TEST(model),
-        TEST(step_twice),
-        TEST(chain_and_back),
-        TEST(chain_over_layers),
+        TEST(rules),          TEST(bad_rules),       TEST(file_of_rules),
+        TEST(builtin_rules),  TEST(check),           TEST(pairs),
+        TEST(mask_of_string), TEST(condition),       TEST(star),
+        TEST(again),          TEST(chain),           TEST(place),
+        TEST(last_switch),    TEST(losses),          TEST(open_loss),
+        TEST(losses_of_open), TEST(early),           TEST(early_ends),
+        TEST(bounds),         TEST(late_class),      TEST(unsteady),
+        TEST(open_until),     TEST(open_and_silent), TEST(cut),
+        TEST(some_threads),   TEST(model),           TEST(model),
+        TEST(step_twice),     TEST(chain_and_back),  TEST(chain_over_layers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,6 +87,7 @@ static const struct field switch_fields[] = {
 /* Of a tracer that does not say what ran before. */
 #define SWITCH_FIELDS_ALONE 2
 static const struct field number_fields[] = {NUMBER("state", 0), NUMBER("cpu_id", 1)};
+static const struct field leave_fields[] = {NUMBER("prev_pid", 0), NUMBER("prev_state", 1)};
 static const struct field vector_fields[] = {NUMBER("vector", 0)};
 static const struct field syscall_fields[] = {NUMBER("__syscall_nr", 0)};
 static const struct field raw_fields[] = {NUMBER("id", 0)};
@@ -99,9 +100,10 @@ struct world {
     struct record record;
     struct origin *guest, *vmm, *xen;
     struct event_class *issue, *complete, *write, *done, *begin, *end, *next, *irq, *irq_end;
-    struct event_class *full, *enter, *leave, *raw_enter, *raw_leave, *gone, *frequency;
+    struct event_class *full, *enter, *leave, *raw_enter, *raw_leave, *gone, *left, *frequency;
     struct event_class *walk, *walk_done, *walk_end, *vmexit, *vmentry;
     struct event_class *work, *work_begin, *work_end;
+    struct event_class *io_start, *io_done, *command, *command_done;
     struct slices_options options;
     struct error error;
 };
@@ -162,6 +164,11 @@ static int setup(void **state)
     ADD(vmentry, xen, NULL, "vmentry", number_fields);
     ADD(leave, guest, "syscalls", "sys_exit_read", syscall_fields);
     ADD(gone, guest, "sched", "sched_process_exit", number_fields);
+    ADD(left, guest, "sched", "sched_switch", leave_fields);
+    ADD(io_start, guest, "block", "block_io_start", request_fields);
+    ADD(io_done, guest, "block", "block_io_done", request_fields);
+    ADD(command, guest, "scsi", "scsi_dispatch_cmd_start", number_fields);
+    ADD(command_done, guest, "scsi", "scsi_dispatch_cmd_done", number_fields);
     ADD(frequency, guest, "power", "cpu_frequency", number_fields);
     w->options = (struct slices_options){
         .catalogue = &w->catalogue, .origin_number = number, .origin_arg = w};
@@ -465,6 +472,48 @@ static void test_threads(void **state)
               "C frequency of CPU 1 40\n");
 }
 
+/* A switch from a thread that is a zombie, or dead, is its last one. */
+static void test_last_switch(void **state)
+{
+    struct world *w = *state;
+
+    emit(w, w->enter, 1, 0, 7, WORDS(0));
+    emit(w, w->left, 2, 0, 7, WORDS(7, 1));
+    emit(w, w->left, 3, 0, 7, WORDS(7, 0x20));
+    emit(w, w->enter, 4, 0, 8, WORDS(0));
+    emit(w, w->left, 5, 0, 8, WORDS(8, 0x10));
+    /* A thread without events of its own gets no track. */
+    emit(w, w->left, 6, 0, 9, WORDS(9, 0x10));
+    expect(w, "B thread 7 1 read\n"
+              "i CPU 0 events 2\n"
+              "i CPU 0 events 3\n"
+              "E thread 7 3 (the thread ends)\n"
+              "B thread 8 4 read\n"
+              "i CPU 0 events 5\n"
+              "E thread 8 5 (the thread ends)\n"
+              "i CPU 0 events 6\n");
+}
+
+/* What a kernel starts in one thread and is done with in an interrupt: it is found by what the request is, or not drawn. */
+static void test_done_elsewhere(void **state)
+{
+    struct world *w = *state;
+    uint64_t reads = letters("R");
+
+    emit(w, w->io_start, 1, 0, 7, WORDS(1, 8, 8, reads));
+    emit(w, w->io_start, 2, 0, 7, WORDS(1, 16, 8, reads));
+    emit(w, w->command, 3, 0, 7, WORDS(0));
+    emit(w, w->command_done, 4, 0, 0, WORDS(0));
+    emit(w, w->io_done, 5, 0, 0, WORDS(1, 8, 0, reads));
+    emit(w, w->io_done, 6, 1, 9, WORDS(1, 16, 0, reads));
+    expect(w, "B block io 1 1 block io R\n"
+              "B block io 2 2 block io R\n"
+              "i CPU 0 events 3\n"
+              "i CPU 0 events 4\n"
+              "E block io 1 5\n"
+              "E block io 2 6\n");
+}
+
 /* System calls that two tracers tell of: both are called in the same order at both ends. */
 static void test_two_tracers(void **state)
 {
@@ -730,6 +779,8 @@ int main(void)
         TEST(test_broken_switches),
         TEST(test_missing_switch),
         TEST(test_threads),
+        TEST(test_last_switch),
+        TEST(test_done_elsewhere),
         TEST(test_two_tracers),
         TEST(test_names),
         TEST(test_two_ends),
