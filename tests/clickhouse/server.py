@@ -26,14 +26,15 @@ import urllib.parse
 import urllib.request
 
 import captures
+import fetched
 
 
 
 def find_program():
-    """The server's program: of an installed package, or of the one that is fetched into $CLICKHOUSE/debs, which is unpacked
+    """The server's program: of an installed package, or of the one that is fetched for the group clickhouse, which is unpacked
     beside it; None: there is neither. Installed, it would be a service of this machine."""
     installed = shutil.which('clickhouse-server', path=os.environ.get('PATH', '') + ':/usr/sbin')
-    directory = os.environ.get('CLICKHOUSE', '')
+    directory = fetched.directory('clickhouse') or ''
     packages = glob.glob(directory + '/debs/clickhouse-server_*.deb')
     if installed or not packages:
         return installed

@@ -1,8 +1,9 @@
 #!/bin/sh
 # strata record --metrics, --metrics-file: what is served while programs, QEMU and the host's kernel are recorded, and
-# what a real Prometheus makes of it. $EMIT: tests/runtime. $PROMETHEUS: where its package was fetched to.
+# what a real Prometheus makes of it. $EMIT: tests/runtime.
 . "$(dirname "$0")/../lib/golden.sh"
 . "$here/../lib/reserve_port.sh"
+. "$here/../lib/fetched.sh"
 
 pids=
 at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
@@ -12,12 +13,11 @@ command -v curl >/dev/null || { echo "SKIPPED: curl is not installed"; exit 77; 
 
 # Prometheus's programs: installed, or of the package that was fetched; installed by a test, it would be a service.
 prometheus=$(command -v prometheus) promtool=$(command -v promtool) || :
-for deb in "${PROMETHEUS-}"/debs/prometheus_*.deb; do
-    if [ -z "$prometheus" ] && [ -e "$deb" ]; then
-        dpkg-deb -x "$deb" unpacked
-        prometheus=$work/unpacked/usr/bin/prometheus promtool=$work/unpacked/usr/bin/promtool
-    fi
-done
+deb=$(fetched_package prometheus prometheus)
+if [ -z "$prometheus" ] && [ "$deb" ]; then
+    dpkg-deb -x "$deb" unpacked
+    prometheus=$work/unpacked/usr/bin/prometheus promtool=$work/unpacked/usr/bin/promtool
+fi
 
 # begin NAME OPTION...: records into NAME with metrics at a free port: $url, $recorder.
 begin() {
@@ -174,7 +174,7 @@ if [ -n "$prometheus" ]; then
     jq -e '.data.strata_recorded_bytes[0] | .type == "counter" and .unit == "bytes"' answer >/dev/null || fail "$(cat answer)"
     end_scraping
 else
-    echo "record_metrics: SKIPPED in part: prometheus is not installed" >&2
+    echo "record_metrics: SKIPPED in part: prometheus is missing; fetch it: tools/packages fetch prometheus build/prometheus/debs" >&2
 fi
 case=program
 : >go

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""DuckDB, of the npm package @duckdb/node-api: `tools/packages fetch duckdb build/duckdb/debs`."""
+"""DuckDB, of the npm package @duckdb/node-api: `tools/packages fetch duckdb build/duckdb/debs`. Debian has no program that
+reads Parquet."""
 
 import json
 import os
 import shutil
 import subprocess
 
-MODULES = os.path.join(os.environ.get('DUCKDB', '/nonexistent'), 'debs', 'node_modules')
+import fetched
+
+MODULES = os.path.join(fetched.directory('duckdb') or '/nonexistent', 'debs', 'node_modules')
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'duckdb.cjs')
 
 
@@ -15,7 +18,9 @@ def missing():
     if not shutil.which('node'):
         return 'node is not installed'
     if not os.path.exists(MODULES + '/@duckdb/node-api/package.json'):
-        return 'DuckDB is missing; with npm, fetch it: tools/packages fetch duckdb build/duckdb/debs'
+        if not shutil.which('npm'):
+            return 'DuckDB is missing: it comes from npm, which is not installed, and Debian has no reader of Parquet'
+        return 'DuckDB is missing; fetch it: tools/packages fetch duckdb build/duckdb/debs'
     return None
 
 
