@@ -11,9 +11,11 @@ unsigned analysis_default_order(const struct analysis *analysis)
 int analysis_result(struct analysis *analysis, const struct coverage *coverage,
                     struct result *ret_result)
 {
+    const struct selection *select = analysis->settings.select;
     char buf[160];
 
     result_init(ret_result, analysis->ops->name, &analysis->settings.clock, coverage);
+    ret_result->ends_before = select && select->options->to.given && selection_is_over(select);
     analysis->ops->add_columns(analysis, ret_result);
     if (coverage->n_backward > 0 &&
         result_add_note(ret_result, "%s",

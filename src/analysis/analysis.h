@@ -15,6 +15,7 @@
 
 #include "analysis/grouping.h"
 #include "analysis/result.h"
+#include "event/select.h"
 #include "event/sink.h"
 
 #define PERCENTILES_MAX 6
@@ -30,9 +31,11 @@ struct analysis_settings {
     struct clock clock;       /* of the trace's times */
     struct grouping grouping; /* --by; n is 0: the analysis's own keys */
     const char *task;         /* pattern of names: only spans or states of such tasks; NULL: all */
-    unsigned slowest;         /* how many of the longest spans are kept */
-    int64_t longer;           /* ticks: shorter spans are left out; 0: none is */
-    int64_t every;            /* ticks of a period; 0: none */
+    /* Rows count what begins in it; items beyond its times are there to pair those within. NULL: all. */
+    const struct selection *select;
+    unsigned slowest; /* how many of the longest spans are kept */
+    int64_t longer;   /* ticks: shorter spans are left out; 0: none is */
+    int64_t every;    /* ticks of a period; 0: none */
     struct percentiles percentiles;
 };
 
@@ -67,7 +70,7 @@ struct analysis {
     /* Is given each span that is counted, in the order of their ends. 0, or a negative errno. NULL: not needed. */
     int (*put_span)(void *arg, const struct analysis_span *span);
     void *put_span_arg;
-    /* After the last item: how many of what rows count --task and --longer left out, and of the threads, CPUs or domains
+    /* After the last item: how many of what rows count the selection, --task and --longer left out, and of the threads, CPUs or domains
      * of `sched` how many are not asked for; and what these are called, "spans" if NULL. */
     uint64_t left_out;
     const char *left_out_name;

@@ -207,6 +207,29 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
     return 0;
 }
 
+int coverage_put_selected(struct coverage *coverage, const struct selection *select,
+                          const struct item *items, unsigned n)
+{
+    unsigned i = 0, run;
+
+    if (likely(!select))
+        return coverage_put(coverage, items, n);
+    for (; (run = selection_next_in_time(select, items, n, &i)) > 0; i += run)
+        if (coverage_put(coverage, items + i, run) < 0)
+            return -ENOMEM;
+    for (i = 0; i < n; i++) {
+        struct item loss = items[i];
+
+        if (likely(loss.kind == ITEM_EVENT) || loss.since == TIME_UNKNOWN ||
+            !selection_has_time(select, loss.since) || selection_has_time(select, loss.time))
+            continue;
+        loss.time = select->rows_to - 1;
+        if (coverage_put(coverage, &loss, 1) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int64_t coverage_duration(const struct coverage *coverage)
 {
     if (coverage->first == TIME_UNKNOWN || coverage->last < coverage->first)

@@ -13,6 +13,7 @@
  * not lost. Not thread-safe. */
 
 #include "analysis/losses.h"
+#include "event/select.h"
 
 struct source_coverage;
 
@@ -35,6 +36,10 @@ void coverage_init(struct coverage *coverage);
 void coverage_done(struct coverage *coverage);
 /* Items in the order of time. 0, -ENOMEM. */
 int coverage_put(struct coverage *coverage, const struct item *items, unsigned n);
+
+/* The same of those that are within the times of SELECT; NULL: all. Of a loss that goes beyond, what is within. */
+int coverage_put_selected(struct coverage *coverage, const struct selection *select,
+                          const struct item *items, unsigned n);
 
 /* From the first event to the last, in ticks. */
 int64_t coverage_duration(const struct coverage *coverage);

@@ -75,7 +75,7 @@ int exit_pv_put(struct exit_pv *pv, struct analysis *analysis, const struct exit
 
     pv->n++;
     /* No entry is known to be as long. */
-    if (analysis->settings.longer > 0 || !analysis_selects_task(analysis, item)) {
+    if (analysis->settings.longer > 0 || !analysis_selects(analysis, item)) {
         analysis->left_out++;
         return 0;
     }

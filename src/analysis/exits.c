@@ -119,6 +119,19 @@ static _cold_ struct row *add_row(struct exits *exits, const struct exit_class *
     return row;
 }
 
+/* ITEM, or COPY of it with its vCPU. KVM's events have the number in a field; where monitors' threads are known, only those
+ * of theirs count: another virtual machine's vCPU has the same number. */
+static const struct item *with_vcpu(const struct exit_class *class, const struct item *item,
+                                    struct item *copy)
+{
+    if (item->vcpu != VCPU_UNKNOWN || class->vcpu < 0 ||
+        (item->origin->vm_name && !item_vm_name(item)))
+        return item;
+    *copy = *item;
+    copy->vcpu = (int32_t)item_value(item, (unsigned)class->vcpu).u;
+    return copy;
+}
+
 static struct row *find_row(struct exits *exits, const struct exit_class *class,
                             const struct item *item, const struct exit_reason *reason)
 {
@@ -131,14 +144,7 @@ static struct row *find_row(struct exits *exits, const struct exit_class *class,
     numbers[KEY_REASON] = reason->number ^ (uint64_t)reason->isa << 40 ^
                           (uint64_t)reason->is_nested << 48 ^ (uint64_t) class->tracer << 52;
     if (grouping->n > 0) {
-        /* KVM's events have the number in a field; where monitors' threads are known, only those of theirs count: another
-         * virtual machine's vCPU has the same number. */
-        if (item->vcpu == VCPU_UNKNOWN && class->vcpu >= 0 &&
-            (!item->origin->vm_name || item_vm_name(item))) {
-            copy = *item;
-            copy.vcpu = (int32_t)item_value(item, (unsigned)class->vcpu).u;
-            item = &copy;
-        }
+        item = with_vcpu(class, item, &copy);
         grouping_numbers(grouping, item, numbers + n_own_keys(exits));
     }
     row = rows_find(&exits->rows, numbers);
@@ -171,6 +177,15 @@ static bool is_seen_by_kvm(const struct exits *exits, const struct item *item)
                    strcmp(kvm->host_name, item->origin->host_name) == 0);
 }
 
+static bool selects(void *arg, const struct item *item)
+{
+    struct exits *exits = arg;
+    struct item copy;
+
+    return analysis_selects(&exits->analysis,
+                            with_vcpu(exits->classes[item->class->index], item, &copy));
+}
+
 static uint64_t begin(void *arg, const struct span_kind *kind, const struct item *item)
 {
     struct exits *exits = arg;
@@ -184,7 +199,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
         exits->kvm = item->origin;
     else if (kind->rule_number == EXITS_OF_QEMU && is_seen_by_kvm(exits, item))
         return 0;
-    if (!analysis_selects_task(&exits->analysis, item)) {
+    if (unlikely(exits->spans.selects != NULL) && !selects(exits, item)) {
         exits->analysis.left_out++;
         return 0;
     }
@@ -440,7 +455,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct exits *exits = get_exits(container_of(sink, struct analysis, sink));
     int r;
 
-    r = rows_note_times(&exits->rows, items, n);
+    r = analysis_note_times(&exits->analysis, &exits->rows, items, n);
     if (r == 0)
         r = put_items(exits, items, n);
     if (r == -ERANGE)
@@ -605,7 +620,9 @@ int exits_init(struct exits *exits, const struct analysis_settings *settings,
         r = exit_pv_init(&exits->pv, settings, exits_settings->detail);
     if (r < 0)
         return r;
-    return spans_init(&exits->spans, catalogue, exit_rules, EXIT_TRACERS, &span_ops, exits);
+    r = spans_init(&exits->spans, catalogue, exit_rules, EXIT_TRACERS, &span_ops, exits);
+    exits->spans.selects = analysis_span_selects(settings, selects);
+    return r;
 }
 
 void exits_done(struct exits *exits)

@@ -147,8 +147,12 @@ static struct io_group *get_group(struct io *io, const struct io_request *reques
 
 static bool is_wanted(const struct io *io, const struct io_request *request)
 {
+    const struct selection *select = io->analysis.settings.select;
     const char *name;
 
+    if (select && !selection_has_row(select, request->origin, io_request_begin(request),
+                                     request->cpu, request->pid, request->vcpu))
+        return false;
     if (!io->analysis.settings.task)
         return true;
     name = origin_task_name(request->origin, request->pid);
@@ -237,6 +241,15 @@ static _cold_ void note_longest(struct io_group *group, const struct io_request 
         }
         before = i;
     }
+}
+
+static bool selects(void *arg, const struct io_request *request)
+{
+    struct io *io = arg;
+    bool is_selected = is_wanted(io, request);
+
+    io->has_unselected |= !is_selected;
+    return is_selected;
 }
 
 static int put_request(void *arg, const struct io_request *request)
@@ -364,7 +377,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct io *io = get_io(container_of(sink, struct analysis, sink));
     int r;
 
-    r = rows_note_times(&io->rows, items, n);
+    r = analysis_note_times(&io->analysis, &io->rows, items, n);
     if (r == 0)
         r = io_tracker_put(&io->tracker, items, n);
     if (r >= 0 && io->rows.slowest_max > 0 && io_why_is_crowded(&io->why))
@@ -617,8 +630,9 @@ static bool has_events(const struct analysis *analysis)
 {
     const struct io *io = container_of(analysis, const struct io, analysis);
 
-    return io->tracker.counts.points != 0 && (io->n_groups > 0 || io->analysis.left_out > 0 ||
-                                              io->tracker.counts.fates[SPAN_OPEN] > 0);
+    return io->tracker.counts.points != 0 &&
+           (io->n_groups > 0 || io->analysis.left_out > 0 || io->has_unselected ||
+            io->tracker.counts.fates[SPAN_OPEN] > 0);
 }
 
 /* Whether states may be missing of one of the slowest. */
@@ -715,10 +729,13 @@ int io_init(struct io *io, const struct analysis_settings *settings)
                                             .add_rows = add_rows,
                                             .has_events = has_events,
                                             .is_ordered = true};
-    static const struct io_tracker_ops tracker_ops = {.request = put_request, .open = put_open},
+    static const struct io_tracker_ops tracker_ops = {.request = put_request,
+                                                      .open = put_open,
+                                                      .selects = selects},
                                        by_ops = {.request = put_request,
                                                  .begin = begin_request,
-                                                 .open = put_open};
+                                                 .open = put_open,
+                                                 .selects = selects};
     unsigned n_by = settings->grouping.n;
     int r;
 

@@ -79,6 +79,9 @@ struct io_tracker_ops {
     /* In io_tracker_finish(), after the last request(): each that is open, as io_tracker_foreach_open() gives it. NULL: not
      * needed. */
     void (*open)(void *arg, const struct io_request *request);
+    /* Whether the fate of REQUEST is counted, which is not complete; of an end without a begin, it has only a place and the
+     * time of its end. NULL: all are counted. */
+    bool (*selects)(void *arg, const struct io_request *request);
 };
 
 struct io_counts {
@@ -132,6 +135,8 @@ void io_tracker_foreach_open(const struct io_tracker *tracker,
                              void (*found)(void *arg, const struct io_request *request), void *arg);
 /* Gives the requests that are over and can have no more points at TIME, as later items do. Returns as io_tracker_put(). */
 int io_tracker_give(struct io_tracker *tracker, int64_t time);
+/* When REQUEST began: at the first of its points. */
+int64_t io_request_begin(const struct io_request *request);
 /* When the first of the requests began that are open, or are not given yet, and began after AFTER; INT64_MAX: there is
  * none. */
 int64_t io_tracker_first(const struct io_tracker *tracker, int64_t after);
@@ -164,6 +169,7 @@ struct io {
     unsigned bytes, part; /* columns */
     struct io_group *groups;
     unsigned n_groups;
+    bool has_unselected; /* a request that is not complete is not selected */
 };
 
 /* -EINVAL: more keys than rows have; 0, -ENOMEM. */

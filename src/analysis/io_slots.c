@@ -229,9 +229,16 @@ int io_give_due(struct io_tracker *tracker, int64_t now)
     return 0;
 }
 
+void io_count_fate(struct io_tracker *tracker, const struct io_request *request,
+                   enum span_fate fate)
+{
+    if (!tracker->ops->selects || tracker->ops->selects(tracker->arg, request))
+        tracker->counts.fates[fate]++;
+}
+
 void io_drop(struct io_tracker *tracker, uint32_t n, enum span_fate fate)
 {
-    tracker->counts.fates[fate]++;
+    io_count_fate(tracker, &tracker->slots[n].request, fate);
     free_slot(tracker, n);
 }
 

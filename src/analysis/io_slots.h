@@ -99,6 +99,9 @@ struct io_thread *io_place(struct io_thread **places, unsigned *n, const struct 
 void io_join(struct io_tracker *tracker, uint32_t n);
 /* The request ended at TIME. 0, or a negative errno of request(). */
 int io_end(struct io_tracker *tracker, uint32_t n, int64_t time);
+/* Counts REQUEST, which is not complete, by FATE. */
+void io_count_fate(struct io_tracker *tracker, const struct io_request *request,
+                   enum span_fate fate);
 /* It is not complete, by FATE. */
 void io_drop(struct io_tracker *tracker, uint32_t n, enum span_fate fate);
 /* Gives a request that is over, with what its partner knows, and frees both. */

@@ -138,13 +138,28 @@ static void get_origin(const struct io_tracker *tracker, struct io_slot *slot,
     io_note_error(slot, item->error_ns, item->unsteady);
 }
 
-/* A new slot, in place of N (0: there is none), which began again before it ended. 0: too many are open. */
-static uint32_t renew_slot(struct io_tracker *tracker, uint32_t n)
+/* Counts a request of which ITEM is all that is known. */
+static void count_fate_at(struct io_tracker *tracker, const struct item *item, enum io_point point,
+                          enum span_fate fate)
+{
+    struct io_request request = {
+        .origin = item->origin, .cpu = item->cpu, .pid = item->pid, .vcpu = item->vcpu};
+
+    for (unsigned i = 0; i < IO_POINTS; i++)
+        request.at[i] = i == point ? item->time : TIME_UNKNOWN;
+    io_count_fate(tracker, &request, fate);
+}
+
+/* A new slot of ITEM, POINT of a request, in place of N (0: there is none), which began again before it ended. 0: too many
+ * are open. */
+static uint32_t renew_slot(struct io_tracker *tracker, uint32_t n, const struct item *item,
+                           enum io_point point)
 {
     if (n)
         io_drop(tracker, n, SPAN_AGAIN);
     n = io_slot_new(tracker);
-    tracker->counts.fates[SPAN_GIVEN_UP] += n == 0;
+    if (n == 0)
+        count_fate_at(tracker, item, point, SPAN_GIVEN_UP);
     return n;
 }
 
@@ -164,7 +179,7 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
         tracker->slots[n].was_requeued = false;
         return 0;
     }
-    n = renew_slot(tracker, n);
+    n = renew_slot(tracker, n, item, IO_ISSUED);
     if (!n)
         return 0;
     slot = &tracker->slots[n];
@@ -205,7 +220,7 @@ static int put_complete(struct io_tracker *tracker, const struct item *item,
     if (sectors == 0 && kind != IO_FLUSH)
         return 0;
     if (!n) {
-        tracker->counts.fates[SPAN_NO_BEGIN]++;
+        count_fate_at(tracker, item, IO_COMPLETED, SPAN_NO_BEGIN);
         return 0;
     }
     slot = &tracker->slots[n];
@@ -251,7 +266,7 @@ static int put_handle(struct io_tracker *tracker, const struct item *item,
     struct io_thread *kick = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, device);
     struct io_slot *slot;
 
-    n = renew_slot(tracker, n);
+    n = renew_slot(tracker, n, item, IO_HANDLED);
     if (!n)
         return 0;
     slot = &tracker->slots[n];
@@ -601,6 +616,15 @@ void io_tracker_done(struct io_tracker *tracker)
     free(tracker->kicks);
     map_done(&tracker->complete);
     *tracker = (struct io_tracker){0};
+}
+
+int64_t io_request_begin(const struct io_request *request)
+{
+    unsigned first = 0;
+
+    while (first < IO_COMPLETED && request->at[first] == TIME_UNKNOWN)
+        first++;
+    return request->at[first];
 }
 
 void io_point_put_events(enum io_point point, struct text *text)

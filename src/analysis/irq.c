@@ -209,7 +209,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
         return grouping_field_number(item, "expires");
     if (rule->measure == MEASURE_DELAY)
         return 0;
-    if (!analysis_selects_task(&irq->analysis, item)) {
+    if (!analysis_selects(&irq->analysis, item)) {
         irq->analysis.left_out++;
         return 0;
     }
@@ -247,7 +247,7 @@ static int count_delay(struct irq *irq, const struct irq_rule *rule, const struc
     char name[64];
 
     /* It came before its cause, by the error of the clocks; only its cause is at hand. */
-    if (delay < 0 || !analysis_selects_task(&irq->analysis, item) ||
+    if (delay < 0 || !analysis_selects(&irq->analysis, item) ||
         !was_recorded(irq, item, span_begin(span)))
         return 0;
     row = get_row(irq, rule, item,
@@ -289,6 +289,13 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
         analysis_keep_open_span(&irq->analysis, &irq->rows, row, &irq->spans, span);
 }
 
+static bool selects(void *arg, const struct item *item)
+{
+    const struct irq *irq = arg;
+
+    return analysis_selects(&irq->analysis, item);
+}
+
 static const struct spans_ops span_ops = {
     .begin = begin, .complete = complete, .incomplete = incomplete};
 
@@ -319,7 +326,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct irq *irq = get_irq(container_of(sink, struct analysis, sink));
     int r;
 
-    r = rows_note_times(&irq->rows, items, n);
+    r = analysis_note_times(&irq->analysis, &irq->rows, items, n);
     if (r == 0)
         r = note_firsts(irq, items, n);
     if (r == 0)
@@ -432,7 +439,9 @@ int irq_init(struct irq *irq, const struct analysis_settings *settings,
     r = rows_init(&irq->rows, 2 + settings->grouping.n, settings->slowest, settings->every);
     if (r < 0)
         return r;
-    return spans_init(&irq->spans, catalogue, irq->rules.rules, irq->rules.n, &span_ops, irq);
+    r = spans_init(&irq->spans, catalogue, irq->rules.rules, irq->rules.n, &span_ops, irq);
+    irq->spans.selects = analysis_span_selects(settings, selects);
+    return r;
 }
 
 void irq_done(struct irq *irq)

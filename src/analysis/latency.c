@@ -5,7 +5,7 @@
 
 #include "base/macro.h"
 
-/* The tag of a span that is not counted: its task is not selected. */
+/* The tag of a span that is not counted: it is not selected. */
 #define NO_ROW 0
 
 static _cold_ struct row *add_row(struct latency *latency, const struct span_kind *kind,
@@ -43,7 +43,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     uint64_t numbers[ROW_KEYS];
     struct row *row;
 
-    if (!analysis_selects_task(&latency->analysis, item)) {
+    if (!analysis_selects(&latency->analysis, item)) {
         latency->analysis.left_out++;
         return NO_ROW;
     }
@@ -74,6 +74,13 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
         analysis_keep_open_span(&latency->analysis, &latency->rows, row, &latency->spans, span);
 }
 
+static bool selects(void *arg, const struct item *item)
+{
+    const struct latency *latency = arg;
+
+    return analysis_selects(&latency->analysis, item);
+}
+
 static const struct spans_ops span_ops = {
     .begin = begin, .complete = complete, .incomplete = incomplete};
 
@@ -87,7 +94,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct latency *latency = get_latency(container_of(sink, struct analysis, sink));
     int r;
 
-    r = rows_note_times(&latency->rows, items, n);
+    r = analysis_note_times(&latency->analysis, &latency->rows, items, n);
     if (r == 0)
         r = spans_put(&latency->spans, items, n);
     return r < 0 ? r : sink->error.code;
@@ -153,7 +160,9 @@ int latency_init(struct latency *latency, const struct analysis_settings *settin
     r = rows_init(&latency->rows, 1 + settings->grouping.n, settings->slowest, settings->every);
     if (r < 0)
         return r;
-    return spans_init(&latency->spans, catalogue, rules, n_rules, &span_ops, latency);
+    r = spans_init(&latency->spans, catalogue, rules, n_rules, &span_ops, latency);
+    latency->spans.selects = analysis_span_selects(settings, selects);
+    return r;
 }
 
 void latency_done(struct latency *latency)

@@ -126,6 +126,7 @@ struct result {
     struct result_row **rows;
     unsigned n_rows, rows_room;
     uint64_t unpaired[SPAN_FATES]; /* spans, and ends, that are in no row, by why */
+    bool ends_before; /* reading ended before the trace, after the times of a selection */
     struct result_contradictions contradictions;
     struct result_slow *slowest; /* longest first */
     unsigned n_slowest, slowest_room;

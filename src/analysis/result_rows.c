@@ -143,14 +143,35 @@ int result_add_duration_rows(struct result *result, const struct duration_column
     return 0;
 }
 
-bool analysis_selects_task(const struct analysis *analysis, const struct item *item)
+bool analysis_selects(const struct analysis *analysis, const struct item *item)
 {
+    const struct analysis_settings *settings = &analysis->settings;
     const char *name;
 
-    if (likely(!analysis->settings.task))
+    if (unlikely(settings->select != NULL) && !selection_has_row_at(settings->select, item))
+        return false;
+    if (likely(!settings->task))
         return true;
     name = item_task_name(item);
-    return name && glob_match(analysis->settings.task, name);
+    return name && glob_match(settings->task, name);
+}
+
+spans_selects_fn *analysis_span_selects(const struct analysis_settings *settings,
+                                        spans_selects_fn *selects)
+{
+    return settings->select || settings->task ? selects : NULL;
+}
+
+int analysis_note_times(const struct analysis *analysis, struct rows *rows,
+                        const struct item *items, unsigned n)
+{
+    const struct selection *select = analysis->settings.select;
+    unsigned first = 0;
+
+    if (unlikely(select != NULL) && rows->periods_begin == TIME_UNKNOWN &&
+        selection_next_in_time(select, items, n, &first) > 0)
+        rows->periods_begin = items[first].time;
+    return rows_note_times(rows, items, n, select == NULL);
 }
 
 static void keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end,

@@ -31,8 +31,15 @@ void result_add_duration_columns(struct result *result, const struct percentiles
 void result_set_durations(struct result *result, const struct duration_columns *columns,
                           struct result_row *to, const struct row *from);
 
-/* True if --task selects the thread of ITEM. */
-bool analysis_selects_task(const struct analysis *analysis, const struct item *item);
+/* True if the selection and --task select what ITEM begins. */
+bool analysis_selects(const struct analysis *analysis, const struct item *item);
+/* The same as spans->selects, for spans that begin at an item of their own; NULL where all are selected. */
+spans_selects_fn *analysis_span_selects(const struct analysis_settings *settings,
+                                        spans_selects_fn *selects);
+
+/* rows_note_times() of the items, with periods that begin in the selection. 0, -ENOMEM. */
+int analysis_note_times(const struct analysis *analysis, struct rows *rows,
+                        const struct item *items, unsigned n);
 
 /* The halves of analysis_count_span(), of a span that counts up to END. */
 void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end);

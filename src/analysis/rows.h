@@ -91,11 +91,12 @@ struct row *rows_find(struct rows *rows, const uint64_t *numbers);
 /* Makes it. KEYS are copied. NULL when memory is out. */
 struct row *rows_add(struct rows *rows, const uint64_t *numbers, const char *const *keys);
 
-/* What the times of ITEMS, the next of the trace, say: when the first period begins, and until when each source has events.
- * Before they are counted. 0, -ENOMEM. */
-static inline int rows_note_times(struct rows *rows, const struct item *items, unsigned n)
+/* What the times of ITEMS, the next of the trace, say: until when each source has events and, with BEGINS, when the first
+ * period begins. Before they are counted. 0, -ENOMEM. */
+static inline int rows_note_times(struct rows *rows, const struct item *items, unsigned n,
+                                  bool begins)
 {
-    if (unlikely(rows->periods_begin == TIME_UNKNOWN) && n > 0)
+    if (unlikely(rows->periods_begin == TIME_UNKNOWN) && begins && n > 0)
         rows->periods_begin = items[0].time;
     return rows->slowest_max > 0 ? source_ends_put(&rows->ends, items, n) : 0;
 }

@@ -111,15 +111,10 @@ static void set_name(const struct sched *sched, struct sched_row *row, const cha
                      glob_match(sched->analysis.settings.task, sched_row_name(row));
 }
 
-static bool includes(const struct sched_numbers *numbers, int32_t number)
+/* What is asked for; NULL: all. */
+static const struct select_options *get_asked(const struct sched *sched)
 {
-    if (likely(numbers->n == 0))
-        return true;
-    for (unsigned i = 0; i < numbers->n; i++)
-        if (number >= 0 && (uint32_t)number >= numbers->ranges[i].low &&
-            (uint32_t)number <= numbers->ranges[i].high)
-            return true;
-    return false;
+    return sched->analysis.settings.select ? sched->analysis.settings.select->options : NULL;
 }
 
 /* ---- the longest waits ---- */
@@ -265,8 +260,14 @@ static int put_open_wait(struct sched *sched, struct sched_row *row,
     return keep_slow(sched, row, interval, end, true);
 }
 
-static void put_run(struct sched_row *row, const struct state_interval *interval, int64_t duration)
+/* IS_COUNTED: it began in the times that are asked for. */
+static void put_run(struct sched_row *row, const struct state_interval *interval, int64_t duration,
+                    bool is_counted)
 {
+    if (unlikely(!is_counted)) {
+        row->last_cpu = interval->cpu;
+        return;
+    }
     row->runs += interval->of != STATE_OF_CPU || row->last_by != interval->by;
     row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
     row->last_cpu = interval->cpu;
@@ -274,6 +275,25 @@ static void put_run(struct sched_row *row, const struct state_interval *interval
         row->inside = ticks_sum(row->inside, MIN(interval->inside, duration));
         row->outside = ticks_sum(row->outside, duration - MIN(interval->inside, duration));
     }
+}
+
+static int put_steal(struct sched *sched, const struct state_interval *interval)
+{
+    const struct selection *select = sched->analysis.settings.select;
+    struct state_interval part = *interval;
+
+    if (select && select->started && interval->of == STATE_OF_THREAD) {
+        /* When it was inside of the guest during a run is not known here: a run is not divided. */
+        if (interval->state == STATE_RUNNING && !selection_has_time(select, interval->begin))
+            return 0;
+        if (interval->state != STATE_RUNNING) {
+            part.begin = MAX(part.begin, select->rows_from);
+            part.end = MIN(part.end, select->rows_to);
+        }
+        if (part.begin >= part.end)
+            return 0;
+    }
+    return steal_put(&sched->steal, &part);
 }
 
 /* What is made of intervals besides rows. */
@@ -287,7 +307,7 @@ static int put_beside(struct sched *sched, const struct state_interval *interval
     if (r == 0 && options->by == SCHED_BY_VCPU &&
         ((interval->of == STATE_OF_THREAD && interval->origin->layer == LAYER_HOST) ||
          (interval->of == STATE_OF_CPU && interval->origin->layer == LAYER_GUEST)))
-        r = steal_put(&sched->steal, interval);
+        r = put_steal(sched, interval);
     return r;
 }
 
@@ -304,8 +324,11 @@ static unsigned rows_of(const struct sched_options *options)
 static inline int put_interval(struct sched *sched, const struct state_interval *interval)
 {
     const struct sched_options *options = &sched->options;
+    const struct selection *select = sched->analysis.settings.select;
     int64_t duration = ticks_between(interval->begin, interval->end);
+    int64_t within = duration;
     bool is_complete = interval->begin_seen && interval->end_seen;
+    bool is_counted = true;
     struct sched_total *total;
     struct sched_row *row;
 
@@ -326,18 +349,26 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
         if (unlikely(row->name != interval->name))
             set_name(sched, row, interval->name);
     }
-    if (!row->is_wanted || !includes(&options->cpus, interval->cpu))
+    if (!row->is_wanted)
         return 0;
+    if (unlikely(select != NULL)) {
+        if (!ranges_include(&select->options->cpus, interval->cpu))
+            return 0;
+        is_counted = selection_has_time(select, interval->begin);
+        within = selection_time_within(select, interval->begin, interval->end);
+    }
     if (unlikely(options->view == SCHED_STATES))
-        return sched_states_put(sched, row, interval);
+        return is_counted ? sched_states_put(sched, row, interval) : 0;
     total = &row->in[interval->state];
-    total->time = ticks_sum(total->time, duration);
-    if (likely(is_complete)) {
+    total->time = ticks_sum(total->time, within);
+    if (likely(is_complete && is_counted)) {
         total->n++;
         total->sum = ticks_sum(total->sum, duration);
     }
     if (interval->state == STATE_RUNNING)
-        put_run(row, interval, duration);
+        put_run(row, interval, duration, is_counted);
+    else if (unlikely(!is_counted))
+        ;
     else if ((interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED) &&
              is_complete && duration >= sched->analysis.settings.longer)
         return put_wait(sched, row, interval, duration);
@@ -381,6 +412,7 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
 bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
 {
     const struct sched_options *options = &sched->options;
+    const struct select_options *asked = get_asked(sched);
 
     if (!row->is_wanted)
         return false;
@@ -388,10 +420,13 @@ bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
     case STATE_OF_THREAD:
         return (options->by == SCHED_BY_TASK ||
                 (options->by == SCHED_BY_VCPU && row->vcpu != VCPU_UNKNOWN)) &&
-               includes(&options->vcpus, row->vcpu) && includes(&options->pids, row->id);
-    case STATE_OF_VCPU: /* of any domain */
-        return options->by != SCHED_BY_CPU && includes(&options->vcpus, row->id & 0xffff);
-    case STATE_OF_CPU: return options->by == SCHED_BY_CPU && includes(&options->cpus, row->id);
+               (!asked || (ranges_include(&asked->vcpus, row->vcpu) &&
+                           ranges_include(&asked->pids, row->id)));
+    case STATE_OF_VCPU: /* of any domain; it is no thread */
+        return options->by != SCHED_BY_CPU &&
+               (!asked || (asked->pids.n == 0 && ranges_include(&asked->vcpus, row->id & 0xffff)));
+    case STATE_OF_CPU:
+        return options->by == SCHED_BY_CPU && (!asked || ranges_include(&asked->cpus, row->id));
     case STATE_OF_DOMAIN: return options->by == SCHED_BY_DOMAIN;
     }
     return false;
@@ -404,7 +439,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     struct sched *sched = get_sched(container_of(sink, struct analysis, sink));
     int r;
 
-    r = rows_note_times(&sched->states_rows, items, n);
+    r = analysis_note_times(&sched->analysis, &sched->states_rows, items, n);
     if (r == 0)
         r = states_put(sched->states, items, n);
     return r == -ERANGE ? analysis_period_error(sink) : r;
@@ -465,6 +500,7 @@ int sched_init(struct sched *sched, const struct analysis_settings *settings,
 
     states_init(&sched->own_states, &states_ops, sched);
     sched->own_states.wanted = wanted_intervals(sched);
+    sched->own_states.select = settings->select;
     sched->states = &sched->own_states;
     return r;
 }

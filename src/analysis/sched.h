@@ -2,14 +2,17 @@
 #pragma once
 
 /* Where the time of threads, vCPUs, CPUs and domains went, and how long they waited for a CPU: rows over the states
- * engine (analysis/states.h). An analysis; the verb sched shows it. */
+ * engine (analysis/states.h). An analysis; the verb sched shows it.
+ *
+ * Of a selection (settings->select), times in states are those within its times. What is counted, as waits and runs, and
+ * the time that a run was inside of a guest, is in the times in which it began. CPUs are those of intervals; threads and
+ * vCPUs are rows. */
 
 #include "analysis/analysis.h"
 #include "analysis/result_rows.h"
 #include "analysis/sched_who.h"
 #include "analysis/states.h"
 #include "analysis/steal.h"
-#include "base/range.h"
 
 #define SCHED_ROWS_MAX 65536
 #define SCHED_RECENT 1024
@@ -29,18 +32,11 @@ enum sched_view {
     SCHED_STATES, /* a row for each state that it was in */
 };
 
-/* Numbers that are looked at: N ranges; none: all. */
-struct sched_numbers {
-    const struct range *ranges;
-    unsigned n;
-};
-
 struct sched_options {
     enum sched_by by;
     enum sched_view view;
     bool no_pids;        /* SCHED_STATES by task: tasks of one name are one */
     bool xenalyze_names; /* by domain: times of the states that xenalyze has */
-    struct sched_numbers pids, cpus, vcpus;
 };
 
 struct sched_row;
@@ -73,7 +69,7 @@ struct sched {
     unsigned n_slowest;
 };
 
-/* OPTIONS' numbers are borrowed. 0, -ENOMEM. */
+/* 0, -ENOMEM. */
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
                const struct sched_options *options);
 /* The same, of the items of FIRST: SCHED's own sink ignores them. Both get the intervals of the states of FIRST, which

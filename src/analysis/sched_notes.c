@@ -107,7 +107,8 @@ int sched_add_notes(const struct sched *sched, struct result *result)
                                 "has one thread for each with KVM, and with -accel "
                                 "tcg,thread=multi") < 0)
         return -ENOMEM;
-    if (sched->options.cpus.n > 0 && result->n_rows == 0 && events &&
+    if (sched->analysis.settings.select && sched->analysis.settings.select->options->cpus.n > 0 &&
+        result->n_rows == 0 && events &&
         result_add_note(result, "nothing ran on these CPUs or waited for them") < 0)
         return -ENOMEM;
     if (sched->options.by == SCHED_BY_DOMAIN && !has_xen &&

@@ -161,15 +161,15 @@ static int add_domains(struct sched *sched, struct result *result)
 }
 
 /* Without the switches of its source, nothing is known of a thread; nor is anything of one that was never on the
- * CPUs that are asked for. */
+ * CPUs, and in the times, that are asked for. */
 static bool is_known(const struct sched *sched, const struct sched_row *row)
 {
     if (!states_has_switches(sched->states, row->origin))
         return false;
-    for (unsigned i = 0; sched->options.cpus.n > 0 && i < STATES; i++)
+    for (unsigned i = 0; sched->analysis.settings.select && i < STATES; i++)
         if (row->in[i].time > 0 || row->in[i].n > 0)
             return true;
-    return sched->options.cpus.n == 0 || row->runs > 0;
+    return !sched->analysis.settings.select || row->runs > 0;
 }
 
 static int add_times(struct sched *sched, struct result *result)

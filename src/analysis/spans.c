@@ -25,6 +25,7 @@ struct open_span {
     uint32_t error_ns;
     uint16_t rule;
     uint8_t step; /* that was seen last */
+    bool counted; /* spans->selects selects it */
     bool early;   /* it is an end */
     bool unsteady;
     uint64_t place;
@@ -237,6 +238,11 @@ static _cold_ int grow(struct spans *spans)
     return 0;
 }
 
+static inline bool selects(const struct spans *spans, const struct item *item)
+{
+    return likely(!spans->selects) || spans->selects(spans->arg, item);
+}
+
 /* Adds a span for KEY, before or after those of the same key. 0: memory is out. */
 static uint32_t put_in(struct spans *spans, const struct key *key, const struct step_use *use,
                        const struct item *item, bool early, bool in_front)
@@ -266,6 +272,7 @@ static uint32_t put_in(struct spans *spans, const struct key *key, const struct 
     span->rule = (uint16_t)use->rule;
     span->step = (uint8_t)use->step;
     span->early = early;
+    span->counted = selects(spans, item);
     span->unsteady = item->unsteady;
     span->place = key->place;
     for (unsigned i = 0; i < rule->n_keys; i++)
@@ -315,7 +322,7 @@ static void end_without_end(struct spans *spans, const struct open_span *open, e
     /* A step that came before its begin is nothing without that, unless it is the end. */
     if (open->early && open->step != open->kind->rule->n_steps - 1)
         return;
-    open->kind->fates[fate]++;
+    open->kind->fates[fate] += open->counted;
     if (open->early || !spans->ops->incomplete)
         return;
     make_span(open, &span);
@@ -500,7 +507,7 @@ static int complete_early(struct spans *spans, uint32_t *place, const struct ste
     if (spans->ops->begin)
         span.tag = spans->ops->begin(spans->arg, use->kind, item);
     take_out(spans, place, *place);
-    use->kind->fates[SPAN_COMPLETE]++;
+    use->kind->fates[SPAN_COMPLETE] += selects(spans, item);
     return spans->ops->complete(spans->arg, &span, item);
 }
 
@@ -544,7 +551,7 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
                 break;
             if (rule->again == SPAN_AGAIN_FIRST && !may_have_ended(spans, open, source) &&
                 !is_gone(spans, open)) {
-                open->kind->fates[SPAN_AGAIN]++;
+                open->kind->fates[SPAN_AGAIN] += selects(spans, item);
                 return 0;
             }
             end_without_end(spans, open, fate_of(spans, open, source, SPAN_AGAIN));
@@ -574,7 +581,7 @@ static int put_early(struct spans *spans, const struct step_use *use, const stru
         return 0;
     }
     if (is_last)
-        use->kind->fates[SPAN_NO_BEGIN]++;
+        use->kind->fates[SPAN_NO_BEGIN] += selects(spans, item);
     return 0;
 }
 
@@ -635,7 +642,7 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
         span.error_ns = add_errors(open->error_ns, item->error_ns);
     take_out(spans, place, n);
     span.kind = open->kind;
-    open->kind->fates[SPAN_COMPLETE]++;
+    open->kind->fates[SPAN_COMPLETE] += open->counted;
     r = spans->ops->complete(spans->arg, &span, item);
     return r < 0 ? r : 1;
 }
@@ -648,7 +655,7 @@ static inline bool can_use(struct spans *spans, const struct step_use *use, cons
         return false;
     if (likely(make_key(spans, use, item, source->number, key)))
         return true;
-    use->kind->fates[SPAN_UNKEYED]++;
+    use->kind->fates[SPAN_UNKEYED] += selects(spans, item);
     return false;
 }
 

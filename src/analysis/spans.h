@@ -53,7 +53,7 @@ struct span_kind {
     const struct span_rule *rule;
     unsigned number; /* from 0 */
     unsigned rule_number;
-    uint64_t fates[SPAN_FATES];
+    uint64_t fates[SPAN_FATES]; /* of those that spans->selects selects */
 };
 
 /* Lent to spans_ops. Times are ticks of the trace's clock. */
@@ -88,6 +88,9 @@ struct spans_ops {
     void (*incomplete)(void *arg, const struct span *span, enum span_fate fate);
 };
 
+/* Whether what begins at ITEM, or an end without a begin, is counted. */
+typedef bool spans_selects_fn(void *arg, const struct item *item);
+
 struct open_span;
 struct class_steps;
 struct rule_keys;
@@ -103,6 +106,8 @@ struct spans {
     const struct catalogue *catalogue;
     const struct spans_ops *ops;
     void *arg;
+    /* Fates of others are not counted, but they are paired, and ops are called. NULL: all are counted. */
+    spans_selects_fn *selects;
     const struct span_rule **rules;
     unsigned n_rules;
     struct arena arena;

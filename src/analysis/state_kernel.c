@@ -101,8 +101,10 @@ void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, 
         state_cpu_forget(source, cpu, time, time, STATE_IS_LOST); /* T6 */
         return;
     }
-    source->counts.contradictions++;
-    cpu->contradictions++;
+    if (state_is_counted(source, time)) {
+        source->counts.contradictions++;
+        cpu->contradictions++;
+    }
     state_cpu_forget(source, cpu, cpu->proof, time, STATE_IS_CONTRADICTED);
 }
 
@@ -252,7 +254,8 @@ static void enter(struct state_source *source, const struct class_plan *plan,
             /* It was woken while it went to sleep. */
             thread->now.state = STATE_WOKEN;
         } else {
-            source->counts.missing_wakes += !source->origin->pid_filter || thread->recorded;
+            source->counts.missing_wakes +=
+                (!source->origin->pid_filter || thread->recorded) && state_is_counted(source, time);
             why = STATE_IS_CONTRADICTED;
         }
     }
@@ -268,7 +271,7 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
     int32_t number = cpu_number(source, cpu);
     int64_t time = cpu->known ? MAX(item->time, cpu->proof) : item->time;
 
-    source->counts.switches++;
+    source->counts.switches += state_is_counted(source, time);
     source->events |= STATE_EVENT_SWITCH;
     cpu->switched = true;
     if (unlikely(source->origin->pid_filter) && (prev == IDLE_THREAD || next == IDLE_THREAD))

@@ -132,6 +132,14 @@ struct state_source {
 #define HELD_ROOM (STATES_HELD + HANDED_OVER)
 #define STATE_DOMAINS_MAX 1024
 
+/* Whether what began, or happened, at TIME is counted. */
+static inline bool state_is_counted(const struct state_source *source, int64_t time)
+{
+    const struct selection *select = source->states->select;
+
+    return likely(!select) || selection_has_time(select, time);
+}
+
 static inline int64_t quick_read(const struct quick_field *field, const struct item *item)
 {
     if (likely(field->quick && item->size >= field->offset + field->size)) {

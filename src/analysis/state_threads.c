@@ -129,7 +129,7 @@ static void count_wait(struct state_source *source, const struct state_thread *t
 {
     struct state_counts *counts = &source->counts;
 
-    if (!state_waits((enum state)thread->now.state))
+    if (!state_waits((enum state)thread->now.state) || !state_is_counted(source, thread->now.begin))
         return;
     switch (why) {
     case STATE_ENDS: counts->no_begin += !thread->now.begin_seen; break;
@@ -186,7 +186,7 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
     struct state_interval *now = &thread->now;
 
     if (unlikely(source->is_cut) && state != STATE_RUNNING && state != STATE_UNKNOWN) {
-        source->counts.lost += state_waits(state); /* T8 */
+        source->counts.lost += state_waits(state) && state_is_counted(source, time); /* T8 */
         state = STATE_UNKNOWN;
     }
     if (now->state == STATE_UNKNOWN) {

@@ -230,9 +230,11 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
                !follows((enum state)thread->now.state, plan->from)) {
         struct state_cpu *cpu = state_cpu_get(source, item->cpu);
 
-        source->counts.contradictions++;
-        if (cpu)
-            cpu->contradictions++;
+        if (state_is_counted(source, item->time)) {
+            source->counts.contradictions++;
+            if (cpu)
+                cpu->contradictions++;
+        }
         state_thread_set(source, thread, STATE_UNKNOWN, item->time, false, STATE_IS_CONTRADICTED);
     }
     if (plan->from == plan->to && thread->now.state != STATE_UNKNOWN)
@@ -256,7 +258,7 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
     if (plan->role == PLAN_RUNSTATE) {
         id = (int32_t)((uint32_t)quick_read(&plan->a, item) << 16 |
                        ((uint32_t)quick_read(&plan->b, item) & 0xffff));
-        source->counts.switches++;
+        source->counts.switches += state_is_counted(source, item->time);
         source->events |= STATE_EVENT_SWITCH | STATE_EVENT_WAKE;
         put_cpu(source, plan, id, item);
         if (!is_idle(id))

@@ -317,7 +317,7 @@ static void take_held(struct state_source *source, int64_t since, uint64_t *coun
         if (interval->end > since && interval->state != STATE_RUNNING &&
             interval->state != STATE_UNKNOWN) {
             if (interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED)
-                ++*count;
+                *count += state_is_counted(source, interval->begin);
             interval->state = STATE_UNKNOWN;
             interval->begin_seen = interval->end_seen = false;
         }
@@ -551,5 +551,8 @@ int64_t states_duration(const struct states *states, const struct origin *origin
 {
     const struct state_source *source = map_get(&states->by_origin, (uintptr_t)origin);
 
-    return source && source->last != TIME_UNKNOWN ? source->last - source->first : 0;
+    if (!source || source->last == TIME_UNKNOWN)
+        return 0;
+    return states->select ? selection_time_within(states->select, source->first, source->last)
+                          : source->last - source->first;
 }

@@ -38,6 +38,7 @@
 #include "base/map.h"
 #include "event/catalogue.h"
 #include "event/item.h"
+#include "event/select.h"
 
 #define STATES_THREADS_MAX (1u << 16)
 #define STATES_HELD 8192
@@ -149,6 +150,8 @@ struct states {
         wanted; /* STATES_OF(): the intervals that are made. What else is reported of waits requires those of
                       * threads and vCPUs */
     int error;
+    /* Counts are of what is within its times, as is states_duration(); intervals are of all items. NULL: all. */
+    const struct selection *select;
 };
 
 /* All intervals are wanted; see `wanted`. */
@@ -184,5 +187,5 @@ unsigned states_events(const struct states *states, unsigned i);
 /* Whether ORIGIN had a switch; NULL: any source. Without one, the states of its threads and CPUs are those between
  * events that name the same thread, which may have slept in between. */
 bool states_has_switches(const struct states *states, const struct origin *origin);
-/* From the first event of source ORIGIN that shows a state to the last one, in ticks; 0: there is none. */
+/* Within the times of `select`: from the first event of source ORIGIN that shows a state to the last one, in ticks; 0: there is none. */
 int64_t states_duration(const struct states *states, const struct origin *origin);

@@ -43,7 +43,7 @@ static _cold_ void set_begin(struct summary *summary, int64_t time)
     summary->has_begun = true;
 }
 
-static int count_items(struct summary *summary, const struct item *items, unsigned n)
+static int count_run(struct summary *summary, const struct item *items, unsigned n)
 {
     struct summary_source *source = summary->recent;
 
@@ -70,6 +70,19 @@ static int count_items(struct summary *summary, const struct item *items, unsign
     return 0;
 }
 
+/* Counts those within the times of the selection. */
+static int count_items(struct summary *summary, const struct item *items, unsigned n)
+{
+    unsigned i = 0, run;
+
+    if (!summary->select)
+        return count_run(summary, items, n);
+    for (; (run = selection_next_in_time(summary->select, items, n, &i)) > 0; i += run)
+        if (count_run(summary, items + i, run) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
 /* ---- the sink ---- */
 
 static int count_span(void *arg, const struct analysis_span *span)
@@ -81,7 +94,7 @@ static int count_span(void *arg, const struct analysis_span *span)
 static int put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct summary *summary = container_of(sink, struct summary, sink);
-    int r = coverage_put(&summary->coverage, items, n);
+    int r = coverage_put_selected(&summary->coverage, summary->select, items, n);
 
     if (r == 0)
         r = count_items(summary, items, n);
@@ -135,7 +148,7 @@ int summary_init(struct summary *summary, const struct analysis_settings *settin
     static const struct exits_settings exits_settings = {0};
     int r;
 
-    *summary = (struct summary){.sink.ops = &sink_ops};
+    *summary = (struct summary){.sink.ops = &sink_ops, .select = settings->select};
     coverage_init(&summary->coverage);
     r = init_sched(summary, settings);
     if (r >= 0)

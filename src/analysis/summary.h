@@ -33,6 +33,7 @@ struct summary_source {
 
 struct summary {
     struct sink sink;
+    const struct selection *select; /* of rows; NULL: all */
     struct coverage coverage;
     struct sched sched[SUMMARY_TASKS + 1];
     struct exits exits;

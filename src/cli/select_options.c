@@ -100,19 +100,43 @@ const struct option select_whole_option_table[] = {
     EVENTS_OPTION, FROM_OPTION, UNTIL_OPTION, LIMIT_OPTION, LAYER_OPTION, {OPTION_END},
 };
 
-void select_options_put_given(const struct select_options *options, struct text *text)
+enum what {
+    WHAT_IS_READ = 1 << 0,
+    WHICH_ROWS = 1 << 1,
+};
+
+static void put_given(const struct select_options *options, unsigned what, struct text *text)
 {
     const struct {
-        bool given;
         const char *name;
+        unsigned what;
+        bool given;
     } given[] = {
-        {options->events.n > 0, "--event"}, {options->from.given, "--from"},
-        {options->to.given, "--until"},     {options->cpus.n > 0, "--cpu"},
-        {options->pids.n > 0, "--pid"},     {options->vcpus.n > 0, "--vcpu"},
-        {options->layers != 0, "--layer"},
+        {"--event", WHAT_IS_READ, options->events.n > 0},
+        {"--from", WHAT_IS_READ | WHICH_ROWS, options->from.given},
+        {"--until", WHAT_IS_READ | WHICH_ROWS, options->to.given},
+        {"--cpu", WHICH_ROWS, options->cpus.n > 0},
+        {"--pid", WHICH_ROWS, options->pids.n > 0},
+        {"--vcpu", WHICH_ROWS, options->vcpus.n > 0},
+        {"--layer", WHAT_IS_READ, options->layers != 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(given); i++)
-        if (given[i].given)
+        if (given[i].given && (given[i].what & what) != 0)
             text_printf(text, "%s%s", text_len(text) ? ", " : "", given[i].name);
+}
+
+void select_options_put_given(const struct select_options *options, struct text *text)
+{
+    put_given(options, WHAT_IS_READ | WHICH_ROWS, text);
+}
+
+void select_options_put_rows(const struct select_options *options, struct text *text)
+{
+    put_given(options, WHICH_ROWS, text);
+}
+
+void select_options_put_read(const struct select_options *options, struct text *text)
+{
+    put_given(options, WHAT_IS_READ, text);
 }

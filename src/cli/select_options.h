@@ -15,3 +15,7 @@ extern const struct option select_whole_option_table[];
 
 /* Puts the names of those that are given, but not --limit: "--cpu, --pid"; "": none is. */
 void select_options_put_given(const struct select_options *options, struct text *text);
+/* The same of those that select rows (event/select.h). */
+void select_options_put_rows(const struct select_options *options, struct text *text);
+/* The same of those that limit what is read for rows. */
+void select_options_put_read(const struct select_options *options, struct text *text);

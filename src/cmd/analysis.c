@@ -132,6 +132,9 @@ int analysis_take_keys(struct analysis_options *options, const char *const *own,
 void analysis_options_done(struct analysis_options *options)
 {
     open_options_done(&options->open);
+    if (options->selection)
+        selection_done(options->selection);
+    free(options->selection);
     select_options_done(&options->select);
 }
 
@@ -147,10 +150,16 @@ static bool asks_names(const struct analysis_options *options)
     return options->asks_names || options->task || options->events || by_task;
 }
 
-struct trace *analysis_open(const struct analysis_options *options, char **paths, int n)
+struct trace *analysis_open(struct analysis_options *options, char **paths, int n)
 {
-    struct trace *trace = walk_open(&options->open, paths, n);
+    struct trace *trace;
 
+    options->selection = calloc(1, sizeof *options->selection);
+    if (!options->selection || selection_init_rows(options->selection, &options->select) < 0) {
+        cli_no_memory();
+        return NULL;
+    }
+    trace = walk_open(&options->open, paths, n);
     if (trace && walk_read_ahead(trace, asks_names(options), options->jobs) < 0) {
         cli_no_memory();
         trace = trace_free(trace);
@@ -164,6 +173,7 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
     struct analysis_settings settings = {
         .clock = trace->inputs[0].origin->clock,
         .task = options->task,
+        .select = selection_limits_rows(&options->select) ? options->selection : NULL,
         .slowest = (unsigned)MIN(options->slowest, SLOWEST_MAX),
         .percentiles = options->percentiles,
     };
@@ -206,7 +216,7 @@ struct run_sink {
 static int run_put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct run_sink *run = container_of(sink, struct run_sink, sink);
-    int r = coverage_put(&run->coverage, items, n);
+    int r = coverage_put_selected(&run->coverage, run->analysis->settings.select, items, n);
 
     if (r < 0)
         return r;
@@ -256,14 +266,18 @@ static int find_sort_column(const struct analysis_options *options, struct analy
 static void report_left_out(const struct analysis_options *options, const struct analysis *analysis)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+    _cleanup_(text_done) struct text selected = TEXT_IN_MEMORY;
 
     if (options->task)
         text_printf(&text, "of a task '%s'", options->task);
     if (options->longer > 0)
         text_printf(&text, "%s%g s long or longer", text_len(&text) ? " and " : "",
                     (double)options->longer / 1e9);
-    if (text_len(&text) == 0)
-        text_put_literal(&text, "asked for");
+    if (analysis->settings.select) {
+        select_options_put_rows(&options->select, &selected);
+        text_printf(&text, "%sselected by %.*s", text_len(&text) ? " and " : "",
+                    (int)text_len(&selected), selected.start);
+    }
     if (!text.error)
         cli_error("none of the %" PRIu64 " %s is %.*s", analysis->left_out,
                   analysis->left_out_name ? analysis->left_out_name : "spans", (int)text_len(&text),
@@ -285,7 +299,7 @@ static int print(const struct analysis_options *options, const struct trace *tra
     struct result result;
     int r = analysis_result(run->analysis, &run->coverage, &result);
 
-    if (r == 0 && result.n_rows == 0 && run->analysis->left_out > 0)
+    if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->analysis->left_out > 0)
         report_left_out(options, run->analysis);
     if (r == 0) {
         result_sort(&result,
@@ -310,7 +324,7 @@ static int report_missing(const struct analysis_options *options, const struct a
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
     _cleanup_(text_done) struct text selected = TEXT_IN_MEMORY;
 
-    select_options_put_given(&options->select, &selected);
+    select_options_put_read(&options->select, &selected);
     text_put_char(&selected, '\0');
     if (!selected.error)
         needs_put_missing(analysis->ops->name, selected.start, &text);
@@ -375,11 +389,10 @@ static int walk_and_print(const struct analysis_options *options,
 int analysis_walk(const struct analysis_options *options, struct trace *trace, struct sink *sink,
                   struct losses *losses, struct layer_losses *layers, analysis_walk_fn *read)
 {
-    struct selection selection = {0};
     struct causal_report causal = {0};
     struct text out;
     struct walk walk = {.trace = trace,
-                        .selection = &selection,
+                        .selection = options->selection,
                         .out = &out,
                         .sink = sink,
                         .losses = losses,
@@ -388,14 +401,11 @@ int analysis_walk(const struct analysis_options *options, struct trace *trace, s
 
     if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) < 0)
         return cli_no_memory();
-    if (selection_init(&selection, &options->select) < 0 ||
-        (!options->no_causal &&
-         causal_tighten(&options->open, &options->select, trace, &causal) < 0))
+    if (!options->no_causal && causal_tighten(&options->open, &options->select, trace, &causal) < 0)
         status = cli_no_memory();
     else
         status = walk_end(&walk, &options->open, read(options, &causal, &walk));
     causal_report_done(&causal);
-    selection_done(&selection);
     text_done(&out);
     return status;
 }

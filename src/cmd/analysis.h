@@ -19,6 +19,7 @@
 struct analysis_options {
     struct open_options open;
     struct select_options select;
+    struct selection *selection; /* of rows; analysis_open() makes it */
     const char *by, *task, *sort;
     uint64_t slowest, longer, top;
     uint64_t every, context; /* ns; 0: not given */
@@ -38,8 +39,8 @@ extern const struct option analysis_span_options[];
 
 void analysis_options_done(struct analysis_options *options);
 
-/* As walk_open(); a thread may read the trace ahead. Its classes are trace_classes(). */
-struct trace *analysis_open(const struct analysis_options *options, char **paths, int n);
+/* As walk_open(); a thread may read the trace ahead. Its classes are trace_classes(). Options are all set. */
+struct trace *analysis_open(struct analysis_options *options, char **paths, int n);
 
 /* What OPTIONS mean to an analysis of TRACE. The keys are in ARENA. An exit status; errors are printed. */
 int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,
@@ -50,13 +51,13 @@ int analysis_settings_init(const struct analysis_options *options, const struct 
 typedef int analysis_walk_fn(const struct analysis_options *options,
                              const struct causal_report *causal, struct walk *walk);
 
-/* Calls READ for the selected items of TRACE, whose clocks are tightened if OPTIONS allow it. LOSSES
- * and LAYERS are those that SINK counts. An exit status; errors are printed. */
+/* Calls READ for the items of TRACE from which the selected rows are made, whose clocks are tightened if
+ * OPTIONS allow it. LOSSES and LAYERS are those that SINK counts. An exit status; errors are printed. */
 int analysis_walk(const struct analysis_options *options, struct trace *trace, struct sink *sink,
                   struct losses *losses, struct layer_losses *layers, analysis_walk_fn *read);
 
-/* Gives the selected items of TRACE to ANALYSIS, and prints its result; no rows if it has no field that they are by, and
- * nothing if there are no events that it is about, which the caller reports. An exit status; errors are printed. */
+/* Gives the items of TRACE from which the selected rows are made to ANALYSIS, and prints its result; no rows if
+ * it has no field that they are by, and nothing if there are no events that it is about, which the caller reports. An exit status; errors are printed. */
 int analysis_print(const struct analysis_options *options, struct trace *trace,
                    struct analysis *analysis);
 /* The same; reports such events as missing, with how they are recorded (analysis/needs.h). */

@@ -165,7 +165,7 @@ static int read_items(struct trace *trace, const struct select_options *select,
         times.from = select->from;
         times.to = select->to;
     }
-    r = selection_init(&selection, &times);
+    r = selection_init_rows(&selection, &times);
     while (r == 0 && !selection_is_over(&selection) && (n = trace_next(trace, &items)) > 0) {
         r = put_selected(sink, &selection, items, (unsigned)n);
         if (!sought && selection_start(&selection, &from)) {

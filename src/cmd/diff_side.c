@@ -9,7 +9,8 @@
 static int side_put(struct sink *sink, const struct item *items, unsigned n)
 {
     struct diff_side *side = container_of(sink, struct diff_side, sink);
-    int r = coverage_put(&side->coverage, items, n);
+    const struct selection *select = side->selection.of_rows ? &side->selection : NULL;
+    int r = coverage_put_selected(&side->coverage, select, items, n);
 
     return r >= 0 && side->verb ? sink_put(&side->analyses.analysis.sink, items, n) : r;
 }
@@ -85,7 +86,7 @@ static void done_sched(struct diff_side *side)
 }
 
 static const struct diff_verb verbs[] = {
-    {"stat", init_stat, done_stat},
+    {"stat", init_stat, done_stat, .of_items = true},
     {"latency", init_latency, done_latency, .has_by = true},
     {"io", init_io, done_io, .has_by = true},
     {"irq", init_irq, done_irq, .has_by = true},
@@ -108,6 +109,7 @@ void diff_side_done(struct diff_side *side)
     if (side->verb)
         side->verb->done(side);
     pairs_done(&side->pairs);
+    selection_done(&side->selection);
     coverage_done(&side->coverage);
     trace_free(side->trace);
     *side = (struct diff_side){0};
@@ -118,9 +120,8 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
                    const struct diff_verb *verb, const struct analysis_settings *settings)
 {
     static const struct sink_ops sink_ops = {.put = side_put};
-    struct selection selection = {0};
     struct text out = TEXT_IN_MEMORY;
-    struct walk walk = {.selection = &selection,
+    struct walk walk = {.selection = &side->selection,
                         .out = &out,
                         .again = again,
                         .sink = &side->sink,
@@ -129,6 +130,10 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
 
     *side = (struct diff_side){.sink.ops = &sink_ops};
     coverage_init(&side->coverage);
+    r = verb && verb->of_items ? selection_init(&side->selection, select)
+                               : selection_init_rows(&side->selection, select);
+    if (r < 0)
+        return cli_no_memory();
     side->trace = again ? walk_open_again(open, &path, 1) : walk_open(open, &path, 1);
     if (!side->trace)
         return EXIT_FAILURE;
@@ -137,6 +142,7 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
         struct analysis_settings copy = *settings;
 
         copy.clock = side->trace->inputs[0].origin->clock;
+        copy.select = !verb->of_items && selection_limits_rows(select) ? &side->selection : NULL;
         side->verb = verb;
         r = verb->init(side, &copy);
         if (r == -EINVAL)
@@ -145,14 +151,10 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
             return r == -EINVAL ? EXIT_FAILURE : cli_no_memory();
         sink_begin(&side->analyses.analysis.sink);
     }
-    if (selection_init(&selection, select) < 0)
-        cli_no_memory();
-    else
-        status = walk_through(&walk);
+    status = walk_through(&walk);
     side->has_losses = status == EXIT_SUCCESS && walk_has_losses(&walk);
     if (verb && sink_finish(&side->analyses.analysis.sink) < 0)
         status = EXIT_FAILURE;
-    selection_done(&selection);
     text_done(&out);
     return status;
 }

@@ -28,6 +28,7 @@ struct diff_side {
     struct trace *trace;
     struct pairs pairs;
     union diff_analyses analyses;
+    struct selection selection; /* of rows, but of items for `stat` */
     struct coverage coverage;
     struct result result;
     const struct diff_verb *verb; /* NULL: no analysis */
@@ -39,7 +40,8 @@ struct diff_verb {
     const char *name;
     int (*init)(struct diff_side *side, const struct analysis_settings *settings);
     void (*done)(struct diff_side *side);
-    bool has_by; /* has rows by keys of events */
+    bool has_by;   /* has rows by keys of events */
+    bool of_items; /* counts events themselves */
 };
 
 /* NULL: there is none called NAME. */

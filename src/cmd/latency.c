@@ -168,7 +168,7 @@ static bool is_misspelt_rule(char *const *operands, int n)
     return n > 1 && !strchr(operands[0], '/') && access(operands[0], F_OK) < 0 && errno == ENOENT;
 }
 
-static int run(const struct latency_options *options, char **operands, int n)
+static int run(struct latency_options *options, char **operands, int n)
 {
     struct trace *trace = NULL;
     struct pairs pairs = {0};

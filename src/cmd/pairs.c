@@ -161,7 +161,7 @@ int pairs_check(const struct pairs *pairs, const struct catalogue *catalogue,
     if (pairs->uses_all && !has_spans) {
         _cleanup_(text_done) struct text selected = TEXT_IN_MEMORY;
 
-        select_options_put_given(select, &selected);
+        select_options_put_read(select, &selected);
         text_put_char(&selected, '\0');
         if (selected.error)
             return cli_no_memory();

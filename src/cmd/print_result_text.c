@@ -125,10 +125,16 @@ static void put_unpaired(const struct result *result, struct text *out)
                            "spans were given up: too many were open"},
     };
 
-    for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++)
-        if (result->unpaired[fate] > 0)
-            text_printf(out, "%10" PRIu64 " %s: not counted\n", result->unpaired[fate],
-                        result->unpaired[fate] == 1 ? texts[fate].one : texts[fate].many);
+    for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++) {
+        uint64_t n = result->unpaired[fate];
+
+        if (n > 0 && fate == SPAN_OPEN && result->ends_before)
+            text_printf(out, "%10" PRIu64 " span%s open 10 s after --until: not counted\n", n,
+                        n == 1 ? " was" : "s were");
+        else if (n > 0)
+            text_printf(out, "%10" PRIu64 " %s: not counted\n", n,
+                        n == 1 ? texts[fate].one : texts[fate].many);
+    }
 }
 
 void print_losses(const struct result *result, struct text *out)

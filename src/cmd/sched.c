@@ -91,15 +91,6 @@ const struct command sched_command = {
                 "  strata sched --latency --slowest 5 trace",
 };
 
-/* What selects threads, CPUs and vCPUs selects rows: all events tell of them. */
-static struct sched_numbers take(struct ranges *ranges)
-{
-    struct sched_numbers numbers = {ranges->items, ranges->n};
-
-    *ranges = (struct ranges){0};
-    return numbers;
-}
-
 static int measure(const struct sched_command_options *options, struct trace *trace,
                    const struct sched_options *settings)
 {
@@ -118,6 +109,26 @@ static int measure(const struct sched_command_options *options, struct trace *tr
     return status;
 }
 
+/* Whether rows are not of what would be selected. */
+static bool refuses(const struct sched_command_options *options, int *ret_status)
+{
+    const struct select_options *select = &options->common.select;
+
+    if (options->by == SCHED_BY_CPU &&
+        (select->pids.n > 0 || select->vcpus.n > 0 || options->common.task))
+        *ret_status = cli_usage_error("sched", "--by=cpu has rows of CPUs; --pid, --vcpu and "
+                                               "--task select threads: use --by=task --cpu");
+    else if (options->by == SCHED_BY_DOMAIN && (select->pids.n > 0 || options->common.task))
+        *ret_status = cli_usage_error("sched", "--by=domain has rows of Xen's domains; --pid and "
+                                               "--task select threads");
+    else if (options->xenalyze_names && (select->cpus.n > 0 || select->vcpus.n > 0))
+        *ret_status = cli_usage_error("sched", "the states of --xenalyze-names are of all vCPUs "
+                                               "of a domain, without --cpu and --vcpu");
+    else
+        return false;
+    return true;
+}
+
 int cmd_sched(int argc, char **argv)
 {
     struct sched_command_options options = {0};
@@ -126,7 +137,6 @@ int cmd_sched(int argc, char **argv)
     int n;
 
     if (options_parse(&sched_command, argc, argv, &options, &n, &status)) {
-        struct select_options *select = &options.common.select;
         bool states = options.states || options.common.folded || options.common.events ||
                       options.common.every > 0;
 
@@ -138,9 +148,6 @@ int cmd_sched(int argc, char **argv)
                                          : SCHED_TIMES;
         options.common.asks_names = settings.view == SCHED_STATES && settings.by == SCHED_BY_TASK;
         settings.xenalyze_names = options.xenalyze_names;
-        settings.pids = take(&select->pids);
-        settings.cpus = take(&select->cpus);
-        settings.vcpus = take(&select->vcpus);
         if (!options.common.sort && settings.view != SCHED_TIMES)
             options.common.sort = settings.view == SCHED_WAKEUPS ? "max" : "sum";
         if (options.wakeups + options.who + options.wakers + states > 1)
@@ -151,6 +158,8 @@ int cmd_sched(int argc, char **argv)
                 "sched", "--latency, --who and --wakers require --by=task or --by=vcpu");
         else if (options.xenalyze_names && options.by != SCHED_BY_DOMAIN)
             status = cli_usage_error("sched", "--xenalyze-names requires --by=domain");
+        else if (refuses(&options, &status))
+            ;
         else if (n == 0)
             status = cli_usage_error("sched", "no trace file given");
         else {
@@ -160,9 +169,6 @@ int cmd_sched(int argc, char **argv)
                 status = measure(&options, trace, &settings);
             trace_free(trace);
         }
-        free((void *)settings.pids.ranges);
-        free((void *)settings.cpus.ranges);
-        free((void *)settings.vcpus.ranges);
     }
     analysis_options_done(&options.common);
     return status;

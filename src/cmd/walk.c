@@ -291,7 +291,9 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
         if (run <= 0)
             return run;
         for (unsigned j = i; j < i + (unsigned)run && !walk->has_selected; j++)
-            walk->has_selected = items[j].kind == ITEM_EVENT;
+            walk->has_selected =
+                items[j].kind == ITEM_EVENT &&
+                (!walk->selection->of_rows || selection_has_time(walk->selection, items[j].time));
         if (unlikely(walk->stopped && *walk->stopped))
             return error_set(error, -EINTR, NULL,
                              "stopped by a signal; what was read up to here is exported");
@@ -384,7 +386,7 @@ int walk_through(struct walk *walk)
 
 bool walk_is_part(const struct walk *walk)
 {
-    return select_is_part(walk->selection->options) || walk->has_from || walk->error.code;
+    return selection_is_part(walk->selection) || walk->has_from || walk->error.code;
 }
 
 void walk_add_recorded(const struct trace *trace, const struct select_options *options,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/ticks.h"
 #include "base/wide.h"
 #include "event/source.h"
 
@@ -136,20 +137,44 @@ void select_options_done(struct select_options *options)
     *options = (struct select_options){0};
 }
 
-int selection_init(struct selection *selection, const struct select_options *options)
+static bool limits_places(const struct select_options *options)
 {
-    struct selection s = {.options = options, .left = UINT64_MAX};
+    return options->cpus.n > 0 || options->pids.n > 0 || options->vcpus.n > 0;
+}
+
+static bool limits_times(const struct select_options *options)
+{
+    return options->from.given || options->to.given;
+}
+
+bool selection_limits_rows(const struct select_options *options)
+{
+    return limits_places(options) || limits_times(options);
+}
+
+static int init(struct selection *selection, const struct select_options *options, bool of_rows)
+{
+    struct selection s = {.options = options, .left = UINT64_MAX, .of_rows = of_rows};
 
     if (options->limited)
         s.left = options->limit;
-    s.all = options->events.n == 0 && !options->from.given && !options->to.given &&
-            options->cpus.n == 0 && options->pids.n == 0 && options->vcpus.n == 0 &&
-            options->layers == 0 && !options->limited;
+    s.all = options->events.n == 0 && !limits_times(options) &&
+            (of_rows || !limits_places(options)) && options->layers == 0 && !options->limited;
     s.matched = calloc(options->events.n + 1, sizeof *s.matched);
     if (!s.matched)
         return -ENOMEM;
     *selection = s;
     return 0;
+}
+
+int selection_init(struct selection *selection, const struct select_options *options)
+{
+    return init(selection, options, false);
+}
+
+int selection_init_rows(struct selection *selection, const struct select_options *options)
+{
+    return init(selection, options, true);
 }
 
 void selection_done(struct selection *selection)
@@ -220,6 +245,11 @@ static bool in_ranges(const struct ranges *ranges, int32_t number)
     return low < ranges->n && (uint32_t)number >= ranges->items[low].low;
 }
 
+bool ranges_include(const struct ranges *ranges, int32_t number)
+{
+    return ranges->n == 0 || in_ranges(ranges, number);
+}
+
 /* The first tick whose printed time is not before LIMIT; with END, the first one after it. */
 static int64_t limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end)
 {
@@ -238,6 +268,23 @@ static int64_t limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t 
         ticks = wide_div(ticks, wide_of(NANOSECONDS));
     }
     return wide_clamp(ticks);
+}
+
+/* Items around the times of rows are read, too. Where the rate of the clock is not known, these are all. */
+static void widen(struct selection *selection)
+{
+    wide around = wide_div(wide_mul(wide_of(SELECT_AROUND_NS), wide_of_u64(selection->hz)),
+                           wide_of(NANOSECONDS));
+
+    if (selection->hz == 0) {
+        selection->from = INT64_MIN;
+        selection->to = INT64_MAX;
+        return;
+    }
+    if (selection->options->from.given)
+        selection->from = wide_clamp(wide_sub(wide_of(selection->from), around));
+    if (selection->options->to.given)
+        selection->to = wide_clamp(wide_add(wide_of(selection->to), around));
 }
 
 /* Turns the time limits into ticks, once the clock and the first time are known. */
@@ -259,6 +306,10 @@ static int start(struct selection *selection, const struct item *item, struct er
     if (options->to.given)
         selection->to = limit_ticks(&options->to, hz, item->time, true);
     selection->hz = hz;
+    selection->rows_from = selection->from;
+    selection->rows_to = selection->to;
+    if (selection->of_rows)
+        widen(selection);
     selection->started = true;
     return 0;
 }
@@ -269,9 +320,58 @@ static inline bool is_after(const struct selection *selection, const struct item
 }
 
 /* Where a vCPU has a name (format/xentrace/xentrace.h), its number within its domain is the lower half. */
-static int32_t vcpu_number(const struct item *item)
+static int32_t vcpu_number(const struct origin *origin, int32_t vcpu)
 {
-    return item->vcpu != VCPU_UNKNOWN && item->origin->put_vcpu ? item->vcpu & 0xffff : item->vcpu;
+    return vcpu != VCPU_UNKNOWN && origin->put_vcpu ? vcpu & 0xffff : vcpu;
+}
+
+bool selection_has_row(const struct selection *selection, const struct origin *origin, int64_t time,
+                       int32_t cpu, int32_t pid, int32_t vcpu)
+{
+    const struct select_options *options = selection->options;
+
+    return selection_has_time(selection, time) && ranges_include(&options->cpus, cpu) &&
+           ranges_include(&options->pids, pid) &&
+           ranges_include(&options->vcpus, vcpu_number(origin, vcpu));
+}
+
+int64_t selection_time_within(const struct selection *selection, int64_t begin, int64_t end)
+{
+    if (selection->started) {
+        begin = MAX(begin, selection->rows_from);
+        end = MIN(end, selection->rows_to);
+    }
+    return begin < end ? ticks_between(begin, end) : 0;
+}
+
+unsigned selection_next_in_time(const struct selection *selection, const struct item *items,
+                                unsigned n, unsigned *start)
+{
+    unsigned from = *start, to;
+
+    if (!limits_times(selection->options))
+        return n - from;
+    while (from < n && items[from].time != TIME_UNKNOWN &&
+           !selection_has_time(selection, items[from].time))
+        from++;
+    for (to = from; to < n && (items[to].time == TIME_UNKNOWN ||
+                               selection_has_time(selection, items[to].time));
+         to++)
+        ;
+    *start = from;
+    return to - from;
+}
+
+/* Whether the place of ITEM is selected. The lost events may have been of any class or thread. */
+static inline bool has_place(const struct select_options *options, const struct item *item,
+                             bool is_event)
+{
+    if (options->cpus.n && (is_event || item->cpu >= 0) && !in_ranges(&options->cpus, item->cpu))
+        return false;
+    if (options->vcpus.n && (is_event || item->vcpu >= 0) &&
+        !in_ranges(&options->vcpus, vcpu_number(item->origin, item->vcpu)))
+        return false;
+    return !is_event || !options->pids.n || in_ranges(&options->pids, item->pid);
 }
 
 /* Returns 1 if selected. */
@@ -288,16 +388,9 @@ static inline int test(struct selection *selection, const struct item *item)
         return 0;
     if (is_after(selection, item))
         return 0;
-    if (options->cpus.n && (is_event || item->cpu >= 0) && !in_ranges(&options->cpus, item->cpu))
+    if (!selection->of_rows && !has_place(options, item, is_event))
         return 0;
-    if (options->vcpus.n && (is_event || item->vcpu >= 0) &&
-        !in_ranges(&options->vcpus, vcpu_number(item)))
-        return 0;
-    if (!is_event)
-        return 1; /* the lost events may have been of any class or thread */
-    if (options->pids.n && !in_ranges(&options->pids, item->pid))
-        return 0;
-    return options->events.n == 0 ? 1 : selection_has_class(selection, item->class);
+    return !is_event || options->events.n == 0 ? 1 : selection_has_class(selection, item->class);
 }
 
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
@@ -325,7 +418,8 @@ int selection_next_run(struct selection *selection, const struct item *items, un
             return r;
         if (r == 0)
             break;
-        if (items[i].kind == ITEM_EVENT)
+        if (items[i].kind == ITEM_EVENT &&
+            (!selection->of_rows || items[i].time >= selection->rows_from))
             selection->left--;
     }
     *start_at = from;
@@ -334,7 +428,7 @@ int selection_next_run(struct selection *selection, const struct item *items, un
 
 bool selection_start(const struct selection *selection, int64_t *ret_time)
 {
-    if (!selection->started || !selection->options->from.given)
+    if (!selection->started || !selection->options->from.given || selection->from == INT64_MIN)
         return false;
     *ret_time = selection->from;
     return true;

@@ -3,11 +3,21 @@
 
 /* Selects items of a trace: by event patterns, time, CPU, thread, vCPU, layer and number.
  *
+ * A selection is of items, which are shown or counted themselves, or of rows, which an analysis makes of several items,
+ * as spans are of their begins and ends. For rows, the options divide:
+ *  - patterns, layers and the number limit what is read: what they leave out is missing for the analysis.
+ *  - CPUs, threads, vCPUs and times never take an item away from the analysis. They select the rows that begin there:
+ *    selection_has_row(). So the rows of the parts of a trace add up to those of the whole.
+ *    Items up to SELECT_AROUND_NS before `from` and after `to` are read, too: rows that begin before `to` end there, and
+ *    what was open or asleep at `from` is known.
+ *
  * Not thread-safe; a selection is for one pass over one trace. */
 
 #include "base/range.h"
 #include "base/strings.h"
 #include "event/item.h"
+
+#define SELECT_AROUND_NS INT64_C(10000000000)
 
 /* A time limit as the user gave it: seconds of the trace's clock as they are printed, seconds after the
  * first item, or ticks if the clock's rate is not known. */
@@ -58,13 +68,18 @@ struct selection {
     uint64_t left; /* of the limit */
     bool started;  /* the first item was seen */
     int64_t first;
-    uint64_t hz; /* of the clock of the limits */
-    int64_t from, to;
-    unsigned n_after; /* consecutive items later than `to` */
-    bool all;         /* nothing is filtered */
+    uint64_t hz;                /* of the clock of the limits */
+    int64_t from, to;           /* of items that are passed on: from `from` on, before `to` */
+    int64_t rows_from, rows_to; /* of rows: the same, where the selection is of items */
+    unsigned n_after;           /* consecutive items later than `to` */
+    bool of_rows;
+    bool all; /* nothing is filtered */
 };
 
+/* Of items. 0, -ENOMEM. */
 int selection_init(struct selection *selection, const struct select_options *options);
+/* Of rows. 0, -ENOMEM. */
+int selection_init_rows(struct selection *selection, const struct select_options *options);
 void selection_done(struct selection *selection);
 
 /* Finds the first run of selected items in [*START, N) and sets *START to its beginning. Returns its
@@ -72,6 +87,40 @@ void selection_done(struct selection *selection);
  * -ENOMEM. Pass the items of one trace in order, each once. */
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
                        unsigned *start, struct error *error);
+
+/* Whether some rows may be left out: by CPU, thread, vCPU or time. */
+bool selection_limits_rows(const struct select_options *options);
+/* Whether a row that begins at this time and place is selected. Of a selection of rows, for times of items that were
+ * passed. */
+bool selection_has_row(const struct selection *selection, const struct origin *origin, int64_t time,
+                       int32_t cpu, int32_t pid, int32_t vcpu);
+/* The same, at the time and place of ITEM. */
+static inline bool selection_has_row_at(const struct selection *selection, const struct item *item)
+{
+    return selection_has_row(selection, item->origin, item->time, item->cpu, item->pid, item->vcpu);
+}
+/* Whether TIME is within the limits of rows. */
+static inline bool selection_has_time(const struct selection *selection, int64_t time)
+{
+    return !selection->started || (time >= selection->rows_from && time < selection->rows_to);
+}
+/* What of the time from BEGIN to END is within the limits of rows, in ticks. */
+int64_t selection_time_within(const struct selection *selection, int64_t begin, int64_t end);
+/* Whether NUMBER is in RANGES, or these are none; an unknown one, below 0, is in none. */
+bool ranges_include(const struct ranges *ranges, int32_t number);
+/* The next items of [*START, N) that are within the limits of rows by their times: sets *START to the first, and returns
+ * how many there are; 0: no more. */
+unsigned selection_next_in_time(const struct selection *selection, const struct item *items,
+                                unsigned n, unsigned *start);
+
+/* select_is_part() of a selection: one of rows reads all places. */
+static inline bool selection_is_part(const struct selection *selection)
+{
+    const struct select_options *options = selection->options;
+
+    return selection->of_rows ? options->from.given || options->to.given || options->limited
+                              : select_is_part(options);
+}
 
 /* The time before which no item can be selected, once one run of items was passed. False: there is no such time, or it
  * is not known yet. */

@@ -8,6 +8,7 @@ export XDG_CONFIG_HOME
 STRATA_EVENTS=$DATA/qemu/made/trace-events
 export STRATA_EVENTS
 . "$here/../lib/kernel_capture.sh"
+. "$here/../lib/count_events.sh"
 kernel_capture local guest
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 
@@ -15,7 +16,7 @@ case="built-in rules"
 # Up to where spans are open that have lasted long, and the whole.
 for until in 4.6266 5; do
     "$strata" report -f json --until $until guest >events
-    "$strata" latency -f json --slowest 7 --until $until guest >rows 2>err
+    "$strata" latency -f json --slowest 7 --limit "$(count_events --until $until guest)" guest >rows 2>err
     python3 - events rows $until <<'END' || fail "until $until: not what a script finds"
 import json, math, sys
 items = [json.loads(line) for line in open(sys.argv[1])]
@@ -139,8 +140,9 @@ eval "\"\$strata\" $command" >shown || fail "$command"
 [ "$(grep -c . shown)" -ge 2 ] || fail "$command: $(cat shown)"
 
 case="not ended"
+n=$(count_events --until 4.6266 guest)
 "$strata" latency --pair 'x: sys_enter -> sys_enter_readlink -> sched_switch? -> sys_exit by thread again=replace' \
-    --until 4.6266 --slowest 2 guest 2>err | sed -n '/^The slowest/,$p' >rows
+    --limit "$n" --slowest 2 guest 2>err | sed -n '/^The slowest/,$p' >rows
 diff - rows <<'END' || fail "text"
 The slowest, each with the time when it began:
    9.14ms and not ended  4.617446097  x  CPU 1  sh-121
@@ -151,12 +153,12 @@ The slowest, each with the time when it began:
     3.98ms sys_exit, not ended
   strata report --from 4.617446097 --until 4.626584831 guest
 END
-"$strata" latency syscall --until 4.6266 --slowest 9 --task ls --longer 0.0043 guest 2>err | sed -n '/^The slowest/,$p' >rows
+"$strata" latency syscall --limit "$n" --slowest 9 --task ls --longer 0.0043 guest 2>err | sed -n '/^The slowest/,$p' >rows
 [ "$(wc -l <rows)" -eq 3 ] && grep -q '^ *4.35ms and not ended  4.622235857  syscall  CPU 1  ls-157$' rows ||
     fail "not those that are selected: $(cat rows)"
 # They are in no row.
 for slowest in 0 9; do
-    "$strata" latency --until 4.6266 --slowest $slowest -f json guest 2>err | jq '[.rows, .unpaired]' >rows-$slowest
+    "$strata" latency --limit "$n" --slowest $slowest -f json guest 2>err | jq '[.rows, .unpaired]' >rows-$slowest
 done
 cmp rows-0 rows-9 || fail "other rows"
 

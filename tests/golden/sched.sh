@@ -3,6 +3,7 @@
 # that looks through all events.
 many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
+. "$here/../lib/count_events.sh"
 . "$here/../lib/kernel_capture.sh"
 kernel_capture local guest
 xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
@@ -162,20 +163,21 @@ for view in '' --latency; do
     jq -r '.slowest[] | [.pid, .begin_ns, .end_ns] | @tsv' slowest >waits
     [ -s waits ] || fail "$(cat slowest)"
     while read -r pid begin end; do
-        until=$(awk -v ns=$(((begin + end) / 2)) 'BEGIN { printf "%d.%09d", ns / 1e9, ns % 1e9 }')
+        time=$(awk -v ns=$(((begin + end) / 2)) 'BEGIN { printf "%d.%09d", ns / 1e9, ns % 1e9 }')
+        n=$(count_events --until "$time" guest)
         # shellcheck disable=SC2086
-        "$strata" sched $view -f json --until "$until" guest 2>/dev/null | jq .rows >rows
+        "$strata" sched $view -f json --limit "$n" guest 2>/dev/null | jq .rows >rows
         # shellcheck disable=SC2086
-        "$strata" sched $view -f json --until "$until" --slowest 99 guest >open 2>/dev/null
-        jq .rows open | cmp -s - rows || fail "$view: other rows until $until"
+        "$strata" sched $view -f json --limit "$n" --slowest 99 guest >open 2>/dev/null
+        jq .rows open | cmp -s - rows || fail "$view: other rows until $time"
         jq -e ".slowest | map(select(.open and .pid == $pid and .begin_ns == $begin and .end_ns > $begin and
             .end_ns < $end)) | length == 1" open >/dev/null || fail "$view: $pid from $begin: $(jq .slowest open)"
         # shellcheck disable=SC2086
-        "$strata" sched $view --until "$until" --slowest 99 guest 2>/dev/null | grep -q ' and not ended  ' ||
+        "$strata" sched $view --limit "$n" --slowest 99 guest 2>/dev/null | grep -q ' and not ended  ' ||
             fail "$view: not in the text"
     done <waits
 done
-"$strata" sched --who -f json --until "$until" --slowest 99 guest 2>/dev/null | jq -e '.slowest == []' >/dev/null || fail "--who"
+"$strata" sched --who -f json --limit "$n" --slowest 99 guest 2>/dev/null | jq -e '.slowest == []' >/dev/null || fail "--who"
 
 # The states in detail have the sums that the table has, as rows, stacks, events and periods.
 case="states"

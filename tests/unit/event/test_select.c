@@ -327,6 +327,61 @@ static void test_end(void **state)
     selection_done(&selection);
 }
 
+/* Rows: items of all places are read, and of times around the limits. */
+static void test_rows(void **state)
+{
+    const int64_t s = NANOSECONDS;
+    const struct item items[] = {
+        event(0, 0, 0, 1),      loss(15 * s, 1),        event(25 * s, 0, 0, 1),
+        event(30 * s, 1, 1, 2), event(31 * s, 2, 1, 2), event(32 * s, 0, 1, 2),
+        event(42 * s, 0, 0, 1), event(43 * s, 0, 0, 1),
+    };
+    const char *patterns[] = {"sched_*"};
+    struct select_options options = {.events = {patterns, 1}};
+    struct selection selection;
+    unsigned at = 0;
+
+    must_set(&options, "from", "30");
+    must_set(&options, "until", "32");
+    must_set(&options, "cpu", "1");
+    must_set(&options, "pid", "7");
+    assert_true(selection_limits_rows(&options));
+    assert_int_equal(selection_init_rows(&selection, &options), 0);
+    /* Neither by CPU nor by thread, but by pattern, and by 10 s before and after. */
+    at = 0;
+    assert_int_equal(selection_next_run(&selection, items, 8, &at, NULL), 2);
+    assert_int_equal(at, 2);
+    at = 4;
+    assert_int_equal(selection_next_run(&selection, items, 8, &at, NULL), 2);
+    assert_int_equal(at, 5);
+    assert_true(selection_has_row(&selection, &origin, 30 * s, 1, 7, VCPU_UNKNOWN));
+    assert_true(selection_has_row(&selection, &origin, 32 * s, 1, 7, VCPU_UNKNOWN));
+    assert_false(selection_has_row(&selection, &origin, 32 * s + 1, 1, 7, VCPU_UNKNOWN));
+    assert_false(selection_has_row(&selection, &origin, 30 * s - 1, 1, 7, VCPU_UNKNOWN));
+    assert_false(selection_has_row(&selection, &origin, 30 * s, 0, 7, VCPU_UNKNOWN));
+    assert_false(selection_has_row(&selection, &origin, 30 * s, 1, 8, VCPU_UNKNOWN));
+    assert_false(selection_has_row(&selection, &origin, 30 * s, 1, PID_UNKNOWN, VCPU_UNKNOWN));
+    assert_int_equal(selection_time_within(&selection, 29 * s, 31 * s), s);
+    assert_int_equal(selection_time_within(&selection, 29 * s, 40 * s), 2 * s + 1);
+    assert_int_equal(selection_time_within(&selection, 33 * s, 40 * s), 0);
+    at = 0;
+    assert_int_equal(selection_next_in_time(&selection, items, 8, &at), 3);
+    assert_int_equal(at, 3);
+    at = 6;
+    assert_int_equal(selection_next_in_time(&selection, items, 8, &at), 0);
+    selection_done(&selection);
+
+    /* The number is that of items from the limit on. */
+    must_set(&options, "limit", "1");
+    assert_int_equal(selection_init_rows(&selection, &options), 0);
+    at = 0;
+    assert_int_equal(selection_next_run(&selection, items, 8, &at, NULL), 2);
+    assert_true(selection_is_over(&selection));
+    selection_done(&selection);
+    options.events = (struct strings){0};
+    select_options_done(&options);
+}
+
 static char unmatched[256];
 
 static void put_unmatched(void *arg, const char *pattern)
@@ -358,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_ticks),     cmocka_unit_test(test_untimed_loss),
         cmocka_unit_test(test_limit),     cmocka_unit_test(test_end),
         cmocka_unit_test(test_unmatched), cmocka_unit_test(test_layers_and_vcpus),
+        cmocka_unit_test(test_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
