@@ -716,6 +716,13 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
     return unlikely(steps->thread_end.may) ? end_thread(spans, steps, item) : 0;
 }
 
+/* Their event has no time. */
+static _cold_ void count_unkeyed(const struct class_steps *steps)
+{
+    for (unsigned i = 0; i < steps->n; i++)
+        steps->uses[i].kind->fates[SPAN_UNKEYED]++;
+}
+
 _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -736,7 +743,9 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
                 return r;
         }
         steps = spans->classes[item->class->index];
-        if (steps->n > 0 || steps->thread_end.may)
+        if (unlikely(item->time == TIME_UNKNOWN))
+            count_unkeyed(steps);
+        else if (steps->n > 0 || steps->thread_end.may)
             r = put_steps(spans, steps, item);
         if (unlikely(r < 0))
             return r;

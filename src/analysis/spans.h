@@ -13,7 +13,7 @@
  *      only some threads (origin->pid_filter), only spans of threads are: others may end while any thread runs. Of one
  *      that was cut (origin->is_cut), only spans of CPUs are.
  *  P3  Two keys are the same where all their numbers are equal, whatever their widths, or all their strings. An event
- *      without one of them, or without its place, is in no span and is counted (SPAN_UNKEYED).
+ *      without one of them, or without its place or its time, is in no span and is counted (SPAN_UNKEYED).
  *  P4  Between sources whose clocks are related, a step may come before the begin of its span, by the errors of both at
  *      most. If it is the end, the span is complete, and its duration negative.
  *  P5  At most SPANS_OPEN_MAX are open at a time; beyond, the oldest is given up and counted (SPAN_GIVEN_UP).
@@ -39,7 +39,7 @@ enum span_fate {
     SPAN_AGAIN,        /* the same began again */
     SPAN_GONE,         /* its thread ended */
     SPAN_CONTRADICTED, /* other events say that it cannot be */
-    SPAN_UNKEYED,      /* an event without its keys or its place */
+    SPAN_UNKEYED,      /* an event without its keys, its place or its time */
     SPAN_GIVEN_UP,     /* too many were open */
 };
 #define SPAN_FATES (SPAN_GIVEN_UP + 1)

@@ -119,8 +119,8 @@ static void put_unpaired(const struct result *result, struct text *out)
         [SPAN_GONE] = {"span was open when its thread ended",
                        "spans were open when their thread ended"},
         [SPAN_CONTRADICTED] = {"span contradicts other events", "spans contradict other events"},
-        [SPAN_UNKEYED] = {"event does not have the keys of its span",
-                          "events do not have the keys of their span"},
+        [SPAN_UNKEYED] = {"event lacks a key, the place or the time of its span",
+                          "events lack a key, the place or the time of their span"},
         [SPAN_GIVEN_UP] = {"span was given up: too many were open",
                            "spans were given up: too many were open"},
     };

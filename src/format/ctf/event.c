@@ -233,7 +233,7 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
         if (r < 0)
             return r;
     }
-    item->time = ctf_to_ns(c->trace, c->heard.ticks);
+    item->time = stream->has_times ? ctf_to_ns(c->trace, c->heard.ticks) : TIME_UNKNOWN;
     if (c->trace->strata)
         item->time = MAX(item->time, c->last);
     item->origin = ctf_origin_of(c);

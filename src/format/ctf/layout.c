@@ -58,8 +58,6 @@ static int make_clock(struct maker *m, struct ctf_layout *layout)
         if (i && clock != layout->clock)
             return layout_wrong(m, decl->line, "streams with different clocks are not supported");
         layout->clock = clock;
-        if (decl->event_header && !has_role(decl->event_header, CTF_ROLE_TIMESTAMP))
-            return layout_wrong(m, decl->line, "the events of the stream have no timestamp");
     }
     return 0;
 }
@@ -70,7 +68,9 @@ static int make_stream(struct maker *m, struct ctf_stream_class *stream)
     uint64_t n = 0;
     int r = 0;
 
-    ctf_header_make(decl->event_header, &stream->header);
+    stream->has_times = decl->event_header && has_role(decl->event_header, CTF_ROLE_TIMESTAMP);
+    if (stream->has_times)
+        ctf_header_make(decl->event_header, &stream->header);
     for (const struct ctf_event_decl *e = stream->events; e; e = e->next_of_stream) {
         if (e->id > CTF_ID_MAX)
             return layout_wrong(m, e->line, "event id %" PRIu64 " is too large (maximum %d)", e->id,

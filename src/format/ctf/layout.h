@@ -47,6 +47,7 @@ struct ctf_stream_class {
     struct ctf_class *classes;                  /* by id */
     uint32_t n_classes;
     struct ctf_header header; /* of its events */
+    bool has_times;           /* its events have time stamps */
     bool vcpu_names;          /* vCPUs of its events are text */
 };
 

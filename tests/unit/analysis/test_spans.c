@@ -648,6 +648,22 @@ static void test_last_switch(void **state)
 }
 
 /* P2. */
+/* Streams may have no time stamps: how long a span was is not known. */
+static void test_no_time(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_end(id)");
+    start(w);
+    put(w, w->begin, TIME_UNKNOWN, 0, 7, 1);
+    put(w, w->end, TIME_UNKNOWN, 0, 7, 1);
+    put(w, w->end, 5, 0, 7, 1);
+    spans_finish(&w->spans);
+    expect(w, "");
+    assert_int_equal(fate(w, SPAN_UNKEYED), 2);
+    assert_int_equal(fate(w, SPAN_NO_BEGIN), 1);
+}
+
 static void test_losses(void **state)
 {
     struct world *w = *state;
@@ -1070,16 +1086,37 @@ static void test_late_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rules),          TEST(bad_rules),       TEST(file_of_rules),
-        TEST(builtin_rules),  TEST(check),           TEST(pairs),
-        TEST(mask_of_string), TEST(condition),       TEST(star),
-        TEST(again),          TEST(chain),           TEST(place),
-        TEST(last_switch),    TEST(losses),          TEST(open_loss),
-        TEST(losses_of_open), TEST(early),           TEST(early_ends),
-        TEST(bounds),         TEST(late_class),      TEST(unsteady),
-        TEST(open_until),     TEST(open_and_silent), TEST(cut),
-        TEST(some_threads),   TEST(model),           TEST(model),
-        TEST(step_twice),     TEST(chain_and_back),  TEST(chain_over_layers),
+        TEST(rules),
+        TEST(bad_rules),
+        TEST(file_of_rules),
+        TEST(builtin_rules),
+        TEST(check),
+        TEST(pairs),
+        TEST(mask_of_string),
+        TEST(condition),
+        TEST(star),
+        TEST(again),
+        TEST(chain),
+        TEST(place),
+        TEST(last_switch),
+        TEST(losses),
+        TEST(open_loss),
+        TEST(losses_of_open),
+        TEST(early),
+        TEST(early_ends),
+        TEST(bounds),
+        TEST(late_class),
+        TEST(unsteady),
+        TEST(open_until),
+        TEST(open_and_silent),
+        TEST(cut),
+        TEST(some_threads),
+        TEST(model),
+        TEST(model),
+        TEST(step_twice),
+        TEST(no_time),
+        TEST(chain_and_back),
+        TEST(chain_over_layers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
