@@ -294,8 +294,7 @@ static void put_instant(struct builder *builder, struct build_track *track,
     }
     if (!track->events)
         track->events = calloc(1, sizeof *track->events);
-    if (!track->events ||
-        event_row_put(track->events, &builder->writer, slice->ns, track->group->n_losses) < 0)
+    if (!track->events || event_row_put(track->events, &builder->writer, slice->ns) < 0)
         no_memory(builder);
 }
 
@@ -366,7 +365,6 @@ static int count_item(struct builder *builder, const struct item *item)
     if (unlikely(!group))
         return -ENOMEM;
     if (unlikely(item->kind == ITEM_LOSS)) {
-        group->n_losses++;
         if (item->lost == LOST_UNKNOWN || header->n_lost == LOST_UNKNOWN)
             header->n_lost = LOST_UNKNOWN;
         else
@@ -380,7 +378,7 @@ static int count_item(struct builder *builder, const struct item *item)
     ns = clock_to_ns(clock, item->time);
     widen(builder, ns);
     header->n_events++;
-    if (event_row_put(group->rows, &builder->writer, ns, group->n_losses) < 0)
+    if (event_row_put(group->rows, &builder->writer, ns) < 0)
         return no_memory(builder);
     return unlikely(item->error_ns != 0 || group->error_ns != 0)
                ? put_error(builder, group, ns, item->error_ns)

@@ -46,7 +46,6 @@ struct build_group {
     struct build_track *error;
     struct event_row *rows; /* of `events` */
     uint32_t error_ns;
-    uint64_t n_losses;
     unsigned n_states;
     struct map states; /* by what they are of, and its number */
     struct build_track *recent_states;

@@ -2,7 +2,12 @@
 #pragma once
 
 /* Columns of the blocks of an index (index/format.h): N numbers of WIDTH bits each, the lowest bits first, from a byte's
- * begin to a byte's end. All have one width, so that none waits for the one before it to be decoded. */
+ * begin to a byte's end. All have one width, so that none waits for the one before it to be decoded.
+ *
+ * An ascending column holds N numbers none of which is less than the one before (P. Elias, "Efficient storage and retrieval
+ * by content and address of static files", 1974). The low bits of each are a column. The high bits follow, as a bit set: bit
+ * HIGH + I is set for number I. A number takes at most two bits more than log2(LAST / N), however unequal the gaps are.
+ * The reader knows N and the last number, and thus both widths. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +15,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/macro.h"
 
 /* Bytes that column_put() may write after the column, and that column_get() requires there. */
 #define COLUMN_SLACK 8
@@ -65,5 +71,74 @@ static inline bool column_get(const uint8_t **p, const uint8_t *end, unsigned wi
         ret_values[i] = load_le64(from + bit / 8) >> bit % 8 & mask;
     }
     *p = from + size;
+    return true;
+}
+
+/* Low bits of each of N numbers of an ascending column, of which LAST is the last. */
+static inline unsigned ascending_width(uint64_t last, unsigned n)
+{
+    uint64_t mean = last / n;
+    unsigned width = mean ? 63 - (unsigned)__builtin_clzll(mean) : 0;
+
+    return width > COLUMN_NARROW_MAX ? COLUMN_NARROW_MAX : width;
+}
+
+/* What the high bits of N numbers need at most: the last one's are less than 2 * N, or 256. */
+#define ASCENDING_HIGH_BYTES(n) (((n) + MAX(2 * (n), 256u) + 7) / 8)
+
+static inline size_t ascending_high_bits(uint64_t last, unsigned n)
+{
+    return (size_t)(last >> ascending_width(last, n)) + n;
+}
+
+/* N: not 0. Else as column_put(). */
+static inline uint8_t *ascending_put(uint8_t *p, const uint64_t *values, unsigned n)
+{
+    uint64_t last = values[n - 1];
+    unsigned width = ascending_width(last, n);
+    uint64_t mask = (UINT64_C(1) << width) - 1;
+    size_t size = (ascending_high_bits(last, n) + 7) / 8;
+    size_t low_size = column_size(width, n);
+
+    memset(p, 0, low_size + size + COLUMN_SLACK);
+    for (unsigned i = 0; i < n; i++) {
+        size_t bit = (size_t)i * width;
+        size_t high = (size_t)(values[i] >> width) + i;
+        uint8_t *to = p + bit / 8;
+
+        store_le64(to, load_le64(to) | (values[i] & mask) << bit % 8);
+        p[low_size + high / 8] |= (uint8_t)(1u << high % 8);
+    }
+    return p + low_size + size;
+}
+
+/* N: not 0. Else as column_get(). Numbers of a damaged file may not ascend. */
+static inline bool ascending_get(const uint8_t **p, const uint8_t *end, uint64_t last, unsigned n,
+                                 uint64_t *ret_values)
+{
+    unsigned width = ascending_width(last, n);
+    size_t bits = ascending_high_bits(last, n);
+    const uint8_t *from = *p;
+    unsigned i = 0;
+
+    if (!column_get(&from, end, width, n, ret_values) ||
+        (size_t)(end - from) < (bits + 7) / 8 + COLUMN_SLACK)
+        return false;
+    for (size_t at = 0; at < bits; at += 64) {
+        uint64_t word = load_le64(from + at / 8);
+
+        if (bits - at < 64)
+            word &= (UINT64_C(1) << (bits - at)) - 1;
+        for (; word; word &= word - 1, i++) {
+            size_t bit = at + (size_t)__builtin_ctzll(word);
+
+            if (i == n)
+                return false;
+            ret_values[i] |= (uint64_t)(bit - i) << width;
+        }
+    }
+    if (i != n)
+        return false;
+    *p = from + (bits + 7) / 8;
     return true;
 }

@@ -12,7 +12,8 @@
 
 /* How many nodes ahead of the one that is read their blocks are asked for, and how large those are. */
 #define NODES_AHEAD 32u
-#define BLOCK_BYTES_USUAL 384u
+#define VALUE_BYTES_USUAL 384u
+#define EVENT_BYTES_USUAL 256u
 
 struct counting {
     const struct index *index;
@@ -53,45 +54,6 @@ static int count_node(void *arg, const struct slice_node *node, uint64_t n)
     return 0;
 }
 
-/* How many of N events that are evenly spread from FIRST over DURATION are before END, biased() as FIRST. */
-static uint64_t count_before(uint64_t first, uint64_t duration, uint64_t n, uint64_t end)
-{
-    wide parts;
-
-    if (end <= first)
-        return 0;
-    if (end - first > duration)
-        return n;
-    parts = wide_mul(wide_of_u64(end - first), wide_of_u64(n - 1));
-    return wide_low(wide_div(wide_add(parts, wide_of_u64(duration - 1)), wide_of_u64(duration)));
-}
-
-/* N events from FIRST to LAST, evenly: a step for each period in which there are some. */
-static void count_group(struct counting *counting, int64_t first, int64_t last, uint64_t n)
-{
-    const struct grid *grid = &counting->grid;
-    uint64_t duration = ns_between(first, last);
-    uint64_t done;
-
-    if (n == 1 || is_in_one(grid, &counting->period, first, last)) {
-        count(counting, first, n);
-        return;
-    }
-    done = count_before(biased(first), duration, n, grid->begin);
-    while (done < n) {
-        uint64_t next = biased(first) + mul_div_u64(duration, done, n - 1);
-        uint64_t until;
-
-        grid_seek(grid, MAX(next, grid->begin), &counting->period);
-        if (counting->period.number >= grid->parts)
-            break;
-        until = count_before(biased(first), duration, n, counting->period.end + 1);
-        until = MAX(until, done + 1);
-        counting->counts[counting->period.number] += until - done;
-        done = until;
-    }
-}
-
 /* The block of two columns of N numbers at OFFSET. */
 static int read_columns(const struct index *index, uint64_t offset, unsigned n, uint64_t *ret_first,
                         uint64_t *ret_second)
@@ -109,54 +71,127 @@ static int read_columns(const struct index *index, uint64_t offset, unsigned n, 
                : -EINVAL;
 }
 
-static int count_event_block(struct counting *counting, const struct event_node *node, uint64_t n)
+/* The end of node I, biased(). Nodes of all kinds begin with their span. */
+static uint64_t node_end(const void *nodes, size_t size, uint64_t i)
 {
-    uint64_t gaps[BLOCK_GROUPS];
-    uint64_t durations[BLOCK_GROUPS];
-    int64_t time = node->begin;
-    int r = read_columns(counting->index, node->offset, (unsigned)n_parts(n, GROUP_EVENTS), gaps,
-                         durations);
+    return biased(((const struct node_span *)(const void *)((const char *)nodes + i * size))->end);
+}
 
-    if (r < 0)
-        return r;
-    for (unsigned i = 0; n > 0; i++) {
-        uint64_t some = MIN(n, (uint64_t)GROUP_EVENTS);
-        int64_t first = (int64_t)((uint64_t)time + gaps[i]);
-        int64_t last = (int64_t)((uint64_t)first + durations[i]);
+/* The number of the first of N nodes of SIZE bytes, from FIRST on, that ends at or after NS, biased(); N: none does. One that
+ * is near is found in few steps. */
+static uint64_t find_node(const void *nodes, size_t size, uint64_t first, uint64_t n, uint64_t ns)
+{
+    uint64_t low = first;
+    uint64_t step = 1;
 
-        if (first < time || last < first)
-            return -EINVAL;
-        count_group(counting, first, last, some);
-        time = last;
-        n -= some;
+    while (step < n - low && node_end(nodes, size, low + step - 1) < ns) {
+        low += step;
+        step *= 2;
+    }
+    n = MIN(n, low + step);
+    while (low < n) {
+        uint64_t mid = low + (n - low) / 2;
+
+        if (node_end(nodes, size, mid) < ns)
+            low = mid + 1;
+        else
+            n = mid;
+    }
+    return low;
+}
+
+/* ---- events ---- */
+
+/* A block whose events may be in several periods. Such blocks are read some nodes after they are found, so that they are in
+ * the CPU's cache by then. */
+struct event_visit {
+    const struct event_node *node;
+    unsigned n; /* events */
+};
+
+/* The first of N ascending numbers, from FIRST on, that is not less than LIMIT. */
+static unsigned find_number(const uint64_t *numbers, unsigned first, unsigned n, uint64_t limit)
+{
+    while (first < n) {
+        unsigned mid = first + (n - first) / 2;
+
+        if (numbers[mid] < limit)
+            first = mid + 1;
+        else
+            n = mid;
+    }
+    return first;
+}
+
+static int count_block(struct counting *counting, const struct event_visit *visit)
+{
+    const struct index *index = counting->index;
+    const struct node_span *span = &visit->node->span;
+    const uint8_t *p = index->map + MIN(visit->node->offset, (uint64_t)index->size);
+    uint64_t first = biased(span->begin);
+    uint64_t since[BLOCK_EVENTS];
+    unsigned i = 0;
+
+    if (span->end < span->begin ||
+        !ascending_get(&p, index->map + index->size, ns_between(span->begin, span->end), visit->n,
+                       since))
+        return -EINVAL;
+    if (first < counting->grid.begin)
+        i = find_number(since, 0, visit->n, counting->grid.begin - first);
+    while (i < visit->n) {
+        unsigned next;
+
+        grid_seek(&counting->grid, first + since[i], &counting->period);
+        if (counting->period.number >= counting->grid.parts)
+            break;
+        next = find_number(since, i + 1, visit->n, counting->period.end + 1 - first);
+        counting->counts[counting->period.number] += next - i;
+        i = next;
     }
     return 0;
 }
 
 static int count_events(struct counting *counting, uint32_t track, unsigned number)
 {
+    const struct grid *grid = &counting->grid;
     const void *table;
     uint64_t n_nodes;
     const struct file_row *row = index_row(counting->index, track, number, SECTION_EVENTS,
                                            sizeof(struct event_node), &table, &n_nodes);
     const struct event_node *nodes = table;
-    uint64_t left = row->n;
+    uint64_t n = n_parts(row->n, BLOCK_EVENTS);
+    struct event_visit visits[NODES_AHEAD]; /* a ring */
+    unsigned n_visits = 0;
+    unsigned n_visited = 0;
+    uint64_t next;
     int r = 0;
 
-    for (uint64_t i = 0; left > 0 && r == 0; i++) {
+    if (n > n_nodes)
+        return -EINVAL;
+    for (uint64_t i = find_node(nodes, sizeof *nodes, 0, n, grid->begin); i < n && r == 0;
+         i = next) {
         const struct event_node *node = &nodes[i];
 
-        if (i == n_nodes || node->n == 0 || node->n > MIN(left, (uint64_t)BLOCK_EVENTS))
-            return -EINVAL;
-        if (n_nodes - i > NODES_AHEAD && !is_in_one(&counting->grid, &counting->ahead,
-                                                    node[NODES_AHEAD].begin, node[NODES_AHEAD].end))
-            index_prefetch(counting->index, node[NODES_AHEAD].offset, BLOCK_BYTES_USUAL);
-        if (is_in_one(&counting->grid, &counting->period, node->begin, node->end))
-            count(counting, node->begin, node->n);
-        else
-            r = count_event_block(counting, node, node->n);
-        left -= node->n;
+        next = i + 1;
+        if (biased(node->span.begin) >= grid->begin) {
+            grid_seek(grid, biased(node->span.begin), &counting->ahead);
+            if (counting->ahead.number >= grid->parts)
+                break;
+            if (biased(node->span.end) <= counting->ahead.end) {
+                next = find_node(nodes, sizeof *nodes, next, n, counting->ahead.end + 1);
+                counting->counts[counting->ahead.number] +=
+                    MIN(row->n, next * BLOCK_EVENTS) - i * BLOCK_EVENTS;
+                continue;
+            }
+        }
+        if (n_visits - n_visited == NODES_AHEAD)
+            r = count_block(counting, &visits[n_visited++ % NODES_AHEAD]);
+        visits[n_visits++ % NODES_AHEAD] = (struct event_visit){
+            node, (unsigned)MIN(row->n - i * BLOCK_EVENTS, (uint64_t)BLOCK_EVENTS)};
+        index_prefetch(counting->index, node->offset, EVENT_BYTES_USUAL);
     }
+    while (r == 0 && n_visited != n_visits)
+        r = count_block(counting, &visits[n_visited++ % NODES_AHEAD]);
     return r;
 }
 
@@ -182,7 +217,7 @@ static int walk_value_block(struct values *values, const struct value_node *node
 {
     uint64_t gaps[BLOCK_VALUES];
     uint64_t changes[BLOCK_VALUES];
-    int64_t time = node->begin;
+    int64_t time = node->span.begin;
     int64_t v = node->min;
     int r = read_columns(values->index, node->offset, (unsigned)n, gaps, changes);
 
@@ -199,22 +234,6 @@ static int walk_value_block(struct values *values, const struct value_node *node
     return r;
 }
 
-/* The first of N nodes that ends at or after NS. */
-static uint64_t find_node(const struct value_node *nodes, uint64_t n, int64_t ns)
-{
-    uint64_t low = 0;
-
-    while (low < n) {
-        uint64_t mid = low + (n - low) / 2;
-
-        if (nodes[mid].end < ns)
-            low = mid + 1;
-        else
-            n = mid;
-    }
-    return low;
-}
-
 static int walk_values(struct values *values, uint32_t track)
 {
     const void *table;
@@ -228,19 +247,19 @@ static int walk_values(struct values *values, uint32_t track)
 
     if (n > n_nodes)
         return -EINVAL;
-    i = find_node(nodes, n, values->from);
-    for (i -= i > 0; i < n && r == 0 && nodes[i].begin <= values->to; i++) {
+    i = find_node(nodes, sizeof *nodes, 0, n, biased(values->from));
+    for (i -= i > 0; i < n && r == 0 && nodes[i].span.begin <= values->to; i++) {
         const struct value_node *node = &nodes[i];
 
         if (values->grid.width && n - i > NODES_AHEAD &&
-            !is_in_one(&values->grid, &values->ahead, node[NODES_AHEAD].begin,
-                       node[NODES_AHEAD].end))
-            index_prefetch(values->index, node[NODES_AHEAD].offset, BLOCK_BYTES_USUAL);
-        if (values->list && values->grid.width && node->begin >= values->from &&
-            node->end <= values->to &&
-            is_in_one(&values->grid, &values->node_period, node->begin, node->end))
-            r = values->put(values,
-                            &(struct index_value){node->begin, node->min, node->max, node->last});
+            !is_in_one(&values->grid, &values->ahead, node[NODES_AHEAD].span.begin,
+                       node[NODES_AHEAD].span.end))
+            index_prefetch(values->index, node[NODES_AHEAD].offset, VALUE_BYTES_USUAL);
+        if (values->list && values->grid.width && node->span.begin >= values->from &&
+            node->span.end <= values->to &&
+            is_in_one(&values->grid, &values->node_period, node->span.begin, node->span.end))
+            r = values->put(
+                values, &(struct index_value){node->span.begin, node->min, node->max, node->last});
         else
             r = walk_value_block(values, node,
                                  MIN(row->n - i * BLOCK_VALUES, (uint64_t)BLOCK_VALUES));

@@ -28,11 +28,8 @@
  *     values  of BLOCK_VALUES
  *               a byte each: the widths of both columns
  *               columns: gap; v: value minus the one before, or minus the node's least, as 2v or -2v-1
- *     events  of BLOCK_GROUPS groups of GROUP_EVENTS events
- *               a byte each: the widths of both columns
- *               columns: gap to the first of a group; time from that to the last
- *
- * A block of events ends early where events of the source were lost: none is taken to lie in that time.
+ *     events  of BLOCK_EVENTS
+ *               ascending column: time since the begin of the node
  *
  * Over the blocks of slices there is a tree: its lowest level has a node for each block, each next one a node for
  * NODE_CHILDREN of those below it, up to a level of one node. Levels follow one another from the lowest on. How many nodes
@@ -43,15 +40,13 @@
 #include <stdint.h>
 
 #define INDEX_MAGIC "StrataIx"
-#define INDEX_VERSION 3
+#define INDEX_VERSION 4
 #define INDEX_ORDER 0x01020304u
 
 #define BLOCK_SLICES 64u
 #define NODE_CHILDREN 8u
 #define BLOCK_VALUES 128u
-#define GROUP_EVENTS 128u
-#define BLOCK_GROUPS 64u
-#define BLOCK_EVENTS (GROUP_EVENTS * BLOCK_GROUPS)
+#define BLOCK_EVENTS 128u
 #define ARROWS_PER_BEGIN 256u
 
 #define SHARE_ONE 65535u
@@ -109,20 +104,25 @@ struct slice_node {
     uint16_t top;     /* share of that in which it has `name` */
 };
 
+struct node_span {
+    int64_t begin, end;
+};
+
 struct value_node {
-    int64_t begin, end, min, max, last;
+    struct node_span span;
+    int64_t min, max, last;
     uint64_t offset;
 };
 
 struct event_node {
-    int64_t begin, end;
+    struct node_span span;
     uint64_t offset;
-    uint64_t n; /* events in the block: up to BLOCK_EVENTS */
 };
 
 _Static_assert(sizeof(struct index_header) == 224, "no padding");
 _Static_assert(sizeof(struct file_track) == 56, "no padding");
 _Static_assert(sizeof(struct slice_node) == 32, "no padding");
+_Static_assert(sizeof(struct event_node) == 24, "no padding");
 
 /* Of a time from BEGIN to END, of which PART ns are meant. */
 static inline uint16_t share_of(uint64_t part, uint64_t whole)

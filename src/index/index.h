@@ -96,8 +96,7 @@ const char *index_name(const struct index *index, uint32_t number);
 int index_slices(const struct index *index, uint32_t track, unsigned depth, int64_t from,
                  int64_t to, int64_t resolution, struct index_slices *slices);
 /* Any track: the events of INDEX_EVENTS, values of INDEX_COUNTER, or slices of all depths that begin in each of N equal
- * periods from FROM (included) to TO (excluded). The times of events are kept for one in 128, and those between are taken as
- * evenly spread, but not over a loss of their source; of slices they are exact. */
+ * periods from FROM (included) to TO (excluded). */
 int index_counts(const struct index *index, uint32_t track, int64_t from, int64_t to, unsigned n,
                  uint64_t *ret_counts);
 

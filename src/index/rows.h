@@ -62,31 +62,25 @@ int value_row_finish(struct value_row *row, struct index_writer *writer);
 
 struct event_row {
     uint64_t n;
-    uint64_t n_written; /* events in nodes */
-    uint64_t n_losses;  /* that were known at the last event */
     int64_t last;
     struct event_node *nodes;
     size_t n_nodes, room;
-    unsigned n_block, n_group;
-    struct row_group {
-        int64_t first, last;
-    } block[BLOCK_GROUPS];
+    unsigned n_block;
+    int64_t block[BLOCK_EVENTS];
 };
 
-int event_row_put_slow(struct event_row *row, struct index_writer *writer, int64_t time,
-                       uint64_t n_losses);
-int event_row_finish(struct event_row *row, struct index_writer *writer);
+int event_row_flush(struct event_row *row, struct index_writer *writer);
 
-/* The same as value_row_put() of an event, with the number of losses of its source so far. */
-static inline int event_row_put(struct event_row *row, struct index_writer *writer, int64_t time,
-                                uint64_t n_losses)
+/* The same as value_row_put() of an event. */
+static inline int event_row_put(struct event_row *row, struct index_writer *writer, int64_t time)
 {
-    if (row->n_group == 0 || row->n_group == GROUP_EVENTS || row->n_losses != n_losses)
-        return event_row_put_slow(row, writer, time, n_losses);
-    if (time > row->last)
-        row->last = time;
+    row->last = row->n && time < row->last ? row->last : time;
     row->n++;
-    row->n_group++;
-    row->block[row->n_block].last = row->last;
-    return 0;
+    row->block[row->n_block++] = row->last;
+    return row->n_block == BLOCK_EVENTS ? event_row_flush(row, writer) : 0;
+}
+
+static inline int event_row_finish(struct event_row *row, struct index_writer *writer)
+{
+    return row->n_block > 0 ? event_row_flush(row, writer) : 0;
 }

@@ -154,7 +154,6 @@ static int put_loss(struct slices *slices, const struct item *item)
 
     if (!group)
         return -ENOMEM;
-    group->n_losses++;
     slices->ns = ns;
     if (slice_cpus_put_loss(slices, item) < 0 ||
         slice_spans_put_loss(slices, group, item, since) < 0)

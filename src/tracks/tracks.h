@@ -85,7 +85,6 @@ struct group {
     struct track *recent_vcpus[RECENT_VCPUS]; /* by their key in `vcpus` */
     struct track *recent;                     /* thread of the last event */
     uint64_t recent_key;
-    uint64_t n_losses; /* so far */
 };
 
 struct tracks {

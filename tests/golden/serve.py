@@ -249,12 +249,20 @@ def check_counts(server, trace, events):
     for track, one in zip(tracks, answer["tracks"]):
         expect(one["id"] == track["id"] and len(one["counts"]) == 7, f"{one}")
         expect(sum(one["counts"]) == track["n"], f"{track['name']}: {sum(one['counts'])} of {track['n']}")
-    # The events of one source by the middle of the trace; the times of one in 128 are kept.
-    layer = tracks[0]["layer"]
-    middle = trace["duration"] // 2
-    n = sum(1 for e in events if "event" in e and e["layer"] == layer and e["time_ns"] - begin < middle)
-    got = server.get("counts", pixels=1, tracks=tracks[0]["id"], **{"from": 0, "to": middle})["tracks"][0]["counts"][0]
-    expect(abs(got - n) <= 128, f"{got} events up to the middle, not {n}")
+    # What is drawn where is what was recorded there, at every level of detail.
+    rand = random.Random(1)
+    for layer in {t["layer"] for t in tracks}:
+        (track,) = [t for t in tracks if t["layer"] == layer and t["name"] == "all events"]
+        times = sorted(e["time_ns"] - begin for e in events if "event" in e and e["layer"] == layer)
+        for _ in range(50):
+            since = max(0, rand.choice(times) - rand.randrange(100))
+            until = since + 1 + rand.randrange(1 + (trace["duration"] >> rand.randrange(20)))
+            pixels = rand.randrange(1, 500)
+            (got,) = server.get("counts", pixels=pixels, tracks=track["id"], **{"from": since, "to": until})["tracks"]
+            wanted = [0] * pixels
+            for at in times[bisect.bisect_left(times, since):bisect.bisect_left(times, until)]:
+                wanted[(at - since) * pixels // (until - since)] += 1
+            expect(got["counts"] == wanted, f"{layer} from {since} to {until}: {got['counts']} is not {wanted}")
     counters = [t for t in trace["tracks"] if t["kind"] == "counter"]
     for one in server.get("values", tracks=",".join(str(t["id"]) for t in counters))["tracks"]:
         expect(len(one["values"]) % 4 == 0 and len(one["values"]) > 0, f"{one}")

@@ -224,13 +224,14 @@ static void check_query(const struct index *index, int64_t from, int64_t to, int
     index_slices_done(&slices);
 }
 
-static void check_counts(const struct index *index, int64_t from, int64_t to)
+/* TRACK has something at the begin of each slice of the model. */
+static void check_counts(const struct index *index, uint32_t track, int64_t from, int64_t to)
 {
-    uint64_t counts[100];
-    uint64_t expected[100] = {0};
-    unsigned n = 1 + (unsigned)random_below(100);
+    uint64_t counts[1000];
+    uint64_t expected[1000] = {0};
+    unsigned n = 1 + (unsigned)random_below(random_below(2) ? 1000 : 10);
 
-    assert_int_equal(index_counts(index, 0, from, to, n, counts), 0);
+    assert_int_equal(index_counts(index, track, from, to, n, counts), 0);
     for (unsigned i = 0; i < model.n; i++) {
         int64_t begin = model.slices[i].begin;
 
@@ -265,7 +266,7 @@ static void check_model(unsigned n, unsigned n_names)
             to = end + 10;
         }
         check_query(made.index, from, to, resolution);
-        check_counts(made.index, from, to);
+        check_counts(made.index, 0, from, to);
     }
     made_done(&made);
 }
@@ -322,8 +323,7 @@ static void fill_series(struct builder *builder)
     values->values = calloc(1, sizeof *values->values);
     assert_true(events->events && values->values);
     for (unsigned i = 0; i < model.n; i++) {
-        assert_int_equal(event_row_put(events->events, &builder->writer, model.slices[i].begin, 0),
-                         0);
+        assert_int_equal(event_row_put(events->events, &builder->writer, model.slices[i].begin), 0);
         assert_int_equal(value_row_put(values->values, &builder->writer, model.slices[i].begin,
                                        (int64_t)model.slices[i].name - 7),
                          0);
@@ -367,26 +367,6 @@ static void check_values(const struct index *index, int64_t from, int64_t to, in
     free(values);
 }
 
-/* Events are counted as if 128 were evenly spread: the sum up to any time is wrong by 128 at most. */
-static void check_events(const struct index *index, int64_t from, int64_t to)
-{
-    uint64_t counts[50];
-    uint64_t sum = 0;
-    unsigned n = 50;
-
-    assert_int_equal(index_counts(index, 0, from, to, n, counts), 0);
-    for (unsigned i = 0, at = 0, before = 0; i < n; i++) {
-        int64_t end = from + (int64_t)mul_div_u64((uint64_t)(to - from), i + 1, n);
-
-        while (before < model.n && model.slices[before].begin < from)
-            before++;
-        while (at < model.n && model.slices[at].begin < end)
-            at++;
-        sum += counts[i];
-        assert_true(sum + 256 >= at - before && sum <= at - before + 256);
-    }
-}
-
 static void test_random_series(void **unused)
 {
     static const unsigned sizes[] = {1, 127, 128, 129, 8191, 8192, 8193, 20000};
@@ -414,14 +394,16 @@ static void test_random_series(void **unused)
 
             check_values(made.index, from, to, 0);
             check_values(made.index, from, to, 1 + (to - from) / 50);
-            if (to > from + 50)
-                check_events(made.index, from, to);
+            check_counts(made.index, 0, from, to);
+            check_counts(made.index, 1, from, to);
+            check_counts(made.index, 0, begin - 10, to);
+            check_counts(made.index, 0, from, begin + (int64_t)duration + 10);
         }
         made_done(&made);
     }
 }
 
-/* Events between which some were lost, as after each 300th, are not taken to lie in that time. */
+/* Nothing is counted where a source lost events, as after each 300th here. */
 #define LOSS_EVENTS 300u
 #define LOSS_NS 1000000
 
@@ -437,9 +419,7 @@ static void fill_losses(struct builder *builder)
     events->events = calloc(1, sizeof *events->events);
     assert_non_null(events->events);
     for (unsigned i = 0; i < 20000; i++)
-        assert_int_equal(
-            event_row_put(events->events, &builder->writer, time_near_losses(i), i / LOSS_EVENTS),
-            0);
+        assert_int_equal(event_row_put(events->events, &builder->writer, time_near_losses(i)), 0);
 }
 
 static void test_losses(void **unused)
@@ -496,6 +476,46 @@ static void test_columns(void **unused)
         }
 }
 
+static void check_ascending(const uint64_t *values, unsigned n)
+{
+    static uint8_t bytes[BLOCK_EVENTS * 8 + ASCENDING_HIGH_BYTES(BLOCK_EVENTS) + COLUMN_SLACK];
+    uint64_t got[BLOCK_EVENTS];
+    const uint8_t *p = bytes;
+    const uint8_t *end;
+
+    memset(bytes, 0xff, sizeof bytes);
+    end = ascending_put(bytes, values, n);
+    assert_true(end + COLUMN_SLACK <= bytes + sizeof bytes);
+    assert_true(ascending_get(&p, end + COLUMN_SLACK, values[n - 1], n, got));
+    assert_ptr_equal(p, end);
+    assert_memory_equal(got, values, n * sizeof *values);
+    p = bytes;
+    assert_false(ascending_get(&p, end + COLUMN_SLACK - 1, values[n - 1], n, got));
+    assert_ptr_equal(p, bytes);
+}
+
+static void test_ascending(void **unused)
+{
+    uint64_t values[BLOCK_EVENTS];
+
+    (void)unused;
+    for (unsigned bits = 0; bits <= 64; bits++)
+        for (unsigned n = 1; n <= BLOCK_EVENTS; n++) {
+            uint64_t value = 0;
+
+            /* Even gaps; one large gap; the largest number at each width. */
+            for (unsigned i = 0; i < n; i++) {
+                values[i] = value;
+                value += bits == 0 ? 0 : (random_u64() >> (64 - bits)) / n;
+            }
+            check_ascending(values, n);
+            for (unsigned i = (unsigned)random_below(n); i < n; i++)
+                values[i] = bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
+            if (values[n - 1] >= values[n > 1 ? n - 2 : 0])
+                check_ascending(values, n);
+        }
+}
+
 /* ---- tracks, names, arrows ---- */
 
 static void put_event(struct builder *builder, struct build_track *track, int64_t ns)
@@ -503,7 +523,7 @@ static void put_event(struct builder *builder, struct build_track *track, int64_
     if (!track->events)
         track->events = calloc(1, sizeof *track->events);
     assert_non_null(track->events);
-    assert_int_equal(event_row_put(track->events, &builder->writer, ns, 0), 0);
+    assert_int_equal(event_row_put(track->events, &builder->writer, ns), 0);
 }
 
 static void put_slice(struct builder *builder, struct build_track *track, int64_t begin,
@@ -718,8 +738,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_slices), cmocka_unit_test(test_stable),
         cmocka_unit_test(test_random_series), cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_columns),       cmocka_unit_test(test_tree),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_columns),       cmocka_unit_test(test_ascending),
+        cmocka_unit_test(test_tree),          cmocka_unit_test(test_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

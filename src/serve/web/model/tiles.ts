@@ -8,7 +8,6 @@ import type { CountsAnswer, SlicesAnswer, Track, ValuesAnswer } from "../api";
 
 export const TILE_PX = 1024;
 const LEVEL_MAX = 42; // the server accepts times below 2^53
-const COUNTS_PER_TILE = 256;
 const TRACKS_PER_REQUEST = 100; // fewer once an answer would have been too large
 const REQUESTS_MAX = 4;
 const NUMBERS_MAX = 6_000_000; // in the cache, 8 bytes each
@@ -180,10 +179,9 @@ export class Tiles {
         const request: Request = { path, level, index, tracks: new Set(ids), abort: new AbortController() };
         const from = index * tileNs(level);
         const to = from + tileNs(level);
-        const pixels = path === "counts" ? COUNTS_PER_TILE : TILE_PX;
         this.requests.push(request);
         try {
-            const parameters = { from, to, pixels, tracks: ids.join(",") };
+            const parameters = { from, to, pixels: TILE_PX, tracks: ids.join(",") };
             const answer = await askExactly<SlicesAnswer | CountsAnswer | ValuesAnswer>(path, parameters, request.abort.signal);
             const data = new Map<number, number[][]>();
             for (const track of answer.tracks)
