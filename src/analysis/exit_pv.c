@@ -103,7 +103,8 @@ int exit_pv_add_rows(const struct exit_pv *pv, const struct duration_columns *co
     for (unsigned i = 0; r == 0 && i < pv->rows.n; i++) {
         struct result_row *row = result->rows[i];
 
-        row->has_value &= 1u << columns->n | 1u << columns->rate | 1u << columns->covered;
+        row->has_value &= UINT64_C(1) << columns->n | UINT64_C(1) << columns->rate |
+                          UINT64_C(1) << columns->covered;
         row->durations = NULL;
     }
     return r;

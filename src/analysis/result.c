@@ -128,12 +128,12 @@ void result_set_key_number(struct result_row *row, unsigned key, int64_t number)
 void result_set_number(struct result_row *row, unsigned column, int64_t number)
 {
     row->values[column].number = number;
-    row->has_value |= 1u << column;
+    row->has_value |= UINT64_C(1) << column;
 }
 
 void result_set_unknown(struct result_row *row, unsigned column)
 {
-    row->is_unknown |= 1u << column;
+    row->is_unknown |= UINT64_C(1) << column;
 }
 
 void result_set_part(struct result_row *row, unsigned column, int64_t part, int64_t unknown)
@@ -149,7 +149,7 @@ void result_set_real(struct result_row *row, unsigned column, double real)
     if (!isfinite(real))
         return;
     row->values[column].real = real;
-    row->has_value |= 1u << column;
+    row->has_value |= UINT64_C(1) << column;
 }
 
 int result_set_text(struct result *result, struct result_row *row, unsigned column,
@@ -160,7 +160,7 @@ int result_set_text(struct result *result, struct result_row *row, unsigned colu
     if (!copy)
         return -ENOMEM;
     row->values[column].text = copy;
-    row->has_value |= 1u << column;
+    row->has_value |= UINT64_C(1) << column;
     return 0;
 }
 

@@ -23,7 +23,7 @@
 #include "event/clock.h"
 
 #define RESULT_KEYS 6
-#define RESULT_COLUMNS 32
+#define RESULT_COLUMNS 40
 #define RESULT_IN_ORDER UINT32_MAX
 
 /* What the numbers of a column are. */
@@ -70,8 +70,8 @@ struct result_row {
     int64_t
         numbers[RESULT_KEYS]; /* the value that the text names, if `has_number` has bit 1 << key */
     unsigned has_number;
-    uint32_t has_value;         /* bit 1 << column: the value is known */
-    uint32_t is_unknown;        /* the same: there is a value, and the trace does not tell it */
+    uint64_t has_value;         /* bit 1 << column: the value is known */
+    uint64_t is_unknown;        /* the same: there is a value, and the trace does not tell it */
     union result_value *values; /* by column */
     const struct histogram *durations;   /* borrowed from the analysis; NULL: none */
     const struct result_period *periods; /* result->n_periods of them; NULL: none */

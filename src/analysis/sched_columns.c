@@ -30,6 +30,8 @@ enum value {
     V_RUN_SUM,
     V_SLEEP_N,
     V_SLEEP_SUM,
+    V_OFFLINE,
+    V_COVERED,
     V_BUSY_SHARE,
     V_INTERRUPT_SHARE,
     V_IDLE_SHARE,
@@ -84,6 +86,8 @@ static const struct result_column columns[V_VALUES] = {
     [V_RUN_SUM] = {"run_sum", NULL, RESULT_DURATION},
     [V_SLEEP_N] = {"sleep_n", NULL, RESULT_COUNT},
     [V_SLEEP_SUM] = {"sleep_sum", NULL, RESULT_DURATION},
+    [V_OFFLINE] = {"offline", NULL, RESULT_DURATION},
+    [V_COVERED] = {"covered", NULL, RESULT_DURATION},
     [V_BUSY_SHARE] = {"busy_share", "BUSY%", RESULT_SHARE},
     [V_INTERRUPT_SHARE] = {"interrupt_share", "IRQ%", RESULT_SHARE},
     [V_IDLE_SHARE] = {"idle_share", "IDLE%", RESULT_SHARE},
@@ -134,20 +138,20 @@ static const struct result_column columns[V_VALUES] = {
 static const uint8_t task_values[] = {
     V_RUN_SHARE, V_WAIT_SHARE, V_SLEEP_SHARE, V_UNKNOWN_SHARE, V_RUNS, V_WAKE_P50, V_WAKE_P99, V_WAKE_MAX,
     V_PREEMPT_N, V_PREEMPT_SUM, V_PREEMPT_MAX, V_MIGRATIONS, V_RUN, V_WAIT, V_SLEEP, V_RUN_N, V_RUN_SUM,
-    V_WAKE_N, V_WAKE_SUM, V_SLEEP_N, V_SLEEP_SUM, V_END};
+    V_WAKE_N, V_WAKE_SUM, V_SLEEP_N, V_SLEEP_SUM, V_OFFLINE, V_COVERED, V_END};
 static const uint8_t vcpu_values[] = {
     V_RUN_SHARE, V_WAIT_SHARE, V_SLEEP_SHARE, V_UNKNOWN_SHARE, V_RUNS, V_WAKE_P50, V_WAKE_P99, V_WAKE_MAX,
     V_PREEMPT_N, V_PREEMPT_SUM, V_PREEMPT_MAX, V_MIGRATIONS, V_RUN, V_WAIT, V_SLEEP, V_RUN_N, V_RUN_SUM,
     V_WAKE_N, V_WAKE_SUM, V_SLEEP_N, V_SLEEP_SUM,
     V_GUEST_SHARE, V_VMM_SHARE, V_STOLEN_SHARE, V_STOLEN_IDLE_SHARE, V_STOLEN_UNKNOWN_SHARE, V_HALTED_SHARE,
-    V_GUEST, V_VMM, V_STOLEN, V_STOLEN_IDLE, V_STOLEN_UNKNOWN, V_END};
+    V_GUEST, V_VMM, V_STOLEN, V_STOLEN_IDLE, V_STOLEN_UNKNOWN, V_OFFLINE, V_COVERED, V_END};
 static const uint8_t cpu_values[] = {
     V_BUSY_SHARE, V_INTERRUPT_SHARE, V_IDLE_SHARE, V_UNKNOWN_SHARE, V_RUNS, V_RUN, V_INTERRUPT, V_IDLE,
-    V_END};
+    V_COVERED, V_END};
 static const uint8_t domain_values[] = {
     V_CPU_SHARE, V_RUN_SHARE, V_WAIT_SHARE, V_SLEEP_SHARE, V_UNKNOWN_SHARE, V_RUNS, V_WAKE_P50, V_WAKE_P99,
     V_WAKE_MAX, V_PREEMPT_N, V_PREEMPT_SUM, V_PREEMPT_MAX, V_RUN, V_WAIT, V_SLEEP, V_WAKE_N, V_WAKE_SUM,
-    V_END};
+    V_OFFLINE, V_COVERED, V_END};
 static const uint8_t xenalyze_values[] = {
     V_STATE_SHARE + STATE_BLOCKED, V_STATE_SHARE + STATE_PARTIAL_RUN, V_STATE_SHARE + STATE_FULL_RUN,
     V_STATE_SHARE + STATE_PARTIAL_CONTENTION, V_STATE_SHARE + STATE_CONCURRENCY_HAZARD,
@@ -157,7 +161,7 @@ static const uint8_t xenalyze_values[] = {
     V_STATE_N + STATE_FULL_CONTENTION,
     V_STATE_SUM + STATE_BLOCKED, V_STATE_SUM + STATE_PARTIAL_RUN, V_STATE_SUM + STATE_FULL_RUN,
     V_STATE_SUM + STATE_PARTIAL_CONTENTION, V_STATE_SUM + STATE_CONCURRENCY_HAZARD,
-    V_STATE_SUM + STATE_FULL_CONTENTION, V_END};
+    V_STATE_SUM + STATE_FULL_CONTENTION, V_OFFLINE, V_COVERED, V_END};
 static const uint8_t wakeup_values[] = {V_N, V_SUM, V_MEAN, V_P50, V_P90, V_P99, V_MAX, V_END};
 static const uint8_t who_values[] = {V_N, V_SUM, V_MAX, V_END};
 static const uint8_t waker_values[] = {V_N, V_SUM, V_MEAN, V_P50, V_P99, V_MAX, V_END};
@@ -225,8 +229,7 @@ static int64_t wait_time(const struct sched_row *row)
 
 static int64_t sleep_time(const struct sched_row *row)
 {
-    return ticks_sum(ticks_sum(row->in[STATE_SLEEPING].time, row->in[STATE_UNINTERRUPTIBLE].time),
-                     row->in[STATE_OFFLINE].time);
+    return ticks_sum(row->in[STATE_SLEEPING].time, row->in[STATE_UNINTERRUPTIBLE].time);
 }
 
 /* It could have run, and what its guest's CPU did is not known. */
@@ -299,6 +302,8 @@ static bool duration_of(const struct sched_measured *m, enum value value, int64_
         *ret = row->in[STATE_SLEEPING].sum + row->in[STATE_UNINTERRUPTIBLE].sum;
         return true;
     case V_IDLE: *ret = row->in[STATE_IDLE].time; return true;
+    case V_OFFLINE: *ret = row->in[STATE_OFFLINE].time; return row->of != STATE_OF_THREAD;
+    case V_COVERED: *ret = (int64_t)m->duration; return m->duration > 0;
     case V_INTERRUPT: *ret = row->in[STATE_INTERRUPT].time; return true;
     case V_PREEMPT_SUM: *ret = row->preempt_sum; return row->preempt_n > 0;
     case V_PREEMPT_MAX: *ret = row->preempt_max; return row->preempt_n > 0;

@@ -59,6 +59,27 @@ int sched_add_contradictions(const struct sched *sched, struct result *result)
                                  missing_wakes, missing_wakes == 1 ? "" : "s");
 }
 
+/* Of what was offline, shares are of the rest of the time. */
+static int add_note_of_offline(const struct sched *sched, struct result *result)
+{
+    unsigned n = 0;
+
+    if (sched->options.view != SCHED_TIMES)
+        return 0;
+    for (unsigned i = 0; i < sched->n_rows; i++)
+        n += sched->rows[i]->of == STATE_OF_VCPU && sched->rows[i]->in[STATE_OFFLINE].time > 0 &&
+             sched_row_is_shown(sched, sched->rows[i]);
+    return n == 0 ? 0
+                  : result_add_note(result,
+                                    "%u vCPU%s offline for a part of the time (paused, not there "
+                                    "yet, or destroyed): shares are of the rest%s",
+                                    n, n == 1 ? " was" : "s were",
+                                    sched->options.by == SCHED_BY_DOMAIN &&
+                                            !sched->options.xenalyze_names
+                                        ? ", and CPU% is of all"
+                                        : "");
+}
+
 /* What a kernel's source lacks, and how it is recorded. */
 int sched_add_notes(const struct sched *sched, struct result *result)
 {
@@ -66,6 +87,8 @@ int sched_add_notes(const struct sched *sched, struct result *result)
     bool has_kernel = false, has_guest = false, has_host = false, has_xen = false;
     bool is_filtered = false;
 
+    if (add_note_of_offline(sched, result) < 0)
+        return -ENOMEM;
     for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;
         unsigned has = states_events(sched->states, i);

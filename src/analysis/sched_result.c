@@ -87,7 +87,8 @@ static int add_row(const struct sched *sched, struct result *result, const struc
 
     if (!to)
         return -ENOMEM;
-    m.duration = (double)states_duration(sched->states, row->origin) * vcpus;
+    m.duration = (double)states_duration(sched->states, row->origin) * vcpus -
+                 (double)row->in[STATE_OFFLINE].time;
     m.cpu_time = (double)states_duration(sched->states, row->origin);
     for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;

@@ -47,7 +47,8 @@ bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row);
 struct sched_measured {
     const struct sched *sched;
     const struct sched_row *row;
-    double duration; /* of the trace, in ticks, times the number of vCPUs */
+    double
+        duration; /* of the source without what it was offline, in ticks, times the number of vCPUs */
     double cpu_time; /* of all CPUs */
     /* What became of a vCPU's time: all of it, where the guest and the host are in the trace; NULL: unknown. */
     const int64_t *parts;

@@ -34,6 +34,7 @@ enum plan_role {
     PLAN_RUNSTATE, /* Xen's */
     PLAN_XEN_GUEST_BEGINS,
     PLAN_XEN_GUEST_ENDS,
+    PLAN_XEN_DESTROY, /* of a domain */
     PLAN_XEN_OTHER,
 };
 
@@ -72,7 +73,8 @@ struct state_thread {
     /* What it is in, as it is handed over but for the end; `by` and `inside` are added then. */
     struct state_interval now;
     uint32_t next; /* in the bucket, or of the free ones */
-    bool used, exiting;
+    bool used;
+    bool exiting;     /* a thread that has exited, or a vCPU whose domain is destroyed */
     bool recorded;    /* of a filtered source: its own events are in the trace (T6) */
     bool enters;      /* there are events that tell when it is inside of a guest */
     bool woken_early; /* while it ran, or after it was preempted, maybe on its way to sleep */
@@ -109,6 +111,7 @@ struct state_source {
     struct state_cpu *cpus;
     unsigned n_cpus;
     uint32_t loss;                /* losses so far */
+    int64_t lost_until;           /* TIME_UNKNOWN: there was none */
     uint32_t completed;           /* that of when all CPUs had begun; 0 */
     struct state_thread *threads; /* number 0 is none */
     uint32_t n_threads, threads_room, free, hand;

@@ -42,6 +42,10 @@ void state_xen_plan(const struct event_class *class, struct class_plan *plan)
         plan->role = PLAN_XEN_GUEST_BEGINS;
     } else if (strcmp(class->name, "vmexit") == 0) {
         plan->role = PLAN_XEN_GUEST_ENDS;
+    } else if (strcmp(class->name, "domain_destroy") == 0 || strcmp(class->name, "dom_rem") == 0) {
+        plan->a = state_number_field(class, "dom");
+        if (plan->a.field >= 0)
+            plan->role = PLAN_XEN_DESTROY;
     } else if (to && parse_state(class->name, (size_t)(to - class->name), &plan->from) &&
                parse_state(to + 4, strlen(to + 4), &plan->to)) {
         plan->a = state_number_field(class, "dom");
@@ -58,7 +62,7 @@ static enum state state_of_domain(const struct state_domain *domain)
     uint32_t runs = domain->n[STATE_RUNNING];
     uint32_t waits =
         domain->n[STATE_RUNNABLE] + domain->n[STATE_WOKEN] + domain->n[STATE_PREEMPTED];
-    uint32_t sleeps = domain->n[STATE_SLEEPING] + domain->n[STATE_OFFLINE];
+    uint32_t sleeps = domain->n[STATE_SLEEPING];
 
     if (domain->n[STATE_UNKNOWN] > 0)
         return STATE_UNKNOWN;
@@ -68,7 +72,7 @@ static enum state state_of_domain(const struct state_domain *domain)
         return sleeps > 0 ? STATE_PARTIAL_RUN : STATE_FULL_RUN;
     if (waits > 0)
         return sleeps > 0 ? STATE_PARTIAL_CONTENTION : STATE_FULL_CONTENTION;
-    return STATE_BLOCKED;
+    return sleeps > 0 ? STATE_BLOCKED : STATE_OFFLINE;
 }
 
 static void end_domain(struct state_source *source, const struct state_domain *domain, int64_t time,
@@ -223,9 +227,15 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
     if (!thread)
         return;
     state_thread_check(source, thread, item->time);
-    if (is_new && source->loss == 0) {
-        /* So it was from the start. */
-        state_thread_set(source, thread, (enum state)plan->from, source->first, false, STATE_ENDS);
+    if (unlikely(thread->exiting && thread->now.state == STATE_OFFLINE)) {
+        /* Nothing of it may follow but the rest of this; or another domain has got the number. */
+        if (to == STATE_OFFLINE)
+            return;
+        thread->exiting = false;
+    } else if (is_new && (source->loss == 0 || plan->from == STATE_OFFLINE)) {
+        /* So it was from the start, or since the last loss; or its domain was not there yet, which is the same. */
+        state_thread_set(source, thread, (enum state)plan->from,
+                         MAX(source->first, source->lost_until), false, STATE_ENDS);
     } else if (thread->now.state != STATE_UNKNOWN &&
                !follows((enum state)thread->now.state, plan->from)) {
         struct state_cpu *cpu = state_cpu_get(source, item->cpu);
@@ -249,6 +259,21 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
     thread->waker = item->vcpu;
 }
 
+/* The vCPUs of domain ID run no more. One that is on a CPU, or waits for one, has an event that says when it stops. */
+static _cold_ void put_destroyed(struct state_source *source, int32_t id, int64_t time)
+{
+    for (uint32_t i = 1; i < source->n_threads; i++) {
+        struct state_thread *thread = &source->threads[i];
+
+        if (!thread->used || (int32_t)((uint32_t)thread->now.id >> 16) != id)
+            continue;
+        state_thread_check(source, thread, time);
+        thread->exiting = true;
+        if (thread->now.state == STATE_SLEEPING || thread->now.state == STATE_UNKNOWN)
+            state_thread_set(source, thread, STATE_OFFLINE, time, true, STATE_ENDS);
+    }
+}
+
 void state_xen_put(struct state_source *source, const struct class_plan *plan,
                    const struct item *item)
 {
@@ -267,6 +292,10 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
     }
     if (plan->role == PLAN_XEN_OTHER)
         return;
+    if (unlikely(plan->role == PLAN_XEN_DESTROY)) {
+        put_destroyed(source, (int32_t)quick_read(&plan->a, item), item->time);
+        return;
+    }
     source->events |= STATE_EVENT_GUEST;
     thread = state_thread_find(source, item->vcpu);
     if (thread)

@@ -138,6 +138,7 @@ static struct state_source *add_source(struct states *states, const struct origi
         .stamped = origin->kernel != NULL,
         .first = TIME_UNKNOWN,
         .last = TIME_UNKNOWN,
+        .lost_until = TIME_UNKNOWN,
     };
     more[states->n_sources++] = source;
     if (map_put(&states->by_origin, (uintptr_t)origin, source) < 0)
@@ -377,6 +378,7 @@ static void put_loss(struct state_source *source, const struct item *item)
     if (item->is_open)
         put_cut(source, item->cpu, time);
     source->loss++;
+    source->lost_until = MAX(source->lost_until, time);
     /* Of a CPU that had no event yet: since the beginning. */
     take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN, &source->counts.lost);
 }
@@ -386,6 +388,7 @@ static _cold_ void complete(struct state_source *source)
 {
     source->incomplete = false;
     source->completed = ++source->loss;
+    source->lost_until = MAX(source->lost_until, source->origin->complete_from);
     take_held(source, TIME_UNKNOWN, &source->counts.early);
 }
 

@@ -55,11 +55,11 @@ enum state {
     STATE_PREEMPTED, /* runnable, since it left a CPU */
     STATE_SLEEPING,
     STATE_UNINTERRUPTIBLE, /* the kernel's D */
-    STATE_OFFLINE,         /* Xen's */
+    STATE_OFFLINE,         /* Xen's: paused, taken away, not there yet, or destroyed */
     /* of CPUs, which can be unknown and running, too */
     STATE_IDLE,
     STATE_INTERRUPT,
-    /* of domains, by their vCPUs */
+    /* of domains, by their vCPUs that are not offline; of one without, STATE_OFFLINE */
     STATE_BLOCKED,            /* none runs or could */
     STATE_PARTIAL_RUN,        /* some run, the others are blocked */
     STATE_FULL_RUN,           /* all run */

@@ -61,6 +61,7 @@ enum top_part {
     TOP_RUNS,       /* runs, and it is not known which of the three */
     TOP_STOLEN,     /* could run, and waits for a CPU */
     TOP_BLOCKED,
+    TOP_OFFLINE,
     TOP_PARTS, /* all else is unknown */
 };
 

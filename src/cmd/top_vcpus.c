@@ -354,9 +354,9 @@ static enum top_part part_of(enum state state)
     case STATE_PREEMPTED: return TOP_STOLEN;
     case STATE_SLEEPING:
     case STATE_UNINTERRUPTIBLE:
-    case STATE_OFFLINE:
     case STATE_BLOCKED:
     case STATE_IDLE: return TOP_BLOCKED;
+    case STATE_OFFLINE: return TOP_OFFLINE;
     default: return TOP_PARTS;
     }
 }
@@ -409,7 +409,7 @@ static bool leads_to(const struct top_vcpu *vcpu, const struct state_interval *n
         return false;
     if (before == TOP_RUNS || vcpu->kind == TOP_BY_GUEST)
         return true;
-    return before == TOP_BLOCKED ? part == TOP_STOLEN : part == TOP_RUNS;
+    return before == TOP_BLOCKED || before == TOP_OFFLINE ? part == TOP_STOLEN : part == TOP_RUNS;
 }
 
 static void put_interval(struct top_model *model, struct top_vcpu *vcpu,

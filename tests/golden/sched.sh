@@ -147,6 +147,27 @@ for row in cpus:
 assert sorted(row["key"]["cpu"] for row in cpus) == [0, 1], cpus
 END
 
+# Of the domain that is created, runs and is destroyed, only the time between counts.
+case="a domain that is not there all the time"
+"$strata" report -e '*_to_*' -f json all.raw >events
+"$strata" sched --by vcpu -f json all.raw >vcpus
+"$strata" sched --by domain -f json all.raw >domains
+"$strata" sched --by domain --xenalyze-names -f json all.raw >names
+python3 - events vcpus domains names <<'END' || fail "it sleeps while it is not there"
+import json, sys
+times = [item["ticks"] for item in map(json.loads, open(sys.argv[1])) if item["fields"]["dom"] == 5]
+for path in sys.argv[2:]:
+    told = json.load(open(path))
+    rows = {row["key"].get("vcpu", row["key"].get("domain")): row for row in told["rows"]}
+    row = rows.get("d5v0") or rows["d5"]
+    assert row["covered"] == times[-1] - times[0], (row, times)
+    assert row["covered"] + row["offline"] == told["duration_ticks"], row
+    shares = [v for name, v in row.items() if name.endswith("_share") and
+              not name.startswith(("cpu", "guest", "vmm"))]
+    assert abs(sum(shares) - 1) < 1e-4, row
+END
+"$strata" sched --by vcpu all.raw | grep -q '^1 vCPU was offline for a part of the time' || fail "no note"
+
 case="text"
 "$strata" sched --by domain --xenalyze-names xen.raw >out
 grep -q '^ *0\.07 *27\.8[0-9] *48\.2[0-9] .* d0 ' out || fail "$(cat out)"

@@ -41,7 +41,7 @@ csv "SELECT event_group, event, count(*) FROM event GROUP BY 1, 2" xen.raw | LC_
     { print $at["task"] "," $at["run_ticks"] "," $at["wait_ticks"] "," $at["sleep_ticks"] }' | LC_ALL=C sort >expected
 csv "SELECT name, total(duration_ns) FILTER (WHERE state = 'running'),
     total(duration_ns) FILTER (WHERE state IN ('runnable', 'woken', 'preempted')),
-    total(duration_ns) FILTER (WHERE state IN ('sleeping', 'uninterruptible', 'offline')) FROM state
+    total(duration_ns) FILTER (WHERE state IN ('sleeping', 'uninterruptible')) FROM state
     WHERE kind = 'vcpu' AND state != 'unknown' GROUP BY name" xen.raw | LC_ALL=C sort >out
 [ -s out ] && cmp -s out expected || fail "states are not those of sched: $(diff out expected)"
 

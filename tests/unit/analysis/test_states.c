@@ -40,6 +40,8 @@ static const struct field wake_fields[] = {
 static const struct field runstate_fields[] = {NUMBER("vcpu", 0, 2, false),
                                                NUMBER("dom", 2, 2, false)};
 
+static const struct field destroy_fields[] = {NUMBER("dom", 0, 4, false)};
+
 struct payload {
     uint8_t bytes[48];
 };
@@ -50,7 +52,7 @@ struct world {
     struct catalogue catalogue;
     struct origin *kernel, *xen;
     struct event_class *change, *waking, *wakeup, *wakeup_new, *migrate, *exit, *exec, *other, *irq,
-        *irq_end, *runstates[4][4];
+        *irq_end, *dom_rem, *destroy, *runstates[4][4];
     struct states states;
     struct state_interval *intervals;
     unsigned n;
@@ -114,6 +116,8 @@ static int setup(void **state)
                 add(w, w->xen, names[i][j], runstate_fields, ARRAY_SIZE(runstate_fields));
         }
     }
+    w->dom_rem = add(w, w->xen, "dom_rem", destroy_fields, ARRAY_SIZE(destroy_fields));
+    w->destroy = add(w, w->xen, "domain_destroy", destroy_fields, ARRAY_SIZE(destroy_fields));
     w->intervals = calloc(RECORDED_MAX, sizeof *w->intervals);
     states_init(&w->states, &ops, w);
     *state = w;
@@ -647,6 +651,61 @@ static void test_vcpus(void **state)
               "3 full run 40-50, 3 full contention ?80-90");
 }
 
+static void destroyed(struct world *w, const struct event_class *class, int64_t time, int domain)
+{
+    put(w, class, time, 0, PID_UNKNOWN, &domain, sizeof domain);
+}
+
+/* What is not there sleeps no more than it runs. */
+static void test_offline(void **state)
+{
+    static const int of_3 = 3 << 16;
+    char expected[512];
+    struct world *w = *state;
+
+    runstate(w, 0, 1, XEN_IDLE_DOMAIN, 1, RUN, RUN);
+    runstate(w, 10, 0, 3, 0, OFF, WAIT);
+    runstate(w, 20, 0, 3, 0, WAIT, RUN);
+    runstate(w, 30, 0, 3, 0, RUN, BLOCK);
+    destroyed(w, w->destroy, 40, 3);
+    runstate(w, 41, 0, 3, 0, BLOCK, OFF);
+    destroyed(w, w->dom_rem, 50, 3);
+    runstate(w, 60, 1, XEN_IDLE_DOMAIN, 1, RUN, RUN);
+    snprintf(expected, sizeof expected,
+             "%d offline ?0-10, %d woken 10-20, %d running 20-30, %d sleeping 30-40, "
+             "%d offline 40-60?",
+             of_3, of_3, of_3, of_3, of_3);
+    expect_of(w, STATE_OF_VCPU, expected);
+    w->n = 0;
+    restart(w);
+    /* Of two, one is taken away, and comes back; it is destroyed while both run. */
+    runstate(w, 0, 0, 3, 0, WAIT, RUN);
+    runstate(w, 0, 1, 3, 1, WAIT, RUN);
+    runstate(w, 10, 1, 3, 1, RUN, OFF);
+    runstate(w, 20, 0, 3, 0, RUN, BLOCK);
+    runstate(w, 30, 0, 3, 0, BLOCK, WAIT);
+    runstate(w, 30, 0, 3, 0, WAIT, RUN);
+    runstate(w, 40, 1, 3, 1, OFF, WAIT);
+    runstate(w, 50, 1, 3, 1, WAIT, RUN);
+    destroyed(w, w->destroy, 60, 3);
+    runstate(w, 61, 0, 3, 0, RUN, OFF);
+    runstate(w, 62, 1, 3, 1, RUN, OFF);
+    runstate(w, 70, 1, XEN_IDLE_DOMAIN, 1, WAIT, RUN);
+    expect_of(w, STATE_OF_DOMAIN,
+              "3 full run 0-20, 3 blocked 20-30, 3 full run 30-40, 3 concurrency hazard 40-50, "
+              "3 full run 50-62, 3 offline 62-70");
+    assert_int_equal(counts(w)->contradictions, 0);
+    restart(w);
+    /* After a loss, too. */
+    runstate(w, 0, 1, XEN_IDLE_DOMAIN, 1, RUN, RUN);
+    lose(w, w->xen, 5, 20, 1);
+    runstate(w, 30, 0, 3, 0, OFF, WAIT);
+    runstate(w, 30, 0, 3, 1, BLOCK, WAIT);
+    snprintf(expected, sizeof expected, "%d offline ?20-30, %d woken 30-30?, %d woken 30-30?", of_3,
+             of_3, of_3 + 1);
+    expect_of(w, STATE_OF_VCPU, expected);
+}
+
 /* ---- against a simulation that knows the truth ---- */
 
 #define SIM_CPUS 3
@@ -909,7 +968,7 @@ int main(void)
         TEST(refuted_waits), TEST(exit_runs),    TEST(losses),         TEST(cut),
         TEST(uneven_begins), TEST(early),        TEST(release),        TEST(no_switches),
         TEST(exec),          TEST(string_names), TEST(many_threads),   TEST(vcpus),
-        TEST(simulation),
+        TEST(offline),       TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
