@@ -8,6 +8,7 @@
 #include "base/glob.h"
 #include "base/macro.h"
 #include "event/kernel_event.h"
+#include "event/msr_names.h"
 #include "event/program.h"
 #include "event/value.h"
 
@@ -46,6 +47,7 @@ const char *exit_tracer_name(enum exit_tracer tracer)
 enum number_form {
     NUMBER_HEX,
     NUMBER_NAMED, /* by the field's names, otherwise decimal */
+    NUMBER_MSR,   /* hexadecimal, and its name */
 };
 
 /* Which way. */
@@ -71,7 +73,7 @@ struct exit_handler {
 static const struct exit_handler handlers[] = {
     {"kvm_pio", "port", "port", "rw", EXITS_OF_KVM, NUMBER_HEX, DIRECTION_FIELD, 3},
     {"kvm_mmio", "gpa", "mmio", "type", EXITS_OF_KVM, NUMBER_HEX, DIRECTION_FIELD_UPWARD, 3},
-    {"kvm_msr", "ecx", "msr", "write", EXITS_OF_KVM, NUMBER_HEX, DIRECTION_FIELD, 3},
+    {"kvm_msr", "ecx", "msr", "write", EXITS_OF_KVM, NUMBER_MSR, DIRECTION_FIELD, 3},
     {"kvm_cpuid", "function", "leaf", NULL, EXITS_OF_KVM, NUMBER_HEX, DIRECTION_NONE, 3},
     {"kvm_hypercall", "nr", "call", NULL, EXITS_OF_KVM, NUMBER_NAMED, DIRECTION_NONE, 3},
     {"kvm_hv_hypercall", "code", "Hyper-V call", NULL, EXITS_OF_KVM, NUMBER_HEX, DIRECTION_NONE, 3},
@@ -89,8 +91,8 @@ static const struct exit_handler handlers[] = {
     {"io_write", "port", "port", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_WRITE, 3},
     {"mmio_read", "addr", "mmio", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_READ, 3},
     {"mmio_write", "addr", "mmio", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_WRITE, 3},
-    {"msr_read", "msr", "msr", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_READ, 3},
-    {"msr_write", "msr", "msr", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_WRITE, 3},
+    {"msr_read", "msr", "msr", NULL, EXITS_OF_XEN, NUMBER_MSR, DIRECTION_READ, 3},
+    {"msr_write", "msr", "msr", NULL, EXITS_OF_XEN, NUMBER_MSR, DIRECTION_WRITE, 3},
     {"cpuid", "leaf", "leaf", NULL, EXITS_OF_XEN, NUMBER_HEX, DIRECTION_NONE, 3},
     {"vmmcall", "func", "call", NULL, EXITS_OF_XEN, NUMBER_NAMED, DIRECTION_NONE, 3},
     {"cr_read", "cr", "cr", NULL, EXITS_OF_XEN, NUMBER_NAMED, DIRECTION_READ, 3},
@@ -403,5 +405,8 @@ void exit_detail_put(const struct exit_class *class, const struct item *item, st
         text_put_u64(text, v);
     else
         text_put_literal(text, "0x"), text_put_hex(text, v);
+    name = class->handler->form == NUMBER_MSR ? value_name(&msr_names, v) : NULL;
+    if (name)
+        text_printf(text, " %s", name);
     text_put_str(text, directions[direction_of(class, item)]);
 }

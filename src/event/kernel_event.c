@@ -5,6 +5,7 @@
 
 #include "base/glob.h"
 #include "base/macro.h"
+#include "event/msr_names.h"
 #include "event/value.h"
 
 /* LTTng's bits of what a request does. */
@@ -15,7 +16,7 @@
 
 static const char *const rwbs_bits[] = {"W", "D", "R",     "A",   "B",       "S",
                                         "M", "E", "flush", "FUA", "preflush"};
-const struct value_names kernel_event_rwbs_names = {
+static const struct value_names rwbs_names = {
     .names = rwbs_bits, .n = ARRAY_SIZE(rwbs_bits), .bits = true};
 
 /* Whether a tracer without groups may have written CLASS, of a kernel. */
@@ -124,6 +125,18 @@ int kernel_event_field(const struct event_class *class, const char *name)
         name = name[len] ? name + len + 1 : NULL;
     }
     return i;
+}
+
+const struct value_names *kernel_event_value_names(const struct event_class *class,
+                                                   const struct field *field)
+{
+    if (field->storage != STORE_SCALAR)
+        return NULL;
+    if (strcmp(field->name, "ecx") == 0 && kernel_event_is(class, "kvm", "kvm_msr"))
+        return &msr_names;
+    return strcmp(field->name, "rwbs") == 0 && kernel_event_is(class, "block", "block_*")
+               ? &rwbs_names
+               : NULL;
 }
 
 char kernel_event_rwbs(const struct item *item, unsigned field)

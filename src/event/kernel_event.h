@@ -50,8 +50,10 @@ struct kernel_thread_end kernel_thread_end_of(const struct event_class *class);
 /* The thread that ITEM, of a class with END, ends; PID_UNKNOWN: none. */
 int32_t kernel_ended_thread(const struct kernel_thread_end *end, const struct item *item);
 
-/* Names of LTTng's bits, with the letters of the kernel's text. */
-extern const struct value_names kernel_event_rwbs_names;
+/* Names of the values of FIELD of CLASS that no format of the kernel or of LTTng has: MSRs, and LTTng's bits of what a
+ * request does, as the letters of the kernel's text. NULL: none. */
+const struct value_names *kernel_event_value_names(const struct event_class *class,
+                                                   const struct field *field);
 
 /* What the request of ITEM does, by FIELD ("rwbs"): 'R', 'W', 'D' (discard), 'F' (flush), or another letter; 0: not known. A
  * flag that the request flushes first is not what it does. */

@@ -42,7 +42,7 @@ diff theirs ours >&2 || fail "not as perf (<) has it"
 
 # Durations, what the vCPU did in them, and what was asked for, of all events in their order.
 cat >script.py <<'END'
-import json, sys
+import json, re, sys
 trace, kind = sys.argv[1:3]
 items = [json.loads(line) for line in open(trace + ".events")]
 rows = [row for row in json.load(open(trace + ".rows"))["rows"] if row["n"] > 0]
@@ -118,7 +118,9 @@ ours = {}
 for row in rows:
     value = row["key"]["reason_value"]
     assert row["unknown"] == 0, row
-    ours[(value, row["key"]["detail"])] = {k: row.get(k, 0) for k in NUMBERS}
+    # The name of an MSR follows its number.
+    detail = re.sub("^(msr 0x[0-9a-f]+) [A-Z]\\w+ ", "\\1 ", row["key"]["detail"])
+    ours[(value, detail)] = {k: row.get(k, 0) for k in NUMBERS}
     assert ("vmm" in row) == (kind == "kvm"), row
 if kind == "xen": # What the script knows not, it has as one row.
     known = {}

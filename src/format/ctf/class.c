@@ -89,11 +89,6 @@ static void refine(struct field *field, const char *c_type)
     }
 }
 
-static bool is_of_lttng_kernel(const struct maker *m)
-{
-    return m->metadata->tracer && strcmp(m->metadata->tracer, "lttng-modules") == 0;
-}
-
 /* A field of TYPE that is called NAME after the prefix; of MEMBER, which has its C type. */
 static int add_field(struct maker *m, const char *name, const struct ctf_member *member,
                      bool direct)
@@ -138,8 +133,6 @@ static int add_field(struct maker *m, const char *name, const struct ctf_member 
         field->c_size = (uint8_t)ctf_made_element(type);
         if (type->kind == CTF_ENUM)
             r = set_labels(m, type, field);
-        else if (type->kind == CTF_INTEGER && strcmp(name, "rwbs") == 0 && is_of_lttng_kernel(m))
-            field->names = &kernel_event_rwbs_names;
     }
     if (member->c_type)
         refine(field, member->c_type);
@@ -290,6 +283,9 @@ static int list_fields(struct maker *m, const struct ctf_class *class)
 /* A class of LIKE with the fields that are listed. */
 static int add_class(struct maker *m, struct event_class made, struct event_class **ret)
 {
+    for (unsigned i = 0; i < m->n_fields; i++)
+        if (!m->fields[i].names)
+            m->fields[i].names = kernel_event_value_names(&made, &m->fields[i]);
     made.n_fields = m->n_fields;
     made.fields = arena_memdup(&m->catalogue->arena, m->fields, m->n_fields * sizeof *m->fields);
     if (!made.fields && m->n_fields)

@@ -579,7 +579,7 @@ static int make_known(struct kernel_events *events, const struct kernel_event_fo
         return r;
     kernel_text_mark_hex(text, fields, class->n_fields);
     class->reader_data = text;
-    r = kernel_names_find(arena, (struct kernel_text *)(uintptr_t)text, class);
+    r = kernel_names_find(arena, (struct kernel_text *)(uintptr_t)text, class, fields);
     if (r < 0)
         return r;
     r = kernel_task_pairs_find(arena, class, &tasks);

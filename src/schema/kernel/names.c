@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "schema/kernel/names.h"
 
+#include "base/text.h"
+#include "event/kernel_event.h"
 #include "event/program.h"
+#include "event/value.h"
 #include "schema/kernel/events.h"
 #include "schema/kernel/string_arg.h"
 
@@ -71,6 +74,17 @@ static bool has_name(const struct kernel_string_arg *string_arg, const struct ke
     return false;
 }
 
+/* By a table of names, which the kernel's format has not. */
+static bool put_value_name(const struct item *item, unsigned field, struct text *text)
+{
+    const struct value_names *names = item->class->fields[field].names;
+    const char *name = names ? value_name(names, item_value(item, field).u) : NULL;
+
+    if (name)
+        text_put_str(text, name);
+    return name != NULL;
+}
+
 static bool put_name(const struct item *item, unsigned field, struct text *text)
 {
     static const struct spec plain;
@@ -78,7 +92,9 @@ static bool put_name(const struct item *item, unsigned field, struct text *text)
     const struct kernel_string_arg *string_arg = code->names[field];
     struct kernel_run run = {.data = item->payload, .size = item->size, .swap = code->swap};
 
-    if (!string_arg || !has_name(string_arg, &run))
+    if (!string_arg)
+        return put_value_name(item, field, text);
+    if (!has_name(string_arg, &run))
         return false;
     kernel_string_arg_put(string_arg, &plain, false, &run, code->events,
                           kernel_events_facts(code->events)->big_endian, text);
@@ -98,7 +114,8 @@ static int field_of(const struct event_class *class, const struct looked_at *at)
     return -1;
 }
 
-int kernel_names_find(struct arena *arena, struct kernel_text *text, struct event_class *class)
+int kernel_names_find(struct arena *arena, struct kernel_text *text, struct event_class *class,
+                      struct field *fields)
 {
     const struct kernel_string_arg **names = NULL;
     bool *named = NULL;
@@ -123,6 +140,13 @@ int kernel_names_find(struct arena *arena, struct kernel_text *text, struct even
         if (!names[field])
             names[field] = op->string_arg;
         named[field] = true;
+    }
+    for (unsigned i = 0; i < class->n_fields; i++) {
+        if (names && names[i])
+            continue;
+        fields[i].names = kernel_event_value_names(class, &fields[i]);
+        if (named && fields[i].names)
+            named[i] = true;
     }
     text->names = names;
     class->put_name = names ? put_name : NULL;

@@ -14,7 +14,7 @@ import sys
 OUT, BIN = sys.argv[1:]
 # What the guest does. Interrupts come as they like, and each page that it touches, once.
 KNOWN = {"io": 1000, "cpuid": 1000, "msr": 7, "hlt": 1}
-DETAILS = {("io", "port 0xe9 write"): 1000, ("cpuid", "leaf 0x0"): 1000, ("msr", "msr 0x1b read"): 7,
+DETAILS = {("io", "port 0xe9 write"): 1000, ("cpuid", "leaf 0x0"): 1000, ("msr", "msr 0x1b APIC_BASE read"): 7,
            ("npf", "mmio 0xc0000 write"): 5}
 
 

@@ -80,6 +80,28 @@ static void test_fields(void **state)
     assert_int_equal(kernel_event_field(&class, "next_pid"), -1);
 }
 
+static void test_value_names(void **state)
+{
+    static const struct field ecx = {.name = "ecx", .type = FIELD_UINT, .size = 4};
+    static const struct field rwbs = {.name = "rwbs", .type = FIELD_UINT, .size = 4};
+    struct event_class msr = make(LAYER_HOST, NULL, "kvm_x86_msr");
+    struct event_class cpuid = make(LAYER_HOST, "kvm", "kvm_cpuid");
+    struct event_class issue = make(LAYER_HOST, NULL, "block_rq_issue");
+    const struct value_names *names = kernel_event_value_names(&msr, &ecx);
+    uint64_t last = 0;
+
+    assert_non_null(names);
+    assert_string_equal(value_name(names, 0x6e0), "TSC_DEADLINE");
+    assert_string_equal(value_name(names, 0x10), "TSC");
+    assert_string_equal(value_name(names, 0xc0000080), "EFER");
+    assert_null(value_name(names, 0x6e1));
+    for (uint32_t i = 0; i < names->n_more; last = names->more[i++].value)
+        assert_true(names->more[i].value > last);
+    assert_null(kernel_event_value_names(&cpuid, &ecx));
+    assert_null(kernel_event_value_names(&msr, &rwbs));
+    assert_non_null(kernel_event_value_names(&issue, &rwbs));
+}
+
 static char rwbs_text(const char *text)
 {
     static const struct field field = {
@@ -122,9 +144,8 @@ static void test_rwbs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_no_groups),
-        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_groups), cmocka_unit_test(test_no_groups),
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_value_names),
         cmocka_unit_test(test_rwbs),
     };
 
