@@ -126,6 +126,7 @@ struct origin {
     struct clock clock;
     unsigned n_cpus;        /* 0: not in the format */
     const char *host_name;  /* of the machine where it was recorded; NULL: not in the format */
+    const char *machine;    /* of a kernel, as uname -m has it; NULL: not known */
     const char *clock_uuid; /* the same in all traces with this clock; NULL: not in the format */
     /* Name of a task, or NULL; the string lives as long as the source. NULL: the format has no names. */
     const char *(*task_name)(const struct origin *origin, int32_t pid);

@@ -6,6 +6,7 @@
 #include "base/glob.h"
 #include "base/macro.h"
 #include "event/msr_names.h"
+#include "event/syscall_names.h"
 #include "event/value.h"
 
 /* LTTng's bits of what a request does. */
@@ -134,6 +135,9 @@ const struct value_names *kernel_event_value_names(const struct event_class *cla
         return NULL;
     if (strcmp(field->name, "ecx") == 0 && kernel_event_is(class, "kvm", "kvm_msr"))
         return &msr_names;
+    if (strcmp(field->name, "id") == 0 && (kernel_event_is(class, "raw_syscalls", "sys_enter") ||
+                                           kernel_event_is(class, "raw_syscalls", "sys_exit")))
+        return syscall_names(class->origin ? class->origin->machine : NULL);
     return strcmp(field->name, "rwbs") == 0 && kernel_event_is(class, "block", "block_*")
                ? &rwbs_names
                : NULL;

@@ -50,8 +50,8 @@ struct kernel_thread_end kernel_thread_end_of(const struct event_class *class);
 /* The thread that ITEM, of a class with END, ends; PID_UNKNOWN: none. */
 int32_t kernel_ended_thread(const struct kernel_thread_end *end, const struct item *item);
 
-/* Names of the values of FIELD of CLASS that no format of the kernel or of LTTng has: MSRs, and LTTng's bits of what a
- * request does, as the letters of the kernel's text. NULL: none. */
+/* Names of the values of FIELD of CLASS that no format of the kernel or of LTTng has: MSRs; system calls, if
+ * the machine is known; LTTng's bits of what a request does, as the letters of the kernel's text. NULL: none. */
 const struct value_names *kernel_event_value_names(const struct event_class *class,
                                                    const struct field *field);
 

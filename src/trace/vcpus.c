@@ -227,6 +227,22 @@ static int add_stage(struct source *source, struct vm_threads *threads, struct s
     return transform_open(source, &vcpus->each, ret);
 }
 
+/* What machine the kernel of INPUT runs on. -ENOMEM. */
+static int note_machine(struct trace *trace, const struct trace_input *input)
+{
+    const struct manifest_guest *kernel = input->recorded->guest;
+    const char *machine;
+
+    if (!kernel || !kernel->machine)
+        return 0;
+    machine = arena_strdup(&trace->catalogue.arena, kernel->machine);
+    if (!machine)
+        return -ENOMEM;
+    for (unsigned i = 0; i < input->n_origins; i++)
+        trace->catalogue.origins[input->first_origin + i]->machine = machine;
+    return 0;
+}
+
 int vcpus_identify(struct trace *trace, struct trace_input *input)
 {
     enum layer layer = input->origin->layer;
@@ -237,6 +253,9 @@ int vcpus_identify(struct trace *trace, struct trace_input *input)
         return 0;
     for (unsigned i = 0; i < input->n_origins; i++)
         trace->catalogue.origins[input->first_origin + i]->pid_filter = input->recorded->pid_filter;
+    r = note_machine(trace, input);
+    if (r < 0)
+        return r;
     if (layer == LAYER_GUEST) {
         if (!input->recorded->vmm && !has_one_vmm(input->manifest))
             return 0;

@@ -87,6 +87,11 @@ static void test_value_names(void **state)
     struct event_class msr = make(LAYER_HOST, NULL, "kvm_x86_msr");
     struct event_class cpuid = make(LAYER_HOST, "kvm", "kvm_cpuid");
     struct event_class issue = make(LAYER_HOST, NULL, "block_rq_issue");
+    static const struct field id = {.name = "id", .type = FIELD_INT, .size = 8};
+    static const struct origin x86 = {.layer = LAYER_HOST, .machine = "x86_64"};
+    static const struct origin arm = {.layer = LAYER_GUEST, .machine = "aarch64"};
+    static const struct origin s390 = {.layer = LAYER_HOST, .machine = "s390x"};
+    struct event_class call = make(LAYER_HOST, "raw_syscalls", "sys_exit");
     const struct value_names *names = kernel_event_value_names(&msr, &ecx);
     uint64_t last = 0;
 
@@ -98,6 +103,18 @@ static void test_value_names(void **state)
     for (uint32_t i = 0; i < names->n_more; last = names->more[i++].value)
         assert_true(names->more[i].value > last);
     assert_null(kernel_event_value_names(&cpuid, &ecx));
+    /* System calls: only if the machine is known. */
+    assert_null(kernel_event_value_names(&call, &id));
+    call.origin = &x86;
+    names = kernel_event_value_names(&call, &id);
+    assert_non_null(names);
+    assert_string_equal(value_name(names, 231), "exit_group");
+    assert_null(value_name(names, 400));
+    assert_null(value_name(names, UINT64_MAX));
+    call.origin = &arm;
+    assert_string_equal(value_name(kernel_event_value_names(&call, &id), 94), "exit_group");
+    call.origin = &s390;
+    assert_null(kernel_event_value_names(&call, &id));
     assert_null(kernel_event_value_names(&msr, &rwbs));
     assert_non_null(kernel_event_value_names(&issue, &rwbs));
 }
