@@ -194,10 +194,10 @@ head -n 1000 recovered | cmp - begin || fail "what was recorded begins otherwise
 case=qemu
 qemu=$(command -v qemu-system-x86_64) || skipped="$skipped; qemu-system-x86_64 is not installed"
 host=
-if [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && [ -x "$STRATA_BIN/strata-agent" ]; then
+if can_trace_kernel; then
     host=--host=sched:sched_switch
 else
-    skipped="$skipped; only root may trace this machine's kernel"
+    skipped="$skipped; $no_kernel"
 fi
 if [ "$qemu" ]; then
     mkfifo monitor

@@ -59,8 +59,8 @@ if { [ -z "$as_nobody" ] || $as_nobody test -x "$strata"; } && command -v qemu-s
     fi
 fi
 
-if [ "$(id -u)" -ne 0 ] || [ ! -d $instances ]; then
-    echo "record_host: SKIPPED in part: only root may trace this machine's kernel, where tracefs is mounted" >&2
+if ! can_trace_kernel; then
+    echo "record_host: SKIPPED in part: $no_kernel" >&2
     exit 77
 fi
 

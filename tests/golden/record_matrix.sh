@@ -16,9 +16,9 @@ skipped=
 # ---- What this machine can do ----
 
 kernels='host guests'
-if [ "$(id -u)" -ne 0 ] || ! [ -w /sys/kernel/tracing/instances ] || ! [ -x "$STRATA_BIN/strata-agent" ]; then
+if ! can_trace_kernel; then
     kernels=
-    skipped="$skipped; only root may trace this machine's kernel, where tracefs is mounted"
+    skipped="$skipped; $no_kernel"
 fi
 leaders='program attached-program qemu attached-qemu'
 qemu=$(command -v qemu-system-x86_64) || {

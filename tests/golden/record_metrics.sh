@@ -188,7 +188,7 @@ check_text program.prom
 
 # This host's kernel beside it. Metrics of analyses while it is recorded, and at the end those that the verbs print of all of it.
 case=host
-if [ "$(id -u)" -eq 0 ] && [ -d /sys/kernel/tracing/instances ]; then
+if can_trace_kernel; then
     begin host --host --for=sched,irq --metrics-period=0.5 -t 600
     wait_for has '^strata_recorded_bytes_total\{source="host",layer="host",machine="[^"]+"\} [1-9]'
     wait_for has '^strata_wakeup_latency_seconds_count\{machine="'"$(hostname)"'",layer="host"\} [1-9]'
@@ -240,7 +240,7 @@ if [ "$(id -u)" -eq 0 ] && [ -d /sys/kernel/tracing/instances ]; then
     kill -TERM $recorder
     ends 0
 else
-    echo "record_metrics: SKIPPED in part: only root may trace the host's kernel" >&2
+    echo "record_metrics: SKIPPED in part: $no_kernel" >&2
 fi
 
 # QEMU: its machine's name is a label, escaped; counters never go back.

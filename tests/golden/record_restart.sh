@@ -63,7 +63,7 @@ wait_for '! grep -lsF "$work" "/dev/shm/strata-$(id -u)"/record-*/strata-"$progr
 # ---- Killed, with its agent, while the kernel holds what was recorded ----
 
 case=kernel
-if [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && [ -x "$STRATA_BIN/strata-agent" ]; then
+if can_trace_kernel; then
     # Any agent of this machine that starts removes what killed ones have left: then again.
     tries=5
     until [ $tries -eq 0 ]; do
@@ -95,7 +95,7 @@ if [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && [ -x "$STRATA
         ! "$strata" record -o sweep-$(date +%N) --host=sched:sched_process_exec -t 0.1 >out 2>err'
     [ -z "$(ls /sys/kernel/tracing/instances | grep -- "-$agent-")" ] || fail "its instance is left: $(cat out err)"
 else
-    skipped="$skipped; only root may trace this machine's kernel"
+    skipped="$skipped; $no_kernel"
 fi
 
 # ---- One that ended in order; again and again ----

@@ -59,8 +59,8 @@ says 2 "strata record: --guest without an endpoint is for QEMU; process $vmm1 is
     --attach --host --guest -o trace $vmm1
 says 2 "strata record: --event switches no events of process $vmm1 (kvm-guest): use --host=EVENTS and --guest-event" \
     --attach --host -e blk -o trace $vmm1
-if [ "$(id -u)" -ne 0 ] || [ ! -d /sys/kernel/tracing/instances ]; then
-    echo "record_vmm: SKIPPED in part: only root may trace this machine's kernel, where tracefs is mounted" >&2
+if ! can_trace_kernel; then
+    echo "record_vmm: SKIPPED in part: $no_kernel" >&2
     exit 77
 fi
 

@@ -9,8 +9,8 @@ mkdir -m 700 run
 pids=
 at_exit='[ -z "$pids" ] || kill -KILL $pids 2>/dev/null || :'
 
-if ! { [ "$(id -u)" -eq 0 ] && [ -w /sys/kernel/tracing/instances ] && [ -x "$STRATA_BIN/strata-agent" ]; }; then
-    echo "record_watch: SKIPPED: only root may trace this machine's kernel" >&2
+if ! can_trace_kernel; then
+    echo "record_watch: SKIPPED: $no_kernel" >&2
     exit 77
 fi
 

@@ -79,8 +79,8 @@ else
     skip "xenalyze is missing; fetch it: tools/packages fetch xen build/xen/debs"
 fi
 
-if [ "$(id -u)" -ne 0 ] || [ ! -d /sys/kernel/tracing/instances ]; then
-    skip "only root may trace this machine's kernel, where tracefs is mounted"
+if ! can_trace_kernel; then
+    skip "$no_kernel"
     exit 77
 fi
 

@@ -147,8 +147,8 @@ as_service() {
 }
 if [ "$(id -u)" -ne 0 ]; then
     skipped="$skipped; only root may give capabilities"
-elif [ ! -w /sys/kernel/tracing/instances ]; then
-    skipped="$skipped; capabilities: this machine's kernel cannot be traced where tracefs is not mounted"
+elif ! can_trace_kernel; then
+    skipped="$skipped; capabilities: $no_kernel"
 elif ! as_service "$strata" --version >/dev/null 2>told; then
     skipped="$skipped; capabilities: $(tail -n 1 told)"
 else

@@ -130,8 +130,8 @@ tail -n 40 screen | grep -q '^strata top: trace  not being recorded' || fail "$(
 
 # ---- The host's kernel, live ----
 
-if [ "$(id -u)" -ne 0 ] || [ ! -d /sys/kernel/tracing/instances ]; then
-    echo "top: SKIPPED in part: the host's kernel may not be traced" >&2
+if ! can_trace_kernel; then
+    echo "top: SKIPPED in part: $no_kernel" >&2
     exit 0
 fi
 case=kernel

@@ -4,6 +4,7 @@
 #     $work                    a directory of the test's own: the current one from here on, removed at the end
 #     fail MESSAGE             ends the test, with its name and that of its $case
 #     wait_for CONDITION       see wait_for.sh
+#     can_trace_kernel         whether this machine's kernel can be traced here; if not, $no_kernel says why
 #
 # and looks at what the test may set: at_exit, words of sh that are run before $work is removed; many_files, before it
 # sources this, where it makes thousands of files, whose removal takes seconds on a disk: $work is in memory then, where
@@ -39,6 +40,21 @@ fail() {
     has_said=yes
     echo "$(basename "$0" .sh): ${case:+$case: }$*" >&2
     exit 1
+}
+
+can_trace_kernel() {
+    if [ "$(id -u)" -ne 0 ]; then
+        no_kernel="only root may trace this machine's kernel"
+    elif [ ! -d /sys/kernel/tracing/instances ]; then
+        no_kernel="this machine's kernel cannot be traced: tracefs is not mounted at /sys/kernel/tracing"
+    elif [ ! -w /sys/kernel/tracing/instances ]; then
+        no_kernel="this machine's kernel cannot be traced: /sys/kernel/tracing cannot be written"
+    elif [ ! -x "$STRATA_BIN/strata-agent" ]; then
+        no_kernel="this machine's kernel cannot be traced: strata-agent was not built"
+    else
+        no_kernel=
+    fi
+    [ -z "$no_kernel" ]
 }
 
 # A command failed that has no message of its own: the ends of the files that were written last tell which.
