@@ -20,7 +20,7 @@ struct gap {
 };
 
 struct cpu_coverage {
-    int64_t last; /* item; TIME_UNKNOWN: there was none */
+    int64_t first, last; /* item; TIME_UNKNOWN: there was none */
     int64_t gap_end;
     uint64_t lost;      /* ticks */
     int64_t open_since; /* it has no data from here on; INT64_MAX: it has */
@@ -82,8 +82,10 @@ static _cold_ int add_cpu(struct source_coverage *source, unsigned place)
     if (!cpus)
         return -ENOMEM;
     for (unsigned i = source->n_cpus; i < n; i++)
-        cpus[i] = (struct cpu_coverage){
-            .last = TIME_UNKNOWN, .gap_end = TIME_UNKNOWN, .open_since = INT64_MAX};
+        cpus[i] = (struct cpu_coverage){.first = TIME_UNKNOWN,
+                                        .last = TIME_UNKNOWN,
+                                        .gap_end = TIME_UNKNOWN,
+                                        .open_since = INT64_MAX};
     source->cpus = cpus;
     source->n_cpus = n;
     return 0;
@@ -196,6 +198,7 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
         }
         if (unlikely(cpu->last == TIME_UNKNOWN)) {
             source->n_seen += place > 0;
+            cpu->first = item->time;
             if (source->first == TIME_UNKNOWN)
                 source->first = item->time;
             if (coverage->first == TIME_UNKNOWN)
@@ -237,12 +240,19 @@ int64_t coverage_duration(const struct coverage *coverage)
     return (int64_t)MIN((uint64_t)coverage->last - (uint64_t)coverage->first, (uint64_t)INT64_MAX);
 }
 
-/* What CPU of a source lost that was recorded up to END, in ticks, also where nothing of it follows. */
-static double cpu_lost(const struct coverage *coverage, const struct cpu_coverage *cpu, int64_t end)
+/* What CPU of SOURCE lost that was recorded from BEGIN to END, in ticks, also where nothing of it follows. Where its CPUs
+ * begin at times of their own, each is recorded from its first event on, at the latest from when all are. */
+static double cpu_lost(const struct source_coverage *source, const struct cpu_coverage *cpu,
+                       int64_t begin, int64_t end)
 {
-    int64_t since = MAX(cpu->open_since, coverage->first);
+    int64_t since = MAX(cpu->open_since, begin);
+    double lost = (double)cpu->lost + (since < end ? (double)end - (double)since : 0);
+    int64_t from = source->origin->complete_from;
 
-    return (double)cpu->lost + (since < end ? (double)end - (double)since : 0);
+    if (from == 0 || cpu == &source->cpus[0] || cpu->first == TIME_UNKNOWN)
+        return lost;
+    from = MIN(MIN(from, cpu->first), end);
+    return lost + (from > begin ? (double)from - (double)begin : 0);
 }
 
 /* Until when it was recorded. Of one that was cut: as long as others were. */
@@ -281,11 +291,15 @@ static int64_t source_recorded(const struct coverage *coverage,
 static int64_t source_lost(const struct coverage *coverage, const struct source_coverage *source)
 {
     unsigned n = MAX(MAX(source->n_seen, source->origin->n_cpus), 1u);
-    int64_t recorded = source_recorded(coverage, source), end = source_end(coverage, source);
-    double lost = source->n_cpus > 0 ? cpu_lost(coverage, &source->cpus[0], end) : 0;
+    int64_t recorded = source_recorded(coverage, source);
+    int64_t begin = source_begin(coverage, source), end = source_end(coverage, source);
+    double lost;
 
+    if (recorded == 0)
+        return 0;
+    lost = source->n_cpus > 0 ? cpu_lost(source, &source->cpus[0], begin, end) : 0;
     for (unsigned i = 1; i < source->n_cpus; i++)
-        lost += cpu_lost(coverage, &source->cpus[i], end) / n;
+        lost += cpu_lost(source, &source->cpus[i], begin, end) / n;
     return lost >= (double)recorded ? recorded : (int64_t)lost;
 }
 

@@ -10,7 +10,8 @@
  * CPUs are there. A loss whose CPU is unknown takes all of its time. A loss whose start is unknown starts at the last
  * item of its CPU; if the CPU is unknown, too, at the earliest of all CPUs' last items. A loss
  * without an end (item->is_open) goes on to the last event of the trace. The time before the first event of a source is
- * not lost. Not thread-safe. */
+ * not lost. Where its CPUs begin at different times (origin->complete_from), the time of each before its own first event is.
+ * Not thread-safe. */
 
 #include "analysis/losses.h"
 #include "event/select.h"

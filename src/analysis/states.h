@@ -24,7 +24,7 @@
  *      another thread ran contradicts nothing.
  *  T7  Where the CPUs of a source begin at different times (origin->complete_from), what threads that were not on a CPU
  *      did before all have begun is unknown, as with a loss.
- *  T8  After the data of a CPU end early (item->is_open of a loss), what the CPU did is unknown up to the end of the
+ *  T8  After the data of a CPU end early (item->is_open of a loss; the reader says by what it knows that), what the CPU did is unknown up to the end of the
  *      source, as is what threads did that were not on another CPU. The same for a CPU that has no data.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.

@@ -384,7 +384,8 @@ static inline int test(struct selection *selection, const struct item *item)
         return 0;
     if (unlikely(!selection->started || item->time == TIME_UNKNOWN))
         return 1; /* a loss without a time */
-    if (item->time < selection->from)
+    /* A loss without an end goes on in what is selected. */
+    if (item->time < selection->from && (is_event || !item->is_open))
         return 0;
     if (is_after(selection, item))
         return 0;

@@ -162,6 +162,8 @@ static int mark_cuts(const struct open_ctx *ctx, struct ftrace_files *files)
             return -ENOMEM;
         raw->is_cut = true;
     }
+    for (unsigned i = 0; recorded && i < files->n_raws; i++)
+        files->raws[i].is_unfinished = recorded->lost_uncounted || ctx->is_unfinished;
     qsort(files->raws, files->n_raws, sizeof *files->raws, compare_cpus);
     return 0;
 }

@@ -69,6 +69,7 @@ int recorded_cut_add(struct open_ctx *ctx)
         .cpu = CPU_UNKNOWN,
         .pid = PID_UNKNOWN,
         .vcpu = VCPU_UNKNOWN,
+        .is_open = true, /* the manifest has the length of the file */
         .kind = ITEM_LOSS,
         .cause = LOSS_UNREADABLE,
     };

@@ -19,7 +19,7 @@ struct ftrace_cpu {
     int result; /* what next() returns once there is nothing more: 0 or the error */
     bool finished;
     bool dry;       /* no page is there yet */
-    bool is_cut;    /* more was recorded than is there */
+    bool is_open;   /* nothing of it follows, though the recording went on (struct item) */
     bool lost_sync; /* the next page is to be looked for, from `damage` bytes on */
     size_t damage;
     uint64_t sync_time; /* of the last page but garbled ones; 0: none yet */
@@ -104,17 +104,35 @@ static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, int64_t time
         .pid = PID_UNKNOWN,
         .vcpu = VCPU_UNKNOWN,
         .skipped = (uint32_t)MIN(skipped, UINT32_MAX),
-        .is_open = cpu->is_cut,
+        .is_open = cpu->is_open,
     };
     if (cause == LOSS_DROPPED)
         cpu->last_time = time;
 }
 
-static void add_unreadable(struct ftrace_cpu *cpu, uint64_t skipped)
+/* A loss of unknown size after the last event. */
+static void add_tail(struct ftrace_cpu *cpu, enum loss_cause cause, uint64_t skipped)
 {
-    add_loss(cpu, LOSS_UNREADABLE,
+    add_loss(cpu, cause,
              cpu->last_time == TIME_UNKNOWN ? time_of(cpu, cpu->page.time) : cpu->last_time,
              LOST_UNKNOWN, skipped);
+}
+
+static void add_unreadable(struct ftrace_cpu *cpu, uint64_t skipped)
+{
+    add_tail(cpu, LOSS_UNREADABLE, skipped);
+}
+
+/* Whether the data of the CPU end before the recording did is what these say, never the last event, as a CPU may be idle:
+ *  - its file is shorter than the recorder, or the table of the file, says;
+ *  - it cannot be read on from here, and reading does not go on after it;
+ *  - the recorder was killed, or stopped writing before its end (feed->is_unfinished). */
+static void end_early(struct ftrace_cpu *cpu, enum loss_cause cause)
+{
+    if (cpu->is_open)
+        return;
+    cpu->is_open = true;
+    add_tail(cpu, cause, 0);
 }
 
 /* The current page is damaged from AT on: ends the source, or continues with the next page. */
@@ -123,12 +141,10 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     size_t from = (size_t)(at - cpu->page_start);
 
     cpu->in_page = false;
-    if (cpu->page_size < cpu->capture->layout.size) {
-        cpu->feed->is_cut = false; /* this says so */
-        cpu->is_cut = true;
-    }
+    cpu->is_open |= cpu->page_size < cpu->capture->layout.size || !cpu->capture->keep_going;
     if (!cpu->capture->keep_going) {
         cpu->finished = true;
+        add_unreadable(cpu, cpu->page_size - from);
         cpu->result =
             error_at(&cpu->source.error, -EBADMSG, cpu->feed->path, cpu->page_offset + from,
                      "%s; --keep-going continues after it", what);
@@ -175,10 +191,10 @@ static void next_page(struct ftrace_cpu *cpu)
     if (r <= 0) {
         cpu->finished = true;
         cpu->result = r;
-        if (r == 0 && cpu->feed->is_cut) {
-            cpu->is_cut = true;
-            add_unreadable(cpu, 0);
-        }
+        if (cpu->feed->is_cut || (r < 0 && !error_is_shortage(r)))
+            end_early(cpu, LOSS_UNREADABLE);
+        else if (cpu->feed->is_unfinished)
+            end_early(cpu, LOSS_DROPPED);
         return;
     }
     cpu->earlier.n_since++;

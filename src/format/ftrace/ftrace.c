@@ -161,6 +161,7 @@ static int raw_open(const struct ftrace_raw *file, const struct ftrace_layout *l
     raw->feed.free = raw_free;
     raw->feed.path = raw->input.path;
     raw->feed.is_cut = file->is_cut;
+    raw->feed.is_unfinished = file->is_unfinished;
     raw->feed.total = raw->input.size == UINT64_MAX ? 0 : raw->input.size;
     raw->layout = *layout;
     raw->in_place = true;

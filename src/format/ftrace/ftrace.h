@@ -23,6 +23,8 @@ struct ftrace_raw {
     bool found; /* in a directory; else it was named */
     /* There were more pages when it was written, which is a loss at its end; or there were pages, and no file is there. */
     bool is_cut, is_missing;
+    /* The recorder did not write all that its kernel had: what came after the last page is not known. */
+    bool is_unfinished;
 };
 
 /* Which files make a capture. All strings are owned (malloc). */

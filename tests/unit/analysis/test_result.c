@@ -192,6 +192,24 @@ static void cut_source(void **state)
     coverage_done(&coverage);
 }
 
+/* Of two CPUs, one begins later: of the last seconds that are kept, not of a CPU that is idle. */
+static void covered_of_late_cpu(void **state)
+{
+    struct origin origin = {.layer = LAYER_GUEST, .n_cpus = 2};
+    struct coverage coverage;
+
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        origin.complete_from = is_late ? 5000 : 0;
+        coverage_init(&coverage);
+        put_event(&coverage, &origin, 0, 1000);
+        put_event(&coverage, &origin, 1, 4000);
+        put_event(&coverage, &origin, 0, 11000);
+        assert_int_equal(coverage_covered(&coverage, &origin), is_late ? 10000 - 3000 / 2 : 10000);
+        coverage_done(&coverage);
+    }
+}
+
 /* What spans of several sources are of: the time in which some source, or both of two, is recorded. */
 static void covered_by_pairs(void **state)
 {
@@ -290,8 +308,9 @@ int main(void)
         cmocka_unit_test(column_as_printed),  cmocka_unit_test(covered_time),
         cmocka_unit_test(loss_without_start), cmocka_unit_test(many_losses),
         cmocka_unit_test(source_of_its_own),  cmocka_unit_test(known_to_be_recorded),
-        cmocka_unit_test(cut_source),         cmocka_unit_test(covered_by_pairs),
-        cmocka_unit_test(sorted_rows),        cmocka_unit_test(copied_stages),
+        cmocka_unit_test(cut_source),         cmocka_unit_test(covered_of_late_cpu),
+        cmocka_unit_test(covered_by_pairs),   cmocka_unit_test(sorted_rows),
+        cmocka_unit_test(copied_stages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

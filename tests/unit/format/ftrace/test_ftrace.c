@@ -537,7 +537,8 @@ static void truncated(void **state)
     write_file("cpu3.raw", pages, sizeof page + 16 + 16 + 8);
     assert_int_equal(try_open(&o, "/cpu3.raw", false), 0);
     assert_dump(o.sources[0], -EBADMSG,
-                "1001 cpu3 7/seven one: v=70\n2001 cpu3 7/seven one: v=71\n");
+                "1001 cpu3 7/seven one: v=70\n2001 cpu3 7/seven one: v=71\n"
+                "unreadable 2001..2001 cpu3 lost -1 skipped 8\n");
     assert_int_equal(o.sources[0]->error.offset, sizeof page + 16 + 16);
     assert_non_null(strstr(o.sources[0]->error.what, "ends inside a record"));
     close_opened(&o);
@@ -549,7 +550,8 @@ static void truncated(void **state)
 
     write_file("cpu3.raw", pages, sizeof page + 5);
     assert_int_equal(try_open(&o, "/cpu3.raw", false), 0);
-    assert_dump(o.sources[0], -EBADMSG, "1001 cpu3 7/seven one: v=70\n");
+    assert_dump(o.sources[0], -EBADMSG,
+                "1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost -1 skipped 5\n");
     assert_int_equal(o.sources[0]->error.offset, sizeof page);
     close_opened(&o);
 
@@ -594,7 +596,8 @@ static void damaged(void **state)
     write_file("cpu3.raw", pages, n_pages * sizeof page);
 
     assert_int_equal(try_open(&o, "", false), 0);
-    assert_dump(o.sources[0], -EBADMSG, "1001 cpu3 7/seven one: v=70\n");
+    assert_dump(o.sources[0], -EBADMSG,
+                "1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost -1 skipped 4064\n");
     assert_int_equal(o.sources[0]->error.offset, 32);
     close_opened(&o);
 
@@ -633,7 +636,9 @@ static void damaged_times(void **state)
         write_file("cpu3.raw", pages, n_pages * sizeof page);
 
         assert_int_equal(try_open(&o, "", false), 0);
-        assert_dump(o.sources[0], -EBADMSG, "1001 cpu3 7/seven one: v=70\n");
+        assert_dump(
+            o.sources[0], -EBADMSG,
+            "1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost -1 skipped 4056\n");
         assert_int_equal(o.sources[0]->error.offset, 16 + 16 + 8);
         close_opened(&o);
 
