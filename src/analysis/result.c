@@ -136,6 +136,21 @@ void result_set_unknown(struct result_row *row, unsigned column)
     row->is_unknown |= UINT64_C(1) << column;
 }
 
+void result_refute_errors(struct result *result)
+{
+    result->is_error_refuted = true;
+    for (unsigned column = 0; column < result->n_columns; column++)
+        for (unsigned i = 0; result->columns[column].kind == RESULT_ERROR && i < result->n_rows;
+             i++) {
+            struct result_row *row = result->rows[i];
+
+            if (!result_has(row, column) || row->values[column].number == 0)
+                continue;
+            row->has_value &= ~(1u << column);
+            result_set_unknown(row, column);
+        }
+}
+
 void result_set_part(struct result_row *row, unsigned column, int64_t part, int64_t unknown)
 {
     if (part == 0 && unknown > 0)

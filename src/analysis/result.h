@@ -135,7 +135,8 @@ struct result {
     int64_t every; /* ticks of a period; 0: rows have none */
     int64_t periods_begin;
     unsigned n_periods;
-    int error; /* -ENOMEM: a column is missing */
+    bool is_error_refuted; /* result_refute_errors() was called */
+    int error;             /* -ENOMEM: a column is missing */
 };
 
 /* COVERAGE outlives RESULT, and so does the analysis that makes it. */
@@ -185,6 +186,10 @@ int result_add_note(struct result *result, const char *format, ...) _printf_(2, 
 
 /* The seconds that the events of ORIGIN cover: what rates divide by. 0: unknown. */
 double result_covered_seconds(const struct result *result, const struct origin *origin);
+
+/* Makes the clock errors of RESULT unknown, where there are some: the trace shows that the clocks are wrong by more than was
+ * stated. */
+void result_refute_errors(struct result *result);
 
 /* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys, or not at all (RESULT_IN_ORDER); and the
  * slowest, the longest first. */

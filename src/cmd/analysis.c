@@ -302,6 +302,8 @@ static int print(const struct analysis_options *options, const struct trace *tra
     if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->analysis->left_out > 0)
         report_left_out(options, run->analysis);
     if (r == 0) {
+        if (causal_is_refuted(causal))
+            result_refute_errors(&result);
         result_sort(&result,
                     options->sort ? run->sort_column : analysis_default_order(run->analysis));
         r = print_result(&result, &print_options, out);
@@ -358,6 +360,7 @@ static int walk_and_print(const struct analysis_options *options,
 
     if (options->events) {
         print_spans_begin(&printer, run->analysis, (enum table_format)options->format, walk->out);
+        printer.is_error_refuted = causal_is_refuted(causal);
         run->analysis->put_span = put_span;
         run->analysis->put_span_arg = &printer;
         walk->draws = true;

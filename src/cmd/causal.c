@@ -241,6 +241,14 @@ void causal_report_done(struct causal_report *report)
     *report = (struct causal_report){0};
 }
 
+bool causal_is_refuted(const struct causal_report *report)
+{
+    for (unsigned i = 0; i < report->n; i++)
+        if (report->rows[i].violations > 0)
+            return true;
+    return false;
+}
+
 const struct causal_row *causal_find(const struct causal_report *report, const char *source)
 {
     for (unsigned i = 0; i < report->n; i++)
@@ -259,8 +267,7 @@ int causal_apply(const struct causal_report *report, struct trace *trace)
     return r;
 }
 
-/* "8 of 4115 causes and effects contradict ...". */
-static void put_violations(struct text *text, const struct causal_row *row)
+void causal_put_violations(struct text *text, const struct causal_row *row)
 {
     char a[32], b[32];
 
@@ -283,7 +290,7 @@ static int print_violations(const struct causal_report *report, const struct tra
 
         if (report->rows[i].violations == 0)
             continue;
-        put_violations(&text, &report->rows[i]);
+        causal_put_violations(&text, &report->rows[i]);
         if (text.error)
             return -ENOMEM;
         cli_error("%s: source '%s': the clock is not tightened: %.*s%s", trace->inputs[0].path,
@@ -347,7 +354,7 @@ void causal_put_row(struct text *text, const struct causal_row *row)
     duration_text(b, sizeof b, &host_clock, causal_round_up(row->stated_ns));
     if (row->violations > 0) {
         text_put_literal(text, "no: ");
-        put_violations(text, row);
+        causal_put_violations(text, row);
         return;
     }
     text_printf(text, "%swithin %s (stated %s), by %" PRIu64 " causes and effects",
@@ -363,6 +370,12 @@ void causal_put_lines(struct text *text, const struct causal_report *report)
     for (unsigned i = 0; i < report->n; i++) {
         const struct causal_row *row = &report->rows[i];
 
+        if (row->violations > 0) {
+            text_printf(text, "the clock of %s is wrong: ", row->source);
+            causal_put_violations(text, row);
+            text_put_char(text, '\n');
+            continue;
+        }
         duration_text(a, sizeof a, &host_clock, causal_round_up(row->error_ns));
         duration_text(b, sizeof b, &host_clock, causal_round_up(row->stated_ns));
         if (row->is_tightened)
@@ -388,11 +401,22 @@ void causal_write_json(struct json_writer *w, const struct causal_report *report
         json_write_key(w, "pairs");
         json_write_u64(w, row->pairs);
         json_write_key(w, "error_ns");
-        json_write_i64(w, row->error_ns);
+        if (row->violations > 0)
+            json_write_raw(w, "null", 4);
+        else
+            json_write_i64(w, row->error_ns);
         json_write_key(w, "stated_ns");
         json_write_i64(w, row->stated_ns);
         json_write_key(w, "violations");
         json_write_u64(w, row->violations);
+        if (row->violations > 0) {
+            json_write_key(w, "worst_ns");
+            json_write_i64(w, row->worst_ns);
+            json_write_key(w, "worst_at_ns");
+            json_write_i64(w, row->worst_at);
+            json_write_key(w, "worst");
+            json_write_str(w, row->worst);
+        }
         json_write_end(w);
     }
     json_write_end(w);

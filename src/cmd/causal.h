@@ -31,6 +31,9 @@ struct causal_report {
 int causal_read(const struct open_options *options, char **paths, int n,
                 const struct select_options *select, struct causal_report *ret_report);
 void causal_report_done(struct causal_report *report);
+/* Whether causes and effects contradict what is stated of a clock: by how much times of several clocks are wrong is not
+ * known, then. */
+bool causal_is_refuted(const struct causal_report *report);
 /* The row of a source; NULL: none. */
 const struct causal_row *causal_find(const struct causal_report *report, const char *source);
 
@@ -48,6 +51,8 @@ int causal_tighten_on_request(const struct open_options *options,
 /* TRACE, the same as was read, has the tightened clocks from now on. -ENOMEM. */
 int causal_apply(const struct causal_report *report, struct trace *trace);
 
+/* "8 of 4115 causes and effects contradict the stated error of 174us, the worst by 2.1ms at 12.5: …". */
+void causal_put_violations(struct text *text, const struct causal_row *row);
 /* "within 29us (stated 174us), by 1234 causes and effects". */
 void causal_put_row(struct text *text, const struct causal_row *row);
 

@@ -5,6 +5,7 @@
  * of it is unknown, by how much its durations may be wrong, and which command says more. */
 
 #include "analysis/summary.h"
+#include "cmd/causal.h"
 
 #define FINDINGS_MAX 64
 
@@ -26,6 +27,7 @@ struct findings {
     int error; /* -ENOMEM */
 };
 
-/* SUMMARY has its results, and outlives FINDINGS. 0, -ENOMEM; findings_done() in any case. */
-int findings_find(const struct summary *summary, struct findings *ret_findings);
+/* CAUSAL: what causes and effects say of the clocks. SUMMARY has its results, and outlives FINDINGS. 0, -ENOMEM; findings_done() in any case. */
+int findings_find(const struct summary *summary, const struct causal_report *causal,
+                  struct findings *ret_findings);
 void findings_done(struct findings *findings);

@@ -371,7 +371,10 @@ static void set_causal(const struct causal_row *row, struct table *table)
     if (!row)
         return;
     table_u64(table, INFO_CAUSAL_PAIRS, row->pairs);
-    table_i64(table, INFO_CAUSAL_ERROR, row->error_ns);
+    if (row->violations)
+        table_unknown(table, INFO_CAUSAL_ERROR);
+    else
+        table_i64(table, INFO_CAUSAL_ERROR, row->error_ns);
     table_i64(table, INFO_CAUSAL_STATED, row->stated_ns);
     table_u64(table, INFO_CAUSAL_VIOLATIONS, row->violations);
     if (row->violations) {

@@ -323,7 +323,10 @@ static void write_slow(const struct result *result, struct json_writer *w,
         json_write_bool(w, true);
     }
     json_write_key(w, "error_ns");
-    json_write_u64(w, slow->error_ns);
+    if (result->is_error_refuted && slow->error_ns > 0)
+        json_write_raw(w, "null", 4);
+    else
+        json_write_u64(w, slow->error_ns);
     print_json_key(result, slow->row, w);
     for (unsigned i = 0; i < ARRAY_SIZE(places); i++) {
         if (places[i].v < 0)

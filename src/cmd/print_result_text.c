@@ -190,7 +190,9 @@ static void put_slow(const struct result *result, const struct result_slow *slow
     text_printf(out, "%9s",
                 duration_text(buf, sizeof buf, &result->clock,
                               (uint64_t)MAX(ticks_between(slow->begin, slow->end), 0)));
-    if (slow->error_ns > 0) {
+    if (slow->error_ns > 0 && result->is_error_refuted) {
+        text_put_literal(out, " \xc2\xb1?");
+    } else if (slow->error_ns > 0) {
         text_put_literal(out, " \xc2\xb1");
         print_duration(&ns, slow->error_ns, out);
     }

@@ -124,7 +124,9 @@ void print_span(struct span_printer *printer, const struct analysis_span *span)
     put_time(printer, COLUMN_END, span->end);
     print_duration(&printer->clock, ticks_between(span->begin, span->end),
                    table_cell(table, COLUMN_DURATION));
-    if (table->format != TABLE_TEXT)
+    if (printer->is_error_refuted && span->error_ns > 0)
+        table_unknown(table, COLUMN_ERROR);
+    else if (table->format != TABLE_TEXT)
         table_u64(table, COLUMN_ERROR, span->error_ns);
     else if (span->error_ns > 0)
         print_duration(&ns, span->error_ns, table_cell(table, COLUMN_ERROR));

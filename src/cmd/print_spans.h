@@ -15,6 +15,7 @@ struct span_printer {
     bool is_number[RESULT_KEYS];
     unsigned n_keys;
     struct clock clock;
+    bool is_error_refuted; /* causes and effects contradict the stated errors: they are not known */
 };
 
 void print_spans_begin(struct span_printer *printer, struct analysis *analysis,

@@ -143,7 +143,9 @@ static int put_source(const struct summary *summary, const struct summary_source
         text_put_u64(lost, source->losses.events);
         if (losses_are_more(&source->losses))
             text_put_char(lost, '+');
-        if (source->error_ns > 0) {
+        if (source->is_error_refuted) {
+            table_unknown(table, SOURCE_ERROR);
+        } else if (source->error_ns > 0) {
             struct text *error = table_cell(table, SOURCE_ERROR);
 
             text_put_literal(error, "\xc2\xb1");
@@ -162,7 +164,10 @@ static int put_source(const struct summary *summary, const struct summary_source
             table_i64(table, SOURCE_COVERED,
                       duration_ns(&result->clock,
                                   (uint64_t)coverage_covered(&summary->coverage, source->origin)));
-        table_u64(table, SOURCE_ERROR, source->error_ns);
+        if (source->is_error_refuted)
+            table_unknown(table, SOURCE_ERROR);
+        else
+            table_u64(table, SOURCE_ERROR, source->error_ns);
         table_pairs(table, SOURCE_FACTS);
         r = trace_input_facts(input, add_fact, table);
         losses_write_counts(&source->losses, table_json(table, SOURCE_LOST_COUNTS));

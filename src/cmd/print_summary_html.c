@@ -383,8 +383,14 @@ static void put_share(double share, struct text *out)
     text_printf(out, "%.2f</data></td>", share * 100);
 }
 
-static void put_error(uint32_t error_ns, struct text *out)
+static void put_error(const struct summary_source *source, struct text *out)
 {
+    uint32_t error_ns = source->error_ns;
+
+    if (source->is_error_refuted) {
+        text_put_literal(out, "<td></td><td class=\"number bad\">?</td>");
+        return;
+    }
     text_put_literal(out, "<td class=\"chart\">");
     chart_put_bar(out, error_ns > 0 ? log10((double)error_ns) / ERROR_DECADES : 0, "error");
     text_put_literal(out, "</td><td class=\"number\">");
@@ -429,7 +435,7 @@ static int put_source(const struct summary_page *page, const struct summary_sour
         put_share(coverage_lost_share(&summary->coverage, source->origin), out);
     else
         text_put_literal(out, "<td></td>");
-    put_error(source->error_ns, out);
+    put_error(source, out);
     text_put_literal(out, "<td>");
     r = trace_input_facts(input, summary_put_system, &system);
     html_put(out, system.start, text_len(&system), HTML_NAME_MAX);

@@ -15,6 +15,7 @@
 #include "cmd/pairs.h"
 #include "cmd/print_summary.h"
 #include "cmd/print_summary_html.h"
+#include "tracedir/manifest.h"
 
 /* Rows of a table. */
 #define TOP_TEXT 5
@@ -94,7 +95,7 @@ static int print(struct summary_run *run, const struct causal_report *causal, st
 {
     const struct analysis_options *options = &run->options->common;
     struct findings findings;
-    int r = findings_find(&run->summary, &findings);
+    int r = findings_find(&run->summary, causal, &findings);
 
     if (r >= 0 && run->options->html)
         r = put_page(run, &findings, causal, walk);
@@ -120,6 +121,24 @@ static int commit(struct atomic_output *output)
     return EXIT_FAILURE;
 }
 
+/* Makes the errors unknown that causes and effects contradict. */
+static void refute_errors(struct summary *summary, const struct causal_report *causal,
+                          const struct trace *trace)
+{
+    if (!causal_is_refuted(causal))
+        return;
+    for (unsigned i = 0; i < SUMMARY_PARTS; i++)
+        result_refute_errors(&summary->results[i]);
+    for (unsigned i = 0; i < summary->n_sources; i++) {
+        struct summary_source *source = summary->sources[i];
+        const struct trace_input *input = &trace->inputs[trace_input_of(trace, source->origin)];
+        const struct causal_row *row =
+            input->recorded ? causal_find(causal, input->recorded->name) : NULL;
+
+        source->is_error_refuted = row && row->violations > 0;
+    }
+}
+
 static int walk_and_print(const struct analysis_options *options,
                           const struct causal_report *causal, struct walk *walk)
 {
@@ -137,7 +156,10 @@ static int walk_and_print(const struct analysis_options *options,
     }
     if (summary->sink.error.code)
         return status;
-    if (summary_make_results(summary) < 0 || print(run, causal, walk) < 0)
+    if (summary_make_results(summary) < 0)
+        return cli_no_memory();
+    refute_errors(summary, causal, walk->trace);
+    if (print(run, causal, walk) < 0)
         return cli_no_memory();
     if (run->options->html && commit(&run->output) != EXIT_SUCCESS)
         return EXIT_FAILURE;
