@@ -143,9 +143,10 @@ start() {
     wait_for "{ $ready; } || ! kill -0 $pid 2>/dev/null"
 }
 
-# has_pages DIRECTORY: a page of a kernel has come.
+# has_pages DIRECTORY: a page of a kernel has come, or what came first was beyond --max-size.
 has_pages() {
-    [ -n "$(find "$case/$1" -name 'cpu*.raw' -size +0 2>/dev/null)" ]
+    [ -n "$(find "$case/$1" -name 'cpu*.raw' -size +0 2>/dev/null)" ] ||
+        jq -e --arg path "$1" '.sources[] | select(.path == $path) | .ended' "$case/trace.json" >/dev/null 2>&1
 }
 
 # What the manifest has, as $sources.
