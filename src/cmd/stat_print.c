@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/stat.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,11 +14,74 @@
 const char *const stat_kinds[STAT_KINDS] = {"event", "cpu",  "task",
                                             "layer", "vcpu", "source-event"};
 
-static double seconds(const struct stat *stat)
+/* When the events of a layer, or of a source with a clock of its own, were recorded. */
+struct recorded {
+    const struct origin *origin;
+    int64_t first, last;
+};
+
+struct recorded_list {
+    struct recorded *items;
+    unsigned n;
+};
+
+static struct recorded *find_recorded(const struct stat *stat, const struct recorded_list *list,
+                                      const struct origin *origin)
 {
+    for (unsigned i = 0; i < list->n; i++)
+        if (stat->tally.options.separate ? list->items[i].origin == origin
+                                         : list->items[i].origin->layer == origin->layer)
+            return &list->items[i];
+    return NULL;
+}
+
+/* 0, -ENOMEM. */
+static int add_recorded(const struct stat *stat, const struct tally_row *row,
+                        struct recorded_list *list)
+{
+    struct recorded *recorded = find_recorded(stat, list, row->origin);
+    struct recorded *more;
+
+    if (recorded) {
+        recorded->first = MIN(recorded->first, row->first);
+        recorded->last = MAX(recorded->last, row->last);
+        return 0;
+    }
+    more = realloc(list->items, (list->n + 1) * sizeof *more);
+    if (!more)
+        return -ENOMEM;
+    list->items = more;
+    more[list->n++] = (struct recorded){row->origin, row->first, row->last};
+    return 0;
+}
+
+static int list_recorded(const struct stat *stat, const struct tally_row *const *rows, unsigned n,
+                         struct recorded_list *ret)
+{
+    *ret = (struct recorded_list){0};
+    for (unsigned i = 0; i < n && stat->tally.by != TALLY_BY_KEYS; i++)
+        if (rows[i]->first != TIME_UNKNOWN && add_recorded(stat, rows[i], ret) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+/* That the events of ROW were recorded; of rows by fields, which may be of any layer: of all. */
+static double seconds(const struct stat *stat, const struct recorded_list *list,
+                      const struct tally_row *row)
+{
+    const struct recorded *recorded =
+        stat->tally.by != TALLY_BY_KEYS ? find_recorded(stat, list, row->origin) : NULL;
+    int64_t from = row->origin ? row->origin->known_from : 0;
+    int64_t until = row->origin ? row->origin->known_until : 0;
+    int64_t first, last;
+
     if (stat->clock.hz == 0)
         return 0;
-    return (double)tally_duration(&stat->tally) / (double)stat->clock.hz;
+    if (!recorded)
+        return (double)tally_duration(&stat->tally) / (double)stat->clock.hz;
+    first = from ? MIN(recorded->first, MAX(from, stat->tally.first)) : recorded->first;
+    last = until ? MAX(recorded->last, MIN(until, stat->tally.last)) : recorded->last;
+    return ((double)last - (double)first) / (double)stat->clock.hz;
 }
 
 static double share(const struct stat *stat, const struct tally_row *row)
@@ -330,9 +394,10 @@ static void set_max_at(const struct stat *stat, struct table *table, const struc
 }
 
 /* 0, -ENOMEM. */
-static int put_row(const struct stat *stat, struct table *table, const struct tally_row *row)
+static int put_row(const struct stat *stat, const struct recorded_list *recorded,
+                   struct table *table, const struct tally_row *row)
 {
-    double time = seconds(stat);
+    double time = seconds(stat, recorded, row);
     int r = 0;
 
     if (stat->tally.by != TALLY_BY_KEYS)
@@ -509,6 +574,7 @@ int stat_print(const struct stat *stat)
     struct table_column columns[STAT_COLUMNS];
     const struct table_form form = {.columns = columns, .n = STAT_COLUMNS};
     const struct tally_row **rows;
+    struct recorded_list recorded;
     struct table table;
     unsigned n;
     int r = tally_sorted(&stat->tally, &rows, &n);
@@ -516,12 +582,13 @@ int stat_print(const struct stat *stat)
 
     if (r < 0)
         return r;
+    r = list_recorded(stat, rows, n, &recorded);
     make_columns(stat, columns);
     table_begin(&table, stat->out, (enum table_format)stat->options->format, &form);
     if (table.format == TABLE_JSON)
         begin_json(stat, &table.json);
     for (unsigned i = 0; i < n && r == 0; i++)
-        r = put_row(stat, &table, rows[i]);
+        r = put_row(stat, &recorded, &table, rows[i]);
     if (table.format == TABLE_JSON)
         json_write_finish(&table.json);
     end = table_end(&table);
@@ -538,6 +605,7 @@ int stat_print(const struct stat *stat)
     if (stat->tally.has_late_periods)
         cli_error("--every makes more than %u periods; the last one counts all that comes after",
                   TALLY_PERIODS_MAX);
+    free(recorded.items);
     free(rows);
     return r;
 }

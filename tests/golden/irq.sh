@@ -85,6 +85,14 @@ for row in both["rows"]:
     assert math.isclose(row["share"], row["sum"] / row["covered"], rel_tol=1e-4), row
 END
 
+for by in event cpu layer; do
+    "$strata" stat --by $by -f json vm 2>err | jq -S '.rows | map(select(.layer == "guest")) | map(del(.share, .source))' >all ||
+        fail "$(cat err)"
+    "$strata" stat --by $by -f json --layer guest vm 2>err | jq -S '.rows | map(del(.share, .source))' | cmp -s - all ||
+        fail "stat --by $by: other rates than those of the guest alone"
+    [ "$(jq length all)" -gt 0 ] || fail "no rows"
+done
+
 case="no interrupts"
 status=0
 "$strata" irq xen.raw >rows 2>err || status=$?
