@@ -664,12 +664,16 @@ static inline int put_step(struct spans *spans, const struct step_use *uses, uns
                            const struct item *item, const struct source_losses *source)
 {
     const struct step_use *missed = NULL;
-    struct key missed_key;
+    struct key key, missed_key;
+    int r;
 
+    if (likely(n == 1)) {
+        if (!can_use(spans, uses, item, source, &key))
+            return 0;
+        r = go_on(spans, uses, item, &key, source);
+        return unlikely(r == 0) ? put_early(spans, uses, item, &key) : MIN(r, 0);
+    }
     for (unsigned i = 0; i < n; i++) {
-        struct key key;
-        int r;
-
         if (!can_use(spans, &uses[i], item, source, &key))
             continue;
         r = go_on(spans, &uses[i], item, &key, source);
