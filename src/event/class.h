@@ -124,7 +124,6 @@ struct origin {
     const char *format; /* the wire format: "simpletrace", "ftrace", … */
     const char *path;   /* as the user gave it */
     struct clock clock;
-    unsigned n_cpus;        /* 0: not in the format */
     const char *host_name;  /* of the machine where it was recorded; NULL: not in the format */
     const char *machine;    /* of a kernel, as uname -m has it; NULL: not known */
     const char *clock_uuid; /* the same in all traces with this clock; NULL: not in the format */
@@ -140,14 +139,15 @@ struct origin {
     /* Writes the name of an event's vCPU ("d0v1"); NULL: a plain number. */
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);
     const struct origin_kernel *kernel; /* event/kernel.h; NULL: not of a Linux kernel */
+    unsigned n_cpus;                    /* 0: not in the format */
     /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
     bool pid_filter;
     /* A file of its recording was cut or removed: of a CPU at least, what came from some time on is missing. */
     bool is_cut;
-    /* The lost events that its recorder counted, by its records or beyond them; 0: none, or it has no count. */
-    uint64_t lost;
     /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
     bool lost_uncounted;
+    /* The lost events that its recorder counted, by its records or beyond them; 0: none, or it has no count. */
+    uint64_t lost;
     /* When the last of its CPUs begins, by the tracer's clock; 0: not known. */
     int64_t last_begin;
     /* What is kept of the CPUs begins at times of their own: before this one, anything may have happened on some of
