@@ -21,6 +21,8 @@ X86_64 = (["qemu-system-x86_64", "-machine", "q35", "-cpu", "max"],
 # Pointer authentication by QEMU's own function, not by the slow one of the architecture.
 ARM64 = (["qemu-system-aarch64", "-machine", "virt", "-cpu", "max,pauth-impdef=on"],
          "console=ttyAMA0 quiet nokaslr mitigations=off panic=-1")
+# With a thread for each vCPU, QEMU 7.2 may run code of one that Linux changes on another.
+ONE_THREAD = "tcg,thread=single"
 # How long anything may take that has an end, on a busy machine. No test measures time.
 PATIENCE = 240
 # How long a guest may be silent before its CPUs are looked at, and how long its kernel must say that one hangs.
@@ -42,7 +44,8 @@ class Machine:
 
     Its ports of Strata's are FIFOs (those of the old agents' protocol) and a socket (strata-agent's
     own protocol, with HAS_AGENT) in FOLDER; the ports of the tests are on a second controller, which no test
-    stalls. PREFIX comes before QEMU in the command, OPTIONS after its own options. KIND is of the processor, ACCEL how it is emulated.
+    stalls. PREFIX comes before QEMU in the command, OPTIONS after its own options. KIND is of the processor, ACCEL how it is emulated:
+    ONE_THREAD where no test looks at the threads of its vCPUs.
     With INCOMING it waits there for a guest that migrates; open_shell() is for when that has come.
     """
 

@@ -9,7 +9,7 @@ import tempfile
 
 import timeline
 from agent import Agent
-from machine import PATIENCE, Machine, expect, wait_until
+from machine import ONE_THREAD, PATIENCE, Machine, expect, wait_until
 from tracefs import tracing_instances
 
 MARKS = 50
@@ -210,7 +210,8 @@ def record_added_port(run):
     """A machine without a port for the agent: each recorder adds one and removes it again, also after one that was killed, and
     when the agent has exited before. At last the guest powers off while it is recorded, before its agent could say what it has
     sent: the summary counts what is in the trace."""
-    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("added-machine"), has_agent=False)
+    guest = Machine(f"{run.work}/kernel", f"{run.work}/initramfs", run.folder("added-machine"), has_agent=False,
+                    accel=ONE_THREAD)
     folder = run.folder("added")
     runtime = tempfile.mkdtemp(prefix="strata-test-")
     environment = dict(os.environ, XDG_RUNTIME_DIR=runtime)

@@ -72,7 +72,7 @@ class Run:
 
 def boot(work):
     began = time.monotonic()
-    run = Run(os.path.abspath(work))
+    run = Run(os.path.abspath(work), accel=machine.ONE_THREAD)
     print(f"the guest is up after {time.monotonic() - began:.1f} s", flush=True)
     return run
 
