@@ -135,7 +135,7 @@ static int add_slice(struct distribution *distribution, const struct distributio
         distribution->n_cut++;
         return 0;
     }
-    if (slice->begin < query->span.from || slice->end > query->span.to) {
+    if (slice->begin < query->span.from || slice->begin > query->span.to) {
         distribution->n_partly++;
         return 0;
     }

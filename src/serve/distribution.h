@@ -45,7 +45,7 @@ struct distribution {
     struct distribution_query query;
     uint64_t n_slices;  /* looked at */
     uint64_t n_cut;     /* left out: an end is not in the trace */
-    uint64_t n_partly;  /* left out: not wholly within the span */
+    uint64_t n_partly;  /* left out: did not begin within the span */
     uint64_t n_unnamed; /* counted, but in none of `names`, which are full */
     uint64_t sum, min;  /* ns; `sum` saturates */
     struct histogram durations;

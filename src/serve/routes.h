@@ -27,7 +27,7 @@ void assets_get(struct exchange *x, const char *name);
  *  api/search      ?text&from&limit                  slices by name, in order of time
  *  api/statistics  ?from&to&tracks                   number and durations by track and name
  *  api/latency     ?from&to&tracks&names&text&min&max&begin_from&begin_to&columns&limit
- *                  how long slices take that begin and end in the time: percentiles as strata latency has them, `buckets`
+ *                  how long slices take that begin in the time: percentiles as strata latency has them, `buckets`
  *                  [from, before, count, …] of durations, `cells` [column of time, from, before, count, …], `names` that
  *                  took most, `slowest` [LIMIT]. Of a group of `tracks`, the tracks of slices in it; without, all of
  *                  these. `text`: names that contain it, or begin with what follows its `^`, beside the numbers `names`. `min` to `max`: durations only;

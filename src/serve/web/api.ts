@@ -154,7 +154,7 @@ export interface LatencyAnswer extends LatencyNumbers {
     to: number;
     min: number;
     cut: number; // not counted: an end is not in the trace
-    partly: number; // not counted: not wholly within the time
+    partly: number; // not counted: began before the time
     buckets: number[]; // from, before, count
     columns: number;
     cells: number[]; // column, from, before, count

@@ -419,7 +419,7 @@ export class LatencyPanel {
     private showAnswer(answer: LatencyAnswer): void {
         const left = [
             answer.cut ? `${formatCount(answer.cut)} without begin or end in the trace` : "",
-            answer.partly ? `${formatCount(answer.partly)} that reach beyond the time` : "",
+            answer.partly ? `${formatCount(answer.partly)} that began before the time` : "",
         ].filter(Boolean);
         const without = left.length ? `; not counted: ${left.join(", ")}` : "";
         if (!answer.n) {
