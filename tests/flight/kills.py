@@ -39,6 +39,7 @@ PATIENCE = 120
 # A source that did not hand over what it held within the second that a snapshot waits for it.
 LATE = "did not send them within a second"
 INCOMPLETE = "is incomplete: its recorder was killed"
+MISSING = "as the recorder says"
 NO_PAGES = "no tracefs copy"
 KILLED = "was killed by signal 9"
 ENDED = ", before the snapshot"
@@ -199,7 +200,8 @@ class Kills:
                 continue
             is_of_kill = KILLED in line or ENDED in line and self.victim != "recorder"
             is_of_snapshot = LATE in line and any(self.is_late(self.manifest(trace), layer) for layer in marks)
-            expect(is_of_kill or is_of_snapshot or may_be_incomplete and INCOMPLETE in line, trace, "says:", line)
+            expect(is_of_kill or is_of_snapshot or may_be_incomplete and (INCOMPLETE in line or MISSING in line),
+                   trace, "says:", line)
         expect(report.returncode == 0 or not has_kernel, trace, ": exit status", report.returncode, report.stderr)
         last = -1
         for line in report.stdout.splitlines():
