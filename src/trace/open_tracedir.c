@@ -118,7 +118,8 @@ static int note_end(struct trace *trace, const struct trace_options *options, co
         if (!is_wanted(options, source))
             continue;
         trace->lost_counted |= source->lost_known && source->lost > 0;
-        trace->lost_uncounted |= source->lost_uncounted || is_unfinished(source, recorder != 0);
+        trace->lost_uncounted |=
+            source->lost_uncounted || is_unfinished(source, recorder != 0 || options->is_live);
         if (!source->complete && source->ended.realtime_ns == 0)
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s'%s'",
                      names[0] ? ", " : "", source->name);
@@ -244,5 +245,6 @@ int tracedir_expand(struct trace *trace, const struct trace_options *options, co
     recorder = is_whole ? 0 : recorder_of(given, options->runtime_dir);
     if (note_end(trace, options, given, manifest, recorder) < 0)
         return error_set(error, -ENOMEM, given, "out of memory");
-    return add_sources(trace, manifest, options, given, recorder != 0, ctxs, n, error);
+    return add_sources(trace, manifest, options, given, recorder != 0 || options->is_live, ctxs, n,
+                       error);
 }

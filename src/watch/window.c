@@ -18,7 +18,7 @@ int watch_window_open(const struct watch_window *window, struct watch_pass *ret)
     *ret = (struct watch_pass){.window = window};
     if (window->options)
         options = *window->options;
-    options.host_time = options.leave_out_unrelated = true;
+    options.host_time = options.leave_out_unrelated = options.is_live = true;
     options.reader.keep_going = true;
     r = trace_open(&window->dir, 1, &options, &ret->trace, &ret->error);
     if (r < 0)
