@@ -422,7 +422,7 @@ bool sched_row_is_shown(const struct sched *sched, const struct sched_row *row)
                 (options->by == SCHED_BY_VCPU && row->vcpu != VCPU_UNKNOWN)) &&
                (!asked || (ranges_include(&asked->vcpus, row->vcpu) &&
                            ranges_include(&asked->pids, row->id)));
-    case STATE_OF_VCPU: /* of any domain; it is no thread */
+    case STATE_OF_VCPU: /* of any domain; not a thread */
         return options->by != SCHED_BY_CPU &&
                (!asked || (asked->pids.n == 0 && ranges_include(&asked->vcpus, row->id & 0xffff)));
     case STATE_OF_CPU:

@@ -152,6 +152,18 @@ bool selection_limits_rows(const struct select_options *options)
     return limits_places(options) || limits_times(options);
 }
 
+bool select_is_part(const struct select_options *options)
+{
+    return selection_limits_rows(options) || options->limited;
+}
+
+bool selection_is_part(const struct selection *selection)
+{
+    const struct select_options *options = selection->options;
+
+    return selection->of_rows ? limits_times(options) || options->limited : select_is_part(options);
+}
+
 static int init(struct selection *selection, const struct select_options *options, bool of_rows)
 {
     struct selection s = {.options = options, .left = UINT64_MAX, .of_rows = of_rows};

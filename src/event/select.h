@@ -46,11 +46,7 @@ struct select_options {
 
 /* Whether a time, CPUs, threads or a number of events are selected: a loss of which nothing more is known need not be among
  * them. */
-static inline bool select_is_part(const struct select_options *options)
-{
-    return options->from.given || options->to.given || options->cpus.n || options->pids.n ||
-           options->vcpus.n || options->limited;
-}
+bool select_is_part(const struct select_options *options);
 
 /* Parse VALUE into MEMBER, a struct time_limit, a struct ranges, or the mask of layers. -EINVAL with
  * ERROR->what, -ENOMEM. */
@@ -114,13 +110,7 @@ unsigned selection_next_in_time(const struct selection *selection, const struct 
                                 unsigned n, unsigned *start);
 
 /* select_is_part() of a selection: one of rows reads all places. */
-static inline bool selection_is_part(const struct selection *selection)
-{
-    const struct select_options *options = selection->options;
-
-    return selection->of_rows ? options->from.given || options->to.given || options->limited
-                              : select_is_part(options);
-}
+bool selection_is_part(const struct selection *selection);
 
 /* The time before which no item can be selected, once one run of items was passed. False: there is no such time, or it
  * is not known yet. */
