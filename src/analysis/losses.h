@@ -11,7 +11,7 @@
 #include "event/sink.h"
 
 #define LOSSES_CPUS 256
-/* Sources whose losses are told apart. */
+/* Sources whose losses are counted separately. */
 #define LOSSES_ORIGINS 64
 
 struct losses {
@@ -25,7 +25,7 @@ struct losses {
     int n_cpus; /* the highest CPU with a loss, and one */
     /* Events by origin->number; the last one is of all others, too. */
     uint64_t by_origin[LOSSES_ORIGINS];
-    /* Of `events`, those that only recorders counted. */
+    /* The part of `events` that only recorders counted. */
     uint64_t unplaced;
     /* Of a part of a trace: lost events that only recorders counted, in all of it; which are not in `events`. */
     uint64_t elsewhere;
