@@ -171,6 +171,7 @@ static bool is_step(const struct event_class *class, struct exit_class *found)
             if (!span_step_matches(&rule->steps[j], class, &star, &len))
                 continue;
             found->tracer = i;
+            found->begins = j == 0;
             return true;
         }
     }
@@ -339,7 +340,7 @@ void exit_reason_put(const struct exit_class *class, const struct item *item,
 
         name = names ? value_name(names, reason->number) : NULL;
     }
-    if (class->tracer == EXITS_OF_KVM && class->reason < 0) {
+    if (class->reason < 0) {
         text_put_literal(text, "unknown");
         return;
     }
@@ -357,6 +358,15 @@ void exit_reason_put(const struct exit_class *class, const struct item *item,
         text_put_literal(text, "0x"), text_put_hex(text, reason->number);
     else
         text_put_u64(text, reason->number);
+}
+
+void exit_item_put_reason(const struct exit_class *class, const struct item *item,
+                          struct text *text)
+{
+    struct exit_reason reason;
+
+    exit_reason_of(class, item, &reason);
+    exit_reason_put(class, item, &reason, text);
 }
 
 /* ---- details ---- */

@@ -47,6 +47,7 @@ struct exit_class {
     enum exit_role role;
     enum exit_tracer tracer;
     /* of EXIT_STEP */
+    bool begins; /* an exit; otherwise it ends one */
     int reason, isa, kind;
     enum exit_isa fixed_isa;
     bool is_nested; /* of a guest's guest */
@@ -76,6 +77,9 @@ void exit_reason_of(const struct exit_class *class, const struct item *item,
 /* The reason of ITEM by name, or as a number. */
 void exit_reason_put(const struct exit_class *class, const struct item *item,
                      const struct exit_reason *reason, struct text *text);
+/* The same of ITEM alone. CLASS->begins. */
+void exit_item_put_reason(const struct exit_class *class, const struct item *item,
+                          struct text *text);
 
 /* Whether the event says what was asked for: some only do on some processors. */
 bool exit_has_detail(const struct exit_class *class, const struct item *item);

@@ -34,7 +34,7 @@ const struct span_builtin span_builtins[] = {
     {"block-queue: block:block_bio_queue(dev,sector) -> block:block_rq_issue(dev,sector)",
      "from the queueing of a request to its issue"},
     {"exit: " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_EXIT " -> " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_ENTRY " by thread", "exits of KVM's vCPUs: strata exits says more"},
-    {"exit: hypervisor:vmexit -> hypervisor:vmentry by vcpu", "exits of Xen's vCPUs: strata exits says more"},
+    {"exit: hypervisor:vmexit|nested_vmexit -> hypervisor:vmentry|nested_vmentry by vcpu", "exits of Xen's vCPUs: strata exits says more"},
     {"virtio-blk: vmm:virtio_blk_handle_*(vdev,req) -> vmm:virtio_blk_rw_complete(vdev,req)",
      "requests at QEMU's virtio-blk devices"},
     /* From QEMU 10.0 on, both are called ..._aio. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET api/slice: all that is known of one slice, with the event that began it. */
+/* GET api/slice: all that is known of one slice, with the events that began and ended it. */
 
 #include "serve/events.h"
 #include "serve/routes.h"
@@ -62,7 +62,7 @@ static int find_moment(struct exchange *x, const struct index_track *track, int6
 }
 
 /* What is lent of an item ends with the next one: the one that was found is read again. */
-static int put_event(struct exchange *x, int place, int64_t time)
+static int put_event(struct exchange *x, const char *key, int place, int64_t time)
 {
     struct json_writer *w = &x->answer.json;
     struct error error = {0};
@@ -71,7 +71,7 @@ static int put_event(struct exchange *x, int place, int64_t time)
     int64_t t = time;
     int r = 1;
 
-    json_write_key(w, "event");
+    json_write_key(w, key);
     if (place < 0) {
         json_write_raw(w, "null", 4);
         return 0;
@@ -120,7 +120,11 @@ static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
     json_write_u64(w, begin.error_ns);
     json_write_key(w, "end_error_ns");
     json_write_u64(w, end.error_ns);
-    if (put_event(x, begin.place, slice->begin) == 0)
+    /* What is at the end of a slice without an end did not end it. */
+    if (slice->flags & (INDEX_CUT | INDEX_OPEN))
+        end.place = -1;
+    if (put_event(x, "event", begin.place, slice->begin) == 0 &&
+        put_event(x, "end_event", end.place, slice->end) == 0)
         json_write_finish(w);
 }
 

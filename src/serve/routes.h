@@ -22,7 +22,7 @@ void assets_get(struct exchange *x, const char *name);
  *  api/counts      ?from&to&pixels&tracks            events in each pixel
  *  api/values      ?from&to&pixels&tracks            [time, min, max, last, …]
  *  api/arrows      ?from&to&max                      [begin, track, depth, end, track, depth]
- *  api/slice       ?track&depth&time                 one slice, with the event that began it
+ *  api/slice       ?track&depth&time                 one slice, with the events that began and ended it
  *  api/events      ?from&skip&limit&filter&track&fields    rows; `next` and `skip` are those of the next request
  *  api/search      ?text&from&limit                  slices by name, in order of time
  *  api/statistics  ?from&to&tracks                   number and durations by track and name

@@ -4,6 +4,7 @@
 /* The inside of the sink: what its parts share. A function that returns int returns 0, or a negative errno with the
  * sink's error. */
 
+#include "analysis/exit_events.h"
 #include "analysis/spans.h"
 #include "analysis/states.h"
 #include "tables/sink.h"
@@ -20,6 +21,7 @@ struct key_slot {
 struct rule_fields {
     const struct event_class *class;
     int fields[SPAN_KEYS];
+    struct exit_class exit; /* if the rule has no keys */
 };
 
 struct span_rows {

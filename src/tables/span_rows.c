@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of `span`. The keys of a span are those of the event that begins it, so their text is made then, and kept in a
- * slot until the span ends. */
+ * slot until the span ends. An exit, whose rule has no keys, has its reason as the key. */
 #include <errno.h>
 
 #include "base/macro.h"
@@ -43,6 +43,8 @@ static const struct rule_fields *find_fields(struct span_rows *rows, const struc
         return found;
     for (unsigned i = 0; i < kind->rule->n_keys; i++)
         found->fields[i] = kernel_event_field(class, kind->rule->steps[0].keys[i].field);
+    if (kind->rule->n_keys == 0)
+        exit_class_find(class, &found->exit);
     found->class = class;
     return found;
 }
@@ -74,28 +76,35 @@ static void put_key(const struct span_key *key, int field, const struct item *it
     value_put(&item->class->fields[field], &value, text);
 }
 
+static void put_keys(const struct span_rule *rule, const struct rule_fields *fields,
+                     const struct item *item, struct text *text)
+{
+    if (rule->n_keys == 0)
+        exit_item_put_reason(&fields->exit, item, text);
+    for (unsigned i = 0; i < rule->n_keys; i++) {
+        if (i)
+            text_put_char(text, ',');
+        put_key(&rule->steps[0].keys[i], fields->fields[i], item, text);
+    }
+}
+
 static uint64_t begin_span(void *arg, const struct span_kind *kind, const struct item *item)
 {
     struct tables_sink *sink = arg;
     struct span_rows *rows = &sink->spans;
-    const struct rule_fields *fields;
+    const struct rule_fields *fields = find_fields(rows, kind, item->class);
     struct key_slot *slot;
     uint32_t len;
 
-    if (kind->rule->n_keys == 0)
+    if (kind->rule->n_keys == 0 && !fields->exit.begins)
         return 0;
-    fields = find_fields(rows, kind, item->class);
     slot = new_slot(rows);
     if (!slot) {
         rows->no_memory = true;
         return 0;
     }
     rows->text.next = rows->text.start;
-    for (unsigned i = 0; i < kind->rule->n_keys; i++) {
-        if (i)
-            text_put_char(&rows->text, ',');
-        put_key(&kind->rule->steps[0].keys[i], fields->fields[i], item, &rows->text);
-    }
+    put_keys(kind->rule, fields, item, &rows->text);
     len = (uint32_t)MIN(text_len(&rows->text), (size_t)KEY_MAX_LEN);
     slot->known = !rows->text.error;
     rows->no_memory |= rows->text.error == -ENOMEM;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/exit_events.h"
 #include "analysis/span_match.h"
 #include "analysis/span_names.h"
 #include "base/glob.h"
@@ -85,6 +86,17 @@ static int get_rule_by_name(struct slices *slices, const struct span_by_name *by
     return 0;
 }
 
+static int set_exit(struct slice_class *plan, struct arena *arena, const struct event_class *class)
+{
+    struct exit_class *found = arena_alloc(arena, sizeof *found);
+
+    if (!found)
+        return -ENOMEM;
+    exit_class_find(class, found);
+    plan->exit = found;
+    return 0;
+}
+
 /* Takes the name of CLASS's slices apart: "irq {name}". 0, -ENOMEM. */
 static int compile_name(struct slice_class *plan, const char *name, struct arena *arena,
                         const struct event_class *class)
@@ -105,6 +117,11 @@ static int compile_name(struct slice_class *plan, const char *name, struct arena
         if (!field)
             return -ENOMEM;
         piece->field = kernel_event_field(class, field);
+        if (strcmp(field, STYLE_EXIT_REASON) == 0) {
+            piece->field = PIECE_EXIT_REASON;
+            if (set_exit(plan, arena, class) < 0)
+                return -ENOMEM;
+        }
         p = end + 1;
     }
     return 0;
@@ -259,13 +276,15 @@ void slice_class_put_name(struct slices *slices, const struct slice_class *class
 
     slice->name = class->name[0].text;
     slice->name_len = class->name[0].len;
-    if (class->n_name == 1 && class->name[0].field < 0)
+    if (class->n_name == 1 && class->name[0].field == -1)
         return;
     name->next = name->start;
     for (unsigned i = 0; i < class->n_name; i++) {
         text_put(name, class->name[i].text, class->name[i].len);
         if (class->name[i].field >= 0)
             put_field_value(name, item, class->name[i].field);
+        else if (class->name[i].field == PIECE_EXIT_REASON)
+            exit_item_put_reason(class->exit, item, name);
     }
     if (name->error) {
         slices->error = -ENOMEM;

@@ -15,8 +15,9 @@
 struct name_piece {
     const char *text;
     size_t len;
-    int field; /* -1: none */
+    int field; /* -1: none; PIECE_EXIT_REASON */
 };
+#define PIECE_EXIT_REASON (-2)
 
 #define NAME_PIECES 4
 #define NO_RULE (-1)
@@ -39,6 +40,7 @@ struct slice_class {
     const char *title;
     struct name_piece name[NAME_PIECES];
     unsigned n_name;
+    const struct exit_class *exit; /* if a piece is PIECE_EXIT_REASON */
     int flow[STYLE_FLOW_FIELDS];
     int flow_kind;
     char flow_letter;  /* W, R; 0: by FLOW_KIND */

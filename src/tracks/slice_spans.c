@@ -109,6 +109,7 @@ static int find_track(struct slices *slices, enum style_place place, struct pair
         break;
     case ON_VCPU: *ret = tracks_vcpu(tracks, slices->group, item, TRACK_VCPU); break;
     case ON_THREAD: *ret = tracks_thread(tracks, slices->group, item); break;
+    case ON_EXITS: *ret = tracks_exits(tracks, slices->group, item); break;
     case ON_LANES:
         r = tracks_lane(tracks, slices->group, pair, title, ret);
         return r == -ENOBUFS ? 0 : r;

@@ -110,8 +110,11 @@ static void end_thread(struct slices *slices, const struct item *item)
     struct track *thread =
         unlikely(pid != PID_UNKNOWN) ? tracks_find_thread(slices->group, pid, item->cpu) : NULL;
 
-    if (thread)
-        slice_cut(slices, thread, 0, slices->ns, "the thread ends");
+    if (!thread)
+        return;
+    slice_cut(slices, thread, 0, slices->ns, "the thread ends");
+    if (thread->exits)
+        slice_cut(slices, thread->exits, 0, slices->ns, "the thread ends");
 }
 
 static int put_event(struct slices *slices, const struct item *item)

@@ -16,9 +16,10 @@ static const struct span_style styles[] = {
      "running", "{next_comm}", ON_CPU},
     {NULL, "running: hypervisor:switch_infnext{dom != 32767} -> hypervisor:switch_infnext by cpu",
      "running", "d{dom}v{unit}", ON_CPU},
-    {NULL, "guest: hypervisor:vmentry -> hypervisor:vmexit by vcpu", "mode", "guest", ON_VCPU},
-    {"exit: hypervisor:", NULL, "mode", "hypervisor: {reason}", ON_VCPU},
+    {NULL, "guest: hypervisor:vmentry|nested_vmentry -> hypervisor:vmexit|nested_vmexit by vcpu", "mode", "guest", ON_VCPU},
+    {"exit: hypervisor:", NULL, "mode", "hypervisor: {" STYLE_EXIT_REASON "}", ON_VCPU},
     {NULL, "guest: " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_ENTRY " -> " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_EXIT " by thread", "kvm", "in the guest", ON_THREAD},
+    {"exit: " KERNEL_GUEST_GROUP ":", NULL, "exit", "exit: {" STYLE_EXIT_REASON "}", ON_EXITS},
 
     /* Interrupts, and what runs in them. */
     {"irq:", NULL, "irq", "irq {name}", ON_INTERRUPTS},

@@ -12,17 +12,20 @@ enum style_place {
     ON_CPU,    /* its CPU: what runs there */
     ON_INTERRUPTS, /* the interrupts of its CPU: they nest in each other, not in the thread that they interrupt */
     ON_VCPU,
+    ON_EXITS, /* beside the event's thread: system calls of the monitor end and begin in an exit */
     ON_LANES, /* as many tracks as spans are open at a time, because they end in any order */
 };
 
 #define STYLE_FLOW_FIELDS 2
+#define STYLE_EXIT_REASON "exit reason"
 
 /* In texts, '*' is replaced by what the '*' of the rule matched. */
 struct span_style {
     const char *builtin; /* of span_builtins: what its text begins with */
     const char *rule;    /* one that is not built in; NULL: it is */
     const char *title;   /* the name of the group of such spans */
-    const char *name; /* of a slice; {FIELD} is replaced by the value of that field of the begin */
+    /* Of a slice; {FIELD} is replaced by the value of that field of the begin, STYLE_EXIT_REASON by why it left its guest. */
+    const char *name;
     enum style_place place;
     /* Fields of the begin that are the same of what another layer does for it (analysis/joins.h); NULL: none. */
     const char *flow[STYLE_FLOW_FIELDS];

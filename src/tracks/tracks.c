@@ -302,6 +302,24 @@ struct track *tracks_thread(struct tracks *tracks, struct group *group, const st
     return track;
 }
 
+struct track *tracks_exits(struct tracks *tracks, struct group *group, const struct item *item)
+{
+    struct track *thread = tracks_thread(tracks, group, item);
+    struct track like = {
+        .kind = TRACK_THREAD_EXITS, .cpu = CPU_UNKNOWN, .pid = item->pid, .vcpu = VCPU_UNKNOWN};
+    char name[NAME_MAX_LEN];
+
+    /* There are too many threads. */
+    if (!thread || thread->kind != TRACK_THREAD)
+        return thread;
+    if (!thread->exits) {
+        like.parent = thread;
+        snprintf(name, sizeof name, "%.*s exits", (int)sizeof name - 8, thread->name);
+        thread->exits = make(tracks, group, &like, name);
+    }
+    return thread->exits;
+}
+
 struct track *tracks_single(struct tracks *tracks, struct group *group, enum track_kind kind)
 {
     struct track **track = kind == TRACK_LOST ? &group->lost : &group->events;

@@ -19,6 +19,7 @@ enum track_kind {
     TRACK_VCPU, /* slices; parent of its events */
     TRACK_VCPU_EVENTS,
     TRACK_THREAD,
+    TRACK_THREAD_EXITS, /* slices: the exits of the vCPU that a thread runs, beside what the thread does in them */
     TRACK_LANE,
     TRACK_EVENTS, /* events of no CPU, vCPU or thread */
     TRACK_LOST,
@@ -53,6 +54,7 @@ struct track {
     int32_t pid;          /* or PID_UNKNOWN */
     int32_t vcpu;         /* or VCPU_UNKNOWN */
     int64_t last;         /* when a slice last began or ended, ns */
+    struct track *exits;  /* TRACK_THREAD: below it; NULL: not made yet */
     unsigned n_open, open_room;
     struct open_slice *open; /* innermost last; track_open() */
     struct track *next;      /* of the same group */
@@ -126,6 +128,8 @@ struct track *tracks_vcpu(struct tracks *tracks, struct group *group, const stru
 struct track *tracks_find_thread(const struct group *group, int32_t pid, int32_t cpu);
 /* The item's thread is known. */
 struct track *tracks_thread(struct tracks *tracks, struct group *group, const struct item *item);
+/* The same: the track of its exits, below the thread's. */
+struct track *tracks_exits(struct tracks *tracks, struct group *group, const struct item *item);
 /* What the thread PID is called, if it gets a track. 0, -ENOMEM. */
 int tracks_name_thread(struct tracks *tracks, struct group *group, int32_t pid, const char *name,
                        size_t len);

@@ -69,6 +69,7 @@ jq -r '.traceEvents[] | select(.ph == "B" or .ph == "b" or .ph == "C") | .name' 
 diff - out <<'END' || fail "differs"
 1 CPU 0/KVM
 10 block R
+10 exit: IO_INSTRUCTION
 2 frequency of CPU 1
 10 hrtimer
 10 in the guest

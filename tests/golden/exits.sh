@@ -30,6 +30,17 @@ jq -r '.rows[] | select(.n > 0) | [.key.reason, .n] | join(" ")' rows | LC_ALL=C
 awk '$2 ~ /^[0-9]+$/ { print $1, $2 }' "$DATA/kvm/exits.perf.txt" | LC_ALL=C sort >theirs
 diff theirs ours >&2 || fail "not as perf (<) has it"
 
+# A span of `strata sql` has its reason as the key.
+for trace in "--cpu-vendor=amd xen-4.17-all" kvm; do
+    case="in SQL: $trace"
+    "$strata" exits -f json $trace >rows 2>err || fail "$(cat err)"
+    jq -r '.rows[] | select(.n > 0) | "\(.key.reason),\(.n),\(.sum)"' rows | LC_ALL=C sort >ours
+    "$strata" sql --format=csv -c "select key, count(*), sum(end_ns - begin_ns) from span
+        where name = 'exit' and cut is null group by key" $trace 2>err | tr -d '\r' | tail -n +2 | LC_ALL=C sort >theirs
+    [ -s theirs ] || fail "$(cat err)"
+    diff theirs ours >&2 || fail "not as strata exits (>) has it"
+done
+
 # perf's report and its events in CTF, of one recording: averages have two digits of microseconds.
 case="perf's own events"
 xz -dc "$DATA/kvm/perf.ctf.tar.xz" | tar -x

@@ -36,6 +36,7 @@ RULES = {
     "dma_blk_io": ("dma-blk", True),
     "nvme_submit_command": ("nvme", True),
     "vmexit": ("exit", True),
+    "kvm_exit": ("exit", True),
 }
 # What a timeline draws beside them.
 GUEST = "guest: kvm:kvm_entry -> kvm:kvm_exit by thread"
@@ -97,8 +98,6 @@ def compare_rules(by_rule, told, strata, args):
     exact = dict(RULES.values())
     names = {name for name in rows if name in exact or name.startswith("syscall-")}
     names |= {name for name in by_rule if name}
-    if not by_rule["exit"].n:
-        names.discard("exit")  # KVM's: what is drawn is the time in the guest
     unpaired = collections.defaultdict(collections.Counter)
     for name in sorted(names):
         slices, row = by_rule[name], rows.get(name, {"n": 0, "sum": 0})
@@ -144,8 +143,8 @@ def main():
             seen["irq"] = compare_names(by_name, irq["rows"], irq_name)
         exits = run(strata, "exits", *args) if by_rule["exit"].n else None
         if exits:
-            seen["exits"] = compare_names(
-                by_name, exits["rows"], lambda row: "hypervisor: " + row["key"]["reason"])
+            prefix = "exit: " if by_name["in the guest"].n else "hypervisor: "
+            seen["exits"] = compare_names(by_name, exits["rows"], lambda row: prefix + row["key"]["reason"])
             same("all exits", by_rule["exit"].n, seen["exits"])
         found.append(seen)
     same("chrome and perfetto", found[0], found[1])

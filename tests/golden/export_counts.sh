@@ -35,5 +35,5 @@ compare '.rules > 3000' local -n 9000
 compare '.rules > 1000 and .exits > 1000' xen-4.17 --cpu-vendor amd -e vmexit,vmentry
 compare '.rules > 1000 and .exits > 1000' xen-4.22 --cpu-vendor amd -e vmexit,vmentry
 compare '.exits > 100' xen-4.17 --cpu-vendor amd -e vmexit,vmentry -n 1000
-compare '.guest > 1000' kvm
+compare '.guest > 1000 and .exits > 1000' kvm
 compare '.rules > 500 and .irq > 100' vm

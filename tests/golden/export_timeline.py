@@ -175,7 +175,7 @@ def of_track(track, pattern):
 def of_thread(track):
     if track[0].startswith("idle thread of CPU "):
         return 0
-    match = re.search(r" (\d+)$", track[0])
+    match = re.search(r" (\d+)( exits)?$", track[0])
     return int(match.group(1)) if match else None
 
 

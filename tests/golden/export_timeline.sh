@@ -41,6 +41,11 @@ seen '.instants > 100 * .slices and .cut["no end was seen"] == .slices - .open'
 compare xen.raw -n 20000 --cpu-hz 2.4G
 seen '.slices > 50 and .counters > 100 and .cut == {}'
 compare lttng-ust
+# Exits beside what the thread does: its system calls begin and end in them.
+xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
+mv trace kvm
+compare kvm -e -kvm_msr # what its text does not name
+seen '.slices > 4000 and .cut["what is around it ends"] == null'
 # Strings that are no UTF-8, large and empty payloads, arrays, floats, requests.
 python3 "$here/export_timeline_made.py"
 compare --trace-events made.events made.trace

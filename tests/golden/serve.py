@@ -230,6 +230,8 @@ def check_places(server, trace, events):
                [here[-1][0], here[-1][1], trace["names"][here[-1][2]], here[-1][3]], f"{answer} is not {here}")
         if answer["event"]:
             expect(answer["event"]["time"] == answer["begin"], f"{answer}")
+        if answer["end_event"]:
+            expect(answer["end_event"]["time"] == answer["end"] and not answer["flags"] & 3, f"{answer}")
         for end in ("begin", "end"):
             errors = layers[track["layer"]]
             errors = errors[bisect.bisect_left(errors, (answer[end], -1)):]

@@ -3,11 +3,12 @@
 """Compares how long slices take, and which are joined by arrows, with the events that other commands print.
 
     serve_requests.py STRATA requests TRACE           of a recording with a guest's and QEMU's block requests
-    serve_requests.py STRATA exits OPTION... TRACE    of a Xen trace: exits by reason
+    serve_requests.py STRATA exits OPTION... TRACE    of a trace of Xen or KVM: exits by reason
     serve_requests.py STRATA pair TRACE               of the recording, by a rule of the user's"""
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -206,6 +207,28 @@ def check_arrows(server, trace):
             assert server.get("slice", track=place[0], depth=place[1], time=place[2])["begin"] == place[2], place
 
 
+def check_exits(server):
+    """Each reason is the name of its exits: of Xen on the vCPU's track, of KVM below the thread's."""
+    expected = rows("exits", "-f", "json", *ARGUMENTS)
+    is_xen = bool(server.get("latency", text="hypervisor: ")["names"])
+    prefix = "hypervisor: " if is_xen else "exit: "
+    answer = server.get("latency", text=prefix)
+    names = {server.trace["names"][name["name"]]: name for name in answer["names"]}
+    assert len(expected) > (10 if is_xen else 4)
+    for row in expected:
+        name = names.pop(prefix + row["key"]["reason"])
+        for key in ("n", "sum", "p50", "p90", "p99", "max"):
+            assert name[key] == row[key], (key, name, row)
+    assert not names, names
+    slowest = server.get("latency", text=prefix, limit=1)["slowest"][0]
+    track = server.trace["tracks"][slowest["track"]]
+    assert track["vcpu" if is_xen else "pid"] >= 0, track
+    # Both ends are shown.
+    found = server.get("slice", track=slowest["track"], depth=slowest["depth"], time=slowest["begin"])
+    assert re.search("(vm|kvm_)exit$", found["event"]["name"]), found
+    assert re.search("(vm|kvm_)entry$", found["end_event"]["name"]), found
+
+
 def main():
     arguments = ["--pair", PAIR] if WHAT == "pair" else []
     server = Server(*arguments, *ARGUMENTS)
@@ -217,16 +240,7 @@ def main():
             command = ["latency", "--no-causal", "--pair", PAIR, "-f", "json", ARGUMENTS[0]]
             check_row(server.get("latency", tracks=server.group("vmm", "served")), rows(*command)[0], PAIR)
         else:
-            answer = server.get("latency", text="hypervisor: ")
-            names = {server.trace["names"][name["name"]]: name for name in answer["names"]}
-            expected = rows("exits", "-f", "json", *ARGUMENTS)
-            assert len(expected) > 10
-            for row in expected:
-                name = names.pop(f"hypervisor: {row['key']['reason']}")
-                for key in ("n", "sum", "p50", "p90", "p99", "max"):
-                    assert name[key] == row[key], (key, name, row)
-            assert not names, names
-            assert server.trace["tracks"][server.get("latency", text="hypervisor: ", limit=1)["slowest"][0]["track"]]["vcpu"] >= 0
+            check_exits(server)
     finally:
         server.end()
 

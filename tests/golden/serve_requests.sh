@@ -14,5 +14,9 @@ python3 "$here/serve_requests.py" "$strata" requests vm || fail "requests"
 case="exits"
 python3 "$here/serve_requests.py" "$strata" exits -k --cpu-hz 1000M xen.raw || fail "exits"
 
+case="exits of KVM"
+tar -xJf "$DATA/kvm/exits.tar.xz"
+python3 "$here/serve_requests.py" "$strata" exits trace || fail "exits of KVM"
+
 case="own pairs"
 python3 "$here/serve_requests.py" "$strata" pair vm || fail "own pairs"

@@ -260,8 +260,10 @@ def check_click(page):
     assert event and request["name"] in text and event["name"] in text, text
     assert "may be off by ±" in text, text
     assert any(value.startswith("0x") for _, value in event["shown"]), event
-    for name, value in event["shown"]:
-        assert name in text and value in text, (name, value, text)
+    for of in event, request["end_event"]:
+        assert of["name"] in text, text
+        for name, value in of["shown"]:
+            assert name in text and value in text, (name, value, text)
     other = page.track(id=arrow[1])["name"]
     assert "connected with" in text and other in text, text
     stages = page.browser.run("""return [...document.querySelectorAll('#details tr')].slice(1).map(

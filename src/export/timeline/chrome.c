@@ -489,6 +489,8 @@ static int64_t sort_index(const struct track *track)
 
     if (!parent)
         return track->rank;
+    if (parent->kind == TRACK_THREAD)
+        return sort_index(parent);
     return parent->parent ? (int64_t)parent->rank * 8 + 1 + track->rank : (int64_t)track->rank * 8;
 }
 

@@ -14,6 +14,11 @@ struct looked_at {
     bool other;                      /* at more than one field, or at what is no field */
 };
 
+static bool is_same_field(const struct kernel_expr *a, const struct kernel_expr *b)
+{
+    return a->offset == b->offset && a->size == b->size;
+}
+
 static void look_at_expr(const struct kernel_expr *expr, struct looked_at *at)
 {
     if (!expr || at->other)
@@ -21,7 +26,7 @@ static void look_at_expr(const struct kernel_expr *expr, struct looked_at *at)
     switch ((enum kernel_expr_kind)expr->kind) {
     case EXPR_CONST: return;
     case EXPR_FIELD:
-        if (at->field && (at->field->offset != expr->offset || at->field->size != expr->size))
+        if (at->field && !is_same_field(at->field, expr))
             at->other = true;
         at->field = expr;
         return;
@@ -36,16 +41,32 @@ static void look_at_expr(const struct kernel_expr *expr, struct looked_at *at)
     }
 }
 
+static void look_at_more(struct looked_at *at, const struct looked_at *more)
+{
+    if (more->other || (at->field && more->field && !is_same_field(at->field, more->field)))
+        at->other = true;
+    if (more->field)
+        at->field = more->field;
+}
+
 /* Whether PIECE shows names: something else than nothing, whatever the field holds. */
 static bool shows_names(const struct kernel_string_arg *string_arg, struct looked_at *at)
 {
+    struct looked_at yes = {0}, no = {0};
+
     switch ((enum kernel_string_arg_kind)string_arg->kind) {
     case STRING_ARG_LITERAL: return string_arg->len > 0;
     case STRING_ARG_FLAGS:
     case STRING_ARG_NAMED: look_at_expr(string_arg->a, at); return true;
     case STRING_ARG_CHOICE:
-        look_at_expr(string_arg->a, at);
-        return shows_names(string_arg->yes, at) && shows_names(string_arg->no, at);
+        if (!shows_names(string_arg->yes, &yes) || !shows_names(string_arg->no, &no))
+            return false;
+        /* Another field may choose between two lists of names of one field: AMD's and Intel's reasons of VM exits. */
+        if (!yes.field || !no.field || !is_same_field(yes.field, no.field))
+            look_at_expr(string_arg->a, at);
+        look_at_more(at, &yes);
+        look_at_more(at, &no);
+        return true;
     default: return false;
     }
 }

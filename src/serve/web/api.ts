@@ -107,6 +107,7 @@ export interface SliceAnswer {
     begin_error_ns: number; // how far its ends may be off
     end_error_ns: number;
     event: EventAnswer | null;
+    end_event: EventAnswer | null;
 }
 export interface EventsAnswer {
     events: EventAnswer[];

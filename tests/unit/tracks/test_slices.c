@@ -602,9 +602,9 @@ static void test_missing_entry(void **state)
     }
     expect(w, "B vCPU 3 0 guest\n"
               "E vCPU 3 1\n"
-              "B vCPU 3 1 hypervisor: \n"
+              "B vCPU 3 1 hypervisor: unknown\n"
               "E vCPU 3 1 (no end was seen)\n"
-              "B vCPU 3 2 hypervisor: \n"
+              "B vCPU 3 2 hypervisor: unknown\n"
               "E vCPU 3 3\n"
               "B vCPU 3 3 guest\n");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The selected slice as text: its times, how far they may be off, its event, and what it is connected with.
+// The selected slice as text: its times, how far they may be off, its events, and what it is connected with.
 
 import { FLAG_CUT, FLAG_IDLE, FLAG_LOST, FLAG_NO_BEGIN, FLAG_OPEN, FLAG_UNKNOWN } from "../api";
 import type { SliceAnswer, Trace } from "../api";
@@ -62,15 +62,16 @@ export class DetailsPanel {
         this.connected.replaceChildren();
         this.connected.hidden = true;
         columns.append(left, this.connected);
-        if (slice.event) columns.append(this.makeEvent(slice.event));
+        if (slice.event) columns.append(this.makeEvent("begin", slice.event));
+        if (slice.end_event) columns.append(this.makeEvent("end", slice.end_event));
         this.element.replaceChildren(columns);
     }
 
-    private makeEvent(event: NonNullable<SliceAnswer["event"]>): HTMLElement {
+    private makeEvent(of: string, event: NonNullable<SliceAnswer["event"]>): HTMLElement {
         const right = make("div");
         const { trace } = this;
         right.append(
-            make("h3", "", event.name),
+            make("h3", "", `${of}: ${event.name}`),
             makeFields([
                 ["layer", event.layer],
                 ["cpu", event.cpu],

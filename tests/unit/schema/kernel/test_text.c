@@ -266,12 +266,62 @@ static void not_understood(void **state)
     kernel_close(&k);
 }
 
+/* What FIELD of EVENT is called; NULL: nothing. */
+static void assert_name(struct kernel *k, const void *event, size_t size, unsigned field,
+                        const char *expected)
+{
+    struct item item = {.origin = &k->origin, .payload = event, .size = (uint32_t)size};
+    struct text text = TEXT_IN_MEMORY;
+    struct value value;
+
+    item.class = kernel_events_class(k->events, 7);
+    assert_non_null(item.class);
+    value = item_value(&item, field);
+    assert_int_equal(item_put_name(&item, field, &value, &text), expected != NULL);
+    assert_int_equal(class_may_name(item.class, field) || !expected, true);
+    text_put_char(&text, '\0');
+    assert_string_equal(text.start, expected ? expected : "");
+    text_done(&text);
+}
+
+/* As of kvm_exit: another field chooses the list of names. */
+static void two_lists(void **state)
+{
+    static const char text[] =
+        "name: made\nID: 7\n" COMMON "\tfield:u32 reason;\toffset:8;\tsize:4;\tsigned:0;\n"
+        "\tfield:u32 isa;\toffset:12;\tsize:4;\tsigned:0;\n\n"
+        "print fmt: \"%s\", (REC->isa == 1) ? __print_symbolic(REC->reason & 0xff, {1, \"HLT\"}) : "
+        "__print_symbolic(REC->reason, {1, \"read_cr1\"}, {2, \"hlt\"})\n";
+    static const struct {
+        uint32_t id, pid, reason, isa;
+    } intel = {7, 0, 0x101, 1}, amd = {7, 0, 2, 2}, other = {7, 0, 3, 2};
+    struct kernel k;
+
+    kernel_open(&k, text, own_order);
+    assert_name(&k, &intel, sizeof intel, 0, "HLT");
+    assert_name(&k, &amd, sizeof amd, 0, "hlt");
+    assert_name(&k, &other, sizeof other, 0, NULL);
+    assert_name(&k, &amd, sizeof amd, 1, NULL);
+    kernel_close(&k);
+
+    /* Where one list is of another field, neither has names. */
+    kernel_open(&k,
+                "name: made\nID: 7\n" COMMON "\tfield:u32 a;\toffset:8;\tsize:4;\tsigned:0;\n"
+                "\tfield:u32 b;\toffset:12;\tsize:4;\tsigned:0;\n\n"
+                "print fmt: \"%s\", REC->b ? __print_symbolic(REC->a, {2, \"two\"}) : \"none\"\n",
+                own_order);
+    assert_name(&k, &amd, sizeof amd, 0, NULL);
+    assert_name(&k, &amd, sizeof amd, 1, NULL);
+    kernel_close(&k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers), cmocka_unit_test(names),     cmocka_unit_test(no_names),
-        cmocka_unit_test(strings), cmocka_unit_test(addresses), cmocka_unit_test(packed),
-        cmocka_unit_test(stacks),  cmocka_unit_test(no_fields), cmocka_unit_test(not_understood),
+        cmocka_unit_test(numbers),   cmocka_unit_test(names),     cmocka_unit_test(no_names),
+        cmocka_unit_test(strings),   cmocka_unit_test(addresses), cmocka_unit_test(packed),
+        cmocka_unit_test(stacks),    cmocka_unit_test(no_fields), cmocka_unit_test(not_understood),
+        cmocka_unit_test(two_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
