@@ -3,6 +3,7 @@ whole report, for random A and B. N: the most bytes that one of a thousandth of 
 
 import csv
 import io
+import os
 import random
 import subprocess
 import sys
@@ -13,7 +14,7 @@ if sys.argv[1] == "--bytes":
     bytes_max = int(sys.argv[2])
     del sys.argv[1:3]
 strata, arguments = sys.argv[1], sys.argv[2:]
-TRIES = 4
+TRIES = 1 if "SANITIZED" in os.environ else 4
 # What the children of this shell have read counts as its own once they have ended.
 COUNTED = """
 count() { while read -r key value; do [ "$key" = rchar: ] && echo "$value"; done </proc/$$/io; }

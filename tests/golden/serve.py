@@ -714,7 +714,7 @@ def check_unit(unit, *arguments):
 
 # An exchange has 16 KiB: 160 MiB if none is freed. AddressSanitizer keeps freed memory for a while and looks for leaks
 # itself when the server ends.
-IS_SANITIZED = "ASAN_OPTIONS" in os.environ
+IS_SANITIZED = "SANITIZED" in os.environ
 REQUESTS = 1_000 if IS_SANITIZED else 10_000
 GROWTH_MAX_KIB = 32 << 10
 

@@ -8,7 +8,7 @@
 # that they need. OUT is removed and created: serial.log, what Xen and dom0 wrote, and what the scenario left.
 #
 # Environment: XEN_OPTIONS (of Xen's command line), XEN_SECONDS (480) until it is given up, VM_CPUS (tests/lib/boot_vm.sh).
-# Exit status: that of the virtual machine's run, not of what the scenario saw; 2: it stands still (tests/lib/boot_vm.sh).
+# Exit status: that of the virtual machine's run, not of what the scenario saw.
 #
 # Software emulation, so that it runs anywhere: a machine for builds seldom has nested KVM. The CPU
 # model is one that has SVM and that Xen, dom0 and the emulation agree on: EPYC, without MWAIT, which
