@@ -75,8 +75,10 @@ struct result_row {
     union result_value *values; /* by column */
     const struct histogram *durations;   /* borrowed from the analysis; NULL: none */
     const struct result_period *periods; /* result->n_periods of them; NULL: none */
-    bool is_whole; /* other rows are its parts: --folded counts `rest` instead of its sum */
-    int64_t rest;  /* ticks of its sum that are in no part */
+    bool is_own;                         /* of a thread of Strata's own */
+    double own_part; /* of its waits for a CPU during which others of them ran; 0: not looked for */
+    bool is_whole;   /* other rows are its parts: --folded counts `rest` instead of its sum */
+    int64_t rest;    /* ticks of its sum that are in no part */
     /* The part that has most of its longest span, and its share of it; borrowed; NULL: not known. */
     const char *longest_part;
     double longest_share;
@@ -114,6 +116,12 @@ struct result_contradictions {
     unsigned n_cpus;
 };
 
+/* Waits for a CPU, and during how much of them Strata's own threads ran there (event/own_threads.h). Ticks. */
+struct result_recorder {
+    int64_t waited; /* all; 0: nothing is said */
+    int64_t own, unknown;
+};
+
 struct result {
     struct arena arena;
     const char *analysis;            /* "latency"; borrowed */
@@ -128,6 +136,7 @@ struct result {
     uint64_t unpaired[SPAN_FATES]; /* spans, and ends, that are in no row, by why */
     bool ends_before; /* reading ended before the trace, after the times of a selection */
     struct result_contradictions contradictions;
+    struct result_recorder recorder;
     struct result_slow *slowest; /* longest first */
     unsigned n_slowest, slowest_room;
     const char **notes; /* sentences about the result: what is missing, and how to record it */

@@ -214,6 +214,25 @@ static int add_waker(struct sched *sched, struct sched_row *row,
     return histogram_add(&waker->wakes, (uint64_t)interval->end - (uint64_t)interval->begin);
 }
 
+/* Xen's recorder is a vCPU's guest: no thread of its own is known. */
+static bool finds_who(const struct sched *sched, const struct origin *origin)
+{
+    return sched->options.view == SCHED_WHO ||
+           (sched->options.finds_recorder && origin->layer != LAYER_HYPERVISOR);
+}
+
+/* Whether ROW may be shown in the end: which vCPU a thread runs may be found later. */
+static bool may_be_shown(const struct sched *sched, const struct sched_row *row)
+{
+    const struct select_options *asked = get_asked(sched);
+
+    if (row->of != STATE_OF_THREAD || row->vcpu != VCPU_UNKNOWN)
+        return sched_row_is_shown(sched, row);
+    return row->is_wanted &&
+           (sched->options.by == SCHED_BY_TASK || sched->options.by == SCHED_BY_VCPU) &&
+           (!asked || ranges_include(&asked->pids, row->id));
+}
+
 /* Of a wait that begins and ends in the trace, and is long enough. */
 static int put_wait(struct sched *sched, struct sched_row *row,
                     const struct state_interval *interval, int64_t duration)
@@ -230,14 +249,14 @@ static int put_wait(struct sched *sched, struct sched_row *row,
         }
         r = histogram_add(row->wakes, (uint64_t)duration);
         row->wake_sum = ticks_sum(row->wake_sum, duration);
-        if (view == SCHED_WAKERS && r == 0 && sched_row_is_shown(sched, row))
+        if (view == SCHED_WAKERS && r == 0 && may_be_shown(sched, row))
             r = add_waker(sched, row, interval);
     } else {
         row->preempt_n++;
         row->preempt_sum = ticks_sum(row->preempt_sum, duration);
         row->preempt_max = MAX(row->preempt_max, duration);
     }
-    if (view == SCHED_WHO && r == 0 && sched_row_is_shown(sched, row))
+    if (finds_who(sched, row->origin) && r == 0 && may_be_shown(sched, row))
         r = sched_who_waited(&sched->who, &row->who, interval);
     if (sched->analysis.settings.slowest > 0 && r == 0 &&
         (interval->state == STATE_WOKEN || view != SCHED_WAKEUPS))
@@ -302,7 +321,7 @@ static int put_beside(struct sched *sched, const struct state_interval *interval
     const struct sched_options *options = &sched->options;
     int r = 0;
 
-    if (interval->of == STATE_OF_CPU && options->view == SCHED_WHO)
+    if (interval->of == STATE_OF_CPU && finds_who(sched, interval->origin))
         r = sched_who_ran(&sched->who, interval);
     if (r == 0 && options->by == SCHED_BY_VCPU &&
         ((interval->of == STATE_OF_THREAD && interval->origin->layer == LAYER_HOST) ||
@@ -480,7 +499,8 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
         .analysis = {.sink.ops = ops, .ops = &analysis_ops, .settings = *settings},
         .options = *options,
         .rows_of = rows_of(options),
-        .has_beside = options->view == SCHED_WHO || options->by == SCHED_BY_VCPU,
+        .has_beside =
+            options->view == SCHED_WHO || options->finds_recorder || options->by == SCHED_BY_VCPU,
     };
     return sched_states_init(sched);
 }

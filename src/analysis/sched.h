@@ -35,6 +35,7 @@ enum sched_view {
 struct sched_options {
     enum sched_by by;
     enum sched_view view;
+    bool finds_recorder; /* SCHED_TIMES: rows have their `own_part` */
     bool no_pids;        /* SCHED_STATES by task: tasks of one name are one */
     bool xenalyze_names; /* by domain: times of the states that xenalyze has */
 };

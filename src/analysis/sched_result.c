@@ -11,6 +11,13 @@
 #include "base/macro.h"
 #include "base/text.h"
 #include "base/ticks.h"
+#include "event/own_threads.h"
+
+enum who_is {
+    WHO_IS_UNKNOWN,
+    WHO_IS_OWN, /* a thread of Strata's */
+    WHO_IS_OTHER,
+};
 
 /* ---- keys ---- */
 
@@ -76,6 +83,41 @@ static int set_keys(const struct sched *sched, struct result *result, struct res
     return r;
 }
 
+/* ---- Strata's own threads ---- */
+
+static bool is_own(const struct sched_row *row)
+{
+    return row->of == STATE_OF_THREAD && !row->is_others &&
+           own_thread_is(row->origin, row->id, sched_row_name(row));
+}
+
+/* What ran while ROW waited. */
+static enum who_is who_is(const struct sched *sched, const struct sched_row *row, int32_t by)
+{
+    const struct sched_row *other;
+
+    if (by == WHO_UNKNOWN || by == WHO_OTHERS)
+        return WHO_IS_UNKNOWN;
+    other = by > 0 ? sched_find_row(sched, row->of, row->origin, by) : NULL;
+    return other && is_own(other) ? WHO_IS_OWN : WHO_IS_OTHER;
+}
+
+/* Adds up the waits of ROW. */
+static void add_waits(const struct sched *sched, const struct sched_row *row,
+                      struct result_recorder *recorder)
+{
+    for (uint32_t i = 0; i < row->who.n; i++) {
+        const struct who_pair *pair = &row->who.pairs[i];
+        enum who_is who = who_is(sched, row, pair->by);
+
+        recorder->waited = ticks_sum(recorder->waited, pair->sum);
+        if (who == WHO_IS_OWN)
+            recorder->own = ticks_sum(recorder->own, pair->sum);
+        else if (who == WHO_IS_UNKNOWN)
+            recorder->unknown = ticks_sum(recorder->unknown, pair->sum);
+    }
+}
+
 /* ---- rows ---- */
 
 static int add_row(const struct sched *sched, struct result *result, const struct sched_row *row,
@@ -83,6 +125,7 @@ static int add_row(const struct sched *sched, struct result *result, const struc
 {
     int64_t parts[STEAL_PARTS] = {0};
     struct sched_measured m = {.sched = sched, .row = row};
+    struct result_recorder recorder = {0};
     struct result_row *to = result_add_row(result);
 
     if (!to)
@@ -107,6 +150,12 @@ static int add_row(const struct sched *sched, struct result *result, const struc
         parts[STEAL_VMM] = row->outside;
         m.parts = parts;
     }
+    if (sched->options.finds_recorder && row->of == STATE_OF_THREAD) {
+        add_waits(sched, row, &recorder);
+        if (recorder.waited > 0)
+            to->own_part = (double)recorder.own / (double)recorder.waited;
+    }
+    to->is_own = is_own(row);
     sched_set_values(to, &m);
     to->durations = row->wakes;
     return set_keys(sched, result, to, 0, row);
@@ -241,6 +290,10 @@ static int add_who(struct sched *sched, struct result *result)
         if (r < 0)
             return r;
     }
+    for (unsigned i = 0; i < sched->n_rows; i++)
+        if (sched->rows[i]->of == STATE_OF_THREAD && !is_own(sched->rows[i]) &&
+            sched_row_is_shown(sched, sched->rows[i]))
+            add_waits(sched, sched->rows[i], &result->recorder);
     return 0;
 }
 

@@ -18,7 +18,7 @@ struct sched_row {
     int64_t wake_sum;
     uint64_t preempt_n;
     int64_t preempt_sum, preempt_max;
-    struct who_victim who; /* SCHED_WHO: what it waited for */
+    struct who_victim who; /* who ran while it waited, if that is looked for */
     struct sched_total {
         int64_t time; /* in the state, as far as it is known */
         uint64_t n;   /* complete intervals, and their sum */

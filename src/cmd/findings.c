@@ -84,6 +84,14 @@ static void find_contradictions(struct finder *finder)
 
 /* ---- CPUs ---- */
 
+static void put_recorder_part(double part, struct text *text)
+{
+    if (part >= SHARE_MIN)
+        text_printf(text,
+                    "; for %.0f%% of its waits, Strata's own threads ran (the cost of recording)",
+                    part * 100);
+}
+
 /* Returns whether a vCPU waits. */
 static bool find_waiting_vcpus(struct finder *finder)
 {
@@ -98,10 +106,11 @@ static bool find_waiting_vcpus(struct finder *finder)
         const char *column = is_stolen ? "stolen_share" : "wait_share";
         double share = is_stolen ? finding_number_or_0(result, row, column) : waits;
         double preempted = finding_number_or_0(result, row, "preempt_n");
+        double part = row->own_part;
 
-        if (share < SHARE_MIN)
+        any |= share >= SHARE_MIN;
+        if (share * (1 - part) < SHARE_MIN)
             continue;
-        any = true;
         text_printf(&finder->text,
                     is_stolen ? "vCPU %s has work and waits for a CPU %.1f%% of the time"
                               : "vCPU %s waits for a CPU %.1f%% of the time",
@@ -112,7 +121,8 @@ static bool find_waiting_vcpus(struct finder *finder)
             text_put_literal(&finder->text, ", at most ");
             finding_put_column(result, row, "preempt_max", &finder->text);
         }
-        finder_add(finder, result, row, column, share, "sched --who --by vcpu");
+        put_recorder_part(part, &finder->text);
+        finder_add(finder, result, row, column, share * (1 - part), "sched --who --by vcpu");
     }
     return any;
 }
@@ -195,10 +205,13 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 
     for (unsigned i = 0; i < result->n_rows; i++) {
         const struct result_row *row = result->rows[i];
-        double share = finding_number_or_0(result, row, "wait_share");
+        double waits_share = finding_number_or_0(result, row, "wait_share");
+        double share = waits_share * (1 - row->own_part);
         double p99 = finding_number_or_0(result, row, "wake_p99");
 
-        n += share >= SHARE_MIN;
+        if (row->is_own)
+            continue;
+        n += waits_share >= SHARE_MIN;
         if (share >= most) {
             most = share;
             waits = row;
@@ -217,7 +230,8 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         put_task(result, waits, &finder->text);
         text_printf(&finder->text,
                     n > 1 ? " waits most, %.1f%%" : " waits for a CPU %.1f%% of the time",
-                    most * 100);
+                    finding_number_or_0(result, waits, "wait_share") * 100);
+        put_recorder_part(waits->own_part, &finder->text);
         make_task_command(result, waits, "sched --who", command);
         finder_add(finder, result, waits, "wait_share", most, command);
     }
@@ -231,6 +245,77 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         finding_put_column(result, wakes, "wake_max", &finder->text);
         make_task_command(result, wakes, "sched --latency --slowest 3", command);
         finder_add(finder, result, wakes, "wake_p99", 0.05, command);
+    }
+}
+
+/* ---- the cost of recording ---- */
+
+/* How much of a CPU of LAYER Strata's own threads use. */
+static double get_own_run(const struct finder *finder, const char *layer)
+{
+    const struct result *result = finder_result(finder, SUMMARY_TASKS);
+    double run = 0;
+
+    for (unsigned i = 0; i < result->n_rows; i++)
+        if (result->rows[i]->is_own &&
+            strcmp(finding_key(result, result->rows[i], "layer"), layer) == 0)
+            run += finding_number_or_0(result, result->rows[i], "run_share");
+    return run;
+}
+
+/* The row of PART that waits longest behind Strata's own threads; NULL: none does. *RET_SHARE: of the time. */
+static const struct result_row *find_behind_own(const struct finder *finder, enum summary_part part,
+                                                const char *layer, double *ret_share)
+{
+    const struct result *result = finder_result(finder, part);
+    const struct result_row *worst = NULL;
+
+    *ret_share = 0;
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        const struct result_row *row = result->rows[i];
+        double share = finding_number_or_0(result, row, "wait_share") * row->own_part;
+
+        if (!row->is_own && share > *ret_share &&
+            strcmp(finding_key(result, row, "layer"), layer) == 0) {
+            *ret_share = share;
+            worst = row;
+        }
+    }
+    return worst;
+}
+
+static void find_recording(struct finder *finder, const char *layer)
+{
+    double run = get_own_run(finder, layer), share;
+    enum summary_part part = SUMMARY_VCPUS;
+    const struct result_row *row = find_behind_own(finder, part, layer, &share);
+    const struct result *result;
+    char command[COMMAND_SIZE] = "sched --who --by vcpu";
+
+    if (share < SHARE_MIN) {
+        part = SUMMARY_TASKS;
+        row = find_behind_own(finder, part, layer, &share);
+    }
+    if (MAX(run, share) < SHARE_MIN)
+        return;
+    result = finder_result(finder, part);
+    text_printf(&finder->text,
+                "the cost of recording: Strata's own threads use %.1f%% of a CPU of the %s",
+                run * 100, layer);
+    if (share >= SHARE_MIN) {
+        text_put_literal(&finder->text, "; ");
+        if (part == SUMMARY_VCPUS)
+            text_printf(&finder->text, "vCPU %s", finding_key(result, row, "vcpu"));
+        else
+            put_task(result, row, &finder->text);
+        text_printf(&finder->text, " waits behind them %.1f%% of the time, %.0f%% of its waits",
+                    share * 100, row->own_part * 100);
+        if (part == SUMMARY_TASKS)
+            make_task_command(result, row, "sched --who", command);
+        finder_add(finder, result, row, "wait_share", MAX(share, run / 2), command);
+    } else {
+        snprintf(command, sizeof command, "sched --layer %s --task 'strata*'", layer);
+        finder_add(finder, NULL, NULL, NULL, run / 2, command);
     }
 }
 
@@ -537,6 +622,8 @@ int findings_find(const struct summary *summary, const struct causal_report *cau
     find_waiting_tasks(&finder, find_waiting_vcpus(&finder));
     for (unsigned layer = 0; layer < LAYERS; layer++)
         find_busy_cpus(&finder, layer_name((enum layer)layer));
+    for (unsigned layer = 0; layer < LAYERS; layer++)
+        find_recording(&finder, layer_name((enum layer)layer));
     find_exits(&finder);
     find_requests(&finder);
     find_interrupts(&finder);

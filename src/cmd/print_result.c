@@ -393,6 +393,21 @@ static void write_columns(const struct result *result, struct json_writer *w)
     json_write_end(w);
 }
 
+/* What the recording cost those that waited. */
+static void write_recorder(const struct result *result, struct json_writer *w)
+{
+    const struct result_recorder *recorder = &result->recorder;
+
+    if (recorder->waited == 0)
+        return;
+    json_write_key(w, "recorder");
+    json_write_object(w);
+    write_time(result, w, "wait", recorder->waited);
+    write_time(result, w, "own", recorder->own);
+    write_time(result, w, "unknown", recorder->unknown);
+    json_write_end(w);
+}
+
 void print_json_head(const struct result *result, struct json_writer *w)
 {
     const struct coverage *coverage = result->coverage;
@@ -429,6 +444,7 @@ static void begin_json(const struct result *result, const struct print_options *
     }
     json_write_end(w);
     write_contradictions(result, w);
+    write_recorder(result, w);
     if (options->causal)
         causal_write_json(w, options->causal);
     losses_write_json(&coverage->losses, w);

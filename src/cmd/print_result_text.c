@@ -175,6 +175,26 @@ static void put_contradictions(const struct result *result, struct text *out)
     text_put_str(out, contradictions->n_cpus > 0 ? ")\n" : "\n");
 }
 
+static void put_recorder(const struct result *result, struct text *out)
+{
+    const struct result_recorder *recorder = &result->recorder;
+
+    if (recorder->own == 0)
+        return;
+    text_printf(out, "Strata's own threads ran for %.1f%% of these waits, ",
+                (double)recorder->own * 100 / (double)recorder->waited);
+    print_duration(&result->clock, recorder->own, out);
+    text_put_literal(out, " of ");
+    print_duration_with_unit(&result->clock, recorder->waited, out);
+    text_put_literal(out, ": the cost of recording");
+    if (recorder->unknown > 0) {
+        text_put_literal(out, "; what ran for ");
+        print_duration_with_unit(&result->clock, recorder->unknown, out);
+        text_put_literal(out, " is unknown");
+    }
+    text_put_char(out, '\n');
+}
+
 static void put_why(const char *const *why, const char *indent, struct text *out)
 {
     for (; why && *why; why++)
@@ -296,6 +316,7 @@ void print_result_footer(const struct result *result, const struct print_options
         causal_put_lines(out, options->causal);
     put_unpaired(result, out);
     put_contradictions(result, out);
+    put_recorder(result, out);
     if (!options->is_part)
         put_losses(result, out);
     put_every(result, out);

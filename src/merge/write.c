@@ -363,10 +363,14 @@ static int put_source(struct dir *directory, const struct merge_source *source,
                       const struct manifest_host *host, struct manifest_source *out)
 {
     const char *to = join(directory->merge, directory->path, source->name);
+    struct manifest_host *own = arena_alloc(&directory->merge->arena, sizeof *own);
     int r;
 
-    if (!to)
+    if (!to || !own)
         return merge_no_memory(directory->merge);
+    *own = *host;
+    if (source->recorded && source->recorded->host)
+        own->recorder = source->recorded->host->recorder;
     if (source->recorded)
         *out = *source->recorded;
     else
@@ -375,7 +379,7 @@ static int put_source(struct dir *directory, const struct merge_source *source,
     out->n_files = 0;
     out->name = source->name;
     out->layer = layer_name(source->layer);
-    out->host = host;
+    out->host = own;
     put_moments(directory->merge, source, out);
     if (mkdir(to, 0777) < 0)
         return error_set(&directory->merge->error, -errno, to, "cannot create the directory: %s",

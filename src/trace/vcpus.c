@@ -243,6 +243,18 @@ static int note_machine(struct trace *trace, const struct trace_input *input)
     return 0;
 }
 
+/* What recorded the events of ORIGIN, of INPUT. */
+static void note_recorder(const struct trace_input *input, struct origin *origin)
+{
+    const struct manifest_source *recorded = input->recorded;
+
+    origin->pid_filter = recorded->pid_filter;
+    if (recorded->host && origin->layer != LAYER_GUEST)
+        origin->recorder_pid = recorded->host->recorder;
+    if (recorded->guest)
+        origin->agent_pid = recorded->guest->agent_pid;
+}
+
 int vcpus_identify(struct trace *trace, struct trace_input *input)
 {
     enum layer layer = input->origin->layer;
@@ -252,7 +264,7 @@ int vcpus_identify(struct trace *trace, struct trace_input *input)
     if (!input->manifest || !input->recorded)
         return 0;
     for (unsigned i = 0; i < input->n_origins; i++)
-        trace->catalogue.origins[input->first_origin + i]->pid_filter = input->recorded->pid_filter;
+        note_recorder(input, trace->catalogue.origins[input->first_origin + i]);
     r = note_machine(trace, input);
     if (r < 0)
         return r;

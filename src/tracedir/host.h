@@ -5,7 +5,7 @@
 
 #include "tracedir/manifest.h"
 
-/* This host, for the `host` of a source. Never NULL; what cannot be read is NULL in it. Valid until the
+/* This host, for the `host` of a source, and this process as its recorder. Never NULL; what cannot be read is NULL in it. Valid until the
  * process ends. The first call reads it and must not run in two threads at the same time. */
 const struct manifest_host *host_here(void);
 

@@ -9,12 +9,12 @@
  *        {"name": "xen", "kind": "xentrace", "layer": "hypervisor",
  *         "path": "xen/trace.raw", "events": ["xen/events"],
  *         "clock": {"name": "tsc", "hz": 2400000000},
- *         "host": {"boot_id": "…", "name": "build7"},
+ *         "host": {"boot_id": "…", "name": "build7", "recorder": 4710},
  *         "xen": {"version": "4.17.7", "extra": "-debian", "caps": "…", "commandline": "…",
  *                 "cpu_vendor": "amd", "scheduler": "credit2", "cpus": [0, 1], "offline": [],
  *                 "domains": [{"id": 0, "name": "Domain-0"}]},
  *         "percpu": {"buffer": "NAME", "cpus": [0, 1]},
- *         "guest": {"agent": "0.1.0", "release": "6.1.0-18-amd64", "machine": "x86_64",
+ *         "guest": {"agent": "0.1.0", "agent_pid": 4712, "release": "6.1.0-18-amd64", "machine": "x86_64",
  *                   "boot_id": "…", "kvm": true, "confined": "user, landlock, seccomp"},
  *         "vmm": {"pid": 4711, "program": "/usr/bin/qemu-system-x86_64", "version": "7.2.22",
  *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
@@ -83,6 +83,7 @@ struct manifest_clock {
 struct manifest_host {
     const char *boot_id; /* as in /proc/sys/kernel/random/boot_id; or NULL */
     const char *name;    /* of the host; for people; or NULL */
+    int32_t recorder;    /* the process that recorded, by the host's numbers; 0: not known */
 };
 
 struct manifest_domain {
@@ -116,6 +117,7 @@ struct manifest_percpu {
 /* Of a guest's kernel. Strings that are not known are NULL. */
 struct manifest_guest {
     const char *agent; /* its version */
+    int32_t agent_pid; /* its process, by the numbers of this kernel; 0: not known */
     const char *release, *machine, *boot_id;
     bool kvm; /* the pairs of its clock come from KVM, not from exchanged messages */
     /* what sandboxed the process that parsed the guest's data: "user, landlock, seccomp" */

@@ -239,6 +239,7 @@ static const struct manifest_guest *get_guest(struct reader *reader, const json_
     if (!guest)
         return no_memory(reader);
     guest->agent = get_string(reader, json, "agent");
+    guest->agent_pid = (int32_t)get_number(reader, json, "agent_pid", INT32_MAX);
     guest->release = get_string(reader, json, "release");
     guest->machine = get_string(reader, json, "machine");
     guest->boot_id = get_string(reader, json, "boot_id");
@@ -302,6 +303,7 @@ static const struct manifest_host *get_host(struct reader *reader, const json_t 
         return no_memory(reader);
     host->boot_id = get_string(reader, json, "boot_id");
     host->name = get_string(reader, json, "name");
+    host->recorder = (int32_t)get_number(reader, json, "recorder", INT32_MAX);
     return host;
 }
 

@@ -126,6 +126,7 @@ static int set_guest(json_t *object, const struct manifest_guest *guest)
     json_t *json = json_object();
     int r = set_string(json, "agent", guest->agent);
 
+    r |= set_number(json, "agent_pid", guest->agent_pid);
     r |= set_string(json, "release", guest->release);
     r |= set_string(json, "machine", guest->machine);
     r |= set_string(json, "boot_id", guest->boot_id);
@@ -175,6 +176,7 @@ static int set_host(json_t *object, const struct manifest_host *host)
     int r = set_string(json, "boot_id", host->boot_id);
 
     r |= set_string(json, "name", host->name);
+    r |= set_number(json, "recorder", host->recorder);
     return json_object_set_new(object, "host", json) | r;
 }
 

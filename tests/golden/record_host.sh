@@ -184,8 +184,14 @@ case=timeline
 grep -q '^  host  *[1-9][0-9]* events, 0 lost' told && ! grep -q 'seconds were recorded' told || fail "$(cat told)"
 "$strata" report --format json trace >shown || fail report
 python3 - trace/trace.json shown <<'EOF' || fail "the timeline: $(cat told)"
-import json, sys
+import json, os, sys
 sources = {s["name"]: s for s in json.load(open(sys.argv[1]))["sources"]}
+# The processes that recorded, where their numbers are the host's.
+recorders = sources["host"]["host"].get("recorder"), sources["host"]["guest"].get("agent_pid")
+if os.stat("/proc/self/ns/pid").st_ino == 0xeffffffc:
+    assert all(recorders) and recorders[0] != recorders[1], recorders
+else:
+    assert recorders == (None, None), recorders
 assert sources["host"]["layer"] == "host" and sources["host"]["clock"]["host"], sources["host"]
 pid = sources["program"]["vmm"]["pid"]
 assert sources["host"]["complete"] and sources["program"]["complete"]

@@ -147,6 +147,40 @@ for row in cpus:
 assert sorted(row["key"]["cpu"] for row in cpus) == [0, 1], cpus
 END
 
+# What waits behind Strata's own threads: by their names, and by the processes that the trace directory names. Waits of a
+# vCPU count from its first one on, though which thread runs it is found later.
+case="the cost of recording"
+xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
+"$strata" sched --who -f json trace >who
+"$strata" sched --who --by vcpu -f json trace >who-vcpu
+"$strata" sched --by vcpu -f json trace >vcpus
+jq '.sources[0].host.recorder = 158 | .sources[0].guest.agent_pid = 21' trace/trace.json >trace.json
+cp -r trace named
+mv trace.json named
+"$strata" sched --who --by vcpu -f json named >who-named
+python3 - who who-vcpu vcpus who-named <<'END' || fail "wrong"
+import json, sys
+who, vcpu, vcpus, named = map(lambda path: json.load(open(path)), sys.argv[1:])
+def is_own(key):
+    return key["by"].startswith("strata") or key.get("task", "").startswith("strata")
+for result in who, vcpu:
+    waits = [row for row in result["rows"] if not row["key"].get("task", "").startswith("strata")]
+    assert result["recorder"] == {"wait_ns": sum(row["sum"] for row in waits),
+                                  "own_ns": sum(row["sum"] for row in waits if row["key"]["by"].startswith("strata")),
+                                  "unknown_ns": sum(row["sum"] for row in waits if row["key"]["by"] == "<unknown>")}
+    assert 0 < result["recorder"]["own_ns"] < result["recorder"]["wait_ns"]
+row, = vcpus["rows"]
+assert vcpu["recorder"]["wait_ns"] == row["wake_sum"] + row["preempt_sum"], (vcpu["recorder"], row)
+more = sum(row["sum"] for row in vcpu["rows"] if row["key"]["by"] in ("perf-158", "ksoftirqd/1-21"))
+assert more > 0 and named["recorder"]["own_ns"] == vcpu["recorder"]["own_ns"] + more, named["recorder"]
+END
+"$strata" sched --who --by vcpu trace |
+    grep -q "^Strata's own threads ran for 73.4% of these waits, 261ms of 356ms: the cost of recording$" || fail "text"
+"$strata" summary trace >lines
+grep -q "^- the cost of recording: Strata's own threads use .*% of a CPU of the host; vCPU 0 waits behind them 10.7% of the time, 73% of its waits" lines || fail "summary: $(head -n 5 lines)"
+! sed -n '/^What stands out/,/^$/p' lines | grep 'vCPU 0 waits for a CPU\|^- strata-\|, strata-' ||
+    fail "the recorder is a finding: $(head -n 12 lines)"
+
 # Of the domain that is created, runs and is destroyed, only the time between counts.
 case="a domain that is not there all the time"
 "$strata" report -e '*_to_*' -f json all.raw >events

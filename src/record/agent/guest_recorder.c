@@ -96,6 +96,7 @@ static int start(struct recorder *recorder, struct error *error)
         if (host_agent_start(self->settings.agent, self->settings.pid_filter, &self->agent,
                              &self->config.endpoint.fd, &why) < 0)
             return fail(self, &why, error);
+        self->config.agent = self->agent.pid;
         (void)registry_put_agent(recording_registry_entry(recording), self->agent.pid);
     }
     r = guests_join(recording_dir(recording), max_size(self), &self->config, 1, &self->guests,

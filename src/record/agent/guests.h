@@ -35,6 +35,7 @@ struct guest_config {
         n_guests; /* in the recording, which share its limits; 0: those that are opened with this one */
     /* This machine's kernel: the directory is called NAME, the layer is "host", and the clock is "mono". */
     bool is_host;
+    pid_t agent;     /* … whose agent is this process; 0: not known */
     bool pid_filter; /* … and only while the threads of what is recorded run */
 };
 

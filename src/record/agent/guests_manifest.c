@@ -50,6 +50,7 @@ static void fill(const struct guest *guest, unsigned n, bool complete, struct en
     snprintf(entry->pairs, sizeof entry->pairs, "%s/" GUEST_PAIRS, entry->path);
     entry->guest = (struct manifest_guest){
         .agent = known(boot->agent),
+        .agent_pid = host_here()->recorder > 0 ? (int32_t)guest->config.agent : 0,
         .release = known(boot->release),
         .machine = known(boot->machine),
         .boot_id = known(boot->boot_id),

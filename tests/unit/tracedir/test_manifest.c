@@ -64,7 +64,7 @@ static struct manifest_source full_source(void)
         .domains = domains,
         .n_domains = 3,
     };
-    static const struct manifest_host host = {.boot_id = "b-1", .name = "build7"};
+    static const struct manifest_host host = {.boot_id = "b-1", .name = "build7", .recorder = 4710};
     static const char *const events[] = {"xen/events", "xen/events2"};
     static const char *const problems[] = {"the disk was full"};
 
@@ -164,6 +164,7 @@ static void test_round_trip(void **state)
     assert_false(source->clock.host);
     assert_string_equal(source->host->boot_id, "b-1");
     assert_string_equal(source->host->name, "build7");
+    assert_int_equal(source->host->recorder, 4710);
     assert_null(source->vmm);
     assert_string_equal(source->xen->version, "4.17.7");
     assert_string_equal(source->xen->extra, "-debian");
