@@ -264,15 +264,15 @@ static int put_wait(struct sched *sched, struct sched_row *row,
     return r;
 }
 
-/* Of a wait that is open at the end of the trace: others that have no end are of an unknown state. Where a CPU was cut, it may
- * have ended there. */
+/* Of a wait that is open at the end of the trace: others that have no end are of an unknown state. On a CPU that was cut, or
+ * whose events are not all recorded yet, it may have ended. */
 static int put_open_wait(struct sched *sched, struct sched_row *row,
                          const struct state_interval *interval)
 {
     const struct sched *reader = container_of(sched->states, const struct sched, own_states);
     int64_t end = source_ends_find(&reader->states_rows.ends, interval->origin).time;
 
-    if (end <= interval->begin || interval->origin->is_cut ||
+    if (end <= interval->begin || interval->origin->is_cut || interval->origin->is_live ||
         ticks_between(interval->begin, end) < sched->analysis.settings.longer ||
         (interval->state != STATE_WOKEN && sched->options.view == SCHED_WAKEUPS))
         return 0;

@@ -93,6 +93,7 @@ void state_cpu_forget(struct state_source *source, struct state_cpu *cpu, int64_
     if (thread)
         state_thread_set(source, thread, STATE_UNKNOWN, known_until, false, why);
     cpu->known = false;
+    cpu->since = time;
 }
 
 void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, int64_t time)
@@ -109,8 +110,11 @@ void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, 
 }
 
 /* From now on the CPU runs what has number ID. */
-static void run(struct state_cpu *cpu, int32_t id, int64_t time, bool seen)
+static void run(struct state_source *source, struct state_cpu *cpu, int32_t id, int64_t time,
+                bool seen)
 {
+    if (unlikely(!cpu->known))
+        state_cpu_found(source, cpu, time);
     cpu->known = true;
     cpu->runs = cpu->runs_id = id;
     cpu->state = cpu->base = id == IDLE_THREAD ? STATE_IDLE : STATE_RUNNING;
@@ -149,7 +153,7 @@ static void found_running(struct state_source *source, struct state_cpu *cpu, in
         state_thread_check(source, thread, time);
         run_thread(source, thread, cpu_number(source, cpu), time, false, why);
     }
-    run(cpu, id, time, false);
+    run(source, cpu, id, time, false);
 }
 
 static _cold_ void stamp_slow(struct state_source *source, struct state_cpu *cpu,
@@ -287,7 +291,7 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
     state_cpu_end(source, cpu, time, true);
     if (next != IDLE_THREAD)
         enter(source, plan, item, next, number, time);
-    run(cpu, next, time, true);
+    run(source, cpu, next, time, true);
     cpu->left = prev;
     cpu->switching = true;
 }
@@ -497,7 +501,7 @@ void state_kernel_put(struct state_source *source, const struct class_plan *plan
     struct state_cpu *cpu = state_cpu_get(source, item->cpu);
 
     if (likely(cpu)) {
-        cpu->seen = true;
+        state_cpu_seen(source, cpu, item->time);
         if (plan->role == PLAN_SWITCH) {
             put_switch(source, plan, item, cpu);
             return;

@@ -56,15 +56,15 @@ struct state_cpu {
     bool switched;  /* there was a switch */
     bool switching; /* what was switched to was not seen to run yet */
     bool since_seen;
-    bool is_cut;         /* nothing of it follows, since `cut_at` */
+    bool is_cut;         /* nothing of it follows */
     uint8_t state;       /* STATE_IDLE, RUNNING, INTERRUPT; while known */
     uint8_t base;        /* what an interrupt interrupts */
     unsigned interrupts; /* nested */
     int32_t runs, left;  /* threads; vCPUs */
     int32_t runs_id;     /* as in intervals */
-    int64_t since;       /* it is in STATE */
+    int64_t since;       /* it is in STATE, or not known */
     int64_t proof;       /* it was last seen to be */
-    int64_t cut_at;      /* TIME_UNKNOWN: it is not in the trace at all */
+    int64_t last;        /* its last event */
     uint64_t contradictions;
 };
 
@@ -199,11 +199,30 @@ static inline bool state_is_wanted(const struct state_source *source, enum state
 {
     return source->states->wanted & STATES_OF(of);
 }
+/* CPU has an event at TIME. */
+static inline void state_cpu_seen(const struct state_source *source, struct state_cpu *cpu,
+                                  int64_t time)
+{
+    if (unlikely(!cpu->seen)) {
+        cpu->seen = true;
+        cpu->since = source->first;
+    }
+    cpu->last = time;
+}
+
+/* T9: whether a time of which nothing is known is an interval. Without any switch it is of nothing but other events. */
+static inline bool state_has_unknown(const struct state_source *source)
+{
+    return source->events & STATE_EVENT_SWITCH;
+}
+
 /* The CPU's state ends at END, with or without an event that ends it. */
 void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t end, bool seen);
 /* It is unknown from FROM to UNTIL. */
 void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu, int64_t from,
                        int64_t until);
+/* What it did is known again at TIME. */
+void state_cpu_found(struct state_source *source, const struct state_cpu *cpu, int64_t time);
 
 /* ---- state_threads.c ---- */
 

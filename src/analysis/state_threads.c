@@ -190,7 +190,11 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
         state = STATE_UNKNOWN;
     }
     if (now->state == STATE_UNKNOWN) {
-        /* Nothing was known: there is no interval. */
+        if (state == STATE_UNKNOWN && why != STATE_IS_OPEN)
+            return;
+        if (time > now->begin && state_has_unknown(source) &&
+            state_is_wanted(source, (enum state_of)now->of))
+            hold_interval(source, thread, time, STATE_IS_LOST);
         if (state == STATE_UNKNOWN)
             return;
     } else if ((time > now->begin || (time == now->begin && now->begin_seen)) &&

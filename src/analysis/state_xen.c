@@ -93,12 +93,11 @@ static void end_domain(struct state_source *source, const struct state_domain *d
         .vcpu = VCPU_UNKNOWN,
     };
 
-    if (domain->state != STATE_UNKNOWN && time > domain->since &&
-        state_is_wanted(source, STATE_OF_DOMAIN))
+    if (time > domain->since && state_is_wanted(source, STATE_OF_DOMAIN))
         state_give(source, &interval);
 }
 
-static struct state_domain *get_domain(struct state_source *source, int32_t id, int64_t time)
+static struct state_domain *get_domain(struct state_source *source, int32_t id)
 {
     struct state_domain *more;
 
@@ -114,16 +113,16 @@ static struct state_domain *get_domain(struct state_source *source, int32_t id, 
     }
     source->domains = more;
     more[source->n_domains] = (struct state_domain){
-        .id = id, .state = STATE_UNKNOWN, .since = time, .loss = source->loss};
+        .id = id, .state = STATE_UNKNOWN, .since = source->first, .loss = source->loss};
     return &more[source->n_domains++];
 }
 
 void state_xen_changed(struct state_source *source, struct state_thread *thread, enum state state,
                        int64_t time)
 {
-    struct state_domain *domain =
-        get_domain(source, (int32_t)((uint32_t)thread->now.id >> 16), time);
+    struct state_domain *domain = get_domain(source, (int32_t)((uint32_t)thread->now.id >> 16));
     enum state now;
+    bool is_seen;
 
     if (!domain)
         return;
@@ -138,6 +137,7 @@ void state_xen_changed(struct state_source *source, struct state_thread *thread,
         }
         domain->n[STATE_UNKNOWN] = n;
         domain->state = STATE_UNKNOWN;
+        domain->begin_seen = false;
         domain->loss = source->loss;
     }
     if (!thread->counted) {
@@ -152,8 +152,9 @@ void state_xen_changed(struct state_source *source, struct state_thread *thread,
     now = state_of_domain(domain);
     if (now == domain->state)
         return;
-    end_domain(source, domain, time, true);
-    domain->begin_seen = domain->state != STATE_UNKNOWN;
+    is_seen = domain->state != STATE_UNKNOWN && now != STATE_UNKNOWN;
+    end_domain(source, domain, time, is_seen);
+    domain->begin_seen = is_seen;
     domain->state = (uint8_t)now;
     domain->since = time;
 }
@@ -163,8 +164,11 @@ void state_xen_finish(struct state_source *source)
     for (unsigned i = 0; i < source->n_domains; i++) {
         struct state_domain *domain = &source->domains[i];
 
-        if (domain->loss == source->loss)
-            end_domain(source, domain, source->last, false);
+        if (domain->loss != source->loss) {
+            domain->state = STATE_UNKNOWN;
+            domain->begin_seen = false;
+        }
+        end_domain(source, domain, source->last, false);
     }
 }
 
@@ -175,15 +179,11 @@ static bool is_idle(int32_t id)
     return (uint32_t)id >> 16 == XEN_IDLE_DOMAIN;
 }
 
+/* Between two vCPUs, from one's change to the next one's, the CPU runs neither: nothing is unknown there (T9). */
 static void put_cpu(struct state_source *source, const struct class_plan *plan, int32_t id,
-                    const struct item *item)
+                    struct state_cpu *cpu, int64_t time)
 {
-    struct state_cpu *cpu = state_cpu_get(source, item->cpu);
-    int64_t time = item->time;
-
-    if (!cpu)
-        return;
-    cpu->seen = true;
+    state_cpu_seen(source, cpu, time);
     if (plan->from == STATE_RUNNING) {
         if (cpu->known && cpu->runs != id)
             state_cpu_contradicted(source, cpu, time);
@@ -194,6 +194,8 @@ static void put_cpu(struct state_source *source, const struct class_plan *plan, 
     if (plan->to == STATE_RUNNING) {
         if (plan->from != STATE_RUNNING && cpu->known && cpu->runs != NOTHING_RUNS)
             state_cpu_contradicted(source, cpu, time);
+        if (!cpu->known)
+            state_cpu_found(source, cpu, time);
         if (plan->from != STATE_RUNNING || !cpu->known) {
             cpu->since = time;
             cpu->since_seen = plan->from != STATE_RUNNING;
@@ -202,6 +204,8 @@ static void put_cpu(struct state_source *source, const struct class_plan *plan, 
         cpu->runs = cpu->runs_id = id;
         cpu->state = cpu->base = is_idle(id) ? STATE_IDLE : STATE_RUNNING;
     } else if (plan->from == STATE_RUNNING) {
+        if (!cpu->known)
+            state_cpu_found(source, cpu, time);
         cpu->known = true;
         cpu->state = STATE_UNKNOWN;
         cpu->since = time;
@@ -226,6 +230,8 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
 
     if (!thread)
         return;
+    if (is_new)
+        thread->now.begin = source->first;
     state_thread_check(source, thread, item->time);
     if (unlikely(thread->exiting && thread->now.state == STATE_OFFLINE)) {
         /* Nothing of it may follow but the rest of this; or another domain has got the number. */
@@ -277,15 +283,19 @@ static _cold_ void put_destroyed(struct state_source *source, int32_t id, int64_
 void state_xen_put(struct state_source *source, const struct class_plan *plan,
                    const struct item *item)
 {
+    struct state_cpu *cpu = state_cpu_get(source, item->cpu);
     struct state_thread *thread;
     int32_t id;
 
+    if (likely(cpu))
+        cpu->last = item->time;
     if (plan->role == PLAN_RUNSTATE) {
         id = (int32_t)((uint32_t)quick_read(&plan->a, item) << 16 |
                        ((uint32_t)quick_read(&plan->b, item) & 0xffff));
         source->counts.switches += state_is_counted(source, item->time);
         source->events |= STATE_EVENT_SWITCH | STATE_EVENT_WAKE;
-        put_cpu(source, plan, id, item);
+        if (likely(cpu))
+            put_cpu(source, plan, id, cpu, item->time);
         if (!is_idle(id))
             put_vcpu(source, plan, id, item);
         return;

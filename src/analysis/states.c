@@ -270,6 +270,12 @@ void state_cpu_unknown(struct state_source *source, const struct state_cpu *cpu,
         state_give(source, &interval);
 }
 
+void state_cpu_found(struct state_source *source, const struct state_cpu *cpu, int64_t time)
+{
+    if (state_has_unknown(source) || cpu->since == source->first)
+        state_cpu_unknown(source, cpu, cpu->since, time);
+}
+
 /* ---- intervals ---- */
 
 static void hand_over(struct states *states, const struct state_interval *intervals, unsigned n)
@@ -345,7 +351,7 @@ _cold_ int state_make_room(struct state_source *source)
 }
 
 /* T8. */
-static void put_cut(struct state_source *source, int32_t number, int64_t time)
+static void put_cut(struct state_source *source, int32_t number)
 {
     struct state_cpu *cpu = number != CPU_UNKNOWN ? state_cpu_get(source, number) : NULL;
 
@@ -353,7 +359,6 @@ static void put_cut(struct state_source *source, int32_t number, int64_t time)
     if (!cpu)
         return;
     cpu->is_cut = true;
-    cpu->cut_at = cpu->seen ? MAX(time, cpu->proof) : TIME_UNKNOWN;
 }
 
 static void put_loss(struct state_source *source, const struct item *item)
@@ -376,7 +381,7 @@ static void put_loss(struct state_source *source, const struct item *item)
         first = MIN(first, since);
     }
     if (item->is_open)
-        put_cut(source, item->cpu, time);
+        put_cut(source, item->cpu);
     source->loss++;
     source->lost_until = MAX(source->lost_until, time);
     /* Of a CPU that had no event yet: since the beginning. */
@@ -445,24 +450,54 @@ int states_put(struct states *states, const struct item *items, unsigned n)
     return 0;
 }
 
+/* T10. Up to when all CPUs of SOURCE are recorded. */
+static int64_t recorded_until(const struct state_source *source)
+{
+    int64_t until = source->last;
+
+    for (unsigned i = 0; i < source->n_cpus; i++)
+        if (source->cpus[i].seen && source->origin->is_live)
+            until = MIN(until, source->cpus[i].last);
+    return until;
+}
+
+static void finish_thread(struct state_source *source, struct state_thread *thread, int64_t until)
+{
+    const struct state_cpu *cpu = thread->now.state == STATE_RUNNING && !source->is_xen
+                                      ? state_cpu_get(source, thread->now.cpu)
+                                      : NULL;
+
+    if (cpu && source->origin->is_live)
+        until = cpu->last;
+    state_thread_check(source, thread, source->last);
+    if (thread->now.state != STATE_UNKNOWN)
+        state_thread_set(source, thread, STATE_UNKNOWN, MAX(until, thread->now.begin), false,
+                         STATE_IS_OPEN);
+    state_thread_set(source, thread, STATE_UNKNOWN, source->last, false, STATE_IS_OPEN);
+}
+
 static void finish_source(struct state_source *source)
 {
+    int64_t until = recorded_until(source);
+
     for (unsigned i = 0; i < source->n_cpus; i++) {
         struct state_cpu *cpu = &source->cpus[i];
 
-        if (cpu->known)
-            state_cpu_end(source, cpu, source->last, false);
+        if (cpu->known && cpu->state != STATE_UNKNOWN) {
+            int64_t end = source->origin->is_live ? MAX(cpu->last, cpu->since) : source->last;
+
+            state_cpu_end(source, cpu, end, false);
+            state_cpu_unknown(source, cpu, end, source->last);
+        } else if (cpu->is_cut || (cpu->seen && state_has_unknown(source))) {
+            state_cpu_unknown(source, cpu, MAX(cpu->since, source->first), source->last);
+        }
         cpu->known = false;
-        if (cpu->is_cut)
-            state_cpu_unknown(source, cpu, MAX(cpu->cut_at, source->first), source->last);
     }
     for (uint32_t i = 1; i < source->n_threads; i++) {
         struct state_thread *thread = &source->threads[i];
 
-        if (!thread->used)
-            continue;
-        state_thread_check(source, thread, source->last);
-        state_thread_set(source, thread, STATE_UNKNOWN, source->last, false, STATE_IS_OPEN);
+        if (thread->used)
+            finish_thread(source, thread, until);
     }
     if (source->is_xen)
         state_xen_finish(source);
@@ -548,6 +583,13 @@ bool states_has_switches(const struct states *states, const struct origin *origi
             states_events(states, i) & STATE_EVENT_SWITCH)
             return true;
     return false;
+}
+
+int64_t states_begin(const struct states *states, const struct origin *origin)
+{
+    const struct state_source *source = map_get(&states->by_origin, (uintptr_t)origin);
+
+    return source ? source->first : TIME_UNKNOWN;
 }
 
 int64_t states_duration(const struct states *states, const struct origin *origin)

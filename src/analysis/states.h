@@ -6,8 +6,7 @@
  * (RUNSTATE_CHANGE).
  *
  * Invariants:
- *  T1  The intervals of a thread, a CPU, a vCPU or a domain follow one another and do not overlap. Between them, and
- *      before the first, nothing is known.
+ *  T1  The intervals of a thread, a CPU, a vCPU or a domain follow one another and do not overlap.
  *  T2  A CPU runs the thread that its last sched_switch names next, and no other. A sched_switch of another thread, or
  *      an event stamped with one, contradicts that: one is missing from the trace, although no loss was counted. What
  *      the CPU did, and what the threads concerned did, is unknown since they were last proven. The same for a state
@@ -24,8 +23,14 @@
  *      another thread ran contradicts nothing.
  *  T7  Where the CPUs of a source begin at different times (origin->complete_from), what threads that were not on a CPU
  *      did before all have begun is unknown, as with a loss.
- *  T8  After the data of a CPU end early (item->is_open of a loss; the reader says by what it knows that), what the CPU did is unknown up to the end of the
- *      source, as is what threads did that were not on another CPU. The same for a CPU that has no data.
+ *  T8  After the data of a CPU end early (item->is_open of a loss; the reader says by what it knows that), what the CPU did is
+ *      unknown up to the end of the source, as is what threads did that were not on another CPU. The same for a CPU that has
+ *      no data.
+ *  T9  In a source that has switches, what is unknown is an interval, too: of CPUs, vCPUs and domains from the first event of
+ *      the source to its last, of a thread from the first event that names it until it ends. Between two vCPUs, a CPU of Xen is
+ *      in no state, and has no interval.
+ *  T10 Of a source that is still recorded (origin->is_live), what a CPU did after its last event is unknown, as is what
+ *      threads did that were not on a CPU after the CPU whose events end first.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
@@ -187,5 +192,7 @@ unsigned states_events(const struct states *states, unsigned i);
 /* Whether ORIGIN had a switch; NULL: any source. Without one, the states of its threads and CPUs are those between
  * events that name the same thread, which may have slept in between. */
 bool states_has_switches(const struct states *states, const struct origin *origin);
+/* When the first event of source ORIGIN that shows a state was; TIME_UNKNOWN: there is none. */
+int64_t states_begin(const struct states *states, const struct origin *origin);
 /* Within the times of `select`: from the first event of source ORIGIN that shows a state to the last one, in ticks; 0: there is none. */
 int64_t states_duration(const struct states *states, const struct origin *origin);

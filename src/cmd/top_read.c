@@ -25,6 +25,7 @@ static int open_trace(const char *path, struct trace **ret, struct error *error)
     int r;
 
     open_options_apply(&options, &trace_options);
+    trace_options.is_live = true;
     r = trace_open(&path, 1, &trace_options, ret, error);
     if (r != -EINVAL || !options.host_time)
         return r;

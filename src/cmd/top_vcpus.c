@@ -447,7 +447,9 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
             vcpu = interval->vcpu != VCPU_UNKNOWN
                        ? top_vcpu_get(model, TOP_BY_THREAD, source, interval->id)
                        : find_vcpu(model, TOP_BY_THREAD, source, interval->id);
-        if (!vcpu)
+        /* Before its first event in the window, what was carried over may go on. */
+        if (!vcpu || (interval->state == STATE_UNKNOWN &&
+                      interval->begin == states_begin(&model->states, interval->origin)))
             continue;
         if (interval->of == STATE_OF_THREAD && vcpu->vcpu == VCPU_UNKNOWN) {
             vcpu->vcpu = interval->vcpu;

@@ -146,6 +146,8 @@ struct origin {
     int32_t recorder_pid, agent_pid;
     /* A file of its recording was cut or removed: of a CPU at least, what came from some time on is missing. */
     bool is_cut;
+    /* It is still being recorded: of a CPU, what came after its last event may not be here yet. */
+    bool is_live;
     /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
     bool lost_uncounted;
     /* The lost events that its recorder counted, by its records or beyond them; 0: none, or it has no count. */

@@ -463,7 +463,9 @@ static int finish(struct builder *builder)
     int r;
 
     builder->is_finishing = true;
-    r = states_finish(&builder->states);
+    r = slices_finish(&builder->slices);
+    if (r >= 0)
+        r = states_finish(&builder->states);
     for (unsigned i = 0; i < builder->n_tracks; i++)
         while (builder->tracks[i]->n_open > 0)
             end_slice(builder, builder->tracks[i],

@@ -30,6 +30,7 @@ struct open_ctx {
     struct input input; /* at its beginning; a directory has none (fd -1) */
     bool done;          /* already opened together with an earlier one */
     bool is_cut;        /* its data is not all that the recorder wrote */
+    bool is_live;       /* its recorder runs */
     bool is_unfinished; /* its recorder did not come to its end, and does not run any more */
     /* The user's options, except that the end of an unfinished recording is not damage. */
     struct reader_options reader;

@@ -149,13 +149,15 @@ static int note_problems(struct trace *trace, const char *dir, const struct mani
 }
 
 static int add_source(struct trace *trace, const char *dir, const struct manifest *manifest,
-                      const struct manifest_source *source, bool keep_going, bool is_live,
-                      struct open_ctx **ctxs, unsigned *n, struct error *error)
+                      const struct manifest_source *source, const struct trace_options *options,
+                      bool is_live, struct open_ctx **ctxs, unsigned *n, struct error *error)
 {
+    bool is_recorded = source->complete || source->ended.realtime_ns != 0;
     struct open_ctx ctx = {.trace = trace,
                            .given = dir,
                            .recorded = source,
                            .manifest = manifest,
+                           .is_live = is_live && !is_recorded && !options->is_live,
                            .is_unfinished = is_unfinished(source, is_live)};
     _cleanup_free_ char *path = NULL;
     int r =
@@ -165,7 +167,7 @@ static int add_source(struct trace *trace, const char *dir, const struct manifes
         return r;
     ctx.path = arena_strdup(&trace->catalogue.arena, path ? path : dir);
     if (!ctx.path || note_problems(trace, dir, source) < 0 ||
-        recorded_files_check(&ctx, keep_going) < 0)
+        recorded_files_check(&ctx, options->reader.keep_going) < 0)
         return error_set(error, -ENOMEM, dir, "out of memory");
     return append(ctxs, n, &ctx);
 }
@@ -196,8 +198,7 @@ static int add_sources(struct trace *trace, const struct manifest *manifest,
             continue;
         }
         error_clear(&missing);
-        r = add_source(trace, dir, manifest, source, options->reader.keep_going, is_live, ctxs, n,
-                       &missing);
+        r = add_source(trace, dir, manifest, source, options, is_live, ctxs, n, &missing);
         if (r >= 0)
             continue;
         if (error_is_shortage(r))

@@ -255,6 +255,7 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     for (unsigned i = n_origins; i < trace->catalogue.n_origins; i++) {
         trace->catalogue.origins[i]->number = i;
         trace->catalogue.origins[i]->is_cut = ctx->is_cut;
+        trace->catalogue.origins[i]->is_live = ctx->is_live;
     }
     if (ctx->recorded) {
         struct origin *origin = trace->catalogue.origins[n_origins];

@@ -46,7 +46,7 @@ struct trace_options {
     const char *
         runtime_dir; /* where recordings that run are registered (tracedir/registry.h); NULL: /tmp */
     /* The caller knows that what is recorded is still being recorded, though it may not be registered: what is not there yet is
-     * not missing. */
+     * not missing, and the caller reads it later (origin->is_live is not set). */
     bool is_live;
     const char *kallsyms; /* symbols for raw pages, instead of their tree's; NULL: those */
     /* What opening the same paths again may use of this opening (base/reopen_cache.h); NULL: nothing. Must outlive the

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-/* What a CPU ran is not known, as a switch is missing. */
+/* What a CPU ran is not known, as a switch is missing. Before its first event nothing is drawn. */
 static int put_unknown(struct slices *slices, const struct state_interval *interval)
 {
     static const char name[] = "unknown";
@@ -15,14 +15,16 @@ static int put_unknown(struct slices *slices, const struct state_interval *inter
     struct group *group;
     struct track *track;
 
-    if (interval->of != STATE_OF_CPU || interval->state != STATE_UNKNOWN || slices->in_loss)
+    if (interval->of != STATE_OF_CPU || interval->state != STATE_UNKNOWN || slices->in_loss ||
+        interval->begin == states_begin(&slices->states, interval->origin))
         return 0;
     group = tracks_group(&slices->tracks, interval->origin);
     track = group ? tracks_cpu(&slices->tracks, group, interval->id, TRACK_CPU) : NULL;
     if (!track)
         return -ENOMEM;
     slice_cut(slices, track, 0, clock_to_ns(clock, interval->begin),
-              "the switch to what ran next is not in the trace");
+              slices->is_finishing ? "what came then is not in the trace"
+                                   : "the switch to what ran next is not in the trace");
     slice.track = track;
     slice.ns = slice_step(track, clock_to_ns(clock, interval->begin));
     slices->ops->slice(slices, &slice);
@@ -99,6 +101,12 @@ int slice_cpus_put(struct slices *slices, const struct item *item)
     if (track->n_open > 0 && !track->open[track->n_open - 1].span)
         slices->ending = track;
     return 0;
+}
+
+int slice_cpus_finish(struct slices *slices)
+{
+    slices->is_finishing = true;
+    return states_finish(&slices->states);
 }
 
 int slice_cpus_put_loss(struct slices *slices, const struct item *loss)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* CPUs whose switches do not follow from one another (T2 in analysis/states.h): a slice `unknown` since a CPU was last
- * seen to run what its switches say, and then what it is found to run. */
+/* CPUs of which it is not known what they run (analysis/states.h), as where switches do not follow from one another (T2): a
+ * slice `unknown` since a CPU was last seen to run what its switches say, and then what it is found to run. */
 
 #include "tracks/slice_spans.h"
 
@@ -12,3 +12,5 @@ void slice_cpus_init(struct slices *slices);
 int slice_cpus_put(struct slices *slices, const struct item *item);
 /* The same for a loss: what is unknown because of it is drawn as lost. */
 int slice_cpus_put_loss(struct slices *slices, const struct item *loss);
+/* At the end: draws what is unknown up to it. 0, -ENOMEM. */
+int slice_cpus_finish(struct slices *slices);

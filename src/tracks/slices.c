@@ -192,3 +192,8 @@ int slices_put(struct slices *slices, const struct item *items, unsigned n)
     }
     return 0;
 }
+
+int slices_finish(struct slices *slices)
+{
+    return slice_cpus_finish(slices);
+}

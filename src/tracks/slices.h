@@ -9,7 +9,8 @@
  * that are open at the end of the trace stay open. An end whose begin is not there is an instant.
  *
  * Where a CPU runs another thread than its switches say (T2 in analysis/states.h), there is a slice `unknown` since it
- * was last seen to run what they say: a CPU on which nothing is drawn was idle.
+ * was last seen to run what they say; so there is after a loss, until the CPU is known to run something again (T9): a CPU on
+ * which nothing is drawn was idle.
  *
  * Within a track slices nest, and do not step back in time. */
 
@@ -79,6 +80,7 @@ struct slices {
     struct drawn_span *free_spans;
     bool has_found; /* a CPU was found to run a task without a switch to it */
     bool in_loss;   /* unknown states are drawn as lost */
+    bool is_finishing;
     /* Of the item that is put: */
     int64_t ns; /* of the last one, where it has none */
     struct group *group;
@@ -94,6 +96,8 @@ int slices_init(struct slices *slices, const struct slices_options *options,
                 const struct slices_ops *ops);
 /* 0, -ENOMEM. */
 int slices_put(struct slices *slices, const struct item *items, unsigned n);
+/* After the last item: draws what is unknown up to the end. 0, -ENOMEM. */
+int slices_finish(struct slices *slices);
 void slices_done(struct slices *slices);
 
 /* Whether FIELD, of type FIELD_BYTES, is an array of integers; else it is plain bytes. As in JSON. */

@@ -540,6 +540,8 @@ static int chrome_finish(struct sink *sink)
     struct chrome *chrome = container_of(sink, struct chrome, sink);
 
     start(chrome, NULL);
+    if (slices_finish(&chrome->slices) < 0 || chrome->error < 0)
+        return export_no_memory(&sink->error);
     text_put_literal(chrome->out, "\n]}\n");
     return 0;
 }

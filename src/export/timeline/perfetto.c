@@ -389,6 +389,8 @@ static int perfetto_finish(struct sink *sink)
     /* A trace without events is one all the same. */
     if (!perfetto->started && start(perfetto, &none, 0) < 0)
         return export_no_memory(&sink->error);
+    if (slices_finish(&perfetto->slices) < 0 || perfetto->strings.error < 0)
+        return export_no_memory(&sink->error);
     return 0;
 }
 

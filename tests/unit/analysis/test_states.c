@@ -296,8 +296,8 @@ static void test_contradictions(void **state)
     change(w, 50, 0, 7, 1, 0);
     about(w, w->other, 60, 0, 0, 0, 0);
     expect_of(w, STATE_OF_CPU,
-              "0 idle ?1-10, 0 running 10-20, 0 idle 20-25?, 0 unknown ?25-40?, 0 running ?40-50, "
-              "0 idle 50-60?, 1 running ?30-60?");
+              "0 idle ?1-10, 0 running 10-20, 1 unknown ?1-30?, 0 idle 20-25?, 0 unknown "
+              "?25-40?, 0 running ?40-50, 0 idle 50-60?, 1 running ?30-60?");
     assert_int_equal(counts(w)->contradictions, 1);
     assert_int_equal(states_cpu_contradictions(&w->states, 0, 0), 1);
     assert_int_equal(counts(w)->contradicted, 1);
@@ -321,8 +321,8 @@ static void test_contradictions(void **state)
     change(w, 25, 1, 7, 1, 8);
     change(w, 30, 1, 8, 1, 7);
     expect_of(w, STATE_OF_THREAD,
-              "7 running 10-12?, 7 running 20-25, 8 woken 21-25, 8 running 25-30, "
-              "7 unknown ?25-30?, 7 running 30-30?, 8 sleeping 30-30?");
+              "7 running 10-12?, 7 unknown ?12-20?, 7 running 20-25, 8 woken 21-25, 8 running "
+              "25-30, 7 unknown ?25-30?, 7 running 30-30?, 8 sleeping 30-30?");
     assert_int_equal(counts(w)->contradictions, 1);
     assert_int_equal(counts(w)->missing_wakes, 1);
 }
@@ -334,7 +334,7 @@ static void test_no_switches(void **state)
 
     for (int i = 1; i <= 6; i++)
         about(w, w->other, i * 10, 0, i / 2, 0, 0);
-    expect_of(w, STATE_OF_CPU, "0 running ?20-30?, 0 running ?40-50?");
+    expect_of(w, STATE_OF_CPU, "0 unknown ?10-20?, 0 running ?20-30?, 0 running ?40-50?");
     assert_int_equal(counts(w)->contradictions, 0);
 }
 
@@ -395,7 +395,7 @@ static void test_refuted_waits(void **state)
     about(w, w->other, 12, 0, 7, 0, 0);
     about(w, w->migrate, 40, 1, 9, 7, 1);
     about(w, w->other, 50, 1, 9, 0, 0);
-    expect_of(w, STATE_OF_THREAD, "7 running 10-12?, 9 running ?40-50?");
+    expect_of(w, STATE_OF_THREAD, "7 running 10-12?, 7 unknown ?12-50?, 9 running ?40-50?");
     assert_int_equal(counts(w)->contradictions, 1);
 }
 
@@ -443,8 +443,8 @@ static void test_losses(void **state)
     change(w, 20, 1, 9, 1, 8);
     lose(w, w->kernel, 12, 30, 0);
     expect_of(w, STATE_OF_THREAD,
-              "9 running ?15-20, 8 unknown ?15-20?, 7 running 10-12?, 9 unknown ?20-20?, "
-              "8 running 20-20?");
+              "9 running ?15-20, 8 unknown ?15-20?, 7 running 10-12?, 7 unknown ?12-20?, 9 "
+              "unknown ?20-20?, 8 running 20-20?");
     assert_int_equal(counts(w)->lost, 1);
 }
 
@@ -462,8 +462,9 @@ static void test_cut(void **state)
     change(w, 50, 1, 8, 1, 9);
     change(w, 60, 1, 9, 1, 0);
     expect_of(w, STATE_OF_THREAD,
-              "7 running 10-12?, 8 running 10-20, 9 running 20-30, 8 running 30-50, "
-              "9 running 50-60");
+              "7 running 10-12?, 8 running 10-20, 9 running 20-30, 8 unknown ?20-30?, 8 "
+              "running 30-50, 9 unknown ?30-50?, 9 running 50-60, 7 unknown ?12-60?, 8 unknown "
+              "?50-60?");
     assert_int_equal(counts(w)->lost, 2);
     assert_int_equal(counts(w)->missing_wakes, 0);
     restart(w);
@@ -538,8 +539,8 @@ static void test_release(void **state)
     assert_int_equal(states_release(&w->states), 0);
     lose(w, w->kernel, 12, 30, 0);
     expect_of(w, STATE_OF_THREAD,
-              "9 running ?15-20, 8 woken 15-20, 7 running 10-12?, 9 unknown ?20-20?, "
-              "8 running 20-20?");
+              "9 running ?15-20, 8 woken 15-20, 7 running 10-12?, 7 unknown ?12-20?, 9 unknown "
+              "?20-20?, 8 running 20-20?");
     assert_int_equal(counts(w)->lost, 0);
 }
 
@@ -647,8 +648,79 @@ static void test_vcpus(void **state)
     runstate(w, 80, 0, 3, 0, RUN, WAIT);
     runstate(w, 90, 0, 3, 0, WAIT, RUN);
     expect_of(w, STATE_OF_DOMAIN,
-              "3 partial contention 10-20, 3 partial run 20-30, 3 concurrency hazard 30-40, "
-              "3 full run 40-50, 3 full contention ?80-90");
+              "3 partial contention 10-20, 3 partial run 20-30, 3 concurrency hazard 30-40, 3 "
+              "full run 40-50, 3 unknown ?50-80?, 3 full contention ?80-90");
+}
+
+static void lose_of_vcpus(struct world *w)
+{
+    restart(w);
+    runstate(w, 10, 0, 3, 0, BLOCK, WAIT);
+    runstate(w, 20, 0, 3, 0, WAIT, RUN);
+    runstate(w, 25, 1, 3, 1, RUN, BLOCK);
+    runstate(w, 26, 1, XEN_IDLE_DOMAIN, 1, WAIT, RUN);
+    lose(w, w->xen, 30, 40, 0);
+    runstate(w, 50, 1, XEN_IDLE_DOMAIN, 1, RUN, WAIT);
+    runstate(w, 51, 1, 3, 2, WAIT, RUN);
+    runstate(w, 70, 0, 3, 0, RUN, BLOCK);
+    runstate(w, 90, 1, 3, 2, RUN, RUN);
+}
+
+/* T9: until the next change after a loss, nothing is known of what ran, nor of what did not; between two vCPUs nothing is
+ * unknown. */
+static void test_vcpus_after_loss(void **state)
+{
+    struct world *w = *state;
+
+    lose_of_vcpus(w);
+    expect_of(w, STATE_OF_CPU,
+              "0 unknown ?10-20?, 1 unknown ?10-25?, 0 running 20-30?, 0 "
+              "unknown ?30-40?, 1 idle 26-50, 0 unknown ?40-70?, 0 unknown "
+              "?70-90?, 1 running 51-90?");
+    lose_of_vcpus(w);
+    expect_of(w, STATE_OF_VCPU,
+              "196608 woken 10-20, 196609 running ?10-25, 196608 running "
+              "20-30?, 196610 unknown ?10-51?, 196608 unknown ?30-70?, "
+              "196608 sleeping 70-90?, 196609 unknown ?25-90?, 196610 "
+              "running 51-90?");
+    lose_of_vcpus(w);
+    expect_of(w, STATE_OF_DOMAIN,
+              "3 full contention 10-20, 3 full run 20-25, 3 partial run "
+              "25-30?, 3 unknown ?30-90?");
+}
+
+/* T10: what a CPU did after its last event is not recorded yet. */
+static void test_live(void **state)
+{
+    struct world *w = *state;
+
+    for (unsigned is_live = 0; is_live < 2; is_live++) {
+        restart(w);
+        w->kernel->is_live = is_live;
+        change(w, 10, 0, 0, 0, 7);
+        change(w, 15, 1, 0, 0, 8);
+        about(w, w->waking, 20, 0, 7, 9, 1);
+        change(w, 30, 1, 8, 1, 6);
+        change(w, 40, 1, 6, 1, 0);
+        expect_of(w, STATE_OF_CPU,
+                  is_live ? "1 unknown ?10-15?, 1 running 15-30, 1 running 30-40, 0 running "
+                            "10-20?, 0 unknown ?20-40?"
+                          : "1 unknown ?10-15?, 1 running 15-30, 1 running 30-40, 0 "
+                            "running 10-40?");
+        restart(w);
+        change(w, 10, 0, 0, 0, 7);
+        change(w, 15, 1, 0, 0, 8);
+        about(w, w->waking, 20, 0, 7, 9, 1);
+        change(w, 30, 1, 8, 1, 6);
+        change(w, 40, 1, 6, 1, 0);
+        expect_of(w, STATE_OF_THREAD,
+                  is_live ? "8 running 15-30, 6 running 30-40, 7 running 10-20?, 7 unknown "
+                            "?20-40?, 8 sleeping 30-30?, 8 unknown ?30-40?, 9 woken 20-20?, 9 "
+                            "unknown ?20-40?, 6 sleeping 40-40?"
+                          : "8 running 15-30, 6 running 30-40, 7 running 10-40?, 8 "
+                            "sleeping 30-40?, 9 woken 20-40?, 6 sleeping 40-40?");
+    }
+    w->kernel->is_live = false;
 }
 
 static void destroyed(struct world *w, const struct event_class *class, int64_t time, int domain)
@@ -693,7 +765,7 @@ static void test_offline(void **state)
     runstate(w, 70, 1, XEN_IDLE_DOMAIN, 1, WAIT, RUN);
     expect_of(w, STATE_OF_DOMAIN,
               "3 full run 0-20, 3 blocked 20-30, 3 full run 30-40, 3 concurrency hazard 40-50, "
-              "3 full run 50-62, 3 offline 62-70");
+              "3 full run 50-62, 3 offline 62-70?");
     assert_int_equal(counts(w)->contradictions, 0);
     restart(w);
     /* After a loss, too. */
@@ -701,8 +773,10 @@ static void test_offline(void **state)
     lose(w, w->xen, 5, 20, 1);
     runstate(w, 30, 0, 3, 0, OFF, WAIT);
     runstate(w, 30, 0, 3, 1, BLOCK, WAIT);
-    snprintf(expected, sizeof expected, "%d offline ?20-30, %d woken 30-30?, %d woken 30-30?", of_3,
-             of_3, of_3 + 1);
+    snprintf(
+        expected, sizeof expected,
+        "%d unknown ?0-20?, %d offline ?20-30, %d unknown ?0-30?, %d woken 30-30?, %d woken 30-30?",
+        of_3, of_3, of_3 + 1, of_3, of_3 + 1);
     expect_of(w, STATE_OF_VCPU, expected);
 }
 
@@ -964,11 +1038,13 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads),       TEST(cpus),         TEST(contradictions), TEST(early_wake),
-        TEST(refuted_waits), TEST(exit_runs),    TEST(losses),         TEST(cut),
-        TEST(uneven_begins), TEST(early),        TEST(release),        TEST(no_switches),
-        TEST(exec),          TEST(string_names), TEST(many_threads),   TEST(vcpus),
-        TEST(offline),       TEST(simulation),
+        TEST(threads),    TEST(cpus),          TEST(contradictions),
+        TEST(early_wake), TEST(refuted_waits), TEST(exit_runs),
+        TEST(losses),     TEST(cut),           TEST(uneven_begins),
+        TEST(early),      TEST(release),       TEST(no_switches),
+        TEST(exec),       TEST(string_names),  TEST(many_threads),
+        TEST(vcpus),      TEST(offline),       TEST(vcpus_after_loss),
+        TEST(live),       TEST(simulation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -373,6 +373,8 @@ static void test_broken_switches(void **state)
               "i CPU 1 events 16\n"
               "B CPU 1 lost 17 lost\n"
               "E CPU 1 lost 18\n"
+              "B CPU 1 18 unknown\n"
+              "E CPU 1 20\n"
               "i CPU 1 events 20\n");
 }
 
