@@ -8,6 +8,7 @@
 
 #include "analysis/causal.h"
 #include "base/macro.h"
+#include "base/ticks.h"
 #include "cli/duration.h"
 #include "cmd/cmd.h"
 #include "tracedir/manifest.h"
@@ -222,6 +223,7 @@ int causal_read(const struct open_options *options, char **paths, int n,
         return r == -ENOMEM ? r : 0;
     if (causal_may_tighten(trace))
         r = read_trace(trace, select, &report);
+    report.is_part = select && (select->from.given || select->to.given);
     trace_free(trace);
     if (r < 0)
         causal_report_done(&report);
@@ -247,6 +249,25 @@ bool causal_is_refuted(const struct causal_report *report)
         if (report->rows[i].violations > 0)
             return true;
     return false;
+}
+
+bool causal_is_tightened(const struct causal_report *report)
+{
+    for (unsigned i = 0; i < report->n; i++)
+        if (report->rows[i].is_tightened)
+            return true;
+    return false;
+}
+
+/* Tightened or not, a time is within the stated error. */
+int64_t causal_slack(const struct causal_report *report)
+{
+    int64_t slack = 0;
+
+    for (unsigned i = 0; i < report->n && report->is_part; i++)
+        if (report->rows[i].is_tightened)
+            slack = MAX(slack, ticks_sum(report->rows[i].stated_ns, report->rows[i].stated_ns));
+    return slack;
 }
 
 const struct causal_row *causal_find(const struct causal_report *report, const char *source)
@@ -320,11 +341,10 @@ int causal_tighten(const struct open_options *options, const struct select_optio
     return tighten(options, select, trace, "; --no-causal skips this check", ret_report);
 }
 
-int causal_tighten_on_request(const struct open_options *options,
-                              const struct select_options *select, struct trace *trace)
+int causal_tighten_on_request(const struct open_options *options, struct trace *trace)
 {
     struct causal_report report = {0};
-    int r = tighten(options, select, trace, "", &report);
+    int r = tighten(options, NULL, trace, "", &report);
     bool is_known = false;
 
     for (unsigned i = 0; i < report.n; i++)

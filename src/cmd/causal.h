@@ -24,6 +24,7 @@ struct causal_report {
     struct causal_row *rows; /* those with pairs */
     unsigned n;
     unsigned n_inputs;
+    bool is_part; /* causes and effects of a part of the time were read */
 };
 
 /* Reads what PATHS name, of the times that SELECT selects (NULL: all). A trace that cannot be tightened, or read twice,
@@ -44,9 +45,15 @@ bool causal_may_tighten(const struct trace *trace);
 int causal_tighten(const struct open_options *options, const struct select_options *select,
                    struct trace *trace, struct causal_report *ret_report);
 
-/* The same for a verb that does so with --causal only: also prints that no clock was tightened. */
-int causal_tighten_on_request(const struct open_options *options,
-                              const struct select_options *select, struct trace *trace);
+/* The same for a verb that does so with --causal only: reads all of the trace, whatever is selected, so that its times are
+ * the ones of the analyses; also prints that no clock was tightened. */
+int causal_tighten_on_request(const struct open_options *options, struct trace *trace);
+
+/* Whether a clock was tightened. */
+bool causal_is_tightened(const struct causal_report *report);
+/* By how much times of the tightened clocks may differ from those that causes and effects of another part of the trace
+ * give, ns. */
+int64_t causal_slack(const struct causal_report *report);
 
 /* TRACE, the same as was read, has the tightened clocks from now on. -ENOMEM. */
 int causal_apply(const struct causal_report *report, struct trace *trace);

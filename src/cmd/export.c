@@ -358,7 +358,7 @@ static int open_and_export(const struct export_verb_options *options, char **pat
         r = walk_read_ahead(trace, has_trait(options, EXPORT_NAMES), options->jobs);
     put_variant(&variant, options);
     if (r == 0 && options->causal)
-        r = causal_tighten_on_request(&options->open, &options->select, trace);
+        r = causal_tighten_on_request(&options->open, trace);
     if (r == 0 && (options->pairs.n > 0 || options->files.n > 0))
         r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
     if (r < 0) {

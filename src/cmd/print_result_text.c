@@ -249,21 +249,34 @@ void print_paths(const struct trace *trace, struct text *out)
         }
 }
 
-static void put_slowest(const struct result *result, const struct trace *trace, struct text *out)
+/* The command that shows the events of SLOW, by the clocks that its times are of. */
+static void put_command(const struct result *result, const struct result_slow *slow,
+                        const struct print_options *options, struct text *out)
+{
+    const struct causal_report *causal = options->causal;
+    bool is_tightened = causal && causal_is_tightened(causal);
+    int64_t slack =
+        is_tightened ? clock_from_ns(&result->clock, (uint64_t)causal_slack(causal)) : 0;
+    int64_t first = MIN(slow->begin, slow->end), last = MAX(slow->begin, slow->end);
+
+    text_printf(out, "  strata report%s --from ", is_tightened ? " --causal" : "");
+    clock_put_time(&result->clock, MAX(ticks_between(slack, first), 0), out);
+    text_put_literal(out, " --until ");
+    clock_put_time(&result->clock, ticks_sum(last, slack), out);
+    print_paths(options->trace, out);
+    text_put_char(out, '\n');
+}
+
+static void put_slowest(const struct result *result, const struct print_options *options,
+                        struct text *out)
 {
     if (result->n_slowest == 0)
         return;
     text_put_literal(out, "\nThe slowest, each with the time when it began:\n");
     for (unsigned i = 0; i < result->n_slowest; i++)
         put_slow(result, &result->slowest[i], out);
-    if (!trace)
-        return;
-    text_put_literal(out, "  strata report --from ");
-    clock_put_time(&result->clock, result->slowest[0].begin, out);
-    text_put_literal(out, " --until ");
-    clock_put_time(&result->clock, result->slowest[0].end, out);
-    print_paths(trace, out);
-    text_put_char(out, '\n');
+    if (options->trace)
+        put_command(result, &result->slowest[0], options, out);
 }
 
 static void put_histogram(const struct result *result, const struct result_row *row,
@@ -322,7 +335,7 @@ void print_result_footer(const struct result *result, const struct print_options
     put_every(result, out);
     for (unsigned i = 0; i < result->n_notes; i++)
         text_printf(out, "%s\n", result->notes[i]);
-    put_slowest(result, options->trace, out);
+    put_slowest(result, options, out);
     for (unsigned i = 0; options->histogram && i < n; i++)
         if (result->rows[i]->durations)
             put_histogram(result, result->rows[i], out);

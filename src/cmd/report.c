@@ -151,8 +151,7 @@ static int report(const struct report_options *options, struct trace *trace, str
     if (output_open(&out, kind_of(options), OUT_SIZE) < 0)
         return cli_no_memory();
     if (selection_init(&selection, &options->select) < 0 ||
-        (options->causal &&
-         causal_tighten_on_request(&options->open, &options->select, trace) < 0) ||
+        (options->causal && causal_tighten_on_request(&options->open, trace) < 0) ||
         open_view(options, trace, &out, jobs_count(options->jobs), &view) < 0) {
         cli_no_memory();
     } else {

@@ -131,3 +131,36 @@ grep -q "^strata: wrong: source 'guest': the clock is not tightened: " err || fa
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 "$strata" report --causal -n 1 xen.raw >out 2>err || fail "$(cat err)"
 grep -q -- '--causal has no effect: no clock of the trace can be tightened' err || fail "$(cat err)"
+
+# The command that --slowest prints shows the begin and the end of the span, at the very times of the analysis; of a part of
+# the trace, whose clocks other causes and effects tighten, within what the command is wider.
+case="the command of --slowest"
+cat >command.py <<'EOF'
+import json, subprocess, sys
+
+strata = sys.argv[1]
+
+def run(*arguments):
+    return subprocess.run([strata, *arguments], capture_output=True, text=True, check=True).stdout
+
+for options in ([], ["--from", "29749.58", "--until", "29749.7"], ["--no-causal"]):
+    slowest = json.loads(run("io", "-fjson", "--layer", "guest,vmm", "--slowest", "16", *options, "vm"))["slowest"]
+    assert len(slowest) == 16
+    command = run("io", "--layer", "guest,vmm", "--slowest", "1", *options, "vm").splitlines()[-1].split()
+    assert command[:2] == ["strata", "report"] and ("--causal" in command) == (options != ["--no-causal"]), command
+    at = {name: command.index(name) + 1 for name in ("--from", "--until")}
+    def ns(name):
+        return int(command[at[name]].replace(".", ""))
+    before, after = slowest[0]["begin_ns"] - ns("--from"), ns("--until") - slowest[0]["end_ns"]
+    assert before == after and (before > 0) == ("--from" in options), (before, after)
+    for span in slowest:
+        window = list(command[1:])
+        for name, time in ("--from", span["begin_ns"] - before), ("--until", span["end_ns"] + after):
+            window[at[name] - 1] = "%d.%09d" % divmod(time, 10 ** 9)
+        events = [json.loads(line) for line in run(*window, "-fjson").splitlines()]
+        begins = [e["time_ns"] for e in events if e["event"] in ("block_bio_queue", "block_rq_issue")]
+        ends = [e["time_ns"] for e in events if e["event"] == "block_rq_complete" and e["layer"] == "guest"]
+        assert any(abs(time - span["begin_ns"]) <= before for time in begins), (options, span)
+        assert any(abs(time - span["end_ns"]) <= after for time in ends), (options, span)
+EOF
+python3 command.py "$strata" || fail "misses a span"

@@ -100,7 +100,7 @@ The slowest, each with the time when it began:
     9.00us done
     555us inject
     221us guest
-  strata report --from 29749.584408653 --until 29749.594803430 vm
+  strata report --causal --from 29749.584408653 --until 29749.594803430 vm
 END
 diff expected actual || fail "text"
 
@@ -149,7 +149,7 @@ cat >expected <<'END'
       qemu-system-x86-5559 ran 37.0 us
     3.92ms backend, not ended
       worker-7853 ran 10.2 us, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559; qemu-system-x86-5559 ran 39.5 us, was runnable 667.4 us on CPU 0 behind ALL CPUs/TCG-5574
-  strata report --from 29749.584408653 --until 29749.594803430 vm
+  strata report --causal --from 29749.584408653 --until 29749.594803430 vm
 END
 diff expected actual || fail "text"
 # They are in no row, and end with the trace, or with the recording of their source.
@@ -193,7 +193,7 @@ jq -e '([.rows[].key] | length == (unique | length)) and
 jq -e '[.rows[] | select(.key.kind == "flush") | .key.stage] == ["total", "queue", "device", "guest"]' found >/dev/null ||
     fail "$(cat found)"
 mv unjoined "un joined"
-"$strata" io --slowest 1 "un joined" | grep -q "^  strata report --from [0-9.]* --until [0-9.]* 'un joined'$" || fail "no quotes"
+"$strata" io --slowest 1 "un joined" | grep -q "^  strata report --causal --from [0-9.]* --until [0-9.]* 'un joined'$" || fail "no quotes"
 
 case="which requests"
 "$strata" io -f json --layer guest --longer 0.004 vm | python3 -c '
