@@ -406,7 +406,7 @@ static void know_class(struct causal_class *known, const struct event_class *cla
 
         if (events[i].layer != class->origin->layer ||
             !(events[i].group ? kernel_event_is(class, events[i].group, events[i].name)
-                              : strcmp(events[i].name, class->name) == 0))
+                              : event_class_is_named(class, events[i].name)))
             continue;
         for (unsigned j = 0; j < FIELDS; j++) {
             int at = kernel_event_field(class, events[i].fields[j]);

@@ -31,8 +31,8 @@ enum io_point {
     IO_ISSUED,    /* block_rq_issue */
     IO_KICKED,    /* virtio_queue_notify: the guest notifies the VMM */
     IO_HANDLED,   /* virtio_blk_handle_read, _write */
-    IO_SUBMITTED, /* thread_pool_submit; from QEMU 10.0 on, thread_pool_submit_aio */
-    IO_WORKED,    /* thread_pool_complete; from QEMU 10.0 on, thread_pool_complete_aio */
+    IO_SUBMITTED, /* VMM_POOL_SUBMIT */
+    IO_WORKED,    /* VMM_POOL_COMPLETE */
     IO_RETURNED,  /* virtio_blk_req_complete */
     /* virtio_notify, virtio_notify_irqfd; of QEMU 11.1, virtio_notify_irqfd_deferred_fn: the VMM notifies the guest */
     IO_NOTIFIED,

@@ -7,6 +7,7 @@
 #include "base/macro.h"
 #include "event/kernel_event.h"
 #include "event/value.h"
+#include "event/vmm_event.h"
 
 /* A flush has none, or one or another by the kernel's version. */
 #define FLUSH_SECTOR UINT64_MAX
@@ -31,10 +32,9 @@ enum io_event {
 
 #define EVENT_FIELDS 4
 
-/* Of the events of a point, the first is that of QEMU 7.2; versions call it otherwise. */
 static const struct {
     const char *group; /* of a kernel's; NULL: of QEMU */
-    const char *name;
+    const char *name;  /* "A|B": as versions call it */
     enum io_event event;
     int point; /* -1: none */
     const char *fields[EVENT_FIELDS];
@@ -58,15 +58,10 @@ static const struct {
      {"vdev", "req", "sector", "nsectors"}},
     {NULL, "blk_co_preadv", EVENT_BLK, -1, {"offset", "bytes"}},
     {NULL, "blk_co_pwritev", EVENT_BLK, -1, {"offset", "bytes"}},
-    {NULL, "thread_pool_submit", EVENT_SUBMIT, IO_SUBMITTED, {"pool", "req"}},
-    {NULL, "thread_pool_submit_aio", EVENT_SUBMIT, IO_SUBMITTED, {"pool", "req"}}, /* 10.0 */
-    {NULL, "thread_pool_complete", EVENT_WORKED, IO_WORKED, {"pool", "req"}},
-    {NULL, "thread_pool_complete_aio", EVENT_WORKED, IO_WORKED, {"pool", "req"}}, /* 10.0 */
+    {NULL, VMM_POOL_SUBMIT, EVENT_SUBMIT, IO_SUBMITTED, {"pool", "req"}},
+    {NULL, VMM_POOL_COMPLETE, EVENT_WORKED, IO_WORKED, {"pool", "req"}},
     {NULL, "virtio_blk_req_complete", EVENT_RETURNED, IO_RETURNED, {"vdev", "req"}},
-    {NULL, "virtio_notify", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}},
-    {NULL, "virtio_notify_irqfd", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}},
-    /* Of versions that also have virtio_notify_irqfd, that comes first, and counts. 11.1 has this one alone. */
-    {NULL, "virtio_notify_irqfd_deferred_fn", EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}},
+    {NULL, VMM_NOTIFY, EVENT_NOTIFY, IO_NOTIFIED, {"vdev"}},
 };
 
 struct io_class {
@@ -506,12 +501,18 @@ static bool has_fields(const struct event_class *class, const char *const *names
     return true;
 }
 
-/* Whether NAME is LIKE, or LIKE and "_…", as versions rename events. */
+/* Whether NAME is one of LIKE, "A|B", or that and "_…", as versions rename events. */
 static bool is_like(const char *name, const char *like)
 {
-    size_t len = strlen(like);
+    for (;; like++) {
+        size_t len = strcspn(like, "|");
 
-    return strncmp(name, like, len) == 0 && (name[len] == '\0' || name[len] == '_');
+        if (strncmp(name, like, len) == 0 && (name[len] == '\0' || name[len] == '_'))
+            return true;
+        like += len;
+        if (*like == '\0')
+            return false;
+    }
 }
 
 static _cold_ int add_class(struct io_tracker *tracker, const struct item *item)
@@ -533,7 +534,7 @@ static _cold_ int add_class(struct io_tracker *tracker, const struct item *item)
     for (unsigned i = 0; i < ARRAY_SIZE(events); i++)
         if (is_kernel == (events[i].group != NULL) &&
             (is_kernel ? kernel_event_is(class, events[i].group, events[i].name)
-                       : strcmp(events[i].name, class->name) == 0) &&
+                       : event_class_is_named(class, events[i].name)) &&
             has_fields(class, events[i].fields, &found)) {
             found.event = (uint8_t)events[i].event;
             if (events[i].point >= 0)
@@ -631,9 +632,16 @@ void io_point_put_events(enum io_point point, struct text *text)
 {
     unsigned n = 0;
 
-    for (unsigned i = 0; i < ARRAY_SIZE(events); i++)
-        if (events[i].point == (int)point)
-            text_printf(text, "%s%s", n++ > 0 ? " or " : "", events[i].name);
+    for (unsigned i = 0; i < ARRAY_SIZE(events); i++) {
+        if (events[i].point != (int)point)
+            continue;
+        for (const char *p = events[i].name; *p; p += *p == '|') {
+            int len = (int)strcspn(p, "|");
+
+            text_printf(text, "%s%.*s", n++ > 0 ? " or " : "", len, p);
+            p += len;
+        }
+    }
 }
 
 const char *io_stage_name(enum io_point point)

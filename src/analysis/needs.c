@@ -52,16 +52,37 @@ const struct analysis_needs analysis_needs[] = {
      .host = LIST(DISKS, SWITCHES),
      .guest = LIST(DISKS),
      .vmm = LIST("virtio_queue_notify", "virtio_notify*", "virtio_blk_*", "blk_co_p*",
-                 "thread_pool_*", "luring_*", "laio_*")},
+                 "thread_pool_*", "luring_*")},
     {.name = "irq",
      .events = "interrupts are in this trace (irq_handler_entry and irq_handler_exit, softirqs, "
                "timers)",
      .host = LIST(INTERRUPTS, "irq_vectors:*", "timer:hrtimer_*", "kvm:kvm_inj_virq",
                   "kvm:kvm_apic_accept_irq", "kvm:kvm_msi_set_irq", "kvm:kvm_entry"),
      .guest = LIST(INTERRUPTS, "irq_vectors:*", "timer:hrtimer_*"),
-     .vmm = LIST("apic_deliver_irq", "virtio_notify"),
+     .vmm = LIST("apic_deliver_irq", "virtio_notify*"),
      .xen = LIST("hvm", "sched_min", "hw_irq")},
     {0},
+};
+
+/* Each costs a guest some hundred instructions (bench/kvm). Not softirq_raise and timers, which --for irq adds, and of KVM
+ * not those that repeat an exit in other words: kvm_fpu is the most frequent one, before kvm_exit. */
+#define USUAL_OF_KERNELS                                                                  \
+    "sched:sched_switch", "sched:sched_wakeup", "irq:irq_handler_*", "irq:softirq_entry", \
+        "irq:softirq_exit"
+
+const struct analysis_needs needs_usual = {
+    /* kvm_guest_fault is arm64's kvm_page_fault. */
+    .host = LIST("kvm:kvm_entry", "kvm:kvm_exit",
+                 /* of s390, POWER and LoongArch */
+                 "kvm:kvm_s390_sie_enter", "kvm:kvm_s390_sie_exit", "kvm_hv:kvm_guest_enter",
+                 "kvm_hv:kvm_guest_exit", "kvm:kvm_enter", "kvm:kvm_reenter",
+                 "kvm:kvm_userspace_exit", "kvm:kvm_pio", "kvm:kvm_mmio", "kvm:kvm_msr",
+                 "kvm:kvm_cpuid", "kvm:kvm_hypercall", "kvm:kvm_page_fault", "kvm:kvm_guest_fault",
+                 "kvm:kvm_inj_*", "kvm:kvm_vcpu_wakeup", USUAL_OF_KERNELS),
+    .guest = LIST(USUAL_OF_KERNELS),
+    .vmm = LIST("runstate_set", "vm_state_notify", "qemu_system_*", "system_wakeup_request",
+                "virtio_set_status", "virtio_queue_notify", "virtio_notify*", "blk_co_preadv",
+                "blk_co_pwritev"),
 };
 
 static int add_each(struct strings *strings, const char *const *list)

@@ -21,6 +21,10 @@ struct analysis_needs {
 /* Ended by one without a name. */
 extern const struct analysis_needs analysis_needs[];
 
+/* What is recorded without --event and --for: what shows how a machine is doing, and costs next to nothing. A QEMU or a
+ * kernel may lack some. */
+extern const struct analysis_needs needs_usual;
+
 /* "no VM exits are in this trace (...); record with ...": of the analysis called NAME. SELECTED: the options that left
  * out a part of the trace, where such events may be: "..., as far as --pid selects it"; "": none did. */
 void needs_put_missing(const char *name, const char *selected, struct text *text);

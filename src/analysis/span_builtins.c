@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "event/kernel_event.h"
+#include "event/vmm_event.h"
 
 /* clang-format off */
 const struct span_builtin span_builtins[] = {
@@ -37,8 +38,7 @@ const struct span_builtin span_builtins[] = {
     {"exit: hypervisor:vmexit|nested_vmexit -> hypervisor:vmentry|nested_vmentry by vcpu", "exits of Xen's vCPUs: strata exits says more"},
     {"virtio-blk: vmm:virtio_blk_handle_*(vdev,req) -> vmm:virtio_blk_rw_complete(vdev,req)",
      "requests at QEMU's virtio-blk devices"},
-    /* From QEMU 10.0 on, both are called ..._aio. */
-    {"thread-pool: vmm:thread_pool_submit*(pool,req) -> vmm:thread_pool_complete*(pool,req)",
+    {"thread-pool: vmm:" VMM_POOL_SUBMIT "(pool,req) -> vmm:" VMM_POOL_COMPLETE "(pool,req)",
      "requests to QEMU's thread pool"},
     {"dma-blk: vmm:dma_blk_io(dbs) -> vmm:dma_complete(dbs)", "QEMU's DMA from and to block devices"},
     {"nvme: vmm:nvme_submit_command(s,cid) -> vmm:nvme_complete_command(s,cid)", "requests of QEMU to an NVMe disk"},

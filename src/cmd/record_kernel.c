@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/needs.h"
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/tracefs_find.h"
@@ -20,38 +21,6 @@
 #define AGENT "strata-agent"
 /* Of --flight: kernels hold their events for 5 s at most. */
 #define HOLD_MIN (20 * NSEC_PER_SEC)
-
-/* The default events: what shows how a machine is doing, and no more, since each costs the guest some hundred
- * instructions (bench/kvm). Not softirq_raise and timers, which --for irq adds, and of KVM not those that repeat an
- * exit in other words: kvm_fpu is the most frequent one, before kvm_exit. */
-#define USUAL_OF_ALL                                                                      \
-    "sched:sched_switch", "sched:sched_wakeup", "irq:irq_handler_*", "irq:softirq_entry", \
-        "irq:softirq_exit"
-static const char *const usual_of_guests[] = {USUAL_OF_ALL, NULL};
-/* kvm_guest_fault is arm64's kvm_page_fault. */
-static const char *const usual_of_host[] = {
-    "kvm:kvm_entry",
-    "kvm:kvm_exit",
-    /* of s390, POWER and LoongArch */
-    "kvm:kvm_s390_sie_enter",
-    "kvm:kvm_s390_sie_exit",
-    "kvm_hv:kvm_guest_enter",
-    "kvm_hv:kvm_guest_exit",
-    "kvm:kvm_enter",
-    "kvm:kvm_reenter",
-    "kvm:kvm_userspace_exit",
-    "kvm:kvm_pio",
-    "kvm:kvm_mmio",
-    "kvm:kvm_msr",
-    "kvm:kvm_cpuid",
-    "kvm:kvm_hypercall",
-    "kvm:kvm_page_fault",
-    "kvm:kvm_guest_fault",
-    "kvm:kvm_inj_*",
-    "kvm:kvm_vcpu_wakeup",
-    USUAL_OF_ALL,
-    NULL,
-};
 
 /* Opens events/ of this machine's tracefs, where the agent will find it; -errno: it cannot be seen. */
 static int open_events(void)
@@ -86,7 +55,7 @@ static bool is_here(int events, const char *pattern)
 
 const char *const *record_kernel_usual(bool is_host, unsigned *ret_n)
 {
-    const char *const *usual = is_host ? usual_of_host : usual_of_guests;
+    const char *const *usual = is_host ? needs_usual.host : needs_usual.guest;
 
     *ret_n = 0;
     while (usual[*ret_n])

@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "analysis/needs.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "cli/output.h"
@@ -20,13 +21,6 @@
 #include "record/agent/guest_recorder.h"
 #include "record/qemu/arguments.h"
 #include "record/qemu/recorder.h"
-
-/* The default events: what shows how a machine is doing, and costs next to nothing. A QEMU may lack some. */
-static const char *const usual_events[] = {
-    "runstate_set",          "vm_state_notify",   "qemu_system_*",
-    "system_wakeup_request", "virtio_set_status", "virtio_queue_notify",
-    "virtio_notify",         "blk_co_preadv",     "blk_co_pwritev",
-};
 
 /* ---- What is asked for ---- */
 
@@ -54,13 +48,13 @@ static int check_events(const struct qemu_probe *probe, const char *program,
     return EXIT_SUCCESS;
 }
 
-/* Adds to RET the PATTERNS that this QEMU has events for. */
+/* Adds to RET those of N PATTERNS that this QEMU has events for. */
 static int add_existing(const struct qemu_probe *probe, const char *const *patterns, size_t n,
                         struct strings *ret)
 {
     int r = 0;
 
-    for (size_t i = 0; r >= 0 && i < n; i++)
+    for (size_t i = 0; r >= 0 && i < n && patterns[i]; i++)
         if (qemu_probe_count(probe, patterns[i]) > 0)
             r = strings_add(ret, patterns[i]);
     return r;
@@ -90,7 +84,7 @@ static int choose_events(const struct record_options *options, const struct qemu
     if (needed->n > 0)
         r = r < 0 ? r : add_existing(probe, needed->items, needed->n, ret);
     else if (r >= 0 && options->events.n == 0)
-        r = add_existing(probe, usual_events, ARRAY_SIZE(usual_events), ret);
+        r = add_existing(probe, needs_usual.vmm, SIZE_MAX, ret);
     if (r < 0)
         return cli_no_memory();
     return check_events(probe, program, ret);

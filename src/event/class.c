@@ -63,6 +63,13 @@ bool event_class_matches(const struct event_class *class, const char *pattern)
     return glob_match(group, class->group) && glob_match(colon + 1, class->name);
 }
 
+bool event_class_is_named(const struct event_class *class, const char *names)
+{
+    size_t len;
+
+    return glob_match_star(names, class->name, &len) != NULL;
+}
+
 int event_class_field(const struct event_class *class, const char *name)
 {
     for (unsigned i = 0; name && i < class->n_fields; i++)

@@ -202,5 +202,8 @@ struct event_class {
  * groups may contain wildcards (base/glob.h). */
 bool event_class_matches(const struct event_class *class, const char *pattern);
 
+/* Whether CLASS is called one of NAMES, "A|B". Of a kernel's events, kernel_event_is() also knows groups and other tracers. */
+bool event_class_is_named(const struct event_class *class, const char *names);
+
 /* The index of the field of CLASS that is called NAME; -1: it has none, or NAME is NULL. */
 int event_class_field(const struct event_class *class, const char *name);

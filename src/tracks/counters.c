@@ -31,7 +31,7 @@ const struct counter_rule *counter_find(const struct event_class *class)
 
         if ((rule->layers >> class->origin->layer & 1) &&
             (rule->group ? kernel_event_is(class, rule->group, rule->event)
-                         : strcmp(rule->event, class->name) == 0) &&
+                         : event_class_is_named(class, rule->event)) &&
             event_class_field(class, rule->value) >= 0)
             return rule;
     }

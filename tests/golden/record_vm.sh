@@ -62,7 +62,7 @@ nothing_left
 sed -n 's/^[0-9]*@[0-9.]*:\([a-z0-9_]*\).*/\1/p' for/vmm/trace.log | sort -u >names
 grep -qx virtio_queue_notify names && grep -qx virtio_blk_handle_read names && grep -qx blk_co_preadv names ||
     fail "missing: $(cat names)"
-! grep -vE '^(virtio_(queue_)?notify(_irqfd)?|virtio_blk_.*|blk_co_p.*|thread_pool_.*|luring_.*|laio_.*)$' names |
+! grep -vE '^(virtio_(queue_)?notify(_irqfd(_deferred_fn)?)?|virtio_blk_.*|blk_co_p.*|thread_pool_.*|luring_.*)$' names |
     grep -vqx "$answers" || fail "others: $(cat names)"
 
 # QEMU has no vCPU until its user has it make the machine.
