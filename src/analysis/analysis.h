@@ -36,6 +36,7 @@ struct analysis_settings {
     unsigned slowest; /* how many of the longest spans are kept */
     int64_t longer;   /* ticks: shorter spans are left out; 0: none is */
     int64_t every;    /* ticks of a period; 0: none */
+    bool has_batches; /* rows have batches of their spans */
     struct percentiles percentiles;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/diff.h"
+#include "analysis/diff_internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,6 +25,13 @@ int diff_metric_find(const char *name)
     return -1;
 }
 
+const char *diff_verdict_name(enum diff_verdict verdict)
+{
+    static const char *const verdicts[] = {NULL, "unknown", "same", "changed"};
+
+    return verdicts[verdict];
+}
+
 double diff_change(const struct diff_row *row, enum diff_metric metric)
 {
     double a = row->values[0][metric], b = row->values[1][metric];
@@ -42,7 +49,7 @@ static void set_values(struct diff_row *to, unsigned side, const struct result *
                          ? result_number(result, from, (unsigned)covered) / NANOSECONDS
                          : NAN;
 
-    to->is_there[side] = true;
+    to->from[side] = from;
     for (unsigned i = 0; i < DIFF_METRICS; i++) {
         int column = result_find_column(result, names[i]);
 
@@ -53,48 +60,6 @@ static void set_values(struct diff_row *to, unsigned side, const struct result *
     }
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
-/* The range of what ROW had in the pieces of its trace, without the lowest and the highest. False: too few. */
-static bool get_range(const struct result *result, const struct result_row *row, double *ret_low,
-                      double *ret_high)
-{
-    double values[DIFF_PIECES];
-    bool has_sum = result_find_column(result, "sum") >= 0;
-
-    if (!row->periods || result->n_periods < DIFF_PIECES)
-        return false;
-    for (unsigned i = 0; i < DIFF_PIECES; i++) {
-        const struct result_period *period = &row->periods[i];
-
-        if (period->n < DIFF_PIECE_MIN)
-            return false;
-        values[i] = (double)(has_sum ? period->sum : (int64_t)period->n) / (double)result->every;
-        if (!has_sum && result->clock.hz > 0)
-            values[i] *= (double)result->clock.hz;
-    }
-    qsort(values, DIFF_PIECES, sizeof *values, compare_doubles);
-    *ret_low = values[1];
-    *ret_high = values[DIFF_PIECES - 2];
-    return true;
-}
-
-static enum diff_sure get_sure(const struct diff *diff, const struct result_row *a,
-                               const struct result_row *b)
-{
-    double low[2], high[2];
-
-    if (!get_range(diff->results[0], a, &low[0], &high[0]) ||
-        !get_range(diff->results[1], b, &low[1], &high[1]))
-        return DIFF_TOO_FEW;
-    return high[0] < low[1] || high[1] < low[0] ? DIFF_SURE : DIFF_UNSURE;
-}
-
 /* Of the time that a row takes; of how often it occurs, where it takes none. */
 static double get_weight(const struct diff_row *row)
 {
@@ -103,7 +68,7 @@ static double get_weight(const struct diff_row *row)
     for (unsigned i = 0; i < 2; i++) {
         double v = row->values[i][DIFF_SUM];
 
-        weights[i] = !row->is_there[i] ? 0 : isnan(v) ? row->values[i][DIFF_RATE] : v;
+        weights[i] = !row->from[i] ? 0 : isnan(v) ? row->values[i][DIFF_RATE] : v;
     }
     return isnan(weights[0] - weights[1]) ? 0 : fabs(weights[0] - weights[1]);
 }
@@ -112,7 +77,10 @@ static int compare_rows(const void *a, const void *b)
 {
     const struct diff_row *x = a, *y = b;
     double v = get_weight(x), w = get_weight(y);
+    bool has_x = x->verdict == DIFF_CHANGED, has_y = y->verdict == DIFF_CHANGED;
 
+    if (has_x != has_y)
+        return has_x ? -1 : 1;
     if (v != w)
         return v < w ? 1 : -1;
     for (unsigned i = 0; i < RESULT_KEYS && x->keys[i] && y->keys[i]; i++) {
@@ -129,7 +97,7 @@ static struct diff_row *add_row(struct diff *diff, const struct result *result,
 {
     struct diff_row *row = &diff->rows[diff->n++];
 
-    *row = (struct diff_row){.sure = DIFF_TOO_FEW};
+    *row = (struct diff_row){.verdict = DIFF_UNKNOWN};
     for (unsigned i = 0; i < 2; i++)
         for (unsigned j = 0; j < DIFF_METRICS; j++)
             row->values[i][j] = NAN;
@@ -184,10 +152,8 @@ static int join_rows(struct diff *diff, struct arena *arena, struct map maps[2])
         row = add_row(diff, b, b->rows[i]);
         set_values(row, 1, b, b->rows[i]);
         other = map_get_str(&maps[0], keys, strlen(keys));
-        if (other) {
+        if (other)
             set_values(row, 0, a, other);
-            row->sure = get_sure(diff, other, b->rows[i]);
-        }
     }
     for (unsigned i = 0; r >= 0 && i < a->n_rows; i++)
         if (!map_get_str(&maps[1], a_keys[i], strlen(a_keys[i])))
@@ -202,12 +168,14 @@ int diff_init(struct diff *diff, const struct result *a, const struct result *b)
     int r;
 
     *diff = (struct diff){.results = {a, b},
-                          .lost = a->coverage->losses.n > 0 || b->coverage->losses.n > 0};
+                          .lost = {a->coverage->losses.n > 0, b->coverage->losses.n > 0}};
     diff->rows = calloc((size_t)a->n_rows + b->n_rows + 1, sizeof *diff->rows);
     r = diff->rows ? join_rows(diff, &arena, maps) : -ENOMEM;
     map_done(&maps[0]);
     map_done(&maps[1]);
     arena_done(&arena);
+    if (r >= 0)
+        diff_test_rows(diff);
     if (r >= 0 && diff->n > 0)
         qsort(diff->rows, diff->n, sizeof *diff->rows, compare_rows);
     return r;

@@ -2,16 +2,27 @@
 #pragma once
 
 /* What changed from one result of an analysis to another of the same analysis: rows joined by the text of their keys,
- * and for each metric of a row both values.
+ * and for each metric of a row both values. Rates and sums are per second of covered time.
  *
- * Rates and sums are per second of covered time. How sure a change is, pieces of both traces tell: each is cut into
- * DIFF_PIECES of equal time; the range of all but the lowest and the highest is compared. Not thread-safe. */
+ * Whether a change is more than chance is tested for the rate, the mean, the median and the 99th percentile: whether an interval
+ * around the change, which holds the true one, does not hold 0. The intervals of all tests of a diff together are true with a
+ * probability of 1 - DIFF_ERROR (Bonferroni); so with that, no row is said to have changed if nothing has. What one trace of each
+ * side does not tell is how much another recording of the same work would differ.
+ *
+ * For the mean, the spans of each side are cut into parts of equal numbers of spans, which are compared one by one: the first of
+ * A with the first of B. What changes in the course of the work, as at its begin, is then no difference; and a trace does not
+ * differ from itself. The rate is tested in the same way, by the intervals between consecutive spans, so that it does not matter how long a
+ * trace goes on after the work. Percentiles are tested by the ranks between which they lie. Not thread-safe. */
 
 #include "analysis/result.h"
 
-#define DIFF_PIECES 10
-/* Fewer in a piece tell nothing. */
-#define DIFF_PIECE_MIN 20
+#define DIFF_ERROR 0.01
+/* Fewer spans in a row tell nothing. */
+#define DIFF_SPANS_MIN 20
+/* Smaller changes are not reported. */
+#define DIFF_CHANGE_MIN 0.01
+/* Where chance may make as much, it is not known whether there is a change. */
+#define DIFF_CHANCE_MAX 0.5
 
 enum diff_metric {
     DIFF_RATE, /* per second */
@@ -28,24 +39,36 @@ const char *diff_metric_name(enum diff_metric metric);
 /* The metric of that name; -1: there is none. */
 int diff_metric_find(const char *name);
 
-enum diff_sure {
-    DIFF_UNSURE,  /* the ranges of the pieces meet */
-    DIFF_SURE,    /* they do not */
-    DIFF_TOO_FEW, /* fewer than DIFF_PIECE_MIN in a piece, or in one trace only */
+enum diff_verdict {
+    DIFF_UNTESTED, /* not a metric that is tested, or one that the row has not */
+    DIFF_UNKNOWN,  /* too few spans, or they vary too much */
+    DIFF_SAME,     /* no change that is more than chance */
+    DIFF_CHANGED,
+};
+
+/* "same"; NULL of DIFF_UNTESTED. */
+const char *diff_verdict_name(enum diff_verdict verdict);
+
+struct diff_test {
+    enum diff_verdict verdict;
+    double low, high; /* the interval that holds the change, as of diff_change(); NAN: unknown */
 };
 
 struct diff_row {
-    const char *keys[RESULT_KEYS];  /* borrowed from the results */
-    double values[2][DIFF_METRICS]; /* durations in ns; NAN: unknown */
-    bool is_there[2];
-    enum diff_sure sure;
+    const char *keys[RESULT_KEYS];    /* borrowed from the results */
+    double values[2][DIFF_METRICS];   /* durations in ns; NAN: unknown */
+    const struct result_row *from[2]; /* NULL: there is none in this trace */
+    struct diff_test tests[DIFF_METRICS];
+    /* DIFF_CHANGED: the spans take longer or shorter, by the mean or a percentile. Otherwise of the mean. The same of the rate if there are no
+     * durations. */
+    enum diff_verdict verdict;
 };
 
 struct diff {
     const struct result *results[2]; /* borrowed */
-    struct diff_row *rows;           /* the largest change first */
+    struct diff_row *rows;           /* those that changed come first, and the largest change */
     unsigned n;
-    bool lost; /* events were lost in one of them: changes are at least so large */
+    bool lost[2]; /* events were lost in it */
 };
 
 /* 0, -ENOMEM. */

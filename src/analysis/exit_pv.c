@@ -15,7 +15,8 @@ static unsigned n_own_keys(const struct exit_pv *pv)
 int exit_pv_init(struct exit_pv *pv, const struct analysis_settings *settings, bool detail)
 {
     *pv = (struct exit_pv){.detail = detail};
-    return rows_init(&pv->rows, n_own_keys(pv) + settings->grouping.n, 0, settings->every);
+    return rows_init(&pv->rows, n_own_keys(pv) + settings->grouping.n, 0, settings->every,
+                     settings->has_batches);
 }
 
 void exit_pv_done(struct exit_pv *pv)

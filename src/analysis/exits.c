@@ -615,7 +615,7 @@ int exits_init(struct exits *exits, const struct analysis_settings *settings,
     if (n_own_keys(exits) + settings->grouping.n > ROW_KEYS)
         return -EINVAL;
     r = rows_init(&exits->rows, n_own_keys(exits) + settings->grouping.n, settings->slowest,
-                  settings->every);
+                  settings->every, settings->has_batches);
     if (r == 0)
         r = exit_pv_init(&exits->pv, settings, exits_settings->detail);
     if (r < 0)

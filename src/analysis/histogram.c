@@ -52,12 +52,8 @@ void histogram_done(struct histogram *histogram)
     *histogram = (struct histogram){0};
 }
 
-uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille)
+unsigned histogram_bucket_at(const struct histogram *histogram, uint64_t rank)
 {
-    /* The rank of the quantile by the nearest-rank definition. Split, because n * permille may
-     * overflow. */
-    uint64_t n = histogram->n;
-    uint64_t rank = n / 1000 * permille + (n % 1000 * permille + 999) / 1000;
     uint64_t seen = 0;
 
     rank = MAX(rank, (uint64_t)1);
@@ -65,10 +61,20 @@ uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille
         for (unsigned j = 0; histogram->doublings[i] && j < 1u << HISTOGRAM_SUB_BITS; j++) {
             seen += histogram->doublings[i][j];
             if (seen >= rank)
-                return MIN(middle((i << HISTOGRAM_SUB_BITS) + j), histogram->max);
+                return (i << HISTOGRAM_SUB_BITS) + j;
         }
     }
-    return histogram->max;
+    return histogram_bucket(histogram->max);
+}
+
+uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille)
+{
+    /* The rank of the quantile by the nearest-rank definition. Split, because n * permille may
+     * overflow. */
+    uint64_t n = histogram->n;
+    uint64_t rank = n / 1000 * permille + (n % 1000 * permille + 999) / 1000;
+
+    return n == 0 ? 0 : MIN(middle(histogram_bucket_at(histogram, rank)), histogram->max);
 }
 
 void histogram_add_doublings(const struct histogram *histogram,

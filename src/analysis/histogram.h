@@ -78,6 +78,9 @@ static inline uint64_t histogram_count(const struct histogram *histogram, unsign
 /* The least value of BUCKET. */
 uint64_t histogram_bucket_start(unsigned bucket);
 
+/* The bucket of the RANK-th smallest value, from 1 on; the last one beyond. */
+unsigned histogram_bucket_at(const struct histogram *histogram, uint64_t rank);
+
 /* The value that PERMILLE of 1000 values do not exceed; 0 of an empty one. */
 uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille);
 

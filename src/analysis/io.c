@@ -745,9 +745,10 @@ int io_init(struct io *io, const struct analysis_settings *settings)
                                    .left_out_name = "requests"}};
     if (IO_OWN_KEYS + n_by > ROW_KEYS)
         return -EINVAL;
-    r = rows_init(&io->rows, IO_OWN_KEYS + n_by, settings->slowest, settings->every);
+    r = rows_init(&io->rows, IO_OWN_KEYS + n_by, settings->slowest, settings->every,
+                  settings->has_batches);
     if (r >= 0)
-        r = rows_init(&io->by, n_by, 0, 0);
+        r = rows_init(&io->by, n_by, 0, 0, false);
     if (r >= 0)
         r = io_why_init(&io->why);
     return r < 0 ? r

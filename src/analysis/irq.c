@@ -436,7 +436,8 @@ int irq_init(struct irq *irq, const struct analysis_settings *settings,
         if (r < 0)
             return r;
     }
-    r = rows_init(&irq->rows, 2 + settings->grouping.n, settings->slowest, settings->every);
+    r = rows_init(&irq->rows, 2 + settings->grouping.n, settings->slowest, settings->every,
+                  settings->has_batches);
     if (r < 0)
         return r;
     r = spans_init(&irq->spans, catalogue, irq->rules.rules, irq->rules.n, &span_ops, irq);

@@ -157,7 +157,8 @@ int latency_init(struct latency *latency, const struct analysis_settings *settin
 
     *latency =
         (struct latency){.analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};
-    r = rows_init(&latency->rows, 1 + settings->grouping.n, settings->slowest, settings->every);
+    r = rows_init(&latency->rows, 1 + settings->grouping.n, settings->slowest, settings->every,
+                  settings->has_batches);
     if (r < 0)
         return r;
     r = spans_init(&latency->spans, catalogue, rules, n_rules, &span_ops, latency);

@@ -16,6 +16,7 @@
  * Strings are copied unless a comment says that they are borrowed. After an -ENOMEM only result_done() is allowed.
  * Not thread-safe. */
 
+#include "analysis/batches.h"
 #include "analysis/coverage.h"
 #include "analysis/histogram.h"
 #include "analysis/spans.h"
@@ -75,7 +76,9 @@ struct result_row {
     union result_value *values; /* by column */
     const struct histogram *durations;   /* borrowed from the analysis; NULL: none */
     const struct result_period *periods; /* result->n_periods of them; NULL: none */
-    bool is_own;                         /* of a thread of Strata's own */
+    /* Of the durations, and of the intervals between spans; borrowed from the analysis; NULL: none. */
+    const struct batches *batches, *intervals;
+    bool is_own;     /* of a thread of Strata's own */
     double own_part; /* of its waits for a CPU during which others of them ran; 0: not looked for */
     bool is_whole;   /* other rows are its parts: --folded counts `rest` instead of its sum */
     int64_t rest;    /* ticks of its sum that are in no part */

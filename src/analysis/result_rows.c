@@ -75,6 +75,10 @@ void result_set_durations(struct result *result, const struct duration_columns *
     int64_t covered = get_covered(result->coverage, from);
 
     to->durations = &from->durations;
+    if (from->batches) {
+        to->batches = &from->batches->durations;
+        to->intervals = &from->batches->intervals.batches;
+    }
     result_set_number(to, columns->n, wide_clamp(wide_of_u64(from->n)));
     result_set_number(to, columns->error, from->error_max);
     result_set_number(to, columns->negative, wide_clamp(wide_of_u64(from->n_negative)));

@@ -8,11 +8,13 @@
 #include "base/hash.h"
 #include "base/ticks.h"
 
-int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every)
+int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every,
+              bool has_batches)
 {
     *rows = (struct rows){.n_keys = n_keys,
                           .slowest_max = slowest_max,
                           .every = every,
+                          .has_batches = has_batches,
                           .periods_begin = TIME_UNKNOWN,
                           .text = TEXT_IN_MEMORY};
     if (slowest_max > 0) {
@@ -129,6 +131,11 @@ static struct row *add(struct rows *rows, const uint64_t *numbers, const char *c
         if (!row->keys[i])
             return NULL;
     }
+    if (rows->has_batches) {
+        row->batches = arena_alloc(&rows->arena, sizeof *row->batches);
+        if (!row->batches)
+            return NULL;
+    }
     at = hash(numbers, rows->n_keys);
     while (rows->buckets[at & (rows->n_buckets - 1)] != 0)
         at++;
@@ -210,6 +217,10 @@ int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duratio
     row->n_negative += duration < 0;
     row->sum = wide_add(row->sum, wide_of(duration));
     row->error_max = MAX(row->error_max, error_ns);
+    if (unlikely(row->batches != NULL)) {
+        batches_add(&row->batches->durations, duration);
+        interval_batches_add(&row->batches->intervals, ticks_sum(begin, duration));
+    }
     return rows->every > 0 ? count_period(rows, row, begin, duration) : 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "analysis/batches.h"
 #include "analysis/coverage.h"
 #include "analysis/grouping.h"
 #include "analysis/histogram.h"
@@ -26,6 +27,12 @@
 struct row_period {
     int64_t sum;
     struct histogram durations;
+};
+
+/* The spans of a row in their order. */
+struct row_batches {
+    struct batches durations;
+    struct interval_batches intervals; /* between their ends */
 };
 
 struct row {
@@ -48,6 +55,7 @@ struct row {
     struct histogram durations; /* those below 0 count as 0 */
     struct row_period *periods; /* by number, from rows->periods_begin on */
     unsigned n_periods;
+    struct row_batches *batches; /* NULL: not asked for */
 };
 
 /* One of the longest. */
@@ -76,14 +84,17 @@ struct rows {
     int64_t every;                   /* ticks of a period; 0: none */
     int64_t periods_begin;           /* when the first period begins; TIME_UNKNOWN: not known yet */
     unsigned n_periods;              /* the most that a row has */
+    bool has_batches;                /* rows have batches */
     struct source_ends ends;         /* if any of the longest are kept */
     struct slow_span *slowest;       /* a heap, the shortest on top */
     unsigned n_slowest, slowest_max;
     struct text text; /* in memory */
 };
 
-/* KEYS: of each row. SLOWEST_MAX: how many are kept. EVERY: 0, or the ticks of a period. 0, -ENOMEM. */
-int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every);
+/* KEYS: of each row. SLOWEST_MAX: how many are kept. EVERY: 0, or the ticks of a period. HAS_BATCHES: rows have
+ * batches of their spans. 0, -ENOMEM. */
+int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t every,
+              bool has_batches);
 void rows_done(struct rows *rows);
 
 /* The row of these numbers, or NULL: there is none yet. */

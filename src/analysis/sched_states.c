@@ -150,7 +150,8 @@ int sched_states_put(struct sched *sched, const struct sched_row *row,
 int sched_states_init(struct sched *sched)
 {
     return rows_init(&sched->states_rows, has_pids(sched) ? KEYS_MAX : KEYS_MAX - 1,
-                     sched->analysis.settings.slowest, sched->analysis.settings.every);
+                     sched->analysis.settings.slowest, sched->analysis.settings.every,
+                     sched->analysis.settings.has_batches);
 }
 
 int sched_states_add_rows(struct sched *sched, struct result *result)

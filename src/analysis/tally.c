@@ -456,6 +456,17 @@ static int add_event(struct tally *tally, const struct item *item)
     return add_by_key(tally, item);
 }
 
+static int add_interval(struct tally *tally, struct tally_row *row, int64_t time)
+{
+    if (unlikely(!row->intervals)) {
+        row->intervals = arena_alloc(&tally->arena, sizeof *row->intervals);
+        if (!row->intervals)
+            return -ENOMEM;
+    }
+    interval_batches_add(row->intervals, time);
+    return 0;
+}
+
 static int tally_put_more(struct sink *sink, const struct item *items, unsigned n)
 {
     struct tally *tally = container_of(sink, struct tally, sink);
@@ -486,6 +497,11 @@ static int tally_put_more(struct sink *sink, const struct item *items, unsigned 
             continue;
         tally->count++;
         row = &tally->rows[tally->last_row];
+        if (tally->options.has_intervals) {
+            r = add_interval(tally, row, item->time);
+            if (r < 0)
+                return r;
+        }
         if (tally->options.every > 0 && item->time != TIME_UNKNOWN) {
             r = count_period(tally, row, item->time);
             if (r < 0)
@@ -520,7 +536,8 @@ int tally_init_with(struct tally *tally, const struct tally_options *options)
         if (!tally->gaps)
             return -ENOMEM;
     }
-    if (options->by == TALLY_BY_KEYS || options->every > 0 || options->gaps > 0)
+    if (options->by == TALLY_BY_KEYS || options->every > 0 || options->gaps > 0 ||
+        options->has_intervals)
         tally->sink.ops = &ops;
     return 0;
 }

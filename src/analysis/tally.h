@@ -7,6 +7,7 @@
  * Times are summed up in ticks and converted when they are printed: therefore a tally holds events of
  * one clock only. */
 
+#include "analysis/batches.h"
 #include "analysis/grouping.h"
 #include "analysis/histogram.h"
 #include "analysis/losses.h"
@@ -33,6 +34,7 @@ struct tally_options {
     struct grouping grouping; /* of TALLY_BY_KEYS */
     int64_t every;            /* ticks of a period; 0: none */
     bool period_distances;    /* periods have their own distances, too */
+    bool has_intervals;       /* rows have batches of their intervals */
     bool separate;            /* sources have clocks of their own: no gap is from one to another */
     unsigned
         gaps; /* how many of the longest times without an event are kept; at most TALLY_GAPS_MAX */
@@ -65,9 +67,10 @@ struct tally_row {
     struct tally_period *periods; /* the one that was made last is the first */
     struct tally_period *period;  /* of the last event */
     unsigned n_periods;
-    int64_t counted_until;           /* the time of the last event in a period */
-    const char *keys[GROUPING_KEYS]; /* BY_KEYS: as text; what the first event of the row has */
-    uint64_t numbers[GROUPING_KEYS]; /* BY_KEYS: as numbers (analysis/grouping.h) */
+    struct interval_batches *intervals; /* NULL: not asked for */
+    int64_t counted_until;              /* the time of the last event in a period */
+    const char *keys[GROUPING_KEYS];    /* BY_KEYS: as text; what the first event of the row has */
+    uint64_t numbers[GROUPING_KEYS];    /* BY_KEYS: as numbers (analysis/grouping.h) */
     /* What the events have in common; of the other kinds NULL or unknown. */
     const struct origin *origin;
     const struct event_class *class;

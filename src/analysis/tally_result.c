@@ -30,20 +30,6 @@ static void add_columns(struct analysis *analysis, struct result *result)
     tally->max = result_add_column(result, "max", "MAX", RESULT_DURATION);
 }
 
-static int add_periods(struct result *result, struct result_row *to, const struct tally_row *from)
-{
-    unsigned n = result->n_periods;
-    struct result_period *periods = arena_alloc(&result->arena, (n + 1) * sizeof *periods);
-
-    if (!periods)
-        return -ENOMEM;
-    memset(periods, 0, (n + 1) * sizeof *periods);
-    for (const struct tally_period *period = from->periods; period; period = period->next)
-        periods[period->number].n = period->count;
-    to->periods = periods;
-    return 0;
-}
-
 static int add_row(struct tally_result *tally, struct result *result, const struct tally_row *from)
 {
     struct result_row *to = result_add_row(result);
@@ -55,12 +41,14 @@ static int add_row(struct tally_result *tally, struct result *result, const stru
     result_set_number(to, tally->n, (int64_t)from->count);
     if (seconds > 0)
         result_set_real(to, tally->rate, (double)from->count / seconds);
+    to->durations = from->distances;
+    to->intervals = from->intervals ? &from->intervals->batches : NULL;
     if (from->distances) {
         result_set_number(to, tally->p50, (int64_t)histogram_quantile(from->distances, 500));
         result_set_number(to, tally->p99, (int64_t)histogram_quantile(from->distances, 990));
         result_set_number(to, tally->max, (int64_t)from->distances->max);
     }
-    return result->n_periods > 0 ? add_periods(result, to, from) : 0;
+    return 0;
 }
 
 static int add_rows(struct analysis *analysis, struct result *result)
@@ -72,10 +60,6 @@ static int add_rows(struct analysis *analysis, struct result *result)
 
     if (r < 0)
         return r;
-    result->every = analysis->settings.every;
-    for (unsigned i = 0; i < n; i++)
-        for (const struct tally_period *p = rows[i]->periods; p; p = p->next)
-            result->n_periods = MAX(result->n_periods, p->number + 1);
     for (unsigned i = 0; i < n && r >= 0; i++)
         r = add_row(tally, result, rows[i]);
     free(rows);
@@ -87,7 +71,8 @@ int tally_result_init(struct tally_result *tally, const struct analysis_settings
     static const struct sink_ops sink_ops = {.put = put};
     static const struct analysis_ops ops = {
         .name = "stat", .add_columns = add_columns, .add_rows = add_rows};
-    const struct tally_options options = {.by = TALLY_BY_EVENT, .every = settings->every};
+    const struct tally_options options = {.by = TALLY_BY_EVENT,
+                                          .has_intervals = settings->has_batches};
 
     *tally = (struct tally_result){
         .analysis = {.sink.ops = &sink_ops, .ops = &ops, .settings = *settings}};

@@ -57,9 +57,9 @@ const struct command diff_command = {
     .operands = "A B [stat|latency|io|irq|exits|sched...]",
     .about = "Compares the analyses of two traces, row by row: how often, how long. Without an\n"
              "analysis, the counts of strata stat. Rates and sums are per second of covered\n"
-             "time; the largest change comes first.\n\n"
-             "A change is marked ! if the ranges of ten pieces of both traces do not meet, and\n"
-             "? if there is too little to decide.",
+             "time.\n\n"
+             "CHANGE% shows a change that is more than chance, ~ for none, and ? if there is\n"
+             "too little to decide; ± how far it may be off. What changed comes first.",
     .groups = groups,
     .examples = "  strata diff before after\n"
                 "  strata diff before after io latency --fail 'io.read.p99 > +20%'",
@@ -67,49 +67,70 @@ const struct command diff_command = {
 
 /* ---- Output ---- */
 
+/* Of each metric: its values, the change, the interval that holds it, and the verdict. */
 enum {
-    COLUMN_FLAG = 2 * DIFF_METRICS + DIFF_METRICS,
-    COLUMN_KEYS,
+    COLUMN_A,
+    COLUMN_B,
+    COLUMN_CHANGE,
+    COLUMN_LOW,
+    COLUMN_HIGH,
+    COLUMN_VERDICT,
+    METRIC_COLUMNS,
+};
+enum {
+    COLUMN_METRICS = RESULT_KEYS, /* keys come first */
+    COLUMN_ROW_VERDICT = COLUMN_METRICS + DIFF_METRICS * METRIC_COLUMNS,
+    COLUMNS,
 };
 
-static void make_columns(const struct diff *diff, struct table_column *columns)
+static bool is_tested(enum diff_metric metric)
 {
-    static const char *const titles[] = {"N/s", NULL, "MEAN", NULL, "P99", NULL};
-    static char names[DIFF_METRICS][3][24];
-    static char heads[DIFF_METRICS][2][16];
+    return metric != DIFF_SUM && metric != DIFF_MAX;
+}
 
-    for (unsigned i = 0; i < DIFF_METRICS; i++) {
-        const char *name = diff_metric_name((enum diff_metric)i);
-        const char *unit = i == DIFF_RATE || i == DIFF_SUM   ? ""
-                           : diff->results[0]->clock.hz != 0 ? "_ns"
-                                                             : "_ticks";
-        bool is_shown =
-            titles[i] && (i != DIFF_MEAN || result_find_column(diff->results[0], "mean") >= 0);
-
-        for (unsigned j = 0; j < 2; j++) {
-            snprintf(names[i][j], sizeof names[i][j], "%s_%c%s", name, "ab"[j], unit);
-            if (titles[i])
-                snprintf(heads[i][j], sizeof heads[i][j], "%s %c", titles[i], "AB"[j]);
-            columns[3 * i + j] = (struct table_column){is_shown ? heads[i][j] : NULL, 10,
-                                                       names[i][j], .decimals = 1};
-        }
-        snprintf(names[i][2], sizeof names[i][2], "%s_change", name);
-        columns[3 * i + 2] =
-            (struct table_column){is_shown ? "CHANGE%" : NULL, 8, names[i][2], .decimals = 1};
-    }
-    columns[COLUMN_FLAG] = (struct table_column){" ", -3, "flag"};
+static void make_key_columns(const struct diff *diff, struct table_column *columns)
+{
     for (unsigned i = 0; i < diff->results[0]->n_keys; i++) {
         const struct result_key *key = &diff->results[0]->keys[i];
         size_t width = strlen(key->title);
 
         for (unsigned j = 0; j < diff->n; j++)
             width = MAX(width, strlen(diff->rows[j].keys[i]));
-        columns[COLUMN_KEYS + i] = (struct table_column){
-            .title = key->title,
-            .width = i + 1 < diff->results[0]->n_keys ? -(int)MIN(width + 2, (size_t)40) : 0,
-            .name = key->name,
-            .object = "key",
-        };
+        columns[i] = (struct table_column){.title = key->title,
+                                           .width = -(int)MIN(width + 2, (size_t)40),
+                                           .name = key->name,
+                                           .object = "key"};
+    }
+}
+
+static void make_metric_columns(const struct diff *diff, enum diff_metric metric,
+                                struct table_column *columns)
+{
+    static const char *const titles[DIFF_METRICS] = {"N/s", NULL, "MEAN", "P50", "P99", NULL};
+    static const char *const suffixes[METRIC_COLUMNS] = {"a",   "b",    "change",
+                                                         "low", "high", "verdict"};
+    static char names[DIFF_METRICS][METRIC_COLUMNS][24], heads[DIFF_METRICS][2][16];
+    const char *unit = metric == DIFF_RATE || metric == DIFF_SUM ? ""
+                       : diff->results[0]->clock.hz != 0         ? "_ns"
+                                                                 : "_ticks";
+    bool is_shown = titles[metric] &&
+                    (metric != DIFF_MEAN || result_find_column(diff->results[0], "mean") >= 0);
+
+    for (unsigned i = 0; i < METRIC_COLUMNS; i++) {
+        bool is_value = i <= COLUMN_B;
+
+        snprintf(names[metric][i], sizeof names[metric][i], "%s_%s%s", diff_metric_name(metric),
+                 suffixes[i], is_value ? unit : "");
+        if (is_value && is_shown)
+            snprintf(heads[metric][i], sizeof heads[metric][i], "%s %c", titles[metric], "AB"[i]);
+        columns[i] = (struct table_column){
+            .title = !is_shown            ? NULL
+                     : is_value           ? heads[metric][i]
+                     : i == COLUMN_CHANGE ? "CHANGE%"
+                                          : NULL,
+            .width = is_value ? 8 : 11,
+            .name = i <= COLUMN_CHANGE || is_tested(metric) ? names[metric][i] : NULL,
+            .decimals = 1};
     }
 }
 
@@ -129,45 +150,112 @@ static void put_value(struct table *table, const struct diff *diff, unsigned col
         table_i64(table, column, (int64_t)v);
 }
 
+/* "+20.1 ±2.3": what holds the true change, with both halves of the interval alike. */
+static void put_change_text(struct text *cell, double change, const struct diff_test *test)
+{
+    double half = (test->high - test->low) / 2 * 100;
+
+    if (test->verdict == DIFF_SAME)
+        text_put_char(cell, '~');
+    else
+        text_printf(cell, "%+.1f", change * 100);
+    if (test->verdict == DIFF_UNTESTED || isnan(half))
+        return;
+    if (half >= 999.5)
+        text_put_literal(cell, " ±>999");
+    else
+        text_printf(cell, half < 9.95 ? " ±%.1f" : " ±%.0f", half);
+}
+
+static void put_change(struct table *table, unsigned column, double change,
+                       const struct diff_test *test)
+{
+    if (table->format == TABLE_TEXT && test->verdict == DIFF_UNKNOWN)
+        table_unknown(table, column);
+    else if (isnan(change))
+        return;
+    else if (table->format == TABLE_TEXT)
+        put_change_text(table_cell(table, column), change, test);
+    else
+        table_real(table, column, change);
+}
+
+static void put_metric(struct table *table, const struct diff *diff, const struct diff_row *row,
+                       enum diff_metric metric)
+{
+    unsigned column = COLUMN_METRICS + metric * METRIC_COLUMNS;
+    const struct diff_test *test = &row->tests[metric];
+
+    for (unsigned i = 0; i < 2; i++)
+        put_value(table, diff, column + COLUMN_A + i, row->values[i][metric],
+                  metric != DIFF_RATE && metric != DIFF_SUM);
+    if (!row->from[0] || !row->from[1])
+        return;
+    put_change(table, column + COLUMN_CHANGE, diff_change(row, metric), test);
+    if (test->verdict == DIFF_UNTESTED)
+        return;
+    put_value(table, diff, column + COLUMN_LOW, test->low, false);
+    put_value(table, diff, column + COLUMN_HIGH, test->high, false);
+    table_str(table, column + COLUMN_VERDICT, diff_verdict_name(test->verdict));
+}
+
+static const char *get_verdict(const struct diff_row *row)
+{
+    if (!row->from[0])
+        return "only_b";
+    return row->from[1] ? diff_verdict_name(row->verdict) : "only_a";
+}
+
 static void put_row(struct table *table, const struct diff *diff, const struct diff_row *row)
 {
-    for (unsigned i = 0; i < DIFF_METRICS; i++) {
-        double change = diff_change(row, (enum diff_metric)i);
-        bool is_text = table->format == TABLE_TEXT;
-
-        for (unsigned j = 0; j < 2; j++)
-            put_value(table, diff, 3 * i + j, row->values[j][i], i != DIFF_RATE && i != DIFF_SUM);
-        if (row->is_there[0] && row->is_there[1] && !isnan(change))
-            table_real(table, 3 * i + 2, is_text ? change * 100 : change);
-    }
-    table_str(table, COLUMN_FLAG,
-              !row->is_there[0]           ? "+"
-              : !row->is_there[1]         ? "-"
-              : row->sure == DIFF_SURE    ? (diff->lost ? "!≥" : "!")
-              : row->sure == DIFF_TOO_FEW ? (diff->lost ? "?≥" : "?")
-                                          : (diff->lost ? "≥" : ""));
     for (unsigned i = 0; i < diff->results[0]->n_keys; i++)
-        table_str(table, COLUMN_KEYS + i, row->keys[i]);
+        table_str(table, i, row->keys[i]);
+    for (unsigned i = 0; i < DIFF_METRICS; i++)
+        put_metric(table, diff, row, (enum diff_metric)i);
+    table_str(table, COLUMN_ROW_VERDICT, get_verdict(row));
     table_end_row(table);
+}
+
+/* How many rows have which verdict, and what the signs mean. */
+static void put_legend(const struct diff *diff, struct text *out)
+{
+    static const char *const lost[] = {"", "A", "B", "both traces"};
+    unsigned counts[DIFF_CHANGED + 1] = {0}, only[2] = {0};
+
+    for (unsigned i = 0; i < diff->n; i++)
+        if (diff->rows[i].from[0] && diff->rows[i].from[1])
+            counts[diff->rows[i].verdict]++;
+        else
+            only[diff->rows[i].from[0] ? 0 : 1]++;
+    text_printf(out, "%u changed, %u the same (~), %u undecided (?)", counts[DIFF_CHANGED],
+                counts[DIFF_SAME], counts[DIFF_UNKNOWN]);
+    if (only[0] + only[1] > 0)
+        text_printf(out, "; %u only in A, %u only in B", only[0], only[1]);
+    text_put_char(out, '\n');
+    if (diff->lost[0] || diff->lost[1])
+        text_printf(out, "events were lost in %s\n", lost[diff->lost[0] + 2 * diff->lost[1]]);
 }
 
 static int put_diff(const struct diff_options *options, const struct diff *diff, const char *verb,
                     struct text *out)
 {
-    struct table_column columns[COLUMN_KEYS + RESULT_KEYS] = {0};
-    const struct table_form form = {.columns = columns,
-                                    .n = COLUMN_KEYS + diff->results[0]->n_keys};
+    struct table_column columns[COLUMNS] = {0};
+    const struct table_form form = {.columns = columns, .n = COLUMNS};
     struct table table;
     int r;
 
-    make_columns(diff, columns);
+    make_key_columns(diff, columns);
+    for (unsigned i = 0; i < DIFF_METRICS; i++)
+        make_metric_columns(diff, (enum diff_metric)i,
+                            columns + COLUMN_METRICS + i * METRIC_COLUMNS);
+    columns[COLUMN_ROW_VERDICT] = (struct table_column){.name = "verdict"};
     table_begin(&table, out, (enum table_format)options->format, &form);
     if (table.format == TABLE_JSON) {
         json_write_object(&table.json);
         json_write_key(&table.json, "analysis");
         json_write_str(&table.json, verb);
         json_write_key(&table.json, "lost");
-        json_write_bool(&table.json, diff->lost);
+        json_write_bool(&table.json, diff->lost[0] || diff->lost[1]);
         json_write_key(&table.json, "rows");
         json_write_lines(&table.json);
     }
@@ -177,9 +265,7 @@ static int put_diff(const struct diff_options *options, const struct diff *diff,
         json_write_finish(&table.json);
     r = table_end(&table);
     if (options->format == TABLE_TEXT)
-        text_put_literal(out,
-                         "!: sure; ?: too few to decide; +: only in B; -: only in A; ≥: events "
-                         "were lost\n");
+        put_legend(diff, out);
     return r;
 }
 
@@ -190,14 +276,13 @@ struct run {
     struct grouping grouping; /* --by */
     const struct diff_options *options;
     char **paths;
-    int64_t every[2];
+    bool is_again; /* the traces were read before, with another analysis */
     struct diff_condition *conditions;
     bool is_failed;
     bool is_lossy; /* either trace */
 };
 
-/* Each trace is read once to measure it and once per analysis. Pipes end after the first time, and two traces cannot
- * share one input. */
+/* Each trace is read once per analysis. Pipes end after the first time. */
 static int check_path(const char *path)
 {
     struct stat st;
@@ -206,28 +291,9 @@ static int check_path(const char *path)
     if (!is_input &&
         (stat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode)))
         return EXIT_SUCCESS; /* what cannot be opened is reported when it is */
-    cli_error("%s: cannot be read several times, as diff does; copy it to a file, and name that",
+    cli_error("%s: cannot be read once per analysis; copy it to a file, and name that",
               is_input ? "standard input" : path);
     return EXIT_FAILURE;
-}
-
-/* How long each trace is: pieces are parts of that. */
-static int measure(struct run *run)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        struct diff_side side;
-        int status = diff_side_read(&side, &run->options->open, &run->options->select,
-                                    run->paths[i], false, NULL, NULL);
-
-        /* So that the last event is in the last piece. */
-        if (status == EXIT_SUCCESS && side.coverage.first != TIME_UNKNOWN)
-            run->every[i] = coverage_duration(&side.coverage) / DIFF_PIECES + 1;
-        run->is_lossy |= side.has_losses;
-        diff_side_done(&side);
-        if (status != EXIT_SUCCESS)
-            return status;
-    }
-    return EXIT_SUCCESS;
 }
 
 static int compare(struct run *run, const struct diff_verb *verb, struct text *out)
@@ -237,13 +303,13 @@ static int compare(struct run *run, const struct diff_verb *verb, struct text *o
     int status = EXIT_SUCCESS;
 
     for (unsigned i = 0; i < 2 && status == EXIT_SUCCESS; i++) {
-        const struct analysis_settings settings = {.every = run->every[i],
-                                                   .grouping = run->grouping};
+        const struct analysis_settings settings = {.has_batches = true, .grouping = run->grouping};
 
         status = diff_side_read(&sides[i], &run->options->open, &run->options->select,
-                                run->paths[i], true, verb, &settings);
+                                run->paths[i], run->is_again, verb, &settings);
         if (status != EXIT_SUCCESS)
             break;
+        run->is_lossy |= sides[i].has_losses;
         sides[i].has_result = true;
         if (analysis_result(&sides[i].analyses.analysis, &sides[i].coverage, &sides[i].result) < 0)
             status = cli_no_memory();
@@ -257,6 +323,7 @@ static int compare(struct run *run, const struct diff_verb *verb, struct text *o
         if (diff_condition_check(&run->conditions[i], run->options->fail.items[i], verb->name,
                                  &diff))
             run->is_failed = true;
+    run->is_again = true;
     diff_done(&diff);
     diff_side_done(&sides[0]);
     diff_side_done(&sides[1]);
@@ -323,14 +390,16 @@ static int run_all(struct run *run, char **wanted, int n)
                 "diff", "unknown analysis '%s' (stat, latency, io, irq, exits, sched)", wanted[i]);
     if (status == EXIT_SUCCESS)
         status = parse_by(run, wanted, n);
-    for (unsigned i = 0; i < 2 && status == EXIT_SUCCESS; i++)
+    if (status == EXIT_SUCCESS && strcmp(run->paths[0], "-") == 0 &&
+        strcmp(run->paths[1], "-") == 0)
+        status = cli_usage_error("diff", "only one trace can be standard input");
+    for (unsigned i = 0; i < 2 && n > 1 && status == EXIT_SUCCESS; i++)
         status = check_path(run->paths[i]);
     if (status != EXIT_SUCCESS)
         return status;
     if (output_open(&out, run->options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA,
                     OUT_SIZE) < 0)
         return cli_no_memory();
-    status = measure(run);
     if (n == 0 && status == EXIT_SUCCESS)
         status = compare(run, diff_verb_find("stat"), &out);
     for (int i = 0; i < n && status == EXIT_SUCCESS; i++)

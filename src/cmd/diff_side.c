@@ -12,7 +12,7 @@ static int side_put(struct sink *sink, const struct item *items, unsigned n)
     const struct selection *select = side->selection.of_rows ? &side->selection : NULL;
     int r = coverage_put_selected(&side->coverage, select, items, n);
 
-    return r >= 0 && side->verb ? sink_put(&side->analyses.analysis.sink, items, n) : r;
+    return r < 0 ? r : sink_put(&side->analyses.analysis.sink, items, n);
 }
 
 static int init_stat(struct diff_side *side, const struct analysis_settings *settings)
@@ -120,6 +120,7 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
                    const struct diff_verb *verb, const struct analysis_settings *settings)
 {
     static const struct sink_ops sink_ops = {.put = side_put};
+    struct analysis_settings copy = *settings;
     struct text out = TEXT_IN_MEMORY;
     struct walk walk = {.selection = &side->selection,
                         .out = &out,
@@ -130,30 +131,26 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
 
     *side = (struct diff_side){.sink.ops = &sink_ops};
     coverage_init(&side->coverage);
-    r = verb && verb->of_items ? selection_init(&side->selection, select)
-                               : selection_init_rows(&side->selection, select);
+    r = verb->of_items ? selection_init(&side->selection, select)
+                       : selection_init_rows(&side->selection, select);
     if (r < 0)
         return cli_no_memory();
     side->trace = again ? walk_open_again(open, &path, 1) : walk_open(open, &path, 1);
     if (!side->trace)
         return EXIT_FAILURE;
     walk.trace = side->trace;
-    if (verb) {
-        struct analysis_settings copy = *settings;
-
-        copy.clock = side->trace->inputs[0].origin->clock;
-        copy.select = !verb->of_items && selection_limits_rows(select) ? &side->selection : NULL;
-        side->verb = verb;
-        r = verb->init(side, &copy);
-        if (r == -EINVAL)
-            cli_error("--by has more keys than rows of %s have room for", verb->name);
-        if (r < 0)
-            return r == -EINVAL ? EXIT_FAILURE : cli_no_memory();
-        sink_begin(&side->analyses.analysis.sink);
-    }
+    copy.clock = side->trace->inputs[0].origin->clock;
+    copy.select = !verb->of_items && selection_limits_rows(select) ? &side->selection : NULL;
+    side->verb = verb;
+    r = verb->init(side, &copy);
+    if (r == -EINVAL)
+        cli_error("--by has more keys than rows of %s have room for", verb->name);
+    if (r < 0)
+        return r == -EINVAL ? EXIT_FAILURE : cli_no_memory();
+    sink_begin(&side->analyses.analysis.sink);
     status = walk_through(&walk);
     side->has_losses = status == EXIT_SUCCESS && walk_has_losses(&walk);
-    if (verb && sink_finish(&side->analyses.analysis.sink) < 0)
+    if (sink_finish(&side->analyses.analysis.sink) < 0)
         status = EXIT_FAILURE;
     text_done(&out);
     return status;

@@ -31,7 +31,7 @@ struct diff_side {
     struct selection selection; /* of rows, but of items for `stat` */
     struct coverage coverage;
     struct result result;
-    const struct diff_verb *verb; /* NULL: no analysis */
+    const struct diff_verb *verb;
     bool has_result;
     bool has_losses;
 };
@@ -47,8 +47,8 @@ struct diff_verb {
 /* NULL: there is none called NAME. */
 const struct diff_verb *diff_verb_find(const char *name);
 
-/* Reads PATH from its start into SIDE, which diff_side_done() frees, also after a failure. AGAIN: it was read before. VERB:
- * NULL: without an analysis. An exit status; errors are printed. */
+/* Reads PATH from its start into SIDE, which diff_side_done() frees, also after a failure. AGAIN: it was read before, and its warnings are
+ * printed. An exit status; errors are printed. */
 int diff_side_read(struct diff_side *side, const struct open_options *open,
                    const struct select_options *select, char *path, bool again,
                    const struct diff_verb *verb, const struct analysis_settings *settings);

@@ -10,7 +10,7 @@ static void test_others(void **state)
 {
     struct rows rows;
 
-    assert_int_equal(rows_init(&rows, 1, 0, 0), 0);
+    assert_int_equal(rows_init(&rows, 1, 0, 0, false), 0);
     for (uint64_t i = 0; i < ROWS_MAX + 1000; i++) {
         const uint64_t number = i == 5 ? UINT64_MAX : i;
         const char *key = "key";
