@@ -187,7 +187,7 @@ static void keep_slow(struct io *io, const struct io_request *request, struct ro
                              .other_pid = request->vmm_pid,
                              .first_pid = request->kick_pid,
                              .end_vcpu = request->end_vcpu,
-                             .is_partial = request->vmm && begin < io->why.gone_until,
+                             .is_partial = begin < io->why.gone_until,
                              .row = row};
 
     memcpy(slow.at, request->at, sizeof request->at);
@@ -243,6 +243,24 @@ static _cold_ void note_longest(struct io_group *group, const struct io_request 
     }
 }
 
+/* Notes which thread of the VMM handles the requests of a guest's device. */
+static void note_handler(struct io *io, const struct io_request *request)
+{
+    struct io_handler *handler = io->handlers;
+
+    while (handler < io->handlers + io->n_handlers &&
+           (handler->origin != request->origin || handler->device != request->device))
+        handler++;
+    if (handler == io->handlers + IO_HANDLERS_MAX)
+        return;
+    if (handler == io->handlers + io->n_handlers) {
+        io->n_handlers++;
+        *handler = (struct io_handler){request->origin, request->device, request->vmm_pid};
+    } else if (handler->pid != request->vmm_pid) {
+        handler->pid = PID_UNKNOWN;
+    }
+}
+
 static bool selects(void *arg, const struct io_request *request)
 {
     struct io *io = arg;
@@ -265,6 +283,8 @@ static int put_request(void *arg, const struct io_request *request)
         last--;
     if (request->group == NO_GROUP)
         return -ENOMEM;
+    if (request->vmm && request->origin->layer == LAYER_GUEST && io->rows.slowest_max > 0)
+        note_handler(io, request);
     if (!is_wanted(io, request) ||
         request->at[last] - request->at[first] < io->analysis.settings.longer) {
         io->analysis.left_out++;
@@ -361,9 +381,8 @@ static _cold_ int forget_states(struct io *io)
         return r;
 
     for (unsigned i = 0; i < io->rows.n_slowest && io->rows.n_slowest <= IO_WHY_SPANS_MAX; i++)
-        if (io->rows.slowest[i].kind)
-            times[n++] = (struct io_time){.begin = io->rows.slowest[i].begin,
-                                          .end = io->rows.slowest[i].end};
+        times[n++] =
+            (struct io_time){.begin = io->rows.slowest[i].begin, .end = io->rows.slowest[i].end};
     /* The first of them may hang. */
     for (unsigned i = 0; i < ARRAY_SIZE(froms); i++)
         froms[i] = MIN(io_tracker_first(&io->tracker, i > 0 ? froms[i - 1] : INT64_MIN),
@@ -518,28 +537,61 @@ static int order_rows(struct io *io, struct result *result)
     return 0;
 }
 
-/* What those did that had to act in the stage that ends at POINT: the thread of the vCPU that notifies the VMM, and the
- * VMM's that is notified; the VMM's that handles the request; the thread of the vCPU that is interrupted. */
+/* The thread of the VMM that handles other requests of the device of SLOW, of which it is not known. */
+static int32_t find_handler(const struct io *io, const struct slow_span *slow)
+{
+    const struct io_group *group = io->groups;
+
+    while (group < io->groups + io->n_groups && group->rows[TOTAL] != slow->row)
+        group++;
+    for (unsigned i = 0; i < io->n_handlers && group < io->groups + io->n_groups; i++)
+        if (io->handlers[i].origin == slow->origin && io->handlers[i].device == group->numbers[1])
+            return io->handlers[i].pid;
+    return PID_UNKNOWN;
+}
+
+/* Puts what thread PID did, unless it is unknown. */
+static void put_thread(const struct io *io, int32_t pid, int64_t begin, int64_t end,
+                       const struct clock *clock, struct text *text)
+{
+    if (pid != PID_UNKNOWN)
+        io_why_put_thread(&io->why, pid, begin, end, clock, text);
+}
+
+/* What those did that had to act in the stage that ends at POINT: the thread of the vCPU that queues the request and
+ * notifies the VMM, and the VMM's that is notified; the VMM's that handles the request; the thread of the vCPU that is
+ * interrupted. Of a request of the host's kernel, the thread that queues it. */
 static void put_why(const struct io *io, const struct slow_span *slow, unsigned point,
                     int64_t begin, int64_t end, const struct clock *clock, struct text *text)
 {
-    int32_t pid = PID_UNKNOWN;
+    bool is_host = slow->origin->layer == LAYER_HOST;
+    int32_t at_begin = is_host ? slow->pid : io_why_vcpu_thread(&io->why, slow->vcpu);
+    int32_t at_end = is_host ? PID_UNKNOWN : io_why_vcpu_thread(&io->why, slow->end_vcpu);
+    bool is_first =
+        point == IO_INTERRUPT || (point == IO_COMPLETED && slow->at[IO_INTERRUPT] == TIME_UNKNOWN);
+    int32_t handler;
 
-    if (!slow->kind || io->rows.n_slowest > IO_WHY_SPANS_MAX)
+    if (io->rows.n_slowest > IO_WHY_SPANS_MAX)
         return;
-    if (point == IO_KICKED || (point == IO_HANDLED && slow->at[IO_KICKED] == TIME_UNKNOWN))
-        pid = io_why_vcpu_thread(&io->why, slow->vcpu);
-    else if (point == IO_INTERRUPT ||
-             (point == IO_COMPLETED && slow->at[IO_INTERRUPT] == TIME_UNKNOWN))
-        pid = io_why_vcpu_thread(&io->why, slow->end_vcpu);
-    if (pid != PID_UNKNOWN)
-        io_why_put_thread(&io->why, pid, begin, end, clock, text);
-    if (point == IO_KICKED && slow->first_pid != PID_UNKNOWN && slow->first_pid != pid)
-        io_why_put_thread(&io->why, slow->first_pid, begin, end, clock, text);
+    if (is_first && !slow->kind) { /* device */
+        handler = is_host ? PID_UNKNOWN : find_handler(io, slow);
+        if (handler != PID_UNKNOWN)
+            io_why_put_text(&io->why, handler, begin, end, clock, text);
+        if (at_begin != at_end && !is_host)
+            put_thread(io, at_begin, begin, end, clock, text);
+        put_thread(io, at_end, begin, end, clock, text);
+        return;
+    }
+    if (point <= IO_KICKED || (point == IO_HANDLED && slow->at[IO_KICKED] == TIME_UNKNOWN))
+        put_thread(io, at_begin, begin, end, clock, text);
+    else if (is_first || point == IO_COMPLETED)
+        put_thread(io, at_end, begin, end, clock, text);
+    if (point == IO_KICKED && slow->first_pid != at_begin)
+        put_thread(io, slow->first_pid, begin, end, clock, text);
     if (point == IO_SUBMITTED && slow->other_pid != PID_UNKNOWN &&
         io_why_slept(&io->why, slow->other_pid, begin, end) > (end - begin) / 2)
         /* as while QEMU throttles the request: what it waited for between is not the reason */
-        io_why_put_thread(&io->why, slow->other_pid, begin, end, clock, text);
+        put_thread(io, slow->other_pid, begin, end, clock, text);
     else if (point >= IO_HANDLED && point <= IO_NOTIFIED && slow->other_pid != PID_UNKNOWN)
         io_why_put_text(&io->why, slow->other_pid, begin, end, clock, text);
 }
@@ -553,7 +605,7 @@ static int add_why(const struct io *io, struct result *result, const struct slow
     int r = 0;
 
     put_why(io, slow, point, begin, end, &result->clock, &text);
-    if (text_len(&text) > 0) {
+    if (text_len(&text) > 0 || text.error) {
         why = arena_alloc(&result->arena, 2 * sizeof *why);
         if (why)
             why[0] = text.error ? NULL : arena_strndup(&result->arena, text.start, text_len(&text));
@@ -639,7 +691,7 @@ static bool has_events(const struct analysis *analysis)
 static bool lacks_states(const struct io *io)
 {
     for (unsigned i = 0; i < io->rows.n_slowest; i++)
-        if (io->rows.slowest[i].kind && io->rows.n_slowest <= IO_WHY_SPANS_MAX &&
+        if (io->rows.n_slowest <= IO_WHY_SPANS_MAX &&
             (io->rows.slowest[i].is_partial || io->rows.slowest[i].begin < io->why.all_gone_until))
             return true;
     return false;

@@ -158,6 +158,14 @@ const char *io_kind_name(enum io_kind kind);
 #define IO_OWN_KEYS 4   /* of rows: layer, device, kind and stage */
 #define IO_BY_MAX 1024u /* groups by the keys of `--by`; what comes beyond is in one, "(others)" */
 
+/* Which thread of a VMM handles the requests of a guest's device. */
+#define IO_HANDLERS_MAX 64
+struct io_handler {
+    const struct origin *origin; /* the guest's */
+    uint64_t device;
+    int32_t pid; /* PID_UNKNOWN: several do */
+};
+
 /* `strata io`: rows of durations by layer, device, kind and stage, and between the last two by the keys of `--by`. */
 struct io {
     struct analysis analysis; /* first */
@@ -169,6 +177,8 @@ struct io {
     unsigned bytes, part; /* columns */
     struct io_group *groups;
     unsigned n_groups;
+    struct io_handler handlers[IO_HANDLERS_MAX]; /* if any of the slowest are kept */
+    unsigned n_handlers;
     bool has_unselected; /* a request that is not complete is not selected */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/own_threads.h"
 
 #define WORKER "worker"          /* as QEMU calls the threads of its pool */
 #define ALL_VCPUS "ALL CPUs/TCG" /* ... and the one that emulates all vCPUs */
@@ -132,6 +133,8 @@ static int keep(struct io_why *why, const struct state_interval *interval)
         return 0;
     if (interval->of == STATE_OF_THREAD && note_thread(why, interval) < 0)
         return -ENOMEM;
+    if (interval->state == STATE_UNKNOWN)
+        return 0;
     if (why->n == why->max)
         forget_older(why);
     if (why->n == why->room) {
@@ -219,63 +222,137 @@ static void put_ticks(const struct clock *clock, int64_t ticks, struct text *tex
         text_printf(text, "%.2f ms", ns / 1e6);
 }
 
-/* Which thread ran most on CPU while WAIT lasted. */
-static int32_t find_runner(const struct io_why *why, const struct io_state *wait, int64_t begin,
-                           int64_t end, int64_t *ret_ticks)
+/* How a thread spent a time. */
+struct spent {
+    int64_t ran, waited, slept, unknown;
+    const struct io_state *any;     /* NULL: nothing is known */
+    const struct io_state **waits;  /* malloc; in the order of time */
+    const struct io_state *longest; /* of these; NULL: none */
+    unsigned n_waits;
+};
+
+static int add_wait(struct spent *spent, const struct io_state *state)
 {
-    struct {
-        int32_t pid;
-        int64_t ticks;
-    } seen[16] = {0};
-    unsigned n = 0, most = 0;
+    if ((spent->n_waits & (spent->n_waits - 1)) == 0) {
+        const struct io_state **more = (const struct io_state **)realloc(
+            (void *)spent->waits, MAX(spent->n_waits * 2, 1u) * sizeof(struct io_state *));
 
-    begin = MAX(begin, wait->begin);
-    end = MIN(end, wait->end);
-    for (unsigned i = 0; i < why->n; i++) {
-        const struct io_state *state = &why->kept[i];
-        unsigned j = 0;
-
-        if (state->of != STATE_OF_CPU || state->origin != wait->origin || state->id != wait->cpu ||
-            state->state != STATE_RUNNING || overlap(state, begin, end) == 0)
-            continue;
-        while (j < n && seen[j].pid != state->by)
-            j++;
-        if (j == ARRAY_SIZE(seen))
-            continue;
-        n = MAX(n, j + 1);
-        seen[j].pid = state->by;
-        seen[j].ticks += overlap(state, begin, end);
-        most = seen[j].ticks > seen[most].ticks ? j : most;
+        if (!more)
+            return -ENOMEM;
+        spent->waits = more;
     }
-    *ret_ticks = n > 0 ? seen[most].ticks : 0;
-    return n > 0 ? seen[most].pid : PID_UNKNOWN;
+    spent->waits[spent->n_waits++] = state;
+    return 0;
 }
 
-/* How long the thread waited, and the longest of the waits. */
-static const struct io_state *add_up(const struct io_why *why, int32_t pid, int64_t begin,
-                                     int64_t end, int64_t *ret_ran, int64_t *ret_waited,
-                                     const struct io_state **ret_any)
+static void spent_done(struct spent *spent)
 {
-    const struct io_state *longest = NULL;
+    free((void *)spent->waits);
+}
 
-    *ret_ran = *ret_waited = 0;
-    *ret_any = NULL;
-    for (unsigned i = 0; i < why->n; i++) {
+/* 0, -ENOMEM. */
+static int add_up(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
+                  struct spent *ret)
+{
+    struct spent spent = {.unknown = MAX(end - begin, 0)};
+    int r = 0;
+
+    for (unsigned i = 0; i < why->n && r == 0; i++) {
         const struct io_state *state = &why->kept[i];
         int64_t ticks = overlap(state, begin, end);
 
         if (state->of != STATE_OF_THREAD || state->id != pid || ticks == 0)
             continue;
-        *ret_any = state;
-        if (state->state == STATE_RUNNING)
-            *ret_ran += ticks;
-        if (!state_waits((enum state)state->state))
+        spent.any = state;
+        if (state->state == STATE_RUNNING) {
+            spent.ran += ticks;
+        } else if (state->state == STATE_SLEEPING || state->state == STATE_UNINTERRUPTIBLE) {
+            spent.slept += ticks;
+        } else if (state_waits((enum state)state->state)) {
+            spent.waited += ticks;
+            if (!spent.longest || ticks > overlap(spent.longest, begin, end))
+                spent.longest = state;
+            r = add_wait(&spent, state);
+        } else {
             continue;
-        *ret_waited += ticks;
-        if (!longest || ticks > overlap(longest, begin, end))
-            longest = state;
+        }
+        spent.unknown -= ticks;
     }
-    return longest;
+    *ret = spent;
+    return r;
+}
+
+/* ---- who ran while it waited ---- */
+
+struct runner {
+    int32_t pid;
+    int64_t ticks;
+};
+
+struct runners {
+    struct runner *seen; /* malloc */
+    unsigned n, most;
+};
+
+static int add_runner(struct runners *runners, int32_t pid, int64_t ticks)
+{
+    unsigned i = 0;
+
+    while (i < runners->n && runners->seen[i].pid != pid)
+        i++;
+    if (i == runners->n) {
+        if ((i & (i - 1)) == 0) {
+            struct runner *more = realloc(runners->seen, MAX(i * 2, 1u) * sizeof *more);
+
+            if (!more)
+                return -ENOMEM;
+            runners->seen = more;
+        }
+        runners->seen[runners->n++] = (struct runner){.pid = pid};
+    }
+    runners->seen[i].ticks += ticks;
+    if (runners->seen[i].ticks > runners->seen[runners->most].ticks)
+        runners->most = i;
+    return 0;
+}
+
+/* The first of the waits that ends after TIME. */
+static unsigned find_wait(const struct spent *spent, int64_t time)
+{
+    unsigned low = 0, high = spent->n_waits;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+
+        if (spent->waits[middle]->end > time)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* What ran on the CPUs that were waited for, from BEGIN to END. 0, -ENOMEM. */
+static int find_runners(const struct io_why *why, const struct spent *spent, int64_t begin,
+                        int64_t end, struct runners *runners)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < why->n; i++) {
+        const struct io_state *run = &why->kept[i];
+
+        if (run->of != STATE_OF_CPU || run->state != STATE_RUNNING || overlap(run, begin, end) == 0)
+            continue;
+        for (unsigned j = find_wait(spent, run->begin);
+             r == 0 && j < spent->n_waits && spent->waits[j]->begin < run->end; j++) {
+            const struct io_state *wait = spent->waits[j];
+            int64_t ticks = overlap(run, MAX(begin, wait->begin), MIN(end, wait->end));
+
+            if (ticks > 0 && wait->cpu == run->id && wait->origin == run->origin)
+                r = add_runner(runners, run->by, ticks);
+        }
+    }
+    return r;
 }
 
 int32_t io_why_vcpu_thread(const struct io_why *why, int32_t vcpu)
@@ -302,33 +379,61 @@ int64_t io_why_slept(const struct io_why *why, int32_t pid, int64_t begin, int64
     return slept;
 }
 
-/* SLEPT: what is put of that, before the waits for a CPU. */
-static void put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
-                       int64_t slept, const struct clock *clock, struct text *text)
+/* ", slept 2.3 us" */
+static void put_part(const char *what, int64_t ticks, const struct clock *clock, struct text *text)
 {
-    int64_t ran, waited, runner_ticks;
-    const struct io_state *any;
-    const struct io_state *longest = add_up(why, pid, begin, end, &ran, &waited, &any);
-    int32_t runner;
+    if (ticks <= 0)
+        return;
+    text_printf(text, ", %s ", what);
+    put_ticks(clock, ticks, text);
+}
 
-    if (!any || !states_has_switches(&why->states, any->origin))
-        return;
-    text_printf(text, "%s%s-%d ran ", text_len(text) ? "; " : "", task_name(any, pid), pid);
-    put_ticks(clock, ran, text);
-    if (slept > 0) {
-        text_put_literal(text, ", slept ");
-        put_ticks(clock, slept, text);
-    }
-    if (waited == 0)
-        return;
-    text_put_literal(text, ", was runnable ");
-    put_ticks(clock, waited, text);
-    if (longest->cpu < 0)
-        return;
-    text_printf(text, " on CPU %d", longest->cpu);
-    runner = find_runner(why, longest, begin, end, &runner_ticks);
-    if (runner != PID_UNKNOWN)
-        text_printf(text, " behind %s-%d", task_name(longest, runner), runner);
+static void put_runner(const struct spent *spent, const struct runners *runners, struct text *text)
+{
+    const struct origin *origin = spent->longest->origin;
+    int32_t pid = runners->seen[runners->most].pid;
+    const char *name = task_name(spent->longest, pid);
+    bool is_own = own_thread_is(origin, pid, name);
+
+    text_printf(text, " behind %s-%d (%s%.0f%% of it)", name, pid,
+                is_own ? "a thread of the recorder, " : "",
+                (double)runners->seen[runners->most].ticks * 100 / (double)spent->waited);
+}
+
+static void put_spent(const struct spent *spent, const struct runners *runners, int32_t pid,
+                      int64_t duration, const struct clock *clock, struct text *text)
+{
+    bool slept_most = spent->slept > duration / 2;
+
+    text_printf(text, "%s%s-%d ran ", text_len(text) ? "; " : "", task_name(spent->any, pid), pid);
+    put_ticks(clock, spent->ran, text);
+    if (slept_most)
+        put_part("slept", spent->slept, clock, text);
+    put_part("was runnable", spent->waited, clock, text);
+    if (spent->longest && spent->longest->cpu >= 0)
+        text_printf(text, " on CPU %d", spent->longest->cpu);
+    if (runners->n > 0)
+        put_runner(spent, runners, text);
+    if (!slept_most)
+        put_part("slept", spent->slept, clock, text);
+    put_part("unknown", spent->unknown, clock, text);
+}
+
+void io_why_put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
+                       const struct clock *clock, struct text *text)
+{
+    struct runners runners = {0};
+    struct spent spent;
+    int r = add_up(why, pid, begin, end, &spent);
+
+    if (r == 0 && spent.n_waits > 0)
+        r = find_runners(why, &spent, begin, end, &runners);
+    if (r < 0)
+        text->error = r;
+    else if (spent.any && states_has_switches(&why->states, spent.any->origin))
+        put_spent(&spent, &runners, pid, end - begin, clock, text);
+    free(runners.seen);
+    spent_done(&spent);
 }
 
 void io_why_put_text(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
@@ -344,21 +449,7 @@ void io_why_put_text(const struct io_why *why, int32_t pid, int64_t begin, int64
             strcmp(task_name(state, state->id), WORKER) != 0)
             continue;
         before = state->id;
-        put_thread(why, before, begin, end, 0, clock, text);
+        io_why_put_thread(why, before, begin, end, clock, text);
     }
-    put_thread(why, pid, begin, end, 0, clock, text);
-}
-
-void io_why_put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
-                       const struct clock *clock, struct text *text)
-{
-    size_t before = text_len(text);
-    int64_t slept = io_why_slept(why, pid, begin, end);
-    bool is_most = slept > (end - begin) / 2;
-
-    put_thread(why, pid, begin, end, is_most ? slept : 0, clock, text);
-    if (text_len(text) == before || is_most || slept == 0)
-        return;
-    text_put_literal(text, ", slept ");
-    put_ticks(clock, slept, text);
+    io_why_put_thread(why, pid, begin, end, clock, text);
 }

@@ -66,12 +66,12 @@ int32_t io_why_vcpu_thread(const struct io_why *why, int32_t vcpu);
 /* How many ticks of those from BEGIN to END thread PID of the host slept, as far as is known. */
 int64_t io_why_slept(const struct io_why *why, int32_t pid, int64_t begin, int64_t end);
 
-/* Puts what thread PID of the host did from BEGIN to END, also how long it slept: first, if that is most of the time. */
+/* Puts what thread PID of the host did from BEGIN to END: how long it ran, was runnable, behind whom, slept, and for how
+ * much that is unknown, which add up. That it slept comes first if it did so most of the time. Nothing is put if nothing is
+ * known: "qemu-system-x86-5559 ran 32.1 us, was runnable 4.03 ms on CPU 0 behind ALL CPUs/TCG-5574 (98% of it)". */
 void io_why_put_thread(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
                        const struct clock *clock, struct text *text);
 
-/* Puts what thread PID of the host did from BEGIN to END, and those that it woke there and that are called "worker":
- * "qemu-system-x86-5559 ran 32.1 us, was runnable 4.03 ms on CPU 0 behind ALL CPUs/TCG-5574". Nothing is put if nothing
- * is known. */
+/* The same, and before it those that it woke there and that are called "worker". */
 void io_why_put_text(const struct io_why *why, int32_t pid, int64_t begin, int64_t end,
                      const struct clock *clock, struct text *text);

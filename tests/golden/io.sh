@@ -105,34 +105,63 @@ END
 diff expected actual || fail "text"
 
 case="why"
-"$strata" io --task dd --slowest 3 vm | sed -n '/^ *4.47ms  2/,/us guest$/p' >actual
+"$strata" io --task dd --slowest 3 vm | sed -n '/^ *8.45ms  2/,$p' | grep -v '^  strata report' >actual
 cat >expected <<'END'
+   8.45ms  29749.598329579  guest  254,0  flush  total  CPU 0  dd-109
+    1.47ms queue
+      ALL CPUs/TCG-5574 ran 1.47 ms
+    6.51ms device
+      worker-7853 ran 219.7 us, slept 6.23 ms, was runnable 62.1 us on CPU 0 behind ALL CPUs/TCG-5574 (54% of it); qemu-system-x86-5559 ran 461.6 us, slept 5.96 ms, was runnable 85.2 us on CPU 0 behind ALL CPUs/TCG-5574 (59% of it); ALL CPUs/TCG-5574 ran 5.79 ms, was runnable 713.7 us on CPU 0 behind qemu-system-x86-5559 (65% of it)
+    471us guest
+      ALL CPUs/TCG-5574 ran 470.7 us
    4.47ms  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
+      ALL CPUs/TCG-5574 ran 21.9 us
     98.0us kick
-      ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559, slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574, slept 19.6 us
+      ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574 (100% of it), slept 19.6 us
     7.00us dispatch
       qemu-system-x86-5559 ran 7.0 us
     37.0us vmm
       qemu-system-x86-5559 ran 37.0 us
     4.10ms backend
-      worker-7853 ran 10.2 us, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559; qemu-system-x86-5559 ran 59.8 us, was runnable 4.04 ms on CPU 0 behind ALL CPUs/TCG-5574
+      worker-7853 ran 10.2 us, slept 4.09 ms, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559 (100% of it); qemu-system-x86-5559 ran 59.8 us, was runnable 4.04 ms on CPU 0 behind ALL CPUs/TCG-5574 (99% of it)
     19.0us done
       qemu-system-x86-5559 ran 19.0 us
     163us inject
-      ALL CPUs/TCG-5574 ran 91.6 us, was runnable 71.8 us on CPU 0 behind qemu-system-x86-5559
+      ALL CPUs/TCG-5574 ran 91.6 us, was runnable 71.8 us on CPU 0 behind qemu-system-x86-5559 (100% of it)
     21.9us guest
+      ALL CPUs/TCG-5574 ran 21.9 us
 END
 diff expected actual || fail "why"
 "$strata" io --task dd --slowest 2 -e '-host:sched_switch' vm >actual
 grep -q ' ran ' actual && fail "nothing tells when a thread slept: $(grep ' ran ' actual)"
+# What a thread did adds up to its stage, and the recorder is named, by the number of its process here.
+jq '(.sources[] | select(.layer == "host") | .host.recorder) = 5574' vm/trace.json >trace.json
+cp vm/trace.json kept.json
+mv trace.json vm/trace.json
+"$strata" io -f json --task dd --slowest 99 vm >found
+mv kept.json vm/trace.json
+python3 - found <<'END' || fail "what threads did"
+import json, re, sys
+n = 0
+for span in json.load(open(sys.argv[1]))["slowest"]:
+    for stage in span["stages"]:
+        for thread in (why for line in stage.get("why", []) for why in line.split("; ")):
+            parts = re.findall(r"(?:ran|slept|runnable|unknown) ([0-9.]+) (us|ms)", thread)
+            ns = sum(float(value) * {"us": 1e3, "ms": 1e6}[unit] for value, unit in parts)
+            slack = sum({"us": 51, "ms": 5001}[unit] for value, unit in parts)
+            assert abs(ns - (stage["end_ns"] - stage["begin_ns"])) <= slack, (stage, thread)
+            assert ("(a thread of the recorder, " in thread) == ("behind ALL CPUs/TCG-5574 " in thread), thread
+            n += "recorder" in thread
+assert n > 10, n
+END
 # The flush that a task waits for is its own, although a thread of the kernel issues it.
 "$strata" io --task dd --slowest 3 vm | grep -q '^ *8.45ms .*  flush  total  CPU 0  dd-109$' || fail "not of the task that queued it"
 
 # Of a thread that slept most of the time, what it waited for between is not the first reason.
 . "$here/../lib/made_io.sh"
 "$strata" io --no-causal --layer vmm,host --slowest 9 asleep | sed -n '/^    56.7ms vmm$/{n;p;}' >actual
-echo '      qemu-system-x86-5559 ran 1.59 ms, slept 52.71 ms, was runnable 2.36 ms on CPU 0 behind ALL CPUs/TCG-5574' |
+echo '      qemu-system-x86-5559 ran 1.59 ms, slept 52.71 ms, was runnable 2.36 ms on CPU 0 behind ALL CPUs/TCG-5574 (95% of it)' |
     diff - actual || fail "slept"
 
 case="not ended"
@@ -141,14 +170,15 @@ n=$(count_events --until 29749.648 vm)
 cat >expected <<'END'
    4.08ms ±84.1us and not ended  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
+      ALL CPUs/TCG-5574 ran 21.9 us
     98.0us kick
-      ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559, slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574, slept 19.6 us
+      ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574 (100% of it), slept 19.6 us
     7.00us dispatch
       qemu-system-x86-5559 ran 7.0 us
     37.0us vmm
       qemu-system-x86-5559 ran 37.0 us
     3.92ms backend, not ended
-      worker-7853 ran 10.2 us, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559; qemu-system-x86-5559 ran 39.5 us, was runnable 667.4 us on CPU 0 behind ALL CPUs/TCG-5574
+      worker-7853 ran 10.2 us, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 694.6 us, unknown 3.21 ms; qemu-system-x86-5559 ran 39.5 us, was runnable 667.4 us on CPU 0 behind ALL CPUs/TCG-5574 (98% of it), unknown 3.21 ms
   strata report --causal --from 29749.584408653 --until 29749.594803430 vm
 END
 diff expected actual || fail "text"
