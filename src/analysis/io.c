@@ -732,11 +732,14 @@ static int add_notes(const struct io *io, struct result *result)
                             (int)text_len(&missing), missing.start);
     for (unsigned i = 0; i < IO_POINTS && r >= 0 && io->n_groups > 0; i++)
         if (!(counts->points >> i & 1) && counts->unknown[i])
-            r = result_add_note(result,
-                                "the trace has '%s', which may end stage '%s'; its name or its "
-                                "fields are not those of a known version, and it is not used",
-                                counts->unknown[i],
-                                io_stage_name(MAX((enum io_point)i, IO_ISSUED)));
+            r = result_add_note(result, "the trace has '%s', which may end stage '%s'; %s",
+                                counts->unknown[i], io_stage_name(MAX((enum io_point)i, IO_ISSUED)),
+                                counts->undeclared >> i & 1
+                                    ? "it has no fields, as its declaration is missing, and is not "
+                                      "used; give the trace-events-all of the QEMU that wrote the "
+                                      "trace with --trace-events"
+                                    : "its name or its fields are not those of a known version, "
+                                      "and it is not used");
     if (r >= 0 && counts->ambiguous > 0)
         r = result_add_note(result,
                             counts->ambiguous == 1

@@ -92,6 +92,8 @@ struct io_counts {
     unsigned points; /* whose events there have been: bit 1 << enum io_point */
     /* An event that is called nearly as that of a point, or has other fields; NULL: none. Names are those of classes. */
     const char *unknown[IO_POINTS];
+    unsigned
+        undeclared; /* of these, those that the trace does not declare, so that they have no fields: bit 1 << point */
     unsigned layers; /* that have had requests: bit 1 << enum layer */
 };
 

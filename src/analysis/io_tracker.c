@@ -542,8 +542,11 @@ static _cold_ int add_class(struct io_tracker *tracker, const struct item *item)
         }
     for (unsigned i = 0; i < ARRAY_SIZE(events) && found.event == EVENT_NONE; i++)
         if (events[i].point >= 0 && is_kernel == (events[i].group != NULL) &&
-            is_like(class->name, events[i].name))
+            is_like(class->name, events[i].name)) {
             tracker->counts.unknown[events[i].point] = class->name;
+            if (!is_kernel && !class->declared_in)
+                tracker->counts.undeclared |= 1u << events[i].point;
+        }
     tracker->classes[class->index] = found;
     return 0;
 }

@@ -3,6 +3,7 @@
 # is recorded, it behaves as without, and whatever happens, the trace opens and nothing is left behind.
 . "$(dirname "$0")/../lib/golden.sh"
 . "$here/../lib/record_qemu.sh"
+. "$here/../lib/mount_namespace.sh"
 # strata info reads the trace FOLDER and prints PATTERN.
 tells() {
     "$strata" info "$1" >info 2>&1 || fail "info: $(cat info)"
@@ -192,6 +193,25 @@ echo "$quit" | record 0 -o notcg -- ./qemu-system-notcg -M none,accel=qtest -nod
 printf '#!/bin/sh\nexec ./qemu-system-notcg -accel qtest -M none -nodefaults -display none "$@"\n' >notcg.sh
 chmod +x notcg.sh
 seen notcg.script runstate_set -e runstate_set --qemu ./qemu-system-notcg -- ./notcg.sh
+
+# The declarations of another QEMU lack events: those that have all of them are taken, wherever they are.
+case='declarations of another QEMU'
+mkdir -p other/bin other/share/qemu
+printf '#!/bin/sh\nexec %s "$@"\n' "$qemu" >other/bin/qemu-system-other
+chmod +x other/bin/qemu-system-other
+declared=/usr/share/qemu/trace-events-all
+grep -v '^runstate_set(' $declared >other/share/qemu/trace-events-all
+echo "$quit" | record 0 -o others -e runstate_set -- other/bin/qemu-system-other -M none -nodefaults -display none -qmp stdio
+cmp -s $declared others/vmm/trace-events || fail "not those of this QEMU"
+! grep -q 'is not declared' err || fail "$(cat err)"
+if ! has_mount_namespace /usr/share/qemu; then
+    echo "SKIPPED in part: $no_namespace"
+else
+    echo "$quit" | in_mount_namespace sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh \
+        other/share/qemu/trace-events-all $declared \
+        "$strata" record -o undeclared -e runstate_set -- $none -qmp stdio >out 2>err || fail "exit status $?: $(cat err)"
+    says "'runstate_set' is not declared"
+fi
 
 case='no such program'
 record 127 -o nope -- qemu-system-nope

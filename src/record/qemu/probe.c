@@ -326,8 +326,92 @@ static int logs_events(struct probing *probing, bool *ret, struct error *error)
 
 /* ---- Declarations ---- */
 
-/* Where a QEMU that is installed, or lies where it was built, has them. */
-static int find_declarations(const char *program, char **ret)
+/* All of the file PATH, with a NUL behind it; NULL: it cannot be read. 0, -ENOMEM. */
+static int read_text(const char *path, char **ret)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    char *text = NULL;
+    ssize_t n = -1;
+    int r = 0;
+
+    if (fd < 0)
+        return 0;
+    if (fstat(fd, &st) == 0 && st.st_size < PROGRAM_MAX) {
+        text = malloc((size_t)st.st_size + 1);
+        r = text ? 0 : -ENOMEM;
+    }
+    if (text)
+        n = pread(fd, text, (size_t)st.st_size, 0);
+    close(fd);
+    if (n < 0) {
+        free(text);
+        return r;
+    }
+    text[n] = '\0';
+    *ret = text;
+    return 0;
+}
+
+/* Marks those of the N_EVENTS sorted EVENTS that no line of TEXT, "[disable] NAME(ARGUMENTS) FORMAT", declares. Returns their
+ * number. */
+static unsigned mark_undeclared(char *const *events, unsigned n_events, char *text,
+                                bool *undeclared)
+{
+    unsigned n = n_events;
+    char *line, *next = text;
+
+    if (n_events == 0)
+        return 0;
+    memset(undeclared, true, n_events * sizeof *undeclared);
+    while ((line = strsep(&next, "\n"))) {
+        char *end = line + strcspn(line, "(");
+        char *name, **found;
+
+        if (*end == '\0' || *line == '#')
+            continue;
+        *end = '\0';
+        name = strrchr(line, ' ');
+        name = name ? name + 1 : line;
+        found = bsearch(&name, events, n_events, sizeof *events, by_name);
+        if (found && undeclared[found - events]) {
+            undeclared[found - events] = false;
+            n--;
+        }
+    }
+    return n;
+}
+
+/* Takes the declarations in the file PATH, which PROBE's or, without any yet, those of another QEMU may be. */
+static int try_declarations(struct qemu_probe *probe, const char *path)
+{
+    _cleanup_free_ char *text = NULL;
+    int r = read_text(path, &text);
+    bool *undeclared;
+    unsigned n;
+
+    if (r < 0 || !text)
+        return r;
+    undeclared = calloc(MAX(probe->n_events, 1u), sizeof *undeclared);
+    if (!undeclared)
+        return -ENOMEM;
+    n = mark_undeclared(probe->events, probe->n_events, text, undeclared);
+    if (n > 0 && probe->declarations) {
+        free(undeclared);
+        return 0;
+    }
+    free(probe->declarations);
+    free(probe->undeclared);
+    probe->undeclared = n > 0 ? undeclared : NULL;
+    if (n == 0)
+        free(undeclared);
+    probe->declarations = strdup(path);
+    return probe->declarations ? 0 : -ENOMEM;
+}
+
+/* Where a QEMU that is installed, or lies where it was built, has them. The first file that has all events of PROBE, or else
+ * the first one. */
+static int find_declarations(const char *program, struct qemu_probe *probe)
 {
     static const char *const places[] = {
         "%s/../share/qemu/trace-events-all",      "%s/trace/trace-events-all",
@@ -337,23 +421,21 @@ static int find_declarations(const char *program, char **ret)
     _cleanup_free_ char *full = realpath(program, NULL);
     char *slash = full ? strrchr(full, '/') : NULL;
     const char *dir = slash ? full : ".";
+    int r = 0;
 
     if (slash)
         *slash = '\0';
+    for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(places); i++) {
+        _cleanup_free_ char *path = NULL;
 
-    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-        char *path;
-
+        if (probe->declarations && !probe->undeclared)
+            break;
         if (places[i][0] == '%' ? asprintf(&path, "%s%s", dir, places[i] + 2) < 0
                                 : asprintf(&path, "%s", places[i]) < 0)
             return -ENOMEM;
-        if (access(path, R_OK) == 0) {
-            *ret = path;
-            return 0;
-        }
-        free(path);
+        r = try_declarations(probe, path);
     }
-    return 0;
+    return r;
 }
 
 int qemu_probe(const char *program, const char *accelerator, const char *runtime,
@@ -379,7 +461,7 @@ int qemu_probe(const char *program, const char *accelerator, const char *runtime
     if (probe.logs && probe.backend == VMM_BACKEND_NONE)
         probe.backend = VMM_BACKEND_LOG;
     if (r >= 0)
-        r = find_declarations(program, &probe.declarations);
+        r = find_declarations(program, &probe);
     close(probing.errors);
     if (r < 0) {
         qemu_probe_done(&probe);
@@ -395,6 +477,7 @@ void qemu_probe_done(struct qemu_probe *probe)
         free(probe->events[i]);
     free(probe->events);
     free(probe->declarations);
+    free(probe->undeclared);
     *probe = (struct qemu_probe){0};
 }
 
@@ -405,6 +488,14 @@ unsigned qemu_probe_count(const struct qemu_probe *probe, const char *pattern)
     for (unsigned i = 0; i < probe->n_events; i++)
         n += glob_match(pattern, probe->events[i]);
     return n;
+}
+
+const char *qemu_probe_undeclared(const struct qemu_probe *probe, const char *pattern)
+{
+    for (unsigned i = 0; probe->undeclared && i < probe->n_events; i++)
+        if (probe->undeclared[i] && glob_match(pattern, probe->events[i]))
+            return probe->events[i];
+    return NULL;
 }
 
 const char *vmm_backend_name(enum vmm_backend backend)

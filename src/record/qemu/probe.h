@@ -21,6 +21,8 @@ struct qemu_probe {
     char **events;   /* names of those that can be switched on; sorted */
     unsigned n_events;
     char *declarations; /* the file that declares them, trace-events-all; NULL: not found */
+    /* By the place in `events`: those that the file lacks, as that of another QEMU does. NULL: it has all of them. */
+    bool *undeclared;
 };
 
 /* Whether PROGRAM, a file, is QEMU's emulator of whole machines, by its name or by what is
@@ -40,5 +42,8 @@ void qemu_probe_done(struct qemu_probe *probe);
 
 /* The events that PATTERN ('*', '?') matches. */
 unsigned qemu_probe_count(const struct qemu_probe *probe, const char *pattern);
+
+/* The first of them that `declarations` lacks; NULL: it has all. */
+const char *qemu_probe_undeclared(const struct qemu_probe *probe, const char *pattern);
 
 const char *vmm_backend_name(enum vmm_backend backend);

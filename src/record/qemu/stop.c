@@ -287,6 +287,21 @@ static void note_pauses(struct qemu_recorder *self)
                          paused_since(self));
 }
 
+/* Of what is recorded, an event that the declarations lack: they are of another QEMU. */
+static void note_undeclared(struct qemu_recorder *self)
+{
+    const struct qemu_probe *probe = self->settings.probe;
+    const char *event = NULL;
+
+    for (unsigned i = 0; !event && i < self->settings.n_events; i++)
+        event = qemu_probe_undeclared(probe, self->settings.events[i]);
+    if (event && !self->reads_rings)
+        recorder_problem(&self->recorder,
+                         "%s is of another version than QEMU %s: '%s' is not declared, so that "
+                         "it has no fields; read the trace with --trace-events=FILE of this QEMU",
+                         probe->declarations, probe->version, event);
+}
+
 void qemu_note_problems(struct qemu_recorder *self)
 {
     const struct qemu_log_pipe *log = &self->log;
@@ -316,6 +331,7 @@ void qemu_note_problems(struct qemu_recorder *self)
     if (!self->settings.probe->declarations && !self->reads_rings && self->settings.n_events > 0)
         recorder_problem(&self->recorder, "found no trace-events-all of this QEMU; name it with "
                                           "--trace-events");
+    note_undeclared(self);
     if (log->error < 0)
         recorder_problem(
             &self->recorder, "QEMU's log ends after %llu bytes: %s; %llu further lines are lost",
