@@ -16,10 +16,11 @@
 struct open_exit {
     struct row *row;
     struct open_exit *next_free;
-    unsigned rank;       /* of the detail; 0: none yet */
-    int64_t handled_end; /* TIME_UNKNOWN: the entry */
-    int64_t vmm_since;   /* TIME_UNKNOWN: it is not in the VMM */
-    int64_t since;       /* of `state` */
+    unsigned rank;                 /* of the detail; 0: none yet */
+    int64_t handled_end;           /* TIME_UNKNOWN: the entry */
+    int64_t vmm_since;             /* TIME_UNKNOWN: it is not with the VMM */
+    uint64_t vmm_run, vmm_unknown; /* `times` at that time */
+    int64_t since;                 /* of `state` */
     enum exit_state state;
     uint64_t times[EXIT_STATES];
 };
@@ -268,10 +269,13 @@ static int complete(void *arg, const struct span *span, const struct item *item)
             times->states[i] += open->times[i];
     if (open->vmm_since != TIME_UNKNOWN) {
         times->vmm_n++;
-        if (open->vmm_since < end)
+        if (open->vmm_since < end) {
             times->vmm += (uint64_t)ticks_between(open->vmm_since, end);
+            times->vmm_run += open->times[EXIT_RUNS] - open->vmm_run;
+            times->vmm_unknown += open->times[EXIT_STATE_UNKNOWN] - open->vmm_unknown;
+        }
     }
-    if (exits->rows.slowest_max > 0)
+    if (exits->rows.slowest.max > 0)
         rows_keep_slow_span(&exits->rows, row, span, end);
     if (exits->analysis.put_span) {
         int r = analysis_give_span(&exits->analysis, row, span, end);
@@ -365,8 +369,16 @@ static int put_to_vmm(struct exits *exits, const struct item *item)
 {
     struct open_exit *open = find_open(exits, EXITS_OF_KVM, item);
 
-    if (open && open->vmm_since == TIME_UNKNOWN)
+    if (open && open->vmm_since == TIME_UNKNOWN) {
         open->vmm_since = item->time;
+        /* The thread has the event, so that it runs. */
+        if (!(exits->settings.handled && open->handled_end != TIME_UNKNOWN)) {
+            add_time(open, item->time, open->state == EXIT_RUNS);
+            open->state = EXIT_RUNS;
+        }
+        open->vmm_run = open->times[EXIT_RUNS];
+        open->vmm_unknown = open->times[EXIT_STATE_UNKNOWN];
+    }
     return note_source(exits, &exits->vmm_sources, item);
 }
 
@@ -492,7 +504,8 @@ static void add_columns(struct analysis *analysis, struct result *result)
     for (unsigned i = 0; i < EXIT_STATES; i++)
         exits->state_columns[i] =
             result_add_column(result, states[i].name, states[i].title, RESULT_DURATION);
-    exits->vmm_column = result_add_column(result, "vmm", "VMM", RESULT_DURATION);
+    exits->vmm_column = result_add_column(result, "vmm", "IN-VMM", RESULT_DURATION);
+    exits->vmm_run_column = result_add_column(result, "vmm_run", NULL, RESULT_DURATION);
     exits->vmm_n_column = result_add_column(result, "vmm_n", NULL, RESULT_COUNT);
 }
 
@@ -552,6 +565,9 @@ static void put_times(const struct exits *exits, const struct row *row,
                             (int64_t)times->states[EXIT_STATE_UNKNOWN]);
     if (map_get(&exits->vmm_sources, (uintptr_t)row->origin)) {
         result_set_number(result_row, exits->vmm_column, (int64_t)times->vmm);
+        if (map_get(&exits->state_sources, (uintptr_t)row->origin))
+            result_set_part(result_row, exits->vmm_run_column, (int64_t)times->vmm_run,
+                            (int64_t)times->vmm_unknown);
         result_set_number(result_row, exits->vmm_n_column, (int64_t)times->vmm_n);
     }
 }

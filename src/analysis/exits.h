@@ -14,8 +14,9 @@
  * from scheduler events of the same source: it runs, waits for a CPU, or sleeps. It is unknown in an exit whose
  * events do not follow from one another, since the last one that did; and in all exits of a source without them.
  *
- * The VMM handles what KVM does not: its part of an exit is from kvm_userspace_exit to the entry. It is unknown in a
- * source without such an event. */
+ * KVM hands what it does not handle on to the VMM: an exit is with the VMM from kvm_userspace_exit to the entry, also while
+ * the thread sleeps there. This is unknown in a source without such an event. How long the thread ran there is unknown
+ * without scheduler events, too. */
 
 #include "analysis/analysis.h"
 #include "analysis/exit_events.h"
@@ -35,8 +36,10 @@ struct open_exit;
 /* What the exits of a row consist of, in ticks. */
 struct exit_times {
     uint64_t states[EXIT_STATES];
-    uint64_t vmm;   /* … of these, in the VMM */
-    uint64_t vmm_n; /* exits that the VMM handled */
+    uint64_t vmm;         /* with the VMM */
+    uint64_t vmm_run;     /* … of this, the thread ran */
+    uint64_t vmm_unknown; /* … of this, its state is unknown */
+    uint64_t vmm_n;       /* exits that were handed on to the VMM */
 };
 
 struct exits {
@@ -58,7 +61,7 @@ struct exits {
     bool is_unnamed;                /* reasons of Xen are numbers, as the CPU vendor is not known */
     struct duration_columns columns;
     unsigned state_columns[EXIT_STATES];
-    unsigned vmm_column, vmm_n_column;
+    unsigned vmm_column, vmm_run_column, vmm_n_column;
 };
 
 /* CATALOGUE, and the strings of SETTINGS, outlive EXITS. -EINVAL: more keys than rows have; -ENOMEM. */

@@ -191,7 +191,7 @@ static void keep_slow(struct io *io, const struct io_request *request, struct ro
                              .row = row};
 
     memcpy(slow.at, request->at, sizeof request->at);
-    rows_keep_slow(&io->rows, &slow);
+    slowest_keep(&io->rows.slowest, &slow);
 }
 
 static int put_span(struct io *io, const struct io_request *request, const struct row *row,
@@ -283,7 +283,7 @@ static int put_request(void *arg, const struct io_request *request)
         last--;
     if (request->group == NO_GROUP)
         return -ENOMEM;
-    if (request->vmm && request->origin->layer == LAYER_GUEST && io->rows.slowest_max > 0)
+    if (request->vmm && request->origin->layer == LAYER_GUEST && io->rows.slowest.max > 0)
         note_handler(io, request);
     if (!is_wanted(io, request) ||
         request->at[last] - request->at[first] < io->analysis.settings.longer) {
@@ -308,7 +308,7 @@ static int put_request(void *arg, const struct io_request *request)
     }
     if (r >= 0 && io->analysis.put_span)
         r = put_span(io, request, group->rows[TOTAL], first, last);
-    if (r >= 0 && io->rows.slowest_max > 0)
+    if (r >= 0 && io->rows.slowest.max > 0)
         keep_slow(io, request, group->rows[TOTAL], request->at[first], request->at[last],
                   error_between(request, first, last), false);
     return r;
@@ -346,7 +346,7 @@ static void put_open(void *arg, const struct io_request *request)
     struct source_end end;
     int64_t duration;
 
-    if (io->rows.slowest_max == 0 || request->group == NO_GROUP || !is_wanted(io, request))
+    if (io->rows.slowest.max == 0 || request->group == NO_GROUP || !is_wanted(io, request))
         return;
     while (request->at[first] == TIME_UNKNOWN)
         first++;
@@ -354,7 +354,8 @@ static void put_open(void *arg, const struct io_request *request)
     if (end.time <= request->at[first])
         return;
     duration = ticks_between(request->at[first], end.time);
-    if (duration < io->analysis.settings.longer || !rows_would_keep(&io->rows, duration))
+    if (duration < io->analysis.settings.longer ||
+        !slowest_would_keep(&io->rows.slowest, duration, true))
         return;
     group = get_group(io, request);
     if (group && (group->rows[TOTAL] || add_row(io, group, request, TOTAL)))
@@ -372,6 +373,7 @@ static struct io *get_io(struct analysis *analysis)
 /* Those of the slowest requests yet are needed, and those since a request began that may be one of them. */
 static _cold_ int forget_states(struct io *io)
 {
+    const struct slowest *slowest = &io->rows.slowest;
     struct io_time times[IO_WHY_SPANS_MAX];
     int64_t froms[4];
     unsigned n = 0;
@@ -380,9 +382,11 @@ static _cold_ int forget_states(struct io *io)
     if (r < 0)
         return r;
 
-    for (unsigned i = 0; i < io->rows.n_slowest && io->rows.n_slowest <= IO_WHY_SPANS_MAX; i++)
-        times[n++] =
-            (struct io_time){.begin = io->rows.slowest[i].begin, .end = io->rows.slowest[i].end};
+    for (unsigned i = 0; i < slowest_n(slowest) && slowest_n(slowest) <= IO_WHY_SPANS_MAX; i++) {
+        const struct slow_span *slow = slowest_get(slowest, i);
+
+        times[n++] = (struct io_time){.begin = slow->begin, .end = slow->end};
+    }
     /* The first of them may hang. */
     for (unsigned i = 0; i < ARRAY_SIZE(froms); i++)
         froms[i] = MIN(io_tracker_first(&io->tracker, i > 0 ? froms[i - 1] : INT64_MIN),
@@ -399,9 +403,9 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     r = analysis_note_times(&io->analysis, &io->rows, items, n);
     if (r == 0)
         r = io_tracker_put(&io->tracker, items, n);
-    if (r >= 0 && io->rows.slowest_max > 0 && io_why_is_crowded(&io->why))
+    if (r >= 0 && io->rows.slowest.max > 0 && io_why_is_crowded(&io->why))
         r = forget_states(io);
-    if (r >= 0 && io->rows.slowest_max > 0)
+    if (r >= 0 && io->rows.slowest.max > 0)
         r = io_why_put(&io->why, items, n);
     if (r == -ERANGE)
         return analysis_period_error(sink);
@@ -413,7 +417,7 @@ static int finish(struct sink *sink)
     struct io *io = get_io(container_of(sink, struct analysis, sink));
     int r = io_tracker_finish(&io->tracker);
 
-    if (r >= 0 && io->rows.slowest_max > 0)
+    if (r >= 0 && io->rows.slowest.max > 0)
         r = io_why_finish(&io->why);
     return r < 0 ? r : sink->error.code;
 }
@@ -571,7 +575,7 @@ static void put_why(const struct io *io, const struct slow_span *slow, unsigned 
         point == IO_INTERRUPT || (point == IO_COMPLETED && slow->at[IO_INTERRUPT] == TIME_UNKNOWN);
     int32_t handler;
 
-    if (io->rows.n_slowest > IO_WHY_SPANS_MAX)
+    if (slowest_n(&io->rows.slowest) > IO_WHY_SPANS_MAX)
         return;
     if (is_first && !slow->kind) { /* device */
         handler = is_host ? PID_UNKNOWN : find_handler(io, slow);
@@ -652,8 +656,8 @@ static int add_stage(const struct io *io, struct result *result, const struct sl
 
 static int add_slowest(const struct io *io, struct result *result)
 {
-    for (unsigned i = 0; i < io->rows.n_slowest; i++) {
-        const struct slow_span *slow = &io->rows.slowest[i];
+    for (unsigned i = 0; i < slowest_n(&io->rows.slowest); i++) {
+        const struct slow_span *slow = slowest_get(&io->rows.slowest, i);
         struct result_stage stages[IO_POINTS];
         struct result_slow copy = {.begin = slow->begin,
                                    .end = slow->end,
@@ -690,10 +694,14 @@ static bool has_events(const struct analysis *analysis)
 /* Whether states may be missing of one of the slowest. */
 static bool lacks_states(const struct io *io)
 {
-    for (unsigned i = 0; i < io->rows.n_slowest; i++)
-        if (io->rows.n_slowest <= IO_WHY_SPANS_MAX &&
-            (io->rows.slowest[i].is_partial || io->rows.slowest[i].begin < io->why.all_gone_until))
+    const struct slowest *slowest = &io->rows.slowest;
+
+    for (unsigned i = 0; i < slowest_n(slowest) && slowest_n(slowest) <= IO_WHY_SPANS_MAX; i++) {
+        const struct slow_span *slow = slowest_get(slowest, i);
+
+        if (slow->is_partial || slow->begin < io->why.all_gone_until)
             return true;
+    }
     return false;
 }
 

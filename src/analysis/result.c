@@ -316,6 +316,8 @@ static int compare_slow(const void *a, const void *b)
     const struct result_slow *x = a, *y = b;
     int64_t v = ticks_between(x->begin, x->end), w = ticks_between(y->begin, y->end);
 
+    if (x->is_open != y->is_open)
+        return x->is_open ? 1 : -1;
     if (v != w)
         return v < w ? 1 : -1;
     return (x->begin > y->begin) - (x->begin < y->begin);

@@ -140,7 +140,7 @@ struct result {
     bool ends_before; /* reading ended before the trace, after the times of a selection */
     struct result_contradictions contradictions;
     struct result_recorder recorder;
-    struct result_slow *slowest; /* longest first */
+    struct result_slow *slowest; /* longest first, and after them those that are open */
     unsigned n_slowest, slowest_room;
     const char **notes; /* sentences about the result: what is missing, and how to record it */
     unsigned n_notes;
@@ -204,5 +204,5 @@ double result_covered_seconds(const struct result *result, const struct origin *
 void result_refute_errors(struct result *result);
 
 /* Sorts rows by COLUMN, the largest first, and rows that are equal by their keys, or not at all (RESULT_IN_ORDER); and the
- * slowest, the longest first. */
+ * slowest, the longest first, those that have not ended after the others. */
 void result_sort(struct result *result, unsigned column);

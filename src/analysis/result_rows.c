@@ -192,9 +192,9 @@ static void keep_slow_span(struct rows *rows, struct row *row, const struct span
                              .kind = span->kind->rule,
                              .row = row};
 
-    for (unsigned i = 0; i < ROW_STAGES; i++)
+    for (unsigned i = 0; i < SLOW_STEPS; i++)
         slow.at[i] = i < span->kind->rule->n_steps ? span->at[i] : TIME_UNKNOWN;
-    rows_keep_slow(rows, &slow);
+    slowest_keep(&rows->slowest, &slow);
 }
 
 void rows_keep_slow_span(struct rows *rows, struct row *row, const struct span *span, int64_t end)
@@ -207,7 +207,7 @@ void analysis_keep_open_span(const struct analysis *analysis, struct rows *rows,
 {
     struct source_end end;
 
-    if (rows->slowest_max == 0)
+    if (rows->slowest.max == 0)
         return;
     end = source_ends_find_open(&rows->ends, spans, span);
     if (end.time > span_begin(span) &&
@@ -242,7 +242,7 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
         analysis->left_out++;
         return 0;
     }
-    if (rows->slowest_max > 0)
+    if (rows->slowest.max > 0)
         rows_keep_slow_span(rows, row, span, span_end(span));
     if (analysis->put_span)
         r = analysis_give_span(analysis, row, span, span_end(span));
@@ -287,9 +287,9 @@ static unsigned make_stages(const struct slow_span *slow, struct result_stage *s
 
 int result_add_slow_spans(struct result *result, const struct rows *rows)
 {
-    for (unsigned i = 0; i < rows->n_slowest; i++) {
-        const struct slow_span *slow = &rows->slowest[i];
-        struct result_stage stages[ROW_STAGES];
+    for (unsigned i = 0; i < slowest_n(&rows->slowest); i++) {
+        const struct slow_span *slow = slowest_get(&rows->slowest, i);
+        struct result_stage stages[SLOW_STEPS];
         const struct result_slow copy = {.begin = slow->begin,
                                          .end = slow->end,
                                          .is_open = slow->is_open,

@@ -12,17 +12,11 @@ int rows_init(struct rows *rows, unsigned n_keys, unsigned slowest_max, int64_t 
               bool has_batches)
 {
     *rows = (struct rows){.n_keys = n_keys,
-                          .slowest_max = slowest_max,
                           .every = every,
                           .has_batches = has_batches,
                           .periods_begin = TIME_UNKNOWN,
                           .text = TEXT_IN_MEMORY};
-    if (slowest_max > 0) {
-        rows->slowest = calloc(slowest_max, sizeof *rows->slowest);
-        if (!rows->slowest)
-            return -ENOMEM;
-    }
-    return 0;
+    return slowest_init(&rows->slowest, slowest_max);
 }
 
 void rows_done(struct rows *rows)
@@ -35,7 +29,7 @@ void rows_done(struct rows *rows)
     }
     free(rows->rows);
     free(rows->buckets);
-    free(rows->slowest);
+    slowest_done(&rows->slowest);
     source_ends_done(&rows->ends);
     text_done(&rows->text);
     arena_done(&rows->arena);
@@ -222,44 +216,4 @@ int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duratio
         interval_batches_add(&row->batches->intervals, ticks_sum(begin, duration));
     }
     return rows->every > 0 ? count_period(rows, row, begin, duration) : 0;
-}
-
-static int64_t slow_duration(const struct slow_span *span)
-{
-    return ticks_between(span->begin, span->end);
-}
-
-bool rows_would_keep(const struct rows *rows, int64_t duration)
-{
-    return rows->n_slowest < rows->slowest_max ||
-           (rows->slowest_max > 0 && duration > slow_duration(&rows->slowest[0]));
-}
-
-void rows_keep_slow(struct rows *rows, const struct slow_span *span)
-{
-    struct slow_span *heap = rows->slowest;
-    int64_t duration = slow_duration(span);
-    unsigned at;
-
-    if (!rows_would_keep(rows, duration))
-        return;
-    if (rows->n_slowest < rows->slowest_max) {
-        at = rows->n_slowest++;
-        for (; at > 0 && slow_duration(&heap[(at - 1) / 2]) > duration; at = (at - 1) / 2)
-            heap[at] = heap[(at - 1) / 2];
-        heap[at] = *span;
-        return;
-    }
-    for (at = 0;;) {
-        unsigned child = 2 * at + 1;
-
-        if (child + 1 < rows->n_slowest &&
-            slow_duration(&heap[child + 1]) < slow_duration(&heap[child]))
-            child++;
-        if (child >= rows->n_slowest || slow_duration(&heap[child]) >= duration)
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = *span;
 }

@@ -12,13 +12,13 @@
 #include "analysis/coverage.h"
 #include "analysis/grouping.h"
 #include "analysis/histogram.h"
+#include "analysis/slowest.h"
 #include "analysis/source_ends.h"
 #include "base/macro.h"
 #include "base/wide.h"
 
 #define ROWS_MAX 65536
 #define ROW_KEYS (GROUPING_KEYS + 2) /* two of the analysis, and what `--by` adds */
-#define ROW_STAGES 10                /* points in time of a span */
 #define ROWS_RECENT 64
 /* Periods of a row. */
 #define ROW_PERIODS_MAX 10000
@@ -58,21 +58,6 @@ struct row {
     struct row_batches *batches; /* NULL: not asked for */
 };
 
-/* One of the longest. */
-struct slow_span {
-    int64_t begin, end;
-    bool is_open; /* at the end of the trace; `end`: until when it is known to be */
-    uint32_t error_ns;
-    int32_t cpu, pid, vcpu;
-    const struct origin *origin;
-    const void *kind; /* the analysis's own: what its stages are */
-    struct row *row;
-    /* The analysis's own: other threads that worked for it, and the vCPU on which it ends. */
-    int32_t other_pid, first_pid, end_vcpu;
-    bool is_partial;        /* the analysis's own: something is not known of it */
-    int64_t at[ROW_STAGES]; /* of its steps; TIME_UNKNOWN: none */
-};
-
 struct rows {
     struct arena arena;
     struct row **rows; /* by number */
@@ -86,8 +71,7 @@ struct rows {
     unsigned n_periods;              /* the most that a row has */
     bool has_batches;                /* rows have batches */
     struct source_ends ends;         /* if any of the longest are kept */
-    struct slow_span *slowest;       /* a heap, the shortest on top */
-    unsigned n_slowest, slowest_max;
+    struct slowest slowest;
     struct text text; /* in memory */
 };
 
@@ -109,7 +93,7 @@ static inline int rows_note_times(struct rows *rows, const struct item *items, u
 {
     if (unlikely(rows->periods_begin == TIME_UNKNOWN) && begins && n > 0)
         rows->periods_begin = items[0].time;
-    return rows->slowest_max > 0 ? source_ends_put(&rows->ends, items, n) : 0;
+    return rows->slowest.max > 0 ? source_ends_put(&rows->ends, items, n) : 0;
 }
 
 /* The slow half of row_note_source(). */
@@ -125,7 +109,3 @@ static inline void row_note_source(struct row *row, const struct origin *begin,
 /* Counts a duration that began at BEGIN. 0; -ENOMEM; -ERANGE: it would be in a period beyond ROW_PERIODS_MAX. */
 int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duration,
               uint32_t error_ns);
-/* Whether a span of DURATION is one of the longest so far. */
-bool rows_would_keep(const struct rows *rows, int64_t duration);
-/* Keeps SPAN if it is one of the longest. */
-void rows_keep_slow(struct rows *rows, const struct slow_span *span);

@@ -119,77 +119,20 @@ static const struct select_options *get_asked(const struct sched *sched)
 
 /* ---- the longest waits ---- */
 
-static int64_t slow_duration(const struct result_slow *slow)
+/* END: of the wait, or IS_OPEN, and of what is known of it. */
+static void keep_slow(struct sched *sched, const struct sched_row *row,
+                      const struct state_interval *interval, int64_t end, bool is_open)
 {
-    return ticks_between(slow->begin, slow->end);
-}
-
-static void swap_slow(struct sched *sched, unsigned a, unsigned b)
-{
-    struct result_slow slow = sched->slowest[a];
-    struct sched_row *row = sched->slowest_rows[a];
-
-    sched->slowest[a] = sched->slowest[b];
-    sched->slowest_rows[a] = sched->slowest_rows[b];
-    sched->slowest[b] = slow;
-    sched->slowest_rows[b] = row;
-}
-
-/* A heap, the shortest on top. END: of the wait, or IS_OPEN, and of what is known of it. */
-static int keep_slow(struct sched *sched, struct sched_row *row,
-                     const struct state_interval *interval, int64_t end, bool is_open)
-{
-    unsigned max = sched->analysis.settings.slowest;
-    struct result_slow slow = {.begin = interval->begin,
-                               .end = end,
-                               .is_open = is_open,
-                               .cpu = interval->cpu,
-                               .pid = row->of == STATE_OF_THREAD ? interval->id : PID_UNKNOWN,
-                               .vcpu = row->of == STATE_OF_VCPU ? interval->id : interval->vcpu,
-                               .origin = interval->origin};
-    unsigned i;
-
-    if (max == 0)
-        return 0;
-    if (sched->n_slowest < max) {
-        if ((sched->n_slowest & (sched->n_slowest - 1)) == 0) {
-            unsigned room = MAX(1u, 2 * sched->n_slowest);
-            struct result_slow *more = realloc(sched->slowest, room * sizeof *more);
-            struct sched_row **rows;
-
-            if (!more)
-                return -ENOMEM;
-            sched->slowest = more;
-            rows = realloc(sched->slowest_rows, room * sizeof(struct sched_row *));
-            if (!rows)
-                return -ENOMEM;
-            sched->slowest_rows = rows;
-        }
-        i = sched->n_slowest++;
-        sched->slowest[i] = slow;
-        sched->slowest_rows[i] = row;
-        for (; i > 0 &&
-               slow_duration(&sched->slowest[(i - 1) / 2]) > slow_duration(&sched->slowest[i]);
-             i = (i - 1) / 2)
-            swap_slow(sched, i, (i - 1) / 2);
-        return 0;
-    }
-    if (slow_duration(&slow) <= slow_duration(&sched->slowest[0]))
-        return 0;
-    sched->slowest[0] = slow;
-    sched->slowest_rows[0] = row;
-    for (i = 0; 2 * i + 1 < sched->n_slowest;) {
-        unsigned child = 2 * i + 1;
-
-        if (child + 1 < sched->n_slowest &&
-            slow_duration(&sched->slowest[child + 1]) < slow_duration(&sched->slowest[child]))
-            child++;
-        if (slow_duration(&sched->slowest[i]) <= slow_duration(&sched->slowest[child]))
-            break;
-        swap_slow(sched, i, child);
-        i = child;
-    }
-    return 0;
+    slowest_keep(
+        &sched->states_rows.slowest,
+        &(struct slow_span){.begin = interval->begin,
+                            .end = end,
+                            .is_open = is_open,
+                            .cpu = interval->cpu,
+                            .pid = row->of == STATE_OF_THREAD ? interval->id : PID_UNKNOWN,
+                            .vcpu = row->of == STATE_OF_VCPU ? interval->id : interval->vcpu,
+                            .origin = interval->origin,
+                            .kind = row});
 }
 
 /* ---- intervals ---- */
@@ -260,14 +203,14 @@ static int put_wait(struct sched *sched, struct sched_row *row,
         r = sched_who_waited(&sched->who, &row->who, interval);
     if (sched->analysis.settings.slowest > 0 && r == 0 &&
         (interval->state == STATE_WOKEN || view != SCHED_WAKEUPS))
-        r = keep_slow(sched, row, interval, interval->end, false);
+        keep_slow(sched, row, interval, interval->end, false);
     return r;
 }
 
 /* Of a wait that is open at the end of the trace: others that have no end are of an unknown state. On a CPU that was cut, or
  * whose events are not all recorded yet, it may have ended. */
-static int put_open_wait(struct sched *sched, struct sched_row *row,
-                         const struct state_interval *interval)
+static void put_open_wait(struct sched *sched, struct sched_row *row,
+                          const struct state_interval *interval)
 {
     const struct sched *reader = container_of(sched->states, const struct sched, own_states);
     int64_t end = source_ends_find(&reader->states_rows.ends, interval->origin).time;
@@ -275,8 +218,8 @@ static int put_open_wait(struct sched *sched, struct sched_row *row,
     if (end <= interval->begin || interval->origin->is_cut || interval->origin->is_live ||
         ticks_between(interval->begin, end) < sched->analysis.settings.longer ||
         (interval->state != STATE_WOKEN && sched->options.view == SCHED_WAKEUPS))
-        return 0;
-    return keep_slow(sched, row, interval, end, true);
+        return;
+    keep_slow(sched, row, interval, end, true);
 }
 
 /* IS_COUNTED: it began in the times that are asked for. */
@@ -393,7 +336,7 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
         return put_wait(sched, row, interval, duration);
     else if ((interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED) &&
              unlikely(interval->begin_seen && !interval->end_seen))
-        return put_open_wait(sched, row, interval);
+        put_open_wait(sched, row, interval);
     if (unlikely(interval->of == STATE_OF_CPU) && interval->state != STATE_INTERRUPT)
         row->last_by = interval->state == STATE_RUNNING ? interval->by : INT32_MIN;
     return 0;
@@ -558,8 +501,6 @@ void sched_done(struct sched *sched)
     for (struct sched_waker *waker = sched->first_waker; waker; waker = waker->next)
         histogram_done(&waker->wakes);
     free(sched->rows);
-    free(sched->slowest);
-    free(sched->slowest_rows);
     map_done(&sched->rows_by_key);
     map_done(&sched->wakers);
     rows_done(&sched->states_rows);

@@ -51,7 +51,8 @@ struct sched {
     bool has_beside;       /* something but rows is made of intervals */
     struct states *states; /* `own_states`, or those of another */
     struct states own_states;
-    struct rows states_rows; /* SCHED_STATES; the times of all items, for any view */
+    /* SCHED_STATES; for any view, the times of all items, and the longest: of others, waits, whose kind is their row. */
+    struct rows states_rows;
     struct duration_columns states_columns;
     struct sched *next_shared; /* gets the same intervals; NULL: none */
     struct arena arena;
@@ -65,9 +66,6 @@ struct sched {
     unsigned n_wakers;
     struct sched_who who;
     struct steal steal;
-    struct result_slow *slowest; /* a heap, the shortest on top, and their rows */
-    struct sched_row **slowest_rows;
-    unsigned n_slowest;
 };
 
 /* 0, -ENOMEM. */

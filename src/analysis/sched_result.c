@@ -341,12 +341,20 @@ static const struct result_row *shown_as(const struct sched *sched, const struct
 
 static int add_slowest(const struct sched *sched, struct result *result)
 {
+    const struct slowest *slowest = &sched->states_rows.slowest;
     bool has_rows_of_waits =
         sched->options.view == SCHED_TIMES || sched->options.view == SCHED_WAKEUPS;
 
-    for (unsigned i = 0; i < sched->n_slowest; i++) {
-        const struct sched_row *row = sched->slowest_rows[i];
-        struct result_slow slow = sched->slowest[i];
+    for (unsigned i = 0; i < slowest_n(slowest); i++) {
+        const struct slow_span *span = slowest_get(slowest, i);
+        const struct sched_row *row = span->kind;
+        struct result_slow slow = {.begin = span->begin,
+                                   .end = span->end,
+                                   .is_open = span->is_open,
+                                   .cpu = span->cpu,
+                                   .pid = span->pid,
+                                   .vcpu = span->vcpu,
+                                   .origin = span->origin};
 
         slow.row = shown_as(sched, result, row);
         /* What waits at the end may have had no wait before, and so no row. */

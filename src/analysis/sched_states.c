@@ -104,7 +104,7 @@ static void keep_slow(struct sched *sched, struct row *row, const struct analysi
                              .origin = span->origin,
                              .row = row};
 
-    rows_keep_slow(&sched->states_rows, &slow);
+    slowest_keep(&sched->states_rows.slowest, &slow);
 }
 
 int sched_states_put(struct sched *sched, const struct sched_row *row,
@@ -131,7 +131,7 @@ int sched_states_put(struct sched *sched, const struct sched_row *row,
     counted = get_state_row(sched, row, interval);
     if (!counted)
         return -ENOMEM;
-    if (sched->states_rows.slowest_max > 0)
+    if (sched->states_rows.slowest.max > 0)
         keep_slow(sched, counted, &span);
     if (sched->analysis.put_span) {
         int r;

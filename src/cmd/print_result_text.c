@@ -267,16 +267,21 @@ static void put_command(const struct result *result, const struct result_slow *s
     text_put_char(out, '\n');
 }
 
+/* Those that have ended, then those that have not. */
 static void put_slowest(const struct result *result, const struct print_options *options,
                         struct text *out)
 {
-    if (result->n_slowest == 0)
-        return;
-    text_put_literal(out, "\nThe slowest, each with the time when it began:\n");
-    for (unsigned i = 0; i < result->n_slowest; i++)
-        put_slow(result, &result->slowest[i], out);
-    if (options->trace)
-        put_command(result, &result->slowest[0], options, out);
+    for (unsigned i = 0; i < result->n_slowest; i++) {
+        const struct result_slow *slow = &result->slowest[i];
+        bool is_last = i + 1 == result->n_slowest || slow[1].is_open != slow->is_open;
+
+        if (i == 0 || slow[-1].is_open != slow->is_open)
+            text_put_str(out, slow->is_open ? "\nNot ended, each with the time when it began:\n"
+                                            : "\nThe slowest, each with the time when it began:\n");
+        put_slow(result, slow, out);
+        if (is_last && options->trace && slow->is_open == result->slowest[0].is_open)
+            put_command(result, &result->slowest[0], options, out);
+    }
 }
 
 static void put_histogram(const struct result *result, const struct result_row *row,

@@ -81,7 +81,7 @@ def turn(key, at, state):
         e["times"][e["state"]] += at - e["since"]
         e["state"], e["since"] = state, at
 
-NUMBERS = ("n", "sum", "max", "run", "wait", "sleep", "vmm", "vmm_n")
+NUMBERS = ("n", "sum", "max", "run", "wait", "sleep", "vmm", "vmm_run", "vmm_n")
 STATES = {"running": "run", "runnable": "wait", "blocked": "sleep", "offline": "sleep"}
 for item in items:
     if "lost" in item:
@@ -105,6 +105,7 @@ for item in items:
                 row[state] += ticks
             if e["vmm"] is not None:
                 row["vmm"] += at - e["vmm"]
+                row["vmm_run"] += e["times"]["run"] - e["vmm_run"]
                 row["vmm_n"] += 1
     elif kind == "xen" and "_to_" in name:
         turn(f"d{f['dom']}v{f['vcpu']}", at, STATES[name.split("_to_")[1]])
@@ -116,7 +117,9 @@ for item in items:
             turn(f["pid"], at, "wait")
     elif name == "kvm_userspace_exit":
         if key in open_exits and open_exits[key]["vmm"] is None:
-            open_exits[key]["vmm"] = at
+            turn(key, at, "run")
+            e = open_exits[key]
+            e["vmm"], e["vmm_run"] = at, e["times"]["run"] + at - e["since"]
     elif key in open_exits:
         try:
             rank, detail = detail_of(name, f)
@@ -166,7 +169,7 @@ cat >qemu.log <<'END'
 77@10.000900:kvm_vcpu_ioctl cpu_index 0, type 0xae80, arg (nil)
 END
 "$strata" exits --trace-events trace-events -f csv --by cpu_index qemu.log 2>err | tr -d '\r' |
-    cut -d, -f1,3,21- | LC_ALL=C sort >rows || fail "$(cat err)"
+    cut -d, -f1,3,22- | LC_ALL=C sort >rows || fail "$(cat err)"
 diff - rows >&2 <<'END' || fail "not these exits"
 1,100000,MMIO,1
 1,50000,IO,0

@@ -10,7 +10,7 @@ STRATA, TRACE = sys.argv[1:3]
 SEED = random.randrange(1 << 32)
 IS_IN_TICKS = "xen" in TRACE  # the rate of its clock is not known
 DURATIONS = ["n", "sum", "negative"]
-OF_EXITS = ["run", "wait", "sleep", "unknown", "vmm", "vmm_n"]
+OF_EXITS = ["run", "wait", "sleep", "unknown", "vmm", "vmm_run", "vmm_n"]
 OF_IRQ = ["self", "delay_n"]
 SCHED = ["run", "wait", "sleep", "runs", "wake_n", "wake_sum", "preempt_n", "preempt_sum", "run_n", "run_sum",
          "sleep_n", "sleep_sum"]

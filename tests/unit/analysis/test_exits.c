@@ -270,6 +270,58 @@ static void test_states_and_details(void **state)
     stop(w);
 }
 
+/* A monitor that handles hlt: its thread sleeps there until the next interrupt. */
+static void test_sleep_in_vmm(void **state)
+{
+    struct world *w = *state;
+    const struct result_row *row;
+
+    start(w, (struct exits_settings){0});
+    put(w, &w->svm, 7, 0x78, EXIT_ISA_SVM, 0);
+    put(w, &w->userspace, 7, 0, 0, 0);
+    put(w, &w->switches, 7, 7, 1, 3);
+    w->time += 1000;
+    put(w, &w->waking, 3, 7, 0, 0);
+    put(w, &w->switches, 3, 3, 1, 7);
+    put(w, &w->entry, 7, 0, 0, 0);
+    finish(w);
+    row = row_of(w, "hlt", NULL);
+    assert_int_equal(value_of(w, row, "sum"), 1050);
+    assert_int_equal(value_of(w, row, "sleep"), 1010);
+    assert_int_equal(value_of(w, row, "vmm"), 1040);
+    assert_int_equal(value_of(w, row, "vmm_run"), 20);
+    stop(w);
+}
+
+/* The rules that strata latency, SQL and timelines have built in pair the same events. */
+static void test_one_rule(void **state)
+{
+    const struct span_builtin *builtin = span_builtins;
+    struct arena arena = {0};
+    unsigned n = 0;
+
+    (void)state;
+    for (; builtin->rule; builtin++) {
+        const struct span_rule *rule = &exit_rules[n == 0 ? EXITS_OF_KVM : EXITS_OF_XEN];
+        struct span_rule parsed;
+
+        if (strncmp(builtin->rule, "exit: ", 6) != 0)
+            continue;
+        n++;
+        assert_int_equal(span_rule_parse(builtin->rule, NULL, &arena, &parsed, NULL), 0);
+        assert_int_equal(parsed.n_steps, rule->n_steps);
+        assert_int_equal(parsed.n_keys, rule->n_keys);
+        assert_int_equal(parsed.place, rule->place);
+        assert_int_equal(parsed.again, rule->again);
+        for (unsigned i = 0; i < rule->n_steps; i++) {
+            assert_string_equal(parsed.steps[i].event, rule->steps[i].event);
+            assert_int_equal(parsed.steps[i].layers, rule->steps[i].layers);
+        }
+    }
+    assert_int_equal(n, 2);
+    arena_done(&arena);
+}
+
 static void test_handled(void **state)
 {
     struct world *w = *state;
@@ -390,6 +442,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_reasons, setup, teardown),
         cmocka_unit_test_setup_teardown(test_states_and_details, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sleep_in_vmm, setup, teardown),
+        cmocka_unit_test(test_one_rule),
         cmocka_unit_test_setup_teardown(test_handled, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
         cmocka_unit_test_setup_teardown(test_both_layers, setup, teardown),
