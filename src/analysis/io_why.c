@@ -146,14 +146,15 @@ static int keep(struct io_why *why, const struct state_interval *interval)
         why->kept = more;
         why->room = room;
     }
-    why->kept[why->n++] = (struct io_state){.begin = interval->begin,
-                                            .end = interval->end,
-                                            .origin = interval->origin,
-                                            .id = interval->id,
-                                            .cpu = interval->cpu,
-                                            .by = interval->by,
-                                            .of = interval->of,
-                                            .state = interval->state};
+    why->kept[why->n++] = (struct io_state){
+        .begin = interval->begin,
+        .end = interval->end,
+        .origin = interval->origin,
+        .id = interval->id,
+        .cpu = interval->moved_from == STATE_MOVED_UNSEEN ? CPU_UNKNOWN : interval->cpu,
+        .by = interval->by,
+        .of = interval->of,
+        .state = interval->state};
     return 0;
 }
 

@@ -80,6 +80,27 @@ static int add_note_of_offline(const struct sched *sched, struct result *result)
                                         : "");
 }
 
+/* Without the events that tell where a thread is woken, and where it is moved. */
+static int add_note_of_moves(const struct sched *sched, struct result *result)
+{
+    uint64_t n = 0;
+
+    if (sched->options.view != SCHED_WHO)
+        return 0;
+    for (unsigned i = 0; i < sched->states->n_sources; i++) {
+        const struct origin *origin;
+
+        n += states_counts(sched->states, i, &origin)->unseen_moves;
+    }
+    return n == 0 ? 0
+                  : result_add_note(
+                        result,
+                        "%" PRIu64 " wait%s ended on another CPU than the one that the "
+                        "thread is known to have waited for: who ran meanwhile is unknown; "
+                        "record sched_wakeup and sched_migrate_task, too",
+                        n, n == 1 ? "" : "s");
+}
+
 /* What a kernel's source lacks, and how it is recorded. */
 int sched_add_notes(const struct sched *sched, struct result *result)
 {
@@ -87,7 +108,7 @@ int sched_add_notes(const struct sched *sched, struct result *result)
     bool has_kernel = false, has_guest = false, has_host = false, has_xen = false;
     bool is_filtered = false;
 
-    if (add_note_of_offline(sched, result) < 0)
+    if (add_note_of_offline(sched, result) < 0 || add_note_of_moves(sched, result) < 0)
         return -ENOMEM;
     for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;

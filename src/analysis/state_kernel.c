@@ -47,6 +47,8 @@ static _cold_ void set_name_of_string(struct state_source *source, struct state_
     struct value value = item_value(item, (unsigned)field);
     char raw[STATE_NAME_SIZE] = {0};
 
+    if (!value.present)
+        return;
     memcpy(raw, value.s, MIN(value.len, (uint32_t)sizeof raw));
     if (memcmp(thread->raw_name, raw, sizeof raw) != 0)
         learn_name(source, thread, raw, sizeof raw);
@@ -263,8 +265,15 @@ static void enter(struct state_source *source, const struct class_plan *plan,
             why = STATE_IS_CONTRADICTED;
         }
     }
-    run_thread(source, thread, cpu, time, true, why);
+    if (state_waits((enum state)thread->now.state) && thread->now.cpu != cpu &&
+        thread->now.cpu >= 0) {
+        source->counts.unseen_moves += state_is_counted(source, thread->now.begin);
+        thread->now.moved_from = STATE_MOVED_UNSEEN;
+        thread->now.moved_at = time;
+    }
+    /* Its name is that of the wait that ends, too. */
     set_name(source, thread, item, plan->b_name, plan->room[1], plan->string[1]);
+    run_thread(source, thread, cpu, time, true, why);
 }
 
 static void put_switch(struct state_source *source, const struct class_plan *plan,
@@ -326,6 +335,8 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     if (!thread)
         return;
     state_thread_check(source, thread, item->time);
+    if (unlikely(!thread->raw_name[0]))
+        set_name(source, thread, item, plan->a_name, plan->room[0], plan->string[0]);
     switch (thread->now.state) {
     case STATE_RUNNING:
         source->counts.early_wakes += !is_second;
@@ -387,6 +398,7 @@ static void put_new(struct state_source *source, const struct class_plan *plan,
     thread = state_thread_get(source, id, item->time);
     if (!thread)
         return;
+    set_name(source, thread, item, plan->a_name, plan->room[0], plan->string[0]);
     state_thread_set(source, thread, STATE_WOKEN, item->time, true, STATE_ENDS);
     if (plan->b.field >= 0)
         thread->now.cpu = (int32_t)quick_read(&plan->b, item);

@@ -46,7 +46,8 @@ struct class_plan {
     uint8_t from, to; /* enum state */
     struct state_source *source;
     struct quick_field a, b, c; /* by role: numbers */
-    /* PLAN_SWITCH: names of prev and next: offset and size, or size 0 and the number of a field with a string or -1 */
+    /* Names of prev and next of PLAN_SWITCH, or of who is woken: offset and size, or size 0 and the number of a field with a
+     * string or -1 */
     uint32_t a_name, b_name, room[2];
     int string[2];
 };

@@ -114,6 +114,9 @@ static void plan_kernel(const struct event_class *class, struct class_plan *plan
     if (plan->role == PLAN_SWITCH) {
         name_field(class, "prev_comm", &plan->a_name, &plan->room[0], &plan->string[0]);
         name_field(class, "next_comm", &plan->b_name, &plan->room[1], &plan->string[1]);
+    } else if (plan->role == PLAN_WAKING || plan->role == PLAN_WAKEUP ||
+               plan->role == PLAN_WAKEUP_NEW) {
+        name_field(class, "comm", &plan->a_name, &plan->room[0], &plan->string[0]);
     }
 }
 

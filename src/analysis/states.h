@@ -48,6 +48,8 @@
 #define STATES_THREADS_MAX (1u << 16)
 #define STATES_HELD 8192
 #define STATE_MOVED_OFTEN (-2)
+#define STATE_MOVED_UNSEEN \
+    (-3) /* it ran on another CPU than the one that it is known to have waited for */
 #define STATE_BY_INTERRUPT (-2)
 #define STATE_NAME_SIZE 16     /* of a task, as in the kernel */
 #define STATE_NAMES_MAX 65536u /* of a source; tasks with others have none */
@@ -107,7 +109,8 @@ struct state_interval {
     int32_t id; /* the thread's number, the CPU, the vCPU as in items, the domain */
     /* Of a thread and a vCPU: the CPU it runs on, or waits for, or left; CPU_UNKNOWN. */
     int32_t cpu;
-    /* Of what waits: the CPU that it waited for up to `moved_at`; CPU_UNKNOWN: it did not move, STATE_MOVED_OFTEN. */
+    /* Of what waits: the CPU that it waited for up to `moved_at`; CPU_UNKNOWN: it did not move, STATE_MOVED_OFTEN,
+     * STATE_MOVED_UNSEEN. */
     int32_t moved_from;
     /* Of one that was woken: by which thread, STATE_BY_INTERRUPT or PID_UNKNOWN; of a CPU that runs: what runs on
      * it. */
@@ -135,7 +138,8 @@ struct state_counts {
     uint64_t given_up;       /* threads: too many */
     /* Waits that are not complete. */
     uint64_t lost, contradicted, open, no_begin, gone;
-    uint64_t early; /* where not all CPUs had begun (T7) */
+    uint64_t early;        /* where not all CPUs had begun (T7) */
+    uint64_t unseen_moves; /* waits of which it is not known where they were */
 };
 
 struct state_source;

@@ -265,6 +265,38 @@ static void test_threads(void **state)
     assert_string_equal(w->intervals[w->n - 1].name, "t8");
 }
 
+static const struct state_interval *woken_at(const struct world *w, int64_t time)
+{
+    for (unsigned i = 0; i < w->n; i++)
+        if (w->intervals[i].state == STATE_WOKEN && w->intervals[i].begin == time)
+            return &w->intervals[i];
+    fail_msg("nothing is woken at %d", (int)time);
+    return NULL;
+}
+
+/* Where it waited is known of the one for which the kernel tells where it was woken, or moved to. */
+static void test_moves(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 1, 0, 0, 0, 9);
+    change(w, 1, 1, 0, 0, 6);
+    about(w, w->waking, 5, 0, 9, 7, 0);
+    change(w, 10, 1, 6, 1, 7);
+    about(w, w->waking, 15, 0, 9, 8, 0);
+    about(w, w->migrate, 16, 0, 9, 8, 1);
+    change(w, 20, 1, 7, 1, 8);
+    change(w, 30, 1, 8, 1, 0);
+    assert_int_equal(states_finish(&w->states), 0);
+    assert_int_equal(woken_at(w, 5)->moved_from, STATE_MOVED_UNSEEN);
+    assert_int_equal(woken_at(w, 5)->moved_at, 10);
+    /* A wait has the name that the thread has when it ends. */
+    assert_string_equal(woken_at(w, 5)->name, "t7");
+    assert_int_equal(woken_at(w, 15)->moved_from, 0);
+    assert_int_equal(woken_at(w, 15)->cpu, 1);
+    assert_int_equal(counts(w)->unseen_moves, 1);
+}
+
 static void test_cpus(void **state)
 {
     struct world *w = *state;
@@ -1044,7 +1076,7 @@ int main(void)
         TEST(early),      TEST(release),       TEST(no_switches),
         TEST(exec),       TEST(string_names),  TEST(many_threads),
         TEST(vcpus),      TEST(offline),       TEST(vcpus_after_loss),
-        TEST(live),       TEST(simulation),
+        TEST(live),       TEST(simulation),    TEST(moves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
