@@ -9,7 +9,7 @@
 set -eu
 
 tree=$(cd "$(dirname "$0")/.." && pwd)
-for tool in gcc g++ clang-14 clang++-14 cmake make meson ninja pkg-config readelf; do
+for tool in gcc g++ clang clang++ cmake make meson ninja pkg-config readelf; do
     command -v $tool >/dev/null || {
         echo "examples: $tool is not installed (tools/packages install build check)"
         exit 77
@@ -273,10 +273,10 @@ copy() {
     cp -R "$tree/examples/$1" "$dir/example"
 }
 
-for CC in gcc clang-14; do
+for CC in gcc clang; do
     case $CC in
     gcc) CXX=g++ generator='Unix Makefiles' ;;
-    *) CXX=clang++-14 generator=Ninja ;;
+    *) CXX=clang++ generator=Ninja ;;
     esac
     export CC CXX
 
@@ -358,12 +358,12 @@ for CC in gcc clang-14; do
     copy meson-subproject
     ln -s "$tree" "$dir/example/subprojects/strata"
     cross=
-    if [ $CC = clang-14 ]; then
+    if [ $CC = clang ]; then
         what="$what, cross build"
         cross="--cross-file $dir/cross"
         cat >"$dir/cross" <<END
 [binaries]
-c = 'clang-14'
+c = 'clang'
 ar = 'ar'
 objcopy = 'objcopy'
 strip = 'strip'

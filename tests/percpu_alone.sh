@@ -62,7 +62,7 @@ check() {
 }
 
 found=
-for cc in gcc clang-14; do
+for cc in gcc clang; do
     command -v $cc >/dev/null || continue
     found=1
     for optimise in -O0 -O2 -Os; do
@@ -74,15 +74,15 @@ done
     echo "percpu_alone: no compiler is installed"
     exit 77
 }
-for cc in g++ clang++-14; do
+for cc in g++ clang++; do
     command -v $cc >/dev/null || continue
     $cc -std=c++11 -ffreestanding $warnings -O2 -I"$tree/include" -c kernel.cc -o kernel.o
     $cc -std=c++20 $warnings -O2 -I"$tree/include" -c kernel.cc -o kernel.o
     echo "ok: $cc"
 done
-if command -v clang-14 >/dev/null; then
-    check clang-14 -O2 --target=aarch64-none-elf -mno-outline-atomics
-    check clang-14 -O2 --target=riscv64-none-elf -march=rv64gc
+if command -v clang >/dev/null; then
+    check clang -O2 --target=aarch64-none-elf -mno-outline-atomics
+    check clang -O2 --target=riscv64-none-elf -march=rv64gc
 fi
 if command -v aarch64-linux-gnu-gcc >/dev/null; then
     check aarch64-linux-gnu-gcc -O2 -mno-outline-atomics

@@ -45,7 +45,7 @@ check() {
 
 generate dtrace
 grep -q sdt "$dir/trace-probes.h" && fail "callers need <sys/sdt.h>"
-for compiler in cc clang-14; do
+for compiler in cc clang; do
     command -v "$compiler" >/dev/null || continue
     for flags in -O0 '-O2 -std=c11 -D_POSIX_C_SOURCE=200809L' '-O2 -fPIC -pie'; do
         # shellcheck disable=SC2086 # a list of words

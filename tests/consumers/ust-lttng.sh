@@ -22,8 +22,8 @@ for format in h c; do
 done
 compile cc "$dir/program" -O2 "$here/probes.c" "$dir/trace-probes.c" "$dir/trace-ust-probes.c" \
     -llttng-ust -ldl
-if command -v clang-14 >/dev/null; then
-    compile clang-14 "$dir/program-clang" -O2 "$here/probes.c" "$dir/trace-probes.c" \
+if command -v clang >/dev/null; then
+    compile clang "$dir/program-clang" -O2 "$here/probes.c" "$dir/trace-probes.c" \
         "$dir/trace-ust-probes.c" -llttng-ust -ldl
 fi
 if command -v g++ >/dev/null; then

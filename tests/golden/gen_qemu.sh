@@ -183,8 +183,8 @@ for version in 5.2 7.2 10.2; do
             [ "$backend" = nop ] || "check_$backend" $version
         done
     done
-    if command -v clang-14 clang++-14 >/dev/null; then
-        trial $version $backends clang-14 clang++-14
+    if command -v clang clang++ >/dev/null; then
+        trial $version $backends clang clang++
         check_frame $version $backends
         for backend in log syslog ftrace simple $ring; do "check_$backend" $version; done
     fi

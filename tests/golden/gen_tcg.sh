@@ -157,7 +157,7 @@ int main(void)
     return 0;
 }
 EOF
-for cc in gcc clang clang-14; do
+for cc in gcc clang; do
     command -v $cc >/dev/null || continue
     $cc -std=gnu11 -Wall -Werror -I. main.c helpers.c -o program
     ./program >output
