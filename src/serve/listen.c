@@ -194,7 +194,7 @@ int listeners_open(const char *where, struct listeners *ret, struct error *error
 {
     struct listeners listeners = {0};
     struct host_port parts;
-    unsigned port;
+    unsigned port = 0;
     int r = parse(where, &parts, &port, error);
 
     if (r < 0)

@@ -89,7 +89,7 @@ static struct ftrace_layout layout_of_order(void)
 static void assert_record(struct ftrace_page *walk, const struct ftrace_layout *layout,
                           uint64_t time, uint32_t size)
 {
-    struct ftrace_record record;
+    struct ftrace_record record = {0};
 
     assert_int_equal(ftrace_page_next(walk, layout, &record), 1);
     assert_int_equal(record.time, time);
