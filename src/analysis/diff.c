@@ -92,28 +92,37 @@ static int compare_rows(const void *a, const void *b)
     return 0;
 }
 
-static struct diff_row *add_row(struct diff *diff, const struct result *result,
-                                const struct result_row *from)
+/* As the first trace has it. */
+static const char *get_key(const struct diff *diff, unsigned side, const struct result_row *row,
+                           unsigned key)
 {
+    return side == 0 ? row->keys[key] : diff_addresses_translate(&diff->addresses, row->keys[key]);
+}
+
+static struct diff_row *add_row(struct diff *diff, unsigned side, const struct result_row *from)
+{
+    const struct result *result = diff->results[side];
     struct diff_row *row = &diff->rows[diff->n++];
 
     *row = (struct diff_row){.verdict = DIFF_UNKNOWN};
     for (unsigned i = 0; i < 2; i++)
         for (unsigned j = 0; j < DIFF_METRICS; j++)
             row->values[i][j] = NAN;
-    memcpy(row->keys, from->keys, result->n_keys * sizeof row->keys[0]);
+    for (unsigned i = 0; i < result->n_keys; i++)
+        row->keys[i] = get_key(diff, side, from, i);
+    set_values(row, side, result, from);
     return row;
 }
 
 /* Adds ROW by all its keys, and its number among the rows that have the same ones. *RET_KEYS is what it is found by. */
-static int map_row(struct map *map, struct arena *arena, const struct result *result,
+static int map_row(struct map *map, struct arena *arena, const struct diff *diff, unsigned side,
                    struct result_row *row, const char **ret_keys)
 {
     struct text text = TEXT_IN_MEMORY;
     int r = -ENOMEM;
 
-    for (unsigned i = 0; i < result->n_keys; i++)
-        text_printf(&text, "%s\n", row->keys[i]);
+    for (unsigned i = 0; i < diff->results[side]->n_keys; i++)
+        text_printf(&text, "%s\n", get_key(diff, side, row, i));
     for (unsigned i = 0; !text.error; i++) {
         const char *keys;
         size_t len = text_len(&text);
@@ -140,25 +149,36 @@ static int join_rows(struct diff *diff, struct arena *arena, struct map maps[2])
     int r = a_keys ? 0 : -ENOMEM;
 
     for (unsigned i = 0; r >= 0 && i < a->n_rows; i++)
-        r = map_row(&maps[0], arena, a, a->rows[i], &a_keys[i]);
+        r = map_row(&maps[0], arena, diff, 0, a->rows[i], &a_keys[i]);
     for (unsigned i = 0; r >= 0 && i < b->n_rows; i++) {
         const struct result_row *other;
         struct diff_row *row;
         const char *keys;
 
-        r = map_row(&maps[1], arena, b, b->rows[i], &keys);
+        r = map_row(&maps[1], arena, diff, 1, b->rows[i], &keys);
         if (r < 0)
             break;
-        row = add_row(diff, b, b->rows[i]);
-        set_values(row, 1, b, b->rows[i]);
+        row = add_row(diff, 1, b->rows[i]);
         other = map_get_str(&maps[0], keys, strlen(keys));
         if (other)
             set_values(row, 0, a, other);
     }
     for (unsigned i = 0; r >= 0 && i < a->n_rows; i++)
         if (!map_get_str(&maps[1], a_keys[i], strlen(a_keys[i])))
-            set_values(add_row(diff, a, a->rows[i]), 0, a, a->rows[i]);
+            add_row(diff, 0, a->rows[i]);
     return r;
+}
+
+static void count_addresses(struct diff *diff)
+{
+    for (unsigned i = 0; i < diff->n; i++) {
+        const struct diff_row *row = &diff->rows[i];
+        bool has_address = false;
+
+        for (unsigned j = 0; j < diff->results[0]->n_keys; j++)
+            has_address |= diff_is_address(row->keys[j]);
+        diff->n_addresses += has_address && (!row->from[0] || !row->from[1]);
+    }
 }
 
 int diff_init(struct diff *diff, const struct result *a, const struct result *b)
@@ -170,12 +190,16 @@ int diff_init(struct diff *diff, const struct result *a, const struct result *b)
     *diff = (struct diff){.results = {a, b},
                           .lost = {a->coverage->losses.n > 0, b->coverage->losses.n > 0}};
     diff->rows = calloc((size_t)a->n_rows + b->n_rows + 1, sizeof *diff->rows);
-    r = diff->rows ? join_rows(diff, &arena, maps) : -ENOMEM;
+    r = diff->rows ? diff_addresses_init(&diff->addresses, a, b) : -ENOMEM;
+    if (r >= 0)
+        r = join_rows(diff, &arena, maps);
     map_done(&maps[0]);
     map_done(&maps[1]);
     arena_done(&arena);
-    if (r >= 0)
+    if (r >= 0) {
+        count_addresses(diff);
         diff_test_rows(diff);
+    }
     if (r >= 0 && diff->n > 0)
         qsort(diff->rows, diff->n, sizeof *diff->rows, compare_rows);
     return r;
@@ -184,5 +208,6 @@ int diff_init(struct diff *diff, const struct result *a, const struct result *b)
 void diff_done(struct diff *diff)
 {
     free(diff->rows);
+    diff_addresses_done(&diff->addresses);
     *diff = (struct diff){0};
 }

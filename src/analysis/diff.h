@@ -2,7 +2,7 @@
 #pragma once
 
 /* What changed from one result of an analysis to another of the same analysis: rows joined by the text of their keys,
- * and for each metric of a row both values. Rates and sums are per second of covered time.
+ * functions of a kernel that moved by their addresses (analysis/diff_addresses.h), and for each metric of a row both values. Rates and sums are per second of covered time.
  *
  * Whether a change is more than chance is tested for the rate, the mean, the median and the 99th percentile: whether an interval
  * around the change, which holds the true one, does not hold 0. The intervals of all tests of a diff together are true with a
@@ -14,6 +14,7 @@
  * differ from itself. The rate is tested in the same way, by the intervals between consecutive spans, so that it does not matter how long a
  * trace goes on after the work. Percentiles are tested by the ranks between which they lie. Not thread-safe. */
 
+#include "analysis/diff_addresses.h"
 #include "analysis/result.h"
 
 #define DIFF_ERROR 0.01
@@ -55,7 +56,7 @@ struct diff_test {
 };
 
 struct diff_row {
-    const char *keys[RESULT_KEYS];    /* borrowed from the results */
+    const char *keys[RESULT_KEYS];    /* borrowed from the results and the diff */
     double values[2][DIFF_METRICS];   /* durations in ns; NAN: unknown */
     const struct result_row *from[2]; /* NULL: there is none in this trace */
     struct diff_test tests[DIFF_METRICS];
@@ -69,6 +70,8 @@ struct diff {
     struct diff_row *rows;           /* those that changed come first, and the largest change */
     unsigned n;
     bool lost[2]; /* events were lost in it */
+    struct diff_addresses addresses;
+    unsigned n_addresses; /* rows of one trace alone that have an address in their keys */
 };
 
 /* 0, -ENOMEM. */

@@ -107,7 +107,7 @@ static void put_name(struct irq *irq, const struct irq_rule *rule, const struct 
 {
     if (!rule->name)
         text_put_str(text, name);
-    else if (strcmp(rule->name, "function") != 0 ||
+    else if ((strcmp(rule->name, "function") != 0 && strcmp(rule->name, "func") != 0) ||
              !put_function(irq, item, grouping_field_number(item, rule->name), text))
         grouping_put_field(item, rule->name, text);
 }

@@ -216,6 +216,37 @@ static void put_row(struct table *table, const struct diff *diff, const struct d
     table_end_row(table);
 }
 
+/* A sentence about what addresses in keys are; false: there is none. */
+static bool put_addresses_note(const struct diff *diff, unsigned number, struct text *out)
+{
+    if (number == 0 && diff->addresses.n > 0)
+        text_printf(out, "%u functions moved with their kernel; their addresses are those in A",
+                    diff->addresses.n);
+    else if (number == 1 && diff->n_addresses > 0)
+        text_printf(
+            out,
+            "%u rows are by addresses that only one trace has, and that may differ with each "
+            "boot or start; functions have names if record collects them (--kallsyms)",
+            diff->n_addresses);
+    else
+        return false;
+    return true;
+}
+
+static void put_notes(const struct diff *diff, struct json_writer *w)
+{
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+
+    json_write_key(w, "notes");
+    json_write_array(w);
+    for (unsigned i = 0; i < 2; i++) {
+        text.next = text.start;
+        if (put_addresses_note(diff, i, &text))
+            json_write_string(w, text.start, text_len(&text));
+    }
+    json_write_end(w);
+}
+
 /* How many rows have which verdict, and what the signs mean. */
 static void put_legend(const struct diff *diff, struct text *out)
 {
@@ -232,6 +263,9 @@ static void put_legend(const struct diff *diff, struct text *out)
     if (only[0] + only[1] > 0)
         text_printf(out, "; %u only in A, %u only in B", only[0], only[1]);
     text_put_char(out, '\n');
+    for (unsigned i = 0; i < 2; i++)
+        if (put_addresses_note(diff, i, out))
+            text_put_char(out, '\n');
     if (diff->lost[0] || diff->lost[1])
         text_printf(out, "events were lost in %s\n", lost[diff->lost[0] + 2 * diff->lost[1]]);
 }
@@ -256,6 +290,7 @@ static int put_diff(const struct diff_options *options, const struct diff *diff,
         json_write_str(&table.json, verb);
         json_write_key(&table.json, "lost");
         json_write_bool(&table.json, diff->lost[0] || diff->lost[1]);
+        put_notes(diff, &table.json);
         json_write_key(&table.json, "rows");
         json_write_lines(&table.json);
     }
@@ -296,6 +331,19 @@ static int check_path(const char *path)
     return EXIT_FAILURE;
 }
 
+/* Ticks of one trace and seconds of the other. */
+static bool has_other_unit(const struct run *run, const struct diff_side *sides)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (sides[i].result.clock.hz == 0 && sides[1 - i].result.clock.hz != 0) {
+            cli_error("%s: the rate of its clock is unknown, so its times cannot be compared with "
+                      "those of %s",
+                      run->paths[i], run->paths[1 - i]);
+            return true;
+        }
+    return false;
+}
+
 static int compare(struct run *run, const struct diff_verb *verb, struct text *out)
 {
     struct diff_side sides[2] = {0};
@@ -314,6 +362,8 @@ static int compare(struct run *run, const struct diff_verb *verb, struct text *o
         if (analysis_result(&sides[i].analyses.analysis, &sides[i].coverage, &sides[i].result) < 0)
             status = cli_no_memory();
     }
+    if (status == EXIT_SUCCESS && has_other_unit(run, sides))
+        status = EXIT_FAILURE;
     if (status == EXIT_SUCCESS && (diff_init(&diff, &sides[0].result, &sides[1].result) < 0 ||
                                    put_diff(run->options, &diff, verb->name, out) < 0))
         status = cli_no_memory();

@@ -130,6 +130,12 @@ xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
 "$strata" diff -f json --top 1 xen.raw xen.raw 2>err | grep -q '"p99_a_ticks":' || fail "$(cat err)"
 "$strata" diff --top 1 xen.raw xen.raw 2>err | sed -n 2p | grep -q '[0-9][mun]*s ' && fail "ticks as seconds"
 
+status=0
+"$strata" diff xen.raw vm >out 2>err || status=$?
+[ $status -eq 1 ] && [ ! -s out ] || fail "ticks and seconds: exit status $status: $(cat out)"
+grep -qx 'strata: xen.raw: the rate of its clock is unknown, so its times cannot be compared with those of vm' err ||
+    fail "ticks and seconds: $(cat err)"
+
 case="what cannot be read once per analysis"
 for input in "- xen.raw" "xen.raw -"; do
     status=0
@@ -185,6 +191,26 @@ done
 [ "$(run nonesuch)" -eq 2 ] || fail "$(cat err)"
 "$strata" diff --layer guest vm vm io --fail 'io.read.total.p99 < 1%' >out 2>err && fail "no status"
 [ "$(grep -c 'io.read.total.p99' err)" -eq 1 ] || fail "$(cat err)"
+
+case="the same kernel at another address"
+. "$here/../lib/kernel_capture.sh"
+kernel_capture local first
+kernel_capture local second
+rm first/guest/proc/kallsyms second/guest/proc/kallsyms
+python3 - second/cpu*.raw <<'END'
+import sys
+for path in sys.argv[1:]:
+    data = open(path, "rb").read()
+    for address in (0xffffffff81168830, 0xffffffff81153510):
+        data = data.replace(address.to_bytes(8, "little"), (address + 0x1a00000).to_bytes(8, "little"))
+    open(path, "wb").write(data)
+END
+"$strata" irq -f csv second 2>/dev/null | grep -q '0xffffffff82b68830' || fail "nothing has moved"
+"$strata" diff -f json first second irq >found 2>err || fail "$(cat err)"
+grep -q '"name":"0xffffffff81168830"' found || fail "$(cat found)"
+grep -q 'only_[ab]\|0xffffffff82' found && fail "$(cat found)"
+"$strata" diff first second irq >out 2>err || fail "$(cat err)"
+grep -qx '2 functions moved with their kernel; their addresses are those in A' out || fail "$(cat out)"
 
 case="nothing to compare"
 "$strata" diff vm vm exits >out 2>err || fail "$(cat err)"

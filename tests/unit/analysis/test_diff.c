@@ -263,12 +263,87 @@ static void parts_of_all(void **state)
     }
 }
 
+/* ---- Functions that move ---- */
+
+static void make_keys(struct side *side, const char *const *keys)
+{
+    struct duration_columns columns;
+
+    coverage_init(&side->coverage);
+    result_init(&side->result, "test", &ns, &side->coverage);
+    make_columns(&side->result, &columns);
+    for (; *keys; keys++) {
+        struct result_row *row = result_add_row(&side->result);
+
+        assert_non_null(row);
+        assert_int_equal(result_set_key(&side->result, row, 0, *keys), 0);
+    }
+}
+
+/* How many of the rows of A and B are joined. */
+static unsigned count_joined(const char *const *a, const char *const *b, unsigned *ret_addresses)
+{
+    struct side sides[2];
+    struct diff diff;
+    unsigned n = 0;
+
+    make_keys(&sides[0], a);
+    make_keys(&sides[1], b);
+    assert_int_equal(diff_init(&diff, &sides[0].result, &sides[1].result), 0);
+    for (unsigned i = 0; i < diff.n; i++)
+        n += diff.rows[i].from[0] && diff.rows[i].from[1];
+    *ret_addresses = diff.n_addresses;
+    diff_done(&diff);
+    for (unsigned i = 0; i < 2; i++) {
+        result_done(&sides[i].result);
+        coverage_done(&sides[i].coverage);
+    }
+    return n;
+}
+
+#define KEYS(...)         \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
+static void functions_that_moved(void **state)
+{
+    unsigned n;
+
+    /* All by 0x1a00000. */
+    assert_int_equal(count_joined(KEYS("0xffffffff81168830", "0xffffffff81153510", "name"),
+                                  KEYS("0xffffffff82b53510", "0xffffffff82b68830", "name"), &n),
+                     3);
+    assert_int_equal(n, 0);
+    /* Not at all. */
+    assert_int_equal(count_joined(KEYS("0xffffffff81168830", "0xffffffff81153510"),
+                                  KEYS("0xffffffff81168830", "0xffffffff83b53510"), &n),
+                     2);
+    /* Not by a multiple of 2 MiB; another function; data; a pointer of a program. */
+    assert_int_equal(count_joined(KEYS("0xffffffff81168830"), KEYS("0xffffffff82b69830"), &n), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(count_joined(KEYS("0xffff888101168830"), KEYS("0xffff888102b68830"), &n), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(count_joined(KEYS("0x556c8f3788f0"), KEYS("0x556c8f5788f0"), &n), 0);
+    assert_int_equal(n, 2);
+    /* One in two places: which is unknown. */
+    assert_int_equal(count_joined(KEYS("0xffffffff81168830"),
+                                  KEYS("0xffffffff82b68830", "0xffffffff82d68830"), &n),
+                     0);
+    assert_int_equal(n, 3);
+    /* But not if others moved as far as one. */
+    assert_int_equal(
+        count_joined(KEYS("0xffffffff81168830", "0xffffffff81153510"),
+                     KEYS("0xffffffff82b68830", "0xffffffff82d68830", "0xffffffff82b53510"), &n),
+        2);
+    assert_int_equal(n, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(student_values),
-        cmocka_unit_test(parts_of_all),
-        cmocka_unit_test(same_of_itself),
+        cmocka_unit_test(student_values),       cmocka_unit_test(parts_of_all),
+        cmocka_unit_test(functions_that_moved), cmocka_unit_test(same_of_itself),
         cmocka_unit_test(planted_change),
     };
 
