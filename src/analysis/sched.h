@@ -35,7 +35,7 @@ enum sched_view {
 struct sched_options {
     enum sched_by by;
     enum sched_view view;
-    bool finds_recorder; /* SCHED_TIMES: rows have their `own_part` */
+    bool finds_recorder; /* SCHED_TIMES: keeps what its threads waited for, for `who_of` */
     bool no_pids;        /* SCHED_STATES by task: tasks of one name are one */
     bool xenalyze_names; /* by domain: times of the states that xenalyze has */
 };
@@ -65,6 +65,7 @@ struct sched {
     struct sched_waker *first_waker;
     unsigned n_wakers;
     struct sched_who who;
+    const struct sched *who_of; /* has what threads waited for, for their `own_part`; NULL: none */
     struct steal steal;
 };
 

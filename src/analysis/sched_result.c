@@ -126,6 +126,7 @@ static int add_row(const struct sched *sched, struct result *result, const struc
     int64_t parts[STEAL_PARTS] = {0};
     struct sched_measured m = {.sched = sched, .row = row};
     struct result_recorder recorder = {0};
+    const struct sched_row *waiting;
     struct result_row *to = result_add_row(result);
 
     if (!to)
@@ -150,8 +151,11 @@ static int add_row(const struct sched *sched, struct result *result, const struc
         parts[STEAL_VMM] = row->outside;
         m.parts = parts;
     }
-    if (sched->options.finds_recorder && row->of == STATE_OF_THREAD) {
-        add_waits(sched, row, &recorder);
+    waiting = sched->who_of && row->of == STATE_OF_THREAD
+                  ? sched_find_row(sched->who_of, row->of, row->origin, row->id)
+                  : NULL;
+    if (waiting) {
+        add_waits(sched->who_of, waiting, &recorder);
         if (recorder.waited > 0)
             to->own_part = (double)recorder.own / (double)recorder.waited;
     }

@@ -59,6 +59,20 @@ static struct who_cpu *add_cpu(struct sched_who *who, uint64_t key)
     return cpu;
 }
 
+/* NULL: there is none yet. */
+static inline struct who_cpu *get_cpu(struct sched_who *who, const struct origin *origin,
+                                      int32_t cpu)
+{
+    uint64_t key = cpu_key(origin, cpu);
+    unsigned i = (unsigned)cpu % WHO_RECENT;
+
+    if (unlikely(who->recent[i].key != key || !who->recent[i].cpu)) {
+        who->recent[i].key = key;
+        who->recent[i].cpu = map_get(&who->cpus, key);
+    }
+    return who->recent[i].cpu;
+}
+
 static int make_room(struct who_cpu *cpu)
 {
     unsigned room = cpu->room ? cpu->room * 4 : 64;
@@ -73,8 +87,7 @@ static int make_room(struct who_cpu *cpu)
 
 int sched_who_ran(struct sched_who *who, const struct state_interval *interval)
 {
-    uint64_t key = cpu_key(interval->origin, interval->id);
-    struct who_cpu *cpu = map_get(&who->cpus, key);
+    struct who_cpu *cpu = get_cpu(who, interval->origin, interval->id);
     struct who_run run = {.begin = interval->begin, .end = interval->end, .by = interval->by};
 
     switch (interval->state) {
@@ -84,7 +97,7 @@ int sched_who_ran(struct sched_who *who, const struct state_interval *interval)
     default: return 0;
     }
     if (!cpu)
-        cpu = add_cpu(who, key);
+        cpu = add_cpu(who, cpu_key(interval->origin, interval->id));
     if (!cpu)
         return -ENOMEM;
     /* It grows while nothing has gone round. */
@@ -209,7 +222,7 @@ static uint64_t seek(struct who_cpu *cpu, uint64_t oldest, int64_t end)
 static int look_back(struct sched_who *who, struct who_victim *victim, const struct origin *origin,
                      int32_t cpu, int64_t begin, int64_t end)
 {
-    struct who_cpu *log = cpu >= 0 ? map_get(&who->cpus, cpu_key(origin, cpu)) : NULL;
+    struct who_cpu *log = cpu >= 0 ? get_cpu(who, origin, cpu) : NULL;
     int64_t rest = ticks_between(begin, end);
     uint64_t oldest = log && log->n > log->room ? log->n - log->room : 0;
 

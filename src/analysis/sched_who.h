@@ -43,9 +43,14 @@ struct who_entry {
 
 struct who_cpu;
 
+#define WHO_RECENT 16
 struct sched_who {
-    struct map cpus;        /* by origin and CPU */
-    struct who_entry *list; /* all pairs, as they came */
+    struct map cpus; /* by origin and CPU */
+    struct {
+        uint64_t key;
+        struct who_cpu *cpu; /* NULL: none */
+    } recent[WHO_RECENT];    /* by CPU */
+    struct who_entry *list;  /* all pairs, as they came */
     unsigned n, room;
     struct who_victim others; /* has one pair, WHO_OTHERS, once there are too many */
     uint64_t n_waits;

@@ -132,13 +132,14 @@ static int init_sched(struct summary *summary, const struct analysis_settings *s
     int r = 0;
 
     for (unsigned i = 0; i < ARRAY_SIZE(by) && r >= 0; i++) {
-        const struct sched_options options = {
-            .by = by[i], .finds_recorder = i == SUMMARY_VCPUS || i == SUMMARY_TASKS};
+        const struct sched_options options = {.by = by[i], .finds_recorder = i == SUMMARY_TASKS};
 
         r = i == 0 ? sched_init(&summary->sched[0], settings, &options)
                    : sched_init_shared(&summary->sched[i], settings, &options, &summary->sched[0]);
         summary->parts[i] = &summary->sched[i].analysis;
     }
+    summary->sched[SUMMARY_VCPUS].who_of = summary->sched[SUMMARY_TASKS].who_of =
+        &summary->sched[SUMMARY_TASKS];
     return r;
 }
 
