@@ -756,6 +756,14 @@ static int add_notes(const struct io *io, struct result *result)
                                 : "%" PRIu64 " requests may be those of several of the other "
                                   "layer, and are not joined",
                             counts->ambiguous);
+    if (r >= 0 && counts->unthreaded > 0)
+        r = result_add_note(
+            result,
+            "%" PRIu64 " submission%s to QEMU's thread pool while several requests were handled "
+            "%s of an unknown thread, as in the log of QEMU 11.1: with several iothreads, stages "
+            "vmm and backend may be those of another request",
+            counts->unthreaded, counts->unthreaded == 1 ? "" : "s",
+            counts->unthreaded == 1 ? "is" : "are");
     if (r >= 0 && counts->opaque > 0)
         r = result_add_note(
             result,

@@ -89,6 +89,8 @@ struct io_counts {
     uint64_t
         ambiguous; /* requests of a VMM that may be those of several of a guest, or the other way round */
     uint64_t opaque; /* submissions to a thread pool that may belong to several requests */
+    uint64_t
+        unthreaded; /* the same, only because their thread is not known; they count as those of one thread */
     unsigned points; /* whose events there have been: bit 1 << enum io_point */
     /* An event that is called nearly as that of a point, or has other fields; NULL: none. Names are those of classes. */
     const char *unknown[IO_POINTS];

@@ -305,6 +305,7 @@ static void put_submit(struct io_tracker *tracker, const struct item *item,
         n_pending += tracker->slots[i].request.origin == item->origin &&
                      tracker->slots[i].request.vmm_pid == item->pid;
     tracker->blk_origin = NULL;
+    tracker->counts.unthreaded += has_bytes && n_pending > 1 && item->pid == PID_UNKNOWN;
     if (!has_bytes && n_pending != 1) {
         tracker->counts.opaque += n_pending > 1;
         return;

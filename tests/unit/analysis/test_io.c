@@ -319,6 +319,55 @@ static void expect_slow(const struct machine *m, unsigned i, const char *expecte
     assert_string_equal(text, expected);
 }
 
+/* ---- threads ---- */
+
+struct blk_payload {
+    uint64_t offset, bytes;
+};
+
+static const struct field blk_fields[] = {
+    NUMBER("offset", offsetof(struct blk_payload, offset), 8),
+    NUMBER("bytes", offsetof(struct blk_payload, bytes), 8),
+};
+
+/* Two requests are handled, and the first is submitted, by thread PID. Returns how many submissions have an unknown thread. */
+static uint64_t submit_by(int32_t pid)
+{
+    const struct vmm_payload requests[] = {{.vdev = 1, .req = 8, .sector = 8, .nsectors = 8},
+                                           {.vdev = 1, .req = 64, .sector = 64, .nsectors = 8}};
+    const struct blk_payload blk = {.offset = 8 * 512, .bytes = 4096};
+    struct machine m;
+    struct event_class class = {
+        .name = "blk_co_preadv", .fields = blk_fields, .n_fields = ARRAY_SIZE(blk_fields)};
+    struct event_class *preadv;
+    struct item item = {.kind = ITEM_EVENT, .pid = pid, .vcpu = VCPU_UNKNOWN};
+    uint64_t n;
+
+    start(&m, 0);
+    class.origin = item.origin = m.vmm;
+    assert_int_equal(catalogue_add(&m.catalogue, &class, &preadv), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        bool is_blk = i == 2;
+
+        item.time = i + 1;
+        item.class = is_blk ? preadv : i == 3 ? m.submit : m.handle;
+        item.payload = is_blk ? (const uint8_t *)&blk : (const uint8_t *)&requests[i == 1];
+        item.size = is_blk ? sizeof blk : sizeof requests[0];
+        give(&m, &item);
+    }
+    n = m.io.tracker.counts.unthreaded;
+    assert_int_equal(m.io.tracker.counts.opaque, 0);
+    finish(&m);
+    done(&m);
+    return n;
+}
+
+static void test_unknown_threads(void **state)
+{
+    assert_int_equal(submit_by(1), 0);
+    assert_int_equal(submit_by(PID_UNKNOWN), 1);
+}
+
 /* ---- why ---- */
 
 #define STATES_MAX (16 * STATES_HELD)
@@ -636,6 +685,7 @@ int main(void)
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_open_stages),
         cmocka_unit_test(test_open_unknown),
+        cmocka_unit_test(test_unknown_threads),
         cmocka_unit_test(test_open_late_source),
     };
 
