@@ -65,6 +65,8 @@ class Naive:
                 continue
             items.append((time, line))
             self.events[line["layer"],].append(time)
+            if "cpu" in line:
+                self.events[line["layer"], line["cpu"]].append(time)
             self.errors[line["layer"]].append((time, line.get("error_ns", 0)))
         for layer in {line["layer"] for _, line in items}:
             part = [(time, line) for time, line in items if line["layer"] == layer]
@@ -248,6 +250,18 @@ class Naive:
             self.lines[layer, kind, None].doubts.append((begin, self.duration))
 
     # ---- tracks ----
+
+    def is_covered(self, track):
+        """Whether the thing of a track of states is there all the time."""
+        if track["layer"] == "hypervisor":
+            return track.get("vcpu") is not None
+        return track.get("cpu") is not None and any(key[:2] == (track["layer"], "cpu states") for key in self.lines)
+
+    def span_of(self, track):
+        """The first event of its source, the last of its own, and that of its source."""
+        times = self.events[track["layer"],]
+        own = self.events.get((track["layer"], track.get("cpu")), times)
+        return times[0], own[-1], times[-1]
 
     def line_of(self, track, parents):
         """The line of a track of slices or states, and whether others beside it share the line; None: it is not known."""
