@@ -178,28 +178,67 @@ static int read_items(struct trace *trace, const struct select_options *select,
     return n == -ENOMEM ? n : r;
 }
 
+struct causal_sink *causal_sink_free(struct causal_sink *sink)
+{
+    if (sink) {
+        causal_done(&sink->causal);
+        free(sink->times);
+        free(sink);
+    }
+    return NULL;
+}
+
+int causal_sink_new(const struct trace *trace, struct causal_sink **ret)
+{
+    struct causal_sink *sink;
+    int r;
+
+    *ret = NULL;
+    if (!causal_may_tighten(trace))
+        return 0;
+    sink = calloc(1, sizeof *sink);
+    if (!sink)
+        return -ENOMEM;
+    sink->trace = trace;
+    r = causal_init(&sink->causal, trace->n_inputs, source_of, sink);
+    sink->times = calloc(trace->n_inputs, sizeof *sink->times);
+    if (!sink->times)
+        r = -ENOMEM;
+    for (unsigned i = 0; i < trace->n_inputs && r == 0; i++) {
+        sink->times[i].first = TIME_UNKNOWN;
+        r = causal_set_map(&sink->causal, i, trace->inputs[i].clock_map);
+    }
+    if (r < 0)
+        causal_sink_free(sink);
+    else
+        *ret = sink;
+    return r;
+}
+
+int causal_sink_put(struct causal_sink *sink, const struct item *items, unsigned n)
+{
+    return put(&sink->sink, items, n);
+}
+
+int causal_sink_finish(struct causal_sink *sink, struct causal_report *ret_report)
+{
+    *ret_report = (struct causal_report){0};
+    causal_finish(&sink->causal);
+    return make_rows(ret_report, sink);
+}
+
 static int read_trace(struct trace *trace, const struct select_options *select,
                       struct causal_report *report)
 {
-    struct causal_sink sink = {.trace = trace};
-    int r = causal_init(&sink.causal, trace->n_inputs, source_of, &sink);
+    struct causal_sink *sink;
+    int r = causal_sink_new(trace, &sink);
 
-    if (r < 0)
+    if (r < 0 || !sink)
         return r;
-    sink.times = calloc(trace->n_inputs, sizeof *sink.times);
-    r = sink.times ? 0 : -ENOMEM;
-    for (unsigned i = 0; i < trace->n_inputs && r == 0; i++) {
-        sink.times[i].first = TIME_UNKNOWN;
-        r = causal_set_map(&sink.causal, i, trace->inputs[i].clock_map);
-    }
+    r = read_items(trace, select, sink);
     if (r == 0)
-        r = read_items(trace, select, &sink);
-    if (r == 0) {
-        causal_finish(&sink.causal);
-        r = make_rows(report, &sink);
-    }
-    causal_done(&sink.causal);
-    free(sink.times);
+        r = causal_sink_finish(sink, report);
+    causal_sink_free(sink);
     return r;
 }
 
@@ -221,8 +260,7 @@ int causal_read(const struct open_options *options, char **paths, int n,
     r = trace_open((const char *const *)paths, (unsigned)n, &trace_options, &trace, &error);
     if (r < 0)
         return r == -ENOMEM ? r : 0;
-    if (causal_may_tighten(trace))
-        r = read_trace(trace, select, &report);
+    r = read_trace(trace, select, &report);
     report.is_part = select && (select->from.given || select->to.given);
     trace_free(trace);
     if (r < 0)
@@ -300,6 +338,12 @@ void causal_put_violations(struct text *text, const struct causal_row *row)
                 duration_text(a, sizeof a, &host_clock, (uint64_t)row->worst_ns));
     clock_put_time(&host_clock, row->worst_at, text);
     text_printf(text, ": %s", row->worst);
+}
+
+void causal_put_refutation(struct text *text, const struct causal_row *row)
+{
+    text_printf(text, "the clock of %s is wrong: ", row->source);
+    causal_put_violations(text, row);
 }
 
 /* An error of the recording. */
@@ -391,8 +435,7 @@ void causal_put_lines(struct text *text, const struct causal_report *report)
         const struct causal_row *row = &report->rows[i];
 
         if (row->violations > 0) {
-            text_printf(text, "the clock of %s is wrong: ", row->source);
-            causal_put_violations(text, row);
+            causal_put_refutation(text, row);
             text_put_char(text, '\n');
             continue;
         }

@@ -32,6 +32,17 @@ struct causal_report {
 int causal_read(const struct open_options *options, char **paths, int n,
                 const struct select_options *select, struct causal_report *ret_report);
 void causal_report_done(struct causal_report *report);
+
+/* The same for who reads TRACE for something else, too. *RET is NULL where TRACE cannot be tightened. -ENOMEM. */
+struct causal_sink;
+int causal_sink_new(const struct trace *trace, struct causal_sink **ret);
+/* The items of TRACE. -ENOMEM. */
+int causal_sink_put(struct causal_sink *sink, const struct item *items, unsigned n);
+/* After the last one. -ENOMEM. */
+int causal_sink_finish(struct causal_sink *sink, struct causal_report *ret_report);
+/* Returns NULL. */
+struct causal_sink *causal_sink_free(struct causal_sink *sink);
+
 /* Whether causes and effects contradict what is stated of a clock: by how much times of several clocks are wrong is not
  * known, then. */
 bool causal_is_refuted(const struct causal_report *report);
@@ -60,6 +71,8 @@ int causal_apply(const struct causal_report *report, struct trace *trace);
 
 /* "8 of 4115 causes and effects contradict the stated error of 174us, the worst by 2.1ms at 12.5: …". */
 void causal_put_violations(struct text *text, const struct causal_row *row);
+/* "the clock of guest is wrong: " and that. */
+void causal_put_refutation(struct text *text, const struct causal_row *row);
 /* "within 29us (stated 174us), by 1234 causes and effects". */
 void causal_put_row(struct text *text, const struct causal_row *row);
 

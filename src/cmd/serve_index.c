@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "cli/progress.h"
+#include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "index/build.h"
 #include "index/index.h"
@@ -38,24 +39,54 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
         progress_show(progress, done, total);
 }
 
+static int see_items(void *arg, const struct item *items, unsigned n)
+{
+    return causal_sink_put(arg, items, n);
+}
+
+static int put_clock_note(void *arg, struct text *text)
+{
+    struct causal_report report;
+    int r = causal_sink_finish(arg, &report);
+
+    for (unsigned i = 0; i < report.n; i++) {
+        if (report.rows[i].violations == 0)
+            continue;
+        if (text_len(text) > 0)
+            text_put_literal(text, "; ");
+        causal_put_refutation(text, &report.rows[i]);
+    }
+    causal_report_done(&report);
+    return r;
+}
+
 static int build_index(void *arg, int fd, struct error *error)
 {
     struct build *build = arg;
-    const struct index_options options = {
+    struct causal_sink *causal;
+    struct index_options options = {
         .rules = build->source->pairs.rules.rules,
         .n_rules = build->source->pairs.rules.n,
         .progress = build->shows_progress ? show_progress : NULL,
         .progress_arg = &build->progress,
         .stops = build->stops,
     };
-    int r;
+    int r = causal_sink_new(build->trace, &causal);
 
+    if (r < 0)
+        return error_set(error, r, NULL, "out of memory");
+    if (causal) {
+        options.see = see_items;
+        options.put_clock_note = put_clock_note;
+        options.see_arg = causal;
+    }
     build->started = true;
     if (build->shows_progress)
         progress_start(&build->progress, isatty(STDERR_FILENO));
     r = index_build(build->trace, &options, fd, error);
     if (build->shows_progress)
         progress_erase(&build->progress);
+    causal_sink_free(causal);
     return r;
 }
 

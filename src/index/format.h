@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 #define INDEX_MAGIC "StrataIx"
-#define INDEX_VERSION 5
+#define INDEX_VERSION 6
 #define INDEX_ORDER 0x01020304u
 
 #define BLOCK_SLICES 64u
@@ -71,7 +71,8 @@ struct index_header {
     uint64_t file_size;
     int64_t begin, end; /* of the trace */
     uint64_t n_events, n_lost;
-    uint32_t error_ns, unused;
+    uint32_t error_ns;
+    uint32_t clock_note; /* a place in `strings` */
     struct {
         uint64_t offset, size; /* bytes */
     } sections[SECTIONS];

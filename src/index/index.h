@@ -73,7 +73,8 @@ struct index_summary {
     int64_t begin, end;        /* of the trace */
     uint64_t n_events, n_lost; /* lost: LOST_UNKNOWN if any loss has no number */
     uint32_t n_tracks, n_names;
-    uint32_t error_ns; /* the largest error of an event's time */
+    uint32_t error_ns;      /* the largest error of an event's time */
+    const char *clock_note; /* why `error_ns`, and all errors, do not hold; "": they do */
 };
 
 /* PATH: of the index file. -EINVAL: not an index, of another version, or damaged; with ERROR. */

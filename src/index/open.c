@@ -91,7 +91,10 @@ static int load_names(struct index *index, const char *path, struct error *error
     for (uint64_t i = 0; i < n; i++)
         if (index->names[i] >= n_strings)
             return damaged(error, path, "wrong names");
+    if (index->header->clock_note >= n_strings)
+        return damaged(error, path, "wrong names");
     index->summary.n_names = (uint32_t)n;
+    index->summary.clock_note = index->strings + index->header->clock_note;
     return 0;
 }
 

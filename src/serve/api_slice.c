@@ -116,10 +116,8 @@ static void put_slice(struct exchange *x, uint32_t number, unsigned depth,
     json_write_u64(w, slice->flags);
     json_write_key(w, "state");
     json_write_u64(w, slice->state);
-    json_write_key(w, "begin_error_ns");
-    json_write_u64(w, begin.error_ns);
-    json_write_key(w, "end_error_ns");
-    json_write_u64(w, end.error_ns);
+    exchange_put_error(x, "begin_error_ns", begin.error_ns);
+    exchange_put_error(x, "end_error_ns", end.error_ns);
     /* What is at the end of a slice without an end did not end it. */
     if (slice->flags & (INDEX_CUT | INDEX_OPEN))
         end.place = -1;

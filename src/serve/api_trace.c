@@ -93,7 +93,8 @@ void api_trace(struct exchange *x)
         json_write_raw(w, "null", 4);
     else
         json_write_u64(w, summary->n_lost);
-    put_number(w, "error_ns", summary->error_ns);
+    exchange_put_error(x, "error_ns", summary->error_ns);
+    put_string(w, "clock_note", summary->clock_note);
     put_string(w, "clock", generation->clock);
     put_string(w, "unit", generation->is_ticks ? "ticks" : "ns");
     json_write_key(w, "live");

@@ -210,8 +210,7 @@ void events_put_item(struct exchange *x, const struct events *events, const stru
 
     json_write_object(w);
     exchange_put_time(x, "time", time);
-    json_write_key(w, "error_ns");
-    json_write_u64(w, item->error_ns);
+    exchange_put_error(x, "error_ns", item->error_ns);
     json_write_key(w, "layer");
     json_write_str(w, layer_name(item->origin->layer));
     put_known(w, "source", (int32_t)trace_input_of(events->trace, item->origin));

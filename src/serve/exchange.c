@@ -86,3 +86,19 @@ void exchange_put_time(struct exchange *x, const char *key, int64_t time)
     json_write_key(&x->answer.json, key);
     json_write_i64(&x->answer.json, time - index_summary(x->generation->index)->begin);
 }
+
+bool exchange_is_refuted(const struct exchange *x, uint32_t error_ns)
+{
+    return error_ns > 0 && *index_summary(x->generation->index)->clock_note;
+}
+
+void exchange_put_error(struct exchange *x, const char *key, uint32_t error_ns)
+{
+    struct json_writer *w = &x->answer.json;
+
+    json_write_key(w, key);
+    if (exchange_is_refuted(x, error_ns))
+        json_write_raw(w, "null", 4);
+    else
+        json_write_u64(w, error_ns);
+}

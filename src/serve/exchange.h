@@ -71,5 +71,9 @@ int exchange_tracks(struct exchange *x, uint32_t ret[EXCHANGE_TRACKS_MAX]);
 /* Another parameter; *RET stays without it. 0 or answer_error(). */
 int exchange_number(struct exchange *x, const char *name, int64_t min, int64_t max, int64_t *ret);
 
+/* A member with how far a time may be off; null: the trace refutes what is stated of its clocks. */
+void exchange_put_error(struct exchange *x, const char *key, uint32_t error_ns);
+/* Whether ERROR_NS is one that the trace refutes. */
+bool exchange_is_refuted(const struct exchange *x, uint32_t error_ns);
 /* A member with a time since the begin of the index. */
 void exchange_put_time(struct exchange *x, const char *key, int64_t time);

@@ -61,6 +61,7 @@ void tsp_table_columns(struct exchange *x)
 
 /* What lines are asked for. */
 struct lines {
+    const struct exchange *x;
     struct numbering *numbering;
     bool by_time;
     int64_t index, time, count;
@@ -172,13 +173,19 @@ static int read_lines(struct exchange *x, const struct tsp_query *query, struct 
     return 0;
 }
 
-static void put_cell(const struct item *item, enum column column, struct text *text)
+static void put_cell(const struct exchange *x, const struct item *item, enum column column,
+                     struct text *text)
 {
     const char *comm;
 
     switch (column) {
     case COLUMN_TIME: clock_put_time(&item->origin->clock, item->time, text); break;
-    case COLUMN_ERROR: text_put_u64(text, item->error_ns); break;
+    case COLUMN_ERROR:
+        if (exchange_is_refuted(x, item->error_ns))
+            text_put_char(text, '?');
+        else
+            text_put_u64(text, item->error_ns);
+        break;
     case COLUMN_LAYER: text_put_str(text, layer_name(item->origin->layer)); break;
     case COLUMN_CPU:
         if (item->cpu != CPU_UNKNOWN)
@@ -220,7 +227,7 @@ static bool matches(const struct lines *lines, const struct item *item)
         if (!lines->has_pattern[i])
             continue;
         any = true;
-        put_cell(item, (enum column)i, &text);
+        put_cell(lines->x, item, (enum column)i, &text);
         text_put_char(&text, '\0');
         found = text.error == 0 && regexec(&lines->patterns[i], text.start, 0, NULL, 0) == 0;
         text_done(&text);
@@ -243,7 +250,7 @@ static void put_line(struct exchange *x, const struct lines *lines, const struct
         struct text text = TEXT_IN_MEMORY;
 
         json_write_object(w);
-        put_cell(item, (enum column)lines->columns[i], &text);
+        put_cell(x, item, (enum column)lines->columns[i], &text);
         json_write_key(w, "content");
         answer_put_text(w, &text);
         json_write_end(w);
@@ -430,7 +437,7 @@ static void put_model(struct exchange *x, struct lines *lines, bool found)
 
 void tsp_table_lines(struct exchange *x)
 {
-    struct lines lines = {.numbering = x->generation->numbering};
+    struct lines lines = {.x = x, .numbering = x->generation->numbering};
     struct numbering_place place;
     struct error error = {0};
     struct tsp_query query;

@@ -232,7 +232,11 @@ static int put_event(struct exchange *x, const struct index_track *track, int64_
         if (item->kind != ITEM_EVENT || !events_on_track(&events, item, track))
             continue;
         if (item->error_ns) {
-            text_printf(&text, "±%u ns", item->error_ns);
+            if (exchange_is_refuted(x, item->error_ns))
+                text_printf(&text, "not known: %s",
+                            index_summary(x->generation->index)->clock_note);
+            else
+                text_printf(&text, "±%u ns", item->error_ns);
             put_text(w, "Clock error", &text);
             text = TEXT_IN_MEMORY;
         }

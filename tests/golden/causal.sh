@@ -85,6 +85,46 @@ for name in "kick", "inject":
     assert a["n"] == b["n"] and a["error"] < b["error"] / 5, (a, b)
 END
 
+# Where requests are still joined across the clocks, their rows have an error, which is not known.
+case="rows between two clocks"
+move near 4500000 0
+"$strata" io -f json near >rows-wrong 2>err || fail "$(cat err)"
+"$strata" io -f json --no-causal near >stated-wrong 2>err || fail "$(cat err)"
+python3 - <<'END' || fail "rows"
+import json
+wrong, stated = (json.load(open(name))["rows"] for name in ("rows-wrong", "stated-wrong"))
+assert any(row["error"] > 0 for row in stated), stated
+assert [row["error"] for row in wrong] == [row["error"] and None for row in stated], wrong
+END
+"$strata" io near >lines 2>err || fail "$(cat err)"
+! grep '±[0-9]' lines || fail "prints an error that does not hold"
+
+case="the page"
+XDG_CACHE_HOME=$work/cache
+export XDG_CACHE_HOME
+for i in built kept; do
+    python3 - "$strata" <<'END' || fail "$i"
+import json, re, signal, subprocess, sys, urllib.request
+NOTE = r"the clock of guest is wrong: \d+ of \d+ causes and effects contradict the stated error of 3.79ms, the worst by .*"
+for trace, is_wrong in ("near", True), ("vm", False):
+    process = subprocess.Popen([sys.argv[1], "serve", trace], stdout=subprocess.PIPE, text=True)
+    try:
+        address = process.stdout.readline().strip()
+        def get(what):
+            with urllib.request.urlopen(f"{address}api/{what}", timeout=60) as answer:
+                return json.load(answer)
+        told = get("trace")
+        assert re.fullmatch(NOTE if is_wrong else "", told["clock_note"]), told["clock_note"]
+        assert (told["error_ns"] is None) == is_wrong, told["error_ns"]
+        errors = {event["error_ns"] for event in get(f"events?from={told['duration'] // 2}&limit=1000")["events"]}
+        assert errors <= {0, None} if is_wrong else max(errors) > 0, errors
+        assert (None in errors) == is_wrong, errors
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+END
+done
+
 case="strata summary"
 wrong='the clock of guest is wrong, by how much is not known: [0-9]* of [0-9]* causes and effects contradict the stated error of'
 "$strata" summary wrong >lines 2>err || fail "$(cat err)"

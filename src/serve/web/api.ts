@@ -26,7 +26,8 @@ export interface Trace {
     duration: number;
     events: number;
     lost: number | null; // null: unknown
-    error_ns: number;
+    error_ns: number | null; // null: it is not known, see clock_note
+    clock_note: string; // what the trace refutes of its clocks; all errors that are not 0 are null then
     clock: string;
     unit: "ns" | "ticks"; // of all times; ticks: the rate of the clock is not known
     live: boolean; // it is being recorded: indexes with higher numbers will follow
@@ -104,8 +105,8 @@ export interface SliceAnswer {
     flags: number;
     state?: number;
     n?: number;
-    begin_error_ns: number; // how far its ends may be off
-    end_error_ns: number;
+    begin_error_ns: number | null; // how far its ends may be off; null: it is not known
+    end_error_ns: number | null;
     event: EventAnswer | null;
     end_event: EventAnswer | null;
 }

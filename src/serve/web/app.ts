@@ -215,7 +215,14 @@ export class App {
                   ? `, ${formatCount(trace.lost)} lost`
                   : ", 0 lost";
         if (trace.lost !== 0) lost.className = "lost";
-        const error = trace.error_ns ? `; times within ±${formatDuration(trace.error_ns)}` : "";
+        const error = document.createElement("span");
+        if (trace.clock_note) {
+            error.className = "lost";
+            error.textContent = "; a clock is wrong, by how much is not known";
+            error.title = trace.clock_note;
+        } else if (trace.error_ns) {
+            error.textContent = `; times within ±${formatDuration(trace.error_ns)}`;
+        }
         byId("summary").replaceChildren(
             `${formatDuration(trace.duration)}, ${formatCount(trace.events)} events`,
             lost,

@@ -43,7 +43,9 @@ export class Selection {
             const time = Math.min(Math.max(0, Math.round(place.time)), this.trace.duration);
             const { track, depth } = place;
             const slice = await ask<SliceAnswer>("slice", { track, depth, time }, abort.signal);
-            const { begin, end, begin_error_ns: beginErrorNs, end_error_ns: endErrorNs } = slice;
+            const { begin, end } = slice;
+            const beginErrorNs = slice.begin_error_ns ?? 0;
+            const endErrorNs = slice.end_error_ns ?? 0;
             const open = (slice.flags & FLAG_OPEN) !== 0;
             state.slice = { track, depth, time: begin, begin, end, beginErrorNs, endErrorNs, open };
             state.sliceArrows = [];
@@ -67,7 +69,7 @@ export class Selection {
     // by less than their error. Null: it is not known.
     private async findMoved(old: { track: number; depth: number; begin: number; end: number | null }): Promise<SlicePlace | null> {
         const { track, depth, begin, end } = old;
-        const reach = 2 * this.trace.error_ns;
+        const reach = 2 * (this.trace.error_ns ?? 0);
         if (!reach) return null;
         const from = Math.max(0, Math.floor(begin - reach));
         const to = Math.min(this.trace.duration, Math.ceil(begin + reach));

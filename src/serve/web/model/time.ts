@@ -27,6 +27,11 @@ function findUnit(fits: (scale: number) => boolean): [number, string] {
     return units.find(([scale]) => fits(scale)) ?? units[units.length - 1];
 }
 
+// How far a time may be off; null: the trace refutes what is stated of its clock.
+export function formatError(errorNs: number | null): string {
+    return errorNs === null ? "±?" : `±${formatDuration(errorNs)}`;
+}
+
 // Four digits and a unit: "12.34 ms".
 export function formatDuration(ns: number): string {
     const size = Math.abs(ns);

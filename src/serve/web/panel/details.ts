@@ -5,7 +5,7 @@
 import { FLAG_CUT, FLAG_IDLE, FLAG_LOST, FLAG_NO_BEGIN, FLAG_OPEN, FLAG_UNKNOWN } from "../api";
 import type { SliceAnswer, Trace } from "../api";
 import type { TrackTree } from "../model/tracks";
-import { formatAbsolute, formatDuration, formatExact } from "../model/time";
+import { formatAbsolute, formatDuration, formatError, formatExact } from "../model/time";
 import { byId, make, makeButton, makeFields } from "./dom";
 
 const FLAG_TEXTS: [number, string][] = [
@@ -128,8 +128,8 @@ export class DetailsPanel {
 
 // How far the ends of SLICE may be off; "" if they are exact.
 function offText(slice: SliceAnswer): string {
-    if (!slice.begin_error_ns && !slice.end_error_ns) return "";
-    const begin = `±${formatDuration(slice.begin_error_ns)}`;
-    const end = `±${formatDuration(slice.end_error_ns)}`;
+    if (slice.begin_error_ns === 0 && slice.end_error_ns === 0) return "";
+    const begin = formatError(slice.begin_error_ns);
+    const end = formatError(slice.end_error_ns);
     return begin === end ? `may be off by ${begin}` : `may be off by ${begin} at its begin, by ${end} at its end`;
 }

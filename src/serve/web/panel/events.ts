@@ -4,7 +4,7 @@
 
 import { ask, errorText, isAbort } from "../api";
 import type { EventAnswer, EventsAnswer, Parameters, Trace } from "../api";
-import { formatAbsolute, formatDuration } from "../model/time";
+import { formatAbsolute, formatError } from "../model/time";
 import { byId, make, makeButton } from "./dom";
 
 const LIMIT = 100;
@@ -108,7 +108,7 @@ export class EventsPanel {
         const task = event.comm ? `${event.comm}${event.pid != null ? `-${event.pid}` : ""}` : event.pid ?? "";
         row.append(
             time,
-            make("td", "number", event.error_ns ? `±${formatDuration(event.error_ns)}` : ""),
+            make("td", "number", event.error_ns === 0 || event.error_ns === undefined ? "" : formatError(event.error_ns)),
             make("td", "", event.layer ?? ""),
             make("td", "number", event.cpu != null && event.cpu >= 0 ? String(event.cpu) : ""),
             make("td", "", String(task)),
