@@ -109,19 +109,35 @@ static struct diff_test test_rate(struct tests *tests, const struct diff_row *ro
                   half);
 }
 
+/* How many standard deviations the ranks of percentiles lie apart: more than of independent spans in the proportion in which
+ * parts differ more in their scores. */
+static double get_rank_width(struct tests *tests, const struct diff_row *row,
+                             const struct series *series)
+{
+    double variance = estimate_score_variance(row->from[0]->durations) +
+                      estimate_score_variance(row->from[1]->durations);
+    double differences[PARTS_MAX], excess = 1;
+    struct mean_error error;
+
+    for (unsigned i = 0; i < series->n; i++)
+        differences[i] = series->scores[1][i] - series->scores[0][i];
+    error = mean_measure(differences, series->n);
+    if (variance > 0)
+        excess = fmax(error.error * error.error / variance, 1);
+    return student_value(&tests->student, error.degree) * sqrt(excess);
+}
+
 static struct diff_test test_percentile(struct tests *tests, const struct diff_row *row,
-                                        enum diff_metric metric, const struct series *series,
-                                        double clock_error)
+                                        enum diff_metric metric, double width, double clock_error)
 {
     double below[2], above[2];
 
     for (unsigned i = 0; i < 2; i++) {
         double scale = get_scale(tests->diff->results[i]);
-        const struct mean_error scores = mean_measure(series->scores[i], series->n);
         struct estimate estimate;
 
-        if (!estimate_percentile(row->from[i]->durations, metric == DIFF_P50 ? 500 : 990, &scores,
-                                 &tests->student, &estimate))
+        if (!estimate_percentile(row->from[i]->durations, metric == DIFF_P50 ? 500 : 990, width,
+                                 &estimate))
             return unknown;
         below[i] = fmax(row->values[i][metric] - estimate.low * scale, 0);
         above[i] = fmax(estimate.high * scale - row->values[i][metric], 0);
@@ -147,6 +163,7 @@ static void test_row(struct tests *tests, struct diff_row *row)
     double clock_error =
         get_clock_error(results[0], from[0]) + get_clock_error(results[1], from[1]);
     struct series series;
+    double width;
 
     row->tests[DIFF_RATE] = test_rate(tests, row);
     if (has_durations)
@@ -155,10 +172,11 @@ static void test_row(struct tests *tests, struct diff_row *row)
         cut(from[0]->intervals, from[1]->intervals, &series);
     if (has_durations)
         row->tests[DIFF_MEAN] = test_mean(tests, row, &series, clock_error);
+    width = get_rank_width(tests, row, &series);
     for (unsigned i = 0; i < ARRAY_SIZE(percentiles); i++)
         if (!has_negative(results[0], from[0]) && !has_negative(results[1], from[1]))
             row->tests[percentiles[i]] =
-                test_percentile(tests, row, percentiles[i], &series, clock_error);
+                test_percentile(tests, row, percentiles[i], width, clock_error);
     row->verdict = row->tests[has_durations ? DIFF_MEAN : DIFF_RATE].verdict;
     for (unsigned i = 0; i < ARRAY_SIZE(percentiles); i++)
         if (row->tests[percentiles[i]].verdict == DIFF_CHANGED)
@@ -168,7 +186,11 @@ static void test_row(struct tests *tests, struct diff_row *row)
 /* 0: those are not known. */
 static uint64_t count_spans(const struct result_row *row)
 {
-    return row->batches ? row->batches->n : row->intervals ? row->intervals->n + 1 : 0;
+    /* Events whose times all step back have no intervals of their own. */
+    return !row->durations  ? 0
+           : row->batches   ? row->batches->n
+           : row->intervals ? row->intervals->n + 1
+                            : 0;
 }
 
 static bool can_test(const struct diff_row *row)

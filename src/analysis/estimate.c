@@ -50,8 +50,7 @@ double student_value(struct student *student, double degree)
     return student->values[n];
 }
 
-/* The square of the standard deviation of the scores of single values. */
-static double score_variance(const struct histogram *durations)
+double estimate_score_variance(const struct histogram *durations)
 {
     double n = (double)durations->n, mean = 0, squares = 0;
 
@@ -59,21 +58,16 @@ static double score_variance(const struct histogram *durations)
         mean += (double)histogram_count(durations, i) * i / n;
     for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
         squares += (double)histogram_count(durations, i) * (i - mean) * (i - mean);
-    return squares / n;
+    return squares / n / n;
 }
 
-bool estimate_percentile(const struct histogram *durations, unsigned permille,
-                         const struct mean_error *scores, struct student *student,
+bool estimate_percentile(const struct histogram *durations, unsigned permille, double width,
                          struct estimate *ret)
 {
     double n = (double)durations->n, p = permille / 1000.0;
-    double variance = score_variance(durations);
-    /* How many times fewer independent values would be as sure. */
-    double excess = variance > 0 ? scores->error * scores->error * n / variance : 1;
-    double width =
-        student_value(student, scores->degree) * sqrt(n * p * (1 - p) * MAX(excess, 1.0));
     unsigned bucket;
 
+    width *= sqrt(n * p * (1 - p));
     if (n * p - width < 1 || n * p + width + 1 > n)
         return false;
     bucket = histogram_bucket_at(durations, (uint64_t)(n * p - width));

@@ -22,8 +22,10 @@ struct estimate {
     double low, high;
 };
 
-/* The PERMILLE-th percentile of DURATIONS, in its unit: from the ranks between which it lies. SCORES: of the same
- * series; how much its error exceeds what independent values have makes the ranks lie further apart. False: there are too few. */
-bool estimate_percentile(const struct histogram *durations, unsigned permille,
-                         const struct mean_error *scores, struct student *student,
+/* By how much the mean score of DURATIONS (analysis/batches.h) varies if they are independent: the square of its standard error. */
+double estimate_score_variance(const struct histogram *durations);
+
+/* The PERMILLE-th percentile of DURATIONS, in its unit: from the ranks between which it lies, which are WIDTH standard deviations of
+ * independent values apart from the middle. False: there are too few values. */
+bool estimate_percentile(const struct histogram *durations, unsigned permille, double width,
                          struct estimate *ret);

@@ -197,6 +197,12 @@ static void same_of_itself(void **state)
         for (unsigned j = 0; j < diff.n; j++)
             if (diff.rows[j].from[0]->batches->n >= 100)
                 assert_int_equal(diff.rows[j].verdict, DIFF_SAME);
+        /* However much neighbours are alike, they are as much so in both. */
+        for (unsigned j = 0; j < diff.n && counts[i] == 5000; j++)
+            if (atoi(diff.rows[j].keys[0]) == SPREAD_ALIKE) {
+                assert_int_equal(diff.rows[j].tests[DIFF_P50].verdict, DIFF_SAME);
+                assert_int_equal(diff.rows[j].tests[DIFF_P99].verdict, DIFF_SAME);
+            }
         diff_done(&diff);
         done_side(&side);
     }
@@ -339,12 +345,31 @@ static void functions_that_moved(void **state)
     assert_int_equal(n, 1);
 }
 
+/* Events whose times all step back have no durations, and no intervals that are true. */
+static void no_durations(void **state)
+{
+    static const char *const keys[] = {"name", NULL};
+    struct batches intervals = {0};
+    struct side side;
+    struct diff diff;
+
+    for (unsigned i = 0; i < 100; i++)
+        batches_add(&intervals, 0);
+    make_keys(&side, keys);
+    side.result.rows[0]->intervals = &intervals;
+    assert_int_equal(diff_init(&diff, &side.result, &side.result), 0);
+    assert_int_equal(diff.rows[0].verdict, DIFF_UNKNOWN);
+    diff_done(&diff);
+    result_done(&side.result);
+    coverage_done(&side.coverage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(student_values),       cmocka_unit_test(parts_of_all),
-        cmocka_unit_test(functions_that_moved), cmocka_unit_test(same_of_itself),
-        cmocka_unit_test(planted_change),
+        cmocka_unit_test(functions_that_moved), cmocka_unit_test(no_durations),
+        cmocka_unit_test(same_of_itself),       cmocka_unit_test(planted_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
