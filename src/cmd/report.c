@@ -28,7 +28,7 @@ struct report_options {
     struct open_options open;
     struct select_options select;
     unsigned format; /* enum format */
-    bool spreadsheet, causal, follow;
+    bool spreadsheet, flags, causal, follow;
     struct last_options last;
     unsigned jobs;
 };
@@ -42,6 +42,10 @@ static const struct option output_options[] = {
      "in CSV, write ' before a text that a spreadsheet would\n"
      "run as a formula (= + - @)",
      offsetof(struct report_options, spreadsheet)},
+    {OPTION_FLAG, 0, "flags", NULL,
+     "text, json: what a kernel noted of its CPU at each\n"
+     "event: interrupts off, preemption count, ... (d..2.)",
+     offsetof(struct report_options, flags)},
     {OPTION_FLAG, 0, "causal", NULL,
      "tighten clocks by causes and effects; reads the trace\n"
      "twice",
@@ -95,6 +99,7 @@ static int open_view(const struct report_options *options, struct trace *trace, 
         .errors = trace_has_errors(trace),
         .layers = trace_layers(trace),
         .spreadsheet = options->spreadsheet,
+        .flags = options->flags,
     };
     static view_open *const views[] = {
         [FORMAT_TEXT] = line_text_open,
@@ -281,6 +286,8 @@ static int report_paths(struct report_options *options, char **paths, int n)
         return manifest_probe(paths[0]) ? report_follow(options, paths[0])
                                         : report_file(options, paths[0]);
     }
+    if (options->flags && options->format == FORMAT_CSV)
+        return cli_usage_error("report", "--flags requires --format=text or --format=json");
     if (options->last.is_given && options->causal)
         return cli_usage_error("report", "--last and --causal exclude each other");
     if (options->last.is_given) {

@@ -11,10 +11,14 @@
 
 struct origin;
 
+#define KERNEL_NO_OFFSET UINT16_MAX
+
 struct origin_kernel {
     bool big_endian;
     uint8_t long_size;    /* 4 or 8 */
     uint16_t type_offset; /* offset of the event's number in a record, 2 bytes */
+    /* … of common_flags and common_preempt_count, a byte each; KERNEL_NO_OFFSET: it has none */
+    uint16_t flags_offset, preempt_offset;
     /* All functions need the source, as origin->task_name does. The caller frees the texts, which end
      * in a NUL; -ENOENT: not available. */
     /* The format file of the event ID. */

@@ -5,6 +5,7 @@
 
 #include "base/glob.h"
 #include "base/macro.h"
+#include "event/kernel.h"
 #include "event/msr_names.h"
 #include "event/syscall_names.h"
 #include "event/value.h"
@@ -184,4 +185,50 @@ int32_t kernel_ended_thread(const struct kernel_thread_end *end, const struct it
     if (likely(!(item_value(item, (unsigned)end->state).u & KERNEL_PREV_DEAD)))
         return PID_UNKNOWN;
     return (int32_t)item_value(item, (unsigned)end->pid).u;
+}
+
+bool kernel_event_context(const struct item *item, struct kernel_context *ret_context)
+{
+    const struct origin_kernel *kernel = item->origin->kernel;
+
+    if (item->kind != ITEM_EVENT || !kernel || item->class->id == 0 || !item->class->group ||
+        kernel->flags_offset >= item->size || kernel->preempt_offset >= item->size)
+        return false;
+    *ret_context = (struct kernel_context){.flags = item->payload[kernel->flags_offset],
+                                           .preempt_count = item->payload[kernel->preempt_offset]};
+    return true;
+}
+
+/* A count of four bits, or '.'. */
+static char count_digit(unsigned count)
+{
+    return count > 0 ? "0123456789abcdef"[count & 15] : '.';
+}
+
+char *kernel_context_put(const struct kernel_context *context, char *p)
+{
+    enum {
+        IRQS_OFF = 0x01,
+        RESCHED_LAZY = 0x02,
+        RESCHED = 0x04,
+        HARDIRQ = 0x08,
+        SOFTIRQ = 0x10,
+        RESCHED_PREEMPT = 0x20,
+        NMI = 0x40,
+        SOFTIRQS_OFF = 0x80,
+    };
+    unsigned flags = context->flags;
+    unsigned resched = (flags & RESCHED ? 1u : 0) | (flags & RESCHED_PREEMPT ? 2u : 0) |
+                       (flags & RESCHED_LAZY ? 4u : 0);
+
+    *p++ = flags & IRQS_OFF ? (flags & SOFTIRQS_OFF ? 'D' : 'd') : flags & SOFTIRQS_OFF ? 'b' : '.';
+    *p++ = ".npNlbLB"[resched];
+    *p++ = flags & NMI                              ? (flags & HARDIRQ ? 'Z' : 'z')
+           : (flags & HARDIRQ) && (flags & SOFTIRQ) ? 'H'
+           : flags & HARDIRQ                        ? 'h'
+           : flags & SOFTIRQ                        ? 's'
+                                                    : '.';
+    *p++ = count_digit(context->preempt_count & 15);
+    *p++ = count_digit(context->preempt_count >> 4);
+    return p;
 }

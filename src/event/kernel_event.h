@@ -55,6 +55,18 @@ int32_t kernel_ended_thread(const struct kernel_thread_end *end, const struct it
 const struct value_names *kernel_event_value_names(const struct event_class *class,
                                                    const struct field *field);
 
+/* What the kernel noted of its CPU at an event: common_flags and common_preempt_count. */
+struct kernel_context {
+    uint8_t flags, preempt_count;
+};
+/* False: ITEM has none. */
+bool kernel_event_context(const struct item *item, struct kernel_context *ret_context);
+/* Writes it as the kernel's own text does, "d.h1.": interrupts and softirqs that are off, whether to reschedule, in what
+ * interrupt it is, how often preemption and migration are off. By Linux 6.13, whose flag 2 had another meaning before, on
+ * processors without flags for interrupts. Returns the end. */
+#define KERNEL_CONTEXT_WIDTH 5
+char *kernel_context_put(const struct kernel_context *context, char *p);
+
 /* What the request of ITEM does, by FIELD ("rwbs"): 'R', 'W', 'D' (discard), 'F' (flush), or another letter; 0: not known. A
  * flag that the request flushes first is not what it does. */
 char kernel_event_rwbs(const struct item *item, unsigned field);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/number.h"
+#include "event/kernel_event.h"
 #include "print/class_table.h"
 #include "print/json.h"
 #include "print/name_cells.h"
@@ -147,11 +148,16 @@ static int put_event(struct line_json *line, const struct item *item)
     struct text *out = line->out;
     const struct event_class *class = item->class;
     const struct class_piece *piece = class_table_get(&line->classes, class);
+    struct kernel_context context;
     struct value values[FIELDS_MAX];
 
     if (unlikely(!piece))
         return -ENOMEM;
     put_common(line, out, item);
+    if (line->options.flags && kernel_event_context(item, &context)) {
+        PUT_NUMBER(out, ",\"flags\":", context.flags);
+        PUT_NUMBER(out, ",\"preempt_count\":", context.preempt_count);
+    }
     json_piece_copy(out, piece->text);
     item_values(item, values);
     json_fields_put(out, class, values, json_piece_next(piece->text));

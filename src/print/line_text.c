@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/number.h"
+#include "event/kernel_event.h"
 #include "event/program.h"
 #include "print/class_table.h"
 #include "print/time_column.h"
@@ -246,6 +247,15 @@ static char *put_vcpu_column(struct line_text *line, char *p, const struct item 
     return put_literal(p, vcpu->text, vcpu->len - 1);
 }
 
+/* "d..2.", after a blank. */
+static _cold_ char *put_flags(char *p, const struct item *item)
+{
+    struct kernel_context context;
+
+    *p++ = ' ';
+    return kernel_event_context(item, &context) ? kernel_context_put(&context, p) : PUT(p, "    -");
+}
+
 /* All columns before the name. */
 static inline char *put_columns(struct line_text *line, char *p, const struct item *item)
 {
@@ -256,6 +266,8 @@ static inline char *put_columns(struct line_text *line, char *p, const struct it
     else
         p = put_time_and_more(line, p, item);
     p = put_cpu(line, p, item->cpu);
+    if (unlikely(line->options.flags))
+        p = put_flags(p, item);
     if (line->layer_width > 0)
         p = put_vcpu_column(line, p, item);
     task = get_task(line, item);

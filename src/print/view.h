@@ -16,6 +16,8 @@ struct view_options {
     /* The layers of the trace, a bit for each, 1 << enum layer; each line prints its layer. 0: one layer, which is
      * not printed. */
     unsigned layers;
+    /* Text and JSON: print what a kernel noted of its CPU at each event (kernel_event_context()). */
+    bool flags;
     /* CSV for a spreadsheet: a text that would be read as a formula gets an apostrophe in front. */
     bool spreadsheet;
 };
@@ -31,7 +33,7 @@ struct view_options {
  *          or s (±62us); ±0 for times of the event's own clock; >4s for larger errors
  *  LAYER   as layer_name() has it
  *  VCPU    vcpuN, or as the layer calls it (d0v1); - where it is not known
- * With `origin_number`, #N follows LAYER. */
+ * With `origin_number`, #N follows LAYER. With `flags`, " d..2." follows [CPU]; of others than a kernel's events, a -. */
 int line_text_open(const struct view_options *options, struct text *out, struct sink **ret_sink);
 
 /* One JSON object per line; unknown values are left out.
@@ -40,7 +42,7 @@ int line_text_open(const struct view_options *options, struct text *out, struct 
  *  loss:  {"time":…,…,"layer":S,"lost":N|null,"since":S.N,"since_ns":N,"cause":S,
  *          "skipped_bytes":N}
  * If the clock's rate is unknown, "ticks" and "since_ticks" replace the times. "error_ns", the largest error of the
- * time, is there with `errors`. */
+ * time, is there with `errors`; "flags" and "preempt_count" of a kernel's events with `flags`. */
 int line_json_open(const struct view_options *options, struct text *out, struct sink **ret_sink);
 
 /* RFC 4180, with a header line. The columns: time,cpu,pid,comm,vcpu,layer,source,group,event,lost,text,fields,names;

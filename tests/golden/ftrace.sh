@@ -70,6 +70,16 @@ named = sum(1 for item in items if item.get("comm"))
 assert named > 0.5 * len(items), (named, len(items))
 END
 
+# --flags: as the kernel's own text has it, which goes on for some events.
+for cpu in 0 1; do
+    "$STRATA_BIN/strata" report --flags --cpu $cpu "$work/local" 2>/dev/null | grep -v ' LOST: ' | awk '{ print $3 }' >"$work/flags"
+    sed -n 's/^.*) \[00[01]\] \(.....\) .*/\1/p' "$work/local/guest/per_cpu/cpu$cpu/trace" |
+        head -n "$(wc -l <"$work/flags")" | cmp - "$work/flags"
+    [ "$(sort -u "$work/flags" | wc -l)" -gt 10 ]
+done
+"$STRATA_BIN/strata" report --flags -f json -e sched_switch "$work/local" 2>/dev/null |
+    jq -se 'map(select(.event)) | length > 10 and all(.flags < 256 and .preempt_count == 2)' >/dev/null
+
 command -v trace-cmd >/dev/null || exit 0
 cd "$work/local"
 trace-cmd restore -c -t guest -k guest/proc/kallsyms -o head.dat >/dev/null 2>&1

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "event/kernel.h"
 #include "event/value.h"
 #include "schema/kernel/format.h"
 #include "schema/kernel/names.h"
@@ -86,7 +87,8 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
     events->facts = *facts;
     events->formats = formats;
     /* As all kernels since 2.6.30 have it. */
-    events->common = (struct kernel_common){.type_offset = 0, .pid_offset = 4, .size = 8};
+    events->common = (struct kernel_common){
+        .type_offset = 0, .flags_offset = 2, .preempt_offset = 3, .pid_offset = 4, .size = 8};
     *ret_events = events;
     return 0;
 }
@@ -134,6 +136,17 @@ const struct kernel_facts *kernel_events_facts(const struct kernel_events *event
     return &events->facts;
 }
 
+/* The offset of a common field of one byte; KERNEL_NO_OFFSET: there is none. */
+static uint16_t byte_offset(const struct kernel_format *format, const char *name)
+{
+    uint32_t offset, size;
+
+    if (!kernel_format_field(format->text, format->len, name, &offset, &size) || size != 1 ||
+        offset > 64)
+        return KERNEL_NO_OFFSET;
+    return (uint16_t)offset;
+}
+
 int kernel_events_set_common(struct kernel_events *events, const struct kernel_format *format,
                              struct error *error)
 {
@@ -152,6 +165,8 @@ int kernel_events_set_common(struct kernel_events *events, const struct kernel_f
     events->common = (struct kernel_common){
         .type_offset = (uint16_t)type_offset,
         .pid_offset = (uint16_t)pid_offset,
+        .flags_offset = byte_offset(format, "common_flags"),
+        .preempt_offset = byte_offset(format, "common_preempt_count"),
         .size = (uint16_t)MAX(type_offset + 2, pid_offset + 4),
     };
     return 0;
