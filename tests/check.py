@@ -73,7 +73,7 @@ def main():
         for name in ["check", "test-results"]:
             shutil.copy(TREE / "tools" / name, tree / "tools" / name)
         for path, text in [("tools/format-check", STEP), ("tools/tidy-check", STEP), ("tools/demo", DEMO), ("fuzz/run", FUZZ),
-                           ("bin/meson", MESON), ("bin/ninja", STEP)]:
+                           ("bin/meson", MESON), ("bin/ninja", STEP), ("bin/clang-format-14", STEP), ("bin/clang-tidy-14", STEP)]:
             install(tree / path, text)
         install(tree / "build/guest/debs/complete", "")
 
