@@ -36,10 +36,13 @@ const struct named_query named_queries[] = {
      "FROM state WHERE kind = 'cpu' GROUP BY source, id, state ORDER BY source, id, "
      "sum(duration_ns) DESC"},
     {"steal", "guests' vCPUs that could run and did not",
-     "SELECT source, name AS vcpu, duration(sum(duration_ns)) AS waited, "
-     "duration(max(duration_ns)) AS longest\n"
-     "FROM state WHERE kind = 'vcpu' AND state IN ('woken', 'preempted', 'runnable')\n"
-     "GROUP BY source, id ORDER BY sum(duration_ns) DESC"},
+     "SELECT source, name AS vcpu,\n"
+     "       duration(sum(duration_ns) FILTER (WHERE state <> 'unknown')) AS waited,\n"
+     "       duration(max(duration_ns) FILTER (WHERE state <> 'unknown')) AS longest,\n"
+     "       duration(sum(duration_ns) FILTER (WHERE state = 'unknown')) AS unknown\n"
+     "FROM state WHERE kind = 'vcpu' AND state IN ('woken', 'preempted', 'runnable', 'unknown')\n"
+     "GROUP BY source, id\n"
+     "ORDER BY sum(duration_ns) FILTER (WHERE state <> 'unknown') DESC, source, id"},
     {"losses", "what was lost, and where",
      "SELECT source, cpu, cause, count(*) AS places, sum(lost) AS events, sum(lost IS NULL) AS "
      "unknown\n"

@@ -15,6 +15,8 @@ xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >whole.raw
 check whole whole.raw
 python3 "$here/unknown.py" lose whole.raw lost.raw
 check lost lost.raw
+"$strata" sql -q steal lost.raw >rows 2>err || fail "$(cat err)"
+head -n 1 rows | grep -q ' unknown$' && grep -q ' d0v1  [0-9]*  [0-9]*  [0-9]*$' rows || fail "$(cat rows)"
 
 case="a kernel"
 kernel_capture local guest
