@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ENDED_THREADS_MAX (1u << 20)
 
@@ -16,44 +15,98 @@ _cold_ struct source_losses *span_source_slow(struct spans *spans, const struct 
         if (!source || map_put(&spans->sources, (uintptr_t)origin, source) < 0)
             return NULL;
         source->number = ++spans->n_sources;
+        if (origin->complete_from != 0)
+            source->all = source->complete = SPAN_LOSS_HAS_BEGUN;
     }
     spans->recent_origin = origin;
     spans->recent = source;
     return source;
 }
 
+static void update_all(struct source_losses *source)
+{
+    source->all = MAX(source->any_cpu, source->complete);
+    for (unsigned i = 0; i < source->n_cpus; i++)
+        source->all = MAX(source->all, source->cpus[i].lost);
+}
+
 void span_sources_complete(struct spans *spans, struct source_losses *source)
 {
     source->complete = ++spans->sequence;
-    source->all = MAX(source->all, source->complete);
+    update_all(source);
+}
+
+static struct span_cpu *get_cpu(struct source_losses *source, int32_t cpu)
+{
+    unsigned n = MAX((unsigned)cpu + 1, source->n_cpus * 2);
+    struct span_cpu *cpus;
+
+    if ((unsigned)cpu < source->n_cpus)
+        return &source->cpus[cpu];
+    cpus = realloc(source->cpus, n * sizeof *cpus);
+    if (!cpus)
+        return NULL;
+    for (unsigned i = source->n_cpus; i < n; i++)
+        cpus[i] = (struct span_cpu){.switched = INT64_MIN};
+    source->cpus = cpus;
+    source->n_cpus = n;
+    return &cpus[cpu];
+}
+
+int span_sources_begin_loss(struct spans *spans, const struct item *event)
+{
+    struct source_losses *source = get_source(spans, event->origin);
+    struct span_cpu *cpu = NULL;
+
+    if (source && span_loss_has_cpu(event))
+        cpu = get_cpu(source, event->cpu);
+    else if (source)
+        return 0;
+    if (!cpu)
+        return -ENOMEM;
+    cpu->lost = MAX(cpu->lost, SPAN_LOSS_HAS_BEGUN);
+    source->all = MAX(source->all, cpu->lost);
+    return 0;
+}
+
+int span_sources_put_switch(struct spans *spans, const struct item *event)
+{
+    struct source_losses *source = get_source(spans, event->origin);
+    struct span_cpu *cpu = NULL;
+
+    if (source && span_loss_has_cpu(event))
+        cpu = get_cpu(source, event->cpu);
+    else if (source)
+        return 0;
+    if (!cpu)
+        return -ENOMEM;
+    cpu->switched = event->time;
+    source->has_switches = true;
+    return 0;
 }
 
 int span_sources_put_loss(struct spans *spans, const struct item *item)
 {
     struct source_losses *source = get_source(spans, item->origin);
     uint32_t sequence;
+    struct span_cpu *cpu;
 
     if (!source)
         return -ENOMEM;
     sequence = ++spans->sequence;
     if (item->is_open)
         sequence = SPAN_LOSS_IS_OPEN;
-    source->all = MAX(source->all, sequence);
     if (!span_loss_has_cpu(item)) {
         source->any_cpu = MAX(source->any_cpu, sequence);
+        source->all = MAX(source->all, sequence);
         return 0;
     }
-    if ((unsigned)item->cpu >= source->n_cpus) {
-        unsigned n = (unsigned)item->cpu + 1;
-        uint32_t *cpus = realloc(source->cpus, n * sizeof *cpus);
-
-        if (!cpus)
-            return -ENOMEM;
-        memset(cpus + source->n_cpus, 0, (n - source->n_cpus) * sizeof *cpus);
-        source->cpus = cpus;
-        source->n_cpus = n;
-    }
-    source->cpus[item->cpu] = MAX(source->cpus[item->cpu], sequence);
+    cpu = get_cpu(source, item->cpu);
+    if (!cpu)
+        return -ENOMEM;
+    if (cpu->lost != SPAN_LOSS_IS_OPEN)
+        cpu->lost = sequence;
+    update_all(source);
     return 0;
 }
 

@@ -7,17 +7,26 @@
 #include "analysis/spans.h"
 #include "base/macro.h"
 
-/* What was lost of a source, when: numbers of spans->sequence. */
 /* The number of a loss without an end: all that begins later may have ended in it, too. */
 #define SPAN_LOSS_IS_OPEN UINT32_MAX
+/* That of one whose end has not come yet: the same until then. */
+#define SPAN_LOSS_HAS_BEGUN (UINT32_MAX - 1)
 
+struct span_cpu {
+    uint32_t lost;    /* the last loss */
+    int64_t switched; /* when it began to run another thread; INT64_MIN: no switch was seen */
+};
+
+/* What was lost of a source, when: numbers of spans->sequence. */
 struct source_losses {
     uint32_t number;
     uint32_t all;     /* the last loss, or `complete` */
     uint32_t any_cpu; /* the last one whose CPU is not known */
-    uint32_t *cpus;   /* the last one of each */
+    struct span_cpu *cpus;
     unsigned n_cpus;
-    uint32_t complete; /* when all CPUs had begun; 0: they have not, or always had */
+    bool has_switches;
+    uint32_t
+        complete; /* when all CPUs had begun; SPAN_LOSS_HAS_BEGUN: not all have; 0: they always had */
 };
 
 struct source_losses *span_source_slow(struct spans *spans, const struct origin *origin);
@@ -42,6 +51,10 @@ static inline bool span_loss_has_cpu(const struct item *loss)
 
 /* All CPUs of SOURCE have begun. */
 void span_sources_complete(struct spans *spans, struct source_losses *source);
+/* EVENT is the last one before a loss on its CPU. 0, -ENOMEM. */
+int span_sources_begin_loss(struct spans *spans, const struct item *event);
+/* EVENT is a switch to another thread. 0, -ENOMEM. */
+int span_sources_put_switch(struct spans *spans, const struct item *event);
 /* 0, -ENOMEM. */
 int span_sources_put_loss(struct spans *spans, const struct item *item);
 /* Thread PID of ITEM's source ends. 0, -ENOMEM. */

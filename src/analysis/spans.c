@@ -64,14 +64,26 @@ static inline bool lost_since(const struct spans *spans, const struct open_span 
     if (spans->rules[span->rule]->place != SPAN_ON_CPU || span->cpu < 0)
         return true;
     return source->any_cpu > span->sequence ||
-           ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu] > span->sequence);
+           ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu].lost > span->sequence);
 }
 
-/* P2: whether what would have ended SPAN may be among what SOURCE lost. */
-static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
-                                  const struct source_losses *source)
+/* Whether the thread of SPAN, which has an event on CPU now, has not left that CPU since SPAN began there. What other CPUs
+ * lost is of other threads, then. */
+static _cold_ bool has_stayed(const struct spans *spans, const struct open_span *span,
+                              const struct source_losses *source, int32_t cpu)
 {
-    return unlikely(lost_since(spans, span, source)) && !spans->rules[span->rule]->unique;
+    return spans->rules[span->rule]->place == SPAN_ON_THREAD && cpu == span->cpu &&
+           (unsigned)cpu < source->n_cpus && source->has_switches &&
+           source->cpus[cpu].switched <= span->at[0] && source->cpus[cpu].lost <= span->sequence &&
+           source->any_cpu <= span->sequence;
+}
+
+/* P2: whether what would have ended SPAN may be among what SOURCE lost. CPU: of the event that goes on with it. */
+static inline bool may_have_ended(const struct spans *spans, const struct open_span *span,
+                                  const struct source_losses *source, int32_t cpu)
+{
+    return unlikely(lost_since(spans, span, source)) && !spans->rules[span->rule]->unique &&
+           !has_stayed(spans, span, source, cpu);
 }
 
 bool spans_may_be_lost(const struct spans *spans, unsigned rule, const struct origin *origin,
@@ -399,9 +411,9 @@ static _cold_ int find_steps(struct spans *spans, const struct event_class *clas
 
 /* Why SPAN has no end, if not by FATE. SOURCE: of where its end would have been. */
 static enum span_fate fate_of(const struct spans *spans, const struct open_span *span,
-                              const struct source_losses *source, enum span_fate fate)
+                              const struct source_losses *source, int32_t cpu, enum span_fate fate)
 {
-    if (may_have_ended(spans, span, source))
+    if (may_have_ended(spans, span, source, cpu))
         return source->all == source->complete ? SPAN_EARLY : SPAN_LOST;
     return is_gone(spans, span) ? SPAN_GONE : fate;
 }
@@ -549,12 +561,12 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
             }
             if (rule->again == SPAN_AGAIN_NEST || rule->again == SPAN_AGAIN_QUEUE)
                 break;
-            if (rule->again == SPAN_AGAIN_FIRST && !may_have_ended(spans, open, source) &&
-                !is_gone(spans, open)) {
+            if (rule->again == SPAN_AGAIN_FIRST &&
+                !may_have_ended(spans, open, source, item->cpu) && !is_gone(spans, open)) {
                 open->kind->fates[SPAN_AGAIN] += selects(spans, item);
                 return 0;
             }
-            end_without_end(spans, open, fate_of(spans, open, source, SPAN_AGAIN));
+            end_without_end(spans, open, fate_of(spans, open, source, item->cpu, SPAN_AGAIN));
             take_out(spans, place, *place);
         }
     }
@@ -621,8 +633,8 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
             n = next;
             continue;
         }
-        if (unlikely(may_have_ended(spans, open, source) || is_gone(spans, open))) {
-            end_without_end(spans, open, fate_of(spans, open, source, SPAN_LOST));
+        if (unlikely(may_have_ended(spans, open, source, item->cpu) || is_gone(spans, open))) {
+            end_without_end(spans, open, fate_of(spans, open, source, item->cpu, SPAN_LOST));
             take_out(spans, place, n);
         } else if (likely(may_follow(rule, open->step, use->step))) {
             break;
@@ -687,10 +699,14 @@ static inline int put_step(struct spans *spans, const struct step_use *uses, uns
     return missed ? put_early(spans, missed, item, &missed_key) : 0;
 }
 
+/* A switch, or the end of a thread. */
 static int end_thread(struct spans *spans, const struct class_steps *steps, const struct item *item)
 {
     int32_t pid = kernel_ended_thread(&steps->thread_end, item);
+    int r = steps->thread_end.state < 0 ? 0 : span_sources_put_switch(spans, item);
 
+    if (unlikely(r < 0))
+        return r;
     return likely(pid == PID_UNKNOWN) ? 0 : span_sources_end_thread(spans, item, pid);
 }
 
@@ -700,7 +716,7 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
 
     if (!source)
         return -ENOMEM;
-    if (unlikely(item->origin->complete_from != 0 && source->complete == 0) &&
+    if (unlikely(source->complete == SPAN_LOSS_HAS_BEGUN) &&
         item->time >= item->origin->complete_from)
         span_sources_complete(spans, source);
     for (unsigned i = 0; i < steps->n; i += steps->uses[i].step == 0 ? 1 : steps->uses[i].n_same) {
@@ -751,6 +767,8 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
             count_unkeyed(steps);
         else if (steps->n > 0 || steps->thread_end.may)
             r = put_steps(spans, steps, item);
+        if (unlikely(item->before_loss) && r >= 0)
+            r = span_sources_begin_loss(spans, item);
         if (unlikely(r < 0))
             return r;
     }
@@ -785,7 +803,7 @@ uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *
     if (n == 0)
         return NULL;
     open = get_open(spans, n);
-    return open->early || may_have_ended(spans, open, source) ? NULL : &open->tag;
+    return open->early || may_have_ended(spans, open, source, item->cpu) ? NULL : &open->tag;
 }
 
 /* ---- life ---- */

@@ -49,7 +49,12 @@ struct item {
         uint32_t comm;
     };
     uint8_t kind;  /* enum item_kind */
-    uint8_t cause; /* enum loss_cause */
+    union {
+        uint8_t cause; /* loss: enum loss_cause */
+        /* event: the next item of its CPU is a loss, which its reader has found already. Losses come at their end: others
+         * happen meanwhile. */
+        bool before_loss;
+    };
     union {
         uint8_t reader_byte; /* event: for the reader's own put_text */
         bool

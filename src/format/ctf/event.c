@@ -244,6 +244,7 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
     item->vcpu = c->event_vcpu;
     item->comm = c->event_comm;
     item->kind = ITEM_EVENT;
+    item->before_loss = false;
     if (class->thread >= 0)
         item->pid = (int32_t)item_value(item, (unsigned)class->thread).u;
     c->last = item->time;

@@ -11,6 +11,13 @@
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
 #define RUN_MAX 384
 
+/* The last event of a page, with its payload. */
+struct held_item {
+    struct item item;
+    uint8_t *payload;
+    uint32_t room;
+};
+
 struct ftrace_cpu {
     struct source source;
     struct ftrace_capture *capture;
@@ -31,6 +38,10 @@ struct ftrace_cpu {
     int64_t seek_time;    /* no item before it is needed; INT64_MIN: all are */
     int64_t last_time;    /* of the last event lent, or TIME_UNKNOWN */
     struct earlier_pages earlier;
+    struct held_item held[2]; /* the one before is lent */
+    unsigned next_held;
+    bool has_held;
+    unsigned n_put; /* the first of the items was held */
     unsigned n_items;
     struct item items[RUN_MAX];
 };
@@ -152,6 +163,8 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     }
     /* What points into the page must be lent before it is gone. */
     if (cpu->feed->resync) {
+        if (cpu->n_items > 0 && cpu->items[cpu->n_items - 1].kind == ITEM_EVENT)
+            cpu->items[cpu->n_items - 1].before_loss = true;
         cpu->lost_sync = true;
         cpu->damage = from;
         return;
@@ -232,6 +245,48 @@ static int page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *re
     return r;
 }
 
+/* The last item of a page is lent when the next page is known, which may say that events were lost in between. */
+static void hold_last(struct ftrace_cpu *cpu)
+{
+    struct held_item *held = &cpu->held[cpu->next_held];
+    const struct item *item = &cpu->items[cpu->n_items - 1];
+    uint8_t *payload = held->payload;
+
+    if (cpu->n_items <= cpu->n_put || item->kind != ITEM_EVENT || cpu->has_held)
+        return;
+    if (item->size > held->room) {
+        payload = realloc(payload, item->size);
+        if (!payload)
+            return;
+        held->payload = payload;
+        held->room = item->size;
+    }
+    memcpy(payload, item->payload, item->size);
+    held->item = *item;
+    held->item.payload = payload;
+    cpu->n_items--;
+    cpu->has_held = true;
+}
+
+/* As the first of a run. */
+static void put_held(struct ftrace_cpu *cpu)
+{
+    if (!cpu->has_held)
+        return;
+    *add_item(cpu) = cpu->held[cpu->next_held].item;
+    cpu->n_put = 1;
+    cpu->has_held = false;
+    cpu->next_held ^= 1;
+}
+
+/* Item NUMBER follows it. */
+static void note_loss(struct ftrace_cpu *cpu, unsigned number)
+{
+    if (number > 0 && number < cpu->n_items && cpu->items[number].kind == ITEM_LOSS &&
+        cpu->items[number - 1].kind == ITEM_EVENT)
+        cpu->items[number - 1].before_loss = true;
+}
+
 /* Of the items from FIRST on, which are events of a page that is damaged at AT: leaves out the first whose time is not between
  * the begin of that page and that of the next, and those after it. Returns where the damage begins. */
 static _cold_ const uint8_t *drop_misdated(struct ftrace_cpu *cpu, unsigned first,
@@ -298,7 +353,7 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
         item->vcpu = VCPU_UNKNOWN;
         item->skipped = 0;
         item->kind = ITEM_EVENT;
-        item->cause = 0;
+        item->before_loss = false;
         item->reader_byte = 0;
         item->error_ns = 0;
     }
@@ -313,6 +368,7 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
         page_damaged(cpu, page.end, "the file ends inside a page");
     } else if (r == 0) {
         cpu->in_page = false;
+        hold_last(cpu);
     } else if (failed) {
         cpu->finished = true;
         cpu->result = error_set(&cpu->source.error, r, cpu->feed->path,
@@ -390,7 +446,7 @@ static void seek(struct ftrace_cpu *cpu)
     if (n == 0 || cpu->feed->skip(cpu->feed, n - 1, &error) < 0)
         return;
     earlier_pages_pass(&cpu->earlier, n - 1);
-    cpu->in_page = false;
+    cpu->in_page = cpu->has_held = false;
     cpu->last_time = TIME_UNKNOWN;
 }
 
@@ -406,12 +462,15 @@ static int cpu_next(struct source *source, const struct item **ret_items)
 {
     struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
 
-    cpu->n_items = 0;
+    cpu->n_items = cpu->n_put = 0;
     cpu->dry = false;
     if (unlikely(cpu->seek_time != INT64_MIN))
         seek(cpu);
+    put_held(cpu);
     /* What is lent points into one page, so a run ends with its page. */
-    while (cpu->n_items == 0) {
+    for (;;) {
+        if ((cpu->finished || cpu->dry) && cpu->n_items > 0)
+            break;
         if (cpu->finished)
             return cpu->result;
         if (cpu->dry)
@@ -422,7 +481,12 @@ static int cpu_next(struct source *source, const struct item **ret_items)
             next_page(cpu);
         if (cpu->in_page)
             walk_page(cpu);
+        if (cpu->n_items > cpu->n_put || (cpu->has_held && cpu->n_put > 0))
+            break;
+        put_held(cpu);
     }
+    note_loss(cpu, cpu->n_put);
+    note_loss(cpu, cpu->n_items - 1);
     *ret_items = cpu->items;
     return (int)cpu->n_items;
 }
@@ -431,6 +495,8 @@ static void cpu_free(struct source *source)
 {
     struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
 
+    for (unsigned i = 0; i < ARRAY_SIZE(cpu->held); i++)
+        free(cpu->held[i].payload);
     earlier_pages_done(&cpu->earlier);
     cpu->feed->free(cpu->feed);
     ftrace_capture_unref(cpu->capture);

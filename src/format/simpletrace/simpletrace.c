@@ -132,6 +132,7 @@ static inline void put_event(struct item *item, const struct event_class *class,
     item->pid = (int32_t)pid;
     item->skipped = 0;
     item->kind = ITEM_EVENT;
+    item->before_loss = false;
 }
 
 /* An event whose class needs making, or a note of dropped ones. P points at the id. */

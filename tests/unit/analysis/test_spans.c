@@ -200,6 +200,25 @@ static void lose(struct world *w, const struct origin *origin, int64_t time, int
     assert_int_equal(spans_put(&w->spans, &item, 1), 0);
 }
 
+/* An event after which its CPU loses events, up to the next lose(). */
+static void put_before_loss(struct world *w, const struct event_class *class, int64_t time,
+                            int32_t cpu, int32_t pid)
+{
+    struct payload payload = {.id = 1};
+    struct item item = {.kind = ITEM_EVENT,
+                        .time = time,
+                        .origin = class->origin,
+                        .class = class,
+                        .payload = (uint8_t *)&payload,
+                        .size = sizeof payload,
+                        .cpu = cpu,
+                        .pid = pid,
+                        .vcpu = VCPU_UNKNOWN,
+                        .before_loss = true};
+
+    assert_int_equal(spans_put(&w->spans, &item, 1), 0);
+}
+
 /* What came of all, as "BEGIN-END" or "BEGIN FATE", in order. */
 static void expect(struct world *w, const char *expected)
 {
@@ -690,6 +709,56 @@ static void test_losses(void **state)
     expect(w, "1 lost, 2-7, 3 lost, 4-9, 10 lost, 13 lost");
 }
 
+/* P2: what ends before a loss comes, though after it began. */
+static void test_loss_under_way(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_end(id) by cpu");
+    use(w, "b_begin(id) -> b_end(id) by thread");
+    start(w);
+    put(w, w->begin, 1, 1, 7, 1);
+    put(w, w->begin, 2, 0, 7, 1);
+    put_before_loss(w, w->other_begin, 3, 0, 7);
+    put(w, w->end, 4, 1, 7, 1);
+    put(w, w->other_end, 5, 1, 7, 1); /* of one that began again on CPU 0, perhaps */
+    put(w, w->other_begin, 6, 1, 7, 1);
+    put(w, w->other_end, 7, 1, 7, 1);
+    lose(w, w->guest, 8, 0);
+    put(w, w->end, 9, 0, 7, 1);
+    put(w, w->other_begin, 10, 1, 7, 1);
+    put(w, w->other_end, 11, 1, 7, 1);
+    spans_finish(&w->spans);
+    expect(w, "1-4, 3 lost, 6 lost, 2 lost, 10-11");
+}
+
+/* P2: a thread that has not left its CPU since has no events on others. */
+static void test_thread_that_stays(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "b_begin(id) -> b_end(id) by thread");
+    start(w);
+    put(w, w->leaves, 1, 1, 9, 0);
+    put_before_loss(w, w->begin, 2, 0, 7);
+    put(w, w->other_begin, 3, 1, 7, 1);
+    put(w, w->other_end, 4, 1, 7, 1);
+    put(w, w->other_begin, 5, 1, 7, 1);
+    put(w, w->leaves, 6, 1, 7, 0);
+    put(w, w->leaves, 7, 1, 9, 0);
+    put(w, w->other_end, 8, 1, 7, 1);
+    put(w, w->other_begin, 9, 1, 7, 1);
+    put(w, w->other_end, 10, 2, 7, 1);
+    put(w, w->other_begin, 11, 1, 7, 1);
+    lose(w, w->guest, 12, 0);
+    put(w, w->other_end, 13, 1, 7, 1);
+    put(w, w->other_begin, 14, 1, 7, 1);
+    lose(w, w->guest, 15, 1);
+    put(w, w->other_end, 16, 1, 7, 1);
+    spans_finish(&w->spans);
+    expect(w, "3-4, 5 lost, 9 lost, 11-13, 14 lost");
+}
+
 /* P2, of a CPU of which nothing follows: later spans may have ended there, but for those of other CPUs. */
 static void test_open_loss(void **state)
 {
@@ -860,13 +929,13 @@ static void test_early(void **state)
     put(w, w->begin, 1, 0, 7, 1);
     put(w, w->other_begin, 2, 1, 7, 1);
     put(w, w->other_begin, 3, 1, 7, 2);
-    put(w, w->other_end, 4, 1, 7, 2); /* it was seen to end */
+    put(w, w->other_end, 4, 1, 7, 2); /* maybe of one that began again on the other CPU */
     put(w, w->end, 6, 0, 7, 1);       /* the same CPU */
-    put(w, w->other_end, 7, 1, 7, 1); /* of one that began again on the other, perhaps */
+    put(w, w->other_end, 7, 1, 7, 1);
     put(w, w->other_begin, 8, 1, 7, 3);
     put(w, w->other_end, 9, 1, 7, 3);
     spans_finish(&w->spans);
-    expect(w, "3-4, 1-6, 2 early, 8-9");
+    expect(w, "3 early, 1-6, 2 early, 8-9");
     w->guest->complete_from = 0;
 }
 
@@ -1102,6 +1171,8 @@ int main(void)
         TEST(losses),
         TEST(open_loss),
         TEST(losses_of_open),
+        TEST(loss_under_way),
+        TEST(thread_that_stays),
         TEST(early),
         TEST(early_ends),
         TEST(bounds),

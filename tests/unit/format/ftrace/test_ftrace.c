@@ -439,7 +439,8 @@ static int dump(struct source *source, struct text *text)
                             e->lost == LOST_UNKNOWN ? -1LL : (long long)e->lost, e->skipped);
                 continue;
             }
-            text_printf(text, "%lld cpu%d %d/%s %s: ", (long long)e->time, e->cpu, e->pid,
+            text_printf(text, "%s%lld cpu%d %d/%s %s: ", e->before_loss ? "before a loss: " : "",
+                        (long long)e->time, e->cpu, e->pid,
                         e->origin->task_name(e->origin, e->pid)
                             ? e->origin->task_name(e->origin, e->pid)
                             : "?",
@@ -507,9 +508,9 @@ static void sources(void **state)
         assert_int_equal(o.n, 1);
         assert_dump(o.sources[0], 0,
                     "1001 cpu3 7/seven one: v=70\n"
-                    "1002 cpu3 8/? one: v=80\n"
+                    "before a loss: 1002 cpu3 8/? one: v=80\n"
                     "dropped 1002..2000 cpu3 lost 12 skipped 0\n"
-                    "2005 cpu3 0/<idle> one: v=90\n"
+                    "before a loss: 2005 cpu3 0/<idle> one: v=90\n"
                     "dropped 2005..3000 cpu3 lost -1 skipped 0\n"
                     "3001 cpu3 7/seven unknown-999: data=[]\n");
         close_opened(&o);
@@ -537,21 +538,22 @@ static void truncated(void **state)
     write_file("cpu3.raw", pages, sizeof page + 16 + 16 + 8);
     assert_int_equal(try_open(&o, "/cpu3.raw", false), 0);
     assert_dump(o.sources[0], -EBADMSG,
-                "1001 cpu3 7/seven one: v=70\n2001 cpu3 7/seven one: v=71\n"
+                "1001 cpu3 7/seven one: v=70\nbefore a loss: 2001 cpu3 7/seven one: v=71\n"
                 "unreadable 2001..2001 cpu3 lost -1 skipped 8\n");
     assert_int_equal(o.sources[0]->error.offset, sizeof page + 16 + 16);
     assert_non_null(strstr(o.sources[0]->error.what, "ends inside a record"));
     close_opened(&o);
     assert_int_equal(try_open(&o, "/cpu3.raw", true), 0);
     assert_dump(o.sources[0], 0,
-                "1001 cpu3 7/seven one: v=70\n2001 cpu3 7/seven one: v=71\n"
+                "1001 cpu3 7/seven one: v=70\nbefore a loss: 2001 cpu3 7/seven one: v=71\n"
                 "unreadable 2001..2001 cpu3 lost -1 skipped 8\n");
     close_opened(&o);
 
     write_file("cpu3.raw", pages, sizeof page + 5);
     assert_int_equal(try_open(&o, "/cpu3.raw", false), 0);
     assert_dump(o.sources[0], -EBADMSG,
-                "1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost -1 skipped 5\n");
+                "before a loss: 1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost -1 "
+                "skipped 5\n");
     assert_int_equal(o.sources[0]->error.offset, sizeof page);
     close_opened(&o);
 
@@ -597,13 +599,14 @@ static void damaged(void **state)
 
     assert_int_equal(try_open(&o, "", false), 0);
     assert_dump(o.sources[0], -EBADMSG,
-                "1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost -1 skipped 4064\n");
+                "before a loss: 1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost -1 "
+                "skipped 4064\n");
     assert_int_equal(o.sources[0]->error.offset, 32);
     close_opened(&o);
 
     assert_int_equal(try_open(&o, "", true), 0);
     assert_dump(o.sources[0], 0,
-                "1001 cpu3 7/seven one: v=70\n"
+                "before a loss: 1001 cpu3 7/seven one: v=70\n"
                 "unreadable 1001..1001 cpu3 lost -1 skipped 8160\n"
                 "unreadable 1001..1001 cpu3 lost -1 skipped 4080\n"
                 "4001 cpu3 7/seven one: v=71\n");
@@ -636,15 +639,15 @@ static void damaged_times(void **state)
         write_file("cpu3.raw", pages, n_pages * sizeof page);
 
         assert_int_equal(try_open(&o, "", false), 0);
-        assert_dump(
-            o.sources[0], -EBADMSG,
-            "1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost -1 skipped 4056\n");
+        assert_dump(o.sources[0], -EBADMSG,
+                    "before a loss: 1001 cpu3 7/seven one: v=70\nunreadable 1001..1001 cpu3 lost "
+                    "-1 skipped 4056\n");
         assert_int_equal(o.sources[0]->error.offset, 16 + 16 + 8);
         close_opened(&o);
 
         assert_int_equal(try_open(&o, "", true), 0);
         assert_dump(o.sources[0], 0,
-                    "1001 cpu3 7/seven one: v=70\n"
+                    "before a loss: 1001 cpu3 7/seven one: v=70\n"
                     "unreadable 1001..1001 cpu3 lost -1 skipped 4056\n"
                     "2001 cpu3 7/seven one: v=73\n");
         close_opened(&o);
