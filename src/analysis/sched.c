@@ -222,7 +222,8 @@ static void put_open_wait(struct sched *sched, struct sched_row *row,
     keep_slow(sched, row, interval, end, true);
 }
 
-/* IS_COUNTED: it began in the times that are asked for. */
+/* IS_COUNTED: it began in the times that are asked for. Of what ran when the trace begins, or is seen to run after a loss, it
+ * is not known that it began: it may be one run with what was before. */
 static void put_run(struct sched_row *row, const struct state_interval *interval, int64_t duration,
                     bool is_counted)
 {
@@ -230,7 +231,8 @@ static void put_run(struct sched_row *row, const struct state_interval *interval
         row->last_cpu = interval->cpu;
         return;
     }
-    row->runs += interval->of != STATE_OF_CPU || row->last_by != interval->by;
+    row->runs +=
+        interval->begin_seen && (interval->of != STATE_OF_CPU || row->last_by != interval->by);
     row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
     row->last_cpu = interval->cpu;
     if (unlikely(interval->inside >= 0)) {

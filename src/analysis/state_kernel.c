@@ -477,6 +477,11 @@ static void put_interrupt(struct state_source *source, const struct class_plan *
     source->events |= STATE_EVENT_INTERRUPT;
     if (!cpu->known)
         return;
+    if (unlikely(!begins && cpu->interrupts == 0 && !cpu->since_seen)) {
+        /* It began before what is known of the CPU. */
+        state_cpu_unknown(source, cpu, cpu->since, time);
+        cpu->since = time;
+    }
     if (begins ? cpu->interrupts++ > 0 : (cpu->interrupts == 0 || --cpu->interrupts > 0))
         return;
     state_cpu_end(source, cpu, time, true);

@@ -313,6 +313,21 @@ static void test_cpus(void **state)
               "0 idle ?1-10, 0 running 10-12, 0 interrupt 12-15, 0 running 15-20, 0 idle 20-30?");
 }
 
+/* The trace begins in an interrupt: the CPU did not run its thread up to the end of that. */
+static void test_begin_in_interrupt(void **state)
+{
+    struct world *w = *state;
+
+    about(w, w->other, 1, 0, 7, 0, 0);
+    about(w, w->irq_end, 4, 0, 7, 0, 0);
+    about(w, w->irq, 6, 0, 7, 0, 0);
+    about(w, w->irq_end, 8, 0, 7, 0, 0);
+    change(w, 10, 0, 7, 1, 0);
+    about(w, w->other, 20, 0, 0, 0, 0);
+    expect_of(w, STATE_OF_CPU,
+              "0 unknown ?1-4?, 0 running ?4-6, 0 interrupt 6-8, 0 running 8-10, 0 idle 10-20?");
+}
+
 /* T2: the switch from idle to 7 is missing. */
 static void test_contradictions(void **state)
 {
@@ -1070,13 +1085,28 @@ static void test_simulation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(threads),    TEST(cpus),          TEST(contradictions),
-        TEST(early_wake), TEST(refuted_waits), TEST(exit_runs),
-        TEST(losses),     TEST(cut),           TEST(uneven_begins),
-        TEST(early),      TEST(release),       TEST(no_switches),
-        TEST(exec),       TEST(string_names),  TEST(many_threads),
-        TEST(vcpus),      TEST(offline),       TEST(vcpus_after_loss),
-        TEST(live),       TEST(simulation),    TEST(moves),
+        TEST(threads),
+        TEST(cpus),
+        TEST(begin_in_interrupt),
+        TEST(contradictions),
+        TEST(early_wake),
+        TEST(refuted_waits),
+        TEST(exit_runs),
+        TEST(losses),
+        TEST(cut),
+        TEST(uneven_begins),
+        TEST(early),
+        TEST(release),
+        TEST(no_switches),
+        TEST(exec),
+        TEST(string_names),
+        TEST(many_threads),
+        TEST(vcpus),
+        TEST(offline),
+        TEST(vcpus_after_loss),
+        TEST(live),
+        TEST(simulation),
+        TEST(moves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
