@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""check.py STRATA [SEED...]: whether what Strata says of made machines is true. Each number that it prints is what really
+happened, or what it states as unknown contains that.
+
+check.py --runs N STRATA: the same with N random seeds. A seed that fails is kept: check.py STRATA SEED runs it alone."""
+
+import argparse
+import os
+import random
+import shutil
+import sys
+import tempfile
+
+import kernel_files
+import machine
+from recording import Source
+from truth import Difference
+import verbs
+
+
+def plant(rng, source):
+    """Damages SOURCE in some way. Returns what was done, in words."""
+    n_cpus = source.kernel.n_cpus
+    cpu = rng.randrange(n_cpus)
+    pages = len(source.cpus[cpu])
+    what = rng.choice(["nothing", "missing", "cut", "loss", "loss", "late"])
+    if what == "missing":
+        source.remove_cpu(cpu)
+    elif what == "cut":
+        source.cut_cpu(cpu, rng.randint(1, max(1, pages - 1)))
+    elif what == "loss":
+        for _ in range(rng.randint(1, 3)):
+            cpu = rng.randrange(n_cpus)
+            source.lose(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) - 2)), rng.randint(1, 4), rng.random() < 0.5)
+    elif what == "late":
+        source.begin_late(cpu, rng.randint(1, max(1, pages // 2)))
+    return f"{source.kernel.name}: {what} (CPU {cpu} of {n_cpus})"
+
+
+def make(seed, path):
+    """Returns the sources of the trace directory PATH, and what was planted."""
+    rng = random.Random(seed)
+    made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8)
+    begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
+    end = begin + rng.randint(20, 80) * machine.MILLI
+    made.run(end + machine.MILLI)
+    sources = [Source(made.host, begin, end)]
+    if made.guest and made.guest.events:
+        hz = rng.choice([10**9, 2100000000, 3000000000])
+        guest = Source(made.guest, begin + rng.choice([0, 5 * machine.MILLI]), end, hz, rng.randrange(10**12),
+                       rng.choice([0, 500, 5000]))
+        if guest.events():
+            sources.append(guest)
+    for source in sources:
+        if not made.has_waking:
+            source.drop("sched_waking")
+    words = [plant(rng, source) for source in sources]
+    kernel_files.write_manifest(path, [source.write(path) for source in sources])
+    return sources, words
+
+
+def check(strata, seed):
+    """0, or 1 where something differs."""
+    path = tempfile.mkdtemp(prefix="simulation.")
+    words = []
+    try:
+        sources, words = make(seed, path)
+        verbs.check_all(strata, path, sources)
+    except Difference as difference:
+        kept = os.path.join(tempfile.gettempdir(), f"simulation-{seed}")
+        shutil.rmtree(kept, ignore_errors=True)
+        os.rename(path, kept)
+        print(f"seed {seed}: {'; '.join(words)}; the trace is {kept}:\n  {difference}", file=sys.stderr)
+        return 1
+    shutil.rmtree(path)
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("strata")
+    parser.add_argument("seeds", type=int, nargs="*")
+    options = parser.parse_args()
+    seeds = options.seeds or [random.randrange(10**9) for _ in range(options.runs or 20)]
+    failed = sum(check(options.strata, seed) for seed in seeds)
+    print(f"{len(seeds)} made machines, {failed} with differences; seeds {seeds[0]}..." if len(seeds) > 40 else
+          f"{failed} of the made machines {seeds} have differences")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""What a recorder wrote of a made machine, and what is missing of it: plants, and what each leaves in the trace."""
+
+import os
+
+import kernel_files
+
+BASE = 5 * 10**12  # of the host's clock, at the machine's time 0
+REALTIME = 1795246302879548000
+BOOT_ID = "6f1c2d5e-0b5c-4a53-9a5e-1d3a1f0c2b4d"
+
+
+class Gap:
+    """Events of a CPU that are missing from `since`, its last event before, to `until`, the next one. None: without an
+    end, or a begin."""
+
+    def __init__(self, cpu, since, until):
+        self.cpu, self.since, self.until = cpu, since, until
+
+    def __repr__(self):
+        return f"CPU {self.cpu} {self.since}..{self.until}"
+
+
+class Source:
+    """A kernel as it was recorded from `begin` to `end`."""
+
+    def __init__(self, kernel, begin, end, hz=10**9, offset=0, error_ns=0):
+        self.kernel, self.begin, self.end = kernel, begin, end
+        self.hz, self.offset, self.error_ns = hz, offset, error_ns
+        self.gaps = []
+        self.lost = 0  # by the recorder's count
+        self.facts = {}
+        self.sizes = {}
+        self.cpus = [kernel_files.pages_of([e for e in kernel.events if e.cpu == cpu and begin <= e.time < end], self.ticks)
+                     for cpu in range(kernel.n_cpus)]
+        self.is_missing = [False] * kernel.n_cpus
+        self.cut_bytes = [0] * kernel.n_cpus
+
+    def ticks(self, time):
+        return (BASE + time) * self.hz // 10**9 + self.offset
+
+    def events(self):
+        """Those that are in the trace."""
+        return sorted(e for cpu, pages in enumerate(self.cpus) if not self.is_missing[cpu] for page in pages
+                      for e in page.events)
+
+    def drop(self, name):
+        """Events of this name were not recorded."""
+        self.kernel.events = [e for e in self.kernel.events if e.name != name]
+        self.cpus = [kernel_files.pages_of([e for e in self.kernel.events if e.cpu == cpu and self.begin <= e.time < self.end],
+                                           self.ticks) for cpu in range(self.kernel.n_cpus)]
+
+    # ---- plants ----
+
+    def remove_cpu(self, cpu):
+        """Its file is not copied."""
+        if self.cpus[cpu] and sum(1 for c, pages in enumerate(self.cpus) if pages and not self.is_missing[c]) > 1:
+            self.is_missing[cpu] = True
+            self.gaps.append(Gap(cpu, None, None))
+
+    def cut_cpu(self, cpu, n_pages):
+        """N pages at its end are not copied."""
+        pages = self.cpus[cpu]
+        if 0 < n_pages < len(pages) and not self.is_missing[cpu]:
+            del pages[-n_pages:]
+            self.cut_bytes[cpu] = n_pages * kernel_files.PAGE
+            self.gaps.append(Gap(cpu, pages[-1].events[-1].time, None))
+
+    def lose(self, cpu, first, n_pages, is_counted):
+        """The kernel overwrites N pages before they are read."""
+        pages = self.cpus[cpu]
+        if first < 1 or n_pages < 1 or first + n_pages >= len(pages):
+            return
+        n = sum(len(page.events) for page in pages[first:first + n_pages])
+        del pages[first:first + n_pages]
+        pages[first].missed = n if is_counted else 0
+        if len(pages[first].data) + 8 > kernel_files.PAGE - kernel_files.HEADER:
+            pages[first].missed = 0
+        self.lost += n
+        self.gaps.append(Gap(cpu, pages[first - 1].events[-1].time, pages[first].events[0].time))
+
+    def begin_late(self, cpu, n_pages):
+        """The first pages of a CPU were released, as by a recorder that keeps the last ones."""
+        if 0 < n_pages < len(self.cpus[cpu]):
+            self.facts.setdefault("released", {})[cpu] = n_pages
+            del self.cpus[cpu][:n_pages]
+
+    # ---- files ----
+
+    def write(self, path):
+        """Returns the source in the manifest."""
+        name = self.kernel.name
+        clock = "x86-tsc" if self.kernel.is_guest else "mono"
+        directory = f"{path}/{name}"
+        files = {}
+        kernel_files.write_formats(directory, clock)
+        released = self.facts.get("released", {})
+        for cpu, pages in enumerate(self.cpus):
+            hole = released.get(cpu, 0) * kernel_files.PAGE
+            files[f"{name}/cpu{cpu}.raw"] = hole + len(pages) * kernel_files.PAGE + self.cut_bytes[cpu]
+            if not self.is_missing[cpu]:
+                with open(f"{directory}/cpu{cpu}.raw", "wb") as file:
+                    file.seek(hole)
+                    file.write(b"".join(page.bytes(self.ticks) for page in pages))
+        source = {"name": name, "kind": "ftrace", "layer": name, "path": name, "lost": self.lost, "complete": True,
+                  "host": {"boot_id": BOOT_ID, "name": "made"},
+                  "guest": {"release": "6.1.0", "machine": "x86_64", "boot_id": BOOT_ID[::-1] if self.kernel.is_guest else BOOT_ID},
+                  "began": {"realtime_ns": REALTIME, "monotonic_ns": BASE + self.begin},
+                  "ended": {"realtime_ns": REALTIME + self.end - self.begin, "monotonic_ns": BASE + self.end}}
+        if self.kernel.is_guest:
+            source["clock"] = {"name": clock, "hz": self.hz, "pairs": f"{name}/clock-pairs"}
+            lines = [f"{BASE + t} {self.ticks(t)} {self.error_ns}\n" for t in (self.begin, self.end)]
+            with open(f"{directory}/clock-pairs", "w", encoding="ascii") as file:
+                file.write("".join(lines))
+            files[f"{name}/clock-pairs"] = os.path.getsize(f"{directory}/clock-pairs")
+        else:
+            source["clock"] = {"name": clock, "hz": 10**9, "host": True, "error_ns": 0}
+        source["files"] = files
+        return source

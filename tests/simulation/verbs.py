@@ -1,0 +1,276 @@
+"""What each verb prints, compared with the truth."""
+
+import json
+import subprocess
+
+from truth import Difference, Truth, overlap
+
+WAITS = ("woken", "preempted")
+SLEEPS = ("sleeping", "uninterruptible")
+
+
+class Case:
+    """A trace and what is true of it."""
+
+    def __init__(self, strata, path, sources):
+        self.strata, self.path = strata, path
+        self.truths = {source.kernel.name: Truth(source) for source in sources}
+        host = self.truths["host"]
+        # All that the host had was recorded, also while others have events before its first and after its last.
+        firsts, lasts = zip(*((t.first - t.source.error_ns, t.last + t.source.error_ns) for t in self.truths.values()))
+        host.window = min(max(lasts), host.source.end) - max(min(firsts), host.source.begin)
+
+    def run(self, *args):
+        command = [self.strata, *args, "--keep-going", self.path]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        if result.returncode not in (0, 1):
+            raise Difference(f"{' '.join(command)}: exit status {result.returncode}: {result.stderr}")
+        return result.stdout
+
+    def json(self, *args):
+        out = self.run(*args, "-f", "json", *([] if args[0] == "stat" else ["--no-causal"]))
+        return json.loads(out) if out else None
+
+    def lines(self, *args):
+        return [json.loads(line) for line in self.run(*args, "-f", "json", "--no-causal").splitlines()]
+
+
+def require(condition, what, *values):
+    if not condition:
+        raise Difference(f"{what}: {', '.join(str(v) for v in values)}")
+
+
+def contains(what, known, unknown, true, *values):
+    """What is known is a part of the truth, and with what is unknown it is all of it. None: nothing is known."""
+    known = known or 0
+    slack = 2 + true * 1e-6
+    require(known <= true + slack, f"{what}: {known} is more than the true {true}", *values)
+    require(known + unknown >= true - slack, f"{what}: {known} + {unknown} unknown is less than the true {true}", *values)
+
+
+def is_percentile(value, durations, percent):
+    """Within 1.6 % of one that so many durations do not exceed."""
+    ordered = sorted(durations)
+    i = len(ordered) * percent / 100
+    low, high = ordered[max(0, int(i) - 1)], ordered[min(len(ordered) - 1, int(i) + 1)]
+    return low * 0.984 - 2 <= value <= high * 1.016 + 2
+
+
+def check_row(what, row, spans):
+    """The columns that all analyses of durations have, of the spans that are in it: [begin, end]."""
+    durations = [end - begin for begin, end in spans]
+    require(row["n"] == len(spans), f"{what}: n {row['n']}, and {len(spans)} spans")
+    if not spans:
+        return
+    # Ticks of a clock are rounded to nanoseconds.
+    require(abs(row["sum"] - sum(durations)) <= 2 * len(spans), f"{what}: sum {row['sum']}, not {sum(durations)}")
+    require(abs(row["min"] - min(durations)) <= 2 and abs(row["max"] - max(durations)) <= 2, f"{what}: min, max", row)
+    require(abs(row["mean"] - sum(durations) / len(spans)) <= 2, f"{what}: mean", row)
+    for percent in 50, 90, 99:
+        require(is_percentile(row[f"p{percent}"], durations, percent), f"{what}: p{percent}", row, sorted(durations)[:200])
+    if row["covered"]:
+        require(abs(row["rate"] - len(spans) * 1e9 / row["covered"]) <= 1e-4 * row["rate"], f"{what}: rate", row)
+        require(abs(row["share"] - sum(durations) / row["covered"]) <= 1e-4 * row["share"] + 1e-6, f"{what}: share", row)
+
+
+def check_fates(what, result, n, n_begins, n_ends):
+    """Each begin is in one span, complete or not."""
+    fates = result["unpaired"]
+    begun = sum(v for k, v in fates.items() if k not in ("no_begin", "unkeyed"))
+    require(n + begun == n_begins, f"{what}: {n} spans and {begun} not complete, of {n_begins} begins", fates)
+    require(n + fates["no_begin"] <= n_ends, f"{what}: {n} spans and {fates['no_begin']} ends without begin, of {n_ends} ends")
+
+
+def check_listed(verb, case, truth, kinds, name_of):
+    """Each span that is listed is a true one; those far from what is missing are. Returns the true ones by (kind, begin)."""
+    listed = {}
+    for line in case.lines(*verb, "--events", f"--source={truth.kernel.name}"):
+        kind, key = name_of(line["key"])
+        begin, end = truth.time(line["begin_ns"]), truth.time(line["end_ns"])
+        span = truth.spans.get((kind, begin))
+        what = f"{' '.join(verb)} --events"
+        require(span and span.end == end, f"{what}: there is none", line, span and span.end)
+        require((span.key, span.cpu, span.pid) == (key or span.key, line["cpu"], line["pid"]), what, line)
+        require((kind, begin) not in listed, f"{what}: twice", line)
+        listed[kind, begin] = span
+    for span in truth.kernel.spans:
+        if (span.kind in kinds and span.end is not None and truth.first <= span.begin and span.end <= truth.last and
+                not truth.is_near_gap(span.begin, span.end, None if span.kind == "exit" else span.cpu)):
+            require((span.kind, span.begin) in listed, f"{verb}: {span.kind} {span.key} at {span.begin} is not counted")
+    return listed
+
+
+def check_rows(verb, truth, rows, listed):
+    """The rows, by (kind, key), are those of what is listed."""
+    spans = {}
+    for span in listed.values():
+        spans.setdefault((span.kind, span.key), []).append(span)
+    require(set(rows) >= set(spans) and all(not rows[key]["n"] for key in set(rows) - set(spans)), f"{verb}: rows", set(rows) ^ set(spans))
+    for key, row in rows.items():
+        check_row(f"{verb} {key}", row, [(s.begin, s.end) for s in spans.get(key, [])])
+        require(row["covered"] <= truth.last - truth.first + 2, f"{verb} {key}: covered", row["covered"], truth.last - truth.first)
+    return spans
+
+
+def check_exits(case):
+    truth = case.truths["host"]
+    result = case.json("exits", "--source=host")
+    n_begins = truth.count("kvm_exit")
+    if not result:
+        require(n_begins == 0, f"exits: says nothing of {n_begins} exits")
+        return
+    listed = check_listed(["exits"], case, truth, ["exit"], lambda key: ("exit", key["reason"]))
+    rows = {("exit", row["key"]["reason"]): row for row in result["rows"]}
+    for (_, reason), spans in check_rows("exits", truth, rows, listed).items():
+        what, row = f"exits {reason}", rows["exit", reason]
+        if row["run"] is not None:
+            unknown = row["sum"] - row["run"] - row["wait"] - row["sleep"]
+            require(unknown == row["unknown"], f"{what}: unknown", row)
+            for column, names in (("run", ("running",)), ("wait", WAITS), ("sleep", SLEEPS)):
+                true = sum(overlap(truth.threads[s.pid].states, s.begin, s.end, names, truth.until) for s in spans)
+                contains(f"{what}: {column}", row[column], unknown, true)
+        vmm = [s.end - s.vmm_from for s in spans if s.vmm_from]
+        if row.get("vmm_n") is not None:
+            require((row["vmm_n"], row["vmm"]) == (len(vmm), sum(vmm)), f"{what}: VMM", row, vmm)
+    check_fates("exits", result, len(listed), n_begins, truth.count("kvm_entry"))
+    require(result["events"] == len(truth.visible), "exits: events", result["events"])
+    for row in case.json("exits")["rows"]:
+        require(row["covered"] <= truth.window + 100, "exits: covered", row["covered"], truth.window)
+
+
+def check_irq(case, truth):
+    result = case.json("irq", f"--source={truth.kernel.name}")
+    n_begins = truth.count("irq_handler_entry", "softirq_entry")
+    if not result:
+        require(n_begins == 0, f"irq: says nothing of {n_begins} interrupts")
+        return
+    listed = check_listed(["irq"], case, truth, ["irq", "softirq"], lambda key: (key["kind"], key["name"]))
+    rows = {(row["key"]["kind"], row["key"]["name"]): row for row in result["rows"]}
+    for key, spans in check_rows("irq", truth, rows, listed).items():
+        row = rows[key]
+        self_time = sum(s.end - s.begin - s.inner for s in spans)
+        require(abs(row["self"] - self_time) <= 4 * len(spans), f"irq {key}: self {row['self']}, true {self_time}")
+        # That of one that did not end counts, too.
+        delays = [s.begin - s.delay_from for s in truth.kernel.spans if (s.kind, s.key) == key and s.delay_from and
+                  truth.first <= s.delay_from and s.begin <= truth.last]
+        require(row["delay_n"] <= len(delays) and (row.get("delay_max") or 0) <= max(delays, default=0) + 2, f"irq {key}: delays", row, delays)
+        if not truth.is_near_gap(truth.first, truth.last):
+            require(row["delay_n"] == len(delays), f"irq {key}: delays", row, delays)
+    check_fates("irq", result, len(listed), n_begins, truth.count("irq_handler_exit", "softirq_exit"))
+
+
+def check_latency(case, truth):
+    names = [name for name in ("irq", "softirq", "exit") if truth.count({"irq": "irq_handler_entry", "softirq": "softirq_entry", "exit": "kvm_exit"}[name])]
+    if not names:
+        return
+    result = case.json("latency", *names, f"--source={truth.kernel.name}")
+    listed = check_listed(["latency", *names], case, truth, names, lambda key: (key["name"], None))
+    for row in result["rows"]:
+        name = row["key"]["name"]
+        check_row(f"latency {name}", row, [(s.begin, s.end) for s in listed.values() if s.kind == name])
+
+
+def check_stat(case, truth):
+    result = case.json("stat", f"--source={truth.kernel.name}")
+    counts = {}
+    for event in truth.visible:
+        counts[event.name] = counts.get(event.name, 0) + 1
+    require({row["event"]: row["count"] for row in result["rows"]} == counts, "stat: counts", result["rows"], counts)
+
+
+def check_sql(case, truth):
+    """The tables of states and of spans."""
+    out = case.run("sql", "--format=json", f"--source={truth.kernel.name}", "-c",
+                   "SELECT kind, id, state, begin_ns, end_ns, cpu, begin_seen, end_seen FROM state", "-c",
+                   "SELECT name, begin_ns, end_ns, cpu, pid, cut FROM span WHERE cut IS NULL")
+    for line in out.splitlines():
+        row = json.loads(line)
+        begin, end = truth.time(row["begin_ns"]), truth.time(row["end_ns"])
+        if "name" in row:
+            if row["name"] in ("irq", "softirq", "exit"):
+                span = truth.spans.get((row["name"], begin))
+                require(span and (span.end, span.cpu, span.pid) == (end, row["cpu"], row["pid"]), "sql: span", row)
+        elif row["state"] != "unknown":
+            states = truth.kernel.cpus[row["id"]] if row["kind"] == "cpu" else truth.threads[row["id"]].states
+            if (truth.begins_in_interrupt(row["id"], begin, end) if row["kind"] == "cpu" else
+                    row["id"] == truth.woken_late()):
+                continue
+            names = WAITS if row["state"] == "runnable" else (row["state"],)
+            true = overlap(states, begin, end, names, truth.until)
+            require(abs(true - (end - begin)) <= 2, f"sql: state: {true} of {end - begin}", row)
+            true = truth.state_at(states, begin)
+            if row["begin_seen"]:
+                require(true.begin == begin, "sql: state: begin_seen", row, true.begin)
+            if row["end_seen"]:
+                require(true.end == end, "sql: state: end_seen", row, true.end)
+
+
+def states_of(truth, line, by):
+    if by == "cpu":
+        return truth.kernel.cpus[line["key"]["cpu"]]
+    return truth.threads[line["pid"]].states
+
+
+def check_state_events(case, truth, by):
+    """Times in a state whose begin and end the trace has."""
+    for line in case.lines("sched", "--by", by, "--events", f"--source={truth.kernel.name}"):
+        begin, end = truth.time(line["begin_ns"]), truth.time(line["end_ns"])
+        states = states_of(truth, line, by)
+        if by == "task" and line["pid"] == truth.woken_late():
+            continue
+        true = truth.state_at(states, begin)
+        if by == "cpu" and truth.begins_in_interrupt(line["cpu"], begin, end):
+            continue  # what is nested in one that began earlier
+        require(true and (true.begin, true.end, true.state) == (begin, end, line["key"]["state"]),
+                f"sched --by {by} --events", line, true and (true.begin, true.end, true.state))
+
+
+def check_shares(what, row, truth, states):
+    """RUN, WAIT and SLEEP, and what is unknown, of the time in which the source was recorded."""
+    unknown = round(row["unknown_share"] * row["covered"]) + 2
+    for column, names in (("run", ("running",)), ("wait", WAITS), ("sleep", SLEEPS)):
+        true = overlap(states, truth.first, truth.last, names, truth.until)
+        contains(f"{what}: {column}", row[column], unknown + row["covered"] * 1e-5, true, row)
+    require(row["covered"] <= truth.last - truth.first + 1, f"{what}: covered", row["covered"], truth.last - truth.first)
+    require(sum(row[c] or 0 for c in ("run", "wait", "sleep")) <= row["covered"] + 1, f"{what}: more than all", row)
+    runs = [s for s in states if s.state == "running" and truth.first <= s.begin <= truth.last]
+    require(row["runs"] <= len(runs), f"{what}: runs {row['runs']}, true {len(runs)}")
+    for column in ("wake", "preempt"):
+        waits = [s.end - s.begin for s in states if s.state == WAITS[column == "preempt"] and s.end is not None and
+                 truth.first <= s.begin and s.end <= truth.last]
+        require((row.get(f"{column}_n") or 0) <= len(waits) and (row.get(f"{column}_max") or 0) <= max(waits, default=0) + 2 and
+                (row.get(f"{column}_sum") or 0) <= sum(waits) + 2 * len(waits), f"{what}: {column}", row, waits)
+
+
+def check_sched(case, truth):
+    source = f"--source={truth.kernel.name}"
+    result = case.json("sched", source)
+    if not result:
+        require(truth.count("sched_switch") == 0, "sched: says nothing")
+        return
+    for row in result["rows"]:
+        thread = truth.threads[row["key"]["pid"]]
+        if thread.pid == truth.woken_late():
+            continue
+        require(row["key"]["task"] == thread.comm, "sched: task", row["key"])
+        check_shares(f"sched {thread.comm}", row, truth, thread.states)
+    for row in case.json("sched", "--by=cpu", source)["rows"]:
+        cpu = row["key"]["cpu"]
+        what, states = f"sched --by cpu: CPU {cpu}", truth.kernel.cpus[cpu]
+        unknown = round(row["unknown_share"] * row["covered"]) + 2 + row["covered"] * 1e-5
+        # An interrupt that began before what is known of a CPU counts as what it interrupted, if others are nested in it.
+        nested = truth.begins_in_interrupt(cpu, truth.first, truth.last)
+        for column, state in (("run", "running"), ("interrupt", "interrupt"), ("idle", "idle")):
+            if row[column] is not None:
+                true = overlap(states, truth.first, truth.last, (state,), truth.until)
+                contains(f"{what}: {column}", max(0, row[column] - nested), unknown + 2 * nested, true, row)
+    for by in "task", "cpu":
+        check_state_events(case, truth, by)
+
+
+def check_all(strata, path, sources):
+    case = Case(strata, path, sources)
+    check_exits(case)
+    for truth in case.truths.values():
+        for check in check_sched, check_irq, check_latency, check_stat, check_sql:
+            check(case, truth)
