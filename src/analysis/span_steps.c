@@ -135,6 +135,9 @@ _cold_ int span_steps_find(struct spans *spans, const struct event_class *class)
     }
     if (spans->has_threads)
         steps->thread_end = kernel_thread_end_of(class);
+    steps->switches = steps->thread_end.may && steps->thread_end.state >= 0;
+    if (spans->has_vcpus && class->origin->layer == LAYER_HYPERVISOR)
+        steps->switches = strncmp(class->name, "running_to_", strlen("running_to_")) == 0;
     spans->classes[class->index] = steps;
     return 0;
 }

@@ -23,6 +23,7 @@ struct step_use {
 struct class_steps {
     unsigned n;
     struct kernel_thread_end thread_end;
+    bool switches;          /* its CPU comes to run another thread, or vCPU */
     struct step_use uses[]; /* ends before begins: an event may be both */
 };
 

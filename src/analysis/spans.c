@@ -67,12 +67,12 @@ static inline bool lost_since(const struct spans *spans, const struct open_span 
            ((unsigned)span->cpu < source->n_cpus && source->cpus[span->cpu].lost > span->sequence);
 }
 
-/* Whether the thread of SPAN, which has an event on CPU now, has not left that CPU since SPAN began there. What other CPUs
- * lost is of other threads, then. */
+/* Whether the thread or vCPU of SPAN, which has an event on CPU now, has not left that CPU since SPAN began there. What other CPUs
+ * lost is of others, then. */
 static _cold_ bool has_stayed(const struct spans *spans, const struct open_span *span,
                               const struct source_losses *source, int32_t cpu)
 {
-    return spans->rules[span->rule]->place == SPAN_ON_THREAD && cpu == span->cpu &&
+    return spans->rules[span->rule]->place != SPAN_ANYWHERE && cpu == span->cpu &&
            (unsigned)cpu < source->n_cpus && source->has_switches &&
            source->cpus[cpu].switched <= span->at[0] && source->cpus[cpu].lost <= span->sequence &&
            source->any_cpu <= span->sequence;
@@ -699,14 +699,10 @@ static inline int put_step(struct spans *spans, const struct step_use *uses, uns
     return missed ? put_early(spans, missed, item, &missed_key) : 0;
 }
 
-/* A switch, or the end of a thread. */
 static int end_thread(struct spans *spans, const struct class_steps *steps, const struct item *item)
 {
     int32_t pid = kernel_ended_thread(&steps->thread_end, item);
-    int r = steps->thread_end.state < 0 ? 0 : span_sources_put_switch(spans, item);
 
-    if (unlikely(r < 0))
-        return r;
     return likely(pid == PID_UNKNOWN) ? 0 : span_sources_end_thread(spans, item, pid);
 }
 
@@ -733,6 +729,8 @@ static int put_steps(struct spans *spans, const struct class_steps *steps, const
         if (unlikely(r < 0))
             return r;
     }
+    if (unlikely(steps->switches) && span_sources_put_switch(spans, item) < 0)
+        return -ENOMEM;
     return unlikely(steps->thread_end.may) ? end_thread(spans, steps, item) : 0;
 }
 
@@ -765,7 +763,7 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
         steps = spans->classes[item->class->index];
         if (unlikely(item->time == TIME_UNKNOWN))
             count_unkeyed(steps);
-        else if (steps->n > 0 || steps->thread_end.may)
+        else if (steps->n > 0 || steps->thread_end.may || steps->switches)
             r = put_steps(spans, steps, item);
         if (unlikely(item->before_loss) && r >= 0)
             r = span_sources_begin_loss(spans, item);
@@ -786,7 +784,7 @@ int spans_concern(struct spans *spans, const struct event_class *class)
             return r;
     }
     steps = spans->classes[class->index];
-    return steps->n > 0 || steps->thread_end.may;
+    return steps->n > 0 || steps->thread_end.may || steps->switches;
 }
 
 uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item)
@@ -828,6 +826,7 @@ int spans_add_rule(struct spans *spans, const struct span_rule *rule)
     for (unsigned i = 0; i < rule->n_steps; i++)
         keys->has_star = keys->has_star && strchr(rule->steps[i].event, '*');
     spans->has_threads = spans->has_threads || rule->place == SPAN_ON_THREAD;
+    spans->has_vcpus = spans->has_vcpus || rule->place == SPAN_ON_VCPU;
     if (!spans->open)
         spans->open_size =
             MAX(spans->open_size, sizeof(struct open_span) + rule->n_steps * sizeof(int64_t));

@@ -134,6 +134,7 @@ struct spans {
     unsigned n_ended_threads;
     uint32_t n_sources;
     bool has_threads; /* there are rules whose place is a thread */
+    bool has_vcpus;   /* there are rules whose place is a vCPU */
     bool
         narrowed; /* a rule that crossed sources does not any more: what is open by it has no source in its key */
 };

@@ -221,6 +221,19 @@ static bool follows(enum state state, enum state from)
     return state == from || (from == STATE_RUNNABLE && state_waits(state));
 }
 
+/* A vCPU that ran did so up to the last change on its CPU: what stopped it may have been lost there, and come later than what
+ * other CPUs have. */
+static _cold_ void contradict_vcpu(struct state_source *source, struct state_thread *thread,
+                                   int64_t time)
+{
+    struct state_cpu *cpu =
+        thread->now.state == STATE_RUNNING ? state_cpu_get(source, thread->now.cpu) : NULL;
+
+    if (cpu && cpu->known && cpu->runs == thread->now.id)
+        state_cpu_forget(source, cpu, cpu->proof, time, STATE_IS_CONTRADICTED);
+    state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_IS_CONTRADICTED);
+}
+
 static void put_vcpu(struct state_source *source, const struct class_plan *plan, int32_t id,
                      const struct item *item)
 {
@@ -251,7 +264,7 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
             if (cpu)
                 cpu->contradictions++;
         }
-        state_thread_set(source, thread, STATE_UNKNOWN, item->time, false, STATE_IS_CONTRADICTED);
+        contradict_vcpu(source, thread, item->time);
     }
     if (plan->from == plan->to && thread->now.state != STATE_UNKNOWN)
         return;

@@ -383,6 +383,8 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
                 *ret_stop = "a window begins before the one that should end here";
                 break;
             }
+            if (event == XEN_LOST_RECORDS && n > 0 && s->items[n - 1].kind == ITEM_EVENT)
+                s->items[n - 1].before_loss = true;
             if (event == XEN_LOST_RECORDS)
                 put_loss(s, last, words, xentrace_words(header), &s->items[n++]);
             if (event == XEN_LOST_RECORDS || event == XEN_WRAP_BUFFER) {
@@ -438,6 +440,32 @@ static _cold_ void seek(struct cpu_source *s)
 static void cpu_seek(struct source *source, int64_t time)
 {
     cpu_source(source)->seek_time = time;
+}
+
+/* Whether the next record of the CPU is a loss. Mostly it is the first of a window: Xen reports what it had no room for when
+ * there is room again. */
+static bool loss_follows(struct cpu_source *s)
+{
+    struct xentrace_cursor cursor = s->cursor;
+    struct xentrace_window window;
+    struct error error = {0};
+    uint64_t offset = s->at;
+    uint8_t header[4];
+
+    if (s->loss_pending)
+        return true;
+    if (s->error || s->filled - s->next >= sizeof header)
+        return !s->error && xentrace_event(load_le32(s->buf + s->next)) == XEN_LOST_RECORDS;
+    if (s->next < s->filled)
+        return false;
+    if (s->left == 0) {
+        if (xentrace_windows_next(&s->x->windows, &cursor, s->cpu, &window, &error) <= 0)
+            return false;
+        offset = window.offset;
+    }
+    return xentrace_windows_read(&s->x->windows, offset, header, sizeof header, &error) ==
+               (int64_t)sizeof header &&
+           xentrace_event(load_le32(header)) == XEN_LOST_RECORDS;
 }
 
 static int cpu_next(struct source *source, const struct item **ret_items)
@@ -500,6 +528,8 @@ static int cpu_next(struct source *source, const struct item **ret_items)
     }
     if (n == 0)
         return s->error;
+    if (s->items[n - 1].kind == ITEM_EVENT)
+        s->items[n - 1].before_loss = loss_follows(s);
     *ret_items = s->items;
     return (int)n;
 }

@@ -684,6 +684,15 @@ static void test_vcpus(void **state)
               "0 running 30-50, 1 sleeping 40-50?, 0 sleeping 50-50?");
     assert_int_equal(counts(w)->contradictions, 1);
     restart(w);
+    runstate(w, 10, 0, 0, 1, WAIT, RUN);
+    runstate(w, 15, 0, 0, 1, RUN, RUN);
+    runstate(w, 20, 1, 0, 1, BLOCK, WAIT); /* that it stopped is missing on CPU 0 */
+    runstate(w, 30, 1, 0, 1, WAIT, RUN);
+    runstate(w, 40, 1, 0, 1, RUN, BLOCK);
+    expect_of(w, STATE_OF_VCPU,
+              "1 running 10-15?, 1 unknown ?15-20?, 1 woken 20-30, 1 running 30-40, "
+              "1 sleeping 40-40?");
+    restart(w);
     runstate(w, 10, 0, 3, 0, BLOCK, WAIT);
     runstate(w, 20, 1, 3, 1, BLOCK, BLOCK);
     runstate(w, 20, 0, 3, 0, WAIT, RUN);

@@ -256,6 +256,39 @@ static void test_lost_and_wrap(void **state)
     close_stream(&o);
 }
 
+/* The last event before a loss says so, also where the loss is the first record of the next window. */
+static void test_before_loss(void **state)
+{
+    static struct stream s;
+    struct text times = TEXT_IN_MEMORY;
+    const struct item *items;
+    struct opened o;
+    int n;
+
+    s = (struct stream){0};
+    put_window(&s, 0);
+    RECORD(&s, 0x28001, 10, 1);
+    RECORD(&s, XEN_LOST_RECORDS, 500, 42, 2 | 1 << 16, 20, 0);
+    RECORD(&s, 0x28001, 510, 2);
+    RECORD(&s, 0x28001, 520, 2);
+    put_window(&s, 1);
+    RECORD(&s, 0x28001, 530, 2);
+    put_window(&s, 0);
+    RECORD(&s, XEN_LOST_RECORDS, 600, 3);
+    RECORD(&s, 0x28001, 610, 2);
+    put_window(&s, 0);
+    RECORD(&s, 0x28001, 620, 2);
+    assert_int_equal(open_stream(&o, &s, false), 0);
+    while ((n = source_next(o.sources[0], &items)) > 0)
+        for (int i = 0; i < n; i++)
+            if (items[i].kind == ITEM_EVENT && items[i].before_loss)
+                text_printf(&times, "%d ", (int)items[i].time);
+    text_put_char(&times, '\0');
+    assert_string_equal(times.start, "10 520 ");
+    text_done(&times);
+    close_stream(&o);
+}
+
 static void test_vcpu(void **state)
 {
     static struct stream s;
@@ -851,6 +884,7 @@ int main(void)
         cmocka_unit_test(test_first_records_without_time),
         cmocka_unit_test(test_no_times_at_all),
         cmocka_unit_test(test_lost_and_wrap),
+        cmocka_unit_test(test_before_loss),
         cmocka_unit_test(test_vcpu),
         cmocka_unit_test(test_loss_at_start),
         cmocka_unit_test(test_hypercalls),
