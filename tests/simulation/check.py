@@ -2,7 +2,7 @@
 """check.py STRATA [SEED...]: whether what Strata says of made machines is true. Each number that it prints is what really
 happened, or what it states as unknown contains that.
 
-check.py --runs N STRATA: the same with N random seeds. A seed that fails is kept: check.py STRATA SEED runs it alone."""
+check.py --runs N STRATA: the same with N random seeds. --xen: machines with Xen instead of Linux. A seed that fails is kept: check.py STRATA SEED runs it alone."""
 
 import argparse
 import os
@@ -16,6 +16,8 @@ import machine
 from recording import Source
 from truth import Difference
 import verbs
+import verbs_xen
+import xen
 
 
 def plant(rng, source):
@@ -42,7 +44,7 @@ def make(seed, path):
     rng = random.Random(seed)
     made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8)
     begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
-    end = begin + rng.randint(20, 80) * machine.MILLI
+    end = begin + rng.randint(15, 50) * machine.MILLI
     made.run(end + machine.MILLI)
     sources = [Source(made.host, begin, end)]
     if made.guest and made.guest.events:
@@ -59,13 +61,33 @@ def make(seed, path):
     return sources, words
 
 
-def check(strata, seed):
+def make_xen(seed, path):
+    """The same of a file of xentrace."""
+    rng = random.Random(seed)
+    made = xen.Xen(rng, rng.randint(1, 4), rng.randint(1, 4))
+    begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
+    end = begin + rng.randint(10, 40) * machine.MILLI
+    made.run(end + machine.MILLI)
+    file = xen.XenFile(made, begin, end)
+    what = rng.choice(["nothing", "loss", "loss"])
+    for _ in range(rng.randint(1, 3) if what == "loss" else 0):
+        cpu = rng.randrange(made.n_cpus)
+        file.lose(cpu, rng.randint(1, max(1, len(file.cpus[cpu]) - 2)), rng.randint(1, 300))
+    file.write(path, rng.randint(1, 8) * machine.MILLI)
+    return file, [f"Xen: {what} {file.gaps}"]
+
+
+def check(strata, seed, is_xen):
     """0, or 1 where something differs."""
     path = tempfile.mkdtemp(prefix="simulation.")
     words = []
     try:
-        sources, words = make(seed, path)
-        verbs.check_all(strata, path, sources)
+        if is_xen:
+            file, words = make_xen(seed, f"{path}/xen.raw")
+            verbs_xen.check_all(strata, f"{path}/xen.raw", file)
+        else:
+            sources, words = make(seed, path)
+            verbs.check_all(strata, path, sources)
     except Difference as difference:
         kept = os.path.join(tempfile.gettempdir(), f"simulation-{seed}")
         shutil.rmtree(kept, ignore_errors=True)
@@ -79,11 +101,12 @@ def check(strata, seed):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--xen", action="store_true", help="machines with Xen")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")
     options = parser.parse_args()
     seeds = options.seeds or [random.randrange(10**9) for _ in range(options.runs or 20)]
-    failed = sum(check(options.strata, seed) for seed in seeds)
+    failed = sum(check(options.strata, seed, options.xen) for seed in seeds)
     print(f"{len(seeds)} made machines, {failed} with differences; seeds {seeds[0]}..." if len(seeds) > 40 else
           f"{failed} of the made machines {seeds} have differences")
     sys.exit(failed > 0)
