@@ -48,7 +48,7 @@ struct item {
         /* event: its thread's name at that time, for the origin's comm(); 0: use task_name() */
         uint32_t comm;
     };
-    uint8_t kind;  /* enum item_kind */
+    uint8_t kind; /* enum item_kind */
     union {
         uint8_t cause; /* loss: enum loss_cause */
         /* event: the next item of its CPU is a loss, which its reader has found already. Losses come at their end: others
