@@ -249,10 +249,13 @@ static int page_begin(const struct ftrace_cpu *cpu, uint64_t number, int64_t *re
 static void hold_last(struct ftrace_cpu *cpu)
 {
     struct held_item *held = &cpu->held[cpu->next_held];
-    const struct item *item = &cpu->items[cpu->n_items - 1];
     uint8_t *payload = held->payload;
+    const struct item *item;
 
-    if (cpu->n_items <= cpu->n_put || item->kind != ITEM_EVENT || cpu->has_held)
+    if (cpu->n_items <= cpu->n_put || cpu->has_held)
+        return;
+    item = &cpu->items[cpu->n_items - 1];
+    if (item->kind != ITEM_EVENT)
         return;
     if (item->size > held->room) {
         payload = realloc(payload, item->size);
@@ -261,7 +264,8 @@ static void hold_last(struct ftrace_cpu *cpu)
         held->payload = payload;
         held->room = item->size;
     }
-    memcpy(payload, item->payload, item->size);
+    if (item->size > 0)
+        memcpy(payload, item->payload, item->size);
     held->item = *item;
     held->item.payload = payload;
     cpu->n_items--;
