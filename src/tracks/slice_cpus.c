@@ -6,7 +6,8 @@
 
 #include "base/utf8.h"
 
-/* What a CPU ran is not known, as a switch is missing. Before its first event nothing is drawn. */
+/* What a CPU ran is not known, as a switch is missing. Before its first event nothing is drawn. On Xen nothing is either: its
+ * states are known from runstates, which follow the switches that slices begin with. */
 static int put_unknown(struct slices *slices, const struct state_interval *interval)
 {
     static const char name[] = "unknown";
@@ -16,6 +17,7 @@ static int put_unknown(struct slices *slices, const struct state_interval *inter
     struct track *track;
 
     if (interval->of != STATE_OF_CPU || interval->state != STATE_UNKNOWN || slices->in_loss ||
+        !KERNEL_LAYER(interval->origin->layer) ||
         interval->begin == states_begin(&slices->states, interval->origin))
         return 0;
     group = tracks_group(&slices->tracks, interval->origin);

@@ -9,8 +9,8 @@
  * that are open at the end of the trace stay open. An end whose begin is not there is an instant.
  *
  * Where a CPU runs another thread than its switches say (T2 in analysis/states.h), there is a slice `unknown` since it
- * was last seen to run what they say; so there is after a loss, until the CPU is known to run something again (T9): a CPU on
- * which nothing is drawn was idle.
+ * was last seen to run what they say; so there is on a kernel's CPU after a loss, until it is known to run something again
+ * (T9). Elsewhere, a CPU on which nothing is drawn was idle; on Xen also one where events were lost since the last switch.
  *
  * Within a track slices nest, and do not step back in time. */
 

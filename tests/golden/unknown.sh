@@ -15,6 +15,7 @@ xz -dc "$DATA/xen/xen-4.22-all.raw.xz" >whole.raw
 check whole whole.raw
 python3 "$here/unknown.py" lose whole.raw lost.raw
 check lost lost.raw
+python3 "$here/unknown_slices.py" "$strata" whole.raw lost.raw || fail "slices"
 "$strata" sql -q steal lost.raw >rows 2>err || fail "$(cat err)"
 head -n 1 rows | grep -q ' unknown$' && grep -q ' d0v1  [0-9]*  [0-9]*  [0-9]*$' rows || fail "$(cat rows)"
 
