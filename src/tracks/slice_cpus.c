@@ -6,8 +6,7 @@
 
 #include "base/utf8.h"
 
-/* What a CPU ran is not known, as a switch is missing. Before its first event nothing is drawn. On Xen nothing is either: its
- * states are known from runstates, which follow the switches that slices begin with. */
+/* What a CPU ran is not known, as a switch is missing. Before its first event nothing is drawn. */
 static int put_unknown(struct slices *slices, const struct state_interval *interval)
 {
     static const char name[] = "unknown";
@@ -17,7 +16,6 @@ static int put_unknown(struct slices *slices, const struct state_interval *inter
     struct track *track;
 
     if (interval->of != STATE_OF_CPU || interval->state != STATE_UNKNOWN || slices->in_loss ||
-        !KERNEL_LAYER(interval->origin->layer) ||
         interval->begin == states_begin(&slices->states, interval->origin))
         return 0;
     group = tracks_group(&slices->tracks, interval->origin);
@@ -84,16 +82,24 @@ void slice_cpus_init(struct slices *slices)
     slices->states.wanted = STATES_OF(STATE_OF_CPU);
 }
 
+/* On CPUs of Xen nothing is drawn of states: these are known from runstates, which follow the switches that slices begin with. */
+static bool has_states(const struct item *item)
+{
+    return KERNEL_LAYER(item->origin->layer);
+}
+
 int slice_cpus_put(struct slices *slices, const struct item *item)
 {
     const struct slice_class *class = slices->class;
     struct track *track;
 
     slices->contradicted = NULL;
+    if (!has_states(item))
+        return 0;
     if (unlikely(states_put(&slices->states, item, 1) < 0))
         return -ENOMEM;
     if (unlikely(slices->contradicted && slices->contradicted->cpu == item->cpu &&
-                 KERNEL_LAYER(item->origin->layer) && !class->is_switch))
+                 !class->is_switch))
         return open_found(slices, slices->contradicted, item);
     if (likely(!slices->has_found) || !class->is_switch || item->cpu == CPU_UNKNOWN)
         return 0;
@@ -115,6 +121,8 @@ int slice_cpus_put_loss(struct slices *slices, const struct item *loss)
 {
     int r;
 
+    if (!has_states(loss))
+        return 0;
     slices->in_loss = true;
     r = states_put(&slices->states, loss, 1);
     slices->in_loss = false;
