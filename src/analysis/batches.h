@@ -33,7 +33,7 @@ struct interval_batches {
 /* TIME: of the next event, or TIME_UNKNOWN. */
 void interval_batches_add(struct interval_batches *intervals, int64_t time);
 
-/* At most so many parts; fewer of less values. */
+/* The largest number of parts; fewer values make fewer parts. */
 #define PARTS_MAX 64
 
 /* Cuts the values into N parts of equal numbers of them, which may end within a batch: what is in a batch counts as evenly spread.

@@ -13,8 +13,8 @@
 #define IMAGE_BEGIN UINT64_C(0xffffffff80000000)
 #define IMAGE_END UINT64_C(0xffffffffc0000000)
 #define ALIGNMENT ((uint64_t)2 << 20) /* of the image */
-/* One in 2^17 pairs of functions is alike by chance: more than so many are not compared, and of more than so many, one that is
- * alike does not count alone. */
+/* One in 2^17 pairs of functions is alike by chance. More than COMPARED_MAX pairs are not compared; of more than FEW, a single
+ * one that is alike does not count. */
 #define COMPARED_MAX 1000000
 #define FEW 16
 

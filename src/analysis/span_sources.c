@@ -53,17 +53,30 @@ static struct span_cpu *get_cpu(struct source_losses *source, int32_t cpu)
     return &cpus[cpu];
 }
 
+/* The source of ITEM, and its CPU; NULL: it has none. 0, -ENOMEM. */
+static int find_cpu(struct spans *spans, const struct item *item, struct source_losses **ret_source,
+                    struct span_cpu **ret_cpu)
+{
+    struct source_losses *source = get_source(spans, item->origin);
+
+    *ret_source = source;
+    *ret_cpu = NULL;
+    if (!source)
+        return -ENOMEM;
+    if (!span_loss_has_cpu(item))
+        return 0;
+    *ret_cpu = get_cpu(source, item->cpu);
+    return *ret_cpu ? 0 : -ENOMEM;
+}
+
 int span_sources_begin_loss(struct spans *spans, const struct item *event)
 {
-    struct source_losses *source = get_source(spans, event->origin);
-    struct span_cpu *cpu = NULL;
+    struct source_losses *source;
+    struct span_cpu *cpu;
+    int r = find_cpu(spans, event, &source, &cpu);
 
-    if (source && span_loss_has_cpu(event))
-        cpu = get_cpu(source, event->cpu);
-    else if (source)
-        return 0;
-    if (!cpu)
-        return -ENOMEM;
+    if (r < 0 || !cpu)
+        return r;
     cpu->lost = MAX(cpu->lost, SPAN_LOSS_HAS_BEGUN);
     source->all = MAX(source->all, cpu->lost);
     return 0;
@@ -71,15 +84,12 @@ int span_sources_begin_loss(struct spans *spans, const struct item *event)
 
 int span_sources_put_switch(struct spans *spans, const struct item *event)
 {
-    struct source_losses *source = get_source(spans, event->origin);
-    struct span_cpu *cpu = NULL;
+    struct source_losses *source;
+    struct span_cpu *cpu;
+    int r = find_cpu(spans, event, &source, &cpu);
 
-    if (source && span_loss_has_cpu(event))
-        cpu = get_cpu(source, event->cpu);
-    else if (source)
-        return 0;
-    if (!cpu)
-        return -ENOMEM;
+    if (r < 0 || !cpu)
+        return r;
     cpu->switched = event->time;
     source->has_switches = true;
     return 0;
@@ -87,23 +97,21 @@ int span_sources_put_switch(struct spans *spans, const struct item *event)
 
 int span_sources_put_loss(struct spans *spans, const struct item *item)
 {
-    struct source_losses *source = get_source(spans, item->origin);
-    uint32_t sequence;
+    struct source_losses *source;
     struct span_cpu *cpu;
+    uint32_t sequence;
+    int r = find_cpu(spans, item, &source, &cpu);
 
-    if (!source)
-        return -ENOMEM;
+    if (r < 0)
+        return r;
     sequence = ++spans->sequence;
     if (item->is_open)
         sequence = SPAN_LOSS_IS_OPEN;
-    if (!span_loss_has_cpu(item)) {
+    if (!cpu) {
         source->any_cpu = MAX(source->any_cpu, sequence);
         source->all = MAX(source->all, sequence);
         return 0;
     }
-    cpu = get_cpu(source, item->cpu);
-    if (!cpu)
-        return -ENOMEM;
     if (cpu->lost != SPAN_LOSS_IS_OPEN)
         cpu->lost = sequence;
     update_all(source);
