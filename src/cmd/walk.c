@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/lost_cpus.h"
 #include "base/suggest.h"
 #include "cli/jobs.h"
 #include "cli/progress.h"
@@ -433,17 +434,15 @@ static void put_places(struct text *text, uint64_t n)
 
 static void put_by_cpu(const struct losses *losses, struct text *text)
 {
-    const char *between = " (";
+    struct lost_cpus lost = {0};
 
-    for (int cpu = 0; cpu < losses->n_cpus; cpu++) {
-        if (losses->by_cpu[cpu] == 0)
-            continue;
-        text_printf(text, "%sCPU %d: ", between, cpu);
-        text_put_u64(text, losses->by_cpu[cpu]);
-        between = ", ";
-    }
-    if (between[0] == ',')
-        text_put_char(text, ')');
+    for (int cpu = 0; cpu < losses->n_cpus; cpu++)
+        lost_cpus_add(&lost, (unsigned)cpu, losses->by_cpu[cpu]);
+    if (lost.n == 0)
+        return;
+    text_put_literal(text, " (");
+    lost_cpus_put(&lost, text);
+    text_put_char(text, ')');
 }
 
 /* What only recorders know, after what the records say. */

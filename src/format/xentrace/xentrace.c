@@ -11,6 +11,7 @@
 #include "base/spool.h"
 #include "format/xentrace/class.h"
 #include "format/xentrace/seek.h"
+#include "format/xentrace/vendor.h"
 #include "format/xentrace/windows.h"
 
 /* What all cpus' buffers and runs of items may take together. */
@@ -27,6 +28,7 @@ struct xentrace {
     unsigned reading; /* sources that are not at their end */
     struct input in;
     struct xentrace_options options;
+    bool is_vendor_guessed; /* options.cpu is, by the records */
     struct xentrace_windows windows;
     struct xentrace_classes classes;
 };
@@ -564,6 +566,10 @@ static void cpu_facts(const struct source *source,
                  x->classes.version % 100, x->options.version ? "" : " or later");
         put(arg, "xen", number);
     }
+    if (x->is_vendor_guessed)
+        put(arg, "cpu vendor",
+            x->options.cpu == XEN_CPU_AMD ? "amd, by the reasons of VM exits"
+                                          : "intel, by the reasons of VM exits");
 }
 
 static const struct source_ops cpu_ops = {
@@ -708,10 +714,14 @@ int xentrace_open(struct input *in, const struct xentrace_options *options,
         goto out;
     start = input_offset(&x->in);
     r = open_windows(x, start, error);
+    if (r >= 0 && x->options.cpu == XEN_CPU_UNKNOWN) {
+        r = xentrace_guess_vendor(&x->windows, &x->options.cpu, error);
+        x->is_vendor_guessed = r >= 0 && x->options.cpu != XEN_CPU_UNKNOWN;
+    }
     if (r < 0)
         goto out;
     r = xentrace_classes_open(&x->classes, catalogue, options->table, options->version,
-                              options->cpu, options->cpu_hz, x->in.path, error);
+                              x->options.cpu, options->cpu_hz, x->in.path, error);
     if (r < 0)
         goto out;
     r = open_cpus(x, ret_sources, ret_n);

@@ -10,6 +10,7 @@
 
 #include "base/clock_ns.h"
 #include "base/copy.h"
+#include "base/lost_cpus.h"
 #include "base/text.h"
 #include "record/recording.h"
 #include "tracedir/host.h"
@@ -247,16 +248,15 @@ static void poll_fds(struct recorder *recorder, struct recorder_wait *wait)
 /* "CPU 0: 12, CPU 3: 5" */
 static const char *lost_text(const struct buffers_recorder *self, char buf[CPUS_TEXT_SIZE])
 {
-    size_t at = 0;
+    struct lost_cpus lost = {0};
+    struct text text = TEXT_IN_MEMORY;
 
-    buf[0] = 0;
-    for (unsigned cpu = 0; cpu < self->buffers->n_cpus && at < CPUS_TEXT_SIZE; cpu++) {
-        uint64_t lost = buffer_drain_lost(self->drain, cpu);
-
-        if (lost)
-            at += (size_t)MAX(0, snprintf(buf + at, CPUS_TEXT_SIZE - at, "%sCPU %u: %" PRIu64,
-                                          at ? ", " : "", cpu, lost));
-    }
+    for (unsigned cpu = 0; cpu < self->buffers->n_cpus; cpu++)
+        lost_cpus_add(&lost, cpu, buffer_drain_lost(self->drain, cpu));
+    lost_cpus_put(&lost, &text);
+    snprintf(buf, CPUS_TEXT_SIZE, "%.*s", text.error ? 0 : (int)text_len(&text),
+             text.start ? text.start : "");
+    text_done(&text);
     return buf;
 }
 

@@ -1,0 +1,42 @@
+"""Small traces of Xen: made_xen.py DIR
+
+many-cpus.raw    256 CPUs, of which each lost one event more than the one before
+intel.raw        exits of VMX, before Xen 4.19, when it had one event for both vendors' exits
+amd.raw          exits of SVM, likewise
+neither.raw      exits with reasons that both vendors have
+both.raw         exits with reasons that no machine has together"""
+import os
+import struct
+import sys
+
+CPU_CHANGE, LOST, EXIT, RUNSTATE = 0x1F003, 0x1F001, 0x81102, 0x21311
+
+
+def record(event, words, tsc):
+    return struct.pack("<IQ", event | len(words) << 28 | 1 << 31, tsc) + struct.pack(f"<{len(words)}I", *words)
+
+
+def window(cpu, records):
+    return struct.pack("<III", CPU_CHANGE | 2 << 28, cpu, len(records)) + records
+
+
+def make(name, *windows):
+    with open(os.path.join(sys.argv[1], name), "wb") as out:
+        out.write(b"".join(windows))
+
+
+def exits(name, *reasons):
+    make(name, window(0, b"".join(record(EXIT, [reason, 0x1000, 0], 1000 * (i + 1)) for i, reason in enumerate(reasons))))
+
+
+def main():
+    os.makedirs(sys.argv[1])
+    make("many-cpus.raw", *(window(cpu, record(LOST, [cpu + 1, 0, 1000, 0], 10**9 + cpu) +
+                                   record(RUNSTATE, [cpu | 5 << 16], 10**9 + cpu + 1)) for cpu in range(256)))
+    exits("intel.raw", 48, 12, 48, 1, 0x80000021)
+    exits("amd.raw", 0, 0x7B, 0x400, 0xFFFFFFFF)
+    exits("neither.raw", 0, 48, 50)
+    exits("both.raw", 12, 0x7B)
+
+
+main()
