@@ -78,6 +78,9 @@ static const struct route routes[] = {
     {OUTPUTS "/timeGraph/{}/tooltip", METHOD_POST, tsp_time_graph_tooltip},
     {OUTPUTS "/XY/{}/tree", METHOD_POST, tsp_xy_tree},
     {OUTPUTS "/XY/{}/xy", METHOD_POST, tsp_xy},
+    {OUTPUTS "/XY/{}/tooltip", METHOD_GET, tsp_xy_tooltip},
+    {OUTPUTS "/genericXY/{}/tree", METHOD_POST, tsp_no_generic_xy},
+    {OUTPUTS "/genericXY/{}/xy", METHOD_POST, tsp_no_generic_xy},
     {OUTPUTS "/data/{}/tree", METHOD_POST, tsp_data_tree},
     {OUTPUTS "/table/{}/columns", METHOD_POST, tsp_table_columns},
     {OUTPUTS "/table/{}/lines", METHOD_POST, tsp_table_lines},
@@ -128,6 +131,9 @@ void routes_run(struct exchange *x)
         redirect(x);
         return;
     }
+    /* Some clients end an address with a slash. */
+    if (x->answer.tsp && !*x->request.parts[x->request.n_parts - 1])
+        x->request.n_parts--;
     for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
         if (!matches(&routes[i], &x->request))
             continue;

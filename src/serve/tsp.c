@@ -56,6 +56,18 @@ static int read_items(struct exchange *x, struct tsp_query *query)
     return 0;
 }
 
+/* What would be shown without its filter is refused, not shown whole. */
+static int check_filter(struct exchange *x, const struct tsp_query *query)
+{
+    const char *const key = "filter_expressions_map";
+    const json_t *outer = json_object_get(query->parameters, "filter_query_parameters");
+
+    if (json_object_size(json_object_get(query->parameters, key)) > 0 ||
+        json_object_size(json_object_get(outer, key)) > 0)
+        return bad(x, "filters of states are not supported; leave filter_expressions_map out");
+    return 0;
+}
+
 /* jansson does not always say so; anything else, it does. */
 static bool is_no_memory(const json_error_t *error)
 {
@@ -77,8 +89,10 @@ int tsp_query_read(struct exchange *x, unsigned needs, struct tsp_query *ret)
     query.parameters = json_object_get(query.body, "parameters");
     if (!query.body && is_no_memory(&error))
         r = answer_failure(&x->answer, -ENOMEM, NULL);
-    else if (!json_is_object(query.parameters))
-        r = bad(x, "the body is not a JSON object with the object 'parameters'");
+    else if (!json_is_object(query.body) || (query.parameters && !json_is_object(query.parameters)))
+        r = bad(x, "the body is not a JSON object, or its 'parameters' are none");
+    if (r == 0)
+        r = check_filter(x, &query);
     if (r == 0)
         r = read_range(x, &query);
     if (r == 0)

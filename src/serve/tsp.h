@@ -110,6 +110,8 @@ void tsp_time_graph_arrows(struct exchange *x);
 void tsp_time_graph_tooltip(struct exchange *x);
 void tsp_xy_tree(struct exchange *x);
 void tsp_xy(struct exchange *x);
+void tsp_xy_tooltip(struct exchange *x);
+void tsp_no_generic_xy(struct exchange *x);
 void tsp_data_tree(struct exchange *x);
 void tsp_table_columns(struct exchange *x);
 void tsp_table_lines(struct exchange *x);

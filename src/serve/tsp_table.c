@@ -87,9 +87,10 @@ static int bad(struct exchange *x, const char *what)
     return answer_error(&x->answer, HTTP_BAD_REQUEST, "%s", what);
 }
 
+/* All, where none is named. */
 static int read_columns(struct exchange *x, const json_t *ids, struct lines *lines)
 {
-    if (!json_is_array(ids)) {
+    if (json_array_size(ids) == 0) {
         for (unsigned i = 0; i < COLUMNS; i++)
             lines->columns[lines->n_columns++] = i;
         return 0;

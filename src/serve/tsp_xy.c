@@ -170,3 +170,83 @@ void tsp_xy(struct exchange *x)
     if (r == 0)
         tsp_end(x);
 }
+
+/* The value of counter NUMBER at TIME; nothing before its first. */
+static int put_value_at(struct exchange *x, uint32_t number, const char *unit, int64_t time)
+{
+    _cleanup_free_ struct index_value *values = NULL;
+    struct text text = TEXT_IN_MEMORY;
+    unsigned n = 0;
+    int r = index_values(x->generation->index, number, time, time, 0, &values, &n);
+
+    if (r < 0)
+        return answer_failure(&x->answer, r, NULL);
+    while (n > 0 && values[n - 1].time > time)
+        n--;
+    if (n == 0)
+        return 0;
+    text_printf(&text, "%lld%s%s", (long long)values[n - 1].last, unit && *unit ? " " : "",
+                unit ? unit : "");
+    json_write_key(&x->answer.json, "Value");
+    answer_put_text(&x->answer.json, &text);
+    return 0;
+}
+
+static void put_time(struct exchange *x, int64_t time)
+{
+    struct text text = TEXT_IN_MEMORY;
+
+    text_printf(&text, "%lld %s", (long long)time, x->generation->is_ticks ? "ticks" : "ns");
+    json_write_key(&x->answer.json, "Time");
+    answer_put_text(&x->answer.json, &text);
+}
+
+/* Of a chart of events, the height is one of the viewer's choice of periods, which it knows itself. */
+void tsp_xy_tooltip(struct exchange *x)
+{
+    const char *y = request_value(&x->request, "yValue");
+    const struct index_track *track = NULL;
+    int64_t series = -1;
+    int64_t time = 0;
+    uint32_t number;
+    bool counters;
+    int r = 0;
+
+    if (!tsp_check_output(x, 7, names) ||
+        exchange_number(x, "xValue", INT64_MIN, INT64_MAX, &time) < 0 ||
+        exchange_number(x, "seriesId", 0, INT64_MAX, &series) < 0)
+        return;
+    if (!request_value(&x->request, "xValue")) {
+        answer_error(&x->answer, HTTP_BAD_REQUEST, "xValue is missing: a time");
+        return;
+    }
+    counters = asks_for_counters(x);
+    number = series < 0 ? INDEX_NO_TRACK : tsp_entry_track(x, series);
+    track = number == INDEX_NO_TRACK ? NULL : index_track(x->generation->index, number);
+    if (series >= 0 && (!track || !(counters ? is_counter(track) : is_events(track)))) {
+        answer_error(&x->answer, HTTP_NOT_FOUND, "no series %lld in this output",
+                     (long long)series);
+        return;
+    }
+    tsp_begin(x, "COMPLETED");
+    json_write_object(&x->answer.json);
+    if (track)
+        tsp_put(&x->answer.json, "Series", track->name);
+    put_time(x, time);
+    if (track && counters)
+        r = put_value_at(x, number, track->unit, time);
+    else if (y && !counters)
+        tsp_put(&x->answer.json, "Events", y);
+    if (r == 0) {
+        json_write_end(&x->answer.json);
+        tsp_end(x);
+    }
+}
+
+void tsp_no_generic_xy(struct exchange *x)
+{
+    if (tsp_check_experiment(x))
+        answer_error(&x->answer, HTTP_NOT_FOUND,
+                     "no output of this server is of type TREE_GENERIC_XY; charts over time are at "
+                     "outputs/XY");
+}

@@ -417,6 +417,8 @@ def check_tsp(server, trace, events):
         server.refuses(400, f"/{server.secret}/tsp/api/{outputs}/timeGraph/{ids['TIME_GRAPH']}/states", method="POST",
                        body=body)
 
+    check_tsp_clients(server, tsp, outputs, ids)
+
     # The time graph, against the page's API.
     graph = f"{outputs}/timeGraph/{ids['TIME_GRAPH']}"
     entries = tsp.post(f"{graph}/tree")["entries"]
@@ -496,6 +498,40 @@ def check_tsp(server, trace, events):
             expect(rows[track["id"]][:2] == [track["name"], str(track["n"])], f"{rows[track['id']]}")
             named = [e["labels"] for e in model["entries"] if e["id"] >> 32 and e["parentId"] == track["id"]]
             expect(sum(int(labels[1]) for labels in named) == track["n"], f"{named}")
+
+
+def check_tsp_clients(server, tsp, outputs, ids):
+    """What clients ask, and the Trace Compass server answers: without parameters, without columns, with a slash at the end."""
+    def ask(path, body, method="POST"):
+        status, _, answer = server.request(f"/{server.secret}/tsp/api/{path}", method=method, body=body)
+        return status, json.loads(answer)
+
+    for kind, output in ("data", "DATA_TREE"), ("timeGraph", "TIME_GRAPH"), ("XY", "TREE_TIME_XY"):
+        address = f"{outputs}/{kind}/{ids[output]}/tree"
+        expect(ask(address, b"{}") == ask(address, b'{"parameters":{}}'), f"{address} without parameters")
+    expect(ask(f"{outputs}/timeGraph/{ids['TIME_GRAPH']}/states", b"{}")[0] == 400, "states without a time")
+    lines = [tsp.post(f"{outputs}/table/{ids['TABLE']}/lines", requested_table_index=0, requested_table_count=2, **columns)
+             for columns in ({}, {"requested_table_column_ids": []})]
+    expect(lines[0] == lines[1] and len(lines[0]["lines"][0]["cells"]) == 8, f"lines without columns: {lines[1]}")
+    expect(tsp.get("config/types/") == tsp.get("config/types") == [], "config/types/")
+    server.refuses(404, f"/{server.secret}/tsp/api/config/types//")
+    # What is not done is refused, with the reason where viewers look.
+    span = {"start": 0, "end": 1}
+    for parameters in ({"filter_expressions_map": {"1": ["a"]}},
+                       {"filter_query_parameters": {"strategy": "DEEP", "filter_expressions_map": {"1": ["a"]}}}):
+        body = json.dumps({"parameters": dict(parameters, requested_timerange=span, requested_items=[0])}).encode()
+        status, answer = ask(f"{outputs}/timeGraph/{ids['TIME_GRAPH']}/states", body)
+        expect(status == 400 and "filter" in answer["statusMessage"] == answer["title"], f"{parameters}: {status} {answer}")
+    for name in "tree", "xy":
+        status, answer = ask(f"{outputs}/genericXY/{ids['TREE_TIME_XY']}/{name}", b"{}")
+        expect(status == 404 and "TREE_GENERIC_XY" in answer["title"], f"{name}: {status} {answer}")
+    chart = f"{outputs}/XY/{ids['TREE_TIME_XY']}"
+    entry = next(e for e in tsp.post(f"{chart}/tree")["entries"] if e["hasData"])
+    tip = tsp.get(f"{chart}/tooltip?xValue=7&yValue=3&seriesId={entry['id']}")["model"]
+    expect(tip == {"Series": entry["labels"][0], "Time": "7 ns", "Events": "3"}, f"{tip}")
+    expect(tsp.get(f"{chart}/tooltip?xValue=7")["model"] == {"Time": "7 ns"}, "a tooltip without a series")
+    server.refuses(404, f"/{server.secret}/tsp/api/{chart}/tooltip?xValue=7&seriesId=99999999")
+    server.refuses(400, f"/{server.secret}/tsp/api/{chart}/tooltip")
 
 
 def check_tsp_counters(tsp, trace, events, outputs, span):
