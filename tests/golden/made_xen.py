@@ -9,7 +9,7 @@ import os
 import struct
 import sys
 
-CPU_CHANGE, LOST, EXIT, RUNSTATE = 0x1F003, 0x1F001, 0x81102, 0x21311
+CPU_CHANGE, LOST, RUNSTATE, CONTINUE, ENTRY, EXIT = 0x1F003, 0x1F001, 0x21311, 0x21002, 0x81001, 0x81102
 
 
 def record(event, words, tsc):
@@ -26,7 +26,10 @@ def make(name, *windows):
 
 
 def exits(name, *reasons):
-    make(name, window(0, b"".join(record(EXIT, [reason, 0x1000, 0], 1000 * (i + 1)) for i, reason in enumerate(reasons))))
+    records = record(CONTINUE, [1 << 16], 500)
+    for i, reason in enumerate(reasons):
+        records += record(EXIT, [reason, 0x1000, 0], 1000 * (i + 1)) + record(ENTRY, [], 1000 * (i + 1) + 100)
+    make(name, window(0, records))
 
 
 def main():
