@@ -5,6 +5,7 @@
 
 #include "analysis/span_match.h"
 #include "analysis/span_rule.h"
+#include "analysis/states.h"
 #include "base/glob.h"
 #include "base/macro.h"
 #include "event/kernel_event.h"
@@ -111,33 +112,26 @@ static const struct exit_handler handlers[] = {
 
 /* ---- classes ---- */
 
-static bool state_by_name(const char *name, size_t len, enum exit_state *ret_state)
+static enum exit_state to_exit_state(enum state state)
 {
-    static const struct {
-        const char *name;
-        enum exit_state state;
-    } names[] = {{"running", EXIT_RUNS},
-                 {"runnable", EXIT_WAITS},
-                 {"blocked", EXIT_SLEEPS},
-                 {"offline", EXIT_SLEEPS}};
-
-    for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-        if (strlen(names[i].name) == len && memcmp(names[i].name, name, len) == 0) {
-            *ret_state = names[i].state;
-            return true;
-        }
+    switch (state) {
+    case STATE_RUNNING: return EXIT_RUNS;
+    case STATE_RUNNABLE: return EXIT_WAITS;
+    case STATE_SLEEPING: return EXIT_SLEEPS;
+    case STATE_OFFLINE: return EXIT_OFFLINE;
+    default: return EXIT_STATE_UNKNOWN;
     }
-    return false;
 }
 
 /* Xen's `running_to_blocked`. */
 static bool is_runstate(const struct event_class *class, struct exit_class *found)
 {
-    const char *to = strstr(class->name, "_to_");
+    enum state from, to;
 
-    if (!to || !state_by_name(class->name, (size_t)(to - class->name), &found->from) ||
-        !state_by_name(to + 4, strlen(to + 4), &found->to))
+    if (!states_parse_change(class, &from, &to))
         return false;
+    found->from = to_exit_state(from);
+    found->to = to_exit_state(to);
     found->vcpu = event_class_field(class, "vcpu");
     found->domain = event_class_field(class, "dom");
     return found->vcpu >= 0 && found->domain >= 0;

@@ -34,8 +34,9 @@ enum exit_role {
 /* What a vCPU or its thread does. */
 enum exit_state {
     EXIT_RUNS,
-    EXIT_WAITS,  /* runnable */
-    EXIT_SLEEPS, /* blocked */
+    EXIT_WAITS,   /* runnable */
+    EXIT_SLEEPS,  /* blocked */
+    EXIT_OFFLINE, /* of Xen's: paused or taken away */
     EXIT_STATE_UNKNOWN,
 };
 #define EXIT_STATES (EXIT_STATE_UNKNOWN + 1)

@@ -353,7 +353,7 @@ static void change_state(struct exits *exits, enum exit_tracer tracer, const str
     open->state = to;
     /* The end of the first sleep, or the first preemption. */
     if (open->handled_end == TIME_UNKNOWN && (from != EXIT_RUNS || to == EXIT_WAITS) &&
-        to != EXIT_SLEEPS)
+        to != EXIT_SLEEPS && to != EXIT_OFFLINE)
         open->handled_end = item->time;
 }
 
@@ -490,6 +490,7 @@ static void add_columns(struct analysis *analysis, struct result *result)
     } states[EXIT_STATES] = {[EXIT_RUNS] = {"run", "RUN"},
                              [EXIT_WAITS] = {"wait", "WAIT"},
                              [EXIT_SLEEPS] = {"sleep", "SLEEP"},
+                             [EXIT_OFFLINE] = {"offline", NULL},
                              [EXIT_STATE_UNKNOWN] = {"unknown", NULL}};
     const struct grouping *grouping = &analysis->settings.grouping;
     struct exits *exits = get_exits(analysis);
@@ -561,8 +562,9 @@ static void put_times(const struct exits *exits, const struct row *row,
     times = &exits->times[row->number];
     if (map_get(&exits->state_sources, (uintptr_t)row->origin))
         for (unsigned i = 0; i < EXIT_STATES; i++)
-            result_set_part(result_row, exits->state_columns[i], (int64_t)times->states[i],
-                            (int64_t)times->states[EXIT_STATE_UNKNOWN]);
+            if (i != EXIT_OFFLINE || row->origin->layer == LAYER_HYPERVISOR)
+                result_set_part(result_row, exits->state_columns[i], (int64_t)times->states[i],
+                                (int64_t)times->states[EXIT_STATE_UNKNOWN]);
     if (map_get(&exits->vmm_sources, (uintptr_t)row->origin)) {
         result_set_number(result_row, exits->vmm_column, (int64_t)times->vmm);
         if (map_get(&exits->state_sources, (uintptr_t)row->origin))
@@ -596,9 +598,12 @@ static int add_rows(struct analysis *analysis, struct result *result)
         if (row->n == 0)
             continue;
         put_times(exits, row, result->rows[i]);
-        if (row->number < exits->n_times &&
-            exits->times[row->number].states[EXIT_STATE_UNKNOWN] > 0)
-            result->columns[exits->state_columns[EXIT_STATE_UNKNOWN]].title = "?";
+        if (row->number < exits->n_times) {
+            if (exits->times[row->number].states[EXIT_OFFLINE] > 0)
+                result->columns[exits->state_columns[EXIT_OFFLINE]].title = "OFFLINE";
+            if (exits->times[row->number].states[EXIT_STATE_UNKNOWN] > 0)
+                result->columns[exits->state_columns[EXIT_STATE_UNKNOWN]].title = "?";
+        }
         result->rows[n++] = result->rows[i];
     }
     result->n_rows = n;

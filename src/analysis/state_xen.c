@@ -12,7 +12,7 @@
 /* A CPU between two vCPUs. */
 #define NOTHING_RUNS (-1)
 
-static bool parse_state(const char *name, size_t len, uint8_t *ret_state)
+static bool parse_state(const char *name, size_t len, enum state *ret_state)
 {
     static const struct {
         const char *name;
@@ -26,16 +26,24 @@ static bool parse_state(const char *name, size_t len, uint8_t *ret_state)
 
     for (unsigned i = 0; i < ARRAY_SIZE(states); i++) {
         if (strlen(states[i].name) == len && memcmp(states[i].name, name, len) == 0) {
-            *ret_state = (uint8_t)states[i].state;
+            *ret_state = states[i].state;
             return true;
         }
     }
     return false;
 }
 
-void state_xen_plan(const struct event_class *class, struct class_plan *plan)
+bool states_parse_change(const struct event_class *class, enum state *ret_from, enum state *ret_to)
 {
     const char *to = strstr(class->name, "_to_");
+
+    return to && parse_state(class->name, (size_t)(to - class->name), ret_from) &&
+           parse_state(to + 4, strlen(to + 4), ret_to);
+}
+
+void state_xen_plan(const struct event_class *class, struct class_plan *plan)
+{
+    enum state from, to;
 
     plan->role = PLAN_XEN_OTHER;
     if (strcmp(class->name, "vmentry") == 0) {
@@ -46,8 +54,9 @@ void state_xen_plan(const struct event_class *class, struct class_plan *plan)
         plan->a = state_number_field(class, "dom");
         if (plan->a.field >= 0)
             plan->role = PLAN_XEN_DESTROY;
-    } else if (to && parse_state(class->name, (size_t)(to - class->name), &plan->from) &&
-               parse_state(to + 4, strlen(to + 4), &plan->to)) {
+    } else if (states_parse_change(class, &from, &to)) {
+        plan->from = (uint8_t)from;
+        plan->to = (uint8_t)to;
         plan->a = state_number_field(class, "dom");
         plan->b = state_number_field(class, "vcpu");
         if (plan->a.field >= 0 && plan->b.field >= 0)

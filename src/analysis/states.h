@@ -79,6 +79,10 @@ enum state {
 /* "running". */
 const char *state_name(enum state state);
 
+/* Whether CLASS is of Xen's changes of a vCPU's state, as `running_to_blocked`: from which to which. Runnable is STATE_RUNNABLE,
+ * blocked is STATE_SLEEPING. */
+bool states_parse_change(const struct event_class *class, enum state *ret_from, enum state *ret_to);
+
 static inline bool state_waits(enum state state)
 {
     return state == STATE_RUNNABLE || state == STATE_WOKEN || state == STATE_PREEMPTED;

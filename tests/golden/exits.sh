@@ -170,7 +170,7 @@ cat >qemu.log <<'END'
 77@10.000900:kvm_vcpu_ioctl cpu_index 0, type 0xae80, arg (nil)
 END
 "$strata" exits --trace-events trace-events -f csv --by cpu_index qemu.log 2>err | tr -d '\r' |
-    cut -d, -f1,3,22- | LC_ALL=C sort >rows || fail "$(cat err)"
+    cut -d, -f1,3,23- | LC_ALL=C sort >rows || fail "$(cat err)"
 diff - rows >&2 <<'END' || fail "not these exits"
 1,100000,MMIO,1
 1,50000,IO,0
@@ -179,7 +179,7 @@ n,sum_ns,reason,cpu_index
 END
 "$strata" exits --trace-events trace-events qemu.log >rows 2>err
 grep -q 'QEMU sees only the exits that KVM passes on to it.*strata record --host --for exits' rows || fail "$(cat rows)"
-"$strata" exits --no-idle --trace-events trace-events -f csv qemu.log | cut -d, -f1,3,21- | tr -d '\r' >rows
+"$strata" exits --no-idle --trace-events trace-events -f csv qemu.log | cut -d, -f1,3,22- | tr -d '\r' >rows
 ! grep -q HLT rows && grep -q IO rows || fail "$(cat rows)"
 
 case="longest"

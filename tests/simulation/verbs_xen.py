@@ -53,9 +53,8 @@ def check_exits(case, truth):
         what = f"exits {row['key']['reason']}"
         check_row(what, row, [(s.begin, s.end) for s in spans])
         if row.get("run") is not None:
-            unknown = row["sum"] - row["run"] - row["wait"] - row["sleep"]
-            # A vCPU that is offline counts as asleep here.
-            for column, names in (("run", ("running",)), ("wait", WAITS), ("sleep", ("sleeping", "offline"))):
+            unknown = row["sum"] - row["run"] - row["wait"] - row["sleep"] - row["offline"]
+            for column, names in (("run", ("running",)), ("wait", WAITS), ("sleep", ("sleeping",)), ("offline", ("offline",))):
                 true = sum(overlap(truth.vcpus[s.pid].states, s.begin, s.end, names, truth.file.end) for s in spans)
                 contains(f"{what}: {column}", row[column], unknown, true, row)
     check_fates("exits", result, len(listed), truth.n_begins, truth.n_ends)

@@ -20,7 +20,8 @@ struct world {
     struct origin *host, *xen, *qemu;
     struct made_class svm, arm64, riscv, s390, s390_entry, power, power_entry, loongarch,
         loongarch_reentry, no_reason, entry, userspace, switches, waking, pio, fault, vmexit,
-        nested_vmexit, vmentry, nested_vmentry, to_blocked, to_runnable, to_running, run_exit, run;
+        nested_vmexit, vmentry, nested_vmentry, to_blocked, to_runnable, to_running, to_offline,
+        to_online, run_exit, run;
     struct exits exits;
     struct coverage coverage;
     struct result result;
@@ -85,6 +86,8 @@ static int setup(void **state)
     add(w, &w->to_blocked, w->xen, "sched", "running_to_blocked", NAMES("vcpu", "dom"));
     add(w, &w->to_runnable, w->xen, "sched", "blocked_to_runnable", NAMES("vcpu", "dom"));
     add(w, &w->to_running, w->xen, "sched", "runnable_to_running", NAMES("vcpu", "dom"));
+    add(w, &w->to_offline, w->xen, "sched", "running_to_offline", NAMES("vcpu", "dom"));
+    add(w, &w->to_online, w->xen, "sched", "offline_to_runnable", NAMES("vcpu", "dom"));
     *state = w;
     return 0;
 }
@@ -344,6 +347,29 @@ static void test_handled(void **state)
     stop(w);
 }
 
+/* A vCPU that is paused does not sleep. */
+static void test_offline(void **state)
+{
+    struct world *w = *state;
+    const int32_t d2v1 = 2 << 16 | 1;
+    const struct result_row *row;
+
+    start(w, (struct exits_settings){0});
+    put(w, &w->vmexit, d2v1, 120, 0, 0);
+    put(w, &w->to_offline, d2v1, 1, 2, 0);
+    put(w, &w->to_online, 7, 1, 2, 0);
+    put(w, &w->to_running, d2v1, 1, 2, 0);
+    put(w, &w->vmentry, d2v1, 0, 0, 0);
+    finish(w);
+    row = row_of(w, "120", NULL);
+    assert_int_equal(value_of(w, row, "sum"), 40);
+    assert_int_equal(value_of(w, row, "run"), 20);
+    assert_int_equal(value_of(w, row, "wait"), 10);
+    assert_int_equal(value_of(w, row, "sleep"), 0);
+    assert_int_equal(value_of(w, row, "offline"), 10);
+    stop(w);
+}
+
 static void test_nested(void **state)
 {
     struct world *w = *state;
@@ -445,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sleep_in_vmm, setup, teardown),
         cmocka_unit_test(test_one_rule),
         cmocka_unit_test_setup_teardown(test_handled, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_offline, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
         cmocka_unit_test_setup_teardown(test_both_layers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_kvm_exit, setup, teardown),
