@@ -13,6 +13,8 @@
 #define IMAGE_BEGIN UINT64_C(0xffffffff80000000)
 #define IMAGE_END UINT64_C(0xffffffffc0000000)
 #define ALIGNMENT ((uint64_t)2 << 20) /* of the image */
+/* By how many multiples of it two addresses can be apart, in both directions. */
+#define DISTANCES (2 * ((IMAGE_END - IMAGE_BEGIN) / ALIGNMENT))
 /* One in 2^17 pairs of functions is alike by chance. More than COMPARED_MAX pairs are not compared; of more than FEW, a single
  * one that is alike does not count. */
 #define COMPARED_MAX 1000000
@@ -65,37 +67,6 @@ static int collect(const struct result *result, uint64_t **ret, unsigned *ret_n)
     return 0;
 }
 
-static uint64_t get_distance(const struct address_pair *pair)
-{
-    return pair->b - pair->a;
-}
-
-static unsigned count_moved_alike(const struct diff_addresses *addresses,
-                                  const struct address_pair *pair)
-{
-    unsigned n = 0;
-
-    for (unsigned i = 0; i < addresses->n; i++)
-        n += get_distance(&addresses->pairs[i]) == get_distance(pair);
-    return n;
-}
-
-/* Whether PAIR is of one function: MIN others, with itself, moved alike, and more than by any other pair of its two. */
-static bool is_sure(const struct diff_addresses *addresses, const struct address_pair *pair,
-                    unsigned min)
-{
-    unsigned n = count_moved_alike(addresses, pair);
-
-    for (unsigned i = 0; i < addresses->n; i++) {
-        const struct address_pair *other = &addresses->pairs[i];
-
-        if (other != pair && (other->a == pair->a || other->b == pair->b) &&
-            count_moved_alike(addresses, other) >= n)
-            return false;
-    }
-    return n >= min;
-}
-
 static int add_pair(struct diff_addresses *addresses, uint64_t a, uint64_t b)
 {
     struct address_pair *pairs =
@@ -110,25 +81,68 @@ static int add_pair(struct diff_addresses *addresses, uint64_t a, uint64_t b)
     return 0;
 }
 
+static bool is_alike(uint64_t a, uint64_t b)
+{
+    return (b - a) % ALIGNMENT == 0;
+}
+
+static unsigned get_distance(uint64_t a, uint64_t b)
+{
+    return (unsigned)((b - a + (IMAGE_END - IMAGE_BEGIN)) / ALIGNMENT);
+}
+
+/* How many pairs of an address moved as the pair of its that most others moved alike. */
+struct best {
+    unsigned votes;
+    bool is_shared; /* by several of its pairs */
+};
+
+static void note_votes(struct best *best, unsigned votes)
+{
+    if (votes > best->votes)
+        *best = (struct best){votes, false};
+    else if (votes == best->votes)
+        best->is_shared = true;
+}
+
+/* A pair is of one function if MIN pairs, with itself, moved by its distance, and fewer by that of any other pair of its two. */
 static int match(struct diff_addresses *ret, const uint64_t *a, unsigned n_a, const uint64_t *b,
                  unsigned n_b)
 {
-    struct diff_addresses all = {0};
+    unsigned votes[DISTANCES] = {0};
+    unsigned min = (uint64_t)n_a * n_b > FEW ? 2 : 1;
+    struct best *best;
     int r = 0;
 
-    if ((uint64_t)n_a * n_b > COMPARED_MAX)
+    if (n_a == 0 || n_b == 0 || (uint64_t)n_a * n_b > COMPARED_MAX)
         return 0;
-    for (unsigned i = 0; i < n_a && r >= 0; i++)
-        for (unsigned j = 0; j < n_b && r >= 0; j++)
-            if ((b[j] - a[i]) % ALIGNMENT == 0)
-                r = add_pair(&all, a[i], b[j]);
-    for (unsigned i = 0; i < all.n && r >= 0; i++) {
-        const struct address_pair *pair = &all.pairs[i];
-
-        if (pair->a != pair->b && is_sure(&all, pair, (uint64_t)n_a * n_b > FEW ? 2 : 1))
-            r = add_pair(ret, pair->a, pair->b);
+    best = calloc(n_a + n_b, sizeof *best);
+    if (!best)
+        return -ENOMEM;
+    for (unsigned i = 0; i < n_a; i++)
+        for (unsigned j = 0; j < n_b; j++)
+            if (is_alike(a[i], b[j]))
+                votes[get_distance(a[i], b[j])]++;
+    for (unsigned i = 0; i < n_a; i++) {
+        for (unsigned j = 0; j < n_b; j++) {
+            if (is_alike(a[i], b[j])) {
+                note_votes(&best[i], votes[get_distance(a[i], b[j])]);
+                note_votes(&best[n_a + j], votes[get_distance(a[i], b[j])]);
+            }
+        }
     }
-    free(all.pairs);
+    for (unsigned i = 0; i < n_a && r >= 0; i++) {
+        for (unsigned j = 0; j < n_b && r >= 0; j++) {
+            if (a[i] != b[j] && is_alike(a[i], b[j])) {
+                unsigned n = votes[get_distance(a[i], b[j])];
+
+                if (n >= min && n == best[i].votes && !best[i].is_shared &&
+                    n == best[n_a + j].votes && !best[n_a + j].is_shared)
+                    r = add_pair(ret, a[i], b[j]);
+            }
+        }
+    }
+    free(best);
     return r;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmocka_all.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,6 +346,27 @@ static void functions_that_moved(void **state)
     assert_int_equal(n, 1);
 }
 
+/* Functions at all multiples of 2 MiB: any two of them may be the same one. */
+static void functions_everywhere(void **state)
+{
+    enum { N = 400, MOVED = 100 };
+    static char text[2][N][24];
+    const char *keys[2][N + 1] = {{0}};
+    unsigned n;
+
+    for (unsigned i = 0; i < N; i++) {
+        for (unsigned side = 0; side < 2; side++) {
+            uint64_t slot = i + side * MOVED;
+
+            snprintf(text[side][i], sizeof text[side][i], "0x%" PRIx64,
+                     UINT64_C(0xffffffff80000830) + (slot << 21));
+            keys[side][i] = text[side][i];
+        }
+    }
+    assert_int_equal(count_joined(keys[0], keys[1], &n), N);
+    assert_int_equal(n, 0);
+}
+
 /* Events whose times all step back have no durations, and no intervals that are true. */
 static void no_durations(void **state)
 {
@@ -368,8 +390,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(student_values),       cmocka_unit_test(parts_of_all),
-        cmocka_unit_test(functions_that_moved), cmocka_unit_test(no_durations),
-        cmocka_unit_test(same_of_itself),       cmocka_unit_test(planted_change),
+        cmocka_unit_test(functions_that_moved), cmocka_unit_test(functions_everywhere),
+        cmocka_unit_test(no_durations),         cmocka_unit_test(same_of_itself),
+        cmocka_unit_test(planted_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
