@@ -218,7 +218,8 @@ static int init_source(struct merge *merge, struct merge_source *source)
     if (input->clock_map && clock_map_copy(input->clock_map, &source->host_map) < 0)
         return merge_no_memory(merge);
     source->has_pairs_file = input->clock_map && source->recorded && source->recorded->clock.pairs;
-    if (strcmp(source->clock.name, "line") == 0)
+    /* Of a recorded log that is empty, the recorder knows the clock (host_time_find()). */
+    if (strcmp(source->clock.name, "line") == 0 && !input->clock_map && !source->on_host_clock)
         return error_set(&merge->error, -EINVAL, source->path,
                          "its events have no times, so they cannot be put on a timeline");
     return 0;

@@ -391,3 +391,17 @@ case="layer"
 "$strata" info -f json "$DATA/ftrace/made/v7.dat" | grep -q '"layer": *"guest"' || fail "another layer"
 "$strata" merge --layer host=host -o layered host="$DATA/ftrace/made/v7.dat" >told 2>err || fail "$(cat err)"
 "$strata" info -f json layered | grep -q '"layer": *"host"' || fail "$("$strata" info layered)"
+
+# ---- QEMU logged nothing, and others did ----
+
+case="a log without lines"
+mkdir silent
+tar -xJf "$DATA/io/virtio-blk.tar.xz" -C silent
+: >silent/vm/vmm/trace.log
+"$strata" report -f json silent/vm >want 2>err
+[ "$(wc -l <want)" -gt 1000 ] || fail "$(cat err)"
+tells '^vmm .*of the same host' silent/vm again=silent/vm
+grep -q 'vmm, qemu-log: 0 events' told || fail "$(cat told)"
+"$strata" merge -o merged-silent silent/vm >told 2>err || fail "$(cat err)"
+"$strata" report -f json merged-silent >have 2>err
+cmp want have
