@@ -30,6 +30,10 @@ if command -v systemd-analyze >/dev/null && systemd-analyze security --help 2>/d
 else
     skipped="$skipped; systemd-analyze is not installed"
 fi
+# It may make the calls by which it confines what parses a guest's data.
+for call in create_ruleset add_rule restrict_self; do
+    grep -q "^SystemCallFilter=.* landlock_$call\\b" "$UNIT" || fail "landlock_$call is filtered"
+done
 # Its command line is one that strata understands.
 sed -n 's/^ExecStart=[^ ]* //p' "$UNIT" | sed "s|/etc/strata/%i.conf|$work/service.conf|" >words
 echo "output = trace

@@ -51,7 +51,7 @@ static int on_open_pages(struct guest *guest, uint32_t cpu, struct error *error)
 static void check_confinement(struct guests *guests, struct guest *guest)
 {
     unsigned missing = (CONFINE_LANDLOCK | CONFINE_SECCOMP) & ~guest->progress.measures;
-    char names[64], what[200];
+    char names[64], what[256];
 
     if (guest->measures_seen)
         return;
@@ -60,7 +60,10 @@ static void check_confinement(struct guests *guests, struct guest *guest)
     if (missing == 0)
         return;
     confine_names(missing, names, sizeof names);
-    snprintf(what, sizeof what, "its data is parsed with less protection: this kernel lacks %s",
+    snprintf(what, sizeof what,
+             "its data is parsed with less protection, without %s: this kernel has it not, or a "
+             "filter of "
+             "system calls forbids it",
              names);
     warn(guests, guest, what);
 }
