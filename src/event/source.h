@@ -53,6 +53,8 @@ struct source {
     const struct source_ops *ops;
     bool ordered;    /* see S4 */
     bool one_buffer; /* see S7 */
+    /* What wrote it stamped events in their order, so that times which step back are those of a clock that started again. */
+    bool may_restart;
     bool skips; /* seek() leaves out what is before its time without reading it, by and large */
     struct error error;
 };

@@ -8,14 +8,19 @@
  * Invariants between two calls: R1  held[0 … n_held) is sorted by time, stable, and its payloads are in
  * payloads[current]. R2  ready is what the next calls lend first; it is in the input's last run. R3
  * tail becomes `held` before the input's next run is requested; it is in the input's last run or in
- *      `sorted`. Every item seen so far was lent, or is in ready or tail; or in held while tail is empty. */
+ *      `sorted`. Every item seen so far was lent, or is in ready, rest or tail; or in held while tail is empty.
+ *
+ * Where the input's clock starts again, all that was read before is lent, and ordering begins anew. An item that is earlier
+ * than one before it is late if later times follow soon, as when an interrupt has events of its own while one is written. */
 #include "timeline/reorder.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/macro.h"
+#include "base/text.h"
 
 struct run {
     const struct item *items;
@@ -36,6 +41,15 @@ struct reorder {
     int64_t newest_before, newest, newest_of_few;
     unsigned few; /* of the rest */
 
+    /* Of an input whose clock may start again. */
+    int64_t newest_of_clock; /* of what was read since it started */
+    uint64_t n_restarts;
+    uint64_t n_moved_up; /* items that were earlier than the one before, and were put in order */
+    int64_t restarted_after; /* the first time, after what */
+    const struct origin *origin;
+    struct text hint;
+
+    struct run rest; /* what follows a restart; it is in the input's last run */
     struct run ready;
     struct run tail;
     bool tail_of_run; /* tail is in the input's last run, not in `sorted` */
@@ -191,7 +205,7 @@ static int lend(struct reorder *r, const struct item *items, unsigned n,
                 const struct item **ret_items)
 {
     for (unsigned i = 0; i < n && unlikely(items[i].time < r->newest_lent); i++)
-        r->late++;
+        r->late += items[i].time != TIME_UNKNOWN;
     r->newest_lent = MAX(r->newest_lent, items[n - 1].time);
     *ret_items = items;
     return (int)n;
@@ -304,7 +318,7 @@ static int sort_in(struct reorder *r, const struct item *run, unsigned n,
     if (error < 0)
         return error;
     for (unsigned i = 0; i < n; i++) {
-        oldest = MIN(oldest, run[i].time);
+        oldest = run[i].time == TIME_UNKNOWN ? oldest : MIN(oldest, run[i].time);
         newest = MAX(newest, run[i].time);
     }
     note_times(r, oldest, newest, n);
@@ -343,6 +357,83 @@ static int lend_held(struct reorder *r, const struct item **ret_items)
     return lend(r, r->held, n, ret_items);
 }
 
+/* How many items are looked at to tell a clock that started again from one late item. */
+#define RESTART_ITEMS 3
+
+/* The number of the item at which the clock starts again; N: it does not. */
+static unsigned find_restart(struct reorder *r, const struct item *run, unsigned n)
+{
+    int64_t before = r->newest_of_clock;
+
+    for (unsigned i = 0; i < n; i++) {
+        int64_t time = run[i].time;
+        bool is_late = false;
+
+        if (time == TIME_UNKNOWN)
+            continue;
+        if (likely(time >= r->newest_of_clock)) {
+            r->newest_of_clock = before = time;
+            continue;
+        }
+        for (unsigned j = i + 1; j < n && j < i + RESTART_ITEMS; j++)
+            is_late = is_late || run[j].time >= r->newest_of_clock;
+        if (time < before && !is_late) {
+            if (r->n_restarts++ == 0)
+                r->restarted_after = r->newest_of_clock;
+            r->origin = run[i].origin;
+            r->newest_of_clock = time;
+            return i;
+        }
+        if (time < before) {
+            r->n_moved_up++;
+            r->origin = run[i].origin;
+        }
+        before = time;
+    }
+    return n;
+}
+
+/* Lends all before a restart: what is held, and N items of RUN. */
+static int lend_before_restart(struct reorder *r, const struct item *run, unsigned n,
+                               const struct item **ret_items)
+{
+    unsigned total = r->n_held + n;
+    int lent = reserve(r, total);
+
+    if (lent < 0 || total == 0)
+        return lent;
+    memcpy(r->sorted, r->held, r->n_held * sizeof *run);
+    memcpy(r->sorted + r->n_held, run, n * sizeof *run);
+    sort_items(&r->sorted, &r->scratch, total);
+    r->n_held = 0;
+    lent = lend(r, r->sorted, total, ret_items);
+    r->newest_lent = INT64_MIN;
+    r->uncertain = true;
+    return lent;
+}
+
+/* The next items of the input. As source_next(). */
+static int next_run(struct reorder *r, const struct item **ret_run)
+{
+    int n;
+
+    if (r->rest.n == 0)
+        return source_next(r->input, ret_run);
+    *ret_run = r->rest.items;
+    n = (int)r->rest.n;
+    r->rest.n = 0;
+    return n;
+}
+
+/* Whether N items of RUN are in order, and after all that was read. */
+static bool is_in_order(struct reorder *r, const struct item *run, unsigned n)
+{
+    if (run[0].time < r->newest_of_clock || stretch_end(run, 0, n) < n)
+        return false;
+    r->newest_of_clock = run[n - 1].time;
+    return true;
+}
+
 static int reorder_next(struct source *source, const struct item **ret_items)
 {
     struct reorder *r = container_of(source, struct reorder, source);
@@ -356,21 +447,32 @@ static int reorder_next(struct source *source, const struct item **ret_items)
 
     while (r->result > 0) {
         const struct item *run;
+        bool in_order;
         int lent = hold_tail(r);
 
         if (lent < 0)
             return fail(r, lent);
-        if (r->n_held && is_quiet(r))
+        if (r->n_held && r->rest.n == 0 && is_quiet(r))
             return lend_held(r, ret_items);
-        r->result = source_next(r->input, &run);
+        r->result = next_run(r, &run);
         if (r->result <= 0)
             break;
         n = (unsigned)r->result;
-        /* S6 lets us change the order of what was lent. */
-        if (n > 2 * r->window && sort_in_place((struct item *)run, n, &r->moved))
+        in_order = r->input->may_restart && is_in_order(r, run, n);
+        if (in_order)
+            r->moved = 0;
+        else if (r->input->may_restart)
+            n = find_restart(r, run, n);
+        if (n < (unsigned)r->result) {
+            r->rest = (struct run){run + n, (unsigned)r->result - n};
+            lent = lend_before_restart(r, run, n, ret_items);
+            /* S6 lets us change the order of what was lent. */
+        } else if (n > 2 * r->window &&
+                   (in_order || sort_in_place((struct item *)run, n, &r->moved))) {
             lent = pass_on(r, run, n, ret_items);
-        else
+        } else {
             lent = sort_in(r, run, n, ret_items);
+        }
         if (lent < 0)
             return fail(r, lent);
         if (lent > 0)
@@ -399,6 +501,7 @@ static void reorder_free(struct source *source)
     free(r->payloads[1]);
     free(r->sorted);
     free(r->scratch);
+    text_done(&r->hint);
     free(r);
 }
 
@@ -444,7 +547,9 @@ int reorder_open(struct source *input, unsigned window, struct source **ret_sour
     r->window = window;
     r->result = 1;
     r->live_fd = -1;
-    r->newest_lent = r->newest_before = r->newest = r->newest_of_few = INT64_MIN;
+    r->hint = TEXT_IN_MEMORY;
+    r->newest_of_clock = r->newest_lent = r->newest_before = r->newest = r->newest_of_few =
+        INT64_MIN;
     *ret_source = &r->source;
     return 0;
 }
@@ -452,6 +557,36 @@ int reorder_open(struct source *input, unsigned window, struct source **ret_sour
 void reorder_set_live(struct source *source, int fd)
 {
     container_of(source, struct reorder, source)->live_fd = fd;
+}
+
+const char *reorder_hint(struct source *source, const char **ret_path)
+{
+    struct reorder *r = container_of(source, struct reorder, source);
+
+    if (r->n_restarts + r->n_moved_up == 0)
+        return NULL;
+    *ret_path = r->origin->path;
+    text_done(&r->hint);
+    r->hint = TEXT_IN_MEMORY;
+    if (r->n_restarts) {
+        text_put_literal(&r->hint, "the clock of a stream starts again after ");
+        clock_put_time(&r->origin->clock, r->restarted_after, &r->hint);
+        if (r->n_restarts > 1)
+            text_printf(&r->hint, ", and %" PRIu64 " times later", r->n_restarts - 1);
+        text_put_literal(&r->hint, ": its events are in the order of the file");
+    } else if (r->n_moved_up == 1) {
+        text_put_literal(
+            &r->hint,
+            "an event of a stream is earlier than the event before it, and was put in order");
+    } else {
+        text_printf(
+            &r->hint,
+            "%" PRIu64
+            " events of a stream are earlier than the event before them, and were put in order",
+            r->n_moved_up);
+    }
+    text_put_char(&r->hint, '\0');
+    return r->hint.error ? "the times of a stream step back" : r->hint.start;
 }
 
 uint64_t reorder_late(const struct source *source)

@@ -8,7 +8,9 @@
 
 #define REORDER_WINDOW SOURCE_DISORDER_MAX
 
-/* Takes ownership of INPUT. An item that is up to WINDOW items late is put in order; one that is later
+/* Where the clock of an INPUT with `may_restart` starts again, ordering begins anew: its items stay in their order.
+ *
+ * Takes ownership of INPUT. An item that is up to WINDOW items late is put in order; one that is later
  * still is lent at once, so that nothing is lost; reorder_late() counts these, and `ordered` is true
  * but for them. Holds at most WINDOW items and their payloads. -ENOMEM (INPUT is then freed too). */
 int reorder_open(struct source *input, unsigned window, struct source **ret_source);
@@ -17,6 +19,9 @@ int reorder_open(struct source *input, unsigned window, struct source **ret_sour
 #define REORDER_TIMEOUT_MS 100
 void reorder_set_live(struct source *source, int fd);
 uint64_t reorder_late(const struct source *source);
+/* What the user should know of the order, of an INPUT with `may_restart`; NULL: nothing. *RET_PATH: of which trace. Valid until the
+ * next call. */
+const char *reorder_hint(struct source *source, const char **ret_path);
 /* The newest time that was read; INT64_MIN: none was. */
 int64_t reorder_newest(const struct source *source);
 /* False: an item was more than WINDOW items late, or may have been, so that the order depends on where reading began. */

@@ -99,6 +99,7 @@ int transform_open(struct source *source, struct transform *each, struct source 
     e->source.ops = &each_ops;
     e->source.ordered = source->ordered;
     e->source.one_buffer = source->one_buffer;
+    e->source.may_restart = source->may_restart;
     e->source.skips = source->skips;
     e->inner = source;
     e->each = each;

@@ -598,6 +598,8 @@ const struct catalogue *trace_classes(const struct trace *trace)
 void trace_hints(const struct trace *trace,
                  void (*put)(void *arg, const char *path, const char *hint), void *arg)
 {
+    const char *last = NULL; /* one hint for all streams of a trace */
+
     for (unsigned i = 0; i < trace->n_inputs; i++) {
         const struct trace_input *input = &trace->inputs[i];
 
@@ -608,6 +610,14 @@ void trace_hints(const struct trace *trace,
             if (hint)
                 put(arg, input->origin->path, hint);
         }
+    }
+    for (unsigned i = 0; i < trace->n_reorders; i++) {
+        const char *path;
+        const char *hint = reorder_hint(trace->reorders[i], &path);
+
+        if (hint && path != last)
+            put(arg, path, hint);
+        last = hint ? path : last;
     }
 }
 

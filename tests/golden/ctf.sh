@@ -187,6 +187,27 @@ is "$(values metadata-cut v)" "1 2 "
 is "$(values no-comment v)" "1 2 "
 is "$(values no-stream a)" "7 8 "
 is "$(values no-stream s)" "hello you "
+is "$(values other-uuid v)" "1 2 3 "
+is "$(values restarts n)" "0 1 2 3 4 5 "
+is "$(values restarts-often n | tr ' ' '\n' | md5sum)" "$(seq 0 11999 | md5sum)"
+is "$(values late n)" "0 2 1 3 "
+# said NAME TEXT: each command says it, once.
+said() {
+    for verb in report stat info summary; do
+        "$strata" $verb "foreign/$1" >out 2>err || fail "$verb $1: $(cat err)"
+        [ "$(grep -c "foreign/$1: $2\$" err)" -eq 1 ] || fail "$verb $1: $(cat err)"
+    done
+}
+said other-uuid "packets of a stream have another UUID than the metadata"
+said restarts "the clock of a stream starts again after 5100: its events are in the order of the file"
+said restarts-often "the clock of a stream starts again after 5999, and 2 times later: its events are in the order of the file"
+said late "an event of a stream is earlier than the event before it, and was put in order"
+"$strata" report --format json -k foreign/other-uuid-damaged >out 2>err || fail "$(cat err)"
+is "$(jq -r 'if has("lost") then "lost" else .fields.v end' out | uniq | tr '\n' ' ')" "1 2 lost 3 "
+"$strata" report --format json foreign/time-of-one >out 2>err && [ ! -s err ] || fail "$(cat err)"
+is "$(jq -r 'select(.event == "untimed") | .time' out | sort -u)" "null"
+is "$(jq -r 'select(.event == "timed") | .fields.v' out | md5sum)" "$(seq 0 4999 | md5sum)"
+"$strata" info foreign/time-of-one >out 2>err && ! grep "out of order" out || fail "an event without time is not late"
 fails "packet number 7 follows packet number 7" "$strata" report foreign/number8-twice
 fails "packet number 3 follows packet number 4" "$strata" report foreign/number32-back
 "$strata" report foreign/unended --from=0.000003500 >out 2>err || fail "$(cat err)"

@@ -4,7 +4,10 @@ unended        the packet that was being written has timestamp_end 0
 number8, …     packet_seq_num of 8 or 16 bits, which wraps; with packets lost, or a number that comes twice or goes back
 metadata-cut   packets of metadata, without the padding of the last one
 no-comment     metadata that begin without a comment
-no-stream      events without a stream class"""
+no-stream      events without a stream class
+other-uuid     packets with another UUID than the metadata; other-uuid-damaged: also bytes that look like a packet of a third
+restarts       a clock that starts again, in few events and in many; late: one event that is late
+time-of-one    packets of two stream classes in one file, of which one has no time"""
 import os
 import struct
 import sys
@@ -57,6 +60,39 @@ def metadata_packets(text, size):
     return made
 
 
+def uuids():
+    text = COMMENT + CLOCKED.replace("le;", 'le; uuid = "55555555-5555-5555-5555-555555555555";', 1).replace(
+        "uint32_t magic;", "uint32_t magic; uint8_t uuid[16];") % ""
+
+    def of(uuid, events):
+        body = b"".join(struct.pack("<HQI", 1, time, v) for time, v in events)
+        bits = 8 * (4 + 16 + 32 + len(body))
+        return struct.pack("<I16sQQQQ", 0xC1FC1FC1, uuid, events[0][0], events[-1][0], bits, bits) + body
+
+    first, second = of(b"V" * 16, [(1000, 1), (2000, 2)]), of(b"V" * 16, [(3000, 3)])
+    make("other-uuid", text, first + second)
+    make("other-uuid-damaged", text, first + b"damage" + of(b"W" * 16, [(2500, 99)]) + second)
+
+
+def clocks():
+    metadata = COMMENT + TYPES + """trace { major = 1; minor = 8; byte_order = le; };
+stream { event.header := struct { uint64_t timestamp; uint8_t id; }; };
+event { name = e; id = 1; fields := struct { uint32_t n; }; };
+"""
+    for name, times in (("restarts", (5000, 5100, 10, 20, 30, 6000)), ("late", (5000, 5200, 5100, 5300)),
+                        ("restarts-often", [time for start in range(4) for time in range(1000 * start + 1, 1000 * start + 6001, 2)])):
+        make(name, metadata, b"".join(struct.pack("<QBI", time, 1, n) for n, time in enumerate(times)))
+    make("time-of-one", COMMENT + TYPES + """trace { major = 1; minor = 8; byte_order = le;
+    packet.header := struct { uint8_t stream_id; }; };
+clock { name = c; freq = 1000000000; };
+typealias integer { size = 64; align = 8; signed = false; map = clock.c.value; } := ts_t;
+stream { id = 0; packet.context := struct { uint32_t packet_size; }; event.header := struct { ts_t timestamp; }; };
+stream { id = 1; packet.context := struct { uint32_t packet_size; }; };
+event { name = timed; stream_id = 0; fields := struct { uint32_t v; }; };
+event { name = untimed; stream_id = 1; fields := struct { uint32_t v; }; };
+""", b"".join(struct.pack("<BIQI", 0, 17 * 8, i, i) + struct.pack("<BII", 1, 9 * 8, i) for i in range(5000)))
+
+
 def main():
     one = packet([(1000, 1), (2000, 2)], 1000, 2000)
     make("unended", COMMENT + CLOCKED % "", one + packet([(3000, 3), (4000, 4)], 3000, 0))
@@ -70,6 +106,9 @@ def main():
     make("no-stream", COMMENT + TYPES + """trace { major = 1; minor = 8; byte_order = le; };
 event { name = ev; fields := struct { uint8_t a; uint32_t b; string s; }; };
 """, struct.pack("<BI", 7, 4711) + b"hello\0" + struct.pack("<BI", 8, 4712) + b"you\0")
+
+    uuids()
+    clocks()
 
 
 main()

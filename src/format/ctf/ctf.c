@@ -301,12 +301,24 @@ static void ctf_progress(const struct source *source, uint64_t *ret_done, uint64
     *ret_total = c->in.size == UINT64_MAX ? 0 : c->in.size;
 }
 
+static const char *ctf_hint(const struct source *source)
+{
+    const struct ctf *c = container_of(source, struct ctf, source);
+
+    if (!c->foreign || c->trace->first_foreign != c)
+        return NULL;
+    return c->trace->n_foreign > 1
+               ? "packets of several streams have another UUID than the metadata"
+               : "packets of a stream have another UUID than the metadata";
+}
+
 static const struct source_ops ctf_ops = {
     .next = ctf_next,
     .free = ctf_free,
     .facts = ctf_facts,
     .progress = ctf_progress,
     .seek = ctf_seek,
+    .hint = ctf_hint,
 };
 
 int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct reader_options *options,
@@ -332,6 +344,7 @@ int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct read
     }
     c->source.ops = &ctf_ops;
     c->source.ordered = trace->strata; /* others may step back, and are put in order */
+    c->source.may_restart = !trace->strata;
     c->in = *in;
     c->source.skips = in->seekable && in->size != UINT64_MAX;
     *in = (struct input){.fd = -1};

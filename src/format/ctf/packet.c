@@ -146,6 +146,25 @@ static int choose_stream(struct ctf *c)
     return ctf_damaged(c, "unknown stream id %" PRIu64 ": the metadata does not declare it", id);
 }
 
+/* Other tools leave packets with another UUID than the metadata. If the first packet has one, all of the stream have: they are
+ * read, and a note says it. */
+static int check_uuid(struct ctf *c)
+{
+    const struct ctf_heard *heard = &c->heard;
+    struct ctf_trace *trace = c->trace;
+
+    if (heard->uuid_len != sizeof heard->uuid || !trace->metadata.has_uuid ||
+        memcmp(heard->uuid, c->foreign ? c->uuid : trace->metadata.uuid, sizeof c->uuid) == 0)
+        return 0;
+    if (input_offset(&c->in) != 0)
+        return ctf_damaged(c, "packet of another trace: its UUID differs");
+    memcpy(c->uuid, heard->uuid, sizeof c->uuid);
+    c->foreign = true;
+    if (trace->n_foreign++ == 0)
+        trace->first_foreign = c;
+    return 0;
+}
+
 /* The sizes that the packet's header gives; POSITION is after the header. */
 static int check_sizes(struct ctf *c, uint64_t position)
 {
@@ -220,10 +239,9 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
         return ctf_damaged(c, "the packet header does not match the metadata");
     if (ctf_has(heard, CTF_ROLE_MAGIC) && heard->values[CTF_ROLE_MAGIC] != PACKET_MAGIC)
         return ctf_damaged(c, "not a packet: its magic number is missing");
-    if (heard->uuid_len == sizeof heard->uuid && c->trace->metadata.has_uuid &&
-        memcmp(heard->uuid, c->trace->metadata.uuid, sizeof heard->uuid) != 0)
-        return ctf_damaged(c, "packet of another trace: its UUID differs");
-    r = choose_stream(c);
+    r = check_uuid(c);
+    if (r >= 0)
+        r = choose_stream(c);
     if (r < 0)
         return r;
     r = ctf_walk_header(c, &cursor, c->class->decl->packet_context);

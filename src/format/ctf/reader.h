@@ -63,6 +63,8 @@ struct ctf_trace {
     uint64_t factor;
     unsigned shift;
     struct ctf_comms comms;
+    unsigned n_foreign; /* streams whose packets have another UUID than the metadata */
+    const struct ctf *first_foreign;
 };
 
 /* What headers and contexts say. */
@@ -85,6 +87,8 @@ struct ctf {
     const struct ctf_stream_class *class; /* of the packet at hand */
     bool keep_going;
     bool damaged; /* what follows is to be passed over */
+    bool foreign; /* its packets have another UUID than the metadata: */
+    uint8_t uuid[16];
     int failed;
     uint64_t *slots;
     /* The packet at hand; bits from its begin. */

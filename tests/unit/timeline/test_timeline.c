@@ -166,6 +166,42 @@ static void reorder_is_stable(void **state)
     free_items(items);
 }
 
+static int64_t starts_again(unsigned i)
+{
+    return (i < 1300 ? 700 : 0) + (int64_t)(i % 1300) * 3 - (i % 100 == 7 ? 4 : 0);
+}
+
+/* A clock that starts again, at each place of a run; events that are a little late are still put in order. */
+static void reorder_begins_anew_where_the_clock_does(void **state)
+{
+    static const struct origin origin = {.path = "trace"};
+
+    (void)state;
+    for (unsigned run = 1; run < 2000; run = run * 3 + 1) {
+        struct item *items = make_items(N, starts_again);
+        struct source *source = memory_source(items, N, run, 0);
+        const struct item *lent;
+        const char *path;
+        int32_t last = 0;
+        int n;
+
+        source->may_restart = true;
+        for (unsigned i = 0; i < N; i++)
+            items[i].origin = &origin;
+        assert_int_equal(reorder_open(source, 64, &source), 0);
+        while ((n = source_next(source, &lent)) > 0)
+            for (int i = 0; i < n; i++) {
+                assert_true(lent[i].pid / 1300 >= last / 1300);
+                last = lent[i].pid;
+            }
+        assert_non_null(strstr(reorder_hint(source, &path), "starts again"));
+        assert_string_equal(path, "trace");
+        assert_int_equal(reorder_late(source), 0);
+        source_free(source);
+        free_items(items);
+    }
+}
+
 static void reorder_passes_the_error_on_after_all_items(void **state)
 {
     struct item *items = make_items(N, steps_back);
@@ -293,6 +329,7 @@ int main(void)
         cmocka_unit_test(reorder_mends_small_steps),
         cmocka_unit_test(reorder_loses_nothing_beyond_its_window),
         cmocka_unit_test(reorder_is_stable),
+        cmocka_unit_test(reorder_begins_anew_where_the_clock_does),
         cmocka_unit_test(reorder_notes_what_it_moved_too_far),
         cmocka_unit_test(reorder_passes_the_error_on_after_all_items),
         cmocka_unit_test(reorder_lends_what_it_holds_when_the_writer_is_quiet),
