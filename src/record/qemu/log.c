@@ -11,6 +11,7 @@
 
 #include "base/clock_ns.h"
 #include "base/macro.h"
+#include "format/qemu_log/line.h"
 
 /* As large as anybody may make a pipe by default. */
 #define FIFO_SIZE (1 << 20)
@@ -18,6 +19,11 @@
 #define SHOWN_SIZE ((size_t)4096)
 /* A FIFO of 1 MB is full in the longer of the sleeps at 250 MB/s, which is more than QEMU can log. */
 #define SLEEP_MIN UINT64_C(2000000)
+
+struct log_word {
+    const char *start;
+    size_t len;
+};
 
 int qemu_log_pipe_open(const char *fifo, const char *path, uint64_t max_size, int copy,
                        bool copies_rest, unsigned passes, struct qemu_log_pipe *ret,
@@ -102,14 +108,46 @@ static uint64_t count_lines(const char *p, size_t n)
     return lines;
 }
 
-/* "PID@": what events begin with. */
-static bool begins_event(const char *p, const char *end)
+static int by_start(const void *key, const void *name)
+{
+    const struct log_word *word = key;
+    const char *other = *(char *const *)name;
+    int r = strncmp(word->start, other, word->len);
+
+    return r ? r : other[word->len] ? -1 : 0;
+}
+
+/* Whether the word at P is the name of an event. */
+static bool is_name(const struct qemu_log_pipe *log, const char *p, const char *end)
+{
+    struct log_word word = {.start = p, .len = log_head_name(p, end)};
+
+    return word.len && log->n_names &&
+           bsearch(&word, log->names, log->n_names, sizeof *log->names, by_start);
+}
+
+/* Whether the line that begins with P … END is an event: with "PID@" before its name, or, in QEMU 11.1, with a time and a
+ * known name. */
+static bool begins_event(const struct qemu_log_pipe *log, const char *p, const char *end)
 {
     const char *digit = p;
+    struct log_head_memory memory = {0};
+    struct log_head head;
+    const char *after;
 
     while (digit < end && *digit >= '0' && *digit <= '9')
         digit++;
-    return digit > p && digit < end && *digit == '@';
+    if (digit == p || digit == end)
+        return false;
+    if (*digit == '@')
+        return true;
+    if (end[-1] == '\n')
+        end--;
+    log_head_read(&memory, p, end, &head);
+    if (head.prefix != LOG_PREFIX_ISO)
+        return false;
+    after = log_head_skip_context(head.rest, end, &head.pid);
+    return is_name(log, head.rest, end) || (after && is_name(log, after, end));
 }
 
 /* Collects the begin of a line from P, until its kind is known. Returns whether it is known. */
@@ -122,7 +160,7 @@ static bool take_head(struct qemu_log_pipe *log, const char *p, const char *next
         log->head_len += n;
         return false;
     }
-    log->in_event = begins_event(log->head, log->head + log->head_len + n);
+    log->in_event = begins_event(log, log->head, log->head + log->head_len + n);
     if (!log->in_event && log->head_len > 0)
         put_copy(log, log->head, log->head_len);
     log->head_len = 0;
@@ -290,7 +328,7 @@ void qemu_log_pipe_finish(struct qemu_log_pipe *log)
         before = log->bytes + log->lost_bytes;
         qemu_log_pipe_take(log, &sleep);
     } while (log->bytes + log->lost_bytes > before);
-    if (log->head_len > 0 && !begins_event(log->head, log->head + log->head_len))
+    if (log->head_len > 0 && !begins_event(log, log->head, log->head + log->head_len))
         put_copy(log, log->head, log->head_len);
     log->head_len = 0;
     (void)text_flush(&log->shown);

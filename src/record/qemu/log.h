@@ -29,8 +29,12 @@ struct qemu_log_pipe {
     bool torn;                       /* the last that came was no newline */
     bool in_event;                   /* for copies_rest: of the line under way */
     /* Of a line that came so far only, which does not tell yet whether it is an event. */
-    char head[16];
+    char head[128];
     size_t head_len;
+    /* For the caller to set, for copies_rest: the names of QEMU's events, sorted. In QEMU 11.1 only its name tells an event
+     * from another line. */
+    char *const *names;
+    unsigned n_names;
     /* Lines that come without times get those at which they are taken. */
     bool stamps;
     bool stamp_torn; /* the line under way has its time */

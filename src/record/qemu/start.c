@@ -158,8 +158,11 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
         r = qemu_log_pipe_open(additions->log, path,
                                recording_settings(self->recorder.recording)->max_size, copy, rest,
                                self->settings.passes, &self->log, error);
-    if (r >= 0)
+    if (r >= 0) {
+        self->log.names = self->settings.probe->events;
+        self->log.n_names = self->settings.probe->n_events;
         r = qemu_clock_open(pairs, &self->clock, error);
+    }
     if (r >= 0 && self->settings.running && !self->settings.running->has_times)
         r = qemu_log_pipe_stamp(&self->log, &self->clock, error);
     if (r >= 0 && self->log.stamps)

@@ -101,6 +101,37 @@ static void test_rest(void **state)
     }
 }
 
+#define EVENT3 "2026-11-29T16:03:50.546123Z two at 7@8\n"
+#define EVENT4 "2026-11-29T16:03:50Z one\n"
+#define EVENT5 "2026-11-29T16:03:50.546123Z [vm 1] one x 2\n"
+#define REST4 "2026-11-29T16:03:50.546123Z twofold\n"
+#define REST5 "2026-11-29T16:03:50.546123Z qemu-system-x86_64: terminating on signal 15\n"
+
+/* The same of newer versions, which tell an event only by its name. */
+static void test_rest_by_name(void **state)
+{
+    static char one[] = "one", two[] = "two";
+    static char *const names[] = {one, two};
+    static const char all[] = EVENT3 REST4 EVENT4 REST5 EVENT5 REST1 EVENT3;
+
+    (void)state;
+    for (size_t cut = 1; cut < sizeof all - 1; cut++) {
+        struct place place;
+
+        open_log(&place, 0, true);
+        place.log.names = names;
+        place.log.n_names = 2;
+        say(&place, all, cut);
+        say(&place, all + cut, sizeof all - 1 - cut);
+        close(place.in);
+        qemu_log_pipe_finish(&place.log);
+        assert_int_equal(place.log.lines, 7);
+        assert_file(place.file, all);
+        assert_file(place.copy, REST4 REST5 REST1);
+        close_log(&place);
+    }
+}
+
 /* What a guest makes QEMU print does not command the terminal, wherever the pieces are cut. */
 static void test_escapes(void **state)
 {
@@ -217,8 +248,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stamps_after_silence), cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_escapes),         cmocka_unit_test(test_cut_off),
-        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_rest_by_name),    cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_cut_off),         cmocka_unit_test(test_no_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
