@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/fd.h"
 
 /* All kinds of access that the first version of landlock knows. */
@@ -27,23 +28,6 @@ static int set_limits(void)
         return -errno;
 #endif
     return prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
-}
-
-/* All capabilities but that to read files of others, which root needs where the directory is not its own. */
-static int drop_capabilities(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {0};
-    const uint32_t kept = UINT32_C(1) << CAP_DAC_READ_SEARCH;
-
-    if (syscall(SYS_capget, &header, sets) < 0)
-        return -errno;
-    for (unsigned i = 0; i < ARRAY_SIZE(sets); i++) {
-        sets[i].effective &= i == 0 ? kept : 0;
-        sets[i].permitted &= i == 0 ? kept : 0;
-        sets[i].inheritable = 0;
-    }
-    return syscall(SYS_capset, &header, sets) < 0 ? -errno : 0;
 }
 
 /* Leaves nothing but reading below DIR. -ENOSYS, -EOPNOTSUPP: this kernel cannot. */
@@ -77,8 +61,9 @@ int watch_confine(const char *dir, struct error *error)
 
     if (r >= 0)
         r = shut_files(dir);
+    /* Root needs one where the directory is not its own: to read files of others. */
     if (r >= 0 || r == -ENOSYS || r == -EOPNOTSUPP)
-        r = drop_capabilities();
+        r = capabilities_drop(UINT32_C(1) << CAP_DAC_READ_SEARCH);
     if (r < 0)
         return error_set(error, r, dir, "cannot confine the process that watches it: %s",
                          strerror(-r));

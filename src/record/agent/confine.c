@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/macro.h"
 
 #define NOBODY 65534
@@ -42,6 +43,7 @@ struct confine_user confine_user(void)
         user.uid = nobody->pw_uid;
         user.gid = nobody->pw_gid;
     }
+    user.change = user.change && capabilities_can_become(user.uid, user.gid);
     return user;
 }
 
@@ -94,7 +96,7 @@ int confine_descriptors(const int *keep, unsigned n)
 static int drop_user(const struct confine_user *user)
 {
     if (!user->change)
-        return 0;
+        return capabilities_drop(0);
     if (setgroups(0, NULL) < 0 || setresgid(user->gid, user->gid, user->gid) < 0 ||
         setresuid(user->uid, user->uid, user->uid) < 0)
         return -errno;

@@ -4,7 +4,8 @@
 /* Confines a process that parses what a guest sends. It keeps its memory, the descriptors that it was given, and the clock. It
  * cannot open, run, connect to or signal anything.
  *
- *   user          if it is root, becomes a user that owns nothing; cannot gain privileges in any case
+ *   user          if it is root, becomes a user that owns nothing, or, in a user namespace that has no other user, gives up
+ *                 its capabilities; cannot gain privileges in any case
  *   landlock      no file can be reached by any path (Linux 5.13 and later)
  *   seccomp       only the system calls of the table in confine.c; any other one kills the process
  *   limits        no file longer than MAX_FILE, no new processes, no core file
@@ -17,7 +18,8 @@
 
 struct confine_user {
     uint32_t uid, gid;
-    bool change; /* false: this process is not root, and keeps its user */
+    bool
+        change; /* false: this process is not root, or there is no other user, and it keeps its user */
 };
 
 /* The user to become: "nobody", or 65534 if there is none. */

@@ -77,7 +77,7 @@ uint64_t process_clock_hz(const struct process *process, uint64_t hint);
 
 /* Calls FUNCTION with the path of each directory of a process in PARENT, in the order of their names, until it
  * returns other than 0, which is then returned. NULL: in the default one, of this user, and in those of
- * recordings in it. A parent that is not there has none. */
+ * recordings in it. A parent that is not there, or a default one that is another user's, has none. */
 int process_foreach(const char *parent, int (*function)(const char *path, void *userdata),
                     void *userdata);
 

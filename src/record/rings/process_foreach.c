@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -180,11 +181,22 @@ static int foreach_in(const char *parent, bool recordings,
     return r == 0 ? foreach_in_pool(parent, function, userdata) : r;
 }
 
+/* Another user's directory of that name holds nothing of this one: the processes make none there either. In a user namespace
+ * it may be root's outside. */
+static bool is_own(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 || st.st_uid == geteuid();
+}
+
 int process_foreach(const char *parent, int (*function)(const char *path, void *userdata),
                     void *userdata)
 {
     char fallback[64];
 
     snprintf(fallback, sizeof(fallback), RINGS_PARENT "%u", (unsigned)geteuid());
-    return foreach_in(parent ? parent : fallback, !parent, function, userdata);
+    if (parent)
+        return foreach_in(parent, false, function, userdata);
+    return is_own(fallback) ? foreach_in(fallback, true, function, userdata) : 0;
 }

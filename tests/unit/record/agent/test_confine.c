@@ -2,16 +2,21 @@
 #include "cmocka_all.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/macro.h"
 #include "record/agent/confine.h"
 
@@ -142,6 +147,62 @@ static void nothing_is_left_to_a_confined_process(void **state)
         assert_true(measures & CONFINE_USER);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY);
+
+    if (fd < 0 || write(fd, text, strlen(text)) < 0)
+        _exit(4);
+    close(fd);
+}
+
+/* Becomes root of a user namespace that has no other user, as `unshare --map-root-user` does for anybody. */
+static void enter_user_namespace(void)
+{
+    char uids[32], gids[32];
+
+    if (geteuid() == 0 &&
+        (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0))
+        _exit(3);
+    snprintf(uids, sizeof uids, "0 %u 1", (unsigned)geteuid());
+    snprintf(gids, sizeof gids, "0 %u 1", (unsigned)getegid());
+    /* With another user, this process is not its own any more. */
+    if (prctl(PR_SET_DUMPABLE, 1) < 0 || unshare(CLONE_NEWUSER) < 0)
+        _exit(3);
+    write_text("/proc/self/setgroups", "deny");
+    write_text("/proc/self/uid_map", uids);
+    write_text("/proc/self/gid_map", gids);
+}
+
+static void root_of_nobody_else_gives_up_its_capabilities(void **state)
+{
+    pid_t pid = fork();
+    int status;
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+        struct confine_user user;
+        unsigned measures;
+
+        enter_user_namespace();
+        user = confine_user();
+        if (geteuid() != 0 || user.change)
+            _exit(1);
+        if (capabilities_drop(0) < 0 || syscall(SYS_capget, &header, sets) < 0 ||
+            sets[0].permitted || sets[1].permitted)
+            _exit(5);
+        _exit(confine(&user, 0, &measures, NULL) < 0 || measures & CONFINE_USER ? 2 : 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
+        puts("SKIPPED: no user namespace can be made here");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 static void what_it_was_given_stays(void **state)
 {
     FILE *file = tmpfile();
@@ -187,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_left_to_a_confined_process),
+        cmocka_unit_test(root_of_nobody_else_gives_up_its_capabilities),
         cmocka_unit_test(what_it_was_given_stays),
     };
 
