@@ -1,5 +1,5 @@
 #!/bin/sh
-# Boots a KVM host in a virtual machine, runs a scenario in it, and brings its results:
+# Runs a scenario in a KVM host in a virtual machine, and brings its results:
 #
 #   boot.sh DIR OUT SCENARIO [FILE...]
 #
@@ -7,8 +7,9 @@
 # folder. FILEs get into the host's /bin with the libraries that they need; of a FILE.cpio, what is in it gets into the
 # host's root. OUT is made again: serial.log, what the host wrote, and what the scenario left.
 #
-# Environment: KVM_SECONDS (840) until it is given up. Exit status: that of the virtual machine's run, not of what the
-# scenario saw.
+# Environment: KVM_SECONDS (840) until it is given up, KVM_APPEND (options of its kernel), VM_CPUS and EMULATOR
+# (tests/lib/boot_vm.sh). SAVED: a file in which the host is saved when it is up, once, and from which the scenario goes on; it
+# is booted for this scenario otherwise. Exit status: that of the virtual machine's run, not of what the scenario saw.
 #
 # Software emulation, so that it runs anywhere, of a CPU that has SVM and nested paging: kvm-amd of the kernel in it is
 # a real KVM. Without MWAIT, which the kernel would use and is not there.
@@ -20,20 +21,21 @@ dir=$1
 prepare_vm "$2" "$3"
 shift 3
 
-cat "$dir/host.cpio" >"$work/initramfs"
 for file; do
     case $file in
     *.cpio)
-        cat "$file" >>"$work/initramfs"
+        (cd "$work/in" && cpio -i -d --quiet) <"$file"
         continue
         ;;
     esac
     cp "$file" "$work/in/bin/"
     "$here/libraries.sh" "$work/in" "" "$file"
 done
-(cd "$work/in" && find . -print0 | cpio --null -o -H newc --quiet -R 0:0) >>"$work/initramfs"
-rm -rf "$work/in"
 
-run_vm "${KVM_SECONDS:-840}" -cpu EPYC,+svm,-monitor -m 2048 \
-    -kernel "$dir/vmlinux" -initrd "$work/initramfs" \
+set -- "${KVM_SECONDS:-840}" -cpu EPYC,+svm,-monitor -m 2048 \
+    -kernel "$dir/vmlinux" -initrd "$dir/host.cpio" \
     -append "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check ${KVM_APPEND:-}"
+if [ -n "${SAVED:-}" ]; then
+    (flock 9 && save_vm "$SAVED" "$dir/made" "$@") 9<"$dir/debs"
+fi
+run_vm "$@"

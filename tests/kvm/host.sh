@@ -6,9 +6,9 @@
 # DEBS holds the packages of group kvm (tools/packages fetch). GUEST is tests/kvm/guest.c, built. DIR gets
 #
 #   vmlinux             Debian's kernel, unpacked: under emulation, unpacking takes longer than all else of its boot
-#   host.cpio           the host's file system: busybox, modules, GUEST, perf
-#   inner.cpio          what it also needs to run Linux in a virtual machine: this machine's QEMU; /inner/vmlinux,
-#                       /inner/initramfs with inner-init; modules of vsock, not in /lib/modules/order
+#   host.cpio           the host's file system: busybox, modules, GUEST, perf; and, to run Linux in a virtual machine, this
+#                       machine's QEMU; /inner/vmlinux, /inner/initramfs with inner-init; modules of vsock, not in
+#                       /lib/modules/order
 #
 # Nothing is done twice: DIR/made knows of what they were made.
 set -eu
@@ -82,7 +82,6 @@ for file in qemu/kvmvapic.bin qemu/trace-events-all qemu/pvh.bin seabios/bios-25
     done
 done
 "$here/libraries.sh" "$inner" "" "$qemu"
-make_cpio "$inner" >"$dir/inner.cpio"
 
 rm -rf "$host/lib/modules"
 mkdir -p "$host/lib/modules"
@@ -90,6 +89,6 @@ mkdir -p "$host/lib/modules"
 make_order "$host" virt/lib/irqbypass drivers/crypto/ccp/ccp arch/x86/kvm/kvm arch/x86/kvm/kvm-amd
 cp "$root/usr/bin/perf" "$host/usr/bin/"
 "$here/libraries.sh" "$host" "$root" "$host/usr/bin/perf"
-make_cpio "$host" | cat "$dir/initramfs" - >"$dir/host.cpio"
+{ cat "$dir/initramfs" && make_cpio "$host" && make_cpio "$inner"; } >"$dir/host.cpio"
 rm -rf "$root" "$host" "$inner" "$dir/initramfs" "$dir/kernel"
 echo "$made" >"$dir/made"

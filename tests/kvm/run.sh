@@ -1,6 +1,6 @@
 #!/bin/sh
-# A test on a real KVM: boots it with tests/kvm/scenarios/NAME.sh in it, and looks at what that left with
-# tests/kvm/checks/NAME.py.
+# A test on a real KVM: runs tests/kvm/scenarios/NAME.sh on it, and looks at what that left with tests/kvm/checks/NAME.py.
+# The host is booted once for all of them: DIR/saved.
 #
 #   run.sh NAME DIR EMULATOR     DIR holds debs/ (tools/packages fetch kvm DIR/debs), EMULATOR those of group emulator;
 #                                both are kept for the next run
@@ -33,8 +33,8 @@ export EMULATOR
 
 # Once for all tests that run at the same time.
 flock "$dir/debs" "$here/host.sh" "$dir/debs" "$dir" "$KVM_GUEST"
-set -- "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent"
-[ "$name" = exits ] || set -- "$@" "$GUEST_TOOL" "$dir/inner.cpio"
-"$here/boot.sh" "$dir" "$dir/$name" "$here/scenarios/$name.sh" "$@"
+SAVED=$(cd "$dir" && pwd)/saved
+export SAVED
+"$here/boot.sh" "$dir" "$dir/$name" "$here/scenarios/$name.sh" "$STRATA_BIN/strata" "$STRATA_BIN/strata-agent" "$GUEST_TOOL"
 grep '^@@' "$dir/$name/serial.log"
 PYTHONDONTWRITEBYTECODE=1 python3 "$here/checks/$name.py" "$dir/$name" "$STRATA_BIN"

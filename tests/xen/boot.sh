@@ -1,5 +1,5 @@
 #!/bin/sh
-# Boots Xen with a Linux dom0 in a virtual machine, runs a scenario in dom0, and brings its results:
+# Runs a scenario in a Linux dom0 of Xen in a virtual machine, and brings its results:
 #
 #   boot.sh DIR OUT SCENARIO [FILE...]
 #
@@ -7,7 +7,9 @@
 # as working folder and tests/xen/common.sh beside it; FILEs get into dom0's /bin with the libraries
 # that they need. OUT is removed and created: serial.log, what Xen and dom0 wrote, and what the scenario left.
 #
-# Environment: XEN_OPTIONS (of Xen's command line), XEN_SECONDS (480) until it is given up, VM_CPUS (tests/lib/boot_vm.sh).
+# Environment: XEN_OPTIONS (of Xen's command line), DOM0_OPTIONS (of dom0's kernel: toolstack=no, which init knows), XEN_SECONDS
+# (480) until it is given up, VM_CPUS (tests/lib/boot_vm.sh). SAVED: a file in which dom0 with its toolstack is saved when it is
+# up, once, and from which the scenario goes on; it is booted for this scenario otherwise.
 # Exit status: that of the virtual machine's run, not of what the scenario saw.
 #
 # Software emulation, so that it runs anywhere: a machine for builds seldom has nested KVM. The CPU
@@ -35,12 +37,12 @@ for file; do
         cp -L "$library" "$work/in$library"
     done
 done
-tar -c -f "$work/in.img" -C "$work/in" .
-truncate -s %1M "$work/in.img"
-
 export VM_CPUS="${VM_CPUS:--accel tcg,thread=single -smp 2}"
-run_vm "${XEN_SECONDS:-480}" -cpu EPYC,-monitor,-smap -m 1280 \
+set -- "${XEN_SECONDS:-480}" -cpu EPYC,-monitor,-smap -m 1280 \
     -kernel "$dir/xen" \
-    -initrd "$dir/vmlinux console=hvc0 quiet,$dir/initramfs.cpio.gz" \
-    -append "console=com1 com1=115200,8n1 dom0_mem=640M,max:640M lapic_timer_c2_ok spec-ctrl=eager-fpu ${XEN_OPTIONS:-}" \
-    -drive "file=$work/in.img,format=raw,if=virtio"
+    -initrd "$dir/vmlinux console=hvc0 quiet ${DOM0_OPTIONS:-},$dir/initramfs.cpio.gz" \
+    -append "console=com1 com1=115200,8n1 dom0_mem=640M,max:640M lapic_timer_c2_ok spec-ctrl=eager-fpu ${XEN_OPTIONS:-}"
+if [ -n "${SAVED:-}" ]; then
+    (flock 9 && save_vm "$SAVED" "$dir/made" "$@") 9<"$dir/debs"
+fi
+run_vm "$@"

@@ -1,41 +1,4 @@
-# For scenarios in dom0 (busybox's sh): the toolstack, guests, and work that is traced.
-
-start_toolstack() {
-    mkdir -p /run/xen /run/xenstored
-    xenstored
-    xenconsoled --log=guest --log-dir=/var/log/xen/console
-    xen-init-dom0 >/dev/null
-    # What stands in for QEMU beside an HVM guest: says that it runs.
-    cat >/device-model <<'END'
-#!/bin/sh
-while [ $# -gt 0 ]; do
-    [ "$1" = -d ] && domid=$2
-    shift
-done
-xenstore-write "/local/domain/0/device-model/$domid/state" running
-exec sleep 600
-END
-    chmod +x /device-model
-    cat >/pvh.cfg <<'END'
-type = "pvh"
-name = "small-pvh"
-kernel = "/guest.elf"
-memory = 32
-vcpus = 1
-END
-    cat >/hvm.cfg <<'END'
-type = "hvm"
-name = "small-hvm"
-firmware_override = "/guest-hvm.elf"
-device_model_version = "qemu-xen-traditional"
-device_model_override = "/device-model"
-memory = 32
-vcpus = 1
-vga = "none"
-vnc = 0
-END
-    say "the toolstack runs"
-}
+# For scenarios in dom0 (busybox's sh): guests, and work that is traced.
 
 # run_guest KIND: pvh or hvm; until it has powered itself off and is gone.
 run_guest() {

@@ -3,10 +3,11 @@
  *
  *     tbuf           prints the event mask, and the frame and size of the buffers' description
  *     tbuf MASK      sets the event mask
+ *     tbuf size N    makes buffers of N pages, as Xen's option tbuf_size=N does
  *
  * By Linux's privcmd device, whose ioctl 'P' 0 takes {operation:64, arguments:64 x 5} and does that
  * hypercall; sysctl is 35, its argument {command:32 = 2, interface version:32, then for the trace buffers
- * operation:32 (0: tell, 2: set the event mask), 4 bytes unused, 16 bytes of CPU mask, event mask:32, 4 bytes
+ * operation:32 (0: tell, 2: set the event mask, 3: set the size), 4 bytes unused, 16 bytes of CPU mask, event mask:32, 4 bytes
  * unused, frame:64, size:32}. */
 
 #include <errno.h>
@@ -44,7 +45,10 @@ int main(int argc, char **argv)
         memset(s, 0, sizeof *s);
         s->command = 2;
         s->version = version;
-        if (argc > 1) {
+        if (argc > 2) {
+            s->operation = 3;
+            s->size = (uint32_t)strtoul(argv[2], NULL, 0);
+        } else if (argc > 1) {
             s->operation = 2;
             s->events = (uint32_t)strtoul(argv[1], NULL, 0);
         }

@@ -1,4 +1,4 @@
-# Another program has left a mask of CPUs in Xen, which cannot be read. No toolstack: dom0 has a vCPU on each CPU.
+# Another program has left a mask of CPUs in Xen, which cannot be read.
 . /common.sh
 run left xentrace -D -c 0x1 -e 0x0002f000 -T 1 left.raw
 start_record all -e sched

@@ -1,9 +1,9 @@
-# Small buffers lose records while the recorder stands still; the credit scheduler; a guest with the
-# devices that Xen emulates itself.
-#
-# xen: tbuf_size=4 sched=credit
+# Small buffers lose records while the recorder stands still; the credit scheduler, of the CPU that runs guests; a guest with
+# the devices that Xen emulates itself.
 . /common.sh
-start_toolstack
+tbuf size 4
+xl cpupool-cpu-remove Pool-0 1 && xl cpupool-create 'name="guests"' 'sched="credit"' 'cpus=["1"]' || say "FAILED: no pool of CPUs"
+echo 'pool = "guests"' >>/hvm.cfg
 
 xentrace -D -e 0x7fff000 losses.raw &
 recorder=$!

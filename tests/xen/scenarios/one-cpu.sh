@@ -2,6 +2,7 @@
 # first buffers are made by xentrace's old name.
 #
 # xen: maxcpus=1
+# dom0: toolstack=no
 . /common.sh
 run old-size /ours/xentrace -D -S 64 -e all -T 1 old-size.raw
 run all strata record --xen -o all -t 1

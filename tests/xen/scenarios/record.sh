@@ -1,6 +1,5 @@
 # Strata records, by its own options and by xentrace's, while dom0 and guests work.
 . /common.sh
-start_toolstack
 tbuf 0x0fffe000
 mask >mask.before
 

@@ -1,9 +1,7 @@
 # What a recorder finds and what it must leave: somebody else at it, buffers of another size, a full disk,
 # no rights, a recorder that was killed, small buffers that lose records, a CPU that goes.
-#
-# xen: tbuf_size=4
 . /common.sh
-start_toolstack
+tbuf size 4
 tbuf 0x0f7fe000
 mask >mask.before
 

@@ -1,7 +1,6 @@
 # Debian's own xentrace records work of dom0 and of guests: all classes, and all but the guests' own
 # (with that one, xenalyze gives up).
 . /common.sh
-start_toolstack
 
 # debian_records FILE OPTION...
 debian_records() {
