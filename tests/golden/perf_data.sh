@@ -59,6 +59,13 @@ printf 'PERFFILE%096d' 0 >v1.data
 "$strata" report v1.data >out 2>err && fail "is read"
 grep -q '^strata: v1.data: perf.data of version 1 is not supported' err || fail "$(cat err)"
 
+case="samples of the host and of guests"
+cp "$DATA/perf/made/guest.data" both.data
+is "$("$strata" report both.data 2>err | awk '{ print $2, $NF }' | tr '\n' ' ')" \
+    "host cpumode=kernel host cpumode=user guest cpumode=guest_kernel guest cpumode=guest_user host cpumode=hypervisor host cpumode=7 "
+is "$("$strata" report -e 'guest:*' both.data 2>err | wc -l)" 2
+is "$("$strata" info both.data 2>err | sed -n 's/^  layer *//p')" "host, guest"
+
 case="later events alone"
 from=$(sed -n '3000s/ .*//p' whole)
 "$strata" report --from="$from" kvm.data >later 2>err || fail "$(cat err)"

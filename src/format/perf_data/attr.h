@@ -37,8 +37,9 @@ struct perf_attr {
     uint16_t fixed; /* bytes of the parts that do not vary */
     /* In other records, from their end. */
     uint16_t end_tid, end_time, end_id, end_cpu;
-    uint16_t end_size;               /* 0: they have none of these */
-    const struct event_class *class; /* for the reader */
+    uint16_t end_size;                     /* 0: they have none of these */
+    const struct event_class *class;       /* for the reader */
+    const struct event_class *guest_class; /* the same, of samples in guests */
 };
 
 struct perf_attrs {

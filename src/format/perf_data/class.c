@@ -8,11 +8,10 @@
 
 #define GROUP "perf"
 
-static const struct event_class *add(struct perf_data *perf, const char *name,
-                                     const struct field *fields, unsigned n)
+static const struct event_class *add(struct perf_data *perf, const struct perf_origin *of,
+                                     const char *name, const struct field *fields, unsigned n)
 {
-    struct event_class class = {
-        .group = GROUP, .origin = &perf->origin->kernel.origin, .n_fields = n};
+    struct event_class class = {.group = GROUP, .origin = &of->kernel.origin, .n_fields = n};
     struct event_class *made;
 
     class.name = arena_strdup(&perf->catalogue->arena, name);
@@ -43,10 +42,24 @@ static struct field address(const struct perf_data *perf, const char *name, uint
     return field;
 }
 
-/* The payload is what is fixed of the sample, and then its call chain, or its raw bytes if it has no chain. */
-const struct event_class *perf_class_of_samples(struct perf_data *perf, struct perf_attr *attr)
+/* What ran, as the record says. */
+static const struct value_names *get_cpumodes(void)
 {
-    struct field fields[5];
+    static const char *const names[] = {"unknown",    "kernel",       "user",
+                                        "hypervisor", "guest_kernel", "guest_user"};
+    static const struct value_names cpumodes = {.names = names, .n = ARRAY_SIZE(names)};
+
+    return &cpumodes;
+}
+
+/* The payload is what is fixed of the sample, a byte with the CPU mode, and then its call chain, or its raw bytes if it has
+ * no chain. */
+const struct event_class *perf_class_of_samples(struct perf_data *perf,
+                                                const struct perf_attr *attr,
+                                                const struct perf_origin *of)
+{
+    uint16_t varying = attr->fixed + 1;
+    struct field fields[6];
     char name[256];
     unsigned n = 0;
 
@@ -56,14 +69,22 @@ const struct event_class *perf_class_of_samples(struct perf_data *perf, struct p
         fields[n++] = address(perf, "addr", attr->addr);
     if (attr->period != PERF_NOWHERE)
         fields[n++] = number(perf, "period", attr->period);
+    fields[n++] = (struct field){.name = "cpumode",
+                                 .c_type = "u8",
+                                 .type = FIELD_UINT,
+                                 .place = PLACE_FIXED,
+                                 .storage = STORE_SCALAR,
+                                 .offset = attr->fixed,
+                                 .size = 1,
+                                 .names = get_cpumodes()};
     if (attr->sample_type & SAMPLE_CALLCHAIN) {
-        fields[n++] = number(perf, "depth", attr->fixed);
+        fields[n++] = number(perf, "depth", varying);
         fields[n++] = (struct field){.name = "callchain",
                                      .c_type = "u64[]",
                                      .type = FIELD_BYTES,
                                      .place = PLACE_FIXED,
                                      .storage = STORE_SIZED,
-                                     .offset = attr->fixed + 8u,
+                                     .offset = varying + 8u,
                                      .element = 8,
                                      .hex = true,
                                      .swap = perf->swap};
@@ -73,11 +94,10 @@ const struct event_class *perf_class_of_samples(struct perf_data *perf, struct p
                                      .type = FIELD_BYTES,
                                      .place = PLACE_FIXED,
                                      .storage = STORE_TO_END,
-                                     .offset = attr->fixed};
+                                     .offset = varying};
     }
     perf_attr_name(attr, name, sizeof name);
-    attr->class = add(perf, name, fields, n);
-    return attr->class;
+    return add(perf, of, name, fields, n);
 }
 
 /* The payload is the name of the event. */
@@ -89,7 +109,7 @@ static const struct event_class *make_throttle(struct perf_data *perf, const cha
                                 .place = PLACE_FIXED,
                                 .storage = STORE_TO_END};
 
-    return add(perf, name, &event, 1);
+    return add(perf, perf->origin, name, &event, 1);
 }
 
 /* The payload: u8 out, u8 preempted, u32 at 4 process, u32 at 8 thread of the task before or after, if that is known. */
@@ -124,7 +144,7 @@ static const struct event_class *make_switch(struct perf_data *perf)
          .optional = true},
     };
 
-    return add(perf, "switch", fields, ARRAY_SIZE(fields));
+    return add(perf, perf->origin, "switch", fields, ARRAY_SIZE(fields));
 }
 
 const struct event_class *perf_class_own(struct perf_data *perf, enum perf_own_class which)

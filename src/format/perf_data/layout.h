@@ -35,6 +35,9 @@ enum perf_record_type {
 #define RECORD_HEADER_SIZE 8
 
 enum perf_misc {
+    MISC_CPUMODE = 7, /* of these */
+    MISC_GUEST_KERNEL = 4,
+    MISC_GUEST_USER = 5,
     MISC_SWITCH_OUT = 1 << 13,
     MISC_SWITCH_OUT_PREEMPT = 1 << 14,
 };

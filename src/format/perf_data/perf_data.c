@@ -358,10 +358,12 @@ static struct clock find_clock(const struct perf_data *perf)
     return clock;
 }
 
-/* Whether only what runs in guests was sampled, as by `perf kvm --guest record`. */
-static bool is_of_guests(const struct perf_data *perf)
+/* What the counters count in, a bit for each: as by `perf kvm`, whose --host and --guest are both. */
+enum { COUNTS_IN_HOST = 1, COUNTS_IN_GUESTS = 2 };
+
+static unsigned counted_in(const struct perf_data *perf)
 {
-    bool any = false;
+    unsigned all = 0;
 
     for (unsigned i = 0; i < perf->attrs.n; i++) {
         const struct perf_attr *attr = perf->attrs.list[i];
@@ -370,12 +372,12 @@ static bool is_of_guests(const struct perf_data *perf)
         if (attr->type == EVENT_SOFTWARE && attr->config == 9)
             continue;
         /* Tracepoints are of the kernel that records, also where `perf kvm` sets these bits. */
-        if (attr->type == EVENT_TRACEPOINT || !(attr->flags & ATTR_EXCLUDE_HOST) ||
-            attr->flags & ATTR_EXCLUDE_GUEST)
-            return false;
-        any = true;
+        if (attr->type == EVENT_TRACEPOINT || !(attr->flags & ATTR_EXCLUDE_HOST))
+            all |= COUNTS_IN_HOST;
+        if (attr->type != EVENT_TRACEPOINT && !(attr->flags & ATTR_EXCLUDE_GUEST))
+            all |= COUNTS_IN_GUESTS;
     }
-    return any;
+    return all;
 }
 
 static const char *task_name(const struct origin *origin, int32_t pid)
@@ -394,11 +396,12 @@ static const char *comm(const struct origin *origin, uint32_t number)
     return perf_tasks_name(&own->reader->tasks, number);
 }
 
-static int make_origin(struct perf_data *perf)
+/* NULL: out of memory. */
+static struct perf_origin *make_origin(struct perf_data *perf, enum layer layer)
 {
     struct arena *arena = &perf->catalogue->arena;
     struct origin origin = {
-        .layer = is_of_guests(perf) ? LAYER_GUEST : LAYER_HOST,
+        .layer = layer,
         .format = "perf.data",
         .path = arena_strdup(arena, perf->path),
         .clock = find_clock(perf),
@@ -409,16 +412,34 @@ static int make_origin(struct perf_data *perf)
     if (perf->features.hostname && *perf->features.hostname) {
         origin.host_name = arena_strdup(arena, perf->features.hostname);
         if (!origin.host_name)
-            return -ENOMEM;
+            return NULL;
     }
     if (!made || !origin.path)
-        return -ENOMEM;
+        return NULL;
     kernel_origin_init(&made->kernel, &origin, perf->events);
     made->kernel.origin.task_name = task_name;
     made->kernel.origin.comm = comm;
     made->reader = perf;
-    perf->origin = made;
-    return catalogue_list_origin(perf->catalogue, &made->kernel.origin);
+    return catalogue_list_origin(perf->catalogue, &made->kernel.origin) < 0 ? NULL : made;
+}
+
+/* Samples in guests have an origin of their own, if there are others. */
+static int make_origins(struct perf_data *perf)
+{
+    unsigned in = counted_in(perf);
+
+    perf->origin = make_origin(perf, in == COUNTS_IN_GUESTS ? LAYER_GUEST : LAYER_HOST);
+    if (!perf->origin)
+        return -ENOMEM;
+    if (in == (COUNTS_IN_HOST | COUNTS_IN_GUESTS)) {
+        perf->guest = make_origin(perf, LAYER_GUEST);
+        if (!perf->guest)
+            return -ENOMEM;
+        perf->guest->kernel.origin.kernel = NULL; /* the formats are those of the host's */
+        return 0;
+    }
+    perf->guest = in == COUNTS_IN_GUESTS ? perf->origin : NULL;
+    return 0;
 }
 
 int perf_data_open(struct input *in, const char *name, struct catalogue *catalogue,
@@ -452,7 +473,7 @@ int perf_data_open(struct input *in, const char *name, struct catalogue *catalog
     if (r >= 0 && !perf->events)
         r = make_events(perf);
     if (r >= 0)
-        r = make_origin(perf);
+        r = make_origins(perf);
     if (r >= 0)
         r = order_new(&perf->order);
     if (r < 0) {

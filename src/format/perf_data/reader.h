@@ -62,6 +62,7 @@ struct perf_data {
     struct perf_features features;
     struct kernel_events *events;
     struct perf_origin *origin;
+    struct perf_origin *guest; /* of samples in guests: `origin` if all are, NULL if none can be */
     const struct event_class *own[PERF_CLASSES_OWN]; /* made when they are needed */
 
     uint64_t id_bytes_left; /* in the file, as far as they are read; while opening */
@@ -104,8 +105,10 @@ int perf_record_read_data(struct perf_data *perf, uint64_t size, size_t max, uin
 /* Looks for the next place where records seem to be. 1: the input is there; 0: there is none. *RET_SKIPPED: bytes. */
 int perf_record_resync(struct perf_data *perf, uint64_t *ret_skipped);
 
-/* The class of the samples of ATTR that are not a tracepoint's (class.c). NULL: out of memory. */
-const struct event_class *perf_class_of_samples(struct perf_data *perf, struct perf_attr *attr);
+/* The class of the samples of ATTR that are not a tracepoint's, with the origin OF (class.c). NULL: out of memory. */
+const struct event_class *perf_class_of_samples(struct perf_data *perf,
+                                                const struct perf_attr *attr,
+                                                const struct perf_origin *of);
 /* The class of perf's own event NAME. */
 const struct event_class *perf_class_own(struct perf_data *perf, enum perf_own_class which);
 

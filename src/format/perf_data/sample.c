@@ -337,10 +337,13 @@ static bool read_parts(const struct perf_data *perf, const struct perf_attr *att
     return true;
 }
 
-/* Fills in the class. 1; 0: the record is damaged; a negative errno. */
+/* Fills in the class and the origin. 1; 0: the record is damaged; a negative errno. */
 static int set_class(struct perf_data *perf, struct perf_attr *attr, const struct parts *parts,
-                     struct item *item)
+                     uint8_t cpumode, struct item *item)
 {
+    bool in_guest = perf->guest && (cpumode == MISC_GUEST_KERNEL || cpumode == MISC_GUEST_USER);
+    const struct event_class **class = in_guest ? &attr->guest_class : &attr->class;
+    const struct perf_origin *of = in_guest ? perf->guest : perf->origin;
     const struct kernel_common *common = kernel_events_common(perf->events);
 
     if (attr->type == EVENT_TRACEPOINT && parts->raw) {
@@ -353,7 +356,10 @@ static int set_class(struct perf_data *perf, struct perf_attr *attr, const struc
         item->pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
         return item->class ? 1 : kernel_events_error(perf->events);
     }
-    item->class = attr->class ? attr->class : perf_class_of_samples(perf, attr);
+    if (unlikely(!*class))
+        *class = perf_class_of_samples(perf, attr, of);
+    item->class = *class;
+    item->origin = &of->kernel.origin;
     return item->class ? 1 : -ENOMEM;
 }
 
@@ -361,7 +367,8 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
 {
     const uint8_t *body = record->body;
     struct perf_attr *attr = perf_attrs_of_sample(&perf->attrs, body, record->size);
-    struct order_piece pieces[2];
+    uint8_t cpumode = record->misc & MISC_CPUMODE;
+    struct order_piece pieces[3];
     struct perf_cpu *cpu;
     struct parts parts;
     struct item item;
@@ -389,7 +396,7 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         return 0;
     if (attr->tid != PERF_NOWHERE)
         item.pid = (int32_t)get_u32(perf, body + attr->tid + 4);
-    r = set_class(perf, attr, &parts, &item);
+    r = set_class(perf, attr, &parts, cpumode, &item);
     if (r <= 0) {
         perf->n_unclear += r == 0;
         return r;
@@ -399,9 +406,10 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         return order_put(perf->order, &item, pieces, 1);
     }
     pieces[0] = (struct order_piece){body, attr->fixed};
-    pieces[1] = parts.chain ? (struct order_piece){parts.chain, parts.chain_size}
+    pieces[1] = (struct order_piece){&cpumode, sizeof cpumode};
+    pieces[2] = parts.chain ? (struct order_piece){parts.chain, parts.chain_size}
                             : (struct order_piece){parts.raw ? parts.raw : body, parts.raw_size};
-    return order_put(perf->order, &item, pieces, 2);
+    return order_put(perf->order, &item, pieces, 3);
 }
 
 int perf_handle_record(struct perf_data *perf, const struct perf_record *record)

@@ -7,6 +7,7 @@
   packed        the same, compressed, in pieces that end within records
   packed2       the same as perf 6.16 and later write them, and packed2-stream as they write a stream
   old           attributes of 64 bytes, one event, which has no ID; nothing at the end of other records
+  guest         samples of the host and of guests, in each CPU mode
   read          values of counters in the samples, and what goes wrong
 """
 
@@ -213,6 +214,14 @@ def read():
     return file(m, attrs, one + aux + m.record(63, bytes(8)) + two + unknown_id + short + m.record(90, b""), {})
 
 
+def guest():
+    """Samples of the host and of guests."""
+    m = Maker("<")
+    attrs = [(m.attr(0, 0, IP | TID | TIME | CPU), [], "")]
+    return file(m, attrs, b"".join(m.record(9, m.pack("QIIQII", 0x700 + i, 5, 5, 3000 + i, 1, 0), mode)
+                                   for i, mode in enumerate((1, 2, 4, 5, 3, 7))), {})
+
+
 def main():
     made = {}
     for name, order in ("little", "<"), ("big", ">"):
@@ -229,6 +238,7 @@ def main():
     made["packed2-stream"] = stream(m, attrs, [records[0], pieces], features)
     made["old"] = old()
     made["read"] = read()
+    made["guest"] = guest()
     for name, data in made.items():
         with open(os.path.join(sys.argv[1], name + ".data"), "wb") as out:
             out.write(data)
