@@ -11,7 +11,8 @@
 #define LINE_MAX_LEN 512
 #define FIELDS_LIMIT 512
 #define OFFSET_MAX 65535
-#define NAME_MAX_LEN 128
+/* Names of user_events may be as long as a name of a file, and longer by their ID. */
+#define NAME_MAX_LEN 512
 
 static const char *line_end_of(const char *p, const char *end)
 {
@@ -377,7 +378,8 @@ static int read_head(struct parser *parser, struct kernel_event_format *format)
     if (parser->end - parser->p < 5 || memcmp(parser->p, "name:", 5) != 0)
         return reject(parser, "expected \"name:\": this is not a kernel's event format");
     name = name_end = skip_blanks(parser->p + 5, line_end);
-    while (name_end < line_end && is_word(*name_end))
+    /* Since Linux 6.9, user_events of several formats are called "NAME.ID". */
+    while (name_end < line_end && (is_word(*name_end) || (*name_end == '.' && name_end > name)))
         name_end++;
     if (name == name_end || name_end - name > NAME_MAX_LEN || name_end != line_end)
         return reject(parser, "invalid name of the event");

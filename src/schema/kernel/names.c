@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "schema/kernel/names.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "event/kernel_event.h"
 #include "event/program.h"
@@ -56,6 +58,7 @@ static bool shows_names(const struct kernel_string_arg *string_arg, struct looke
 
     switch ((enum kernel_string_arg_kind)string_arg->kind) {
     case STRING_ARG_LITERAL: return string_arg->len > 0;
+    case STRING_ARG_SYMBOL:
     case STRING_ARG_FLAGS:
     case STRING_ARG_NAMED: look_at_expr(string_arg->a, at); return true;
     case STRING_ARG_CHOICE:
@@ -72,18 +75,22 @@ static bool shows_names(const struct kernel_string_arg *string_arg, struct looke
 }
 
 /* Whether the value that PIECE shows of an event has a name. */
-static bool has_name(const struct kernel_string_arg *string_arg, const struct kernel_run *run)
+static bool has_name(const struct kernel_string_arg *string_arg, struct kernel_events *events,
+                     const struct kernel_run *run)
 {
-    uint64_t v;
+    uint64_t v, start;
+    size_t len;
 
     switch ((enum kernel_string_arg_kind)string_arg->kind) {
     case STRING_ARG_LITERAL: return true;
     case STRING_ARG_CHOICE:
         return has_name(kernel_expr_eval(string_arg->a, run) ? string_arg->yes : string_arg->no,
-                        run);
+                        events, run);
     default: break;
     }
     v = kernel_expr_eval(string_arg->a, run);
+    if (string_arg->kind == STRING_ARG_SYMBOL)
+        return kernel_events_symbol(events, v, &len, &start) != NULL;
     for (uint32_t i = 0; i < string_arg->n_names; i++) {
         int64_t name = string_arg->names[i].v;
 
@@ -115,7 +122,7 @@ static bool put_name(const struct item *item, unsigned field, struct text *text)
 
     if (!string_arg)
         return put_value_name(item, field, text);
-    if (!has_name(string_arg, &run))
+    if (!has_name(string_arg, code->events, &run))
         return false;
     kernel_string_arg_put(string_arg, &plain, false, &run, code->events,
                           kernel_events_facts(code->events)->big_endian, text);
@@ -143,10 +150,20 @@ int kernel_names_find(struct arena *arena, struct kernel_text *text, struct even
 
     for (uint32_t i = 0; i < text->n_ops; i++) {
         const struct kernel_op *op = &text->ops[i];
+        const struct kernel_string_arg *shown = op->string_arg;
         struct looked_at at = {0};
         int field;
 
-        if (op->kind != KOP_STRING || !shows_names(op->string_arg, &at))
+        if (op->kind == KOP_SYMBOL && strcmp(class->group, "ftrace") == 0) {
+            const struct kernel_string_arg symbol = {.kind = STRING_ARG_SYMBOL, .a = op->value};
+
+            shown = arena_memdup(arena, &symbol, sizeof symbol);
+            if (!shown)
+                return -ENOMEM;
+        } else if (op->kind != KOP_STRING) {
+            continue;
+        }
+        if (!shows_names(shown, &at))
             continue;
         field = field_of(class, &at);
         if (field < 0)
@@ -159,7 +176,7 @@ int kernel_names_find(struct arena *arena, struct kernel_text *text, struct even
         }
         /* The first one; what follows says more of the same. */
         if (!names[field])
-            names[field] = op->string_arg;
+            names[field] = shown;
         named[field] = true;
     }
     for (unsigned i = 0; i < class->n_fields; i++) {

@@ -404,6 +404,8 @@ void kernel_string_arg_put(const struct kernel_string_arg *string_arg, const str
 {
     const struct kernel_slot *slot;
     uint32_t offset, len;
+    size_t symbol_len;
+    uint64_t start;
     const char *s;
 
     switch ((enum kernel_string_arg_kind)string_arg->kind) {
@@ -431,6 +433,11 @@ void kernel_string_arg_put(const struct kernel_string_arg *string_arg, const str
         return;
     case STRING_ARG_NAMED:
         put_named(string_arg, spec, kernel_expr_eval(string_arg->a, run), text);
+        return;
+    case STRING_ARG_SYMBOL:
+        s = kernel_events_symbol(events, kernel_expr_eval(string_arg->a, run), &symbol_len, &start);
+        if (s)
+            put_string(spec, s, (uint32_t)symbol_len, last, text);
         return;
     case STRING_ARG_HEX: put_hex_dump(string_arg, run, text); return;
     case STRING_ARG_NUMBERS: put_numbers(string_arg, run, text); return;

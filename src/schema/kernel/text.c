@@ -207,6 +207,9 @@ static int compile_conversion(struct kernel_text_compiler *c, const char *p, con
     *ret_p = p + 1;
     if (spec.conversion == 's')
         return kernel_text_add_string(c, &spec, arg, star);
+    /* Before Linux 5.9 the function tracers have %lx where later ones have %ps. */
+    if (c->is_function && strcmp(conversion, "%lx") == 0)
+        return kernel_text_add_pointer(c, "s", arg, star);
     return add_number(c, &spec, arg, star);
 fail:
     c->failed = true;
@@ -305,6 +308,12 @@ static int make_text(struct kernel_text_compiler *c, const struct kernel_text **
 static const struct kernel_field *find(const struct kernel_text_compiler *c, const char *name)
 {
     return kernel_format_find(c->format, name, strlen(name), true);
+}
+
+static bool is_of_function_tracer(const char *name)
+{
+    return strcmp(name, "function") == 0 || strncmp(name, "funcgraph_", 10) == 0 ||
+           strncmp(name, "fgraph_", 7) == 0;
 }
 
 /* A trace_printk() of the kernel: its format is found by the event, see text_run.c. */
@@ -406,6 +415,7 @@ int kernel_text_compile(struct arena *arena, struct arena *scratch, struct kerne
                  .events = events,
                  .long_size = kernel_events_facts(events)->long_size},
         .format = format,
+        .is_function = is_ftrace && is_of_function_tracer(format->name),
     };
     const struct kernel_text *text = NULL;
     int r = 0;

@@ -50,6 +50,7 @@ enum kernel_string_arg_kind {
     STRING_ARG_CPUMASK,
     STRING_ARG_CHOICE, /* a ? yes : no */
     STRING_ARG_SLOT,
+    STRING_ARG_SYMBOL, /* the function at address a */
 };
 
 /* What a "%s" shows. */

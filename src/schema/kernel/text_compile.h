@@ -17,6 +17,7 @@ struct kernel_text_compiler {
     unsigned slot, n_slots;                   /* the next one, of a packed format */
     uint32_t least_size;
     bool failed;
+    bool is_function; /* of the function tracers, whose addresses are functions */
     char literal[KERNEL_LITERAL_MAX];
     size_t literal_len;
 };

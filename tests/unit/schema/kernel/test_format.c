@@ -93,6 +93,26 @@ static void whole(void **state)
     arena_done(&arena);
 }
 
+/* Of user_events: names with the ID of their format (Linux 6.9), and long ones. */
+static void names_of_user_events(void **state)
+{
+    char text[1024];
+
+    for (unsigned n = 100; n <= 600; n += 100) {
+        struct kernel_event_format format;
+        struct arena arena = {0};
+        struct error error = {0};
+        int len = snprintf(text, sizeof text, "name: %0*d.1a\nID: 7\n" COMMON "\nprint fmt: \"\"\n",
+                           (int)n, 0);
+        int r = kernel_format_parse(&arena, text, (size_t)len, 8, "f", &format, &error);
+
+        assert_int_equal(r, n <= 500 ? 0 : -EBADMSG);
+        if (r == 0)
+            assert_string_equal(format.name + n, ".1a");
+        arena_done(&arena);
+    }
+}
+
 static void rejected(void **state)
 {
     static const struct {
@@ -101,6 +121,7 @@ static void rejected(void **state)
         const char *what;
     } cases[] = {
         {"", 1, "expected \"name:\""},
+        {"name: .x\nID: 7\n" COMMON "\n", 1, "invalid name"},
         {"name: x y\nID: 7\n" COMMON "\n", 1, "invalid name"},
         {"name: x\n" COMMON "\n", 1, "no line \"ID:\""},
         {"name: x\nID: 70000\n" COMMON "\n", 1, "no line \"ID:\""},
@@ -165,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(declarations),
         cmocka_unit_test(whole),
+        cmocka_unit_test(names_of_user_events),
         cmocka_unit_test(rejected),
         cmocka_unit_test(limits),
     };

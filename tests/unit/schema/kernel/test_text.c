@@ -180,6 +180,53 @@ static void packed(void **state)
     kernel_close(&k);
 }
 
+/* Before Linux 5.9 the function tracers print addresses, and names of them are known. */
+static void functions(void **state)
+{
+    static const char text[] =
+        "name: function\nID: 7\n" COMMON
+        "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+        "\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n\n"
+        "print fmt: \" %lx <-- %lx\", REC->ip, REC->parent_ip\n";
+    struct text name = TEXT_IN_MEMORY;
+    struct item item = {0};
+    uint8_t e[24] = {7};
+    struct kernel k;
+
+    store_le64(e + 8, 0xffffffff81000123);
+    store_le64(e + 16, 0x1234);
+    kernel_open(&k, text, (struct kernel_facts){0});
+    k.system = "ftrace";
+    assert_text(&k, e, sizeof e, " schedule <-- 0x1234");
+    item = (struct item){.origin = &k.origin, .payload = e, .size = sizeof e};
+    item.class = kernel_events_class(k.events, 7);
+    assert_true(item.class->put_name(&item, 0, &name));
+    assert_int_equal(text_len(&name), strlen("schedule"));
+    assert_memory_equal(name.start, "schedule", strlen("schedule"));
+    assert_false(item.class->put_name(&item, 1, &name));
+    text_done(&name);
+    kernel_close(&k);
+
+    /* Of another event it may be anything. */
+    kernel_open(&k, text, (struct kernel_facts){0});
+    assert_text(&k, e, sizeof e, " ffffffff81000123 <-- 1234");
+    kernel_close(&k);
+}
+
+/* Arguments without a conversion are not shown. */
+static void too_many_arguments(void **state)
+{
+    static const char text[] =
+        "name: made\nID: 7\n" COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"
+        "\tfield:u32 d[2];\toffset:12;\tsize:8;\tsigned:0;\n\n"
+        "print fmt: \"%d|%x\", REC->a, REC->d[0], REC->d[1], REC->d[2]\n";
+    struct kernel k;
+
+    kernel_open(&k, text, (struct kernel_facts){0});
+    assert_text(&k, "\7\0\0\0\0\0\0\0\5\0\0\0\x1f\0\0\0\1\0\0\0", 20, "5|1f");
+    kernel_close(&k);
+}
+
 /* A stack has as many entries as it says, where it has them; its format always declares 8. */
 static void stacks(void **state)
 {
@@ -318,9 +365,17 @@ static void two_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),   cmocka_unit_test(names),     cmocka_unit_test(no_names),
-        cmocka_unit_test(strings),   cmocka_unit_test(addresses), cmocka_unit_test(packed),
-        cmocka_unit_test(stacks),    cmocka_unit_test(no_fields), cmocka_unit_test(not_understood),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(names),
+        cmocka_unit_test(no_names),
+        cmocka_unit_test(strings),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(packed),
+        cmocka_unit_test(stacks),
+        cmocka_unit_test(functions),
+        cmocka_unit_test(too_many_arguments),
+        cmocka_unit_test(no_fields),
+        cmocka_unit_test(not_understood),
         cmocka_unit_test(two_lists),
     };
 
