@@ -5,7 +5,7 @@
 
 An example is a fenced block marked `console`: lines that begin with "$ " are commands, run by one
 shell per page from the first block to the last; the lines after a command are its output (with standard
-error). A line "..." stands for any number of lines. --update keeps as many lines above and below a
+error), of a terminal of 100 columns. A line "..." stands for any number of lines. --update keeps as many lines above and below a
 "..." as there were.
 
 A fenced block marked `python NAME` is written into the file DIR/NAME before the commands run.
@@ -45,7 +45,8 @@ def examples(text):
 def run(commands, directory):
     """The output lines of each command, all run by one shell."""
     script = "".join(f"{{ {command}\n}} 2>&1 </dev/null\nprintf '\\n%s %d\\n' {MARK} $?\n" for command in commands)
-    out = subprocess.run(["sh"], input=script, stdout=subprocess.PIPE, cwd=directory, text=True, check=True).stdout
+    out = subprocess.run(["sh"], input=script, stdout=subprocess.PIPE, cwd=directory, text=True, check=True,
+                         env=os.environ | {"COLUMNS": "100"}).stdout
     pieces = re.split(rf"\n{MARK} (\d+)\n", out)
     return [piece.removesuffix("\n").splitlines() for piece in pieces[:-1:2]]
 

@@ -353,14 +353,11 @@ static void add_columns(struct analysis *analysis, struct result *result)
         result_add_key(result, grouping->keys[i].name, grouping->keys[i].title,
                        grouping_is_number(grouping, i));
     result_add_duration_columns(result, &analysis->settings.percentiles, &irq->columns);
-    /* The text is wide enough without these. */
-    result->columns[irq->columns.mean].title = NULL;
-    result->columns[irq->columns.min].title = NULL;
     irq->self = result_add_column(result, "self", "SELF", RESULT_DURATION);
     irq->delay_n = result_add_column(result, "delay_n", NULL, RESULT_COUNT);
     irq->delay_p50 = result_add_column(result, "delay_p50", "DELAY-P50", RESULT_DURATION);
-    irq->delay_p99 = result_add_column(result, "delay_p99", "P99", RESULT_DURATION);
-    irq->delay_max = result_add_column(result, "delay_max", "MAX", RESULT_DURATION);
+    irq->delay_p99 = result_add_column(result, "delay_p99", "DELAY-P99", RESULT_DURATION);
+    irq->delay_max = result_add_column(result, "delay_max", "DELAY-MAX", RESULT_DURATION);
 }
 
 static void set_delays(const struct irq *irq, struct result_row *row, const struct irq_row *extra)

@@ -75,3 +75,11 @@ int options_set(const struct command *command, void *options, const struct optio
                 const char *value, struct error *error);
 
 void options_help(const struct command *command, FILE *out);
+
+/* ---- Of several commands ---- */
+
+/* Tables have all columns. OFFSET: of a bool. */
+#define WIDE_OPTION(offset)                                                                        \
+    {                                                                                              \
+        OPTION_FLAG, 'w', "wide", NULL, "show all columns, however narrow the terminal is", offset \
+    }

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <locale.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/macro.h"
@@ -46,6 +48,18 @@ unsigned output_locale(void)
     if (passes < 0)
         passes = is_utf8() ? 0 : PRINTABLE_ASCII;
     return (unsigned)passes;
+}
+
+unsigned output_line_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    unsigned long n =
+        columns && *columns >= '0' && *columns <= '9' ? strtoul(columns, NULL, 10) : 0;
+    struct winsize size;
+
+    if (n > 0)
+        return (unsigned)MIN(n, 100000ul);
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 int output_open(struct text *text, enum output_kind kind, size_t size)

@@ -21,6 +21,10 @@ int output_open(struct text *text, enum output_kind kind, size_t size);
 /* PRINTABLE_ASCII where the locale of the environment is not UTF-8, or 0. */
 unsigned output_locale(void);
 
+/* How many characters a line of a table on standard output may have: COLUMNS of the environment, or the width of the terminal;
+ * 0: any number. */
+unsigned output_line_width(void);
+
 /* Writes TEXT to FILE, standard output or standard error; line ends are allowed. */
 void output_put(FILE *file, const char *text, size_t len);
 

@@ -64,6 +64,7 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
     {OPTION_STRING, 0, "sort", "COLUMN", "order of the rows, largest first (n); as sum, p99, max",\
      MEMBER(sort)},                                                                               \
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(top)},                         \
+    WIDE_OPTION(MEMBER(wide)),                                                                    \
     {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest spans", MEMBER(slowest)},       \
     {OPTION_PARSED, 0, "context", "SECONDS",                                                      \
      "with --slowest: also print the events from SECONDS\n"                                       \
@@ -295,6 +296,8 @@ static int print(const struct analysis_options *options, const struct trace *tra
         .folded = options->folded,
         .trace = trace,
         .causal = causal,
+        .line_width = options->wide ? 0 : output_line_width(),
+        .order = run->sort_column,
     };
     struct result result;
     int r = analysis_result(run->analysis, &run->coverage, &result);

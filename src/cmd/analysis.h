@@ -25,7 +25,7 @@ struct analysis_options {
     uint64_t every, context; /* ns; 0: not given */
     struct percentiles percentiles;
     unsigned format; /* enum table_format */
-    bool histogram, folded, events, no_causal;
+    bool histogram, folded, events, no_causal, wide;
     unsigned jobs;   /* 0: not given */
     bool asks_names; /* rows of the verb depend on names of tasks, whatever the options here */
 };

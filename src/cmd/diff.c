@@ -25,6 +25,7 @@ struct diff_options {
     unsigned format; /* enum table_format */
     uint64_t top;
     const char *by;
+    bool wide;
 };
 
 #define MEMBER(m) offsetof(struct diff_options, m)
@@ -37,6 +38,7 @@ static const struct option output_options[] = {
      "a span; or task, cpu, vcpu, layer",
      MEMBER(by)},
     {OPTION_NUMBER, 0, "top", "N", "only the N rows that changed most", MEMBER(top)},
+    WIDE_OPTION(MEMBER(wide)),
     {OPTION_STRINGS, 0, "fail", "CONDITION",
      "exit with status 4 if a row meets it, as in\n'latency.block.p99 > +20%'; repeatable",
      MEMBER(fail)},
@@ -92,14 +94,9 @@ static void make_key_columns(const struct diff *diff, struct table_column *colum
 {
     for (unsigned i = 0; i < diff->results[0]->n_keys; i++) {
         const struct result_key *key = &diff->results[0]->keys[i];
-        size_t width = strlen(key->title);
 
-        for (unsigned j = 0; j < diff->n; j++)
-            width = MAX(width, strlen(diff->rows[j].keys[i]));
-        columns[i] = (struct table_column){.title = key->title,
-                                           .width = -(int)MIN(width + 2, (size_t)40),
-                                           .name = key->name,
-                                           .object = "key"};
+        columns[i] = (struct table_column){
+            .title = key->title, .width = -1, .name = key->name, .object = "key", .is_name = true};
     }
 }
 
@@ -109,7 +106,10 @@ static void make_metric_columns(const struct diff *diff, enum diff_metric metric
     static const char *const titles[DIFF_METRICS] = {"N/s", NULL, "MEAN", "P50", "P99", NULL};
     static const char *const suffixes[METRIC_COLUMNS] = {"a",   "b",    "change",
                                                          "low", "high", "verdict"};
-    static char names[DIFF_METRICS][METRIC_COLUMNS][24], heads[DIFF_METRICS][2][16];
+    /* Of the change, and of the values. */
+    static const uint8_t ranks[DIFF_METRICS][2] = {
+        [DIFF_RATE] = {0, 2}, [DIFF_MEAN] = {3, 3}, [DIFF_P50] = {1, 4}, [DIFF_P99] = {0, 1}};
+    static char names[DIFF_METRICS][METRIC_COLUMNS][24], heads[DIFF_METRICS][3][16];
     const char *unit = metric == DIFF_RATE || metric == DIFF_SUM ? ""
                        : diff->results[0]->clock.hz != 0         ? "_ns"
                                                                  : "_ticks";
@@ -121,14 +121,13 @@ static void make_metric_columns(const struct diff *diff, enum diff_metric metric
 
         snprintf(names[metric][i], sizeof names[metric][i], "%s_%s%s", diff_metric_name(metric),
                  suffixes[i], is_value ? unit : "");
-        if (is_value && is_shown)
-            snprintf(heads[metric][i], sizeof heads[metric][i], "%s %c", titles[metric], "AB"[i]);
+        if (i <= COLUMN_CHANGE && is_shown)
+            snprintf(heads[metric][i], sizeof heads[metric][i], "%s %s", titles[metric],
+                     (const char *const[]){"A", "B", "CHANGE%"}[i]);
         columns[i] = (struct table_column){
-            .title = !is_shown            ? NULL
-                     : is_value           ? heads[metric][i]
-                     : i == COLUMN_CHANGE ? "CHANGE%"
-                                          : NULL,
-            .width = is_value ? 8 : 11,
+            .title = i <= COLUMN_CHANGE && is_shown ? heads[metric][i] : NULL,
+            .width = 7,
+            .rank = ranks[metric][is_value],
             .name = i <= COLUMN_CHANGE || is_tested(metric) ? names[metric][i] : NULL,
             .decimals = 1};
     }
@@ -274,7 +273,10 @@ static int put_diff(const struct diff_options *options, const struct diff *diff,
                     struct text *out)
 {
     struct table_column columns[COLUMNS] = {0};
-    const struct table_form form = {.columns = columns, .n = COLUMNS};
+    const struct table_form form = {.columns = columns,
+                                    .n = COLUMNS,
+                                    .keeps_rows = true,
+                                    .line_width = options->wide ? 0 : output_line_width()};
     struct table table;
     int r;
 

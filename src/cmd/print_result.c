@@ -10,10 +10,20 @@
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 
-#define KEY_WIDTH_MAX 40
+/* Columns that a narrow terminal loses last, of most importance first; it loses others before all of these. */
+static const char *const columns_by_rank[] = {
+    " n sum error run_share wait_share sleep_share unknown_share busy_share interrupt_share "
+    "idle_share cpu_share ",
+    " p50 p99 max part runs wake_p99 delay_p99 guest_share vmm_share stolen_share "
+    "stolen_unknown_share blocked_share partial_run_share full_run_share ",
+    " share wake_max preempt_n preempt_sum halted_share run wait sleep vmm self ",
+    " rate mean wake_p50 preempt_max delay_max migrations ",
+};
+/* Of those over time, which are there if they were asked for. */
+#define RANK_OVER_TIME 1
 
-/* Columns of the table: those of the result; then its keys, each with the number that it names; then the periods.
- * Text has sparklines before the keys. */
+/* Columns of the table: those of the result; sparklines, in text; its keys, each with the number that it names; and the
+ * periods. */
 struct result_table {
     const struct result *result;
     struct table table;
@@ -30,12 +40,34 @@ static bool is_ns(const struct result *result)
     return result->clock.hz != 0;
 }
 
+static bool has_word(const char *words, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *p = words; (p = strstr(p, word)); p++)
+        if (p[-1] == ' ' && p[len] == ' ')
+            return true;
+    return false;
+}
+
+static uint8_t rank_of(const char *name)
+{
+    bool is_percentile = name[0] == 'p' && name[1] >= '0' && name[1] <= '9';
+    uint8_t rank = 0;
+
+    if (is_percentile && strcmp(name, "p90") != 0)
+        name = "p99";
+    while (rank < ARRAY_SIZE(columns_by_rank) && !has_word(columns_by_rank[rank], name))
+        rank++;
+    return (uint8_t)(rank > 0 ? RANK_OVER_TIME + rank : 0);
+}
+
 static struct table_column make_column(const struct result *result,
                                        const struct result_column *column, char *name, size_t size)
 {
     static const int widths[] = {
-        [RESULT_COUNT] = 10, [RESULT_DURATION] = 8, [RESULT_TIME] = 16,  [RESULT_ERROR] = 8,
-        [RESULT_RATE] = 10,  [RESULT_SHARE] = 7,    [RESULT_TEXT] = -12,
+        [RESULT_COUNT] = 6, [RESULT_DURATION] = 7, [RESULT_TIME] = 16, [RESULT_ERROR] = 7,
+        [RESULT_RATE] = 7,  [RESULT_SHARE] = 6,    [RESULT_TEXT] = -1,
     };
     const char *unit = "";
 
@@ -50,6 +82,7 @@ static struct table_column make_column(const struct result *result,
         .name = name,
         .key = column->name,
         .decimals = column->kind == RESULT_SHARE ? 2 : 1,
+        .rank = rank_of(column->name),
     };
 }
 
@@ -59,15 +92,13 @@ static void make_keys(struct result_table *t)
 
     for (unsigned i = 0; i < result->n_keys; i++) {
         const struct result_key *key = &result->keys[i];
-        size_t width = strlen(key->title);
 
-        for (unsigned j = 0; j < result->n_rows; j++)
-            width = MAX(width, strlen(result->rows[j]->keys[i]));
         t->columns[t->keys + 2 * i] = (struct table_column){
             .title = key->title,
-            .width = i + 1 < result->n_keys ? -(int)MIN(width + 2, (size_t)KEY_WIDTH_MAX) : 0,
+            .width = -1,
             .name = key->name,
             .object = "key",
+            .is_name = true,
         };
         snprintf(t->numbered[i], sizeof t->numbered[i], "%s_value", key->name);
         if (!key->is_number)
@@ -98,14 +129,11 @@ static void make_columns(struct result_table *t, const struct print_options *opt
         if (!is_wanted(options, result->columns[i].name))
             t->columns[i].title = NULL;
     }
-    if (result->n_periods > 0) {
-        int width =
-            -(int)MAX(print_sparkline_width(result) + 2, (unsigned)sizeof "P99 OVER TIME" + 1);
-
-        t->columns[t->sparklines] = (struct table_column){.title = "N OVER TIME", .width = width};
-        t->columns[t->sparklines + 1] =
-            (struct table_column){.title = "P99 OVER TIME", .width = width};
-    }
+    if (options->order < result->n_columns)
+        t->columns[options->order].rank = 0;
+    for (unsigned i = 0; result->n_periods > 0 && i < 2; i++)
+        t->columns[t->sparklines + i] = (struct table_column){
+            .title = i == 0 ? "N OVER TIME" : "P99 OVER TIME", .width = -1, .rank = RANK_OVER_TIME};
     make_keys(t);
     t->columns[t->periods] = (struct table_column){.name = "series", .json_only = true};
 }
@@ -512,7 +540,8 @@ static int print_folded(const struct result *result, const struct print_options 
 int print_result(const struct result *result, const struct print_options *options, struct text *out)
 {
     struct result_table t = {.result = result};
-    struct table_form form = {.columns = t.columns};
+    struct table_form form = {
+        .columns = t.columns, .keeps_rows = true, .line_width = options->line_width};
     int r;
 
     if (options->folded)

@@ -19,7 +19,9 @@ struct print_options {
     const char *const
         *columns; /* names of those that the text has, ended by NULL; NULL: all that have a title */
     bool is_part; /* of a summary, which shows itself what all of its results have in common */
-    bool has_no_footer; /* text: only the table */
+    bool has_no_footer;  /* text: only the table */
+    unsigned line_width; /* as in struct table_form */
+    unsigned order; /* the column that rows are sorted by: it is not left out for want of room */
 };
 
 /* 0, -ENOMEM. */

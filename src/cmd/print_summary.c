@@ -89,20 +89,18 @@ enum {
 static void make_source_columns(const struct summary *summary, struct table_column *columns)
 {
     const struct table_column all[SOURCE_COLUMNS] = {
-        [SOURCE_EVENTS] = {.title = "EVENTS", .width = 10, .name = "events"},
-        [SOURCE_RATE] = {.title = "N/s", .width = 10, .name = "rate", .decimals = 1},
-        [SOURCE_LOST] = {.title = "LOST", .width = 10},
-        [SOURCE_UNKNOWN] = {.title = "?%", .width = 7, .name = "unknown_share", .decimals = 2},
-        [SOURCE_ERROR] = {.title = "ERROR", .width = 8, .name = "error_ns"},
-        [SOURCE_SERIES_TEXT] = {.title = "OVER TIME",
-                                .width = -(int)MAX(count_characters(summary) + 2,
-                                                   (unsigned)sizeof "OVER TIME" + 1)},
-        [SOURCE_LAYER] = {.title = "LAYER", .width = -12, .name = "layer"},
-        [SOURCE_NAME] = {.title = "SOURCE", .width = -12, .name = "source"},
+        [SOURCE_EVENTS] = {.title = "EVENTS", .width = 6, .name = "events"},
+        [SOURCE_RATE] = {.title = "N/s", .width = 7, .name = "rate", .decimals = 1, .rank = 1},
+        [SOURCE_LOST] = {.title = "LOST", .width = 5},
+        [SOURCE_UNKNOWN] = {.title = "?%", .width = 6, .name = "unknown_share", .decimals = 2},
+        [SOURCE_ERROR] = {.title = "ERROR", .width = 7, .name = "error_ns"},
+        [SOURCE_SERIES_TEXT] = {.title = "OVER TIME", .width = -1, .rank = 3},
+        [SOURCE_LAYER] = {.title = "LAYER", .width = -1, .name = "layer", .is_name = true},
+        [SOURCE_NAME] = {.title = "SOURCE", .width = -1, .name = "source", .is_name = true},
         [SOURCE_FORMAT] = {.name = "format"},
         [SOURCE_COVERED] = {.name =
                                 summary->results[0].clock.hz != 0 ? "covered_ns" : "covered_ticks"},
-        [SOURCE_SYSTEM_TEXT] = {.title = "SYSTEM"},
+        [SOURCE_SYSTEM_TEXT] = {.title = "SYSTEM", .rank = 2},
         [SOURCE_FACTS] = {.name = "facts"},
         [SOURCE_LOST_COUNTS] = {.name = "lost", .json_only = true},
         [SOURCE_SERIES] = {.name = "series", .json_only = true},
@@ -182,10 +180,11 @@ static int put_source(const struct summary *summary, const struct summary_source
 
 /* W: where the array of them is written in JSON; NULL: text. TOP: 0: all. */
 static int put_sources(const struct summary *summary, const struct trace *trace, uint64_t top,
-                       struct json_writer *w, struct text *out)
+                       unsigned line_width, struct json_writer *w, struct text *out)
 {
     struct table_column columns[SOURCE_COLUMNS];
-    const struct table_form form = {columns, SOURCE_COLUMNS};
+    const struct table_form form = {columns, SOURCE_COLUMNS, .keeps_rows = true,
+                                    .line_width = line_width};
     struct table table;
     int r = 0, error;
 
@@ -209,7 +208,7 @@ static int put_sources(const struct summary *summary, const struct trace *trace,
 
 /* The results of sched are of the same states: what was not counted is the same, and is below the first. */
 static int put_part(const struct summary *summary, const struct findings *findings, unsigned part,
-                    const struct trace *trace, uint64_t top, struct text *out)
+                    const struct trace *trace, uint64_t top, unsigned line_width, struct text *out)
 {
     const struct rates *rates = summary_rates(summary, (enum summary_part)part);
     const struct result *result = &summary->results[part];
@@ -221,6 +220,7 @@ static int put_part(const struct summary *summary, const struct findings *findin
                                           .top = n,
                                           .columns = summary_parts[part].columns,
                                           .is_part = true,
+                                          .line_width = line_width,
                                           .has_no_footer = !is_first};
 
     text_printf(out, "\n%s: strata %s", summary_parts[part].title, summary_parts[part].command);
@@ -277,7 +277,8 @@ static void put_missing(void *arg, const char *command, const char *text)
 }
 
 int print_summary_text(const struct summary *summary, const struct findings *findings,
-                       const struct trace *trace, uint64_t top, struct text *out)
+                       const struct trace *trace, uint64_t top, unsigned line_width,
+                       struct text *out)
 {
     const struct result *result = &summary->results[0];
     const struct coverage *coverage = &summary->coverage;
@@ -296,7 +297,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
         clock_put_time(&result->clock, coverage->last, out);
     }
     text_put_char(out, '\n');
-    r = put_sources(summary, trace, top, NULL, out);
+    r = put_sources(summary, trace, top, line_width, NULL, out);
     if (top > 0 && summary->n_sources > top)
         text_printf(out, "%10" PRIu64 " more source%s\n", summary->n_sources - top,
                     summary->n_sources - top == 1 ? "" : "s");
@@ -309,7 +310,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
     }
     for (unsigned i = 0; i < SUMMARY_PARTS && r >= 0; i++)
         if (summary_is_shown(summary, i))
-            r = put_part(summary, findings, i, trace, top, out);
+            r = put_part(summary, findings, i, trace, top, line_width, out);
     if (r >= 0)
         r = summary_foreach_missing(summary, put_missing, &missing);
     return r < 0 ? r : out->error == -ENOMEM ? -ENOMEM : 0;
@@ -444,7 +445,7 @@ int print_summary_json(const struct summary *summary, const struct findings *fin
         r = write_missing(summary, &w);
     json_write_key(&w, "sources");
     if (r >= 0)
-        r = put_sources(summary, trace, 0, &w, out);
+        r = put_sources(summary, trace, 0, 0, &w, out);
     json_write_key(&w, "results");
     if (r >= 0)
         r = write_parts(summary, causal, &w);

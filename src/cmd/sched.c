@@ -39,6 +39,7 @@ static const struct option output_options[] = {
      "--states: sum)",
      MEMBER(common.sort)},
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows", MEMBER(common.top)},
+    WIDE_OPTION(MEMBER(common.wide)),
     {OPTION_NUMBER, 's', "slowest", "N", "also list the N longest waits", MEMBER(common.slowest)},
     {OPTION_PARSED, 0, "context", "SECONDS",
      "with --slowest: also print the events from SECONDS\n"

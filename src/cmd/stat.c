@@ -25,6 +25,7 @@ static const struct option output_options[] = {
      offsetof(struct stat_options, every), NULL, duration_parse_period},
     {OPTION_NUMBER, 0, "gaps", "N", "also list the N longest times without an event",
      offsetof(struct stat_options, gaps)},
+    WIDE_OPTION(offsetof(struct stat_options, wide)),
     {OPTION_END},
 };
 

@@ -14,6 +14,7 @@ struct stat_options {
     uint64_t every;  /* ns */
     uint64_t gaps;
     unsigned jobs;
+    bool wide;
 };
 
 struct stat {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/duration.h"
+#include "cli/output.h"
 #include "cmd/cmd.h"
 #include "event/program.h"
 #include "print/sparkline.h"
@@ -110,7 +111,7 @@ static bool has_source_rows(const struct stat *stat)
     return stat->trace->n_inputs > 1 && stat->tally.by != TALLY_BY_EVENT;
 }
 
-/* The last column. */
+/* What a row is of. */
 static void put_what(const struct stat *stat, const struct tally_row *row, struct text *out)
 {
     const char *name;
@@ -236,15 +237,12 @@ static void make_key_columns(const struct stat *stat, struct table_column *colum
     const struct grouping *grouping = &stat->tally.options.grouping;
 
     for (unsigned i = 0; i < grouping->n; i++) {
-        size_t width = strlen(grouping->keys[i].name);
-
-        for (unsigned j = 0; j < stat->tally.n_rows; j++)
-            width = MAX(width, strlen(stat->tally.rows[j].keys[i]));
         columns[STAT_KEYS + i] = (struct table_column){
             .title = grouping->keys[i].title,
-            .width = i + 1 < grouping->n ? -(int)MIN(width + 2, (size_t)40) : 0,
+            .width = -1,
             .name = grouping->keys[i].name,
             .object = "key",
+            .is_name = true,
         };
     }
 }
@@ -258,35 +256,41 @@ static void make_columns(const struct stat *stat, struct table_column columns[ST
         [STAT_COMM] = "comm",   [STAT_VCPU] = "vcpu",     [STAT_DOMAIN] = "domain",
         [STAT_COUNT] = "count", [STAT_RATE] = "rate",     [STAT_SHARE] = "share",
     };
-    static const char *const intervals[][3] = {{"P50", "p50_ns", "p50_ticks"},
-                                               {"P90", "p90_ns", "p90_ticks"},
-                                               {"P99", "p99_ns", "p99_ticks"},
-                                               {"MAX", "max_ns", "max_ticks"}};
+    static const struct {
+        const char *title, *name, *name_of_ticks;
+        uint8_t rank;
+    } intervals[] = {{"P50", "p50_ns", "p50_ticks", 3},
+                     {"P90", "p90_ns", "p90_ticks", 5},
+                     {"P99", "p99_ns", "p99_ticks", 3},
+                     {"MAX", "max_ns", "max_ticks", 3}};
 
     memset(columns, 0, STAT_COLUMNS * sizeof *columns);
     for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
         columns[i].name = is_of(i, stat->tally.by) ? names[i] : NULL;
     columns[STAT_COUNT].title = "COUNT";
-    columns[STAT_COUNT].width = 12;
+    columns[STAT_COUNT].width = 6;
     columns[STAT_RATE].title = "RATE/s";
-    columns[STAT_RATE].width = 12;
+    columns[STAT_RATE].width = 7;
     columns[STAT_RATE].decimals = 1;
-    columns[STAT_SHARE_PERCENT] = (struct table_column){"SHARE%", 7, .decimals = 2};
+    columns[STAT_RATE].rank = 1;
+    columns[STAT_SHARE_PERCENT] = (struct table_column){"SHARE%", 6, .decimals = 2, .rank = 1};
     for (unsigned i = 0; i < ARRAY_SIZE(intervals); i++)
         columns[STAT_INTERVALS + i] = (struct table_column){
-            intervals[i][0], 9, intervals[i][stat->clock.hz ? 1 : 2], "intervals"};
+            .title = intervals[i].title,
+            .width = 7,
+            .name = stat->clock.hz ? intervals[i].name : intervals[i].name_of_ticks,
+            .object = "intervals",
+            .rank = intervals[i].rank};
     columns[STAT_MAX_AT] = (struct table_column){
-        "MAX AT", 16, stat->clock.hz ? "max_begin_ns" : "max_begin_ticks", "intervals"};
+        "MAX AT", 7, stat->clock.hz ? "max_begin_ns" : "max_begin_ticks", "intervals", .rank = 4};
     if (stat->options->every) {
-        unsigned width = MIN(count_periods(stat), (unsigned)PERIODS_WIDTH);
-
-        columns[STAT_PERIODS] = (struct table_column){"COUNT OVER TIME", -(int)MAX(width, 15u) - 2};
+        columns[STAT_PERIODS] = (struct table_column){"COUNT OVER TIME", -1, .rank = 2};
         columns[STAT_SERIES] = (struct table_column){.name = "series", .json_only = true};
     }
     if (stat->tally.by == TALLY_BY_KEYS)
         make_key_columns(stat, columns);
     else
-        columns[STAT_WHAT].title = heads[stat->tally.by];
+        columns[STAT_WHAT] = (struct table_column){heads[stat->tally.by], -1, .is_name = true};
 }
 
 static void set_vcpu(const struct stat *stat, struct table *table, const struct tally_row *row)
@@ -572,7 +576,10 @@ static void begin_json(const struct stat *stat, struct json_writer *w)
 int stat_print(const struct stat *stat)
 {
     struct table_column columns[STAT_COLUMNS];
-    const struct table_form form = {.columns = columns, .n = STAT_COLUMNS};
+    const struct table_form form = {.columns = columns,
+                                    .n = STAT_COLUMNS,
+                                    .keeps_rows = true,
+                                    .line_width = stat->options->wide ? 0 : output_line_width()};
     const struct tally_row **rows;
     struct recorded_list recorded;
     struct table table;
@@ -594,9 +601,8 @@ int stat_print(const struct stat *stat)
     end = table_end(&table);
     r = r < 0 ? r : end;
     if (table.format == TABLE_TEXT && n > 0)
-        text_put_literal(stat->out,
-                         "             (P50 to MAX: intervals from one event of a row to "
-                         "the next; MAX AT: when the longest began)\n");
+        text_put_literal(stat->out, "(P50 to MAX: intervals from one event of a row to "
+                                    "the next; MAX AT: when the longest began)\n");
     if (table.format == TABLE_TEXT) {
         put_summary(stat);
         put_gaps(stat);

@@ -38,6 +38,7 @@ static const struct option output_options[] = {
      "write a page with charts instead, in one file, for a\nbrowser or a bug report", MEMBER(html)},
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table (5; in a page 20;\n0: all)",
      COMMON(top)},
+    WIDE_OPTION(COMMON(wide)),
     {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
      COMMON(no_causal)},
     {OPTION_END},
@@ -103,7 +104,7 @@ static int print(struct summary_run *run, const struct causal_report *causal, st
         r = options->format == TABLE_JSON
                 ? print_summary_json(&run->summary, &findings, causal, walk->trace, walk->out)
                 : print_summary_text(&run->summary, &findings, walk->trace, options->top,
-                                     walk->out);
+                                     options->wide ? 0 : output_line_width(), walk->out);
     findings_done(&findings);
     return r;
 }

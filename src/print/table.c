@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "print/table.h"
+#include "print/table_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -116,11 +116,6 @@ void table_unknown(struct table *table, unsigned column)
     open_cell(table, column, TABLE_CELL_UNKNOWN);
 }
 
-static bool has_cell(const struct table *table, unsigned column)
-{
-    return table->cells[column].kind != TABLE_CELL_NONE;
-}
-
 static const char *cell_bytes(const struct table *table, unsigned column)
 {
     return table->bytes.start ? table->bytes.start + table->cells[column].start : "";
@@ -128,8 +123,7 @@ static const char *cell_bytes(const struct table *table, unsigned column)
 
 /* ---- A cell as text ---- */
 
-/* The string at *AT of a list, and moves *AT to the next one; NULL at the end. */
-static const char *next_string(const struct table *table, unsigned column, size_t *at)
+const char *table_next_string(const struct table *table, unsigned column, size_t *at)
 {
     const char *s = cell_bytes(table, column) + *at;
 
@@ -145,20 +139,19 @@ static void put_strings(struct table *table, unsigned column, const char *betwee
     const char *s;
     size_t at = 0;
 
-    while ((s = next_string(table, column, &at))) {
+    while ((s = table_next_string(table, column, &at))) {
         if (text_len(&table->scratch) > 0)
             text_put_str(&table->scratch, between);
         text_put_safe_str(&table->scratch, s);
         if (!pairs)
             continue;
         text_put_literal(&table->scratch, ": ");
-        text_put_safe_str(&table->scratch, next_string(table, column, &at));
+        text_put_safe_str(&table->scratch, table_next_string(table, column, &at));
     }
 }
 
-/* In one line, with its NUL; *RET_LEN without. */
-static const char *make_shown(struct table *table, unsigned column, const char *between,
-                              size_t *ret_len)
+const char *table_make_shown(struct table *table, unsigned column, const char *between,
+                             size_t *ret_len)
 {
     static const char padding[TEXT_UNIT];
 
@@ -185,137 +178,6 @@ static const char *make_shown(struct table *table, unsigned column, const char *
         return table->scratch.start;
     *ret_len = 0;
     return padding;
-}
-
-static void put_blanks(struct text *out, size_t n)
-{
-    while (n-- > 0)
-        text_put_char(out, ' ');
-}
-
-/* ---- Text: a line per row ---- */
-
-/* How many characters, not bytes, S is wide. */
-static size_t count_characters(const char *s, size_t len)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < len; i++)
-        n += ((unsigned char)s[i] & 0xc0) != 0x80;
-    return n;
-}
-
-/* The blanks that stand between what was put and the next column are kept in *BLANKS, so that none end a line. */
-static void put_in_column(struct table *table, const struct table_column *column, const char *s,
-                          size_t len, size_t *blanks)
-{
-    size_t characters = count_characters(s, len);
-    size_t width = (size_t)(column->width < 0 ? -column->width : column->width);
-
-    if (column->width > 0 && characters < width)
-        *blanks += width - characters;
-    put_blanks(table->out, *blanks);
-    text_put(table->out, s, len);
-    *blanks = column->width < 0 ? MAX(width, characters + 1) - characters : 0;
-}
-
-static void put_line(struct table *table, bool head)
-{
-    const struct table_column *before = NULL;
-    size_t blanks = 0;
-
-    for (unsigned i = 0; i < table->form.n; i++) {
-        const struct table_column *column = &table->form.columns[i];
-        const char *s = column->title;
-        size_t len;
-
-        if (!s)
-            continue;
-        if (head || (!has_cell(table, i) && column->width != 0))
-            len = strlen(s = head ? s : "-");
-        else
-            s = make_shown(table, i, ", ", &len);
-        if (len == 0 && column->width == 0)
-            continue;
-        if (before && before->width >= 0)
-            blanks += column->width > 0 ? 1 : 2;
-        put_in_column(table, column, s, len, &blanks);
-        before = column;
-    }
-    text_put_char(table->out, '\n');
-}
-
-static void put_head(struct table *table)
-{
-    bool empty = true;
-
-    for (unsigned i = 0; i < table->form.n; i++)
-        empty = empty && (!table->form.columns[i].title || !*table->form.columns[i].title);
-    if (!empty)
-        put_line(table, true);
-}
-
-/* ---- Text: a line per cell ---- */
-
-static size_t title_width(const struct table *table)
-{
-    size_t width = 0;
-
-    for (unsigned i = 1; i < table->form.n; i++) {
-        const struct table_column *column = &table->form.columns[i];
-        const char *key;
-        size_t at = 0;
-
-        if (column->title)
-            width = MAX(width, MAX(strlen(column->title), (size_t)MAX(column->width, 0)));
-        if (!column->title || table->cells[i].kind != TABLE_CELL_PAIRS)
-            continue;
-        while ((key = next_string(table, i, &at))) {
-            width = MAX(width, strlen(key));
-            (void)next_string(table, i, &at);
-        }
-    }
-    return width;
-}
-
-static void put_title(struct table *table, size_t width, const char *title)
-{
-    text_printf_safe(table->out, "  %-*s  ", (int)width, title);
-}
-
-static void put_record_pairs(struct table *table, size_t width, unsigned column)
-{
-    const char *key;
-    size_t at = 0;
-
-    while ((key = next_string(table, column, &at))) {
-        put_title(table, width, key);
-        text_put_safe_str(table->out, next_string(table, column, &at));
-        text_put_char(table->out, '\n');
-    }
-}
-
-static void put_record(struct table *table)
-{
-    size_t width = title_width(table);
-
-    for (unsigned i = 0; i < table->form.n; i++) {
-        const struct table_column *column = &table->form.columns[i];
-        const char *s;
-        size_t len;
-
-        if (!column->title || !has_cell(table, i))
-            continue;
-        if (table->cells[i].kind == TABLE_CELL_PAIRS) {
-            put_record_pairs(table, width, i);
-            continue;
-        }
-        if (i > 0)
-            put_title(table, width, column->title);
-        s = make_shown(table, i, ", ", &len);
-        text_put(table->out, s, len);
-        text_put_char(table->out, '\n');
-    }
 }
 
 /* ---- CSV ---- */
@@ -352,7 +214,7 @@ static void put_csv(struct table *table, bool head)
         if (head)
             s = make_head(table, column->name, &len);
         else
-            s = make_shown(table, i, ";", &len);
+            s = table_make_shown(table, i, ";", &len);
         csv_put_cell(table->out, s, len);
     }
     text_put_literal(table->out, "\r\n");
@@ -368,10 +230,10 @@ static void write_strings(struct table *table, unsigned column)
     size_t at = 0;
 
     (pairs ? json_write_object : json_write_array)(w);
-    while ((s = next_string(table, column, &at))) {
+    while ((s = table_next_string(table, column, &at))) {
         if (pairs) {
             json_write_key(w, s);
-            s = next_string(table, column, &at);
+            s = table_next_string(table, column, &at);
         }
         json_write_str(w, s);
     }
@@ -403,7 +265,7 @@ static void write_row(struct table *table)
     for (unsigned i = 0; i < table->form.n; i++) {
         const struct table_column *column = &table->form.columns[i];
 
-        if (!column->name || column->csv_only || !has_cell(table, i))
+        if (!column->name || column->csv_only || !table_has_cell(table, i))
             continue;
         if (object && (!column->object || strcmp(object, column->object) != 0)) {
             json_write_end(w);
@@ -433,8 +295,8 @@ static void begin_rows(struct table *table)
     table->has_head = true;
     if (table->format == TABLE_CSV)
         put_csv(table, true);
-    else if (table->format == TABLE_TEXT && !table->form.records)
-        put_head(table);
+    else if (table->format == TABLE_TEXT)
+        table_begin_text_rows(table);
 }
 
 void table_begin(struct table *table, struct text *out, enum table_format format,
@@ -447,7 +309,10 @@ void table_begin(struct table *table, struct text *out, enum table_format format
                             .json = {.out = out},
                             .open = form->n,
                             .bytes = TEXT_IN_MEMORY,
-                            .scratch = TEXT_IN_MEMORY};
+                            .scratch = TEXT_IN_MEMORY,
+                            .kept = TEXT_IN_MEMORY};
+    if (format == TABLE_TEXT)
+        table_begin_text(table);
 }
 
 void table_end_row(struct table *table)
@@ -457,12 +322,7 @@ void table_end_row(struct table *table)
     if (table->bytes.error)
         return;
     switch (table->format) {
-    case TABLE_TEXT:
-        if (table->form.records)
-            put_record(table);
-        else
-            put_line(table, false);
-        break;
+    case TABLE_TEXT: table_put_text_row(table); break;
     case TABLE_JSON: write_row(table); break;
     case TABLE_CSV: put_csv(table, false); break;
     }
@@ -476,7 +336,12 @@ int table_end(struct table *table)
 
     if (table->format == TABLE_CSV || !table->form.silent_if_empty)
         begin_rows(table);
-    r = table->bytes.error ? table->bytes.error : table->scratch.error;
+    if (table->format == TABLE_TEXT)
+        table_end_text(table);
+    r = table->bytes.error     ? table->bytes.error
+        : table->scratch.error ? table->scratch.error
+                               : table->kept.error;
+    text_done(&table->kept);
     text_done(&table->bytes);
     text_done(&table->scratch);
     return r;

@@ -26,6 +26,8 @@ struct table_column {
     const char *object; /* JSON: within the member of this name, with its neighbours of the same */
     const char *key;    /* JSON: the key; NULL: NAME */
     bool json_only, csv_only;
+    bool is_name; /* text: says what a row is of: stands before the others, and is never left out */
+    uint8_t rank; /* text, of a line that is limited: the greater, the sooner it is left out */
     unsigned decimals; /* of a real number in the text */
 };
 
@@ -38,6 +40,11 @@ struct table_form {
      * a line per row. Values that are not known have no line. */
     bool records;
     bool silent_if_empty; /* the text has no heading if there is no row */
+    /* The text is written by table_end(): columns are as wide as what is in them, and not narrower than their `width`. */
+    bool keeps_rows;
+    /* With `keeps_rows`: how many characters a line may have; 0: any number. Columns that do not fit are left out:
+     * those without a value first, then by their rank. A line below the table names them. */
+    unsigned line_width;
 };
 
 enum table_cell_kind {
@@ -60,7 +67,17 @@ struct table {
         enum table_cell_kind kind;
         size_t start, len; /* in BYTES */
     } cells[TABLE_COLUMNS_MAX];
-    unsigned open;       /* the cell that grows */
+    unsigned open; /* the cell that grows */
+    struct {
+        unsigned order[TABLE_COLUMNS_MAX]; /* columns, from left to right */
+        unsigned n;
+        struct {
+            int width;       /* as in struct table_column */
+            unsigned needed; /* characters of the longest cell of rows that are kept */
+            bool has_value, is_left_out;
+        } columns[TABLE_COLUMNS_MAX];
+    } text;
+    struct text kept;    /* in memory: rows that wait for table_end(), each cell with its NUL */
     struct text bytes;   /* in memory: the cells of the row */
     struct text scratch; /* in memory: a cell as it is shown */
     struct json_writer cell_json;

@@ -67,34 +67,34 @@ grep -q "^ *the trace has 'thread_pool_submit_aio', which may end stage 'vmm'; i
 case="as text"
 "$strata" io --layer guest,vmm --slowest 1 vm >actual
 cat >expected <<'END'
-         N        N/s      SUM  SHARE%     MEAN      MIN      P50      P90      P99      MAX    ERROR      BYTES    PART  LAYER  DEVICE          KIND   STAGE
-       121      194.1   43.5ms    6.97    359us   83.2us    207us    713us   2.08ms   4.47ms        -     495616  100.00  guest  254,0           read   total
-       121      194.1   3.43ms    0.55   28.4us   8.85us   20.2us   38.4us    103us    739us        -          -    7.89  guest  254,0           read   queue
-       121      194.1   7.42ms    1.19   61.3us   19.6us   39.4us   85.0us    299us   1.43ms ~±99.0us          -   17.07  guest  254,0           read   kick
-       121      194.1    868us    0.14   7.17us   2.00us   5.95us   11.9us   23.8us   37.0us        -          -    2.00  guest  254,0           read   dispatch
-       121      194.1   2.09ms    0.34   17.3us   4.00us   11.9us   37.4us   65.0us   79.0us        -          -    4.80  guest  254,0           read   vmm
-       121      194.1   9.94ms    1.59   82.1us   13.0us   36.4us   93.2us    315us   4.10ms        -          -   22.86  guest  254,0           read   backend
-       121      194.1    525us    0.08   4.34us   2.00us   4.00us   5.06us   19.2us   20.0us        -          -    1.21  guest  254,0           read   done
-       121      194.1   18.1ms    2.90    149us   24.3us   47.6us    356us   1.56ms   1.80ms ~±99.0us          -   41.53  guest  254,0           read   inject
-       121      194.1   1.15ms    0.18   9.50us   3.49us   7.23us   13.7us   82.9us    123us        -          -    2.64  guest  254,0           read   guest
-         4        0.2    951us    0.00    238us    137us    150us    469us    469us    469us        -      12800  100.00  vmm    0x556c8f3788f0  read   total
-         4        0.2   84.0us    0.00   21.0us   9.00us   19.2us   30.0us   30.0us   30.0us        -          -    8.83  vmm    0x556c8f3788f0  read   dispatch
-         4        0.2    185us    0.00   46.2us   36.0us   38.4us   57.9us   57.9us   58.0us        -          -   19.45  vmm    0x556c8f3788f0  read   vmm
-         4        0.2    659us    0.00    165us   54.0us    101us    395us    395us    395us        -          -   69.30  vmm    0x556c8f3788f0  read   backend
-         4        0.2   23.0us    0.00   5.75us   5.00us   5.95us   5.95us   5.95us   6.00us        -          -    2.42  vmm    0x556c8f3788f0  read   done
-         2        3.2   12.0ms    1.92   5.99ms   1.58ms   1.59ms   10.4ms   10.4ms   10.4ms        -     491520  100.00  guest  254,0           write  total
-         2        3.2   10.1ms    1.63   5.07ms   1.02ms   1.02ms   9.04ms   9.04ms   9.13ms        -          -   84.76  guest  254,0           write  queue
-         2        3.2    493us    0.08    246us    197us    199us    296us    296us    296us  ±89.6us          -    4.11  guest  254,0           write  kick
-         2        3.2   68.0us    0.01   34.0us   32.0us   32.0us   36.0us   36.0us   36.0us        -          -    0.57  guest  254,0           write  dispatch
-         2        3.2   87.0us    0.01   43.5us   19.0us   19.2us   68.0us   68.0us   68.0us        -          -    0.73  guest  254,0           write  vmm
-         2        3.2    300us    0.05    150us    121us    122us    178us    178us    179us        -          -    2.51  guest  254,0           write  backend
-         2        3.2   15.0us    0.00   7.50us   6.00us   6.00us   9.00us   9.00us   9.00us        -          -    0.13  guest  254,0           write  done
-         2        3.2    611us    0.10    306us   56.5us   56.8us    549us    549us    555us ~±89.6us          -    5.10  guest  254,0           write  inject
-         2        3.2    251us    0.04    125us   29.4us   29.4us    221us    221us    221us        -          -    2.09  guest  254,0           write  guest
-         2        3.2   11.8ms    1.90   5.91ms   3.38ms   3.38ms   8.45ms   8.45ms   8.45ms        -          0  100.00  guest  254,0           flush  total
-         2        3.2   1.81ms    0.29    906us    344us    348us   1.46ms   1.46ms   1.47ms        -          -   15.33  guest  254,0           flush  queue
-         2        3.2   9.52ms    1.53   4.76ms   3.01ms   3.01ms   6.49ms   6.49ms   6.51ms        -          -   80.50  guest  254,0           flush  device
-         2        3.2    494us    0.08    247us   23.4us   23.4us    471us    471us    471us        -          -    4.18  guest  254,0           flush  guest
+LAYER  DEVICE          KIND   STAGE          N     N/s     SUM SHARE%    MEAN     MIN     P50     P90     P99     MAX    ERROR  BYTES   PART
+guest  254,0           read   total        121   194.1  43.5ms   6.97   359us  83.2us   207us   713us  2.08ms  4.47ms        - 495616 100.00
+guest  254,0           read   queue        121   194.1  3.43ms   0.55  28.4us  8.85us  20.2us  38.4us   103us   739us        -      -   7.89
+guest  254,0           read   kick         121   194.1  7.42ms   1.19  61.3us  19.6us  39.4us  85.0us   299us  1.43ms ~±99.0us      -  17.07
+guest  254,0           read   dispatch     121   194.1   868us   0.14  7.17us  2.00us  5.95us  11.9us  23.8us  37.0us        -      -   2.00
+guest  254,0           read   vmm          121   194.1  2.09ms   0.34  17.3us  4.00us  11.9us  37.4us  65.0us  79.0us        -      -   4.80
+guest  254,0           read   backend      121   194.1  9.94ms   1.59  82.1us  13.0us  36.4us  93.2us   315us  4.10ms        -      -  22.86
+guest  254,0           read   done         121   194.1   525us   0.08  4.34us  2.00us  4.00us  5.06us  19.2us  20.0us        -      -   1.21
+guest  254,0           read   inject       121   194.1  18.1ms   2.90   149us  24.3us  47.6us   356us  1.56ms  1.80ms ~±99.0us      -  41.53
+guest  254,0           read   guest        121   194.1  1.15ms   0.18  9.50us  3.49us  7.23us  13.7us  82.9us   123us        -      -   2.64
+vmm    0x556c8f3788f0  read   total          4     0.2   951us   0.00   238us   137us   150us   469us   469us   469us        -  12800 100.00
+vmm    0x556c8f3788f0  read   dispatch       4     0.2  84.0us   0.00  21.0us  9.00us  19.2us  30.0us  30.0us  30.0us        -      -   8.83
+vmm    0x556c8f3788f0  read   vmm            4     0.2   185us   0.00  46.2us  36.0us  38.4us  57.9us  57.9us  58.0us        -      -  19.45
+vmm    0x556c8f3788f0  read   backend        4     0.2   659us   0.00   165us  54.0us   101us   395us   395us   395us        -      -  69.30
+vmm    0x556c8f3788f0  read   done           4     0.2  23.0us   0.00  5.75us  5.00us  5.95us  5.95us  5.95us  6.00us        -      -   2.42
+guest  254,0           write  total          2     3.2  12.0ms   1.92  5.99ms  1.58ms  1.59ms  10.4ms  10.4ms  10.4ms        - 491520 100.00
+guest  254,0           write  queue          2     3.2  10.1ms   1.63  5.07ms  1.02ms  1.02ms  9.04ms  9.04ms  9.13ms        -      -  84.76
+guest  254,0           write  kick           2     3.2   493us   0.08   246us   197us   199us   296us   296us   296us  ±89.6us      -   4.11
+guest  254,0           write  dispatch       2     3.2  68.0us   0.01  34.0us  32.0us  32.0us  36.0us  36.0us  36.0us        -      -   0.57
+guest  254,0           write  vmm            2     3.2  87.0us   0.01  43.5us  19.0us  19.2us  68.0us  68.0us  68.0us        -      -   0.73
+guest  254,0           write  backend        2     3.2   300us   0.05   150us   121us   122us   178us   178us   179us        -      -   2.51
+guest  254,0           write  done           2     3.2  15.0us   0.00  7.50us  6.00us  6.00us  9.00us  9.00us  9.00us        -      -   0.13
+guest  254,0           write  inject         2     3.2   611us   0.10   306us  56.5us  56.8us   549us   549us   555us ~±89.6us      -   5.10
+guest  254,0           write  guest          2     3.2   251us   0.04   125us  29.4us  29.4us   221us   221us   221us        -      -   2.09
+guest  254,0           flush  total          2     3.2  11.8ms   1.90  5.91ms  3.38ms  3.38ms  8.45ms  8.45ms  8.45ms        -      0 100.00
+guest  254,0           flush  queue          2     3.2  1.81ms   0.29   906us   344us   348us  1.46ms  1.46ms  1.47ms        -      -  15.33
+guest  254,0           flush  device         2     3.2  9.52ms   1.53  4.76ms  3.01ms  3.01ms  6.49ms  6.49ms  6.51ms        -      -  80.50
+guest  254,0           flush  guest          2     3.2   494us   0.08   247us  23.4us  23.4us   471us   471us   471us        -      -   4.18
       2848 events in 23.4s
 clock error of guest ±324us (stated ±3.79ms), by 246 causes and effects
 
@@ -331,7 +331,7 @@ for row in parts:
         found[row["key"]["task"], row["key"]["cpu"]] += row["n"]
 assert found and all(0 < n <= issued[key] for key, n in found.items()), (found, issued)
 END
-"$strata" io --layer guest --by task vm | head -n 1 | grep -q 'KIND  *TASK  *STAGE$' || fail "headings"
+"$strata" io --layer guest --by task vm | head -n 1 | grep -q '^LAYER  *DEVICE  *KIND  *TASK  *STAGE ' || fail "headings"
 "$strata" io --layer guest --by rwbs -f csv vm 2>err | grep -q ',read,R[A-Z]*,total' || fail "by a field: $(cat err)"
 "$strata" io --folded --layer guest --by task vm | grep -q '^guest;254,0;read;dd;queue [0-9]*$' || fail "stacks"
 # Of more values than are kept apart, none is lost.

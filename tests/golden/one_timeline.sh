@@ -75,9 +75,9 @@ cmp lines expected
 "$strata" report --format csv --from +0.0040 --limit 2000 trace >told 2>err
 "$strata" export --to csv --from +0.0040 --limit 2000 trace 2>err | cmp - told
 
-"$strata" stat --by layer trace | awk 'NR > 1 && NF == 9 { print $9, $1 }' >told
+"$strata" stat --by layer trace | awk 'NR > 1 && NF == 9 { print $1, $2 }' >told
 printf '%s\n' 'host 14429' 'guest 14396' 'vmm 4' | cmp - told
-"$strata" stat --by vcpu --layer vmm,guest trace | awk 'NR > 1 && $10 { print $9, $10, $1 }' | grep '^[gv].* [0-9]*$' >told
+"$strata" stat --by vcpu --layer vmm,guest trace | awk 'NR > 1 && $10 { print $1, $2, $3 }' | grep '^[gv].* [0-9]*$' >told
 printf '%s\n' 'guest vcpu0 7206' 'guest vcpu1 7190' 'vmm - 2' 'vmm vcpu0 1' 'vmm vcpu1 1' >expected
 LC_ALL=C sort told | cmp - expected
 "$strata" stat --by layer --format json trace | python3 -c '
@@ -217,7 +217,7 @@ grep -m 1 '"event"' told | grep -q '^{"time":999\.326817020,"time_ns":9993268170
 "$strata" report -e disk_read -e page_fault --from 1000.019 --until 1000.04 xen >told 2>err
 grep -q '^1000\.020000000   ±2us vmm        \[---\]      -                 4713 disk_read' told
 grep -Eq '^1000\.0[0-9]*  ±2[0-9]us hypervisor \[00[01]\]   d0v[01]                    - page_fault: rip' told
-"$strata" stat --by vcpu --layer hypervisor xen | grep -q ' hypervisor d0v1$'
+"$strata" stat --by vcpu --layer hypervisor xen | grep -q '^hypervisor d0v1 '
 # Clock pairs without error_ns are not used.
 xen_manifest ''
 if "$strata" report --host-time xen >told 2>err; then fail 'moments without a bound were used'; fi

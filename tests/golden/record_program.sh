@@ -115,7 +115,7 @@ expect 0 "$strata" record -o children -- sh -c "'$EMIT' -w go 600 1 >behind &
 [ "$(ls -d children/program children/program-* | wc -l)" -eq 3 ] || fail "$(ls children)"
 # Each class is one row, of whichever process, unless asked.
 "$strata" report children | sed -n 's/.* \(emit_[a-z]*\): .*/\1/p' | sort | uniq -c | awk '{print $1, $2}' >wanted
-"$strata" stat children | awk '/emit_/ {print $1, $NF}' | sort -k 2 | cmp - wanted || fail "$("$strata" stat children)"
+"$strata" stat children | awk '/emit_/ {print $2, $1}' | sort -k 2 | cmp - wanted || fail "$("$strata" stat children)"
 [ "$("$strata" stat --by source-event children | grep -c '#[012] emit_')" -eq $((3 * $(wc -l <wanted))) ] ||
     fail "$("$strata" stat --by source-event children)"
 nothing_left

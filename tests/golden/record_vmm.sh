@@ -113,7 +113,7 @@ grep -q '^strata: guest: no agent has answered: start strata-agent in the guest'
 for pid in $vmm2 $vmm3; do
     grep -q "^kvm-guest (process $pid) has ended, recorded into trace\$" out || fail "$(cat out)"
     "$strata" info --source "vmm-$pid" trace | grep -q '^  complete  *yes$' || fail "vmm-$pid"
-    "$strata" stat --by vm -e kvm_pio trace 2>/dev/null | grep -q " 1000 .*kvm-guest-$pid\$" ||
+    "$strata" stat --by vm -e kvm_pio trace 2>/dev/null | grep -q "^kvm-guest-$pid  *1000 " ||
         fail "$("$strata" stat --by vm -e kvm_pio trace 2>&1)"
 done
 

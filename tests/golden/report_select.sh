@@ -52,8 +52,8 @@ grep -q "no event in the trace matches 'nonesuch'" err
 [ "$(wc -l <actual)" -eq 2 ]
 
 # stat counts what is selected.
-"$strata" stat guest -e sys_exit --cpu 0 2>/dev/null | sed -n 2p | awk '{ print $1, $9 }' >actual
-echo "$(awk '$2 == "[000]" && $4 == "sys_exit:"' all | wc -l) sys_exit" | diff - actual
+"$strata" stat guest -e sys_exit --cpu 0 2>/dev/null | sed -n 2p | awk '{ print $1, $2 }' >actual
+echo "sys_exit $(awk '$2 == "[000]" && $4 == "sys_exit:"' all | wc -l)" | diff - actual
 
 # usage WORDS OPTION...
 usage() {

@@ -58,11 +58,11 @@ END
 case="as text"
 "$strata" stat -e 'softirq_*' --by vec --every 0.01 --gaps 2 guest >actual 2>err
 cat >expected <<'END'
-       COUNT       RATE/s  SHARE%       P50       P90       P99       MAX           MAX AT  COUNT OVER TIME  VEC
-         213       3321.6   95.95    3.81us     101us    3.90ms    3.98ms      4.646411641  ▄▇▃▃█▄▄          RCU
-           6         93.6    2.70    95.2us    63.4ms    63.4ms    63.9ms      4.610429536  █     █          TIMER
-           3         46.8    1.35    93.2us    98.9us    98.9us    98.9us      4.618285478  █                SCHED
-             (P50 to MAX: intervals from one event of a row to the next; MAX AT: when the longest began)
+VEC     COUNT  RATE/s SHARE%     P50     P90     P99     MAX      MAX AT  COUNT OVER TIME
+RCU       213  3321.6  95.95  3.81us   101us  3.90ms  3.98ms 4.646411641  ▄▇▃▃█▄▄
+TIMER       6    93.6   2.70  95.2us  63.4ms  63.4ms  63.9ms 4.610429536  █     █
+SCHED       3    46.8   1.35  93.2us  98.9us  98.9us  98.9us 4.618285478  █
+(P50 to MAX: intervals from one event of a row to the next; MAX AT: when the longest began)
          222 events in 64.1ms
 90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places: all of this is without them
 

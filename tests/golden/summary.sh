@@ -105,8 +105,8 @@ cp -r vm one
 jq '(.sources[] | select(.vmm) | .vmm.threads) |= map(select(.vcpu != 1))' vm/trace.json >one/trace.json
 check one
 finds 'vCPU 0 waits for a CPU 23.2% of the time; preempted 615 times for 44.2ms, at most 8.29ms'
-"$strata" summary one | grep -A 1 'GUEST% STOLEN% STOLEN?% HALTED%  VCPU' >out || fail "no column STOLEN?%"
-grep -q ' 67\.03 *2\.95 *18\.71 *9\.21  0  *host$' out || fail "$(cat out)"
+"$strata" summary one | grep -A 1 '^VCPU .* GUEST% STOLEN% STOLEN?% HALTED%$' >out || fail "no column STOLEN?%"
+grep -q '^0  *host .* 67\.03 *2\.95 *18\.71 *9\.21$' out || fail "$(cat out)"
 "$strata" sched --by vcpu -f json one | jq -e '.rows[0] | has("guest") and (has("vmm") or has("vmm_share") | not)' >out ||
     fail "the VMM's time is known"
 ! grep -q 'the slowest of' findings || fail "a request that is not far longer than the others"
@@ -215,4 +215,4 @@ status=0
 case="a pipe"
 "$strata" summary - <qemu.log >told 2>errors || fail "$(cat errors)"
 grep -q '^[A-Z].*: strata .* TRACE$' told || fail "$(cat told)"
-! grep -q ' -$' told || fail "$(grep ' -$' told)"
+! grep -q 'strata .* -$' told || fail "$(grep 'strata .* -$' told)"

@@ -74,8 +74,8 @@ diff expected actual
 "$strata" report -e vmexit --xen 4.17 --cpu-vendor amd trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
 "$strata" report -e vmexit trace/xen/trace.raw 2>err | grep -q 'reason=ioio '
 "$strata" report --cpu-hz 1G --limit 2 -e vmexit trace 2>err | tail -n 1 | grep -q '^48\.'
-"$strata" stat --by task trace | grep -q ' d1v0 tiny$'
-"$strata" stat --by task trace | grep -q ' idlev0$'
+"$strata" stat --by task trace | grep -q 'd1v0 tiny  '
+"$strata" stat --by task trace | grep -q 'idlev0  '
 "$strata" stat --by task -f json trace | grep -q '"vcpu":"d1v0","domain":"tiny",'
 
 # One formats file for both: as xentrace_format has it, and by name.

@@ -23,7 +23,7 @@ calls=$(xz -dc "$capture" | "$STRATA_BIN/strata" report -e hypercall --format js
 {"op":N,"cmd":N,"vcpu":N}
 {"op":N,"cmd":N}
 {"op":N}' ] || { echo "fields of hypercalls: $calls"; exit 1; }
-xz -dc "$capture" | "$STRATA_BIN/strata" stat - 2>/dev/null | grep -c ' hypercall$' | grep -qx 1
+xz -dc "$capture" | "$STRATA_BIN/strata" stat - 2>/dev/null | grep -c '^hypercall ' | grep -qx 1
 
 # What a big-endian machine would have written: the same words, the same events, also from a time on.
 dir=$(mktemp -d)

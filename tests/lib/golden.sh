@@ -32,8 +32,8 @@ parent=
 work=$(mktemp -d "${parent:-${TMPDIR:-/tmp}}/test.XXXXXX")
 trap 'case $? in 0 | 77) ;; *) say_newest ;; esac; eval "$at_exit" || :; rm -rf "$work"' EXIT
 cd "$work"
-# What the user of this machine traces is not the test's.
-unset STRATA_TRACE
+# What the user of this machine traces is not the test's, and nor is the width of the terminal.
+unset STRATA_TRACE COLUMNS
 
 has_said=
 fail() {

@@ -156,6 +156,77 @@ static void test_empty(void **state)
     check_table(TABLE_CSV, &silent, NULL, "count,name,state,share,least_ns,most,items,facts\r\n");
 }
 
+/* What a row is of is declared last, as CSV has it last. */
+static const struct table_column ranked[] = {
+    {"COUNT", 3, "count"},        {"MEAN", 7, "mean", .rank = 2},        {"ERROR", 6, "error"},
+    {"MAX", 6, "max", .rank = 1}, {"NAME", -1, "name", .is_name = true},
+};
+
+static void put_ranked(struct table *table)
+{
+    table_u64(table, 0, 1234567);
+    table_str(table, 1, "1.50us");
+    table_str(table, 3, "9.00us");
+    table_str(table, 4, "one");
+    table_end_row(table);
+    table_u64(table, 0, 1);
+    table_str(table, 3, "12.345ms");
+    table_str(table, 4, "a name that is longer than others \xc3\xa4");
+    table_end_row(table);
+}
+
+static void check_fit(unsigned line_width, const char *expected)
+{
+    const struct table_form fits = {ranked, ARRAY_SIZE(ranked), .keeps_rows = true,
+                                    .line_width = line_width};
+
+    check_table(TABLE_TEXT, &fits, put_ranked, expected);
+}
+
+static void test_columns_that_fit(void **state)
+{
+    static const char max[] = "NAME                                   COUNT      MAX\n"
+                              "one                                  1234567   9.00us\n"
+                              "a name that is longer than others \xc3\xa4        1 12.345ms\n"
+                              "--wide also shows MEAN, ERROR\n";
+    static const char mean[] =
+        "NAME                                   COUNT    MEAN      MAX\n"
+        "one                                  1234567  1.50us   9.00us\n"
+        "a name that is longer than others \xc3\xa4        1       - 12.345ms\n"
+        "--wide also shows ERROR\n";
+
+    /* The names and the most important column stay; a column without a value is lost first. */
+    for (unsigned width = 1; width < 53; width++)
+        check_fit(width, "NAME                                   COUNT\n"
+                         "one                                  1234567\n"
+                         "a name that is longer than others \xc3\xa4        1\n"
+                         "--wide also shows MEAN, ERROR, MAX\n");
+    for (unsigned width = 54; width < 62; width++)
+        check_fit(width, max);
+    for (unsigned width = 62; width < 69; width++)
+        check_fit(width, mean);
+    for (unsigned i = 0; i < 2; i++)
+        check_fit(i == 0 ? 0 : 69,
+                  "NAME                                   COUNT    MEAN  ERROR      MAX\n"
+                  "one                                  1234567  1.50us      -   9.00us\n"
+                  "a name that is longer than others \xc3\xa4        1       -      - "
+                  "12.345ms\n");
+}
+
+static void test_kept_rows_of_other_formats(void **state)
+{
+    const struct table_form fits = {ranked, ARRAY_SIZE(ranked), .keeps_rows = true,
+                                    .line_width = 10};
+    const struct table_form silent = {ranked, ARRAY_SIZE(ranked), .silent_if_empty = true,
+                                      .keeps_rows = true};
+
+    check_table(TABLE_CSV, &fits, put_ranked,
+                "count,mean,error,max,name\r\n"
+                "1234567,1.50us,,9.00us,one\r\n"
+                "1,,,12.345ms,a name that is longer than others \xc3\xa4\r\n");
+    check_table(TABLE_TEXT, &silent, NULL, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +236,8 @@ int main(void)
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_json_rows_in_an_object),
         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_columns_that_fit),
+        cmocka_unit_test(test_kept_rows_of_other_formats),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
