@@ -75,10 +75,13 @@ int span_sources_begin_loss(struct spans *spans, const struct item *event)
     struct span_cpu *cpu;
     int r = find_cpu(spans, event, &source, &cpu);
 
-    if (r < 0 || !cpu)
+    if (r < 0)
         return r;
-    cpu->lost = MAX(cpu->lost, SPAN_LOSS_HAS_BEGUN);
-    source->all = MAX(source->all, cpu->lost);
+    if (!cpu)
+        source->n_begun++;
+    *(cpu ? &cpu->lost : &source->any_cpu) =
+        MAX(cpu ? cpu->lost : source->any_cpu, SPAN_LOSS_HAS_BEGUN);
+    source->all = MAX(source->all, SPAN_LOSS_HAS_BEGUN);
     return 0;
 }
 
@@ -108,8 +111,10 @@ int span_sources_put_loss(struct spans *spans, const struct item *item)
     if (item->is_open)
         sequence = SPAN_LOSS_IS_OPEN;
     if (!cpu) {
-        source->any_cpu = MAX(source->any_cpu, sequence);
-        source->all = MAX(source->all, sequence);
+        source->n_begun -= source->n_begun > 0;
+        if (source->n_begun == 0 && source->any_cpu != SPAN_LOSS_IS_OPEN)
+            source->any_cpu = sequence;
+        update_all(source);
         return 0;
     }
     if (cpu->lost != SPAN_LOSS_IS_OPEN)

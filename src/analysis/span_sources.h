@@ -22,6 +22,7 @@ struct source_losses {
     uint32_t number;
     uint32_t all;     /* the last loss, or `complete` */
     uint32_t any_cpu; /* the last one whose CPU is not known */
+    uint32_t n_begun; /* such losses that have begun and not ended */
     struct span_cpu *cpus;
     unsigned n_cpus;
     bool has_switches;

@@ -732,6 +732,27 @@ static void test_loss_under_way(void **state)
     expect(w, "1-4, 3 lost, 6 lost, 2 lost, 10-11");
 }
 
+/* The same where it is not known on which CPUs events were: two losses of such are under way. */
+static void test_losses_without_cpu(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_end(id)");
+    start(w);
+    put(w, w->begin, 1, CPU_UNKNOWN, 7, 1);
+    put_before_loss(w, w->other_begin, 2, CPU_UNKNOWN, 8);
+    put(w, w->end, 3, CPU_UNKNOWN, 7, 1);
+    put_before_loss(w, w->other_begin, 4, CPU_UNKNOWN, 9);
+    lose(w, w->guest, 5, CPU_UNKNOWN);
+    put(w, w->begin, 6, CPU_UNKNOWN, 7, 1);
+    put(w, w->end, 7, CPU_UNKNOWN, 7, 1);
+    lose(w, w->guest, 8, CPU_UNKNOWN);
+    put(w, w->begin, 9, CPU_UNKNOWN, 7, 1);
+    put(w, w->end, 10, CPU_UNKNOWN, 7, 1);
+    spans_finish(&w->spans);
+    expect(w, "1 lost, 6 lost, 9-10");
+}
+
 /* P2: a thread that has not left its CPU since has no events on others. */
 static void test_thread_that_stays(void **state)
 {
@@ -1172,6 +1193,7 @@ int main(void)
         TEST(open_loss),
         TEST(losses_of_open),
         TEST(loss_under_way),
+        TEST(losses_without_cpu),
         TEST(thread_that_stays),
         TEST(early),
         TEST(early_ends),
