@@ -231,6 +231,13 @@ int order_put(struct order *order, const struct item *item, const struct order_p
     return 0;
 }
 
+struct item *order_last(struct order *order)
+{
+    struct chunk *chunk = order->queues[order->current].tail;
+
+    return &chunk->items[chunk->n - 1];
+}
+
 /* ---- Taking ---- */
 
 /* Frees what items that were taken before may have pointed at. */

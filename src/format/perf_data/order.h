@@ -26,6 +26,9 @@ void order_free(struct order *order);
 int order_put(struct order *order, const struct item *item, const struct order_piece *pieces,
               unsigned n_pieces);
 
+/* The item that was put last, where it is held until it is taken. */
+struct item *order_last(struct order *order);
+
 /* Takes up to MAX items that are not younger than LIMIT into ITEMS. Payloads stay valid until the next call. Returns
  * how many. */
 unsigned order_take(struct order *order, int64_t limit, struct item *items, unsigned max);

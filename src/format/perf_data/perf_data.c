@@ -25,17 +25,6 @@ static const struct perf_data *of_const(const struct source *source)
 /* The records cannot be read on from here: ends the source, or goes on where there are some again. */
 static int records_damaged(struct perf_data *perf, int err, const char *what)
 {
-    struct item item = {
-        .kind = ITEM_LOSS,
-        .cause = LOSS_UNREADABLE,
-        .time = perf->max_time == TIME_UNKNOWN ? 0 : perf->max_time,
-        .origin = &perf->origin->kernel.origin,
-        .lost = LOST_UNKNOWN,
-        .since = perf->max_time,
-        .cpu = CPU_UNKNOWN,
-        .pid = PID_UNKNOWN,
-        .vcpu = VCPU_UNKNOWN,
-    };
     uint64_t skipped, offset = input_offset(&perf->in);
     int found;
 
@@ -56,9 +45,8 @@ static int records_damaged(struct perf_data *perf, int err, const char *what)
                                 "%s; --keep-going continues after it", what);
         return 0;
     }
-    item.skipped = (uint32_t)MIN(skipped, (uint64_t)UINT32_MAX);
     perf->at_end = found == 0;
-    return order_put(perf->order, &item, NULL, 0);
+    return perf_handle_damage(perf, skipped);
 }
 
 /* Reads the next record. */

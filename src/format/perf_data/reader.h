@@ -34,9 +34,11 @@ struct perf_origin {
 
 /* What is known of a CPU; the first of the array is of those that are not known. */
 struct perf_cpu {
-    int64_t last;     /* time of its last record that was read, or TIME_UNKNOWN */
-    uint64_t lost;    /* events, by records LOST */
-    uint64_t counted; /* by the counters of the events, which perf reads at its end */
+    int64_t last;      /* time of its last record that was read, or TIME_UNKNOWN */
+    bool is_damaged;   /* what followed could not be read */
+    struct item *held; /* the event that is its last record, or NULL; gone once it was lent */
+    uint64_t lost;     /* events, by records LOST */
+    uint64_t counted;  /* by the counters of the events, which perf reads at its end */
 };
 
 struct perf_record {
@@ -84,6 +86,7 @@ struct perf_data {
     int64_t lent;    /* time of the youngest item lent */
     uint64_t n_late; /* items that are older than that when they are lent */
     uint64_t aux_bytes;
+    uint64_t skipped; /* bytes that are in no loss yet */
     char hint[768];
     struct item items[PERF_RUN_MAX];
 };
@@ -114,5 +117,7 @@ const struct event_class *perf_class_own(struct perf_data *perf, enum perf_own_c
 
 /* Adds what RECORD says to perf->order (sample.c). -ENOMEM, an errno of a format that cannot be read. */
 int perf_handle_record(struct perf_data *perf, const struct perf_record *record);
-/* Adds the losses that only the events' counters report. */
+/* What follows the records so far could not be read: SKIPPED bytes. -ENOMEM. */
+int perf_handle_damage(struct perf_data *perf, uint64_t skipped);
+/* Adds the losses that only the events' counters report, and those that have no end. */
 int perf_handle_end(struct perf_data *perf);

@@ -107,16 +107,63 @@ static struct item make_item(const struct perf_data *perf, unsigned kind, int64_
 
 /* ---- Losses ---- */
 
+/* ITEM is a loss of CPU since its last record. */
+static int put_loss_item(struct perf_data *perf, struct perf_cpu *cpu, struct item *item)
+{
+    item->since = cpu->last;
+    if (item->cpu >= 0 && cpu->held && cpu->last > perf->lent)
+        cpu->held->before_loss = true;
+    cpu->held = NULL;
+    cpu->last = item->time;
+    cpu->is_damaged = false;
+    return order_put(perf->order, item, NULL, 0);
+}
+
+static struct item make_loss(const struct perf_data *perf, const struct perf_cpu *cpu,
+                             enum loss_cause cause, int64_t time, uint64_t lost)
+{
+    struct item item =
+        make_item(perf, ITEM_LOSS, time, (int32_t)(cpu - perf->cpus) - 1, PID_UNKNOWN);
+
+    item.cause = (uint8_t)cause;
+    item.lost = lost;
+    return item;
+}
+
+/* What could not be read of CPU, up to TIME. */
+static _cold_ int put_damage(struct perf_data *perf, struct perf_cpu *cpu, int64_t time,
+                             bool is_open)
+{
+    struct item item = make_loss(perf, cpu, LOSS_UNREADABLE, time, LOST_UNKNOWN);
+
+    item.skipped = (uint32_t)MIN(perf->skipped, (uint64_t)UINT32_MAX);
+    item.is_open = is_open;
+    perf->skipped = 0;
+    return put_loss_item(perf, cpu, &item);
+}
+
+int perf_handle_damage(struct perf_data *perf, uint64_t skipped)
+{
+    struct perf_cpu *none;
+    bool any = false;
+
+    perf->skipped += skipped;
+    for (unsigned i = 0; i < perf->n_cpus; i++) {
+        perf->cpus[i].is_damaged |= perf->cpus[i].last != TIME_UNKNOWN;
+        any |= perf->cpus[i].is_damaged;
+    }
+    if (any)
+        return 0;
+    none = get_cpu(perf, CPU_UNKNOWN);
+    return none ? put_damage(perf, none, seen_time(perf, TIME_UNKNOWN), false) : -ENOMEM;
+}
+
 static int put_loss(struct perf_data *perf, struct perf_cpu *cpu, int64_t time, uint64_t lost)
 {
-    int32_t number = (int32_t)(cpu - perf->cpus) - 1;
-    struct item item = make_item(perf, ITEM_LOSS, time, number, PID_UNKNOWN);
+    struct item item = make_loss(perf, cpu, LOSS_DROPPED, time, lost);
+    int r = cpu->is_damaged ? put_damage(perf, cpu, time, false) : 0;
 
-    item.cause = LOSS_DROPPED;
-    item.lost = lost;
-    item.since = cpu->last;
-    cpu->last = time;
-    return order_put(perf->order, &item, NULL, 0);
+    return r < 0 ? r : put_loss_item(perf, cpu, &item);
 }
 
 static int handle_lost(struct perf_data *perf, const struct perf_record *record)
@@ -165,7 +212,7 @@ static int handle_lost_samples(struct perf_data *perf, const struct perf_record 
     return 0;
 }
 
-/* Adds what the first N CPUs counted and did not report otherwise, each by itself, or together. */
+/* Adds what the CPUs counted and did not report otherwise, each by itself, or together, and what has no end. */
 int perf_handle_end(struct perf_data *perf)
 {
     int64_t end = perf->max_time == TIME_UNKNOWN ? 0 : perf->max_time;
@@ -183,6 +230,9 @@ int perf_handle_end(struct perf_data *perf)
     for (unsigned i = by_cpu ? 1 : 0; i < (by_cpu ? perf->n_cpus : 1) && r == 0; i++)
         if (perf->cpus[i].counted > perf->cpus[i].lost)
             r = put_loss(perf, &perf->cpus[i], end, perf->cpus[i].counted - perf->cpus[i].lost);
+    for (unsigned i = 0; i < perf->n_cpus && r == 0; i++)
+        if (perf->cpus[i].is_damaged)
+            r = put_damage(perf, &perf->cpus[i], MAX(perf->cpus[i].last, perf->lent), true);
     return r;
 }
 
@@ -363,6 +413,16 @@ static int set_class(struct perf_data *perf, struct perf_attr *attr, const struc
     return item->class ? 1 : -ENOMEM;
 }
 
+static int put_sample(struct perf_data *perf, struct perf_cpu *cpu, const struct item *item,
+                      const struct order_piece *pieces, unsigned n_pieces)
+{
+    int r = order_put(perf->order, item, pieces, n_pieces);
+
+    if (r >= 0)
+        cpu->held = order_last(perf->order);
+    return r;
+}
+
 static int handle_sample(struct perf_data *perf, const struct perf_record *record)
 {
     const uint8_t *body = record->body;
@@ -391,7 +451,13 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     cpu = get_cpu(perf, item.cpu);
     if (!cpu)
         return -ENOMEM;
+    if (unlikely(cpu->is_damaged)) {
+        r = put_damage(perf, cpu, time, false);
+        if (r < 0)
+            return r;
+    }
     cpu->last = time;
+    cpu->held = NULL;
     if (unlikely(time < perf->seek_time))
         return 0;
     if (attr->tid != PERF_NOWHERE)
@@ -403,13 +469,13 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     }
     if (attr->type == EVENT_TRACEPOINT && parts.raw) {
         pieces[0] = (struct order_piece){parts.raw, parts.raw_size};
-        return order_put(perf->order, &item, pieces, 1);
+        return put_sample(perf, cpu, &item, pieces, 1);
     }
     pieces[0] = (struct order_piece){body, attr->fixed};
     pieces[1] = (struct order_piece){&cpumode, sizeof cpumode};
     pieces[2] = parts.chain ? (struct order_piece){parts.chain, parts.chain_size}
                             : (struct order_piece){parts.raw ? parts.raw : body, parts.raw_size};
-    return order_put(perf->order, &item, pieces, 3);
+    return put_sample(perf, cpu, &item, pieces, 3);
 }
 
 int perf_handle_record(struct perf_data *perf, const struct perf_record *record)

@@ -30,21 +30,28 @@ static void load(const char *name)
     fclose(f);
 }
 
+/* Whether the last event of CPU 1 before its loss, at 110, says that one follows. */
+static bool is_begin_seen;
+
 static void put_item(const struct item *item, struct text *text)
 {
     const char *name = item_task_name(item);
 
+    if (item->kind == ITEM_EVENT && item->before_loss && item->time == 110 && item->cpu == 1)
+        is_begin_seen = true;
+
     if (item->kind == ITEM_LOSS) {
-        text_printf(text, "%lld cpu%d lost %lld since %lld skipped %u\n", (long long)item->time,
+        text_printf(text, "%lld cpu%d lost %lld since %lld skipped %u%s\n", (long long)item->time,
                     item->cpu, item->lost == LOST_UNKNOWN ? -1LL : (long long)item->lost,
-                    item->since == TIME_UNKNOWN ? -1LL : (long long)item->since, item->skipped);
+                    item->since == TIME_UNKNOWN ? -1LL : (long long)item->since, item->skipped,
+                    item->is_open ? " open" : "");
         return;
     }
     text_printf(text, "%lld cpu%d %s%s-%d %s:%s ", (long long)item->time, item->cpu,
                 item->origin->layer == LAYER_GUEST ? "guest " : "", name ? name : "?", item->pid,
                 item->class->group, item->class->name);
     item_put_text(item, text);
-    text_put_char(text, '\n');
+    text_put_str(text, item->before_loss ? "\n" : "\n");
 }
 
 /* Reads the file that is loaded; TEXT gets its items and, if it has one, the hint. */
@@ -119,7 +126,9 @@ static const char plain[] =
 
 static void test_forms(void **state)
 {
+    is_begin_seen = false;
     assert_events("little", plain);
+    assert_true(is_begin_seen);
     assert_events("big", plain);
     assert_events("stream", plain);
     assert_events("packed", plain);
@@ -245,7 +254,7 @@ static void test_damaged(void **state)
     text = TEXT_IN_MEMORY;
     assert_int_equal(read_all(true, &text, &error), 0);
     text_put_char(&text, '\0');
-    assert_non_null(strstr(text.start, "130 cpu-1 lost -1 since 130 skipped 64\n"));
+    assert_non_null(strstr(text.start, "120 cpu0 lost -1 since 130 skipped 64\n"));
     assert_non_null(strstr(text.start, "120 cpu0 renamed-12 perf:cpu-clock"));
     assert_non_null(strstr(text.start, "180 cpu1 lost 2 since 180"));
     text_done(&text);
@@ -375,7 +384,7 @@ static void test_unfinished_damaged(void **state)
     text = TEXT_IN_MEMORY;
     assert_int_equal(read_all(true, &text, &error), 0);
     text_put_char(&text, '\0');
-    assert_non_null(strstr(text.start, "130 cpu-1 lost -1 since 130 skipped 64\n"));
+    assert_non_null(strstr(text.start, "120 cpu0 lost -1 since 130 skipped 64\n"));
     text_done(&text);
 }
 
