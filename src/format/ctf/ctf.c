@@ -105,11 +105,20 @@ static int pass_over(struct ctf *c, uint64_t *skipped)
     return r;
 }
 
+/* At the end of the file. If it is known whose CPU's events these were, nothing of it follows. */
+static void put_open_gap(struct ctf *c, unsigned *n)
+{
+    bool is_open = c->cpu != CPU_UNKNOWN;
+
+    ctf_end_gap(c, n, MAX(c->gap_since, c->last));
+    c->items[*n - 1].is_open = is_open;
+}
+
 /* Something is damaged, and R says what. At the file's END nothing follows it. */
 static int give_up(struct ctf *c, int r, bool end, unsigned *n)
 {
+    int64_t from = c->in_packet ? c->last : MAX(c->last, c->since);
     uint64_t skipped = 0;
-    int64_t from;
 
     if (c->keep_going && r == -EBADMSG) {
         error_clear(&c->source.error);
@@ -128,9 +137,14 @@ static int give_up(struct ctf *c, int r, bool end, unsigned *n)
         c->failed = r;
         return *n ? 0 : r;
     }
-    from = c->in_packet ? c->last : MAX(c->last, c->since);
-    ctf_put_loss(c, &c->items[*n], LOSS_UNREADABLE, LOST_UNKNOWN, from, from);
-    c->items[(*n)++].skipped = (uint32_t)MIN(skipped, (uint64_t)UINT32_MAX);
+    if (!c->has_gap)
+        c->gap_since = from;
+    c->has_gap = true;
+    c->gap_bytes += skipped;
+    if (end)
+        put_open_gap(c, n);
+    else if (c->in_packet && c->has_end)
+        ctf_end_gap(c, n, MAX(ctf_to_ns(c->trace, c->end), c->last));
     return 0;
 }
 
@@ -210,7 +224,7 @@ static int step(struct ctf *c, unsigned *n)
         r = c->class->header.known ? ctf_walk_records(c, n) : 2;
         if (r == 2 && *n < RUN_MAX)
             r = ctf_walk_record(c, n);
-        if (r == -ENOBUFS && *n == 0)
+        if (r == -ENOBUFS && c->made_len == 0)
             return grow(c);
         return r == -ENOBUFS ? 0 : MIN(r, 1);
     }
@@ -230,8 +244,11 @@ static int at_end(struct ctf *c, unsigned *n)
     size_t left = input_buffered(&c->in);
     int r;
 
-    if (!c->in_packet && left == 0)
+    if (!c->in_packet && left == 0) {
+        if (c->has_gap)
+            put_open_gap(c, n);
         return 0;
+    }
     if (c->in_packet && c->content == UINT64_MAX && c->position / 8 - c->origin / 8 == left) {
         ctf_end_events(c, n);
         c->in_packet = false;
@@ -245,10 +262,28 @@ static int at_end(struct ctf *c, unsigned *n)
     return give_up(c, r, c->in.ended, n);
 }
 
+/* The last one of N events is lent with those of the next run. */
+static int hold_last(struct ctf *c, unsigned *n)
+{
+    const struct item *item = &c->items[*n - 1];
+    uint8_t *payload = realloc(c->held_payloads[c->next_held], MAX(item->size, 1u));
+
+    if (!payload)
+        return ctf_out_of_memory(c);
+    memcpy(payload, item->payload, item->size);
+    c->held_payloads[c->next_held] = payload;
+    c->next_held ^= 1;
+    c->held = *item;
+    c->held.payload = payload;
+    c->has_held = true;
+    (*n)--;
+    return 0;
+}
+
 static int ctf_next(struct source *source, const struct item **ret_items)
 {
     struct ctf *c = container_of(source, struct ctf, source);
-    unsigned n = 0;
+    unsigned n = 0, n_held;
     int r;
 
     if (c->failed)
@@ -258,23 +293,52 @@ static int ctf_next(struct source *source, const struct item **ret_items)
     for (;;) {
         size_t before;
 
+        if (c->has_held)
+            c->items[n++] = c->held;
+        n_held = n;
+        c->has_held = false;
         for (r = c->damaged ? -EBADMSG : 1; r > 0 && n < RUN_MAX - LOSSES_MAX;)
             r = step(c, &n);
+        /* The last event of a packet is lent with what the packet has lost. */
+        if (r >= 0 && c->in_packet && c->position >= c->content)
+            ctf_end_events(c, &n);
         if (r < 0) {
             /* What was read is lent first: going on moves the buffer. */
             c->damaged = r == -EBADMSG && c->keep_going && n;
             if (!c->damaged)
                 r = give_up(c, r, false, &n);
-            if (c->damaged)
+            if (c->damaged) {
                 error_clear(&c->source.error);
-            return r < 0 && !c->damaged ? r : (int)n;
+                if (c->items[n - 1].kind == ITEM_EVENT && c->items[n - 1].cpu == c->cpu)
+                    c->items[n - 1].before_loss = true;
+                return (int)n;
+            }
+            if (r < 0)
+                return r;
+            if (n == 0)
+                continue;
+            return (int)n;
         }
-        if (n)
-            return (int)n; /* before the buffer moves */
+        /* Before the buffer moves. */
+        if (n > n_held) {
+            bool has_ended = !c->in_packet || c->position >= c->content;
+
+            if (has_ended && !(c->in.ended && input_buffered(&c->in) == 0) &&
+                c->items[n - 1].kind == ITEM_EVENT) {
+                r = hold_last(c, &n);
+                if (r < 0)
+                    return c->failed = r;
+            }
+            if (n > 0)
+                return (int)n;
+            continue;
+        }
         before = input_buffered(&c->in);
         r = input_refill(&c->in, &c->source.error);
-        if (r < 0)
-            return c->failed = r;
+        if (r < 0) {
+            c->failed = r;
+            return n ? (int)n : r;
+        }
         if (input_buffered(&c->in) > before)
             continue;
         r = at_end(c, &n);
@@ -288,6 +352,8 @@ static void ctf_free(struct source *source)
 
     input_done(&c->in);
     text_done(&c->scratch);
+    free(c->held_payloads[0]);
+    free(c->held_payloads[1]);
     free(c->made);
     free(c->slots);
     free(c);

@@ -94,9 +94,14 @@ int ctf_walk_header(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_t
 
 /* ---- Packets ---- */
 
-void ctf_put_loss(struct ctf *c, struct item *item, enum loss_cause cause, uint64_t lost,
-                  int64_t since, int64_t until)
+void ctf_put_loss(struct ctf *c, unsigned *n, enum loss_cause cause, uint64_t lost, int64_t since,
+                  int64_t until)
 {
+    struct item *item = &c->items[*n];
+
+    if (*n > 0 && item[-1].kind == ITEM_EVENT && item[-1].cpu == c->cpu)
+        item[-1].before_loss = true;
+    (*n)++;
     *item = (struct item){
         .kind = ITEM_LOSS,
         .cause = (uint8_t)cause,
@@ -109,6 +114,14 @@ void ctf_put_loss(struct ctf *c, struct item *item, enum loss_cause cause, uint6
         .pid = c->tid,
     };
     c->last = until;
+}
+
+void ctf_end_gap(struct ctf *c, unsigned *n, int64_t until)
+{
+    ctf_put_loss(c, n, LOSS_UNREADABLE, LOST_UNKNOWN, c->gap_since, until);
+    c->items[*n - 1].skipped = (uint32_t)MIN(c->gap_bytes, (uint64_t)UINT32_MAX);
+    c->has_gap = false;
+    c->gap_bytes = 0;
 }
 
 struct ctf_cursor ctf_cursor_of(const struct ctf *c)
@@ -198,7 +211,7 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
             return ctf_damaged(c, "packet number %" PRIu64 " follows packet number %" PRIu64,
                                number, c->number);
         if (c->any && distance != 1)
-            ctf_put_loss(c, &c->items[(*n)++], LOSS_DROPPED, LOST_UNKNOWN, c->since,
+            ctf_put_loss(c, n, LOSS_DROPPED, LOST_UNKNOWN, c->since,
                          MAX(ctf_to_ns(c->trace, begin), c->last));
         c->number = number;
     }
@@ -262,6 +275,8 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     c->tid = ctf_has(heard, CTF_ROLE_TID) ? (int32_t)heard->values[CTF_ROLE_TID] : PID_UNKNOWN;
     c->cpu = ctf_has(heard, CTF_ROLE_CPU) ? (int32_t)heard->values[CTF_ROLE_CPU] : CPU_UNKNOWN;
     heard->ticks = begin;
+    if (unlikely(c->has_gap))
+        ctf_end_gap(c, n, MAX(ctf_to_ns(c->trace, begin), c->last));
     r = check_counts(c, begin, n);
     c->comm = 0;
     if (r >= 0 && heard->name_len)
@@ -279,7 +294,7 @@ void ctf_end_events(struct ctf *c, unsigned *n)
     int64_t end = c->has_end ? MAX(ctf_to_ns(c->trace, c->end), c->last) : c->last;
 
     if (c->pending)
-        ctf_put_loss(c, &c->items[(*n)++], LOSS_DROPPED, c->pending, c->since, end);
+        ctf_put_loss(c, n, LOSS_DROPPED, c->pending, c->since, end);
     c->pending = 0;
     c->since = end;
 }

@@ -109,7 +109,17 @@ struct ctf {
     uint64_t pending;   /* dropped in the packet at hand */
     int64_t last;       /* time of what was lent last, or TIME_UNKNOWN */
     int64_t since;      /* end of the packet before, or TIME_UNKNOWN */
-    int64_t seek_time;  /* packets that end before it are skipped; INT64_MIN: none */
+    /* What could not be read, up to the next packet. */
+    bool has_gap;
+    uint64_t gap_bytes;
+    int64_t gap_since;
+    int64_t seek_time; /* packets that end before it are skipped; INT64_MIN: none */
+    /* The last event of a packet, until the next one says whether some were lost after it. Its payload is in one of two, as
+     * the one before it may be lent. */
+    bool has_held;
+    struct item held;
+    uint8_t *held_payloads[2];
+    unsigned next_held;
     /* Payloads that are made, of one run. */
     uint8_t *made;
     size_t made_len;
@@ -160,9 +170,12 @@ int ctf_walk_header(struct ctf *c, struct ctf_cursor *cursor, const struct ctf_t
 struct ctf_cursor ctf_cursor_of(const struct ctf *c);
 /* Moves on to POSITION, or as far as the buffer goes. */
 void ctf_move_to(struct ctf *c, uint64_t position);
-void ctf_put_loss(struct ctf *c, struct item *item, enum loss_cause cause, uint64_t lost,
-                  int64_t since, int64_t until);
-/* 1: a packet's header was read; 0: not all of it is in the buffer. Up to one item is added to the run,
+/* Adds a loss to the run, of which there are *N. */
+void ctf_put_loss(struct ctf *c, unsigned *n, enum loss_cause cause, uint64_t lost, int64_t since,
+                  int64_t until);
+/* What could not be read lasts until UNTIL. */
+void ctf_end_gap(struct ctf *c, unsigned *n, int64_t until);
+/* 1: a packet's header was read; 0: not all of it is in the buffer. Up to two items are added to the run,
  * of which there are *N. */
 int ctf_open_packet(struct ctf *c, unsigned *n);
 /* All records of the packet are read: reports dropped events, by up to one item. */

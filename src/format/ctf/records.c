@@ -36,7 +36,7 @@ _hot_ int ctf_walk_records(struct ctf *c, unsigned *n)
     uint64_t there = c->origin + 8 * (uint64_t)input_buffered(&c->in);
     const uint8_t *end = input_at(&c->in) + (MIN(there, c->content) - c->origin) / 8;
     struct item *item = c->items + *n;
-    const struct item *items_end = c->items + RUN_MAX;
+    const struct item *items_end = c->items + RUN_MAX - LOSSES_MAX;
     uint64_t position = c->position;
     int r = 2;
 

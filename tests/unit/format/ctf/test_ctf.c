@@ -160,10 +160,14 @@ static void show(const struct item *item, struct text *text)
     if (item->kind == ITEM_EVENT) {
         text_printf(text, " %s ", item->class->name);
         item_put_text(item, text);
+        if (item->before_loss)
+            text_put_str(text, " !");
     } else {
         text_printf(text, " LOST %lld since %lld", (long long)item->lost, (long long)item->since);
         if (item->cause == LOSS_UNREADABLE)
             text_printf(text, " skipped %u", item->skipped);
+        if (item->is_open)
+            text_put_str(text, " open");
     }
     text_put_char(text, '\n');
 }
@@ -234,9 +238,9 @@ static void native(bool big_endian)
 {
     const char *text = "5000000500 worker/101 numbers a -2 b 0xbeef c 0x1234 d 1\n"
                        "5000000501 worker/101 texts event=\"hello\" n=-7 z=\"z\"\n"
-                       "5000000501 worker/101 none \n"
+                       "5000000501 worker/101 none  !\n"
                        "5000001500 /101 LOST 3 since -9223372036854775808\n"
-                       "5000004500 other/101 none \n"
+                       "5000004500 other/101 none  !\n"
                        "5000005500 /101 LOST 2 since 5000001500\n";
 
     stream = (struct bytes){.big_endian = big_endian};
@@ -294,9 +298,9 @@ static void test_gap(void **state)
     open_packet(&(struct packet){4000, 5000, 3, 4, 5, NULL});
     put_record(3, 4000);
     close_packet(0);
-    expect(0, "5000000500 /5 none \n"
+    expect(0, "5000000500 /5 none  !\n"
               "5000001500 /5 LOST -1 since 5000001000\n"
-              "5000001500 /5 none \n"
+              "5000001500 /5 none  !\n"
               "5000002000 /5 LOST 4 since 5000001000\n");
 }
 
@@ -354,8 +358,8 @@ static void test_damage(void **state)
     assert_string_equal(error.what, "unknown event id 9: the metadata does not declare it");
     assert_int_equal(read_stream(true, 4096), 0);
     assert_string_equal(shown, "5000000500 /5 none \n5000000500 /5 texts event=\"x\" n=0 z=\"z\"\n"
-                               "5000000550 /5 none \n5000001500 /5 none \n"
-                               "5000001500 /5 LOST -1 since 5000001500 skipped 24\n"
+                               "5000000550 /5 none \n5000001500 /5 none  !\n"
+                               "5000002000 /5 LOST -1 since 5000001500 skipped 24\n"
                                "5000002500 /5 none \n5000002500 /5 texts event=\"x\" n=2 z=\"z\"\n"
                                "5000002550 /5 none \n");
 
@@ -368,7 +372,7 @@ static void test_damage(void **state)
         assert_int_equal(read_stream(true, buffer), 0);
         assert_string_equal(
             shown, "5000000500 /5 none \n5000000500 /5 texts event=\"x\" n=0 z=\"z\"\n"
-                   "5000000550 /5 none \n5000001000 /5 LOST -1 since 5000001000 skipped 136\n"
+                   "5000000550 /5 none  !\n5000002500 /5 LOST -1 since 5000001000 skipped 136\n"
                    "5000002500 /5 LOST -1 since 5000001000\n"
                    "5000002500 /5 none \n5000002500 /5 texts event=\"x\" n=2 z=\"z\"\n"
                    "5000002550 /5 none \n");
@@ -490,7 +494,7 @@ static void compact(bool big_endian)
               "134229227000000 cpu2 a x=2\n"
               "1099511638281000000 cpu2 b x=3\n"
               "1099511638282000000 cpu2 a x=4\n"
-              "1099511638283000000 cpu2 a x=5\n"
+              "1099511638283000000 cpu2 a x=5 !\n"
               "1099511638283000000 cpu2 LOST 4294967295 since -9223372036854775808\n"
               "1099511638283000000 cpu2 LOST 5 since 1099511638283000000\n");
 #undef EVENTS
