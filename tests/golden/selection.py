@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""selection.py STRATA TRACE: the rows of parts of the trace, by CPU, thread, vCPU, task and time, are those of all of it."""
+"""selection.py STRATA TRACE [OPTION...]: the rows of parts of the trace, by CPU, thread, vCPU, task and time, are those of all of it."""
 
 import json
 import random
 import subprocess
 import sys
 
-STRATA, TRACE = sys.argv[1:3]
+STRATA, TRACE, *OPTIONS = sys.argv[1:]
 SEED = random.randrange(1 << 32)
 IS_IN_TICKS = "xen" in TRACE  # the rate of its clock is not known
 DURATIONS = ["n", "sum", "negative"]
@@ -19,13 +19,13 @@ MAXIMA = {"max", "wake_max", "preempt_max"}
 
 
 def strata(*args):
-    command = [STRATA, *args]
+    command = [STRATA, *args, *OPTIONS]
     if "sched" not in args:
         command += ["--no-causal"]
     if IS_IN_TICKS:
         command += ["--cpu-vendor=amd"]
     r = subprocess.run([*command, "-f", "json", TRACE], capture_output=True, text=True, check=False)
-    if r.returncode != 0 or not r.stdout:
+    if r.returncode != (1 if "--keep-going" in OPTIONS and r.returncode == 1 else 0) or not r.stdout:
         assert "no event matches the selection" in r.stderr or " in this trace" in r.stderr, (command, r.stderr)
         return {"rows": [], "unpaired": {}}
     return json.loads(r.stdout)
@@ -79,7 +79,8 @@ def check_places(verb, columns):
         for value in values[:12]:
             wanted = {k: r for k, r in rows(whole).items() if r["key"].get(key) == value}
             number = str(value).rpartition("v")[2] if key == "vcpu" else str(value)
-            if key != "task" and not number.isdigit():
+            # Where names are not known, tasks are shown by their numbers, which --task does not take.
+            if (key != "task") != number.isdigit():
                 continue
             if key == "vcpu" and IS_IN_TICKS:  # vCPUs of all domains match
                 wanted = {k: r for k, r in rows(whole).items() if str(r["key"].get(key)).rpartition("v")[2] == number}
@@ -124,7 +125,7 @@ def check_sched_cpus():
 
 def main():
     random.seed(SEED)
-    report = subprocess.run([STRATA, "report", "-f", "json", TRACE], capture_output=True, text=True, check=False)
+    report = subprocess.run([STRATA, "report", "-f", "json", *OPTIONS, TRACE], capture_output=True, text=True, check=False)
     lines = [json.loads(line) for line in report.stdout.splitlines()]
     times = [line.get("time_ns", line.get("ticks")) for line in lines if "event" in line]
     begin, end = min(times), max(times)

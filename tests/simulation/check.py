@@ -2,17 +2,20 @@
 """check.py STRATA [SEED...]: whether what Strata says of made machines is true. Each number that it prints is what really
 happened, or what it states as unknown contains that.
 
-check.py --runs N STRATA: the same with N random seeds. --xen: machines with Xen instead of Linux. A seed that fails is kept: check.py STRATA SEED runs it alone."""
+check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xen instead of Linux, or Linux as perf or LTTng records it. A seed that fails is kept: check.py STRATA SEED runs it alone."""
 
 import argparse
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 
 import kernel_files
+from lttng import LttngTrace
 import machine
+from perf_stream import PerfStream
 from recording import Source
 from truth import Difference
 import verbs
@@ -77,17 +80,50 @@ def make_xen(seed, path):
     return file, [f"Xen: {what} {file.gaps}"]
 
 
-def check(strata, seed, is_xen):
+def make_file(seed, path, kind):
+    """The same of a kernel that another tracer recorded: KIND is "perf" or "lttng"."""
+    rng = random.Random(seed)
+    made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8)
+    begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
+    end = begin + rng.randint(15, 50) * machine.MILLI
+    made.run(end + machine.MILLI)
+    source = PerfStream(made.host, begin, end, rng.randint(200, 3000) * machine.MICRO) if kind == "perf" else LttngTrace(made.host, begin, end)
+    if not made.has_waking:
+        source.drop("sched_waking")
+    what = rng.choice(["nothing", "loss", "loss", "cut"])
+    for _ in range(rng.randint(1, 3) if what == "loss" else 0):
+        cpu = rng.randrange(made.host.n_cpus)
+        source.lose(cpu, rng.randint(1, max(1, len(source.cpus[cpu]) - 2)), rng.randint(1, 4), rng.random() < 0.7)
+    if what == "cut":
+        source.cut(rng)
+    source.write(path)
+    return source, [f"{kind}: {what} {source.gaps}"]
+
+
+def check_partitions(strata, trace):
+    """The parts of a trace are the whole."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/selection.py")
+    result = subprocess.run([sys.executable, script, strata, trace, "--keep-going"], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise Difference(result.stderr)
+
+
+def check(strata, seed, kind, has_partitions):
     """0, or 1 where something differs."""
     path = tempfile.mkdtemp(prefix="simulation.")
     words = []
     try:
-        if is_xen:
+        if kind == "xen":
             file, words = make_xen(seed, f"{path}/xen.raw")
             verbs_xen.check_all(strata, f"{path}/xen.raw", file)
+        elif kind in ("perf", "lttng"):
+            source, words = make_file(seed, f"{path}/made", kind)
+            verbs.check_all(strata, f"{path}/made", [source], False)
         else:
             sources, words = make(seed, path)
             verbs.check_all(strata, path, sources)
+        if has_partitions:
+            check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path}.get(kind, f"{path}/made"))
     except Difference as difference:
         kept = os.path.join(tempfile.gettempdir(), f"simulation-{seed}")
         shutil.rmtree(kept, ignore_errors=True)
@@ -101,12 +137,13 @@ def check(strata, seed, is_xen):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--xen", action="store_true", help="machines with Xen")
+    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng"], default="kvm", help="what is recorded, and how (kvm)")
+    parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")
     options = parser.parse_args()
     seeds = options.seeds or [random.randrange(10**9) for _ in range(options.runs or 20)]
-    failed = sum(check(options.strata, seed, options.xen) for seed in seeds)
+    failed = sum(check(options.strata, seed, options.kind, options.partitions) for seed in seeds)
     print(f"{len(seeds)} made machines, {failed} with differences; seeds {seeds[0]}..." if len(seeds) > 40 else
           f"{failed} of the made machines {seeds} have differences")
     sys.exit(failed > 0)

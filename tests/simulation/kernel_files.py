@@ -110,15 +110,23 @@ def pages_of(events, to_ticks):
     return pages
 
 
+def is_signed(declaration):
+    return not declaration.startswith(("u", "__u", "bool"))
+
+
+def format_text(name):
+    """The file `format` of an event."""
+    lines = [f"\tfield:{declaration};\toffset:{offset};\tsize:{size};\tsigned:{int(is_signed(declaration))};\n"
+             for declaration, _, offset, size in LAYOUTS[name][0]]
+    return (f"name: {name}\nID: {IDS[name]}\nformat:\n" + "".join(lines[:4]) + "\n" + "".join(lines[4:]) +
+            '\nprint fmt: "made"\n')
+
+
 def write_formats(path, clock):
-    for name, fields in FORMATS.items():
+    for name in FORMATS:
         os.makedirs(f"{path}/events/{name}")
-        lines = [f"\tfield:{declaration};\toffset:{offset};\tsize:{size};\tsigned:{int(not declaration.startswith(('u', '__u', 'bool')))};\n"
-                 for declaration, _, offset, size in layout(fields)[0]]
         with open(f"{path}/events/{name}/format", "w", encoding="ascii") as file:
-            short = name.partition("/")[2]
-            file.write(f"name: {short}\nID: {IDS[short]}\nformat:\n" + "".join(lines[:4]) + "\n" + "".join(lines[4:]) +
-                       '\nprint fmt: "made"\n')
+            file.write(format_text(name.partition("/")[2]))
     for name, text in (("events/header_page", HEADER_PAGE), ("events/header_event", ""), ("saved_cmdlines", ""),
                        ("trace_clock", f"local [{clock}]\n")):
         with open(f"{path}/{name}", "w", encoding="ascii") as file:

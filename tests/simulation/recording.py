@@ -22,6 +22,7 @@ class Gap:
 
 class Source:
     """A kernel as it was recorded from `begin` to `end`."""
+    names = {}  # how the recorder calls events, where that is not as the kernel does
 
     def __init__(self, kernel, begin, end, hz=10**9, offset=0, error_ns=0):
         self.kernel, self.begin, self.end = kernel, begin, end
@@ -30,8 +31,7 @@ class Source:
         self.lost = 0  # by the recorder's count
         self.facts = {}
         self.sizes = {}
-        self.cpus = [kernel_files.pages_of([e for e in kernel.events if e.cpu == cpu and begin <= e.time < end], self.ticks)
-                     for cpu in range(kernel.n_cpus)]
+        self.cpus = self.make_pages()
         self.is_missing = [False] * kernel.n_cpus
         self.cut_bytes = [0] * kernel.n_cpus
 
@@ -46,8 +46,15 @@ class Source:
     def drop(self, name):
         """Events of this name were not recorded."""
         self.kernel.events = [e for e in self.kernel.events if e.name != name]
-        self.cpus = [kernel_files.pages_of([e for e in self.kernel.events if e.cpu == cpu and self.begin <= e.time < self.end],
-                                           self.ticks) for cpu in range(self.kernel.n_cpus)]
+        self.cpus = self.make_pages()
+
+    def make_pages(self):
+        return [self.pages_of([e for e in self.kernel.events if e.cpu == cpu and self.begin <= e.time < self.end])
+                for cpu in range(self.kernel.n_cpus)]
+
+    def pages_of(self, events):
+        """Of one CPU: what a recorder loses or keeps as a whole."""
+        return kernel_files.pages_of(events, self.ticks)
 
     # ---- plants ----
 

@@ -12,13 +12,18 @@ SLEEPS = ("sleeping", "uninterruptible")
 class Case:
     """A trace and what is true of it."""
 
-    def __init__(self, strata, path, sources):
+    def __init__(self, strata, path, sources, is_directory=True):
         self.strata, self.path = strata, path
         self.truths = {source.kernel.name: Truth(source) for source in sources}
+        self.is_directory = is_directory
         host = self.truths["host"]
         # All that the host had was recorded, also while others have events before its first and after its last.
         firsts, lasts = zip(*((t.first - t.source.error_ns, t.last + t.source.error_ns) for t in self.truths.values()))
         host.window = min(max(lasts), host.source.end) - max(min(firsts), host.source.begin)
+
+    def of(self, truth):
+        """Options that select a kernel."""
+        return [f"--source={truth.kernel.name}"] if self.is_directory else []
 
     def run(self, *args):
         command = [self.strata, *args, "--keep-going", self.path]
@@ -85,7 +90,7 @@ def check_fates(what, result, n, n_begins, n_ends):
 def check_listed(verb, case, truth, kinds, name_of):
     """Each span that is listed is a true one; those far from what is missing are. Returns the true ones by (kind, begin)."""
     listed = {}
-    for line in case.lines(*verb, "--events", f"--source={truth.kernel.name}"):
+    for line in case.lines(*verb, "--events", *case.of(truth)):
         kind, key = name_of(line["key"])
         begin, end = truth.time(line["begin_ns"]), truth.time(line["end_ns"])
         span = truth.spans.get((kind, begin))
@@ -115,7 +120,7 @@ def check_rows(verb, truth, rows, listed):
 
 def check_exits(case):
     truth = case.truths["host"]
-    result = case.json("exits", "--source=host")
+    result = case.json("exits", *case.of(truth))
     n_begins = truth.count("kvm_exit")
     if not result:
         require(n_begins == 0, f"exits: says nothing of {n_begins} exits")
@@ -140,7 +145,7 @@ def check_exits(case):
 
 
 def check_irq(case, truth):
-    result = case.json("irq", f"--source={truth.kernel.name}")
+    result = case.json("irq", *case.of(truth))
     n_begins = truth.count("irq_handler_entry", "softirq_entry")
     if not result:
         require(n_begins == 0, f"irq: says nothing of {n_begins} interrupts")
@@ -164,7 +169,7 @@ def check_latency(case, truth):
     names = [name for name in ("irq", "softirq", "exit") if truth.count({"irq": "irq_handler_entry", "softirq": "softirq_entry", "exit": "kvm_exit"}[name])]
     if not names:
         return
-    result = case.json("latency", *names, f"--source={truth.kernel.name}")
+    result = case.json("latency", *names, *case.of(truth))
     listed = check_listed(["latency", *names], case, truth, names, lambda key: (key["name"], None))
     for row in result["rows"]:
         name = row["key"]["name"]
@@ -172,16 +177,17 @@ def check_latency(case, truth):
 
 
 def check_stat(case, truth):
-    result = case.json("stat", f"--source={truth.kernel.name}")
+    result = case.json("stat", *case.of(truth))
     counts = {}
     for event in truth.visible:
-        counts[event.name] = counts.get(event.name, 0) + 1
+        name = truth.source.names.get(event.name, event.name)
+        counts[name] = counts.get(name, 0) + 1
     require({row["event"]: row["count"] for row in result["rows"]} == counts, "stat: counts", result["rows"], counts)
 
 
 def check_sql(case, truth):
     """The tables of states and of spans."""
-    out = case.run("sql", "--format=json", f"--source={truth.kernel.name}", "-c",
+    out = case.run("sql", "--format=json", *case.of(truth), "-c",
                    "SELECT kind, id, state, begin_ns, end_ns, cpu, begin_seen, end_seen FROM state", "-c",
                    "SELECT name, begin_ns, end_ns, cpu, pid, cut FROM span WHERE cut IS NULL")
     for line in out.splitlines():
@@ -214,7 +220,7 @@ def states_of(truth, line, by):
 
 def check_state_events(case, truth, by):
     """Times in a state whose begin and end the trace has."""
-    for line in case.lines("sched", "--by", by, "--events", f"--source={truth.kernel.name}"):
+    for line in case.lines("sched", "--by", by, "--events", *case.of(truth)):
         begin, end = truth.time(line["begin_ns"]), truth.time(line["end_ns"])
         states = states_of(truth, line, by)
         if by == "task" and line["pid"] == truth.woken_late():
@@ -244,8 +250,7 @@ def check_shares(what, row, truth, states):
 
 
 def check_sched(case, truth):
-    source = f"--source={truth.kernel.name}"
-    result = case.json("sched", source)
+    result = case.json("sched", *case.of(truth))
     if not result:
         require(truth.count("sched_switch") == 0, "sched: says nothing")
         return
@@ -255,7 +260,7 @@ def check_sched(case, truth):
             continue
         require(row["key"]["task"] == thread.comm, "sched: task", row["key"])
         check_shares(f"sched {thread.comm}", row, truth, thread.states)
-    for row in case.json("sched", "--by=cpu", source)["rows"]:
+    for row in case.json("sched", "--by=cpu", *case.of(truth))["rows"]:
         cpu = row["key"]["cpu"]
         what, states = f"sched --by cpu: CPU {cpu}", truth.kernel.cpus[cpu]
         unknown = round(row["unknown_share"] * row["covered"]) + 2 + row["covered"] * 1e-5
@@ -269,8 +274,8 @@ def check_sched(case, truth):
         check_state_events(case, truth, by)
 
 
-def check_all(strata, path, sources):
-    case = Case(strata, path, sources)
+def check_all(strata, path, sources, is_directory=True):
+    case = Case(strata, path, sources, is_directory)
     check_exits(case)
     for truth in case.truths.values():
         for check in check_sched, check_irq, check_latency, check_stat, check_sql:
