@@ -3,6 +3,7 @@
 
 #include "cmd/serve.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,24 @@ void serve_options_done(struct serve_options *options)
     strings_done(&options->files);
 }
 
+/* The server's address, and after # what the page opens with (src/serve/web/view/address.ts): ns since the begin. */
+static void put_address(const struct server *server, const struct serve_source *source,
+                        const struct index_summary *shown, bool is_ticks, struct text *ret)
+{
+    const struct time_limit *from = &source->options->from, *to = &source->options->to;
+    uint64_t hz = is_ticks ? 0 : NANOSECONDS;
+    int64_t begin = from->given ? time_limit_ticks(from, hz, shown->begin, false) : shown->begin;
+    int64_t end = to->given ? time_limit_ticks(to, hz, shown->begin, false) : shown->end;
+
+    text_put_str(ret, server_address(server));
+    if (from->given || to->given) {
+        begin = MIN(MAX(begin, shown->begin), shown->end);
+        end = MAX(MIN(end, shown->end), begin);
+        text_printf(ret, "#view=%" PRId64 "~%" PRId64, begin - shown->begin, end - shown->begin);
+    }
+    text_put_char(ret, '\0');
+}
+
 static int print_address(const char *address)
 {
     int r;
@@ -102,7 +121,8 @@ static int run_server(struct server *server, const struct serve_source *source,
     struct serve_live live = {0};
     struct error error = {0};
     const struct index_summary shown = *index_summary(index->index);
-    bool is_live = index->live;
+    _cleanup_(text_done) struct text address = TEXT_IN_MEMORY;
+    bool is_live = index->live, is_ticks = index->is_ticks;
     int status;
     int r;
 
@@ -119,13 +139,14 @@ static int run_server(struct server *server, const struct serve_source *source,
         stop_signals_close(&signals);
         return cli_print_failure(&error, r);
     }
-    status = print_address(server_address(server));
+    put_address(server, source, &shown, is_ticks, &address);
+    status = address.error ? cli_print_failure(&error, -ENOMEM) : print_address(address.start);
     if (status == EXIT_SUCCESS) {
         if (server_is_public(server))
             cli_error("other machines can connect to this address, and what is sent to them is not "
                       "encrypted");
         if (hooks && hooks->started)
-            hooks->started(hooks->arg, server_address(server));
+            hooks->started(hooks->arg, address.start);
         if (isatty(STDERR_FILENO))
             cli_error("Ctrl-C ends the server");
         wait_for_signal(&signals);

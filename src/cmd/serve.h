@@ -10,6 +10,7 @@ struct serve_options {
     struct strings pairs, files;
     const char *listen;        /* NULL: this machine only, a free port */
     uint64_t index_cache_size; /* bytes */
+    struct time_limit from, to; /* what the page opens with; not given: all */
 };
 #define SERVE_OPTIONS_DEFAULT                 \
     {                                         \

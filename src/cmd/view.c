@@ -4,6 +4,7 @@
 #include "cmd/browser.h"
 #include "cmd/cmd.h"
 #include "cmd/serve.h"
+#include "event/select.h"
 
 struct view_verb_options {
     struct serve_options serve;
@@ -16,8 +17,21 @@ static const struct option view_options[] = {
     {OPTION_END},
 };
 
+#define SERVE_MEMBER(m) offsetof(struct view_verb_options, serve.m)
+
+static const struct option window_options[] = {
+    {OPTION_PARSED, 0, "from", "TIME",
+     "open the page at TIME: seconds as printed, or +SECONDS\n"
+     "after the start; ticks if the clock rate is unknown",
+     SERVE_MEMBER(from), .parse = select_parse_time},
+    {OPTION_PARSED, 0, "until", "TIME", "show times up to TIME at first (the end)",
+     SERVE_MEMBER(to), .parse = select_parse_time},
+    {OPTION_END},
+};
+
 static const struct option_group groups[] = {
     {"Browser", view_options, 0},
+    {"Window", window_options, 0},
     {"Timeline", serve_pair_option_table, offsetof(struct view_verb_options, serve)},
     {"Reading", open_option_table,
      offsetof(struct view_verb_options, serve) + offsetof(struct serve_options, open)},
@@ -35,7 +49,8 @@ const struct command view_command = {
              "viewers.",
     .groups = groups,
     .examples = "  strata view trace\n"
-                "  strata view host guest",
+                "  strata view host guest\n"
+                "  strata view --from 29749.584 --until 29749.595 trace",
 };
 
 static void open_browser(void *arg, const char *address)

@@ -262,8 +262,7 @@ bool ranges_include(const struct ranges *ranges, int32_t number)
     return ranges->n == 0 || in_ranges(ranges, number);
 }
 
-/* The first tick whose printed time is not before LIMIT; with END, the first one after it. */
-static int64_t limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end)
+int64_t time_limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end)
 {
     wide ns, ticks;
 
@@ -314,9 +313,9 @@ static int start(struct selection *selection, const struct item *item, struct er
     selection->to = INT64_MAX; /* INT64_MAX itself is excluded */
     selection->first = item->time;
     if (options->from.given)
-        selection->from = limit_ticks(&options->from, hz, item->time, false);
+        selection->from = time_limit_ticks(&options->from, hz, item->time, false);
     if (options->to.given)
-        selection->to = limit_ticks(&options->to, hz, item->time, true);
+        selection->to = time_limit_ticks(&options->to, hz, item->time, true);
     selection->hz = hz;
     selection->rows_from = selection->from;
     selection->rows_to = selection->to;

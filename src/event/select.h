@@ -56,6 +56,10 @@ int select_parse_layers(void *member, const char *value, struct error *error);
 
 void select_options_done(struct select_options *options);
 
+/* The first tick whose printed time is not before LIMIT; with END, the first one after it. FIRST: where the trace begins.
+ * HZ 0: the rate of the clock is not known. */
+int64_t time_limit_ticks(const struct time_limit *limit, uint64_t hz, int64_t first, bool end);
+
 struct selection {
     const struct select_options *options;
     uint8_t *classes; /* by class->index: SELECT_… */
