@@ -8,8 +8,8 @@
 struct serve_options {
     struct open_options open;
     struct strings pairs, files;
-    const char *listen;        /* NULL: this machine only, a free port */
-    uint64_t index_cache_size; /* bytes */
+    const char *listen;         /* NULL: this machine only, a free port */
+    uint64_t index_cache_size;  /* bytes */
     struct time_limit from, to; /* what the page opens with; not given: all */
 };
 #define SERVE_OPTIONS_DEFAULT                 \
