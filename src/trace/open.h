@@ -26,6 +26,9 @@ struct open_ctx {
     const char *given; /* as the user gave it: the same, or the trace directory that contains it */
     const struct manifest_source *recorded; /* its entry in the manifest, or NULL */
     const struct manifest *manifest;        /* the directory's, or NULL */
+    /* Of a trace that goes on from directory to directory (session.c): all, of which the last one is PATH. 0: it does not. */
+    const char *const *dirs;
+    unsigned n_dirs;
     enum capture_kind kind;
     struct input input; /* at its beginning; a directory has none (fd -1) */
     bool done;          /* already opened together with an earlier one */
@@ -47,6 +50,12 @@ struct open_ctx {
  * trace directory GIVEN. Missing sources become notes; -ENOENT with ERROR: all are missing. */
 int tracedir_expand(struct trace *trace, const struct trace_options *options, const char *given,
                     struct open_ctx **ctxs, unsigned *n, struct error *error);
+
+/* Adds an opening for each trace in the session of LTTng at GIVEN. 0: it is none; the number of traces; or a negative errno. */
+int session_expand(struct trace *trace, const struct trace_options *options, const char *given,
+                   struct open_ctx **ctxs, unsigned *n, struct error *error);
+/* Adds a copy of CTX to the *N of *CTXS (realloc). -ENOMEM. */
+int open_ctxs_append(struct open_ctx **ctxs, unsigned *n, const struct open_ctx *ctx);
 
 /* Notes each file of ctx->recorded, of the trace directory ctx->given, that is missing or shorter than its manifest states, and
  * sets ctx->is_cut. -ENOMEM. */

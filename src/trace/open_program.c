@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs that link libstrata wrote in its own format. */
+/* Traces in CTF: what programs that link libstrata wrote, and other tracers'. */
 
 #include "format/ctf/ctf.h"
 #include "trace/open.h"
 
 int open_ctf_dir(struct open_ctx *ctx, struct error *error)
 {
+    const char *const *dirs = ctx->n_dirs ? ctx->dirs : &ctx->path;
     struct source **sources;
     unsigned n;
     int r;
 
-    r = ctf_open_dir(ctx->path, &ctx->trace->catalogue, &ctx->reader, &sources, &n, error);
+    r = ctf_open_dirs(dirs, MAX(ctx->n_dirs, 1u), &ctx->trace->catalogue, &ctx->reader, &sources,
+                      &n, error);
     if (r < 0)
         return r;
     open_ctx_set(ctx, sources, n);

@@ -41,7 +41,7 @@ int recorded_leave_out(struct trace *trace, const struct manifest_source *source
     return trace_note(trace, "the source '%s' cannot be shown: %s", source->name, why);
 }
 
-static int append(struct open_ctx **ctxs, unsigned *n, const struct open_ctx *ctx)
+int open_ctxs_append(struct open_ctx **ctxs, unsigned *n, const struct open_ctx *ctx)
 {
     struct open_ctx *bigger = realloc(*ctxs, (*n + 1) * sizeof *bigger);
 
@@ -169,7 +169,7 @@ static int add_source(struct trace *trace, const char *dir, const struct manifes
     if (!ctx.path || note_problems(trace, dir, source) < 0 ||
         recorded_files_check(&ctx, options->reader.keep_going) < 0)
         return error_set(error, -ENOMEM, dir, "out of memory");
-    return append(ctxs, n, &ctx);
+    return open_ctxs_append(ctxs, n, &ctx);
 }
 
 /* Each source that is there. */
@@ -235,8 +235,10 @@ int tracedir_expand(struct trace *trace, const struct trace_options *options, co
             return error_set(error, -ENOMEM, dir, "out of memory");
         bare.path = bare.given = given;
     }
-    if (given[0] == '\0' || !manifest_probe(given))
-        return append(ctxs, n, &bare);
+    if (given[0] == '\0' || !manifest_probe(given)) {
+        r = session_expand(trace, options, given, ctxs, n, error);
+        return r ? MIN(r, 0) : open_ctxs_append(ctxs, n, &bare);
+    }
     r = manifest_read_again(given, options->cache, manifest, error);
     if (r < 0)
         return r;

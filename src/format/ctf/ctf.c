@@ -160,10 +160,7 @@ static int grow(struct ctf *c)
     return 1;
 }
 
-/* What is read at once of a packet that may be skipped: enough for most headers. */
-#define HEADER_READ ((size_t)512)
-
-/* Skips the packet whose header was read if it ends before `seek_time`, and is not the last one: continues after it, with what its header counts.
+/* Skips the packet whose header was read if it ends before `seek_time`, and is not the stream's last one: continues after it, with what its header counts.
  * False: the packet is needed; it is, too, if it says that it ends before the one before it ended, because its events
  * are then of another time. */
 static bool skip_packet(struct ctf *c, unsigned *n)
@@ -174,7 +171,7 @@ static bool skip_packet(struct ctf *c, unsigned *n)
 
     if (!c->has_end || !ctf_has(&c->heard, CTF_ROLE_BEGIN) || end < c->since ||
         end >= c->seek_time || c->size == UINT64_MAX ||
-        c->size / 8 >= c->in.size - MIN(begin, c->in.size))
+        c->size / 8 >= c->in.size - MIN(begin, c->in.size) + (c->files.next < c->files.n))
         return false;
     if (input_seek(&c->in, begin + c->size / 8, &error) < 0)
         return false;
@@ -203,7 +200,7 @@ static void ctf_seek(struct source *source, int64_t time)
     if (!c->in.seekable || c->in.size == UINT64_MAX)
         return;
     c->seek_time = time;
-    input_set_read_max(&c->in, HEADER_READ);
+    input_set_read_max(&c->in, CTF_HEADER_READ);
 }
 
 /* One step of reading. 1: go on; 0: the buffer has no more; negative: damage. */
@@ -342,7 +339,11 @@ static int ctf_next(struct source *source, const struct item **ret_items)
         if (input_buffered(&c->in) > before)
             continue;
         r = at_end(c, &n);
-        return r < 0 ? r : (int)n;
+        if (r < 0 || n)
+            return r < 0 ? r : (int)n;
+        r = ctf_next_file(c);
+        if (r <= 0)
+            return c->failed = r;
     }
 }
 
@@ -351,6 +352,7 @@ static void ctf_free(struct source *source)
     struct ctf *c = container_of(source, struct ctf, source);
 
     input_done(&c->in);
+    ctf_files_done(&c->files);
     text_done(&c->scratch);
     free(c->held_payloads[0]);
     free(c->held_payloads[1]);
@@ -363,8 +365,8 @@ static void ctf_progress(const struct source *source, uint64_t *ret_done, uint64
 {
     const struct ctf *c = container_of(source, struct ctf, source);
 
-    *ret_done = input_offset(&c->in);
-    *ret_total = c->in.size == UINT64_MAX ? 0 : c->in.size;
+    *ret_done = c->files.before + input_offset(&c->in);
+    *ret_total = c->in.size == UINT64_MAX ? 0 : c->files.before + c->in.size + c->files.after;
 }
 
 static const char *ctf_hint(const struct source *source)

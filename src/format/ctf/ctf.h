@@ -26,11 +26,16 @@ int64_t ctf_time_of(const struct origin *origin, int64_t ticks);
 int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct reader_options *options,
                     struct source **ret_source, struct error *error);
 
+/* SOURCE, a stream of ctf_stream_open(), goes on in the file PATH, of a later time, whose packets may be some of its own
+ * again. -ENOMEM. */
+int ctf_stream_continue(struct source *source, const char *path);
+
 /* Turns metadata that is in packets, LEN bytes of TEXT, into the text alone, in its place; leaves text
  * as it is. -EBADMSG with ERROR. */
 int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct error *error);
 
-/* All of the directory at PATH: a source for each stream (malloc), which the caller owns. */
-int ctf_open_dir(const char *path, struct catalogue *catalogue,
-                 const struct reader_options *options, struct source ***ret_sources,
-                 unsigned *ret_n, struct error *error);
+/* All of the N directories at PATHS, which are of one trace, in order of time: a source for each stream (malloc), which the
+ * caller owns. Streams of equal names are one. The last directory has the metadata of all. */
+int ctf_open_dirs(const char *const *paths, unsigned n, struct catalogue *catalogue,
+                  const struct reader_options *options, struct source ***ret_sources,
+                  unsigned *ret_n, struct error *error);

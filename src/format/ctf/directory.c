@@ -22,6 +22,7 @@
 #include "base/macro.h"
 #include "base/reopen_cache.h"
 #include "format/ctf/ctf2.h"
+#include "format/ctf/reader.h"
 #include "format/ctf/tsdl.h"
 
 #define METADATA_MAGIC UINT32_C(0x75d11d57)
@@ -226,51 +227,119 @@ static int read_metadata(const char *path, const struct reader_options *options,
     return 0;
 }
 
-int ctf_open_dir(const char *path, struct catalogue *catalogue,
-                 const struct reader_options *options, struct source ***ret_sources,
-                 unsigned *ret_n, struct error *error)
-{
-    _cleanup_(names_done) struct names names = {0};
-    _cleanup_free_ struct source **sources = NULL;
-    _cleanup_free_ char *metadata = NULL;
-    _cleanup_free_ char *text = NULL;
+/* The sources of what is in one or several directories. */
+struct opening {
     struct ctf_trace *trace;
-    unsigned n = 0;
-    size_t len = 0;
+    const struct reader_options *options;
+    struct source **sources;
+    char **names; /* of the sources: of their files, without the directory */
+    unsigned n;
+};
+
+static void opening_done(struct opening *opening)
+{
+    for (unsigned i = 0; i < opening->n; i++) {
+        source_free(opening->sources[i]);
+        free(opening->names[i]);
+    }
+    free(opening->sources);
+    free(opening->names);
+}
+
+static int opening_add(struct opening *opening, struct input *in, const char *name,
+                       struct error *error)
+{
+    struct source **sources =
+        realloc(opening->sources, (opening->n + 1) * sizeof *opening->sources);
+    char **names = realloc(opening->names, (opening->n + 1) * sizeof *opening->names);
     int r;
 
-    if (asprintf(&metadata, "%s/metadata", path) < 0) {
-        metadata = NULL;
+    if (sources)
+        opening->sources = sources;
+    if (names)
+        opening->names = names;
+    if (!sources || !names || !(names[opening->n] = strdup(name))) {
+        input_done(in);
         return -ENOMEM;
     }
+    r = ctf_stream_open(opening->trace, in, opening->options, &sources[opening->n], error);
+    if (r < 0)
+        free(names[opening->n]);
+    else
+        opening->n++;
+    return r;
+}
+
+/* Adds the stream in the file PATH, or has the one of that name go on there; of FIRST, the first directory, all are new.
+ * CAPACITY: of its buffer. */
+static int opening_put(struct opening *opening, const char *path, bool is_first, size_t capacity,
+                       struct error *error)
+{
+    const char *name = strrchr(path, '/') + 1;
+    struct input in;
+    int r;
+
+    for (unsigned i = 0; i < opening->n && !is_first; i++)
+        if (strcmp(opening->names[i], name) == 0)
+            return ctf_stream_continue(opening->sources[i], path);
+    r = open_file(path, capacity, opening->options, &in, error);
+    return r < 0 ? r : opening_add(opening, &in, name, error);
+}
+
+static int open_streams(struct opening *opening, const struct names *names, unsigned n,
+                        const char *path, struct error *error)
+{
+    struct input in;
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        for (unsigned j = 0; j < names[i].n && r >= 0; j++)
+            r = opening_put(opening, names[i].names[j], i == 0,
+                            names[i].n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE, error);
+    /* A trace without events has one stream, an empty one: then it has an origin, and that is not an error. */
+    if (r >= 0 && opening->n == 0) {
+        r = input_open_memory(&in, "", 0, path);
+        if (r >= 0)
+            r = opening_add(opening, &in, "", error);
+    }
+    return r;
+}
+
+int ctf_open_dirs(const char *const *paths, unsigned n, struct catalogue *catalogue,
+                  const struct reader_options *options, struct source ***ret_sources,
+                  unsigned *ret_n, struct error *error)
+{
+    const char *last = paths[n - 1];
+    struct names *names = calloc(n, sizeof *names);
+    struct opening opening = {.options = options};
+    _cleanup_free_ char *metadata = NULL;
+    _cleanup_free_ char *text = NULL;
+    size_t len = 0;
+    int r = 0;
+
+    if (asprintf(&metadata, "%s/metadata", last) < 0)
+        metadata = NULL;
+    if (!names || !metadata)
+        r = -ENOMEM;
     /* The streams first: what was in them then, the metadata that is read afterwards describes. */
-    r = list_streams(path, &names, error);
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        r = list_streams(paths[i], &names[i], error);
     if (r >= 0)
         r = read_metadata(metadata, options, &text, &len, error);
     if (r >= 0)
-        r = ctf_trace_new(path, metadata, text, len, catalogue, &trace, error);
-    if (r < 0)
-        return r;
-    /* A trace without events has one stream, an empty one: then it has an origin, and that is not an error. */
-    sources = calloc((size_t)names.n + 1, sizeof *sources);
-    if (!sources)
-        return -ENOMEM;
-    do {
-        struct input in;
-
-        r = names.n ? open_file(names.names[n],
-                                names.n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE, options,
-                                &in, error)
-                    : input_open_memory(&in, "", 0, path);
-        if (r >= 0)
-            r = ctf_stream_open(trace, &in, options, &sources[n], error);
-    } while (r >= 0 && ++n < names.n);
-    if (r < 0) {
-        while (n)
-            source_free(sources[--n]);
-        return r;
+        r = ctf_trace_new(last, metadata, text, len, catalogue, &opening.trace, error);
+    if (r >= 0)
+        r = open_streams(&opening, names, n, last, error);
+    if (r >= 0) {
+        *ret_sources = TAKE_PTR(opening.sources);
+        *ret_n = opening.n;
+        for (unsigned i = 0; i < opening.n; i++)
+            free(opening.names[i]);
+        opening.n = 0;
     }
-    *ret_sources = TAKE_PTR(sources);
-    *ret_n = MAX(names.n, 1U);
-    return 0;
+    opening_done(&opening);
+    for (unsigned i = 0; names && i < n; i++)
+        names_done(&names[i]);
+    free(names);
+    return r;
 }

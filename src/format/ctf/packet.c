@@ -275,15 +275,18 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     c->tid = ctf_has(heard, CTF_ROLE_TID) ? (int32_t)heard->values[CTF_ROLE_TID] : PID_UNKNOWN;
     c->cpu = ctf_has(heard, CTF_ROLE_CPU) ? (int32_t)heard->values[CTF_ROLE_CPU] : CPU_UNKNOWN;
     heard->ticks = begin;
+    c->is_repeated = ctf_is_repeated(c);
     if (unlikely(c->has_gap))
         ctf_end_gap(c, n, MAX(ctf_to_ns(c->trace, begin), c->last));
-    r = check_counts(c, begin, n);
+    r = c->is_repeated ? 0 : check_counts(c, begin, n);
     c->comm = 0;
     if (r >= 0 && heard->name_len)
         r = ctf_note_thread(c, c->tid, heard->name, heard->name_len, &c->comm);
     if (r < 0)
         return r;
     ctf_move_to(c, cursor.position);
+    if (c->is_repeated)
+        c->content = cursor.position; /* no event of it */
     c->in_packet = true;
     return 1;
 }

@@ -12,6 +12,8 @@
 #define PACKET_MAGIC UINT32_C(0xc1fc1fc1)
 
 #define RUN_MAX 2048
+/* What is read at once of a packet that may be skipped: enough for most headers. */
+#define CTF_HEADER_READ ((size_t)512)
 #define LOSSES_MAX 3 /* that come with a packet */
 
 /* The size of a made payload besides its arrays: numbers, and the NULs and lengths of the rest. */
@@ -80,6 +82,14 @@ struct ctf_heard {
     uint64_t ticks; /* of the clock, as of the last stamp */
 };
 
+/* The files of a stream that goes on in others (chain.c). */
+struct ctf_files {
+    char **paths; /* those after the first */
+    unsigned n, next;
+    size_t capacity;        /* of the buffer of each */
+    uint64_t before, after; /* bytes of the files before and after the one at hand */
+};
+
 struct ctf {
     struct source source; /* first: the source is the reader */
     struct input in;
@@ -104,6 +114,7 @@ struct ctf {
     /* From packet to packet. */
     struct ctf_heard heard;
     bool any;
+    bool is_repeated;   /* the packet at hand was read before, in an earlier file */
     uint64_t number;    /* of the packet before */
     uint64_t discarded; /* as of the packet before */
     uint64_t pending;   /* dropped in the packet at hand */
@@ -120,6 +131,7 @@ struct ctf {
     struct item held;
     uint8_t *held_payloads[2];
     unsigned next_held;
+    struct ctf_files files;
     /* Payloads that are made, of one run. */
     uint8_t *made;
     size_t made_len;
@@ -156,6 +168,12 @@ static inline struct origin *ctf_origin_of(const struct ctf *c)
 {
     return c->class ? c->class->decl->origin : &c->trace->first->origin;
 }
+
+/* Goes on to the stream's next file: 1; 0: there is none; or a negative errno. */
+int ctf_next_file(struct ctf *c);
+void ctf_files_done(struct ctf_files *files);
+/* Whether the packet whose header was read, number NUMBER, was in an earlier file, too: snapshots overlap. */
+bool ctf_is_repeated(const struct ctf *c);
 
 /* -EBADMSG, where the next byte of the input stands. */
 int ctf_damaged(struct ctf *c, const char *format, ...) _printf_(2, 3) _cold_;
