@@ -24,6 +24,12 @@ const struct span_builtin span_builtins[] = {
      "system calls, each kind by itself"},
     {"syscall-*: syscall_entry_* -> syscall_exit_* by thread again=replace",
      "system calls of LTTng, each kind by itself"},
+    {"function: ftrace:funcgraph_entry|fgraph_retaddr_entry(func) -> ftrace:funcgraph_exit(func) by thread again=nest",
+     "functions of the kernel, by its tracer function_graph"},
+    {"marker: ftrace:print{buf == \"B|*\"} -> ftrace:print{buf == \"E\" || buf == \"E\\n\" || buf == \"E|*\"} by thread again=nest",
+     "what programs write into trace_marker, B and E"},
+    {"marker-async: ftrace:print(buf>>1){buf == \"S|*\"} -> ftrace:print(buf>>1){buf == \"F|*\"}",
+     "the same, S and F"},
     {"workqueue: workqueue:workqueue_execute_start(work) -> workqueue:workqueue_execute_end(work) by thread",
      "work items"},
     /* A flush completes once more, at no sector. */

@@ -81,26 +81,26 @@ static inline bool make_key(const struct spans *spans, const struct step_use *us
             if (!value.present)
                 return false;
             v = item->class->fields[use->fields[i]].storage == STORE_SCALAR
-                    ? value.u
-                    : hash_bytes(value.s, value.len);
+                    ? value.u >> k->shift
+                    : hash_bytes(value.s + MIN(k->shift, value.len),
+                                 value.len - MIN(k->shift, value.len));
             break;
         case SPAN_KEY_TASK:
             if (item->pid == PID_UNKNOWN)
                 return false;
-            v = (uint64_t)item->pid;
+            v = (uint64_t)item->pid >> k->shift;
             break;
         case SPAN_KEY_CPU:
             if (item->cpu == CPU_UNKNOWN)
                 return false;
-            v = (uint64_t)item->cpu;
+            v = (uint64_t)item->cpu >> k->shift;
             break;
         case SPAN_KEY_VCPU:
             if (item->vcpu == VCPU_UNKNOWN)
                 return false;
-            v = (uint64_t)item->vcpu;
+            v = (uint64_t)item->vcpu >> k->shift;
             break;
         }
-        v >>= k->shift;
         key->keys[i] = k->mask != 0 ? v & k->mask : v;
         if (i < n_found_by)
             hash = hash_mix(hash, key->keys[i]);

@@ -31,7 +31,10 @@ int span_key_field(const struct span_key *key, const struct event_class *class)
 {
     int i = kernel_event_field(class, key->field);
 
-    return i >= 0 && key->column != 0 && !is_number(&class->fields[i]) ? -1 : i;
+    if (i >= 0 && key->column != 0 && !is_number(&class->fields[i]) &&
+        !(key->mask == 0 && class->fields[i].type == FIELD_STRING))
+        return -1;
+    return i;
 }
 
 /* Whether no source has events of both steps. */
@@ -140,9 +143,9 @@ static int check_key(const struct span_rule *rule, const struct span_key *key,
     if (kernel_event_field(class, key->field) < 0)
         return no_such_field(rule, class, key->field, error);
     return error_set(error, -EINVAL, NULL,
-                     "%s: column %u: field '%s' of event '%s' is not a number; a %s requires one",
+                     "%s: column %u: field '%s' of event '%s' is not a number%s; a %s requires one",
                      rule->name, key->column, key->field, class->name,
-                     key->mask != 0 ? "mask" : "shift");
+                     key->mask != 0 ? "" : " or a text", key->mask != 0 ? "mask" : "shift");
 }
 
 static int check_condition(const struct span_rule *rule, const struct span_step *step,

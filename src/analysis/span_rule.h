@@ -10,7 +10,7 @@
  *
  * EVENT may have one `*`, which stands for the same letters in all steps that have one; GROUP and EVENT may be "A|B". The
  * keys of a step are compared in their order; their fields may have other names in each step. "field:" is in front of a
- * field that is called task, cpu or vcpu. A step with `?` may be missing. */
+ * field that is called task, cpu or vcpu. Of a text, FIELD>>BYTES is what follows its first bytes. A step with `?` may be missing. */
 
 #include <stdbool.h>
 #include <stdint.h>

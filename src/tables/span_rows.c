@@ -72,6 +72,9 @@ static void put_key(const struct span_key *key, int field, const struct item *it
         value.u >>= key->shift;
         if (key->mask)
             value.u &= key->mask;
+    } else {
+        value.s += MIN(key->shift, value.len);
+        value.len -= MIN(key->shift, value.len);
     }
     value_put(&item->class->fields[field], &value, text);
 }

@@ -117,6 +117,8 @@ static int compile_name(struct slice_class *plan, const char *name, struct arena
         if (!field)
             return -ENOMEM;
         piece->field = kernel_event_field(class, field);
+        if (strcmp(field, STYLE_MARKER) == 0)
+            piece->field = PIECE_MARKER;
         if (strcmp(field, STYLE_EXIT_REASON) == 0) {
             piece->field = PIECE_EXIT_REASON;
             if (set_exit(plan, arena, class) < 0)
@@ -148,6 +150,12 @@ static int use_rule(struct slices *slices, struct group *group, const struct sty
         plan->ends = pair;
         return 0;
     }
+    if (plan->begins != NO_RULE && style->builtin && strcmp(name, plan->name[0].text) == 0 &&
+        plan->pair == pair) {
+        plan->begins_else = plan->begins;
+        plan->style_else = plan->style;
+    }
+    plan->n_name = 0;
     plan->begins = (int)rule->number;
     plan->style = style;
     plan->pair = pair;
@@ -204,8 +212,10 @@ static int find_rules(struct slices *slices, struct group *group, const struct e
 _cold_ int slice_class_make(struct slices *slices, struct group *group,
                             const struct event_class *class)
 {
-    struct slice_class plan = {
-        .made = true, .begins = NO_RULE, .n_classes = slices->options.catalogue->n_classes};
+    struct slice_class plan = {.made = true,
+                               .begins = NO_RULE,
+                               .begins_else = NO_RULE,
+                               .n_classes = slices->options.catalogue->n_classes};
     int r;
 
     if (class->index >= slices->n_classes) {
@@ -226,6 +236,9 @@ _cold_ int slice_class_make(struct slices *slices, struct group *group,
         plan.counter_value = event_class_field(class, plan.counter->value);
         plan.counter_id = event_class_field(class, plan.counter->id);
     }
+    plan.marker = KERNEL_LAYER(class->origin->layer) && kernel_event_is(class, "ftrace", "print")
+                      ? event_class_field(class, "buf")
+                      : -1;
     plan.task = plan.comm = -1;
     if (KERNEL_LAYER(class->origin->layer)) {
         plan.task = kernel_event_field(class, "next_pid");
@@ -273,6 +286,7 @@ void slice_class_put_name(struct slices *slices, const struct slice_class *class
                           const struct item *item, struct slice *slice)
 {
     struct text *name = &slices->name;
+    struct marker marker;
 
     slice->name = class->name[0].text;
     slice->name_len = class->name[0].len;
@@ -285,6 +299,8 @@ void slice_class_put_name(struct slices *slices, const struct slice_class *class
             put_field_value(name, item, class->name[i].field);
         else if (class->name[i].field == PIECE_EXIT_REASON)
             exit_item_put_reason(class->exit, item, name);
+        else if (class->name[i].field == PIECE_MARKER && slice_class_marker(class, item, &marker))
+            utf8_put(name, marker.name, marker.len);
     }
     if (name->error) {
         slices->error = -ENOMEM;
@@ -293,6 +309,18 @@ void slice_class_put_name(struct slices *slices, const struct slice_class *class
     /* An empty one may have no memory. */
     slice->name = name->start ? name->start : "";
     slice->name_len = text_len(name);
+}
+
+bool slice_class_marker(const struct slice_class *class, const struct item *item,
+                        struct marker *ret)
+{
+    struct value value;
+
+    if (class->marker < 0)
+        return false;
+    value = item_value(item, (unsigned)class->marker);
+    return value.present && item->class->fields[class->marker].type == FIELD_STRING &&
+           marker_parse(value.s, value.len, ret);
 }
 
 char slice_class_flow_kind(const struct slice_class *class, const struct item *item)

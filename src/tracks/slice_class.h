@@ -4,6 +4,7 @@
 /* How the events of a class are drawn on a timeline. Found once per class. */
 
 #include "event/kernel_event.h"
+#include "event/marker.h"
 #include "event/value.h"
 #include "tracks/counters.h"
 #include "tracks/slices.h"
@@ -15,9 +16,10 @@
 struct name_piece {
     const char *text;
     size_t len;
-    int field; /* -1: none; PIECE_EXIT_REASON */
+    int field; /* -1: none; PIECE_… */
 };
 #define PIECE_EXIT_REASON (-2)
+#define PIECE_MARKER (-3) /* of field `marker` */
 
 #define NAME_PIECES 4
 #define NO_RULE (-1)
@@ -38,6 +40,9 @@ struct slice_class {
     const struct span_style *style; /* of these */
     struct pair *pair;              /* the same */
     const char *title;
+    /* The same of events of the class that differ by conditions; their slices have names of the same kind. */
+    int begins_else;
+    const struct span_style *style_else;
     struct name_piece name[NAME_PIECES];
     unsigned n_name;
     const struct exit_class *exit; /* if a piece is PIECE_EXIT_REASON */
@@ -47,6 +52,7 @@ struct slice_class {
     struct pair *ends; /* what it may end; NULL: nothing */
     const struct counter_rule *counter;
     int counter_value, counter_id;
+    int marker; /* the field with a line of trace_marker */
 };
 
 /* Adds the rules of all styles to slices->spans. 0, -ENOMEM. */
@@ -84,5 +90,8 @@ static inline uint64_t slice_number(const struct item *item, int field)
 /* The name of the slice that ITEM begins. Sets slices->error when memory is out. */
 void slice_class_put_name(struct slices *slices, const struct slice_class *class,
                           const struct item *item, struct slice *slice);
+/* The line of trace_marker that ITEM is. False: it is none. */
+bool slice_class_marker(const struct slice_class *class, const struct item *item,
+                        struct marker *ret);
 /* Whether the request that ITEM begins writes ('W'), reads ('R') or does neither (0). */
 char slice_class_flow_kind(const struct slice_class *class, const struct item *item);

@@ -161,9 +161,11 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     int r;
 
     if (has_style) {
-        if (class->begins != (int)kind->rule_number || class->pair->off)
+        bool is_else = class->begins_else == (int)kind->rule_number;
+
+        if ((class->begins != (int)kind->rule_number && !is_else) || class->pair->off)
             return 0;
-        place = class->style->place;
+        place = is_else ? class->style_else->place : class->style->place;
         title = class->title;
         pair = class->pair;
     } else {

@@ -104,6 +104,23 @@ static int put_counter(struct slices *slices, const struct item *item)
     return 0;
 }
 
+/* A counter that a program writes into trace_marker. */
+static int put_marker(struct slices *slices, const struct item *item)
+{
+    struct slice slice = {.kind = SLICE_COUNTER, .ns = slices->ns};
+    struct marker marker;
+
+    if (!slice_class_marker(slices->class, item, &marker) || marker.kind != 'C')
+        return 0;
+    slice.track =
+        tracks_named_counter(&slices->tracks, slices->group, marker.name, marker.len, marker.pid);
+    if (!slice.track)
+        return -ENOMEM;
+    slice.value = marker.value;
+    slices->ops->slice(slices, &slice);
+    return 0;
+}
+
 static void end_thread(struct slices *slices, const struct item *item)
 {
     int32_t pid = kernel_ended_thread(&slices->class->thread_end, item);
@@ -142,6 +159,8 @@ static int put_event(struct slices *slices, const struct item *item)
         end_thread(slices, item);
     if (unlikely(r >= 0 && class->counter))
         r = put_counter(slices, item);
+    if (unlikely(r >= 0 && class->marker >= 0))
+        r = put_marker(slices, item);
     return r < 0 ? r : 0;
 }
 

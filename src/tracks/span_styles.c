@@ -33,6 +33,9 @@ static const struct span_style styles[] = {
     {"syscall-*: syscalls:", NULL, "syscall", "*", ON_THREAD},
     {"syscall-*: syscall_", NULL, "syscall", "*", ON_THREAD},
     {"syscall:", NULL, "syscall", "syscall {id}", ON_THREAD},
+    {"function:", NULL, "function", "{func}", ON_THREAD},
+    {"marker:", NULL, "marker", "{" STYLE_MARKER "}", ON_THREAD},
+    {"marker-async:", NULL, "marker", "{" STYLE_MARKER "}", ON_LANES},
     {"workqueue:", NULL, "work", "work", ON_THREAD},
     {"qmp:", NULL, "qmp *", "qmp *", ON_THREAD},
 

@@ -18,13 +18,15 @@ enum style_place {
 
 #define STYLE_FLOW_FIELDS 2
 #define STYLE_EXIT_REASON "exit reason"
+#define STYLE_MARKER "marker"
 
 /* In texts, '*' is replaced by what the '*' of the rule matched. */
 struct span_style {
     const char *builtin; /* of span_builtins: what its text begins with */
     const char *rule;    /* one that is not built in; NULL: it is */
     const char *title;   /* the name of the group of such spans */
-    /* Of a slice; {FIELD} is replaced by the value of that field of the begin, STYLE_EXIT_REASON by why it left its guest. */
+    /* Of a slice; {FIELD} is replaced by the value of that field of the begin, STYLE_EXIT_REASON by why it left its guest,
+     * STYLE_MARKER by the name that a line of trace_marker has (event/marker.h). */
     const char *name;
     enum style_place place;
     /* Fields of the begin that are the same of what another layer does for it (analysis/joins.h); NULL: none. */

@@ -351,6 +351,27 @@ struct track *tracks_counter(struct tracks *tracks, struct group *group,
     return track && map_put(&group->counters, key, track) == 0 ? track : NULL;
 }
 
+struct track *tracks_named_counter(struct tracks *tracks, struct group *group, const char *name,
+                                   size_t len, int32_t pid)
+{
+    struct track like = {.kind = TRACK_COUNTER, .rank = RANK_COUNTERS, NOWHERE};
+    char full[NAME_MAX_LEN];
+    struct track *track;
+    const char *key;
+
+    snprintf(full, sizeof full, "%.*s of %" PRId32, (int)MIN(len, (size_t)NAME_MAX_LEN), name, pid);
+    if (group->n_counters >= TRACKS_MAX) /* all others are one curve */
+        snprintf(full, sizeof full, "other counters");
+    track = map_get_str(&group->named_counters, full, strlen(full));
+    if (track)
+        return track;
+    group->n_counters++;
+    key = arena_strdup(&tracks->arena, full);
+    track = key ? make(tracks, group, &like, full) : NULL;
+    return track && map_put_str(&group->named_counters, key, strlen(key), track) == 0 ? track
+                                                                                      : NULL;
+}
+
 struct pair *tracks_pair(struct tracks *tracks, struct group *group, const char *name)
 {
     struct pair *pair = map_get_str(&group->pairs, name, strlen(name));
@@ -436,6 +457,7 @@ void tracks_done(struct tracks *tracks)
         map_done(&group->threads);
         map_done(&group->names);
         map_done(&group->counters);
+        map_done(&group->named_counters);
         map_done(&group->pairs);
         free(group);
     }

@@ -82,6 +82,7 @@ struct group {
     struct map names;   /* of threads that have no track yet, by pid */
     unsigned n_vcpus, n_threads, n_names, n_counters;
     struct map counters;
+    struct map named_counters;
     struct map pairs; /* by name */
     struct track *events, *lost, *threads_parent;
     struct track *recent_vcpus[RECENT_VCPUS]; /* by their key in `vcpus` */
@@ -137,6 +138,9 @@ int tracks_name_thread(struct tracks *tracks, struct group *group, int32_t pid, 
 struct track *tracks_single(struct tracks *tracks, struct group *group, enum track_kind kind);
 struct track *tracks_counter(struct tracks *tracks, struct group *group,
                              const struct counter_rule *rule, bool has_id, uint64_t id);
+/* A counter of process PID, by a name of LEN bytes. */
+struct track *tracks_named_counter(struct tracks *tracks, struct group *group, const char *name,
+                                   size_t len, int32_t pid);
 struct pair *tracks_pair(struct tracks *tracks, struct group *group, const char *name);
 /* A lane of PAIR with nothing open, for a slice that track_open() then puts there; it is made if there is none.
  * -ENOBUFS: there are TRACKS_MAX; -ENOMEM. */

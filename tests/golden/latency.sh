@@ -243,8 +243,6 @@ refused "event 'sched_switch' has no field 'colour'; it has prev_comm, prev_pid"
     --pair 'sched_waking(pid) -> sched_switch(colour)' guest
 refused "column 19: field 'comm' of event 'sched_waking' is not a number; a mask requires one" \
     --pair 'sched_waking(comm &3) -> sched_switch(next_pid)' guest
-refused "column 18: field 'comm' of event 'sched_waking' is not a number; a shift requires one" \
-    --pair 'sched_waking(comm>>3) -> sched_switch(next_pid)' guest
 refused "column 1 of the condition" --pair 'sched_waking(pid){pidd > 1} -> sched_switch(next_pid)' guest
 refused "column 10 of the condition: a value is missing" --pair 'sched_waking(pid){pid > 1 &} -> sched_switch(next_pid)' guest
 refused "only fields are allowed here" --pair 'a(b){thread.id == 1} -> c(b)' guest

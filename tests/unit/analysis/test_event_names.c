@@ -23,6 +23,7 @@
 #include "event/kernel_event.h"
 #include "schema/kernel/tasks.h"
 #include "tracks/slices.h"
+#include "tracks/span_styles.h"
 
 #define VERSIONS 3
 #define ALL_VERSIONS ((1u << VERSIONS) - 1)
@@ -56,6 +57,12 @@ static const struct {
     {"block:block_io_start", NULL, 6, "after Linux 6.1; the rule block-io alone has it"},
     {"block:block_io_done", NULL, 6, "the same"},
     {"ipi:ipi_send_cpu", NULL, 6, "after Linux 6.1; without it, irq has no such delays"},
+    /* list-events.py does not read what has such a structure of its own. */
+    {"ftrace:funcgraph_entry|fgraph_retaddr_entry", NULL, 4, "the tracer function_graph"},
+    {"ftrace:funcgraph_entry|fgraph_retaddr_entry", "func", 0, "the same"},
+    {"one of funcgraph_entry|fgraph_retaddr_entry: fgraph_retaddr_entry", NULL, 0, "the same"},
+    {"ftrace:funcgraph_exit", NULL, 0, "the same"},
+    {"ftrace:print", STYLE_MARKER, 0, "the name in a line, which strata takes out"},
     {"syscall_entry_*", NULL, 0, "LTTng alone"},
     {"syscall_exit_*", NULL, 0, "the same"},
     {GUEST_EXIT, "scause", 6, "of RISC-V, which traces no exits in Linux 6.1"},
@@ -288,8 +295,8 @@ static struct field make_field(const char *name, unsigned at)
     struct field field = {
         .name = name, .c_type = "u", .type = FIELD_UINT, .offset = at * FIELD_SIZE, .size = 8};
 
-    if (ends_with(name, "comm") || strcmp(name, "rwbs") == 0 || strcmp(name, "name") == 0 ||
-        strcmp(name, "filename") == 0) {
+    if (ends_with(name, "comm") || strcmp(name, "rwbs") == 0 || strcmp(name, "buf") == 0 ||
+        strcmp(name, "name") == 0 || strcmp(name, "filename") == 0) {
         field.c_type = "char[16]";
         field.type = FIELD_STRING;
         field.storage = STORE_ARRAY;
