@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "event/kernel.h"
 #include "format/ftrace/earlier.h"
 #include "schema/kernel/origin.h"
 
@@ -353,7 +354,9 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
         item->size = record.size;
         item->reader_word = 0;
         item->cpu = cpu->cpu;
-        item->pid = (int32_t)load_u32_swap(record.data + common.pid_offset, layout->swap);
+        item->pid = likely(common.pid_offset != KERNEL_NO_OFFSET)
+                        ? (int32_t)load_u32_swap(record.data + common.pid_offset, layout->swap)
+                        : PID_UNKNOWN;
         item->vcpu = VCPU_UNKNOWN;
         item->skipped = 0;
         item->kind = ITEM_EVENT;

@@ -6,6 +6,7 @@
 #include "base/input.h"
 #include "base/macro.h"
 #include "base/reopen_cache.h"
+#include "event/kernel.h"
 #include "format/ftrace/clock.h"
 #include "format/ftrace/cpu.h"
 #include "format/ftrace/tree.h"
@@ -294,6 +295,8 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
         r = kernel_events_set_common(events, &format, error);
     else if (r == -ENOENT)
         r = 0; /* a tree without formats still gives times and tasks */
+    if (r == 0 && kernel_events_common(events)->pid_offset == KERNEL_NO_OFFSET)
+        origin.layer = LAYER_HYPERVISOR;
     if (r == 0)
         r = read_names(files->tree, events);
     if (r == 0)

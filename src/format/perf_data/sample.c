@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macro.h"
+#include "event/kernel.h"
 #include "format/perf_data/reader.h"
 
 /* What a record that is not a sample has at its end, as far as it has it. */
@@ -403,7 +404,8 @@ static int set_class(struct perf_data *perf, struct perf_attr *attr, const struc
             attr->class = kernel_events_class(perf->events, (uint16_t)attr->config);
         item->class = attr->class;
         /* The sample's own is the number that the thread has in the container that perf ran in. */
-        item->pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
+        if (likely(common->pid_offset != KERNEL_NO_OFFSET))
+            item->pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
         return item->class ? 1 : kernel_events_error(perf->events);
     }
     if (unlikely(!*class))

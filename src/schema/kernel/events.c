@@ -151,13 +151,17 @@ int kernel_events_set_common(struct kernel_events *events, const struct kernel_f
                              struct error *error)
 {
     uint32_t type_offset, type_size, pid_offset, pid_size;
+    bool has_pid;
 
-    if (!kernel_format_field(format->text, format->len, "common_type", &type_offset, &type_size) ||
-        !kernel_format_field(format->text, format->len, "common_pid", &pid_offset, &pid_size))
+    if (!kernel_format_field(format->text, format->len, "common_type", &type_offset, &type_size))
         return error_set(error, -EBADMSG, format->path,
-                         "no fields common_type and common_pid: this is not a kernel's event "
-                         "format");
-    if (type_size != 2 || pid_size != 4 || type_offset > 64 || pid_offset > 64)
+                         "no field common_type: this is not a kernel's event format");
+    has_pid = kernel_format_field(format->text, format->len, "common_pid", &pid_offset, &pid_size);
+    if (!has_pid) {
+        pid_offset = KERNEL_NO_OFFSET;
+        pid_size = 0;
+    }
+    if (type_size != 2 || type_offset > 64 || (has_pid && (pid_size != 4 || pid_offset > 64)))
         return error_set(error, -EBADMSG, format->path,
                          "common_type of %u bytes at %u and common_pid of %u bytes at %u: only 2 "
                          "and 4 bytes within the first 64 can be read",
@@ -167,7 +171,7 @@ int kernel_events_set_common(struct kernel_events *events, const struct kernel_f
         .pid_offset = (uint16_t)pid_offset,
         .flags_offset = byte_offset(format, "common_flags"),
         .preempt_offset = byte_offset(format, "common_preempt_count"),
-        .size = (uint16_t)MAX(type_offset + 2, pid_offset + 4),
+        .size = (uint16_t)MAX(type_offset + 2, has_pid ? pid_offset + 4 : 0),
     };
     return 0;
 }

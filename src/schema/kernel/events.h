@@ -50,8 +50,10 @@ struct kernel_formats {
 
 /* What all events of a kernel begin with. */
 struct kernel_common {
-    uint16_t type_offset;                  /* of the event number, u16 */
-    uint16_t pid_offset;                   /* of the thread id, s32 */
+    uint16_t type_offset; /* of the event number, u16 */
+    /* Of the thread id, s32. KERNEL_NO_OFFSET: there is none, as in buffers that a hypervisor or a firmware fills
+     * (Linux, Documentation/trace/remotes.rst). */
+    uint16_t pid_offset;
     uint16_t size;                         /* a shorter event is damaged */
     uint16_t flags_offset, preempt_offset; /* as in struct origin_kernel */
 };
