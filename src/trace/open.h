@@ -113,6 +113,7 @@ int open_simpletrace(struct open_ctx *ctx, struct error *error);
 int open_qemu_log(struct open_ctx *ctx, struct error *error);
 int open_xentrace(struct open_ctx *ctx, struct error *error);
 int open_trace_dat(struct open_ctx *ctx, struct error *error);
+int open_kernel_text(struct open_ctx *ctx, struct error *error);
 int open_perf_data(struct open_ctx *ctx, struct error *error);
 int open_ftrace_pages(struct open_ctx *ctx, struct error *error);
 int open_ftrace_dir(struct open_ctx *ctx, struct error *error);

@@ -9,6 +9,7 @@
 
 #include "base/spool.h"
 #include "format/ftrace/ftrace.h"
+#include "format/kernel_text/kernel_text.h"
 #include "format/perf_data/perf_data.h"
 #include "format/trace_dat/trace_dat.h"
 #include "trace/open.h"
@@ -102,6 +103,14 @@ int open_perf_data(struct open_ctx *ctx, struct error *error)
     in = ctx->input;
     ctx->input = (struct input){.fd = -1}; /* it is the reader's from here on */
     r = perf_data_open(&in, ctx->path, &ctx->trace->catalogue, &ctx->reader, &source, error);
+    return r < 0 ? r : open_ctx_add(ctx, source);
+}
+
+int open_kernel_text(struct open_ctx *ctx, struct error *error)
+{
+    struct source *source;
+    int r = kernel_text_open(&ctx->input, &ctx->trace->catalogue, &source, error);
+
     return r < 0 ? r : open_ctx_add(ctx, source);
 }
 

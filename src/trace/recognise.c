@@ -5,6 +5,7 @@
 
 #include "base/macro.h"
 #include "format/ftrace/page.h"
+#include "format/kernel_text/kernel_text.h"
 #include "format/perf_data/perf_data.h"
 #include "format/qemu_log/qemu_log.h"
 #include "format/simpletrace/simpletrace.h"
@@ -60,6 +61,8 @@ enum capture_kind recognise(const void *head, size_t n)
         return CAPTURE_PERF_DATA;
     if (log == 2)
         return CAPTURE_QEMU_LOG;
+    if (kernel_text_probe(head, n))
+        return CAPTURE_KERNEL_TEXT;
     if (xentrace_recognise(head, n))
         return CAPTURE_XENTRACE;
     if (is_ftrace_page(head, n, false) || is_ftrace_page(head, n, true))

@@ -16,7 +16,8 @@ enum capture_kind {
     CAPTURE_FTRACE_PAGES, /* one CPU's, without anything that decodes them */
     CAPTURE_FTRACE_FOLDER,
     CAPTURE_CTF_FOLDER,
-    CAPTURE_NO_EVENTS, /* by the manifest alone */
+    CAPTURE_KERNEL_TEXT, /* what ftrace and perf print */
+    CAPTURE_NO_EVENTS,   /* by the manifest alone */
 };
 
 /* By the first N bytes of a file; best a page or more, or all of a shorter file. */

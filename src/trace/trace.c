@@ -196,11 +196,12 @@ static int refuse(const struct open_ctx *ctx, struct error *error)
         return error_set(error, -EINVAL, in->path,
                          "is %s, which strata exports but does not read; open it with %s", exported,
                          viewer);
-    return error_set(
-        error, -EINVAL, in->path,
-        "not a known trace format (QEMU simpletrace or log, xentrace, "
-        "trace.dat, perf.data, ftrace pages or a directory of them, a directory in CTF, a recorded "
-        "directory)");
+    return error_set(error, -EINVAL, in->path,
+                     "not a known trace format (QEMU simpletrace or log, xentrace, "
+                     "trace.dat, perf.data, ftrace pages or a directory of them, text of ftrace or "
+                     "perf script, a "
+                     "directory in CTF, a recorded "
+                     "directory)");
 }
 
 /* Notes an input that may be waiting for its writer. */
@@ -222,6 +223,7 @@ static int open_kind(struct open_ctx *ctx, struct error *error)
     case CAPTURE_QEMU_LOG: return open_qemu_log(ctx, error);
     case CAPTURE_XENTRACE: return open_xentrace(ctx, error);
     case CAPTURE_TRACE_DAT: return open_trace_dat(ctx, error);
+    case CAPTURE_KERNEL_TEXT: return open_kernel_text(ctx, error);
     case CAPTURE_PERF_DATA: return open_perf_data(ctx, error);
     case CAPTURE_FTRACE_PAGES: return open_ftrace_pages(ctx, error);
     case CAPTURE_FTRACE_FOLDER: return open_ftrace_dir(ctx, error);
@@ -236,7 +238,8 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     struct trace *trace = ctx->trace;
     struct trace_input *input = &trace->inputs[trace->n_inputs];
     unsigned n_origins = trace->catalogue.n_origins;
-    bool streams = ctx->kind == CAPTURE_SIMPLETRACE || ctx->kind == CAPTURE_QEMU_LOG;
+    bool streams = ctx->kind == CAPTURE_SIMPLETRACE || ctx->kind == CAPTURE_QEMU_LOG ||
+                   ctx->kind == CAPTURE_KERNEL_TEXT;
     enum layer layer;
     bool is_piped = ctx->input.fd >= 0 && !ctx->input.seekable;
     int live_fd = streams && is_piped ? ctx->input.fd : -1;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* The text of ftrace and of perf script, and lines of trace_marker in it. */
+#include <assert.h>
+#include <string.h>
+
+#include "event/marker.h"
+#include "event/program.h"
+#include "event/value.h"
+#include "format/kernel_text/kernel_text.h"
+
+/* All fields can be read, and the text is the line's own. */
+static void check_event(const struct item *item, const uint8_t *data, size_t size,
+                        struct text *text)
+{
+    struct marker marker;
+
+    assert(item->class->n_fields > 0 && item->size <= 64 * 1024);
+    for (unsigned i = 0; i < item->class->n_fields; i++) {
+        struct value value = item_value(item, i);
+
+        if (value.present && item->class->fields[i].type == FIELD_STRING &&
+            marker_parse(value.s, value.len, &marker))
+            assert(marker.name >= value.s && marker.name + marker.len <= value.s + value.len);
+    }
+    (void)item_task_name(item);
+    text->next = text->start;
+    item_put_text(item, text);
+    assert(text_len(text) == 0 || memmem(data, size, text->start, text_len(text)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct catalogue catalogue = {0};
+    struct text text = TEXT_IN_MEMORY;
+    struct error error = {0};
+    struct source *source;
+    struct input in;
+    const struct item *items;
+    size_t n_items = 0;
+    int n;
+
+    (void)kernel_text_probe(data, size);
+    if (input_open_memory(&in, data, size, "fuzz") < 0 ||
+        kernel_text_open(&in, &catalogue, &source, &error) < 0)
+        abort();
+    while ((n = source_next(source, &items)) > 0) {
+        n_items += (size_t)n;
+        for (int i = 0; i < n && size < 4096; i++)
+            if (items[i].kind == ITEM_EVENT)
+                check_event(&items[i], data, size, &text);
+    }
+    assert(n == 0 && n_items <= size);
+    source_free(source);
+    catalogue_done(&catalogue);
+    text_done(&text);
+    return 0;
+}

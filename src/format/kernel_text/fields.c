@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/kernel_text/fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+
+/* "{NAME:TYPE}" is a field; the other letters stand in the text, and "*" is any text up to the next of them. Types:
+ *   d, u, x   a number, with a sign, without, or hexadecimal with or without 0x
+ *   c, s      a text of up to 15 or 127 bytes
+ *   S         the state of a task, "S", "R+", as the number that the kernel has
+ *   D         a device, "8,16", as the number that the kernel has
+ *   V         the number of a softirq
+ *   H         "handled" or "unhandled", as 1 or 0
+ *
+ * Source: the print formats of Linux 4.4 to 7.0, and of trace-cmd's plugins. */
+struct kernel_pattern {
+    const char *group;
+    const char *name;
+    const char *pattern;
+};
+
+/* clang-format off */
+static const struct kernel_pattern patterns[] = {
+    {"sched", "sched_switch", "prev_comm={prev_comm:c} prev_pid={prev_pid:d} prev_prio={prev_prio:d} prev_state={prev_state:S} ==> next_comm={next_comm:c} next_pid={next_pid:d} next_prio={next_prio:d}"},
+    {"sched", "sched_switch", "{prev_comm:c}:{prev_pid:d} [{prev_prio:d}] {prev_state:S} ==> {next_comm:c}:{next_pid:d} [{next_prio:d}]"},
+    {"sched", "sched_waking", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"},
+    {"sched", "sched_waking", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"},
+    {"sched", "sched_wakeup", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"},
+    {"sched", "sched_wakeup", "comm={comm:c} pid={pid:d} prio={prio:d} success=* target_cpu={target_cpu:d}"},
+    {"sched", "sched_wakeup", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"},
+    {"sched", "sched_wakeup", "{comm:c}:{pid:d} [{prio:d}] success=* CPU:{target_cpu:d}"},
+    {"sched", "sched_wakeup_new", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"},
+    {"sched", "sched_wakeup_new", "comm={comm:c} pid={pid:d} prio={prio:d} success=* target_cpu={target_cpu:d}"},
+    {"sched", "sched_wakeup_new", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"},
+    {"sched", "sched_migrate_task", "comm={comm:c} pid={pid:d} prio={prio:d} orig_cpu={orig_cpu:d} dest_cpu={dest_cpu:d}"},
+    {"sched", "sched_process_exit", "comm={comm:c} pid={pid:d} prio={prio:d}"},
+    {"sched", "sched_process_exit", "comm={comm:c} pid={pid:d} prio={prio:d} group_dead=*"},
+    {"sched", "sched_process_free", "comm={comm:c} pid={pid:d} prio={prio:d}"},
+    {"sched", "sched_process_fork", "comm={parent_comm:c} pid={parent_pid:d} child_comm={child_comm:c} child_pid={child_pid:d}"},
+    {"irq", "irq_handler_entry", "irq={irq:d} name={name:s}"},
+    {"irq", "irq_handler_exit", "irq={irq:d} ret={ret:H}"},
+    {"irq", "softirq_entry", "vec={vec:V} [action={action:c}]"},
+    {"irq", "softirq_exit", "vec={vec:V} [action={action:c}]"},
+    {"irq", "softirq_raise", "vec={vec:V} [action={action:c}]"},
+    {"block", "block_rq_issue", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"},
+    {"block", "block_rq_issue", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"},
+    {"block", "block_rq_insert", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"},
+    {"block", "block_rq_insert", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"},
+    {"block", "block_rq_complete", "{dev:D} {rwbs:c} (*) {sector:u} + {nr_sector:u} [{error:d}]"},
+    {"block", "block_rq_complete", "{dev:D} {rwbs:c} (*) {sector:u} + {nr_sector:u} *,*,* [{error:d}]"},
+    {"block", "block_bio_queue", "{dev:D} {rwbs:c} {sector:u} + {nr_sector:u} [{comm:c}]"},
+    {"block", "block_io_start", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"},
+    {"block", "block_io_start", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"},
+    {"block", "block_io_done", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"},
+    {"block", "block_io_done", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"},
+    {"raw_syscalls", "sys_enter", "NR {id:d} (*)"},
+    {"raw_syscalls", "sys_exit", "NR {id:d} = {ret:d}"},
+    {"ftrace", "function", "{func:s} <-{parent:s}"},
+};
+/* clang-format on */
+_Static_assert(ARRAY_SIZE(patterns) < KERNEL_PATTERNS_MAX, "they have numbers from 1 on");
+
+const char *kernel_pattern_group(const struct kernel_pattern *pattern)
+{
+    return pattern->group;
+}
+
+unsigned kernel_pattern_number(const struct kernel_pattern *pattern)
+{
+    return pattern ? (unsigned)(pattern - patterns) + 1 : 0;
+}
+
+const char *kernel_pattern_group_of(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+        if (strlen(patterns[i].name) == len && memcmp(patterns[i].name, name, len) == 0)
+            return patterns[i].group;
+    return NULL;
+}
+
+/* ---- Pieces of a pattern ---- */
+
+struct piece {
+    char type;        /* '\0': none, literal text */
+    const char *name; /* of a field */
+    size_t name_len;
+    const char *literal; /* that follows it */
+    size_t literal_len;
+};
+
+/* The next field of a pattern, or its "*", and the text up to the one after it. False: there is none. */
+static bool next_piece(const char **p, struct piece *ret)
+{
+    struct piece piece = {0};
+
+    if (**p == '\0')
+        return false;
+    if (**p == '{') {
+        const char *colon = strchr(*p, ':');
+
+        piece.name = *p + 1;
+        piece.name_len = (size_t)(colon - piece.name);
+        piece.type = colon[1];
+        *p = colon + 3;
+    } else if (**p == '*') {
+        piece.type = '*';
+        ++*p;
+    }
+    piece.literal = *p;
+    piece.literal_len = strcspn(*p, "{*");
+    *p += piece.literal_len;
+    *ret = piece;
+    return true;
+}
+
+static unsigned size_of(char type)
+{
+    return type == 'c' ? 16 : type == 's' ? 128 : type == '*' || type == '\0' ? 0 : 8;
+}
+
+/* ---- Values ---- */
+
+static bool read_number(const char *p, size_t len, unsigned base, bool has_sign, uint64_t *ret)
+{
+    bool negative = has_sign && len > 0 && *p == '-';
+    uint64_t v = 0;
+
+    p += negative;
+    len -= negative;
+    if (base == 16 && len > 2 && p[0] == '0' && p[1] == 'x') {
+        p += 2;
+        len -= 2;
+    }
+    if (len == 0)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        char c = p[i];
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                : 16;
+
+        if (digit >= base || __builtin_mul_overflow(v, base, &v) ||
+            __builtin_add_overflow(v, digit, &v))
+            return false;
+    }
+    if (has_sign && v > (uint64_t)INT64_MAX + negative)
+        return false;
+    *ret = negative ? -v : v;
+    return true;
+}
+
+/* "S", "D|W", "R+": bits of the kernel since 4.14, of which those that older ones have are the same but for dead tasks. */
+static bool read_state(const char *p, size_t len, uint64_t *ret)
+{
+    static const char letters[] = "SDTtXZPI";
+    uint64_t v = 0;
+
+    if (len > 1 && p[len - 1] == '+') {
+        v = 0x100;
+        len--;
+    }
+    if (len == 1 && *p == 'R') {
+        *ret = v;
+        return true;
+    }
+    for (size_t i = 0; i < len; i++) {
+        const char *letter = memchr(letters, p[i], sizeof letters - 1);
+
+        if (p[i] == '|' && i > 0 && i + 1 < len)
+            continue;
+        if (letter)
+            v |= UINT64_C(1) << (letter - letters);
+        else if (!memchr("KWNRxm", p[i], 6)) /* what analyses do not look at */
+            return false;
+    }
+    *ret = v;
+    return len > 0;
+}
+
+/* MAJOR,MINOR as the kernel's dev_t. */
+static bool read_device(const char *p, size_t len, uint64_t *ret)
+{
+    const char *comma = memchr(p, ',', len);
+    uint64_t major, minor;
+
+    if (!comma || !read_number(p, (size_t)(comma - p), 10, false, &major) ||
+        !read_number(comma + 1, (size_t)(p + len - comma - 1), 10, false, &minor) ||
+        major >= 1 << 12 || minor >= 1 << 20)
+        return false;
+    *ret = major << 20 | minor;
+    return true;
+}
+
+/* The value of TYPE at OUT, `size_of(TYPE)` bytes. */
+static bool read_value(char type, const char *p, size_t len, uint8_t *out)
+{
+    uint64_t v = 0;
+    bool is;
+
+    switch (type) {
+    case 'd': is = read_number(p, len, 10, true, &v); break;
+    case 'V':
+    case 'u': is = read_number(p, len, 10, false, &v); break;
+    case 'x': is = read_number(p, len, 16, false, &v); break;
+    case 'S': is = read_state(p, len, &v); break;
+    case 'D': is = read_device(p, len, &v); break;
+    case 'H':
+        v = len == 7 && memcmp(p, "handled", 7) == 0;
+        is = v || (len == 9 && memcmp(p, "unhandled", 9) == 0);
+        break;
+    case 'c':
+    case 's':
+        if (len >= size_of(type) || memchr(p, '\0', len))
+            return false;
+        memset(out, 0, size_of(type));
+        memcpy(out, p, len);
+        return true;
+    default: return true;
+    }
+    memcpy(out, &v, sizeof v);
+    return is;
+}
+
+/* Whether TEXT is as PATTERN says; the values then are at OUT. */
+static bool match(const char *pattern, const char *text, size_t len, uint8_t *out)
+{
+    const char *end = text + len;
+    struct piece piece;
+
+    while (next_piece(&pattern, &piece)) {
+        const char *stop = text;
+
+        /* A text may have what follows it, so that the last field of a pattern takes all that is left. */
+        if (piece.type && piece.literal_len == 0)
+            stop = end;
+        else if (piece.type)
+            stop = memmem(text, (size_t)(end - text), piece.literal, piece.literal_len);
+        if (piece.type && *pattern == '\0' && piece.literal_len > 0) {
+            stop = (size_t)(end - text) >= piece.literal_len ? end - piece.literal_len : NULL;
+            if (stop && memcmp(stop, piece.literal, piece.literal_len) != 0)
+                stop = NULL;
+        }
+        if (!stop || (piece.type && !read_value(piece.type, text, (size_t)(stop - text), out)))
+            return false;
+        if ((size_t)(end - stop) < piece.literal_len ||
+            memcmp(stop, piece.literal, piece.literal_len) != 0)
+            return false;
+        out += size_of(piece.type);
+        text = stop + piece.literal_len;
+    }
+    return text == end;
+}
+
+const struct kernel_pattern *kernel_pattern_read(const struct kernel_line *line, uint8_t *p)
+{
+    size_t len = line->text_len;
+
+    while (len > 0 && line->text[len - 1] == ' ')
+        len--;
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+        if (strlen(patterns[i].name) != line->name_len ||
+            memcmp(patterns[i].name, line->name, line->name_len) != 0)
+            continue;
+        if (match(patterns[i].pattern, line->text, len, p))
+            return &patterns[i];
+    }
+    return NULL;
+}
+
+/* ---- Fields ---- */
+
+static const char *const softirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+                                       "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
+static const struct value_names softirq_names = {.names = softirqs, .n = ARRAY_SIZE(softirqs)};
+
+static struct field field_of(const struct piece *piece, const char *name, uint32_t offset)
+{
+    struct field field = {
+        .name = name, .offset = offset, .size = size_of(piece->type), .place = PLACE_FIXED};
+
+    if (piece->type == 'c' || piece->type == 's') {
+        field.c_type = piece->type == 'c' ? "char[16]" : "char[128]";
+        field.type = FIELD_STRING;
+        field.storage = STORE_ARRAY;
+        return field;
+    }
+    field.storage = STORE_SCALAR;
+    field.type = strchr("dSH", piece->type) ? FIELD_INT : FIELD_UINT;
+    field.c_type = field.type == FIELD_INT ? "int64_t" : "uint64_t";
+    field.hex = piece->type == 'x';
+    if (piece->type == 'V')
+        field.names = &softirq_names;
+    return field;
+}
+
+struct field *kernel_pattern_fields(const struct kernel_pattern *pattern, struct arena *arena,
+                                    unsigned *ret_n, uint32_t *ret_size)
+{
+    const char *p = pattern ? pattern->pattern : "";
+    struct field *fields = arena_alloc(arena, 16 * sizeof *fields);
+    uint32_t size = 0;
+    unsigned n = 0;
+    struct piece piece;
+
+    if (!fields)
+        return NULL;
+    while (next_piece(&p, &piece)) {
+        const char *name;
+
+        if (piece.type == '\0' || piece.type == '*')
+            continue;
+        name = arena_strndup(arena, piece.name, piece.name_len);
+        if (!name)
+            return NULL;
+        fields[n++] = field_of(&piece, name, size);
+        size += size_of(piece.type);
+    }
+    if (!pattern)
+        fields[n++] = (struct field){.name = "text",
+                                     .c_type = "const char *",
+                                     .type = FIELD_STRING,
+                                     .place = PLACE_FIXED,
+                                     .storage = STORE_TO_END};
+    *ret_n = n;
+    *ret_size = size;
+    return fields;
+}

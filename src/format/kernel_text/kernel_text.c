@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/kernel_text/kernel_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macro.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "format/kernel_text/fields.h"
+#include "format/kernel_text/line.h"
+
+#define RUN_MAX 512
+#define PAYLOADS_SIZE ((size_t)512 * 1024)
+#define CLASSES_MAX 4096u /* by name; those of a damaged text beyond are one */
+#define COMMS_MAX 65536u
+#define PROBE_LINES 64u
+
+/* trace_marker's event: what it is called in ftrace's text, and in its formats. */
+#define MARKER "tracing_mark_write"
+#define MARKER_CLASS "print"
+
+/* A class, and how long the fields before its text are. */
+struct text_class {
+    const struct event_class *class;
+    uint32_t size;
+};
+
+struct names {
+    struct origin origin;
+    const char **comms; /* from number 1 on */
+    uint32_t n_comms;
+};
+
+struct kernel_text {
+    struct source source;
+    struct input in;
+    struct catalogue *catalogue;
+    struct names *names; /* in the catalogue's arena */
+    struct map classes;  /* by "PATTERN GROUP:NAME" */
+    struct map by_name;  /* the first class of each name */
+    struct map comms;    /* by name */
+    unsigned n_classes;
+    enum kernel_text_kind kind;
+    bool is_html;
+    bool in_trace; /* of a page: within its trace */
+    bool skipping; /* the rest of a line that is too long */
+    bool is_ticks;
+    int64_t time; /* of the event before; TIME_UNKNOWN: there was none */
+    int error;
+    unsigned n_events, n_other;
+    size_t used;
+    uint8_t *payloads;
+    struct item items[RUN_MAX];
+};
+
+/* ---- Lines ---- */
+
+/* The line at P, of N bytes that are there: its length, without its newline in *RET_TOTAL with it. False: it is not whole.
+ * IS_END: nothing follows. */
+static bool find_line(const uint8_t *p, size_t n, bool is_end, size_t *ret_len, size_t *ret_total)
+{
+    const uint8_t *newline = memchr(p, '\n', n);
+
+    if (!newline && (!is_end || n == 0))
+        return false;
+    *ret_len = newline ? (size_t)(newline - p) : n;
+    *ret_total = *ret_len + (newline != NULL);
+    return true;
+}
+
+static bool begins(const char *text, size_t len, const char *with)
+{
+    size_t n = strlen(with);
+
+    return len >= n && memcmp(text, with, n) == 0;
+}
+
+/* Lines that tell no event, and nothing is missing for it (T3). */
+static bool is_passed_over(const char *text, size_t len)
+{
+    const char *p = text;
+
+    while (p < text + len && *p == ' ')
+        p++;
+    return p == text + len || *text == '#' || *text == '\t' ||
+           begins(p, (size_t)(text + len - p), "=>") || begins(text, len, "cpus=") ||
+           begins(text, len, "version =") || begins(text, len, "trace-cmd ") ||
+           begins(text, len, "TRACE:");
+}
+
+/* Of a page in HTML: its traces are text in elements of their own. False: the line is none of a trace. */
+static bool is_in_trace(bool *in_trace, const char *text, size_t len)
+{
+    const char *script = memmem(text, len, "class=\"trace-data\"", 18);
+
+    if (script || begins(text, len, "  <!-- BEGIN TRACE -->") ||
+        begins(text, len, "<!-- BEGIN TRACE -->"))
+        *in_trace = true;
+    else if (memmem(text, len, "</script>", 9) || begins(text, len, "<!-- END TRACE -->"))
+        *in_trace = false;
+    else
+        return *in_trace;
+    return false;
+}
+
+static bool is_html(const char *text, size_t len)
+{
+    return begins(text, len, "<!DOCTYPE html") || begins(text, len, "<!DOCTYPE HTML") ||
+           begins(text, len, "<html");
+}
+
+/* ---- Recognising ---- */
+
+bool kernel_text_probe(const void *head, size_t n)
+{
+    const char *p = head;
+    const char *end = p + n;
+
+    if (is_html(p, n))
+        return memmem(p, n, "Android System Trace", 20) || memmem(p, n, "trace-viewer", 12) ||
+               memmem(p, n, "class=\"trace-data\"", 18);
+    for (unsigned lines = 0; p < end && lines < PROBE_LINES; lines++) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        size_t len = (size_t)((newline ? newline : end) - p);
+        struct kernel_line line;
+        int32_t cpu;
+        uint64_t lost;
+
+        if (memchr(p, '\0', len))
+            return false;
+        if (kernel_line_read(p, len, &line) || kernel_line_lost(p, len, &cpu, &lost))
+            return true;
+        if (!is_passed_over(p, len))
+            return false;
+        if (begins(p, len, "# tracer: ") && !begins(p, len, "# tracer: function_graph"))
+            return true;
+        p += len + 1;
+    }
+    return false;
+}
+
+/* ---- Classes and names ---- */
+
+static void put_text(const struct item *item, struct text *text)
+{
+    uint32_t size = item->reader_word;
+
+    text_put(text, (const char *)item->payload + MIN(size, item->size),
+             item->size - MIN(size, item->size));
+}
+
+/* The name of an event, its group and its fields. */
+static int add_class(struct kernel_text *text, const struct kernel_line *line,
+                     const struct kernel_pattern *pattern, struct text_class **ret)
+{
+    struct arena *arena = &text->catalogue->arena;
+    bool is_marker = line->name_len == strlen(MARKER_CLASS) &&
+                     memcmp(line->name, MARKER_CLASS, line->name_len) == 0;
+    const char *group = pattern     ? kernel_pattern_group(pattern)
+                        : is_marker ? "ftrace"
+                                    : kernel_pattern_group_of(line->name, line->name_len);
+    struct text_class *added = arena_alloc(arena, sizeof *added);
+    unsigned n_fields;
+    struct field *fields =
+        added ? kernel_pattern_fields(pattern, arena, &n_fields, &added->size) : NULL;
+    struct event_class class = {.origin = &text->names->origin, .fields = fields};
+    struct event_class *made;
+    int r;
+
+    if (!fields)
+        return -ENOMEM;
+    class.n_fields = n_fields;
+    if (is_marker)
+        fields[0].name = "buf";
+    class.group = line->group_len ? arena_strndup(arena, line->group, line->group_len) : group;
+    class.name = arena_strndup(arena, line->name, line->name_len);
+    if (!class.name || (line->group_len && !class.group))
+        return -ENOMEM;
+    class.put_text = put_text;
+    class.variant_of = map_get_str(&text->by_name, class.name, line->name_len);
+    if (class.variant_of && (class.variant_of->group != NULL) == (class.group != NULL) &&
+        class.group && strcmp(class.variant_of->group, class.group) != 0)
+        class.variant_of = NULL;
+    r = catalogue_add(text->catalogue, &class, &made);
+    if (r < 0)
+        return r;
+    added->class = made;
+    if (!class.variant_of)
+        r = map_put_str(&text->by_name, made->name, line->name_len, made);
+    text->n_classes++;
+    *ret = added;
+    return r;
+}
+
+static int get_class(struct kernel_text *text, const struct kernel_line *line,
+                     const struct kernel_pattern *pattern, struct text_class **ret)
+{
+    char key[512];
+    int len = snprintf(key, sizeof key, "%u %.*s:%.*s", kernel_pattern_number(pattern),
+                       (int)line->group_len, line->group ? line->group : "", (int)line->name_len,
+                       line->name);
+    char *kept;
+    int r;
+
+    *ret = map_get_str(&text->classes, key, (size_t)len);
+    if (*ret)
+        return 0;
+    if (text->n_classes >= CLASSES_MAX) {
+        static const struct kernel_line other = {.name = "other", .name_len = 5};
+
+        *ret = map_get_str(&text->classes, "0 :other", 8);
+        line = &other;
+        if (*ret)
+            return 0;
+        len = snprintf(key, sizeof key, "0 :other");
+        pattern = NULL;
+    }
+    kept = arena_strndup(&text->catalogue->arena, key, (size_t)len);
+    r = kept ? add_class(text, line, pattern, ret) : -ENOMEM;
+    return r < 0 ? r : map_put_str(&text->classes, kept, (size_t)len, *ret);
+}
+
+static const char *comm_of(const struct origin *origin, uint32_t comm)
+{
+    const struct names *names = container_of(origin, struct names, origin);
+
+    return comm > 0 && comm <= names->n_comms ? names->comms[comm - 1] : NULL;
+}
+
+/* The number of a name; 0: it has none. -ENOMEM. */
+static int get_comm(struct kernel_text *text, const char *name, size_t len, uint32_t *ret)
+{
+    struct names *names = text->names;
+    uintptr_t number = (uintptr_t)map_get_str(&text->comms, name, len);
+    const char *kept;
+
+    *ret = (uint32_t)number;
+    if (number || len == 0 || names->n_comms == COMMS_MAX)
+        return 0;
+    kept = arena_strndup(&text->catalogue->arena, name, len);
+    number = names->n_comms + 1;
+    if (!kept || map_put_str(&text->comms, kept, len, (void *)number) < 0)
+        return -ENOMEM;
+    names->comms[names->n_comms++] = kept;
+    *ret = (uint32_t)number;
+    return 0;
+}
+
+/* ---- Events ---- */
+
+static void put_loss(struct kernel_text *text, struct item *item, enum loss_cause cause,
+                     int32_t cpu, uint64_t lost, size_t skipped)
+{
+    *item = (struct item){
+        .kind = ITEM_LOSS,
+        .cause = (uint8_t)cause,
+        .origin = &text->names->origin,
+        .time = text->time,
+        .since = text->time,
+        .lost = lost,
+        .skipped = (uint32_t)MIN(skipped, (size_t)UINT32_MAX),
+        .cpu = cpu,
+        .pid = PID_UNKNOWN,
+        .vcpu = VCPU_UNKNOWN,
+    };
+}
+
+/* trace_marker's lines are of the class that the kernel's formats call print. */
+static void rename_marker(struct kernel_line *line)
+{
+    static const char prefix[] = MARKER ": ";
+
+    if (line->name_len == strlen(MARKER) && memcmp(line->name, MARKER, line->name_len) == 0) {
+        line->name = MARKER_CLASS;
+        line->name_len = strlen(MARKER_CLASS);
+    } else if (line->name_len == strlen(MARKER_CLASS) &&
+               memcmp(line->name, MARKER_CLASS, line->name_len) == 0 &&
+               begins(line->text, line->text_len, prefix)) {
+        line->text += strlen(prefix);
+        line->text_len -= strlen(prefix);
+    }
+}
+
+static int put_event(struct kernel_text *text, struct kernel_line *line, struct item *item)
+{
+    uint8_t *payload = text->payloads + text->used;
+    const struct kernel_pattern *pattern = kernel_pattern_read(line, payload);
+    struct text_class *class;
+    uint32_t comm = 0;
+    int r;
+
+    rename_marker(line);
+    r = get_class(text, line, pattern, &class);
+    if (r >= 0)
+        r = get_comm(text, line->comm, line->comm_len, &comm);
+    if (r < 0)
+        return r;
+    memcpy(payload + class->size, line->text, line->text_len);
+    text->time = line->time;
+    *item = (struct item){
+        .kind = ITEM_EVENT,
+        .origin = class->class->origin,
+        .class = class->class,
+        .time = line->time,
+        .payload = payload,
+        .size = class->size + (uint32_t)line->text_len,
+        .reader_word = class->size,
+        .cpu = line->cpu,
+        .pid = line->pid,
+        .vcpu = VCPU_UNKNOWN,
+        .comm = comm,
+    };
+    /* Numbers are aligned. */
+    text->used += ((size_t)item->size + 7) / 8 * 8;
+    text->n_events++;
+    return 1;
+}
+
+/* A whole line. 1: it is ITEM; 0: it is none; or a negative errno. */
+static int read_line(struct kernel_text *text, const char *p, size_t len, struct item *item)
+{
+    struct kernel_line line;
+    int32_t cpu;
+    uint64_t lost;
+
+    if (len > 0 && p[len - 1] == '\r')
+        len--;
+    if (text->is_html && !is_in_trace(&text->in_trace, p, len))
+        return 0;
+    if (kernel_line_read(p, len, &line) && line.is_ticks == text->is_ticks) {
+        if (!line.is_record)
+            return put_event(text, &line, item);
+        if (line.lost) {
+            text->time = line.time;
+            put_loss(text, item, LOSS_DROPPED, line.cpu, line.lost, 0);
+        }
+        return line.lost > 0;
+    }
+    if (kernel_line_lost(p, len, &cpu, &lost)) {
+        put_loss(text, item, LOSS_DROPPED, cpu, lost, 0);
+        return 1;
+    }
+    if (is_passed_over(p, len))
+        return 0;
+    text->n_other++;
+    put_loss(text, item, LOSS_UNREADABLE, CPU_UNKNOWN, LOST_UNKNOWN, len);
+    return 1;
+}
+
+/* The rest of a line that is too long. */
+static void skip_rest(struct kernel_text *text)
+{
+    const uint8_t *p = input_at(&text->in);
+    size_t n = input_buffered(&text->in);
+    const uint8_t *newline = memchr(p, '\n', n);
+
+    text->skipping = !newline;
+    input_skip(&text->in, newline ? (size_t)(newline - p) + 1 : n);
+}
+
+/* One line of what is buffered. 1: there is an item; 0: there is none, go on; -EAGAIN: no whole line is there. */
+static int step(struct kernel_text *text, struct item *item)
+{
+    const uint8_t *p = input_at(&text->in);
+    size_t n = input_buffered(&text->in);
+    size_t len, total;
+    int r;
+
+    if (text->skipping && n > 0) {
+        skip_rest(text);
+        return text->skipping ? -EAGAIN : 0;
+    }
+    if (find_line(p, n, text->in.ended, &len, &total) && len <= KERNEL_TEXT_LINE_MAX) {
+        r = read_line(text, (const char *)p, len, item);
+        input_skip(&text->in, total);
+        return r;
+    }
+    if (n <= KERNEL_TEXT_LINE_MAX)
+        return -EAGAIN;
+    /* Of a page, its viewer has lines of any length. */
+    text->skipping = true;
+    if (text->is_html && !text->in_trace)
+        return 0;
+    put_loss(text, item, LOSS_UNREADABLE, CPU_UNKNOWN, LOST_UNKNOWN, KERNEL_TEXT_LINE_MAX);
+    return 1;
+}
+
+static int text_next(struct source *source, const struct item **ret_items)
+{
+    struct kernel_text *text = container_of(source, struct kernel_text, source);
+    int n = 0;
+    int r = 0;
+
+    text->used = 0;
+    *ret_items = text->items;
+    while (text->error == 0 && n < RUN_MAX &&
+           text->used + KERNEL_TEXT_FIELDS_SIZE + KERNEL_TEXT_LINE_MAX + 8 <= PAYLOADS_SIZE) {
+        r = step(text, &text->items[n]);
+        if (r == -EAGAIN) {
+            /* What is there is lent before a read that may wait. */
+            if (n > 0 || (text->in.ended && input_buffered(&text->in) == 0))
+                break;
+            r = input_refill(&text->in, &text->source.error);
+            if (r > 0)
+                continue;
+            if (r == 0)
+                break;
+        }
+        if (r < 0) {
+            text->error = error_set(&text->source.error, r, text->in.path, "%s", error_text(r));
+            break;
+        }
+        n += r == 1;
+    }
+    return n > 0 ? n : text->error;
+}
+
+static void text_free(struct source *source)
+{
+    struct kernel_text *text = container_of(source, struct kernel_text, source);
+
+    input_done(&text->in);
+    map_done(&text->classes);
+    map_done(&text->by_name);
+    map_done(&text->comms);
+    free(text->payloads);
+    free(text);
+}
+
+static void text_facts(const struct source *source,
+                       void (*put)(void *arg, const char *key, const char *value), void *arg)
+{
+    const struct kernel_text *text = container_of(source, struct kernel_text, source);
+    char number[24];
+
+    put(arg, "text of", text->kind == KERNEL_TEXT_PERF ? "perf script" : "ftrace");
+    snprintf(number, sizeof number, "%u", text->n_other);
+    if (text->n_other)
+        put(arg, "lines that cannot be read", number);
+}
+
+static void text_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
+{
+    const struct kernel_text *text = container_of(source, struct kernel_text, source);
+
+    *ret_done = input_offset(&text->in);
+    *ret_total = text->in.size == UINT64_MAX ? 0 : text->in.size;
+}
+
+static const struct source_ops text_ops = {
+    .next = text_next,
+    .free = text_free,
+    .facts = text_facts,
+    .progress = text_progress,
+};
+
+/* Finds out what kind of text it is, by the first event in the buffer, of which nothing is taken. */
+static void look_for_kind(struct kernel_text *text)
+{
+    const uint8_t *p = input_at(&text->in);
+    size_t n = input_buffered(&text->in);
+    size_t len, total;
+
+    text->kind = KERNEL_TEXT_FTRACE;
+    for (; n > 0 && find_line(p, n, true, &len, &total); p += total, n -= total) {
+        struct kernel_line line;
+
+        if (!kernel_line_read((const char *)p, len, &line))
+            continue;
+        text->kind = line.kind;
+        text->is_ticks = line.is_ticks;
+        return;
+    }
+}
+
+static int add_origin(struct kernel_text *text)
+{
+    struct arena *arena = &text->catalogue->arena;
+    struct names *names = arena_alloc(arena, sizeof *names);
+
+    if (!names)
+        return -ENOMEM;
+    *names = (struct names){
+        .origin = {.layer = text->kind == KERNEL_TEXT_PERF ? LAYER_HOST : LAYER_GUEST,
+                   .format = "kernel-text",
+                   .path = arena_strdup(arena, text->in.path),
+                   .clock = {.name = "unknown", .hz = text->is_ticks ? 0 : NANOSECONDS},
+                   .comm = comm_of},
+        .comms = arena_alloc(arena, COMMS_MAX * sizeof *names->comms),
+    };
+    text->names = names;
+    if (!names->origin.path || !names->comms)
+        return -ENOMEM;
+    return catalogue_list_origin(text->catalogue, &names->origin);
+}
+
+int kernel_text_open(struct input *in, struct catalogue *catalogue, struct source **ret_source,
+                     struct error *error)
+{
+    struct kernel_text *text = calloc(1, sizeof *text);
+    int r;
+
+    if (!text) {
+        input_done(in);
+        return error_set(error, -ENOMEM, NULL, "out of memory");
+    }
+    text->source.ops = &text_ops;
+    text->source.one_buffer = true;
+    text->in = *in;
+    *in = (struct input){.fd = -1};
+    text->catalogue = catalogue;
+    text->time = TIME_UNKNOWN;
+    text->is_html = is_html((const char *)input_at(&text->in), input_buffered(&text->in));
+    look_for_kind(text);
+    text->payloads = malloc(PAYLOADS_SIZE);
+    r = text->payloads ? add_origin(text) : -ENOMEM;
+    if (r < 0) {
+        text_free(&text->source);
+        return error_set(error, r, NULL, "out of memory");
+    }
+    *ret_source = &text->source;
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* The text that Linux's tracers print, as events: of ftrace (`trace`, `trace_pipe`, `trace-cmd report`, the pages of systrace
+ * and atrace) and of `perf script`. The lines are described in line.h.
+ *
+ *  T1  Each line that tells an event is one, with its time, CPU and thread, and its text as it stands.
+ *  T2  Events of the scheduler, block devices, interrupts, system calls and trace_marker have fields, if their text is as
+ *      fields.c describes; the others have one, `text`.
+ *  T3  Lines that begin with '#', empty ones, perf's call chains (they begin with a tabulator) and the kernel's stacks ("=>")
+ *      are passed over, and so are trace-cmd's own and all of a page in HTML but its trace.
+ *  T4  Any other line is a loss of unknown size (LOSS_UNREADABLE), and so is what of a line exceeds KERNEL_TEXT_LINE_MAX.
+ *  T5  Times are of a clock that is not told, in ns at the resolution of the text, or of a clock of ticks with no rate. */
+
+#include "base/input.h"
+#include "event/catalogue.h"
+#include "event/source.h"
+
+#define KERNEL_TEXT_LINE_MAX ((size_t)16 * 1024)
+
+/* Whether a file that begins with the N bytes HEAD is such a text. */
+bool kernel_text_probe(const void *head, size_t n);
+
+/* Takes over IN, also on failure. Reads up to the first event, to know the clock. -ENOMEM, or an errno from reading. */
+int kernel_text_open(struct input *in, struct catalogue *catalogue, struct source **ret_source,
+                     struct error *error);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/kernel_text/line.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "event/item.h"
+
+/* What is left of a line. */
+struct rest {
+    const char *p, *end;
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_name(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-' || c == '.';
+}
+
+static void skip_blanks(struct rest *rest)
+{
+    while (rest->p < rest->end && (*rest->p == ' ' || *rest->p == '\t'))
+        rest->p++;
+}
+
+static size_t digits(const struct rest *rest)
+{
+    size_t n = 0;
+
+    while (rest->p + n < rest->end && is_digit(rest->p[n]))
+        n++;
+    return n;
+}
+
+/* Up to 18 digits, which fit. */
+static bool take_number(struct rest *rest, uint64_t *ret)
+{
+    size_t n = digits(rest);
+    uint64_t v = 0;
+
+    if (n == 0 || n > 18)
+        return false;
+    while (n-- > 0)
+        v = v * 10 + (uint64_t)(*rest->p++ - '0');
+    *ret = v;
+    return true;
+}
+
+static bool take(struct rest *rest, const char *text)
+{
+    size_t len = strlen(text);
+
+    if ((size_t)(rest->end - rest->p) < len || memcmp(rest->p, text, len) != 0)
+        return false;
+    rest->p += len;
+    return true;
+}
+
+/* "d..1.", "dNh2", ".....": what a kernel noted of its CPU. Its first sign is none of a time. */
+static void skip_flags(struct rest *rest)
+{
+    const char *p = rest->p;
+
+    while (p < rest->end && *p != ' ')
+        p++;
+    if (p < rest->end && p - rest->p >= 4 && p - rest->p <= 8 && p[-1] != ':' &&
+        !(is_digit(rest->p[0]) && memchr(rest->p, '.', (size_t)(p - rest->p))))
+        rest->p = p;
+}
+
+/* "12.345678:", "12345:". */
+static bool take_time(struct rest *rest, struct kernel_line *line)
+{
+    uint64_t whole, ns = 0;
+    size_t n;
+
+    if (!take_number(rest, &whole) || whole > INT64_MAX / 1000000000 * 1000)
+        return false;
+    line->is_ticks = true;
+    if (take(rest, ".")) {
+        n = digits(rest);
+        if (n == 0 || n > 9 || whole > INT64_MAX / 1000000000 - 1 || !take_number(rest, &ns))
+            return false;
+        for (; n < 9; n++)
+            ns *= 10;
+        line->is_ticks = false;
+        whole = whole * 1000000000 + ns;
+    }
+    line->time = (int64_t)whole;
+    return take(rest, ":");
+}
+
+/* "COMM-PID", "COMM-PID (TGID)", "COMM PID/TID" in the LEN bytes before the CPU. */
+static bool read_task(const char *text, size_t len, struct kernel_line *line)
+{
+    const char *end = text + len;
+    const char *p;
+    struct rest number;
+    uint64_t pid;
+
+    while (end > text && end[-1] == ' ')
+        end--;
+    if (end > text && end[-1] == ')') {
+        p = memrchr(text, '(', (size_t)(end - text));
+        if (!p)
+            return false;
+        for (end = p; end > text && end[-1] == ' ';)
+            end--;
+    }
+    for (p = end; p > text && is_digit(p[-1]);)
+        p--;
+    if (p == end || p == text)
+        return false;
+    if (p[-1] == '/') { /* PID/TID: the thread is the latter */
+        const char *pid_end = p - 1;
+        const char *q = pid_end;
+
+        while (q > text && is_digit(q[-1]))
+            q--;
+        if (q == pid_end || q == text || q[-1] != ' ')
+            return false;
+        line->kind = KERNEL_TEXT_PERF;
+        number = (struct rest){p, end};
+        p = q;
+    } else {
+        line->kind = p[-1] == '-'   ? KERNEL_TEXT_FTRACE
+                     : p[-1] == ' ' ? KERNEL_TEXT_PERF
+                                    : KERNEL_TEXT_NONE;
+        number = (struct rest){p, end};
+    }
+    if (line->kind == KERNEL_TEXT_NONE || !take_number(&number, &pid) || pid > INT32_MAX)
+        return false;
+    line->pid = (int32_t)pid;
+    /* perf's thread that is not known: ":-1    -1". */
+    if (line->kind == KERNEL_TEXT_FTRACE && pid == 1 && p - text > 1 && p[-2] == ' ') {
+        line->kind = KERNEL_TEXT_PERF;
+        line->pid = PID_UNKNOWN;
+        return true;
+    }
+    for (p--; p > text && p[-1] == ' ' && line->kind == KERNEL_TEXT_PERF;)
+        p--;
+    while (text < p && *text == ' ')
+        text++;
+    line->comm = text;
+    line->comm_len = (size_t)(p - text);
+    return true;
+}
+
+/* perf's modifiers of an event, "cycles:u", are no name. */
+static bool is_modifier(const char *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!memchr("ukhpPGHSDIWe", p[i], 12))
+            return false;
+    return len > 0 && len <= 5;
+}
+
+/* "[GROUP:]NAME:" and the text. */
+static bool read_event(struct rest *rest, struct kernel_line *line)
+{
+    const char *start = rest->p;
+    const char *p = start;
+    const char *colon = NULL;
+
+    for (; p < rest->end && *p != ' ' && *p != '\t'; p++) {
+        if (*p != ':')
+            continue;
+        if (p + 1 == rest->end || p[1] == ' ' || p[1] == '\t')
+            break;
+        if (!colon)
+            colon = p;
+    }
+    if (p == start || p == rest->end || *p != ':')
+        return false;
+    if (colon && line->kind == KERNEL_TEXT_PERF &&
+        !is_modifier(colon + 1, (size_t)(p - colon - 1))) {
+        line->group = start;
+        line->group_len = (size_t)(colon - start);
+        start = colon + 1;
+    }
+    line->name = start;
+    line->name_len = (size_t)(p - start);
+    rest->p = p + 1;
+    skip_blanks(rest);
+    line->text = rest->p;
+    line->text_len = (size_t)(rest->end - rest->p);
+    for (size_t i = 0; i < line->name_len && line->kind == KERNEL_TEXT_FTRACE; i++)
+        if (!is_name(start[i]))
+            return false;
+    return line->name_len <= 200 && line->group_len <= 200;
+}
+
+/* "FUNCTION <-PARENT". */
+static bool read_function(struct rest *rest, struct kernel_line *line)
+{
+    const char *arrow = memmem(rest->p, (size_t)(rest->end - rest->p), " <-", 3);
+
+    if (!arrow || arrow == rest->p)
+        return false;
+    line->group = "ftrace";
+    line->group_len = 6;
+    line->name = "function";
+    line->name_len = 8;
+    line->text = rest->p;
+    line->text_len = (size_t)(rest->end - rest->p);
+    return true;
+}
+
+/* "PERF_RECORD_LOST lost 12", and other records that perf shows if it is asked to. */
+static bool read_record(struct rest *rest, struct kernel_line *line)
+{
+    if (!take(rest, "PERF_RECORD_"))
+        return false;
+    line->is_record = true;
+    if (take(rest, "LOST lost "))
+        (void)take_number(rest, &line->lost);
+    return true;
+}
+
+/* "<stack trace>", "<user stack trace>". */
+static bool read_stack(const struct rest *rest, struct kernel_line *line)
+{
+    struct rest at = *rest;
+    bool is_user;
+
+    if (!take(&at, "<"))
+        return false;
+    is_user = take(&at, "user ");
+    if (!take(&at, "stack trace>"))
+        return false;
+    line->group = "ftrace";
+    line->group_len = 6;
+    line->name = is_user ? "user_stack" : "kernel_stack";
+    line->name_len = strlen(line->name);
+    line->text = rest->p;
+    line->text_len = (size_t)(rest->end - rest->p);
+    return true;
+}
+
+/* What follows "[CPU]". */
+static bool read_after_cpu(struct rest rest, struct kernel_line *line)
+{
+    uint64_t period;
+    struct rest at;
+
+    skip_blanks(&rest);
+    skip_flags(&rest);
+    skip_blanks(&rest);
+    if (!take_time(&rest, line))
+        return false;
+    skip_blanks(&rest);
+    at = rest;
+    if (line->kind == KERNEL_TEXT_PERF && read_record(&at, line))
+        return true;
+    if (line->kind == KERNEL_TEXT_FTRACE && read_stack(&at, line))
+        return true;
+    if (line->kind == KERNEL_TEXT_PERF && take_number(&at, &period) && at.p < at.end &&
+        *at.p == ' ') {
+        skip_blanks(&at);
+        rest = at;
+    }
+    at = rest;
+    if (read_event(&at, line))
+        return true;
+    line->group_len = 0;
+    return line->kind == KERNEL_TEXT_FTRACE && read_function(&rest, line);
+}
+
+/* "COMM PID TIME: NAME:", as perf prints where it recorded no CPU. */
+static bool read_without_cpu(const char *text, const char *end, struct kernel_line *ret)
+{
+    for (const char *p = text; (p = memchr(p, '.', (size_t)(end - p))); p++) {
+        struct kernel_line line = {.cpu = CPU_UNKNOWN};
+        const char *start = p;
+
+        while (start > text && is_digit(start[-1]))
+            start--;
+        if (start == p || start == text || start[-1] != ' ' ||
+            !read_task(text, (size_t)(start - text), &line) || line.kind != KERNEL_TEXT_PERF ||
+            line.comm_len == 0 || !read_after_cpu((struct rest){start, end}, &line))
+            continue;
+        *ret = line;
+        return true;
+    }
+    return false;
+}
+
+bool kernel_line_read(const char *text, size_t len, struct kernel_line *ret)
+{
+    const char *end = text + len;
+
+    if (len > 0 && end[-1] == '\r')
+        end--;
+    for (const char *p = text; (p = memchr(p, '[', (size_t)(end - p))); p++) {
+        struct kernel_line line = {0};
+        struct rest rest = {p + 1, end};
+        uint64_t cpu;
+
+        if (!take_number(&rest, &cpu) || cpu > 65535 || !take(&rest, "]") || rest.p == rest.end ||
+            *rest.p != ' ')
+            continue;
+        line.cpu = (int32_t)cpu;
+        if (p > text && p[-1] == ' ' && read_task(text, (size_t)(p - text), &line) &&
+            read_after_cpu(rest, &line)) {
+            *ret = line;
+            return true;
+        }
+    }
+    return read_without_cpu(text, end, ret);
+}
+
+bool kernel_line_lost(const char *text, size_t len, int32_t *ret_cpu, uint64_t *ret_lost)
+{
+    struct rest rest = {text, text + len};
+    uint64_t cpu;
+    uint64_t lost = LOST_UNKNOWN;
+
+    if (!take(&rest, "CPU:") || !take_number(&rest, &cpu) || cpu > 65535 || !take(&rest, " [LOST "))
+        return false;
+    if (digits(&rest) > 0 && (!take_number(&rest, &lost) || !take(&rest, " ")))
+        return false;
+    if (!take(&rest, "EVENTS]"))
+        return false;
+    *ret_cpu = (int32_t)cpu;
+    *ret_lost = lost;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* A line of text that tells an event of a Linux kernel, as ftrace, trace-cmd and perf print them.
+ *
+ *     COMM-PID     [CPU] FLAGS SECONDS.MICROSECONDS: NAME: TEXT          ftrace, trace-cmd report
+ *     COMM-PID  (TGID) [CPU] FLAGS TIME: NAME: TEXT                      with the option record-tgid
+ *     COMM-PID     [CPU] FLAGS TIME: FUNCTION <-PARENT                   its tracer function
+ *     COMM PID [CPU] SECONDS.FRACTION: [PERIOD] [GROUP:]NAME: TEXT       perf script; PID may be PID/TID
+ *
+ *     … TIME: <stack trace>                                               ftrace; the stack follows, line by line
+ *
+ * FLAGS may be missing, and [CPU] in perf's. COMM may have blanks and any sign. TIME is a whole number for clocks that count ticks.
+ *
+ * Source: Linux, Documentation/trace/ftrace.rst, and what trace-cmd 3.1 and perf 6.1 print. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kernel_text_kind {
+    KERNEL_TEXT_NONE,
+    KERNEL_TEXT_FTRACE,
+    KERNEL_TEXT_PERF,
+};
+
+/* Parts of the line are borrowed. */
+struct kernel_line {
+    enum kernel_text_kind kind;
+    const char *comm;
+    size_t comm_len;
+    int32_t pid;
+    int32_t cpu;
+    int64_t time;   /* ns, or ticks */
+    bool is_ticks;  /* TIME is a whole number */
+    bool is_record; /* no event, but another record of perf's file: "PERF_RECORD_LOST lost 12" */
+    uint64_t lost;  /* of such a record: events, or 0 */
+    const char *group;
+    size_t group_len; /* 0: it is not told */
+    const char *name;
+    size_t name_len;
+    const char *text; /* what follows the name */
+    size_t text_len;
+};
+
+/* Reads LEN bytes of TEXT, which has no newline. False: it tells no event. */
+bool kernel_line_read(const char *text, size_t len, struct kernel_line *ret);
+
+/* "CPU:3 [LOST 12 EVENTS]", as ftrace writes between lines. *RET_LOST: LOST_UNKNOWN where it has no number. */
+bool kernel_line_lost(const char *text, size_t len, int32_t *ret_cpu, uint64_t *ret_lost);

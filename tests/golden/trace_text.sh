@@ -1,0 +1,115 @@
+#!/bin/sh
+# Text that ftrace, trace-cmd and perf print, read as events: as the files from which it was made, and by itself.
+. "$(dirname "$0")/../lib/golden.sh"
+
+# compare TEXT FILE N: both are the same events, with N numbers in the fields of the text.
+compare() {
+    "$strata" report -f json "$1" >text.json 2>err || fail "$(cat err)"
+    ! grep -v ' events were lost (CPU 0: [0-9]*, CPU 1: [0-9]*) in 16 places$' err || fail "$(cat err)"
+    "$strata" report -f json "$2" >file.json 2>/dev/null || :
+    python3 "$here/trace_text.py" text.json file.json "$3" || fail "$1 is not $2"
+}
+
+for name in kvm:0 switch:0 lost:6000 one:200 stream:6000 packed:13000; do
+    case="perf script of ${name%:*}"
+    xz -dc "$DATA/perf/${name%:*}.script.xz" >text
+    xz -dc "$DATA/perf/${name%:*}.data.xz" >file
+    compare text file "${name#*:}"
+done
+
+# The analyses work.
+case="perf script: sched, irq, io"
+xz -dc "$DATA/perf/packed.script.xz" >text
+xz -dc "$DATA/perf/packed.data.xz" >file
+for verb in "sched --by task" "irq" "latency --no-causal softirq"; do
+    for input in text file; do
+        "$strata" $verb -f json $input 2>/dev/null | jq -c '[.rows[] | {key: (.key | del(.comm, .source)), n, sum}]' >$input.rows
+    done
+    [ "$(jq length text.rows)" -gt 0 ] || fail "$verb: nothing"
+    diff file.rows text.rows || fail "$verb"
+done
+
+# ---- ftrace's ----
+case=trace_pipe
+cat >trace.txt <<'END'
+# tracer: nop
+#
+# entries-in-buffer/entries-written: 3/3   #P:2
+#
+#                                _-----=> irqs-off/BH-disabled
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+#              | |         |   |||||     |         |
+CPU:1 [LOST 12 EVENTS]
+          <idle>-0       [001] d..2.  1234.567890: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=my-task [1] next_pid=70 next_prio=120
+     my-task [1]-70      [001] .....  1234.567990: tracing_mark_write: B|70|draw
+     my-task [1]-70      (     70) [001] .....  1234.568000: do_this <-do_that+0x10
+     my-task [1]-70      (-------) [001] d.h..  1234.568100: irq_handler_entry: irq=5 name=virtio0
+     my-task [1]-70      [001]  1234.568200: irq_handler_exit: irq=5 ret=handled
+     my-task [1]-70      [001] .....  1234.568300: block_rq_issue: 254,0 WS 4096 () 2048 + 8 none,0,0 [my-task [1]]
+     my-task [1]-70      [001] .....  1234.568400: kmalloc: (foo+0x1) call_site=x ptr=1
+     my-task [1]-70      [001] .....  1234.568500: <stack trace>
+ => do_this
+ => do_that
+          <idle>-0       [000] d.h..  1234.568900: block_rq_complete: 254,0 WS () 2048 + 8 [0]
+     my-task [1]-70      [001] .....  1234.569000: tracing_mark_write: E|70
+     my-task [1]-70      [001] d..2.  1234.569100: sched_switch: prev_comm=my-task [1] prev_pid=70 prev_prio=120 prev_state=D|K ==> next_comm=swapper/1 next_pid=0 next_prio=120
+END
+"$strata" report -f json trace.txt 2>err | jq -r 'select(.event) | "\(.time_ns) \(.cpu) \(.pid) \(.comm) \(.event) \(.fields | tojson)"' >got
+cat >expected <<'END'
+1234567890000 1 0 <idle> sched_switch {"prev_comm":"swapper/1","prev_pid":0,"prev_prio":120,"prev_state":0,"next_comm":"my-task [1]","next_pid":70,"next_prio":120}
+1234567990000 1 70 my-task [1] print {"buf":"B|70|draw"}
+1234568000000 1 70 my-task [1] function {"func":"do_this","parent":"do_that+0x10"}
+1234568100000 1 70 my-task [1] irq_handler_entry {"irq":5,"name":"virtio0"}
+1234568200000 1 70 my-task [1] irq_handler_exit {"irq":5,"ret":1}
+1234568300000 1 70 my-task [1] block_rq_issue {"dev":266338304,"rwbs":"WS","bytes":4096,"sector":2048,"nr_sector":8,"comm":"my-task [1]"}
+1234568400000 1 70 my-task [1] kmalloc {"text":"(foo+0x1) call_site=x ptr=1"}
+1234568500000 1 70 my-task [1] kernel_stack {"text":"<stack trace>"}
+1234568900000 0 0 <idle> block_rq_complete {"dev":266338304,"rwbs":"WS","sector":2048,"nr_sector":8,"error":0}
+1234569000000 1 70 my-task [1] print {"buf":"E|70"}
+1234569100000 1 70 my-task [1] sched_switch {"prev_comm":"my-task [1]","prev_pid":70,"prev_prio":120,"prev_state":2,"next_comm":"swapper/1","next_pid":0,"next_prio":120}
+END
+diff expected got || fail "events"
+echo 'strata: 12 events were lost (CPU 1: 12) in 1 place' | diff - err || fail "losses"
+[ "$("$strata" latency --no-causal -f json trace.txt 2>/dev/null | jq -c '[.rows[] | [.key.name, .sum]]')" = '[["block",600000],["irq",100000],["marker",1010000]]' ] ||
+    fail "spans"
+[ "$("$strata" info -f json trace.txt | jq -r .format)" = kernel-text ] || fail "info"
+# By a pipe, too, and with the text as it was.
+"$strata" report - <trace.txt 2>/dev/null | sed -n 's/^.* kmalloc: //p' | diff - /dev/fd/3 3<<'END' || fail "a pipe"
+(foo+0x1) call_site=x ptr=1
+END
+
+case="lines that are damaged"
+{ cat trace.txt; echo garbage; tail -n 1 trace.txt; } >damaged.txt
+"$strata" report damaged.txt >out 2>err
+grep -q ' LOST: events, how many is not known, .* with 7 damaged bytes of input skipped$' out || fail "$(cat out)"
+[ "$("$strata" info -f json damaged.txt | jq .events)" -eq 12 ] || fail "the line behind it"
+{ cat trace.txt; head -c 100000 /dev/zero | tr '\0' x; echo; tail -n 1 trace.txt; } >long.txt
+[ "$("$strata" info -f json long.txt | jq -c '[.events, .lost.uncounted]')" = '[12,1]' ] || fail "a line that is too long"
+
+case="a page of systrace"
+{
+    printf '<!DOCTYPE html>\n<html>\n<head><title>Android System Trace</title>\n<script>\n'
+    head -c 30000 /dev/zero | tr '\0' y
+    printf '\n x-1 [000] 1.000000: no: event\n</script>\n</head>\n<body>\n  <script class="trace-data" type="application/text">\n'
+    cat trace.txt
+    printf '  </script>\n</body>\n</html>\n'
+} >systrace.html
+"$strata" report systrace.html >got 2>/dev/null
+"$strata" report trace.txt 2>/dev/null | diff - got || fail "other events"
+
+case="ticks"
+printf '# tracer: nop\n          cat-9   [003] ...1 123456789: sys_exit: NR 0 = -11\n' >ticks.txt
+[ "$("$strata" report -f json ticks.txt | jq -c '[.time_ns, .time, .cpu, .fields]')" = '[null,123456789,3,{"id":0,"ret":-11}]' ] ||
+    [ "$("$strata" report -f json ticks.txt | jq -c '[.cpu, .fields]')" = '[3,{"id":0,"ret":-11}]' ] || fail "$("$strata" report -f json ticks.txt)"
+
+# What trace-cmd prints of a trace.dat that strata exports.
+if command -v trace-cmd >/dev/null; then
+    case="trace-cmd report"
+    xz -dc "$DATA/perf/packed.data.xz" >file
+    "$strata" export --to trace.dat -o packed.dat -e 'sched:*,irq:*' file 2>err || fail "$(cat err)"
+    trace-cmd report packed.dat >text 2>/dev/null
+    "$strata" report -f json text >text.json 2>err || fail "$(cat err)"
+    [ ! -s err ] || fail "$(cat err)"
+    "$strata" report -f json packed.dat >file.json 2>/dev/null
+    python3 "$here/trace_text.py" text.json file.json 10000 || fail "other events"
+fi
