@@ -242,7 +242,7 @@ static int at_end(struct ctf *c, unsigned *n)
     int r;
 
     if (!c->in_packet && left == 0) {
-        if (c->has_gap)
+        if (c->has_gap && c->files.next == c->files.n)
             put_open_gap(c, n);
         return 0;
     }
