@@ -208,6 +208,17 @@ is "$(jq -r 'if has("lost") then "lost" else .fields.v end' out | uniq | tr '\n'
 is "$(jq -r 'select(.event == "untimed") | .time' out | sort -u)" "null"
 is "$(jq -r 'select(.event == "timed") | .fields.v' out | md5sum)" "$(seq 0 4999 | md5sum)"
 "$strata" info foreign/time-of-one >out 2>err && ! grep "out of order" out || fail "an event without time is not late"
+is "$("$strata" report foreign/absolute | sed 's/.*: //')" 'len=1 far=[10 11 12] near=[20] inner.n=2 inner.own=[30 31]'
+for name in stream none; do
+    "$strata" report "foreign/no-classes/$name" >out 2>err && [ ! -s out ] && [ ! -s err ] || fail "$name: $(cat out err)"
+done
+is "$("$strata" report -f json foreign/many | jq -c '.fields.fields | [length, .f0, .f1999]' | tr '\n' ' ')" \
+    "[2000,0,207] [2000,208,159] "
+is "$(values words v)" "7 8 "
+is "$(values number0 v)" "0 1 2 "
+fails "event with an invalid variant, array, byte order or vCPU" "$strata" report foreign/orders
+fails "metadata:6: expected a number" "$strata" report foreign/version
+fails "metadata:6: unsupported version 9 of CTF (supported: 1.8 and 2)" "$strata" report foreign/version9
 fails "packet number 7 follows packet number 7" "$strata" report foreign/number8-twice
 fails "packet number 3 follows packet number 4" "$strata" report foreign/number32-back
 "$strata" report foreign/unended --from=0.000003500 >out 2>err || fail "$(cat err)"

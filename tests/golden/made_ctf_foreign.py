@@ -7,6 +7,13 @@ no-comment     metadata that begin without a comment
 no-stream      events without a stream class
 other-uuid     packets with another UUID than the metadata; other-uuid-damaged: also bytes that look like a packet of a third
 restarts       a clock that starts again, in few events and in many; late: one event that is late
+absolute       lengths with absolute paths, where nearer fields have the same name
+no-classes     packets of a stream without event classes, and metadata without a stream
+many           an event with 2000 fields
+words          numbers in binary, characters, more semicolons than needed
+number0        packets that all have the number 0
+orders         two byte orders in one byte
+version        a version that is no number of CTF
 time-of-one    packets of two stream classes in one file, of which one has no time"""
 import os
 import struct
@@ -93,6 +100,34 @@ event { name = untimed; stream_id = 1; fields := struct { uint32_t v; }; };
 """, b"".join(struct.pack("<BIQI", 0, 17 * 8, i, i) + struct.pack("<BII", 1, 9 * 8, i) for i in range(5000)))
 
 
+def languages():
+    head = COMMENT + TYPES + "trace { major = 1; minor = 8; byte_order = le; };\n"
+    make("absolute", head + """stream { packet.context := struct { uint8_t len; }; };
+event { name = e; fields := struct {
+    uint8_t len; uint8_t far[stream.packet.context.len]; uint8_t near[len];
+    struct { uint8_t n; uint8_t own[event.fields.inner.n]; } inner;
+}; };
+""", bytes([3, 1, 10, 11, 12, 20, 2, 30, 31]))
+    make("no-classes/stream", head + "stream { packet.context := struct { uint32_t packet_size; }; };\n",
+         struct.pack("<II", 32, 32))
+    make("no-classes/none", head.replace("le; };", "le; packet.header := struct { uint32_t magic; }; };"),
+         struct.pack("<I", 0xC1FC1FC1))
+    make("many", head + "event { name = e; fields := struct {" +
+         " ".join(f"uint8_t f{i};" for i in range(2000)) + "}; };\n", bytes(i % 256 for i in range(4000)))
+    make("words", head.replace("le;", "le; letter = '\\n'; word = \"'\";") + """event { name = e;;; id = 0b0;
+fields := struct { integer { size = 0b1000;; } v;; };; };
+""", bytes([7, 8]))
+    make("number0", COMMENT + CLOCKED % "uint64_t packet_seq_num;",
+         b"".join(packet([(1000 * i + 1, i)], 1000 * i, 1000 * i + 5, bytes(8)) for i in range(3)))
+    make("orders", head + """event { name = e; fields := struct {
+    integer { size = 3; byte_order = be; } a; integer { size = 5; byte_order = le; } b; }; };
+""", bytes([0xF8]))
+    make("version", (head + "event { name = e; fields := struct { uint8_t v; }; };\n").replace(
+        "major = 1", "major = 23452397856348975623897562893746589237"), b"1")
+    make("version9", (head + "event { name = e; fields := struct { uint8_t v; }; };\n").replace(
+        "major = 1", "major = 9"), b"1")
+
+
 def main():
     one = packet([(1000, 1), (2000, 2)], 1000, 2000)
     make("unended", COMMENT + CLOCKED % "", one + packet([(3000, 3), (4000, 4)], 3000, 0))
@@ -109,6 +144,7 @@ event { name = ev; fields := struct { uint8_t a; uint32_t b; string s; }; };
 
     uuids()
     clocks()
+    languages()
 
 
 main()

@@ -107,8 +107,8 @@ static int add_field(struct maker *m, const char *name, const struct ctf_member 
     field->hex = number->base == 16;
     field->swap =
         direct && (number->order == CTF_ORDER_BE) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-    field->json =
-        type->kind == CTF_VARIANT || (type->element && !ctf_is_plain_element(type->element));
+    field->json = type->kind == CTF_VARIANT || type->kind == CTF_STRUCT ||
+                  (type->element && !ctf_is_plain_element(type->element));
     if (field->json || type->kind == CTF_STRING ||
         (type->element && number->text && number->size == 8)) {
         field->type = FIELD_STRING;
@@ -277,6 +277,9 @@ static int list_fields(struct maker *m, const struct ctf_class *class)
     if (r >= 0)
         r = add_fields(m, decl->context, true, class->direct);
     m->prefix[0] = '\0';
+    if (r >= 0 && class->whole_fields)
+        return add_field(m, "fields",
+                         &(struct ctf_member){.type = decl->fields, .line = decl->line}, false);
     return r < 0 ? r : add_fields(m, decl->fields, false, class->direct);
 }
 
@@ -339,6 +342,21 @@ static bool has_variant(const struct ctf_type *type)
     return false;
 }
 
+/* How many fields TYPE has at most. */
+static unsigned count_fields(const struct ctf_type *type)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; type && i < type->n_members; i++) {
+        const struct ctf_type *of = type->members[i].type;
+        bool is_compound = of->kind == CTF_STRUCT || of->kind == CTF_VARIANT;
+        unsigned some = is_compound ? count_fields(of) : 1;
+
+        n = type->kind == CTF_VARIANT ? MAX(n, some) : n + some;
+    }
+    return n;
+}
+
 /* How many combinations of choices the event has, up to one more than there may be. */
 static int count_shapes(struct maker *m, const struct ctf_class *class, unsigned *ret)
 {
@@ -348,7 +366,7 @@ static int count_shapes(struct maker *m, const struct ctf_class *class, unsigned
 
     *ret = 1;
     if (!has_variant(m->stream->decl->event_context) && !has_variant(decl->context) &&
-        !has_variant(decl->fields))
+        (class->whole_fields || !has_variant(decl->fields)))
         return 0;
     m->choices = (struct choices){0};
     do {
@@ -379,8 +397,11 @@ int layout_make_class(struct maker *m, struct ctf_class *class)
         return -ENOMEM;
     }
     m->class = class;
-    class->direct = !has_members(m->stream->decl->event_context) && !has_members(decl->context) &&
-                    (!decl->fields || is_direct(decl->fields));
+    class->whole_fields = count_fields(m->stream->decl->event_context) +
+                              count_fields(decl->context) + count_fields(decl->fields) >
+                          FIELDS_MAX;
+    class->direct = !class->whole_fields && !has_members(m->stream->decl->event_context) &&
+                    !has_members(decl->context) && (!decl->fields || is_direct(decl->fields));
     r = count_shapes(m, class, &n);
     if (r >= 0 && (n > CTF_SHAPES_MAX || m->n_shapes + n - 1 > CTF_ALL_SHAPES_MAX)) {
         class->whole_variants = true;

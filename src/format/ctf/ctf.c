@@ -215,9 +215,8 @@ static int step(struct ctf *c, unsigned *n)
         return open_packet(c, n);
     }
     if (c->position < c->content) {
-        if (c->content == UINT64_MAX && c->in.ended &&
-            c->position / 8 - c->origin / 8 == input_buffered(&c->in))
-            return 0; /* a file without packets */
+        if (c->content == UINT64_MAX && c->position / 8 - c->origin / 8 == input_buffered(&c->in))
+            return 0; /* a file without packets may end here */
         r = c->class->header.known ? ctf_walk_records(c, n) : 2;
         if (r == 2 && *n < RUN_MAX)
             r = ctf_walk_record(c, n);

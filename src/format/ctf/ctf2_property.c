@@ -199,18 +199,23 @@ int ctf2_get_location(struct ctf2_parser *p, const json_t *class, const char *ke
         made->origin++;
     if (made->origin == ARRAY_SIZE(origins))
         return ctf2_wrong(p, "'%s': unknown origin '%s'", p->member, origin);
-    made->n = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
         const json_t *name = json_array_get(path, i);
+        const char **step = &made->names[made->n];
 
         if (!json_is_string(name) && (!json_is_null(name) || i + 1 == n))
             return ctf2_wrong(p, "'%s': the path of '%s' is not names", p->member, key);
-        made->names[i] =
-            json_is_null(name) ? NULL : arena_strdup(p->arena, json_string_value(name));
-        if (!made->names[i] && !json_is_null(name))
+        /* A step out of what the name before it led into leads nowhere. */
+        if (json_is_null(name) && made->n && step[-1]) {
+            made->n--;
+            continue;
+        }
+        *step = json_is_null(name) ? NULL : arena_strdup(p->arena, json_string_value(name));
+        if (!*step && !json_is_null(name))
             return -ENOMEM;
+        made->n++;
     }
     type->location = made;
-    type->reference = made->names[n - 1];
+    type->reference = made->names[made->n - 1];
     return 0;
 }

@@ -91,6 +91,10 @@ static __attribute__((noinline)) int read_odd(struct ctf_cursor *c, const struct
         return read_variable(c, type->is_signed, ret);
     if (type->size > c->end - c->position)
         return -EAGAIN;
+    /* Numbers in one byte have one order. */
+    if (c->position & 7 && c->order != CTF_ORDER_NATIVE && c->order != type->order)
+        return -EBADMSG;
+    c->order = type->order;
     v = read_bits(c, type->size, type->order == CTF_ORDER_BE);
     if (type->backwards) {
         uint64_t turned = 0;
@@ -193,9 +197,10 @@ int ctf_begin_array(struct ctf_cursor *c, const struct ctf_type *type, uint64_t 
 {
     const struct ctf_type *element = type->element;
     uint64_t n = type->kind == CTF_ARRAY ? type->length : c->slots[type->slot];
+    bool is_empty = element->kind == CTF_STRUCT && element->n_members == 0;
     uint32_t least = !ctf_is_plain_element(element) ? 1 : element->is_variable ? 8 : element->size;
 
-    if (align(c, type->align) < 0 || n > (c->end - c->position) / least)
+    if (align(c, type->align) < 0 || (!is_empty && n > (c->end - c->position) / least))
         return -EAGAIN;
     *ret_n = n;
     return 0;

@@ -15,6 +15,7 @@ struct ctf_cursor {
     uint64_t *slots;        /* values that others refer to; metadata->n_slots + 1 of them */
     uint32_t n_empty;       /* elements of arrays that took no bits, which nothing else bounds */
     unsigned variable_bits; /* that the last number in LEB128 had */
+    enum ctf_order order;   /* of the last number that was not whole bytes in a row */
 };
 
 /* Is shown what a struct holds, in its order. Each function returns 0, or an error that ends the walk. */

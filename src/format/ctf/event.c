@@ -156,7 +156,9 @@ static int make_payload(struct ctf *c, struct ctf_cursor *cursor, const struct c
     if (r >= 0 && class->decl->context)
         r = ctf_walk(cursor, class->decl->context, &visitor);
     c->in_context = false;
-    if (r >= 0 && class->decl->fields)
+    if (r >= 0 && class->whole_fields)
+        r = make_json(c, cursor, &(struct ctf_member){.type = class->decl->fields});
+    else if (r >= 0 && class->decl->fields)
         r = ctf_walk(cursor, class->decl->fields, &visitor);
     return r;
 }
@@ -225,7 +227,9 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
         if (r == -E2BIG)
             return ctf_damaged(c, "array of structures of more than %zu bytes as text",
                                CTF_JSON_MAX);
-        return r == -EBADMSG ? ctf_damaged(c, "event with an invalid variant, array or vCPU") : r;
+        return r == -EBADMSG
+                   ? ctf_damaged(c, "event with an invalid variant, array, byte order or vCPU")
+                   : r;
     }
     c->event_comm = c->comm;
     if (!class->direct && c->heard.name_len) {

@@ -35,6 +35,7 @@ struct ctf_class {
     struct ctf_shape *shape;   /* NULL: it has no variants that classes differ by */
     bool whole_variants;       /* they are fields of JSON: it would have too many classes */
     const struct ctf_event_decl *decl;
+    bool whole_fields; /* the payload is one field of JSON: it has too many */
     bool direct;
     bool strings;  /* direct: there are some */
     uint32_t size; /* direct: of all fields but the strings */

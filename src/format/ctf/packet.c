@@ -207,10 +207,14 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
         uint64_t mask = ~UINT64_C(0) >> (64 - heard->number_bits);
         uint64_t distance = (number - c->number) & mask;
 
-        if (c->any && (distance == 0 || (heard->number_bits > 16 && distance > mask / 2)))
+        /* Some tracers do not number their packets: all have the number 0. */
+        bool is_numbered = c->trace->strata || number || c->number;
+
+        if (c->any && is_numbered &&
+            (distance == 0 || (heard->number_bits > 16 && distance > mask / 2)))
             return ctf_damaged(c, "packet number %" PRIu64 " follows packet number %" PRIu64,
                                number, c->number);
-        if (c->any && distance != 1)
+        if (c->any && is_numbered && distance != 1)
             ctf_put_loss(c, n, LOSS_DROPPED, LOST_UNKNOWN, c->since,
                          MAX(ctf_to_ns(c->trace, begin), c->last));
         c->number = number;

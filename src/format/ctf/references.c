@@ -24,30 +24,65 @@ static struct ctf_member *find_member(const struct ctf_type *type, uint32_t n, c
     return NULL;
 }
 
-/* "NAME" or "NAME.NAME", in what was read before. */
-static struct ctf_member *find_reference(const struct ctf_scopes *scopes, const char *path)
+/* PATH, "NAME" or "NAME.NAME", in what was read before of scope I and, if it is in the struct that is being read there, of
+ * the scopes after it. */
+static struct ctf_member *find_in_scope(const struct ctf_scopes *scopes, unsigned i,
+                                        const char *path)
 {
-    static const char *const roots[] = {
-        "trace.packet.header.",  "stream.packet.context.", "stream.event.header.",
-        "stream.event.context.", "event.context.",         "event.fields.",
-    };
-    struct ctf_member *member = NULL;
+    size_t len = strcspn(path, ".");
+    const struct ctf_type *type = scopes->types[i];
+    struct ctf_member *member = find_member(type, scopes->seen[i], path, len);
 
-    for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-        if (strncmp(path, roots[i], strlen(roots[i])) == 0) {
-            path += strlen(roots[i]);
-            break;
-        }
-    for (unsigned i = scopes->n; i > 0 && !member; i--)
-        member = find_member(scopes->types[i - 1], scopes->seen[i - 1], path, strcspn(path, "."));
-    for (path += strcspn(path, "."); member && *path == '.'; path += strcspn(path, ".")) {
-        const struct ctf_type *type = member->type;
-
+    for (path += len; member && *path == '.'; path += strcspn(path, ".")) {
         path++;
+        type = member->type;
         member = type->kind == CTF_STRUCT
                      ? find_member(type, type->n_members, path, strcspn(path, "."))
                      : NULL;
     }
+    return member;
+}
+
+/* The same, of an absolute path: the struct that is being read may be named. */
+static struct ctf_member *find_from_root(const struct ctf_scopes *scopes,
+                                         enum ctf_location_origin origin, const char *path)
+{
+    unsigned i = 0;
+
+    while (i < scopes->n && scopes->origins[i] != origin)
+        i++;
+    for (; i < scopes->n; i++) {
+        const struct ctf_type *type = scopes->types[i];
+        struct ctf_member *member = find_in_scope(scopes, i, path);
+        size_t len = strcspn(path, ".");
+        uint32_t seen = scopes->seen[i];
+
+        if (member || path[len] == '\0' || i + 1 == scopes->n || seen == type->n_members ||
+            type->members[seen].type != scopes->types[i + 1] ||
+            scopes->types[i + 1]->kind != CTF_STRUCT || !find_member(type, seen + 1, path, len))
+            return member;
+        path += len + 1;
+    }
+    return NULL;
+}
+
+static struct ctf_member *find_reference(const struct ctf_scopes *scopes, const char *path)
+{
+    static const char *const roots[] = {
+        [CTF_ORIGIN_PACKET_HEADER] = "trace.packet.header.",
+        [CTF_ORIGIN_PACKET_CONTEXT] = "stream.packet.context.",
+        [CTF_ORIGIN_EVENT_HEADER] = "stream.event.header.",
+        [CTF_ORIGIN_EVENT_CONTEXT] = "stream.event.context.",
+        [CTF_ORIGIN_CONTEXT] = "event.context.",
+        [CTF_ORIGIN_FIELDS] = "event.fields.",
+    };
+    struct ctf_member *member = NULL;
+
+    for (size_t i = CTF_ORIGIN_PACKET_HEADER; i < ARRAY_SIZE(roots); i++)
+        if (strncmp(path, roots[i], strlen(roots[i])) == 0)
+            return find_from_root(scopes, (enum ctf_location_origin)i, path + strlen(roots[i]));
+    for (unsigned i = scopes->n; i > 0 && !member; i--)
+        member = find_in_scope(scopes, i - 1, path);
     return member;
 }
 

@@ -278,6 +278,20 @@ static void settle_origins(struct ctf_trace *trace)
     }
 }
 
+/* What is of no stream class is of an implied one, which has no headers. */
+static int imply_stream(struct ctf_trace *trace)
+{
+    struct ctf_metadata *m = &trace->metadata;
+
+    if (m->streams)
+        return 0;
+    m->streams = arena_alloc(&trace->catalogue->arena, sizeof *m->streams);
+    if (!m->streams)
+        return -ENOMEM;
+    m->streams->line = m->events ? m->events->line : 1;
+    return 0;
+}
+
 int ctf_trace_new(const char *path, const char *metadata_path, const char *text, size_t len,
                   struct catalogue *catalogue, struct ctf_trace **ret, struct error *error)
 {
@@ -293,6 +307,8 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
     if (kept_path && metadata_path)
         r = (ctf2_probe(text, len) ? ctf2_parse : ctf_tsdl_parse)(
             metadata_path, text, len, &catalogue->arena, &trace->metadata, error);
+    if (r >= 0)
+        r = imply_stream(trace);
     if (r >= 0) {
         trace->strata = is_of(&trace->metadata, "strata");
         trace->swap = trace->metadata.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);

@@ -52,9 +52,9 @@ static int read_block(struct parser *p, const struct block *block)
     int r = tsdl_open_brace(p);
 
     while (r >= 0 && !tsdl_at_mark(p, '}')) {
-        bool was;
+        bool was = tsdl_at_mark(p, ';');
 
-        r = tsdl_read_type_statement(p, &was);
+        r = was ? tsdl_next(p) : tsdl_read_type_statement(p, &was);
         if (r < 0 || was)
             continue;
         r = read_entry(p, block);
@@ -78,6 +78,14 @@ static int trace_value(struct parser *p, const char *key, void *of)
 
         m->big_endian = r >= 0 && order == CTF_ORDER_BE;
         return r;
+    }
+    if (strcmp(key, "major") == 0 || strcmp(key, "minor") == 0) {
+        int64_t number = 0;
+        int r = tsdl_to_number(p, &number);
+
+        return r >= 0 && key[1] == 'a' && number != 1
+                   ? tsdl_wrong(p, "unsupported version %s of CTF (supported: 1.8 and 2)", p->text)
+                   : r;
     }
     if (strcmp(key, "uuid") != 0)
         return 0;
@@ -321,13 +329,6 @@ int ctf_tsdl_parse(const char *path, const char *text, size_t len, struct arena 
         r = tsdl_next(p);
         while (r >= 0 && p->token != TOKEN_END)
             r = read_statement(p);
-        /* Events without a stream class are of an implied one, which has no headers. */
-        if (r >= 0 && metadata.events && !metadata.streams) {
-            metadata.streams = arena_alloc(arena, sizeof *metadata.streams);
-            r = metadata.streams ? 0 : -ENOMEM;
-            if (r >= 0)
-                metadata.streams->line = metadata.events->line;
-        }
         free(p->names);
     }
     free(p);

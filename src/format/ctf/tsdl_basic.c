@@ -122,6 +122,10 @@ static int read_attributes(struct parser *p, struct attributes *a)
     while (r >= 0 && !tsdl_at_mark(p, '}')) {
         char key[32] = "";
 
+        if (tsdl_at_mark(p, ';')) {
+            r = tsdl_next(p);
+            continue;
+        }
         if (p->token != TOKEN_WORD)
             return tsdl_wrong(p, "expected an attribute");
         if (p->len < sizeof key)

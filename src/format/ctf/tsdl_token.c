@@ -45,12 +45,12 @@ static char read_escape(struct parser *p, const char *end)
     return c && letter ? codes[letter - letters] : c;
 }
 
-/* Reads from after the opening quote to after the closing one, or to END. */
-static int read_quoted(struct parser *p, const char *end)
+/* Reads from after the opening QUOTE to after the closing one, or to END. */
+static int read_quoted(struct parser *p, char quote, const char *end)
 {
     p->len = 0;
     p->text[0] = '\0';
-    while (p->at < end && *p->at != '"') {
+    while (p->at < end && *p->at != quote) {
         char c = *p->at++;
         int r;
 
@@ -104,7 +104,7 @@ static int read_comment(struct parser *p)
         if ((size_t)(end - body) <= len || memcmp(body, known[i].start, len) != 0)
             continue;
         p->at = body + len;
-        r = read_quoted(p, end);
+        r = read_quoted(p, '"', end);
         if (r >= 0)
             r = tsdl_keep(p, known[i].text);
         break;
@@ -160,10 +160,11 @@ int tsdl_next(struct parser *p)
         p->token = TOKEN_END;
         return 0;
     }
-    if (*p->at == '"') {
-        p->at++;
+    if (*p->at == '"' || *p->at == '\'') {
+        char quote = *p->at++;
+
         p->token = TOKEN_STRING;
-        return read_quoted(p, p->end);
+        return read_quoted(p, quote, p->end);
     }
     if (at_dots(p)) {
         p->token = TOKEN_MARK;
@@ -246,8 +247,17 @@ int tsdl_to_number(struct parser *p, int64_t *ret)
     int64_t value = 0;
 
     if (tsdl_is_number(p)) {
+        const char *digits = p->text + (p->text[0] == '-' || p->text[0] == '+');
+        bool is_binary = digits[0] == '0' && (digits[1] == 'b' || digits[1] == 'B');
+
         errno = 0;
-        value = p->text[0] == '-' ? strtoll(p->text, &end, 0) : (int64_t)strtoull(p->text, &end, 0);
+        if (is_binary) {
+            value = (int64_t)strtoull(digits + 2, &end, 2);
+            value = p->text[0] == '-' ? -value : value;
+        } else {
+            value =
+                p->text[0] == '-' ? strtoll(p->text, &end, 0) : (int64_t)strtoull(p->text, &end, 0);
+        }
         end += strspn(end, "uUlL");
         if (!errno && *end == '\0') {
             *ret = value;

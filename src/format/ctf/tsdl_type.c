@@ -66,9 +66,9 @@ static int read_members(struct parser *p, struct ctf_type *type)
     while (r >= 0 && !tsdl_at_mark(p, '}')) {
         struct ctf_type *member;
         const char *name = NULL;
-        bool was;
+        bool was = tsdl_at_mark(p, ';');
 
-        r = tsdl_read_type_statement(p, &was);
+        r = was ? tsdl_next(p) : tsdl_read_type_statement(p, &was);
         if (r < 0 || was)
             continue;
         p->c_type = NULL;

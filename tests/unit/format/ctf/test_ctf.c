@@ -699,7 +699,7 @@ static void test_variants(void **state)
               "4 e t=c v.x=7 v.u=q z=6\n");
     put("\2\5\3\1", 4);
     assert_int_equal(read_stream(false, 4096), -EBADMSG);
-    assert_string_equal(error.what, "event with an invalid variant, array or vCPU");
+    assert_string_equal(error.what, "event with an invalid variant, array, byte order or vCPU");
 }
 
 /* More combinations than classes: then they are JSON. So is a variant that is in an array. */
@@ -745,7 +745,7 @@ static void test_empty_elements(void **state)
     for (unsigned i = 0; i < 3000; i++)
         put("\2\1", 2);
     assert_int_equal(read_stream(false, 4096), -EBADMSG);
-    assert_string_equal(error.what, "event with an invalid variant, array or vCPU");
+    assert_string_equal(error.what, "event with an invalid variant, array, byte order or vCPU");
 }
 
 /* ---- What strata exported ---- */
@@ -837,7 +837,7 @@ static void test_exported(void **state)
     put("\1\0\1\11d1\0\102", 8);
     stream.at[1] = (uint8_t)(8 * stream.n);
     expect(-EBADMSG, "");
-    assert_string_equal(error.what, "event with an invalid variant, array or vCPU");
+    assert_string_equal(error.what, "event with an invalid variant, array, byte order or vCPU");
 
     /* As earlier versions wrote it, without a name where there is no vCPU. */
     stream.n = 0;

@@ -147,13 +147,13 @@ static void test_bombs(void **state)
     n += (size_t)snprintf(
         metadata + n, sizeof metadata - n,
         RS "{\"type\": \"field-class-alias\", \"name\": \"a0\", \"field-class\": " U8 "}\n");
-    for (unsigned i = 1; i < 14; i++)
+    for (unsigned i = 1; i < 16; i++)
         n += (size_t)snprintf(
             metadata + n, sizeof metadata - n,
             RS "{\"type\": \"field-class-alias\", \"name\": \"a%u\", \"field-class\": " CLASS(
                 MEMBER("x", "\"a%u\"") ", " MEMBER("y", "\"a%u\"")) "}\n",
             i, i - 1, i - 1);
-    snprintf(metadata + n, sizeof metadata - n, "%s", STREAM EVENT(MEMBER("a", "\"a13\"")));
+    snprintf(metadata + n, sizeof metadata - n, "%s", STREAM EVENT(MEMBER("a", "\"a15\"")));
     assert_int_equal(open_metadata(metadata), -EBADMSG);
     assert_string_equal(error.what, "'x': structure too large");
 
@@ -233,6 +233,12 @@ static void test_locations(void **state)
         0);
     assert_int_equal(read_stream("\1\7\2ab", 5, shown, sizeof shown), 0);
     assert_string_equal(shown, "t=1 v.x=7 v.n=2 s.u.w=\"ab\"\n");
+    /* Steps out of what the path led into, whatever that is. */
+    assert_int_equal(open_metadata(START STREAM EVENT(MEMBER("t", U8) ", " MEMBER(
+                         "s", CLASS(MEMBER("w", TEXT("\"x\", null, \"y\", null, null, \"t\"")))))),
+                     0);
+    assert_int_equal(read_stream("\2ab", 3, shown, sizeof shown), 0);
+    assert_string_equal(shown, "t=2 s.w=\"ab\"\n");
     assert_int_equal(open_metadata(START STREAM EVENT(MEMBER("t", U8) ", " MEMBER(
                          "v", VARIANT(U8, U8)) ", " MEMBER("w", TEXT("\"v\"")))),
                      0);
