@@ -264,6 +264,8 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
         /* So it was from the start, or since the last loss; or its domain was not there yet, which is the same. */
         state_thread_set(source, thread, (enum state)plan->from,
                          MAX(source->first, source->lost_until), false, STATE_ENDS);
+        if (plan->from == STATE_RUNNING)
+            thread->now.cpu = item->cpu;
     } else if (thread->now.state != STATE_UNKNOWN &&
                !follows((enum state)thread->now.state, plan->from)) {
         struct state_cpu *cpu = state_cpu_get(source, item->cpu);
