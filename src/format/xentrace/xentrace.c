@@ -58,6 +58,7 @@ struct cpu_source {
     int32_t vcpu;
     bool follows;      /* the trace has records that say which vCPU runs */
     bool loss_pending; /* to be lent before the next record */
+    bool is_open;      /* nothing of the CPU follows it */
     int32_t loss_cpu;
     uint64_t loss_skipped;
     uint64_t lost_at_end; /* to be lent as the last one */
@@ -124,12 +125,24 @@ static int damage(struct cpu_source *s, const char *what, uint32_t header)
     return 0;
 }
 
+/* Whether the file ends early, and reading goes on up to there. The CPUs' last windows end at different times, and what
+ * followed is missing of each. */
+static bool is_cut(const struct xentrace *x)
+{
+    return (x->windows.cut || x->windows.skipped_last) &&
+           (x->options.reader.keep_going || x->options.unfinished);
+}
+
 /* The last source that ends reports a break of the chain. */
 static int end_of_chain(struct cpu_source *s)
 {
     struct xentrace *x = s->x;
 
     s->ended = true;
+    if (is_cut(x)) {
+        note_damage(s, s->cpu, 0);
+        s->is_open = true;
+    }
     if (--x->reading > 0)
         return 0;
     s->lost_at_end = x->options.lost_at_end;
@@ -234,6 +247,7 @@ static void put_damage_loss(struct cpu_source *s, int64_t until, struct item *it
         .pid = PID_UNKNOWN,
         .vcpu = VCPU_UNKNOWN,
         .skipped = (uint32_t)MIN(s->loss_skipped, (uint64_t)UINT32_MAX),
+        .is_open = s->is_open,
     };
     s->loss_pending = false;
     s->loss_skipped = 0;
@@ -456,13 +470,20 @@ static bool loss_follows(struct cpu_source *s)
 
     if (s->loss_pending)
         return true;
-    if (s->error || s->filled - s->next >= sizeof header)
-        return !s->error && xentrace_event(load_le32(s->buf + s->next)) == XEN_LOST_RECORDS;
-    if (s->next < s->filled)
+    if (s->error)
         return false;
+    if (s->next < s->filled) {
+        size_t unread = s->filled - s->next;
+        uint32_t next = unread >= sizeof header ? load_le32(s->buf + s->next) : 0;
+
+        if (unread >= sizeof header && xentrace_event(next) == XEN_LOST_RECORDS)
+            return true;
+        return s->cut && s->left == 0 && is_cut(s->x) &&
+               (unread < sizeof header || xentrace_record_size(next) > unread);
+    }
     if (s->left == 0) {
         if (xentrace_windows_next(&s->x->windows, &cursor, s->cpu, &window, &error) <= 0)
-            return false;
+            return is_cut(s->x);
         offset = window.offset;
     }
     return xentrace_windows_read(&s->x->windows, offset, header, sizeof header, &error) ==

@@ -582,6 +582,40 @@ static void test_cut_anywhere(void **state)
     }
 }
 
+/* After a file that is cut, no CPU has an end: which of them had more is not known. */
+static void test_cut_cpus(void **state)
+{
+    static struct stream s;
+    struct opened o;
+
+    s = (struct stream){0};
+    put_window(&s, 0);
+    RECORD(&s, 0x28001, 1, 1);
+    put_window(&s, 1);
+    RECORD(&s, 0x28001, 2, 2);
+    RECORD(&s, 0x28001, 3, 3);
+    close_window(&s);
+    s.size -= 4;
+    assert_int_equal(open_stream(&o, &s, true), 0);
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        const struct item *items;
+        bool before_loss = false, is_open = false;
+        int r;
+
+        while ((r = source_next(o.sources[cpu], &items)) > 0) {
+            for (int i = 0; i < r; i++) {
+                assert_false(is_open);
+                assert_true(items[i].kind == ITEM_EVENT || before_loss);
+                is_open = items[i].kind == ITEM_LOSS && items[i].is_open;
+                before_loss = items[i].kind == ITEM_EVENT && items[i].before_loss;
+            }
+        }
+        assert_int_equal(r, 0);
+        assert_true(is_open);
+    }
+    close_stream(&o);
+}
+
 static void test_mid_stream(void **state)
 {
     static struct stream s;
@@ -895,6 +929,7 @@ int main(void)
         cmocka_unit_test(test_wrong_window_size),
         cmocka_unit_test(test_head_of_nothing),
         cmocka_unit_test(test_cut_anywhere),
+        cmocka_unit_test(test_cut_cpus),
         cmocka_unit_test(test_mid_stream),
         cmocka_unit_test(test_time_steps_back),
         cmocka_unit_test(test_index_is_bounded),
