@@ -48,6 +48,9 @@ def make(seed, path):
     made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8)
     begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
     end = begin + rng.randint(15, 50) * machine.MILLI
+    if rng.random() < 0.2:
+        since = rng.randint(begin, end - 5 * machine.MILLI)
+        made.pause = since, since + rng.randint(1, 12) * machine.MILLI
     made.run(end + machine.MILLI)
     sources = [Source(made.host, begin, end)]
     if made.guest and made.guest.events:
@@ -72,11 +75,11 @@ def make_xen(seed, path):
     end = begin + rng.randint(10, 40) * machine.MILLI
     made.run(end + machine.MILLI)
     file = xen.XenFile(made, begin, end)
-    what = rng.choice(["nothing", "loss", "loss"])
+    what = rng.choice(["nothing", "loss", "loss", "cut"])
     for _ in range(rng.randint(1, 3) if what == "loss" else 0):
         cpu = rng.randrange(made.n_cpus)
         file.lose(cpu, rng.randint(1, max(1, len(file.cpus[cpu]) - 2)), rng.randint(1, 300))
-    file.write(path, rng.randint(1, 8) * machine.MILLI)
+    file.write(path, rng.randint(1, 8) * machine.MILLI, rng.uniform(0.3, 0.99) if what == "cut" else None)
     return file, [f"Xen: {what} {file.gaps}"]
 
 
@@ -141,7 +144,7 @@ def main():
     parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     seeds = options.seeds or [random.randrange(10**9) for _ in range(options.runs or 20)]
     failed = sum(check(options.strata, seed, options.kind, options.partitions) for seed in seeds)
     print(f"{len(seeds)} made machines, {failed} with differences; seeds {seeds[0]}..." if len(seeds) > 40 else

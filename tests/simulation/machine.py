@@ -11,7 +11,7 @@ from collections import namedtuple
 
 Event = namedtuple("Event", "time cpu pid name values")
 
-SLEEPS = {"S": ("sleeping", 1), "D": ("uninterruptible", 2)}
+SLEEPS = {"S": ("sleeping", 1), "D": ("uninterruptible", 2), "T": ("sleeping", 4)}
 PREEMPTED, EXITED = 0x100, 0x10  # prev_state
 REASONS = {"interrupt": 0x60, "cpuid": 0x72, "hlt": 0x78, "io": 0x7b, "msr": 0x7c, "npf": 0x400}  # of SVM
 SOFTIRQS = (1, 3, 7, 9)
@@ -43,7 +43,7 @@ class Thread:
         self.vcpu = None
         self.states = []
         self.in_guest = []  # [begin, end] of the times in its guest
-        self.is_new = False
+        self.is_new = self.is_stopped = False
         self.body = body(kernel, self)
 
 
@@ -137,10 +137,20 @@ class Kernel:
             self.kicks.add(target)
 
     def wake_some(self, cpu):
-        sleepers = [t for t in self.threads if t.is_new or t.states[-1].end is None and t.states[-1].state in
-                    ("sleeping", "uninterruptible")]
+        sleepers = [t for t in self.threads if not t.is_stopped and (t.is_new or t.states[-1].end is None and t.states[-1].state in
+                    ("sleeping", "uninterruptible"))]
         if sleepers:
             self.wake(cpu, self.rng.choice(sleepers))
+
+    def go_on(self, cpu):
+        """Wakes what the pause of a machine has stopped, when it is over."""
+        if self.machine.is_paused():
+            return
+        for thread in self.threads:
+            if thread.is_stopped:
+                thread.is_stopped = False
+                if thread.states[-1].state == "sleeping":
+                    self.wake(cpu, thread)
 
     # ---- interrupts ----
 
@@ -205,6 +215,8 @@ class Kernel:
     def cpu_loop(self, cpu):
         while True:
             thread = self.runs[cpu]
+            if not self.is_guest:
+                self.go_on(cpu)
             if thread:
                 step = next(thread.body)
                 if not isinstance(step, int):
@@ -267,7 +279,8 @@ def vcpu_of(guest, number):
                 step = min(rest, budget)
                 yield step
                 rest, budget = rest - step, budget - step
-                reason = ("msr" if guest.kicks - {number} else "interrupt" if budget <= 0 else
+                reason = ("interrupt" if kernel.machine.is_paused() else
+                          "msr" if guest.kicks - {number} else "interrupt" if budget <= 0 else
                           kernel.rng.choice(["io", "cpuid", "npf"]) if kernel.chance(0.1) else None)
             time = kernel.emit(thread.cpu, "kvm_exit", exit_reason=REASONS[reason], guest_rip=0, isa=2, info1=0, info2=0,
                                intr_info=0, error_code=0, vcpu_id=number)
@@ -278,12 +291,17 @@ def vcpu_of(guest, number):
                 yield kernel.some(0.2, 2)
                 yield from kernel.interrupt(thread.cpu)
             thread.busy = False
+            if kernel.machine.is_paused():
+                thread.is_stopped = True
+                yield "T"
             if reason == "msr":
                 for other in sorted(guest.kicks - {number}):
                     runner = guest.vcpus[other]
+                    if runner.is_stopped:
+                        continue
                     if runner.states[-1].state == "sleeping":
                         yield kernel.some(0.5, 5)
-                    if runner.states[-1].state == "sleeping":
+                    if runner.states[-1].state == "sleeping" and not runner.is_stopped:
                         kernel.wake(thread.cpu, runner)
                 guest.kicks.clear()
             elif reason == "hlt":
@@ -305,6 +323,7 @@ def vcpu_of(guest, number):
 class Machine:
     def __init__(self, rng, n_cpus, n_vcpus, n_threads, has_waking=True):
         self.rng, self.now, self.has_waking = rng, 0, has_waking
+        self.pause = None  # (begin, end) of the time in which the guest's machine is stopped
         self.host = Kernel(self, "host", n_cpus)
         self.guest = None
         if n_vcpus:
@@ -317,6 +336,9 @@ class Machine:
             self.host.add_thread(f"task-{i}", rng.randrange(n_cpus), worker)
         self.heap = [(rng.randrange(100 * MICRO), cpu) for cpu in range(n_cpus)]
         heapq.heapify(self.heap)
+
+    def is_paused(self):
+        return self.pause is not None and self.pause[0] <= self.now < self.pause[1]
 
     def stamp(self):
         """No two events have one time."""

@@ -53,7 +53,7 @@ def check_exits(case, truth):
         what = f"exits {row['key']['reason']}"
         check_row(what, row, [(s.begin, s.end) for s in spans])
         if row.get("run") is not None:
-            unknown = row["sum"] - row["run"] - row["wait"] - row["sleep"] - row["offline"]
+            unknown = row["sum"] - sum(row[column] or 0 for column in ("run", "wait", "sleep", "offline"))
             for column, names in (("run", ("running",)), ("wait", WAITS), ("sleep", ("sleeping",)), ("offline", ("offline",))):
                 true = sum(overlap(truth.vcpus[s.pid].states, s.begin, s.end, names, truth.file.end) for s in spans)
                 contains(f"{what}: {column}", row[column], unknown, true, row)

@@ -141,7 +141,7 @@ class XenFile:
         self.xen, self.begin, self.end = xen, begin, end
         self.cpus = [[r for r in xen.records if r.cpu == cpu and begin <= r.time < end] for cpu in range(xen.n_cpus)]
         self.gaps = []  # (cpu, since, until)
-        self.cut = None
+        self.cut_at = None
 
     def lose(self, cpu, first, n):
         records = self.cpus[cpu]
@@ -160,15 +160,29 @@ class XenFile:
         return sorted((r for records in self.cpus for r in records if struct.unpack_from("<I", r.data)[0] & 0xfffffff != LOST_RECORDS),
                       key=lambda r: r.time)
 
-    def write(self, path, step):
-        """In windows of so many nanoseconds."""
+    def write(self, path, step, cut=None):
+        """In windows of so many nanoseconds; CUT: a share of the file that is left."""
         at = [0] * len(self.cpus)
+        places = []  # (end in the file, record)
         with open(path, "wb") as file:
             for limit in range(self.begin + step, self.end + step + 1, step):
                 for cpu, records in enumerate(self.cpus):
-                    data = b""
+                    data, begin = b"", file.tell() + 12
                     while at[cpu] < len(records) and records[at[cpu]].time < limit:
                         data += records[at[cpu]].data
+                        places.append((begin + len(data), records[at[cpu]]))
                         at[cpu] += 1
                     if data:
                         file.write(struct.pack("<III", CPU_CHANGE | 2 << 28, cpu, len(data)) + data)
+            if cut:
+                self.cut(file, int(file.tell() * cut), places)
+
+    def cut(self, file, size, places):
+        file.truncate(size)
+        kept = {id(record) for end, record in places if end <= size}
+        for cpu, records in enumerate(self.cpus):
+            left = [r for r in records if id(r) in kept]
+            self.gaps = [g for g in self.gaps if g[0] != cpu or (left and g[2] <= left[-1].time)]
+            # Of one that has nothing after that, this is not known.
+            self.gaps.append((cpu, left[-1].time if left else self.begin, None))
+            self.cpus[cpu] = left
