@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/io.h"
+#include "analysis/io_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,25 +10,11 @@
 #include "base/glob.h"
 #include "base/macro.h"
 #include "base/ticks.h"
-#include "base/wide.h"
 
 #define KEY_BY 3 /* the first key of `--by`, between the kind and the stage */
 #define NO_GROUP UINT32_MAX
-#define TOTAL 0 /* of a group's rows; the others are by the point that ends the stage */
 
-/* What a device has of a kind. */
-struct io_group {
-    uint64_t numbers[4];             /* layer, device, kind, and the group of `by` */
-    struct row *rows[IO_POINTS + 1]; /* NULL: it has no such stage */
-    uint64_t bytes;
-    bool has_vmm;
-    int64_t longest;           /* request, in ticks; of that: */
-    const char *longest_stage; /* its longest stage; NULL: it has none */
-    int64_t stage_ticks;
-};
-
-/* The stage that ends at POINT. A request whose VMM is unknown is with its device from its issue on. */
-static const char *stage_name(const struct io_request *request, unsigned point)
+const char *io_request_stage(const struct io_request *request, unsigned point)
 {
     bool is_first = point == IO_INTERRUPT ||
                     (point == IO_COMPLETED && request->at[IO_INTERRUPT] == TIME_UNKNOWN);
@@ -61,7 +47,7 @@ static _cold_ struct row *add_row(struct io *io, struct io_group *group,
 
     for (unsigned i = 0; i < n_by; i++)
         keys[KEY_BY + i] = by->keys[i];
-    keys[KEY_BY + n_by] = number == TOTAL ? "total" : stage_name(request, number);
+    keys[KEY_BY + n_by] = number == IO_TOTAL ? "total" : io_request_stage(request, number);
     row = group->rows[number] = rows_add(&io->rows, numbers, keys);
     if (!row)
         return NULL;
@@ -237,7 +223,7 @@ static _cold_ void note_longest(struct io_group *group, const struct io_request 
             continue;
         if (request->at[i] - request->at[before] > group->stage_ticks) {
             group->stage_ticks = request->at[i] - request->at[before];
-            group->longest_stage = stage_name(request, i);
+            group->longest_stage = io_request_stage(request, i);
         }
         before = i;
     }
@@ -296,7 +282,7 @@ static int put_request(void *arg, const struct io_request *request)
     group->bytes += (uint64_t)request->sectors * 512;
     if (request->at[last] - request->at[first] > group->longest)
         note_longest(group, request, first, last);
-    r = count(io, group, request, TOTAL, request->at[first], request->at[last],
+    r = count(io, group, request, IO_TOTAL, request->at[first], request->at[last],
               error_between(request, first, last));
     before = first;
     for (unsigned i = first + 1; r >= 0 && i <= last; i++) {
@@ -307,9 +293,9 @@ static int put_request(void *arg, const struct io_request *request)
         before = i;
     }
     if (r >= 0 && io->analysis.put_span)
-        r = put_span(io, request, group->rows[TOTAL], first, last);
+        r = put_span(io, request, group->rows[IO_TOTAL], first, last);
     if (r >= 0 && io->rows.slowest.max > 0)
-        keep_slow(io, request, group->rows[TOTAL], request->at[first], request->at[last],
+        keep_slow(io, request, group->rows[IO_TOTAL], request->at[first], request->at[last],
                   error_between(request, first, last), false);
     return r;
 }
@@ -358,16 +344,11 @@ static void put_open(void *arg, const struct io_request *request)
         !slowest_would_keep(&io->rows.slowest, duration, true))
         return;
     group = get_group(io, request);
-    if (group && (group->rows[TOTAL] || add_row(io, group, request, TOTAL)))
-        keep_slow(io, request, group->rows[TOTAL], request->at[first], end.time,
+    if (group && (group->rows[IO_TOTAL] || add_row(io, group, request, IO_TOTAL)))
+        keep_slow(io, request, group->rows[IO_TOTAL], request->at[first], end.time,
                   MAX(request->error_ns, end.error_ns), true);
     else if (group || io->n_groups < IO_GROUPS_MAX)
         error_set(&io->analysis.sink.error, -ENOMEM, NULL, "out of memory");
-}
-
-static struct io *get_io(struct analysis *analysis)
-{
-    return container_of(analysis, struct io, analysis);
 }
 
 /* Those of the slowest requests yet are needed, and those since a request began that may be one of them. */
@@ -397,7 +378,7 @@ static _cold_ int forget_states(struct io *io)
 
 static int put(struct sink *sink, const struct item *items, unsigned n)
 {
-    struct io *io = get_io(container_of(sink, struct analysis, sink));
+    struct io *io = io_of_analysis(container_of(sink, struct analysis, sink));
     int r;
 
     r = analysis_note_times(&io->analysis, &io->rows, items, n);
@@ -414,7 +395,7 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
 
 static int finish(struct sink *sink)
 {
-    struct io *io = get_io(container_of(sink, struct analysis, sink));
+    struct io *io = io_of_analysis(container_of(sink, struct analysis, sink));
     int r = io_tracker_finish(&io->tracker);
 
     if (r >= 0 && io->rows.slowest.max > 0)
@@ -422,383 +403,13 @@ static int finish(struct sink *sink)
     return r < 0 ? r : sink->error.code;
 }
 
-/* ---- The result ---- */
-
-static void add_columns(struct analysis *analysis, struct result *result)
-{
-    const struct grouping *grouping = &analysis->settings.grouping;
-    struct io *io = get_io(analysis);
-
-    result_add_key(result, "layer", "LAYER", false);
-    result_add_key(result, "device", "DEVICE", false);
-    result_add_key(result, "kind", "KIND", false);
-    for (unsigned i = 0; i < grouping->n; i++)
-        result_add_key(result, grouping->keys[i].name, grouping->keys[i].title,
-                       grouping_is_number(grouping, i));
-    result_add_key(result, "stage", "STAGE", false);
-    result_add_duration_columns(result, &analysis->settings.percentiles, &io->columns);
-    io->bytes = result_add_column(result, "bytes", "BYTES", RESULT_COUNT);
-    io->part = result_add_column(result, "part", "PART", RESULT_SHARE);
-}
-
-static int compare_groups(const void *a, const void *b)
-{
-    const struct io_group *x = a, *y = b;
-    const struct row *v = x->rows[TOTAL], *w = y->rows[TOTAL];
-
-    /* One without a total is what memory ran out for. */
-    if (!v || !w)
-        return (w != NULL) - (v != NULL);
-    if (v->n != w->n)
-        return v->n > w->n ? -1 : 1;
-    return (v->number > w->number) - (v->number < w->number);
-}
-
-/* Whether a request of GROUP is over: others are not in the rows. */
-static bool has_requests(const struct io_group *group)
-{
-    return group->rows[TOTAL] && group->rows[TOTAL]->n > 0;
-}
-
-/* Whether other requests of the guest, with the keys of GROUP before those of `by`, are joined with those of a VMM. */
-static bool has_joined(const struct io *io, const struct io_group *group)
-{
-    for (unsigned i = 0; i < io->n_groups && !group->has_vmm; i++) {
-        const struct io_group *other = &io->groups[i];
-
-        if (other->has_vmm && has_requests(other) &&
-            other->numbers[0] == (group->numbers[0] ^ 1u) &&
-            other->numbers[1] == group->numbers[1] && other->numbers[2] == group->numbers[2])
-            return true;
-    }
-    return false;
-}
-
-/* Each row has keys that no other of the same guest has. */
-static int name_not_joined(struct io *io, struct result *result)
-{
-    char name[64];
-
-    for (unsigned i = 0; i < io->n_groups; i++) {
-        const struct io_group *group = &io->groups[i];
-        bool is_renamed = has_joined(io, group);
-
-        for (unsigned j = 0; is_renamed && j < ARRAY_SIZE(group->rows); j++) {
-            struct result_row *row = group->rows[j] ? result->rows[group->rows[j]->number] : NULL;
-
-            if (!row)
-                continue;
-            snprintf(name, sizeof name, "%s" IO_NOT_JOINED, row->keys[result->n_keys - 1]);
-            if (result_set_key(result, row, result->n_keys - 1, name) < 0)
-                return -ENOMEM;
-        }
-    }
-    return 0;
-}
-
-/* The total of each group, then its stages in their order. */
-static int order_rows(struct io *io, struct result *result)
-{
-    struct result_row **rows = malloc((result->n_rows + 1) * sizeof *rows);
-    unsigned n = 0;
-
-    if (!rows)
-        return -ENOMEM;
-    if (io->n_groups > 0)
-        qsort(io->groups, io->n_groups, sizeof *io->groups, compare_groups);
-    for (unsigned i = 0; i < io->n_groups; i++) {
-        const struct io_group *group = &io->groups[i];
-        const struct row *total = has_requests(group) ? group->rows[TOTAL] : NULL;
-        struct result_row *whole = total ? result->rows[total->number] : NULL;
-        wide rest = total ? total->sum : wide_of(0);
-
-        for (unsigned j = 0; total && j < ARRAY_SIZE(group->rows); j++) {
-            struct result_row *row = group->rows[j] ? result->rows[group->rows[j]->number] : NULL;
-
-            if (!row)
-                continue;
-            if (j == TOTAL)
-                result_set_number(row, io->bytes, (int64_t)group->bytes);
-            else
-                rest = wide_sub(rest, group->rows[j]->sum);
-            if (wide_is_less(wide_of(0), total->sum))
-                result_set_real(row, io->part,
-                                wide_to_double(group->rows[j]->sum) / wide_to_double(total->sum));
-            rows[n++] = row;
-        }
-        if (whole) {
-            whole->is_whole = true;
-            whole->rest = (int64_t)wide_low(rest);
-            whole->longest_part = group->longest_stage;
-            whole->longest_share =
-                group->longest > 0 ? (double)group->stage_ticks / (double)group->longest : 0;
-        }
-    }
-    if (n > 0)
-        memcpy(result->rows, rows, n * sizeof(struct result_row *));
-    result->n_rows = n;
-    free(rows);
-    return 0;
-}
-
-/* The thread of the VMM that handles other requests of the device of SLOW, of which it is not known. */
-static int32_t find_handler(const struct io *io, const struct slow_span *slow)
-{
-    const struct io_group *group = io->groups;
-
-    while (group < io->groups + io->n_groups && group->rows[TOTAL] != slow->row)
-        group++;
-    for (unsigned i = 0; i < io->n_handlers && group < io->groups + io->n_groups; i++)
-        if (io->handlers[i].origin == slow->origin && io->handlers[i].device == group->numbers[1])
-            return io->handlers[i].pid;
-    return PID_UNKNOWN;
-}
-
-/* Puts what thread PID did, unless it is unknown. */
-static void put_thread(const struct io *io, int32_t pid, int64_t begin, int64_t end,
-                       const struct clock *clock, struct text *text)
-{
-    if (pid != PID_UNKNOWN)
-        io_why_put_thread(&io->why, pid, begin, end, clock, text);
-}
-
-/* What those did that had to act in the stage that ends at POINT: the thread of the vCPU that queues the request and
- * notifies the VMM, and the VMM's that is notified; the VMM's that handles the request; the thread of the vCPU that is
- * interrupted. Of a request of the host's kernel, the thread that queues it. */
-static void put_why(const struct io *io, const struct slow_span *slow, unsigned point,
-                    int64_t begin, int64_t end, const struct clock *clock, struct text *text)
-{
-    bool is_host = slow->origin->layer == LAYER_HOST;
-    int32_t at_begin = is_host ? slow->pid : io_why_vcpu_thread(&io->why, slow->vcpu);
-    int32_t at_end = is_host ? PID_UNKNOWN : io_why_vcpu_thread(&io->why, slow->end_vcpu);
-    bool is_first =
-        point == IO_INTERRUPT || (point == IO_COMPLETED && slow->at[IO_INTERRUPT] == TIME_UNKNOWN);
-    int32_t handler;
-
-    if (slowest_n(&io->rows.slowest) > IO_WHY_SPANS_MAX)
-        return;
-    if (is_first && !slow->kind) { /* device */
-        handler = is_host ? PID_UNKNOWN : find_handler(io, slow);
-        if (handler != PID_UNKNOWN)
-            io_why_put_text(&io->why, handler, begin, end, clock, text);
-        if (at_begin != at_end && !is_host)
-            put_thread(io, at_begin, begin, end, clock, text);
-        put_thread(io, at_end, begin, end, clock, text);
-        return;
-    }
-    if (point <= IO_KICKED || (point == IO_HANDLED && slow->at[IO_KICKED] == TIME_UNKNOWN))
-        put_thread(io, at_begin, begin, end, clock, text);
-    else if (is_first || point == IO_COMPLETED)
-        put_thread(io, at_end, begin, end, clock, text);
-    if (point == IO_KICKED && slow->first_pid != at_begin)
-        put_thread(io, slow->first_pid, begin, end, clock, text);
-    if (point == IO_SUBMITTED && slow->other_pid != PID_UNKNOWN &&
-        io_why_slept(&io->why, slow->other_pid, begin, end) > (end - begin) / 2)
-        /* as while QEMU throttles the request: what it waited for between is not the reason */
-        put_thread(io, slow->other_pid, begin, end, clock, text);
-    else if (point >= IO_HANDLED && point <= IO_NOTIFIED && slow->other_pid != PID_UNKNOWN)
-        io_why_put_text(&io->why, slow->other_pid, begin, end, clock, text);
-}
-
-/* Why a stage that ends at POINT took so long from BEGIN to END. *RET_WHY is in the result; NULL: nothing is known. */
-static int add_why(const struct io *io, struct result *result, const struct slow_span *slow,
-                   unsigned point, int64_t begin, int64_t end, const char *const **ret_why)
-{
-    struct text text = TEXT_IN_MEMORY;
-    const char **why = NULL;
-    int r = 0;
-
-    put_why(io, slow, point, begin, end, &result->clock, &text);
-    if (text_len(&text) > 0 || text.error) {
-        why = arena_alloc(&result->arena, 2 * sizeof *why);
-        if (why)
-            why[0] = text.error ? NULL : arena_strndup(&result->arena, text.start, text_len(&text));
-        r = why && why[0] ? 0 : -ENOMEM;
-        if (why)
-            why[1] = NULL;
-    }
-    text_done(&text);
-    *ret_why = why;
-    return r;
-}
-
-/* The point that an open request waits for: the next one that requests of the trace have passed; within the VMM, where none
- * has passed any of these, the next one. */
-static unsigned next_point(const struct io *io, const struct slow_span *slow)
-{
-    unsigned last = IO_COMPLETED, until;
-
-    while (slow->at[last] == TIME_UNKNOWN)
-        last--;
-    /* With its device. */
-    if (!slow->kind)
-        return IO_COMPLETED;
-    until = last < IO_RETURNED ? IO_RETURNED : IO_COMPLETED;
-    for (unsigned next = last + 1; next <= until; next++)
-        if (io->tracker.counts.points >> next & 1)
-            return next;
-    return last + 1;
-}
-
-/* Adds a stage from COPY's last one, or its begin, to END; COPY->stages is STAGES. */
-static int add_stage(const struct io *io, struct result *result, const struct slow_span *slow,
-                     unsigned point, int64_t end, struct result_slow *copy,
-                     struct result_stage *stages)
-{
-    int64_t begin = copy->n_stages > 0 ? stages[copy->n_stages - 1].end : slow->begin;
-    struct io_request request = {.vmm = slow->kind};
-    struct result_stage *stage = &stages[copy->n_stages++];
-
-    memcpy(request.at, slow->at, sizeof request.at);
-    *stage = (struct result_stage){.name = stage_name(&request, point), .begin = begin, .end = end};
-    return add_why(io, result, slow, point, begin, end, &stage->why);
-}
-
-static int add_slowest(const struct io *io, struct result *result)
-{
-    for (unsigned i = 0; i < slowest_n(&io->rows.slowest); i++) {
-        const struct slow_span *slow = slowest_get(&io->rows.slowest, i);
-        struct result_stage stages[IO_POINTS];
-        struct result_slow copy = {.begin = slow->begin,
-                                   .end = slow->end,
-                                   .is_open = slow->is_open,
-                                   .error_ns = slow->error_ns,
-                                   .cpu = slow->cpu,
-                                   .pid = slow->pid,
-                                   .vcpu = slow->vcpu,
-                                   .origin = slow->origin,
-                                   .row = result->rows[slow->row->number],
-                                   .stages = stages};
-        int r = 0;
-
-        for (unsigned j = 1; j < IO_POINTS && r == 0; j++)
-            if (slow->at[j] != TIME_UNKNOWN && (copy.n_stages > 0 || slow->at[j] != slow->begin))
-                r = add_stage(io, result, slow, j, slow->at[j], &copy, stages);
-        if (r == 0 && slow->is_open)
-            r = add_stage(io, result, slow, next_point(io, slow), slow->end, &copy, stages);
-        if (r < 0 || result_add_slow(result, &copy) < 0)
-            return -ENOMEM;
-    }
-    return 0;
-}
-
-static bool has_events(const struct analysis *analysis)
-{
-    const struct io *io = container_of(analysis, const struct io, analysis);
-
-    return io->tracker.counts.points != 0 &&
-           (io->n_groups > 0 || io->analysis.left_out > 0 || io->has_unselected ||
-            io->tracker.counts.fates[SPAN_OPEN] > 0);
-}
-
-/* Whether states may be missing of one of the slowest. */
-static bool lacks_states(const struct io *io)
-{
-    const struct slowest *slowest = &io->rows.slowest;
-
-    for (unsigned i = 0; i < slowest_n(slowest) && slowest_n(slowest) <= IO_WHY_SPANS_MAX; i++) {
-        const struct slow_span *slow = slowest_get(slowest, i);
-
-        if (slow->is_partial || slow->begin < io->why.all_gone_until)
-            return true;
-    }
-    return false;
-}
-
-static int add_note_of_states(const struct io *io, struct result *result)
-{
-    struct text until = TEXT_IN_MEMORY;
-    int r = 0;
-
-    clock_put_time(&result->clock, MAX(io->why.gone_until, io->why.all_gone_until), &until);
-    if (!until.error)
-        r = result_add_note(result,
-                            "what threads of the host did before %.*s is not all kept (at most %u "
-                            "states are): stages before may lack the reason; give --from and "
-                            "--until",
-                            (int)text_len(&until), until.start, io->why.max);
-    text_done(&until);
-    return r;
-}
-
-/* What is missing, and how it is recorded. */
-static int add_notes(const struct io *io, struct result *result)
-{
-    const struct io_counts *counts = &io->tracker.counts;
-    struct text missing = TEXT_IN_MEMORY;
-    int r = 0;
-
-    for (unsigned i = 0; i < IO_POINTS; i++)
-        if (!(counts->points >> i & 1)) {
-            text_put_str(&missing, missing.start ? ", " : "");
-            io_point_put_events((enum io_point)i, &missing);
-        }
-    if (r >= 0 && io->n_groups > 0 && text_len(&missing) > 0)
-        r = result_add_note(result,
-                            IO_NOTE_MISSING "%.*s; the stage that each would end is part of the "
-                                            "next one",
-                            (int)text_len(&missing), missing.start);
-    for (unsigned i = 0; i < IO_POINTS && r >= 0 && io->n_groups > 0; i++)
-        if (!(counts->points >> i & 1) && counts->unknown[i])
-            r = result_add_note(result, "the trace has '%s', which may end stage '%s'; %s",
-                                counts->unknown[i], io_stage_name(MAX((enum io_point)i, IO_ISSUED)),
-                                counts->undeclared >> i & 1
-                                    ? "it has no fields, as its declaration is missing, and is not "
-                                      "used; give the trace-events-all of the QEMU that wrote the "
-                                      "trace with --trace-events"
-                                    : "its name or its fields are not those of a known version, "
-                                      "and it is not used");
-    if (r >= 0 && counts->ambiguous > 0)
-        r = result_add_note(result,
-                            counts->ambiguous == 1
-                                ? "%" PRIu64 " request may be that of several of the other layer, "
-                                  "and is not joined"
-                                : "%" PRIu64 " requests may be those of several of the other "
-                                  "layer, and are not joined",
-                            counts->ambiguous);
-    if (r >= 0 && counts->unthreaded > 0)
-        r = result_add_note(
-            result,
-            "%" PRIu64 " submission%s to QEMU's thread pool while several requests were handled "
-            "%s of an unknown thread, as in the log of QEMU 11.1: with several iothreads, stages "
-            "vmm and backend may be those of another request",
-            counts->unthreaded, counts->unthreaded == 1 ? "" : "s",
-            counts->unthreaded == 1 ? "is" : "are");
-    if (r >= 0 && counts->opaque > 0)
-        r = result_add_note(
-            result,
-            "%" PRIu64 " submission%s to the thread pool may belong to several "
-            "requests, and %s not joined; record blk_co_preadv and blk_co_pwritev, too",
-            counts->opaque, counts->opaque == 1 ? "" : "s", counts->opaque == 1 ? "is" : "are");
-    if (r >= 0 && lacks_states(io))
-        r = add_note_of_states(io, result);
-    text_done(&missing);
-    return r;
-}
-
-static int add_rows(struct analysis *analysis, struct result *result)
-{
-    struct io *io = get_io(analysis);
-    int r = result_add_duration_rows(result, &io->columns, &io->rows);
-
-    for (unsigned fate = SPAN_NO_BEGIN; fate < SPAN_FATES; fate++)
-        result->unpaired[fate] = io->tracker.counts.fates[fate];
-    if (r >= 0)
-        r = add_slowest(io, result);
-    if (r >= 0)
-        r = name_not_joined(io, result);
-    if (r >= 0)
-        r = order_rows(io, result);
-    return r >= 0 ? add_notes(io, result) : r;
-}
-
 int io_init(struct io *io, const struct analysis_settings *settings)
 {
     static const struct sink_ops sink_ops = {.put = put, .finish = finish};
     static const struct analysis_ops ops = {.name = "io",
-                                            .add_columns = add_columns,
-                                            .add_rows = add_rows,
-                                            .has_events = has_events,
+                                            .add_columns = io_add_columns,
+                                            .add_rows = io_add_rows,
+                                            .has_events = io_has_events,
                                             .is_ordered = true};
     static const struct io_tracker_ops tracker_ops = {.request = put_request,
                                                       .open = put_open,
