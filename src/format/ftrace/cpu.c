@@ -164,8 +164,6 @@ static void page_damaged(struct ftrace_cpu *cpu, const uint8_t *at, const char *
     }
     /* What points into the page must be lent before it is gone. */
     if (cpu->feed->resync) {
-        if (cpu->n_items > 0 && cpu->items[cpu->n_items - 1].kind == ITEM_EVENT)
-            cpu->items[cpu->n_items - 1].before_loss = true;
         cpu->lost_sync = true;
         cpu->damage = from;
         return;
@@ -284,10 +282,17 @@ static void put_held(struct ftrace_cpu *cpu)
     cpu->next_held ^= 1;
 }
 
-/* Item NUMBER follows it. */
+/* Whether item NUMBER of the run is a loss; beyond its last one, whether find_sync() begins the next run with one. */
+static bool is_loss(const struct ftrace_cpu *cpu, unsigned number)
+{
+    return number < cpu->n_items ? cpu->items[number].kind == ITEM_LOSS
+                                 : cpu->lost_sync && !cpu->has_held;
+}
+
+/* Marks the event before item NUMBER, if that is a loss. */
 static void note_loss(struct ftrace_cpu *cpu, unsigned number)
 {
-    if (number > 0 && number < cpu->n_items && cpu->items[number].kind == ITEM_LOSS &&
+    if (number > 0 && number <= cpu->n_items && is_loss(cpu, number) &&
         cpu->items[number - 1].kind == ITEM_EVENT)
         cpu->items[number - 1].before_loss = true;
 }
@@ -492,8 +497,10 @@ static int cpu_next(struct source *source, const struct item **ret_items)
             break;
         put_held(cpu);
     }
+    /* Losses are beside the ends of what a page has. */
     note_loss(cpu, cpu->n_put);
     note_loss(cpu, cpu->n_items - 1);
+    note_loss(cpu, cpu->n_items);
     *ret_items = cpu->items;
     return (int)cpu->n_items;
 }
