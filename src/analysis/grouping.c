@@ -8,6 +8,7 @@
 #include "analysis/span_match.h"
 #include "base/hash.h"
 #include "base/suggest.h"
+#include "event/kernel.h"
 #include "event/kernel_event.h"
 #include "event/program.h"
 #include "event/value.h"
@@ -146,6 +147,16 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
     }
 }
 
+/* Fields that timers, softirq work and workqueues have for a function of the kernel. */
+static bool put_function(const struct item *item, const char *field, uint64_t address,
+                         struct text *text)
+{
+    const struct origin_kernel *kernel = item->origin->kernel;
+
+    return (strcmp(field, "function") == 0 || strcmp(field, "func") == 0) && kernel &&
+           kernel->put_function && kernel->put_function(item->origin, address, text);
+}
+
 void grouping_put_field(const struct item *item, const char *name, struct text *text)
 {
     int field = kernel_event_field(item->class, name);
@@ -158,7 +169,8 @@ void grouping_put_field(const struct item *item, const char *name, struct text *
     value = item_value(item, (unsigned)field);
     if (!value.present)
         text_put_char(text, '-');
-    else if (!item_put_name(item, (unsigned)field, &value, text))
+    else if (!item_put_name(item, (unsigned)field, &value, text) &&
+             !put_function(item, name, value.u, text))
         value_put(&item->class->fields[field], &value, text);
 }
 

@@ -75,40 +75,12 @@ static struct irq *get_irq(struct analysis *analysis)
 
 /* ---- Rows ---- */
 
-/* Puts the name of the function at ADDRESS of ITEM's kernel; false: it is not known. */
-static bool put_function(struct irq *irq, const struct item *item, uint64_t address,
-                         struct text *text)
-{
-    const struct origin_kernel *kernel = item->origin->kernel;
-    char start[32];
-    const char *p;
-    int len;
-
-    if (irq->symbols_origin != item->origin) {
-        free(irq->symbols);
-        irq->symbols = NULL;
-        irq->symbols_origin = item->origin;
-        if (kernel && kernel->kallsyms &&
-            kernel->kallsyms(item->origin, &irq->symbols, &irq->symbols_len) < 0)
-            irq->symbols = NULL;
-    }
-    /* "ffffffff81168830 t tick_sched_timer" */
-    len = snprintf(start, sizeof start, "%016" PRIx64 " ", address);
-    p = irq->symbols ? memmem(irq->symbols, irq->symbols_len, start, (size_t)len) : NULL;
-    if (!p || !p[len] || p[len + 1] != ' ')
-        return false;
-    p += len + 2;
-    text_put(text, p, strcspn(p, "\t\n\r "));
-    return true;
-}
-
-static void put_name(struct irq *irq, const struct irq_rule *rule, const struct item *item,
-                     const char *name, struct text *text)
+static void put_name(const struct irq_rule *rule, const struct item *item, const char *name,
+                     struct text *text)
 {
     if (!rule->name)
         text_put_str(text, name);
-    else if ((strcmp(rule->name, "function") != 0 && strcmp(rule->name, "func") != 0) ||
-             !put_function(irq, item, grouping_field_number(item, rule->name), text))
+    else
         grouping_put_field(item, rule->name, text);
 }
 
@@ -124,7 +96,7 @@ static _cold_ struct row *add_row(struct irq *irq, const struct irq_rule *rule,
     struct row *row;
 
     text->next = text->start;
-    put_name(irq, rule, item, name, text);
+    put_name(rule, item, name, text);
     text_put_char(text, '\0');
     for (unsigned i = 0; i < grouping->n; i++) {
         starts[i + 1] = text_len(text);
@@ -447,7 +419,6 @@ void irq_done(struct irq *irq)
     for (unsigned i = 0; i < irq->n_extra; i++)
         histogram_done(&irq->extra[i].delays);
     free(irq->extra);
-    free(irq->symbols);
     map_done(&irq->cpus);
     map_done(&irq->firsts);
     spans_done(&irq->spans);

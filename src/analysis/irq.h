@@ -19,9 +19,6 @@ struct irq {
     struct rows rows;
     struct irq_row *extra; /* by row->number */
     unsigned n_extra;
-    const struct origin *symbols_origin; /* whose symbols were read; NULL: none */
-    char *symbols;                       /* /proc/kallsyms of that kernel; NULL: not available */
-    size_t symbols_len;
     struct map cpus;   /* by origin and CPU: struct cpu_spans */
     struct map firsts; /* by origin: the time of its first event */
     const struct origin *last_origin;

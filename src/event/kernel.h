@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct origin;
+struct text;
 
 #define KERNEL_NO_OFFSET UINT16_MAX
 
@@ -24,6 +25,8 @@ struct origin_kernel {
     /* The format file of the event ID. */
     int (*format)(const struct origin *origin, uint16_t id, char **ret_text, size_t *ret_len);
     int (*kallsyms)(const struct origin *origin, char **ret_text, size_t *ret_len);
+    /* Puts the name of the function that begins at ADDRESS; false: it is not known. */
+    bool (*put_function)(const struct origin *origin, uint64_t address, struct text *text);
     /* Calls PUT for each constant string that events point to, by ascending address. */
     void (*strings)(const struct origin *origin,
                     void (*put)(void *arg, uint64_t address, const char *s, size_t len), void *arg);

@@ -101,6 +101,9 @@ case="by keys"
 awk -F, 'NR > 1 { n += $1; sum += $3; rows++ } END { print n, (rows > 1), sum }' rows >sum
 "$strata" latency softirq -f csv guest 2>err | awk -F, 'NR == 2 { print $1, 1, $3 }' | diff - sum || fail "parts are not the whole"
 grep -q ',softirq,TIMER,[01]$' rows || fail "no names of values: $(cat rows)"
+# Functions have their names, if the kernel's symbols are in the trace.
+"$strata" latency hrtimer timer --by function guest >rows
+grep -q '^hrtimer  *tick_sched_timer  *19 ' rows && grep -q '^timer  *process_timeout  *1 ' rows || fail "no names: $(cat rows)"
 "$strata" latency syscall --by task --task 'l*' guest >rows
 grep -q '^syscall *ls ' rows || fail "$(cat rows)"
 ! grep -q '^syscall *sh ' rows || fail "$(cat rows)"

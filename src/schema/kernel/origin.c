@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "schema/kernel/origin.h"
 
+#include "base/text.h"
+
 static struct kernel_events *events_of(const struct origin *origin)
 {
     return container_of(origin, struct kernel_origin, origin)->events;
@@ -19,6 +21,18 @@ static int get_format(const struct origin *origin, uint16_t id, char **ret_text,
 static int get_kallsyms(const struct origin *origin, char **ret_text, size_t *ret_len)
 {
     return kernel_events_kallsyms(events_of(origin), ret_text, ret_len);
+}
+
+static bool put_function(const struct origin *origin, uint64_t address, struct text *text)
+{
+    uint64_t start;
+    size_t len;
+    const char *name = kernel_events_symbol(events_of(origin), address, &len, &start);
+
+    if (!name || start != address)
+        return false;
+    text_put(text, name, len);
+    return true;
 }
 
 static void each_string(const struct origin *origin,
@@ -44,6 +58,7 @@ void kernel_origin_init(struct kernel_origin *ret, const struct origin *origin,
         .preempt_offset = kernel_events_common(events)->preempt_offset,
         .format = get_format,
         .kallsyms = get_kallsyms,
+        .put_function = put_function,
         .strings = each_string,
     };
     kernel_events_set_origin(events, &ret->origin);
