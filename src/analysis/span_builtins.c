@@ -42,7 +42,7 @@ const struct span_builtin span_builtins[] = {
      "from the queueing of a request to its issue"},
     {"exit: " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_EXIT " -> " KERNEL_GUEST_GROUP ":" KERNEL_GUEST_ENTRY " by thread", "exits of KVM's vCPUs: strata exits says more"},
     {"exit: hypervisor:vmexit|nested_vmexit -> hypervisor:vmentry|nested_vmentry by vcpu", "exits of Xen's vCPUs: strata exits says more"},
-    {"virtio-blk: vmm:virtio_blk_handle_*(vdev,req) -> vmm:virtio_blk_rw_complete(vdev,req)",
+    {"virtio-blk: vmm:virtio_blk_handle_read|virtio_blk_handle_write(vdev,req) -> vmm:virtio_blk_rw_complete(vdev,req)",
      "requests at QEMU's virtio-blk devices"},
     {"thread-pool: vmm:" VMM_POOL_SUBMIT "(pool,req) -> vmm:" VMM_POOL_COMPLETE "(pool,req)",
      "requests to QEMU's thread pool"},

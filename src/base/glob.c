@@ -63,6 +63,21 @@ const char *glob_match_star(const char *pattern, const char *name, size_t *ret_l
     return name + before;
 }
 
+const char *glob_own_end(const char *pattern, const char *name)
+{
+    size_t same = strlen(name);
+
+    for (const char *p = pattern; p; p = strchr(p, '|')) {
+        size_t n = 0;
+
+        p += *p == '|';
+        while (n < same && p[n] == name[n])
+            n++;
+        same = n;
+    }
+    return name + same;
+}
+
 const char *glob_fill_star(struct arena *arena, const char *pattern, const char *star, size_t len)
 {
     size_t size = strlen(pattern) + 1;

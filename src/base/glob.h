@@ -13,6 +13,8 @@ bool glob_match(const char *pattern, const char *name);
  * pattern without one that equals NAME, the empty end of NAME; the same of "A|B", names without `*`, where one equals NAME.
  * NULL: PATTERN does not match. */
 const char *glob_match_star(const char *pattern, const char *name, size_t *ret_len);
+/* The end of NAME, one of the names in PATTERN, "A|B": what follows the bytes with which all of these begin. */
+const char *glob_own_end(const char *pattern, const char *name);
 /* PATTERN with the LEN bytes at STAR in the place of each `*`, in ARENA; without a `*`, PATTERN itself. NULL: out of
  * memory. */
 const char *glob_fill_star(struct arena *arena, const char *pattern, const char *star, size_t len);

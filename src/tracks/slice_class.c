@@ -190,6 +190,10 @@ static int find_rules(struct slices *slices, struct group *group, const struct e
             if (rule->begin || !span_step_matches(&rule->rule.steps[step], class, &star, &len))
                 continue;
             found = true;
+            if (strchr(rule->rule.steps[step].event, '|')) { /* "read" of "..._read|..._write" */
+                star = glob_own_end(rule->rule.steps[step].event, class->name);
+                len = strlen(star);
+            }
             r = use_rule(slices, group, rule, class, !ends, star, len, plan);
             if (r < 0)
                 return r;

@@ -16,6 +16,7 @@
 #include "analysis/span_match.h"
 #include "analysis/summary.h"
 #include "analysis/switch_check.h"
+#include "base/glob.h"
 #include "base/macro.h"
 #include "base/map.h"
 #include "event/catalogue.h"
@@ -83,6 +84,7 @@ static bool is_used[ARRAY_SIZE(known_gaps)];
 
 static struct catalogue catalogue;
 static struct arena arena;
+static unsigned n_without_end;            /* kinds of spans */
 static unsigned version;                  /* of the events that are given */
 static const struct event_class *current; /* NULL: none is given */
 
@@ -501,6 +503,42 @@ static bool is_known_gap(const struct asked *is)
     return false;
 }
 
+/* An event that begins a span has one that may end it: whatever a star of its name stands for, that of the end is there. */
+static void check_ends(void)
+{
+    for (const struct span_builtin *builtin = span_builtins; builtin->rule; builtin++) {
+        const struct span_step *begin, *end;
+        struct span_rule rule;
+
+        assert_int_equal(span_rule_parse(builtin->rule, NULL, &arena, &rule, NULL), 0);
+        begin = &rule.steps[0];
+        end = &rule.steps[rule.n_steps - 1];
+        for (unsigned i = 0; strchr(begin->event, '*') && i < catalogue.n_classes; i++) {
+            const struct event_class *class = catalogue.classes[i];
+            bool has_end = false;
+            const char *star, *name;
+            size_t len;
+
+            if (!span_step_matches(begin, class, &star, &len))
+                continue;
+            name = glob_fill_star(&arena, end->event, star, len);
+            for (unsigned j = 0; strchr(end->event, '*') && j < catalogue.n_classes; j++)
+                has_end |= strcmp(catalogue.classes[j]->name, name) == 0;
+            if (!has_end)
+                print_error("%s: nothing ends what '%s' begins in QEMU %s or Linux %s\n", rule.name,
+                            class->name, versions[LAYER_VMM][version],
+                            versions[LAYER_HOST][version]);
+            n_without_end += !has_end;
+        }
+    }
+}
+
+static void test_what_begins_has_an_end(void **state)
+{
+    for_each_version(check_ends);
+    assert_int_equal(n_without_end, 0);
+}
+
 static void test_every_version_has_what_is_asked_for(void **state)
 {
     unsigned n = 0;
@@ -535,6 +573,7 @@ static void test_every_version_has_what_is_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_begins_has_an_end),
         cmocka_unit_test(test_every_version_has_what_is_asked_for),
     };
 
