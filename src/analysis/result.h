@@ -78,10 +78,12 @@ struct result_row {
     const struct result_period *periods; /* result->n_periods of them; NULL: none */
     /* Of the durations, and of the intervals between spans; borrowed from the analysis; NULL: none. */
     const struct batches *batches, *intervals;
-    bool is_own;     /* of a thread of Strata's own */
-    double own_part; /* of its waits for a CPU during which others of them ran; 0: not looked for */
-    bool is_whole;   /* other rows are its parts: --folded counts `rest` instead of its sum */
-    int64_t rest;    /* ticks of its sum that are in no part */
+    bool is_own; /* of a thread of Strata's own */
+    /* Of its waits for a CPU, the part during which others of them ran, and during which it is not known what ran; 0: not
+     * looked for. */
+    double own_part, own_unknown;
+    bool is_whole; /* other rows are its parts: --folded counts `rest` instead of its sum */
+    int64_t rest;  /* ticks of its sum that are in no part */
     /* The part that has most of its longest span, and its share of it; borrowed; NULL: not known. */
     const char *longest_part;
     double longest_share;

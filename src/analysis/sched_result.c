@@ -156,8 +156,10 @@ static int add_row(const struct sched *sched, struct result *result, const struc
                   : NULL;
     if (waiting) {
         add_waits(sched->who_of, waiting, &recorder);
-        if (recorder.waited > 0)
+        if (recorder.waited > 0) {
             to->own_part = (double)recorder.own / (double)recorder.waited;
+            to->own_unknown = (double)recorder.unknown / (double)recorder.waited;
+        }
     }
     to->is_own = is_own(row);
     sched_set_values(to, &m);

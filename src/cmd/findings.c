@@ -84,12 +84,22 @@ static void find_contradictions(struct finder *finder)
 
 /* ---- CPUs ---- */
 
-static void put_recorder_part(double part, struct text *text)
+/* For which part of the waits of ROW it is not known who ran. */
+static void put_unknown_waits(const struct result_row *row, struct text *text)
 {
-    if (part >= SHARE_MIN)
-        text_printf(text,
-                    "; for %.0f%% of its waits, Strata's own threads ran (the cost of recording)",
-                    part * 100);
+    if (row->own_unknown >= 0.005)
+        text_printf(text, "; who ran for %.0f%% of them is unknown", row->own_unknown * 100);
+    else if (row->own_unknown > 0)
+        text_put_literal(text, "; who ran for less than 1% of them is unknown");
+}
+
+static void put_recorder_part(const struct result_row *row, struct text *text)
+{
+    if (row->own_part < SHARE_MIN)
+        return;
+    text_printf(text, "; for %.0f%% of its waits, Strata's own threads ran (the cost of recording)",
+                row->own_part * 100);
+    put_unknown_waits(row, text);
 }
 
 /* Returns whether a vCPU waits. */
@@ -121,7 +131,7 @@ static bool find_waiting_vcpus(struct finder *finder)
             text_put_literal(&finder->text, ", at most ");
             finding_put_column(result, row, "preempt_max", &finder->text);
         }
-        put_recorder_part(part, &finder->text);
+        put_recorder_part(row, &finder->text);
         finder_add(finder, result, row, column, share * (1 - part), "sched --who --by vcpu");
     }
     return any;
@@ -231,7 +241,7 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
         text_printf(&finder->text,
                     n > 1 ? " waits most, %.1f%%" : " waits for a CPU %.1f%% of the time",
                     finding_number_or_0(result, waits, "wait_share") * 100);
-        put_recorder_part(waits->own_part, &finder->text);
+        put_recorder_part(waits, &finder->text);
         make_task_command(result, waits, "sched --who", command);
         finder_add(finder, result, waits, "wait_share", most, command);
     }
@@ -310,6 +320,7 @@ static void find_recording(struct finder *finder, const char *layer)
             put_task(result, row, &finder->text);
         text_printf(&finder->text, " waits behind them %.1f%% of the time, %.0f%% of its waits",
                     share * 100, row->own_part * 100);
+        put_unknown_waits(row, &finder->text);
         if (part == SUMMARY_TASKS)
             make_task_command(result, row, "sched --who", command);
         finder_add(finder, result, row, "wait_share", MAX(share, run / 2), command);
