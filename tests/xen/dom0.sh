@@ -20,7 +20,7 @@ debs=$(cd "$1" && pwd)
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 
-inputs=$(ls "$debs" && cat "$here/dom0.sh" "$here/../../tools/vmlinux" "$here/init" "$here/guest.S" "$here/guest.lds" "$here/tbuf.c")
+inputs=$(ls "$debs" && cat "$here/dom0.sh" "$here/vmlinux.py" "$here/init" "$here/guest.S" "$here/guest.lds" "$here/tbuf.c")
 made=$(printf '%s' "$inputs" | cksum)
 [ "$(cat "$dir/made" 2>/dev/null)" != "$made" ] || exit 0
 
@@ -45,15 +45,15 @@ mkdir -p "$root"
 for deb in "$debs"/*.deb; do
     # Of the kernel, a hundredth.
     case $deb in
-    */linux-image-*) set -- --wildcards './boot/vmlinuz*' './lib/modules/*/drivers/xen/*' \
-        './lib/modules/*/drivers/virtio/*' './lib/modules/*/virtio_blk.ko' ;;
+    */linux-image-*) set -- --wildcards './boot/vmlinuz*' '*/modules/*/drivers/xen/*' \
+        '*/modules/*/drivers/virtio/*' '*/modules/*/virtio_blk.ko*' ;;
     *) set -- --exclude=./usr/share --exclude=./usr/lib/x86_64-linux-gnu/gconv ;;
     esac
     dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root" "$@"
 done
 
 zcat "$root"/boot/xen-*-amd64.gz >"$dir/xen"
-"$here/../../tools/vmlinux" "$root"/boot/vmlinuz-* "$dir/vmlinux"
+"$here/vmlinux.py" "$root"/boot/vmlinuz-* "$dir/vmlinux"
 
 mkdir -p "$dom0/bin" "$dom0/sbin" "$dom0/proc" "$dom0/sys" "$dom0/dev" "$dom0/tmp" "$dom0/run" \
     "$dom0/var/log/xen/console" "$dom0/var/lib/xen" "$dom0/var/lib/xenstored" "$dom0/etc/xen" \
@@ -61,16 +61,22 @@ mkdir -p "$dom0/bin" "$dom0/sbin" "$dom0/proc" "$dom0/sys" "$dom0/dev" "$dom0/tm
 ln -s /run "$dom0/var/run"
 ln -s /tmp "$dom0/var/lock"
 for module in $modules; do
-    for file in "$root"/lib/modules/*/kernel/"$module"; do
+    # In /usr and compressed since Debian 13.
+    for file in "$root"/lib/modules/*/kernel/"$module" "$root"/usr/lib/modules/*/kernel/"$module.xz"; do
         [ -e "$file" ] || continue
+        to=$dom0/lib/modules/${module##*/}
+        case $file in
+        *.xz) xz -dc "$file" >"$to" ;;
+        *) cp "$file" "$to" ;;
+        esac
         # Without their signatures and debugging sections.
-        objcopy --strip-debug "$file" "$dom0/lib/modules/${module##*/}"
+        objcopy --strip-debug "$to"
         echo "${module##*/}" >>"$dom0/lib/modules/order"
     done
 done
 
-cp "$root/bin/busybox" "$dom0/bin/busybox"
-for applet in $("$root/bin/busybox" --list); do
+cp "$(find "$root/bin" "$root/usr/bin" -name busybox 2>/dev/null)" "$dom0/bin/busybox"
+for applet in $("$dom0/bin/busybox" --list); do
     [ "$applet" = busybox ] || ln -sf /bin/busybox "$dom0/bin/$applet"
 done
 cp -r "$root/usr/lib/xen-"[0-9]* "$root/usr/lib/x86_64-linux-gnu" "$dom0/usr/lib/"
@@ -90,6 +96,11 @@ libraries() {
 if [ -e "$root/usr/lib/x86_64-linux-gnu/libc.so.6" ]; then
     mkdir -p "$dom0/lib64"
     ln -s /usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$dom0/lib64/"
+    mv "$root/usr/bin/xenalyze" "$root/usr/bin/xenalyze.elf"
+    libc=$root/usr/lib/x86_64-linux-gnu
+    printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$libc/ld-linux-x86-64.so.2" "$libc" \
+        "$root/usr/bin/xenalyze.elf" >"$root/usr/bin/xenalyze"
+    chmod +x "$root/usr/bin/xenalyze"
 else
     for library in $(libraries "$root"/usr/lib/xen-[0-9]*/bin/xl "$root"/usr/lib/xen-[0-9]*/bin/xenstored \
         "$root"/usr/lib/xen-[0-9]*/bin/xen-hptool "$root/usr/bin/xenstore") /lib/x86_64-linux-gnu/libgcc_s.so.1; do

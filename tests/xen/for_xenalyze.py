@@ -2,7 +2,7 @@
 """Makes a trace of Xen's readable for xenalyze: without records that it does not know and stops at, and exits of AMD
 processors with the number that they had before Xen 4.19.
 
-    for_xenalyze.py TRACE OUT
+    for_xenalyze.py TRACE OUT [--vendors]    --vendors: for a xenalyze of 4.19 or later, which knows the new numbers
 """
 import struct
 import sys
@@ -26,6 +26,7 @@ def chunk(head, body):
 
 
 def main():
+    knows_vendors = "--vendors" in sys.argv[3:]
     with open(sys.argv[1], "rb") as file:
         data = file.read()
     head, body = b"", []
@@ -36,7 +37,7 @@ def main():
                 if head:
                     out.write(chunk(head, b"".join(body)))
                 head, body = record, []
-            elif event in (0x81003, 0x81103):
+            elif event in (0x81003, 0x81103) and not knows_vendors:
                 body.append(struct.pack("<I", header - 1) + record[4:])
             elif not 0x84001 <= event <= 0x84011 and event != 0x800F123:
                 body.append(record)

@@ -11,10 +11,16 @@ RAW = re.compile(r"\* +([0-9a-f]+) \d +(\d+|-) \[ ([^\]]*)\]")
 SAID = re.compile(r"[\]! ] +(?:\d+\.\d+)? ([^ ]*x[^ ]*) (d[0-9?]+v[0-9?]+) +(.*)")
 
 
+def svm_mode(xenalyze):
+    """The option for a trace of an AMD processor. From Xen 4.19 on there is none: the records' numbers say it."""
+    help_text = subprocess.run([xenalyze, "--help"], stdout=subprocess.PIPE, text=True).stdout
+    return ["--svm-mode"] if "--svm-mode" in help_text else []
+
+
 def run(xenalyze, path):
     """Stops with an error where xenalyze does."""
     done = subprocess.run(
-        [xenalyze, "--svm-mode", "--dump-all", "--dump-raw-process", path],
+        [xenalyze, *svm_mode(xenalyze), "--dump-all", "--dump-raw-process", path],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
