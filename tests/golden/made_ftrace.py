@@ -89,7 +89,7 @@ def markers():
 
 
 def remote():
-    formats = {"hypervisor/hyp_enter": "name: hyp_enter\nID: 4\nformat:\n" + REMOTE + '\nprint fmt: " "\n',
+    formats = {"hypervisor/hyp_enter": "name: hyp_enter\nID: 4\nformat:\n" + REMOTE + 'print fmt: " "\n',
                "hypervisor/host_hcall": "name: host_hcall\nID: 1\nformat:\n" + REMOTE + field("unsigned int id", 2, 4) +
                                         field("u8 invalid", 6, 1) + '\nprint fmt: "id=%u invalid=%u", REC->id, REC->invalid\n'}
     ftrace("remote", formats, [

@@ -15,6 +15,7 @@
 #define CLASSES_MAX 4096u /* by name; those of a damaged text beyond are one */
 #define COMMS_MAX 65536u
 #define PROBE_LINES 64u
+#define CPUS_MAX 65536u
 
 /* trace_marker's event: what it is called in ftrace's text, and in its formats. */
 #define MARKER "tracing_mark_write"
@@ -46,9 +47,14 @@ struct kernel_text {
     bool in_trace; /* of a page: within its trace */
     bool skipping; /* the rest of a line that is too long */
     bool is_ticks;
-    int64_t time; /* of the event before; TIME_UNKNOWN: there was none */
+    int64_t time;  /* of the event before, or the first; TIME_UNKNOWN: there was none */
+    int64_t begin; /* of the first event */
     int error;
     unsigned n_events, n_other;
+    /* Of ftrace's file `trace`: events of before were overwritten, and each CPU begins at a time of its own. */
+    bool is_overwritten;
+    uint8_t seen[CPUS_MAX / 8]; /* CPUs, a bit each */
+    bool again; /* the line is to be read once more, after the loss that comes before it */
     size_t used;
     uint8_t *payloads;
     struct item items[RUN_MAX];
@@ -298,6 +304,8 @@ static int put_event(struct kernel_text *text, struct kernel_line *line, struct 
         return r;
     memcpy(payload + class->size, line->text, line->text_len);
     text->time = line->time;
+    if (text->begin == TIME_UNKNOWN)
+        text->begin = line->time;
     *item = (struct item){
         .kind = ITEM_EVENT,
         .origin = class->class->origin,
@@ -317,6 +325,37 @@ static int put_event(struct kernel_text *text, struct kernel_line *line, struct 
     return 1;
 }
 
+/* "# entries-in-buffer/entries-written: 3/12   #P:2": what of the written is not there was overwritten. */
+static uint64_t count_overwritten(const char *p, size_t len)
+{
+    static const char head[] = "# entries-in-buffer/entries-written: ";
+    char numbers[64] = "";
+    unsigned long long there, written;
+
+    if (!begins(p, len, head))
+        return 0;
+    len = MIN(len - strlen(head), sizeof numbers - 1);
+    memcpy(numbers, p + strlen(head), len);
+    /* NOLINTNEXTLINE(cert-err34-c): a number that is too large is compared alone */
+    if (sscanf(numbers, "%18llu/%18llu", &there, &written) != 2 || there >= written)
+        return 0;
+    return written - there;
+}
+
+/* Whether LINE is the first of its CPU, of which events of before may be missing. */
+static bool is_first_of_cpu(struct kernel_text *text, const struct kernel_line *line)
+{
+    uint8_t *seen;
+    bool is_first;
+
+    if (!text->is_overwritten || line->cpu == CPU_UNKNOWN)
+        return false;
+    seen = &text->seen[line->cpu / 8];
+    is_first = !(*seen >> line->cpu % 8 & 1);
+    *seen |= (uint8_t)(1u << line->cpu % 8);
+    return is_first && text->n_events > 0;
+}
+
 /* A whole line. 1: it is ITEM; 0: it is none; or a negative errno. */
 static int read_line(struct kernel_text *text, const char *p, size_t len, struct item *item)
 {
@@ -324,11 +363,19 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, struct
     int32_t cpu;
     uint64_t lost;
 
+    text->again = false;
     if (len > 0 && p[len - 1] == '\r')
         len--;
     if (text->is_html && !is_in_trace(&text->in_trace, p, len))
         return 0;
     if (kernel_line_read(p, len, &line) && line.is_ticks == text->is_ticks) {
+        text->again = is_first_of_cpu(text, &line);
+        if (text->again) {
+            put_loss(text, item, LOSS_DROPPED, line.cpu, LOST_UNKNOWN, 0);
+            item->time = line.time;
+            item->since = text->begin;
+            return 1;
+        }
         if (!line.is_record)
             return put_event(text, &line, item);
         if (line.lost) {
@@ -339,6 +386,12 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, struct
     }
     if (kernel_line_lost(p, len, &cpu, &lost)) {
         put_loss(text, item, LOSS_DROPPED, cpu, lost, 0);
+        return 1;
+    }
+    lost = count_overwritten(p, len);
+    if (lost) {
+        text->is_overwritten = true;
+        put_loss(text, item, LOSS_DROPPED, CPU_UNKNOWN, lost, 0);
         return 1;
     }
     if (is_passed_over(p, len))
@@ -373,7 +426,8 @@ static int step(struct kernel_text *text, struct item *item)
     }
     if (find_line(p, n, text->in.ended, &len, &total) && len <= KERNEL_TEXT_LINE_MAX) {
         r = read_line(text, (const char *)p, len, item);
-        input_skip(&text->in, total);
+        if (!text->again)
+            input_skip(&text->in, total);
         return r;
     }
     if (n <= KERNEL_TEXT_LINE_MAX)
@@ -460,16 +514,19 @@ static void look_for_kind(struct kernel_text *text)
 {
     const uint8_t *p = input_at(&text->in);
     size_t n = input_buffered(&text->in);
+    bool in_trace = false;
     size_t len, total;
 
     text->kind = KERNEL_TEXT_FTRACE;
     for (; n > 0 && find_line(p, n, true, &len, &total); p += total, n -= total) {
         struct kernel_line line;
 
-        if (!kernel_line_read((const char *)p, len, &line))
+        if ((text->is_html && !is_in_trace(&in_trace, (const char *)p, len)) ||
+            !kernel_line_read((const char *)p, len, &line))
             continue;
         text->kind = line.kind;
         text->is_ticks = line.is_ticks;
+        text->begin = text->time = line.time;
         return;
     }
 }
@@ -510,7 +567,7 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
     text->in = *in;
     *in = (struct input){.fd = -1};
     text->catalogue = catalogue;
-    text->time = TIME_UNKNOWN;
+    text->time = text->begin = TIME_UNKNOWN;
     text->is_html = is_html((const char *)input_at(&text->in), input_buffered(&text->in));
     look_for_kind(text);
     text->payloads = malloc(PAYLOADS_SIZE);

@@ -10,7 +10,9 @@
  *  T3  Lines that begin with '#', empty ones, perf's call chains (they begin with a tabulator) and the kernel's stacks ("=>")
  *      are passed over, and so are trace-cmd's own and all of a page in HTML but its trace.
  *  T4  Any other line is a loss of unknown size (LOSS_UNREADABLE), and so is what of a line exceeds KERNEL_TEXT_LINE_MAX.
- *  T5  Times are of a clock that is not told, in ns at the resolution of the text, or of a clock of ticks with no rate. */
+ *  T5  What ftrace says was overwritten before the first event is a loss; so is what may be missing of each further CPU before
+ *      its first event, then.
+ *  T6  Times are of a clock that is not told, in ns at the resolution of the text, or of a clock of ticks with no rate. */
 
 #include "base/input.h"
 #include "event/catalogue.h"

@@ -335,6 +335,8 @@ static int read_field(struct parser *parser, const char *p, const char *end)
     return add_field(parser, &field);
 }
 
+static const char print_fmt[] = "print fmt:";
+
 /* Fields up to an empty line. */
 static int read_fields(struct parser *parser)
 {
@@ -343,6 +345,10 @@ static int read_fields(struct parser *parser)
         const char *line_end = line_end_of(line, parser->end);
         int r;
 
+        /* An event of a hypervisor without fields has no empty line in their place. */
+        if ((size_t)(parser->end - line) >= sizeof print_fmt - 1 &&
+            memcmp(line, print_fmt, sizeof print_fmt - 1) == 0)
+            return 0;
         if (line_end == parser->end)
             return reject(parser, "the text ends among the fields");
         parser->p = line_end + 1;
@@ -403,7 +409,6 @@ int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8
                         const char *path, struct kernel_event_format *ret_format,
                         struct error *error)
 {
-    static const char print[] = "print fmt:";
     struct kernel_event_format format = {0};
     struct parser parser = {.arena = arena,
                             .long_size = long_size,
@@ -427,10 +432,10 @@ int kernel_format_parse(struct arena *arena, const char *text, size_t len, uint8
         return r;
     format.fields = parser.fields;
     format.n_fields = parser.n_fields;
-    at = memmem(parser.p, (size_t)(parser.end - parser.p), print, sizeof print - 1);
+    at = memmem(parser.p, (size_t)(parser.end - parser.p), print_fmt, sizeof print_fmt - 1);
     if (at) {
         format.print_line = parser.line + count_lines(parser.p, at);
-        format.print = at + sizeof print - 1;
+        format.print = at + sizeof print_fmt - 1;
         format.print_len = (size_t)(parser.end - format.print);
     }
     *ret_format = format;
