@@ -34,7 +34,7 @@ done
 
 set -- "${KVM_SECONDS:-840}" -cpu EPYC,+svm,-monitor -m 2048 \
     -kernel "$dir/vmlinux" -initrd "$dir/host.cpio" \
-    -append "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check ${KVM_APPEND:-}"
+    -append "console=ttyS0 quiet panic=-1 tsc=reliable no_timer_check mitigations=off ${KVM_APPEND:-}"
 if [ -n "${SAVED:-}" ]; then
     (flock 9 && save_vm "$SAVED" "$dir/made" "$@") 9<"$dir/debs"
 fi

@@ -70,7 +70,7 @@ record() {
     # shellcheck disable=SC2086 # a list of words
     strata record -o "$name" $options --host -e serial_write -- qemu-system-x86_64 -accel kvm -m 192 \
         -smp "$vcpus" -nodefaults -display none -no-reboot -kernel /inner/vmlinux -initrd /inner/whole \
-        -append "console=ttyS0 quiet panic=-1 cryptomgr.notests run=$name" -serial "file:$name.console" "$@" >"$name.log" 2>&1 &
+        -append "console=ttyS0 quiet panic=-1 cryptomgr.notests mitigations=off nokaslr run=$name" -serial "file:$name.console" "$@" >"$name.log" 2>&1 &
     recorder=$!
     wait_for "$name.log" test -s "$name/guest-guest/clock-pairs"
     say "$name is recorded"
