@@ -72,6 +72,10 @@ STRATA_API int strata_reader_set_source(struct strata_reader *reader, const char
 STRATA_API int strata_reader_set_keep_going(struct strata_reader *reader, bool keep_going);
 /* Converts all times to CLOCK_MONOTONIC of the recording host, also those of a single source. */
 STRATA_API int strata_reader_set_host_time(struct strata_reader *reader, bool host_time);
+/* Leaves clocks as they were recorded. Default: false, those of a recorded directory are tightened by causes and effects, as
+ * the commands do, for which all of it is read when it is opened. What that finds is kept in the user's cache
+ * ($XDG_CACHE_HOME/strata, or ~/.cache/strata) if it takes long. */
+STRATA_API int strata_reader_set_stated_clocks(struct strata_reader *reader, bool stated_clocks);
 /* Rate in Hz of a time stamp counter, for traces that do not record it. */
 STRATA_API int strata_reader_set_cpu_hz(struct strata_reader *reader, uint64_t hz);
 /* The version of the Xen that wrote a trace, "4.17". Default: guessed from the records. */

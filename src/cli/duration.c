@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/duration.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -39,27 +38,6 @@ int duration_parse_period(void *member, const char *value, struct error *error)
         return error_set(error, -EINVAL, NULL, "must be more than 0");
     *(uint64_t *)member = period;
     return r;
-}
-
-const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks)
-{
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    int64_t ns = duration_ns(clock, ticks);
-    double v = (double)ns;
-    unsigned unit = 0;
-
-    if (clock->hz == 0) {
-        snprintf(buf, size, "%" PRIu64, ticks);
-        return buf;
-    }
-    if (ns < 1000) {
-        snprintf(buf, size, "%" PRId64 "ns", ns);
-        return buf;
-    }
-    for (; unit + 1 < ARRAY_SIZE(units) && v >= 999.5; unit++)
-        v /= 1000;
-    snprintf(buf, size, "%.*f%s", v < 9.995 ? 2 : (v < 99.95 ? 1 : 0), v, units[unit]);
-    return buf;
 }
 
 const char *date_text(char *buf, size_t size, int64_t ns)

@@ -9,10 +9,6 @@
 #include "base/error.h"
 #include "event/clock.h"
 
-/* TICKS of CLOCK with three significant digits, "12.3ms", "1.50us", "340ns", or the ticks themselves
- * where the rate is not known. BUF of 24 bytes or more. Returns BUF. */
-const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks);
-
 /* NS since 1970 as "YYYY-MM-DD HH:MM:SS", local time; "" if out of range. BUF of 32 bytes or more.
  * Returns BUF. */
 const char *date_text(char *buf, size_t size, int64_t ns);

@@ -77,9 +77,7 @@ static int parse_percentiles(void *member, const char *value, struct error *erro
      NULL, parse_percentiles},                                                                    \
     {OPTION_FLAG, 0, "folded", NULL, "print rows as stacks for flamegraph.pl: KEY;KEY SUM",       \
      MEMBER(folded)},                                                                             \
-    {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events)},          \
-    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",            \
-     MEMBER(no_causal)}
+    {OPTION_FLAG, 0, "events", NULL, "print each span instead of rows", MEMBER(events)}
 /* clang-format on */
 
 const struct option analysis_output_options[] = {
@@ -286,8 +284,7 @@ static void report_left_out(const struct analysis_options *options, const struct
 }
 
 static int print(const struct analysis_options *options, const struct trace *trace,
-                 const struct run_sink *run, const struct causal_report *causal,
-                 struct context *context, struct text *out)
+                 const struct run_sink *run, struct context *context, struct text *out)
 {
     const struct print_options print_options = {
         .format = (enum table_format)options->format,
@@ -295,7 +292,7 @@ static int print(const struct analysis_options *options, const struct trace *tra
         .histogram = options->histogram,
         .folded = options->folded,
         .trace = trace,
-        .causal = causal,
+        .clocks = &trace->clocks,
         .line_width = options->wide ? 0 : output_line_width(),
         .order = run->sort_column,
     };
@@ -305,7 +302,7 @@ static int print(const struct analysis_options *options, const struct trace *tra
     if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->analysis->left_out > 0)
         report_left_out(options, run->analysis);
     if (r == 0) {
-        if (causal_is_refuted(causal))
+        if (trace_clocks_are_refuted(&trace->clocks))
             result_refute_errors(&result);
         result_sort(&result,
                     options->sort ? run->sort_column : analysis_default_order(run->analysis));
@@ -351,8 +348,7 @@ static int check_keys(const struct analysis *analysis, const struct trace *trace
     return EXIT_FAILURE;
 }
 
-static int walk_and_print(const struct analysis_options *options,
-                          const struct causal_report *causal, struct walk *walk)
+static int walk_and_print(const struct analysis_options *options, struct walk *walk)
 {
     struct run_sink *run = container_of(walk->sink, struct run_sink, sink);
     struct span_printer printer;
@@ -363,7 +359,7 @@ static int walk_and_print(const struct analysis_options *options,
 
     if (options->events) {
         print_spans_begin(&printer, run->analysis, (enum table_format)options->format, walk->out);
-        printer.is_error_refuted = causal_is_refuted(causal);
+        printer.is_error_refuted = trace_clocks_are_refuted(&walk->trace->clocks);
         run->analysis->put_span = put_span;
         run->analysis->put_span_arg = &printer;
         walk->draws = true;
@@ -381,13 +377,13 @@ static int walk_and_print(const struct analysis_options *options,
     if (options->events)
         r = print_spans_end(&printer, &run->coverage);
     else if (is_known && run->sink.error.code == 0 && run->analysis->ops->has_events(run->analysis))
-        r = print(options, walk->trace, run, causal, &context, walk->out);
+        r = print(options, walk->trace, run, &context, walk->out);
     if (r < 0) {
         cli_no_memory();
         status = EXIT_FAILURE;
     }
     if (status == EXIT_SUCCESS && context.n > 0)
-        status = context_print(&context, &options->open, causal, walk->trace, walk->out);
+        status = context_print(&context, &options->open, walk->trace, walk->out);
     context_done(&context);
     return status;
 }
@@ -395,7 +391,6 @@ static int walk_and_print(const struct analysis_options *options,
 int analysis_walk(const struct analysis_options *options, struct trace *trace, struct sink *sink,
                   struct losses *losses, struct layer_losses *layers, analysis_walk_fn *read)
 {
-    struct causal_report causal = {0};
     struct text out;
     struct walk walk = {.trace = trace,
                         .selection = options->selection,
@@ -407,11 +402,7 @@ int analysis_walk(const struct analysis_options *options, struct trace *trace, s
 
     if (output_open(&out, options->format == TABLE_TEXT ? OUTPUT_TEXT : OUTPUT_DATA, OUT_SIZE) < 0)
         return cli_no_memory();
-    if (!options->no_causal && causal_tighten(&options->open, &options->select, trace, &causal) < 0)
-        status = cli_no_memory();
-    else
-        status = walk_end(&walk, &options->open, read(options, &causal, &walk));
-    causal_report_done(&causal);
+    status = walk_end(&walk, &options->open, read(options, &walk));
     text_done(&out);
     return status;
 }

@@ -13,7 +13,6 @@
  * and calls analysis_open(), analysis_settings_init(), the constructor of its analysis, and analysis_run(). */
 
 #include "analysis/analysis.h"
-#include "cmd/causal.h"
 #include "cmd/walk.h"
 
 struct analysis_options {
@@ -25,7 +24,7 @@ struct analysis_options {
     uint64_t every, context; /* ns; 0: not given */
     struct percentiles percentiles;
     unsigned format; /* enum table_format */
-    bool histogram, folded, events, no_causal, wide;
+    bool histogram, folded, events, wide;
     unsigned jobs;   /* 0: not given */
     bool asks_names; /* rows of the verb depend on names of tasks, whatever the options here */
 };
@@ -46,13 +45,11 @@ struct trace *analysis_open(struct analysis_options *options, char **paths, int 
 int analysis_settings_init(const struct analysis_options *options, const struct trace *trace,
                            struct arena *arena, struct analysis_settings *ret_settings);
 
-/* Reads WALK and prints to its output what came of it. CAUSAL: how the clocks were tightened. An exit status; errors are
+/* Reads WALK and prints to its output what came of it. An exit status; errors are
  * printed. */
-typedef int analysis_walk_fn(const struct analysis_options *options,
-                             const struct causal_report *causal, struct walk *walk);
+typedef int analysis_walk_fn(const struct analysis_options *options, struct walk *walk);
 
-/* Calls READ for the items of TRACE from which the selected rows are made, whose clocks are tightened if
- * OPTIONS allow it. LOSSES and LAYERS are those that SINK counts. An exit status; errors are printed. */
+/* Calls READ for the items of TRACE from which the selected rows are made. LOSSES and LAYERS are those that SINK counts. An exit status; errors are printed. */
 int analysis_walk(const struct analysis_options *options, struct trace *trace, struct sink *sink,
                   struct losses *losses, struct layer_losses *layers, analysis_walk_fn *read);
 

@@ -124,7 +124,7 @@ static int print_span(const struct context_span *span, const struct clock *clock
 }
 
 int context_print(const struct context *context, const struct open_options *options,
-                  const struct causal_report *causal, const struct trace *trace, struct text *out)
+                  const struct trace *trace, struct text *out)
 {
     const struct clock clock = trace->inputs[0].origin->clock;
     int status = EXIT_SUCCESS;
@@ -143,10 +143,6 @@ int context_print(const struct context *context, const struct open_options *opti
     for (unsigned i = 0; status == EXIT_SUCCESS && i < context->n; i++) {
         struct trace *again = walk_open_again(options, paths, n);
 
-        if (again && causal_apply(causal, again) < 0) {
-            again = trace_free(again);
-            cli_no_memory();
-        }
         status = again ? print_span(&context->spans[i], &clock, again, out) : EXIT_FAILURE;
         trace_free(again);
     }

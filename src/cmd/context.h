@@ -6,7 +6,7 @@
 
 #include "analysis/result.h"
 #include "base/text.h"
-#include "cmd/causal.h"
+#include "cmd/walk.h"
 
 struct context_span {
     int64_t from, until; /* what is printed, in ticks */
@@ -23,6 +23,6 @@ struct context {
 int context_init(struct context *context, const struct result *result, int64_t around);
 void context_done(struct context *context);
 
-/* Prints the events as `strata report` does, with the clocks of CAUSAL. An exit status; errors are printed. */
+/* Prints the events as `strata report` does. An exit status; errors are printed. */
 int context_print(const struct context *context, const struct open_options *options,
-                  const struct causal_report *causal, const struct trace *trace, struct text *out);
+                  const struct trace *trace, struct text *out);

@@ -8,7 +8,6 @@
 
 #include "base/atomic_output.h"
 #include "cli/jobs.h"
-#include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/export_clickhouse.h"
 #include "cmd/export_host.h"
@@ -22,7 +21,7 @@ struct export_verb_options {
     struct select_options select;
     unsigned format; /* place in export_formats, from 1; 0: not given */
     const char *output, *host;
-    bool spreadsheet, causal, in_browser;
+    bool spreadsheet, in_browser;
     unsigned jobs;
     struct strings pairs, files;
     struct clickhouse_options clickhouse;
@@ -79,10 +78,6 @@ static const struct option output_options[] = {
      "in CSV, write ' before a text that a spreadsheet would\n"
      "run as a formula (= + - @)",
      MEMBER(spreadsheet)},
-    {OPTION_FLAG, 0, "causal", NULL,
-     "tighten clocks by causes and effects; reads the trace\n"
-     "twice",
-     MEMBER(causal)},
     {OPTION_END},
 };
 
@@ -311,7 +306,7 @@ static void put_variant(struct text *text, const struct export_verb_options *opt
         text_printf(text, "--source %s ", open->source);
     if (open->cpu_hz)
         text_printf(text, "--cpu-hz %" PRIu64 " ", open->cpu_hz);
-    text_printf(text, "%s%s%s%s", options->causal ? "--causal " : "",
+    text_printf(text, "%s%s%s%s", open->stated_clocks ? "--no-causal " : "",
                 open->host_time ? "--host-time " : "", open->keep_going ? "--keep-going " : "",
                 open->no_header ? "--no-header " : "");
     text_put_char(text, '\0');
@@ -357,8 +352,6 @@ static int open_and_export(const struct export_verb_options *options, char **pat
     if (!has_trait(options, EXPORT_ALONE))
         r = walk_read_ahead(trace, has_trait(options, EXPORT_NAMES), options->jobs);
     put_variant(&variant, options);
-    if (r == 0 && options->causal)
-        r = causal_tighten_on_request(&options->open, trace);
     if (r == 0 && (options->pairs.n > 0 || options->files.n > 0))
         r = pairs_read(&pairs, NULL, 0, &options->pairs, &options->files, &error);
     if (r < 0) {

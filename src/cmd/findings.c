@@ -53,14 +53,14 @@ static void find_backward_times(struct finder *finder)
     finder_add(finder, NULL, NULL, NULL, 2.5, "info");
 }
 
-static void find_wrong_clocks(struct finder *finder, const struct causal_report *causal)
+static void find_wrong_clocks(struct finder *finder, const struct trace_clocks *clocks)
 {
-    for (unsigned i = 0; i < causal->n; i++) {
-        if (causal->rows[i].violations == 0)
+    for (unsigned i = 0; i < clocks->n; i++) {
+        if (clocks->rows[i].violations == 0)
             continue;
         text_printf(&finder->text,
-                    "the clock of %s is wrong, by how much is not known: ", causal->rows[i].source);
-        causal_put_violations(&finder->text, &causal->rows[i]);
+                    "the clock of %s is wrong, by how much is not known: ", clocks->rows[i].source);
+        trace_clock_put_violations(&clocks->rows[i], &finder->text);
         finder_add(finder, NULL, NULL, NULL, 2.8, "info");
     }
 }
@@ -620,14 +620,14 @@ static int compare_weights(const void *a, const void *b)
     return strcmp(x->text, y->text);
 }
 
-int findings_find(const struct summary *summary, const struct causal_report *causal,
+int findings_find(const struct summary *summary, const struct trace_clocks *clocks,
                   struct findings *ret_findings)
 {
     struct finder finder = {.summary = summary, .findings = ret_findings, .text = TEXT_IN_MEMORY};
 
     *ret_findings = (struct findings){0};
     find_losses(&finder);
-    find_wrong_clocks(&finder, causal);
+    find_wrong_clocks(&finder, clocks);
     find_backward_times(&finder);
     find_contradictions(&finder);
     find_waiting_tasks(&finder, find_waiting_vcpus(&finder));

@@ -5,7 +5,7 @@
  * of it is unknown, by how much its durations may be wrong, and which command says more. */
 
 #include "analysis/summary.h"
-#include "cmd/causal.h"
+#include "trace/clocks.h"
 
 #define FINDINGS_MAX 64
 
@@ -28,6 +28,6 @@ struct findings {
 };
 
 /* CAUSAL: what causes and effects say of the clocks. SUMMARY has its results, and outlives FINDINGS. 0, -ENOMEM; findings_done() in any case. */
-int findings_find(const struct summary *summary, const struct causal_report *causal,
+int findings_find(const struct summary *summary, const struct trace_clocks *clocks,
                   struct findings *ret_findings);
 void findings_done(struct findings *findings);

@@ -21,19 +21,15 @@ struct timeline {
 
 struct info_options {
     struct open_options open;
-    unsigned format;                 /* enum table_format */
-    struct timeline *timeline;       /* to add each source to; NULL: nothing */
-    struct table *table;             /* a row for each trace */
-    const struct causal_row *causal; /* of the source; NULL: nothing is known */
-    bool no_causal;
+    unsigned format;           /* enum table_format */
+    struct timeline *timeline; /* to add each source to; NULL: nothing */
+    struct table *table;       /* a row for each trace */
 };
 
 static const struct option output_options[] = {
     {OPTION_CHOICE, 'f', "format", "text|json|csv",
      "output format; json is one object per line (text)", offsetof(struct info_options, format),
      .choices = table_formats},
-    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
-     offsetof(struct info_options, no_causal)},
     {OPTION_END},
 };
 
@@ -96,7 +92,8 @@ static int put_timeline(const struct info_options *options, const struct manifes
     };
     static const struct table_form form = {timeline_columns, ARRAY_SIZE(timeline_columns),
                                            .records = true, .silent_if_empty = true};
-    const struct trace_options trace_options = {.reader = {.keep_going = options->open.keep_going},
+    const struct trace_options trace_options = {.stated_clocks = true,
+                                                .reader = {.keep_going = options->open.keep_going},
                                                 .cpu_hz = options->open.cpu_hz};
     struct trace *trace = NULL;
     struct table table;
@@ -146,15 +143,43 @@ static int put_timeline(const struct info_options *options, const struct manifes
 
 /* ---- Reading ---- */
 
-static int describe(const struct info_options *options, struct trace *trace)
+/* All sources of the directory that TRACE is one source of; NULL: not needed, or they cannot be opened together. */
+static struct trace *open_together(const struct info_options *options, const struct trace *trace)
+{
+    const char *path = trace->inputs[0].path;
+    struct trace_options trace_options;
+    struct trace *together = NULL;
+    struct error error = {0};
+
+    if (trace->host_time || !trace->inputs[0].recorded || !trace->inputs[0].clock_map)
+        return NULL;
+    open_options_apply(&options->open, &trace_options);
+    trace_options.source = NULL;
+    return trace_open(&path, 1, &trace_options, &together, &error) < 0 ? NULL : together;
+}
+
+/* What is known of the clock of the source that INFO is of, alone in TRACE; its times are of the tightened clock, as they are
+ * TOGETHER with the others. -ENOMEM. */
+static int find_clock(struct info *info, struct trace *trace, const struct trace *together)
+{
+    const struct trace_input *input = &trace->inputs[0];
+    const struct trace_clocks *clocks = together ? &together->clocks : &trace->clocks;
+
+    for (unsigned i = 0; i < clocks->n && input->recorded; i++)
+        if (strcmp(clocks->rows[i].source, input->recorded->name) == 0)
+            info->clock = &clocks->rows[i];
+    return info->clock && info->clock->is_tightened && !trace->host_time && input->clock_map
+               ? trace_set_clock_map(trace, 0, together->inputs[info->clock->input].clock_map)
+               : 0;
+}
+
+static int describe(const struct info_options *options, struct trace *trace,
+                    const struct trace *together)
 {
     const struct select_options all = {0};
     struct selection selection = {0};
     static const struct sink_ops ops = {.put = put};
-    struct info info = {.trace = trace,
-                        .origin = trace->inputs[0].origin,
-                        .seen = {.ops = &ops},
-                        .causal = options->causal};
+    struct info info = {.trace = trace, .origin = trace->inputs[0].origin, .seen = {.ops = &ops}};
     struct sink *const sinks[] = {&info.seen, &info.tally.sink};
     struct tee_sink tee;
     struct walk walk = {.trace = trace,
@@ -164,6 +189,8 @@ static int describe(const struct info_options *options, struct trace *trace)
                         .losses = &info.tally.losses};
     int status = EXIT_FAILURE;
 
+    if (find_clock(&info, trace, together) < 0)
+        return cli_no_memory();
     tally_init(&info.tally, TALLY_BY_SOURCE_EVENT);
     coverage_init(&info.coverage);
     tee_sink_init(&tee, sinks, ARRAY_SIZE(sinks));
@@ -194,8 +221,10 @@ static int worse(int a, int b)
 static int describe_one(const struct info_options *options, char *path)
 {
     struct trace *trace = walk_open(&options->open, &path, 1);
-    int status = trace ? describe(options, trace) : EXIT_FAILURE;
+    struct trace *together = trace ? open_together(options, trace) : NULL;
+    int status = trace ? describe(options, trace, together) : EXIT_FAILURE;
 
+    trace_free(together);
     trace_free(trace);
     return status;
 }
@@ -206,7 +235,6 @@ static int describe_path(const struct info_options *options, char *path)
     struct timeline timeline = {0};
     struct info_options one = *options;
     struct manifest manifest;
-    struct causal_report causal = {0};
     struct error error;
     int status = EXIT_SUCCESS;
     int r;
@@ -226,19 +254,12 @@ static int describe_path(const struct info_options *options, char *path)
         return describe_one(options, path);
     }
     one.timeline = &timeline;
-    if (!options->no_causal && !options->open.host_time && manifest.n_sources > 1 &&
-        causal_read(&options->open, &path, 1, NULL, &causal) < 0) {
-        cli_no_memory();
-        status = EXIT_FAILURE;
-    }
     for (unsigned i = 0; i < manifest.n_sources; i++) {
         one.open.source = manifest.sources[i].name;
-        one.causal = causal_find(&causal, manifest.sources[i].name);
         status = worse(status, describe_one(&one, path));
     }
     if (manifest.n_sources > 1 && options->format == TABLE_TEXT && !options->open.host_time)
         status = worse(status, put_timeline(&one, &manifest, path, status));
-    causal_report_done(&causal);
     manifest_done(&manifest);
     return status;
 }

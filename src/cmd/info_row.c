@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "cli/duration.h"
+#include "cmd/causal.h"
 #include "cmd/walk.h"
 #include "event/program.h"
 #include "record/rings/recover.h"
@@ -350,7 +351,7 @@ void info_put_host_times(struct text *cell, const struct trace_host_times *times
     text_put_literal(cell, " to ");
     clock_put_time(&host, times->last, cell);
     text_printf(cell, ", within %s",
-                duration_text(buf, sizeof buf, &host, causal_round_up(times->error_ns)));
+                duration_text(buf, sizeof buf, &host, trace_clock_round_up(times->error_ns)));
 }
 
 static void set_host_times(const struct info *info, struct table *table)
@@ -366,7 +367,7 @@ static void set_host_times(const struct info *info, struct table *table)
 }
 
 /* What causes and effects in other sources say of its clock. */
-static void set_causal(const struct causal_row *row, struct table *table)
+static void set_causal(const struct trace_clock *row, struct table *table)
 {
     if (!row)
         return;
@@ -466,7 +467,7 @@ int info_put_row(const struct info *info, struct table *table)
                 classes_seen(info));
     set_times(info, table);
     set_host_times(info, table);
-    set_causal(info->causal, table);
+    set_causal(info->clock, table);
     set_order(info, table);
     set_lost(info, table);
     table_end_row(table);

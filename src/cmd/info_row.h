@@ -6,7 +6,6 @@
 #include "analysis/coverage.h"
 #include "analysis/switch_check.h"
 #include "analysis/tally.h"
-#include "cmd/causal.h"
 #include "print/table.h"
 #include "trace/trace.h"
 
@@ -20,7 +19,7 @@ struct info {
     struct coverage coverage;
     uint64_t cpus[INFO_CPUS_MAX / 64]; /* seen, one bit each */
     struct tally tally;
-    const struct causal_row *causal; /* NULL: nothing is known */
+    const struct trace_clock *clock; /* NULL: nothing is known */
     bool stopped;                    /* reading ended before the trace's end */
 };
 

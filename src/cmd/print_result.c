@@ -7,6 +7,7 @@
 
 #include "base/macro.h"
 #include "cli/duration.h"
+#include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/walk.h"
 
@@ -473,8 +474,8 @@ static void begin_json(const struct result *result, const struct print_options *
     json_write_end(w);
     write_contradictions(result, w);
     write_recorder(result, w);
-    if (options->causal)
-        causal_write_json(w, options->causal);
+    if (options->clocks)
+        causal_write_json(w, options->clocks);
     losses_write_json(&coverage->losses, w);
     json_write_key(w, "slowest");
     json_write_array(w);

@@ -5,7 +5,6 @@
 
 #include "analysis/result.h"
 #include "base/text.h"
-#include "cmd/causal.h"
 #include "print/table.h"
 #include "trace/trace.h"
 
@@ -13,8 +12,8 @@ struct print_options {
     enum table_format format;
     uint64_t top; /* rows; 0: all */
     bool histogram;
-    bool folded;                        /* stacks instead: "KEY;KEY SUM" lines, in ns */
-    const struct causal_report *causal; /* NULL: nothing is known */
+    bool folded;                       /* stacks instead: "KEY;KEY SUM" lines, in ns */
+    const struct trace_clocks *clocks; /* NULL: nothing is known */
     const struct trace *trace; /* its paths are shown in commands; NULL: no commands are shown */
     const char *const
         *columns; /* names of those that the text has, ended by NULL; NULL: all that have a title */

@@ -9,6 +9,7 @@
 #include "base/shell_word.h"
 #include "base/ticks.h"
 #include "cli/duration.h"
+#include "cmd/causal.h"
 #include "cmd/print_result.h"
 #include "cmd/walk.h"
 #include "print/sparkline.h"
@@ -249,20 +250,14 @@ void print_paths(const struct trace *trace, struct text *out)
         }
 }
 
-/* The command that shows the events of SLOW, by the clocks that its times are of. */
+/* The command that shows the events of SLOW. */
 static void put_command(const struct result *result, const struct result_slow *slow,
                         const struct print_options *options, struct text *out)
 {
-    const struct causal_report *causal = options->causal;
-    bool is_tightened = causal && causal_is_tightened(causal);
-    int64_t slack =
-        is_tightened ? clock_from_ns(&result->clock, (uint64_t)causal_slack(causal)) : 0;
-    int64_t first = MIN(slow->begin, slow->end), last = MAX(slow->begin, slow->end);
-
-    text_printf(out, "  strata report%s --from ", is_tightened ? " --causal" : "");
-    clock_put_time(&result->clock, MAX(ticks_between(slack, first), 0), out);
+    text_put_literal(out, "  strata report --from ");
+    clock_put_time(&result->clock, MIN(slow->begin, slow->end), out);
     text_put_literal(out, " --until ");
-    clock_put_time(&result->clock, ticks_sum(last, slack), out);
+    clock_put_time(&result->clock, MAX(slow->begin, slow->end), out);
     print_paths(options->trace, out);
     text_put_char(out, '\n');
 }
@@ -330,8 +325,8 @@ void print_result_footer(const struct result *result, const struct print_options
     if (negative > 0)
         text_printf(out, "%10" PRIu64 " %s shorter than 0, by the error of the clocks\n", negative,
                     negative == 1 ? "span is" : "spans are");
-    if (options->causal)
-        causal_put_lines(out, options->causal);
+    if (options->clocks)
+        causal_put_lines(out, options->clocks);
     put_unpaired(result, out);
     put_contradictions(result, out);
     put_recorder(result, out);

@@ -319,10 +319,10 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
 /* ---- JSON ---- */
 
 /* The object that the verb prints. */
-static int write_result(const struct result *result, const struct causal_report *causal,
+static int write_result(const struct result *result, const struct trace_clocks *clocks,
                         struct json_writer *w)
 {
-    const struct print_options options = {.format = TABLE_JSON, .causal = causal};
+    const struct print_options options = {.format = TABLE_JSON, .clocks = clocks};
     struct text text = TEXT_IN_MEMORY;
     int r = print_result(result, &options, &text);
 
@@ -371,7 +371,7 @@ static void write_finding(const struct finding *finding, struct json_writer *w)
     json_write_end(w);
 }
 
-static int write_parts(const struct summary *summary, const struct causal_report *causal,
+static int write_parts(const struct summary *summary, const struct trace_clocks *clocks,
                        struct json_writer *w)
 {
     int r = 0;
@@ -390,7 +390,7 @@ static int write_parts(const struct summary *summary, const struct causal_report
             write_rates(summary, rates, &summary->coverage.losses, w);
         }
         json_write_key(w, "result");
-        r = write_result(&summary->results[i], causal, w);
+        r = write_result(&summary->results[i], clocks, w);
         json_write_end(w);
     }
     json_write_end(w);
@@ -422,8 +422,7 @@ static int write_missing(const struct summary *summary, struct json_writer *w)
 }
 
 int print_summary_json(const struct summary *summary, const struct findings *findings,
-                       const struct causal_report *causal, const struct trace *trace,
-                       struct text *out)
+                       const struct trace *trace, struct text *out)
 {
     struct json_writer w = {.out = out};
     struct result whole;
@@ -448,7 +447,7 @@ int print_summary_json(const struct summary *summary, const struct findings *fin
         r = put_sources(summary, trace, 0, 0, &w, out);
     json_write_key(&w, "results");
     if (r >= 0)
-        r = write_parts(summary, causal, &w);
+        r = write_parts(summary, &trace->clocks, &w);
     json_write_finish(&w);
     return r < 0 ? r : out->error == -ENOMEM ? -ENOMEM : 0;
 }

@@ -4,7 +4,6 @@
 /* Prints the summary of a trace: text for people, or JSON (strata-summary(1)). */
 
 #include "analysis/summary.h"
-#include "cmd/causal.h"
 #include "cmd/findings.h"
 #include "print/table.h"
 #include "trace/trace.h"
@@ -14,5 +13,4 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
                        const struct trace *trace, uint64_t top, unsigned line_width,
                        struct text *out);
 int print_summary_json(const struct summary *summary, const struct findings *findings,
-                       const struct causal_report *causal, const struct trace *trace,
-                       struct text *out);
+                       const struct trace *trace, struct text *out);

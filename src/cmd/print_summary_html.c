@@ -7,6 +7,7 @@
 
 #include "base/macro.h"
 #include "cli/duration.h"
+#include "cmd/causal.h"
 #include "cmd/print_result.h"
 #include "cmd/snapshot_reason.h"
 #include "cmd/summary_part.h"
@@ -526,8 +527,7 @@ static int put_recording(const struct summary_page *page, struct text *out)
     }
     for (unsigned i = 0; i < trace->n_notes; i++)
         text_printf(&lines, "%s\n", trace->notes[i]);
-    if (page->causal)
-        causal_put_lines(&lines, page->causal);
+    causal_put_lines(&lines, &page->trace->clocks);
     if (r >= 0)
         r = print_summary_html_lines(&lines, out);
     else

@@ -5,14 +5,12 @@
  * the JSON. */
 
 #include "analysis/summary.h"
-#include "cmd/causal.h"
 #include "cmd/findings.h"
 #include "trace/trace.h"
 
 struct summary_page {
     const struct summary *summary;
     const struct findings *findings;
-    const struct causal_report *causal;
     const struct trace *trace;
     const char *made_by; /* the command line */
     const struct error

@@ -8,7 +8,6 @@
 #include "base/reopen_cache.h"
 #include "cli/jobs.h"
 #include "cli/output.h"
-#include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "cmd/follow.h"
 #include "cmd/follow_file.h"
@@ -28,7 +27,7 @@ struct report_options {
     struct open_options open;
     struct select_options select;
     unsigned format; /* enum format */
-    bool spreadsheet, flags, causal, follow;
+    bool spreadsheet, flags, follow;
     struct last_options last;
     unsigned jobs;
 };
@@ -46,10 +45,6 @@ static const struct option output_options[] = {
      "text, json: what a kernel noted of its CPU at each\n"
      "event: interrupts off, preemption count, ... (d..2.)",
      offsetof(struct report_options, flags)},
-    {OPTION_FLAG, 0, "causal", NULL,
-     "tighten clocks by causes and effects; reads the trace\n"
-     "twice",
-     offsetof(struct report_options, causal)},
     {OPTION_END},
 };
 
@@ -156,7 +151,6 @@ static int report(const struct report_options *options, struct trace *trace, str
     if (output_open(&out, kind_of(options), OUT_SIZE) < 0)
         return cli_no_memory();
     if (selection_init(&selection, &options->select) < 0 ||
-        (options->causal && causal_tighten_on_request(&options->open, trace) < 0) ||
         open_view(options, trace, &out, jobs_count(options->jobs), &view) < 0) {
         cli_no_memory();
     } else {
@@ -189,8 +183,8 @@ static int open_follow_view(void *arg, struct trace *trace, struct text *out,
 
 static int check_follow(const struct report_options *options, int n)
 {
-    if (options->causal || options->select.from.given || options->select.to.given)
-        return cli_usage_error("report", "--follow excludes --from, --until and --causal");
+    if (options->select.from.given || options->select.to.given)
+        return cli_usage_error("report", "--follow excludes --from and --until");
     if (n > 1)
         return cli_usage_error("report", "--follow requires one trace");
     return EXIT_SUCCESS;
@@ -288,8 +282,6 @@ static int report_paths(struct report_options *options, char **paths, int n)
     }
     if (options->flags && options->format == FORMAT_CSV)
         return cli_usage_error("report", "--flags requires --format=text or --format=json");
-    if (options->last.is_given && options->causal)
-        return cli_usage_error("report", "--last and --causal exclude each other");
     if (options->last.is_given) {
         status = last_check(&options->select, paths, n);
         /* What is counted is what is printed, even if the trace is being recorded. */

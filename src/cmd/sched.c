@@ -53,8 +53,6 @@ static const struct option output_options[] = {
      MEMBER(common.events)},
     {OPTION_FLAG, 0, "hist", NULL, "also print a histogram of the wake-ups of each row",
      MEMBER(common.histogram)},
-    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
-     MEMBER(common.no_causal)},
     {OPTION_END},
 };
 

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cache_dir.h"
 #include "base/fd.h"
 #include "cli/progress.h"
-#include "cmd/causal.h"
 #include "cmd/cmd.h"
 #include "index/build.h"
 #include "index/index.h"
@@ -39,31 +39,9 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
         progress_show(progress, done, total);
 }
 
-static int see_items(void *arg, const struct item *items, unsigned n)
-{
-    return causal_sink_put(arg, items, n);
-}
-
-static int put_clock_note(void *arg, struct text *text)
-{
-    struct causal_report report;
-    int r = causal_sink_finish(arg, &report);
-
-    for (unsigned i = 0; i < report.n; i++) {
-        if (report.rows[i].violations == 0)
-            continue;
-        if (text_len(text) > 0)
-            text_put_literal(text, "; ");
-        causal_put_refutation(text, &report.rows[i]);
-    }
-    causal_report_done(&report);
-    return r;
-}
-
 static int build_index(void *arg, int fd, struct error *error)
 {
     struct build *build = arg;
-    struct causal_sink *causal;
     struct index_options options = {
         .rules = build->source->pairs.rules.rules,
         .n_rules = build->source->pairs.rules.n,
@@ -71,36 +49,15 @@ static int build_index(void *arg, int fd, struct error *error)
         .progress_arg = &build->progress,
         .stops = build->stops,
     };
-    int r = causal_sink_new(build->trace, &causal);
+    int r;
 
-    if (r < 0)
-        return error_set(error, r, NULL, "out of memory");
-    if (causal) {
-        options.see = see_items;
-        options.put_clock_note = put_clock_note;
-        options.see_arg = causal;
-    }
     build->started = true;
     if (build->shows_progress)
         progress_start(&build->progress, isatty(STDERR_FILENO));
     r = index_build(build->trace, &options, fd, error);
     if (build->shows_progress)
         progress_erase(&build->progress);
-    causal_sink_free(causal);
     return r;
-}
-
-/* $XDG_CACHE_HOME/strata, or ~/.cache/strata; an empty text: neither variable is set. */
-static void put_cache_directory(struct text *text)
-{
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-
-    if (cache && *cache == '/')
-        text_printf(text, "%s/strata", cache);
-    else if (home && *home == '/')
-        text_printf(text, "%s/.cache/strata", home);
-    text_put_char(text, '\0');
 }
 
 /* A file whose contents the index depends on. */
@@ -128,10 +85,10 @@ static void put_settings(struct text *text, const struct serve_options *options)
         put_file(text, "default-trace-events", events);
     put_file(text, "kallsyms", open->kallsyms);
     put_file(text, "tracefs-copy", open->tracefs);
-    text_printf(text, "source=%s\nxen=%s\ncpu-vendor=%u\ncpu-hz=%llu\nflags=%d%d%d\n",
+    text_printf(text, "source=%s\nxen=%s\ncpu-vendor=%u\ncpu-hz=%llu\nflags=%d%d%d%d\n",
                 open->source ? open->source : "", open->xen_version ? open->xen_version : "",
                 open->cpu_vendor, (unsigned long long)open->cpu_hz, open->no_header,
-                open->host_time, open->keep_going);
+                open->host_time, open->keep_going, open->stated_clocks);
     for (unsigned i = 0; i < options->pairs.n; i++)
         text_printf(text, "pair=%s\n", options->pairs.items[i]);
     for (unsigned i = 0; i < options->files.n; i++)
@@ -281,7 +238,7 @@ int serve_source_init(const char *verb, const struct serve_options *options, cha
     for (int i = 0; i < n; i++)
         text_printf(&ret->name, "%s%s", i > 0 ? ", " : "", paths[i]);
     text_put_char(&ret->name, '\0');
-    put_cache_directory(&ret->directory);
+    cache_dir_put_path(&ret->directory);
     put_settings(&ret->settings, options);
     if (ret->name.error || ret->directory.error || ret->settings.error)
         r = -ENOMEM;

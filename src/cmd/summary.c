@@ -39,8 +39,6 @@ static const struct option output_options[] = {
     {OPTION_NUMBER, 0, "top", "N", "only the first N rows of each table (5; in a page 20;\n0: all)",
      COMMON(top)},
     WIDE_OPTION(COMMON(wide)),
-    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
-     COMMON(no_causal)},
     {OPTION_END},
 };
 
@@ -60,8 +58,8 @@ const struct command summary_command = {
     .about = "Prints an overview of a trace: what stands out, with the commands that show the\n"
              "details; what was recorded, with losses and clock errors; where the time of\n"
              "CPUs, vCPUs and tasks went; VM exits, requests to disks, interrupts and\n"
-             "latencies; and the analyses that lack events, with how to record them.\n\n"
-             "The trace is read once; twice if clocks can be tightened.",
+             "latencies; and the analyses that lack events, with how to record them.",
+
     .groups = groups,
     .examples = "  strata summary trace\n"
                 "  strata summary --from +10 --until +20 trace\n"
@@ -77,12 +75,11 @@ struct summary_run {
 };
 
 static int put_page(struct summary_run *run, const struct findings *findings,
-                    const struct causal_report *causal, const struct walk *walk)
+                    const struct walk *walk)
 {
     struct summary_page page = {
         .summary = &run->summary,
         .findings = findings,
-        .causal = causal,
         .trace = walk->trace,
         .made_by = run->options->command.start,
         .error = &walk->error,
@@ -92,17 +89,17 @@ static int put_page(struct summary_run *run, const struct findings *findings,
     return print_summary_html(&page, &run->output.out);
 }
 
-static int print(struct summary_run *run, const struct causal_report *causal, struct walk *walk)
+static int print(struct summary_run *run, struct walk *walk)
 {
     const struct analysis_options *options = &run->options->common;
     struct findings findings;
-    int r = findings_find(&run->summary, causal, &findings);
+    int r = findings_find(&run->summary, &walk->trace->clocks, &findings);
 
     if (r >= 0 && run->options->html)
-        r = put_page(run, &findings, causal, walk);
+        r = put_page(run, &findings, walk);
     else if (r >= 0)
         r = options->format == TABLE_JSON
-                ? print_summary_json(&run->summary, &findings, causal, walk->trace, walk->out)
+                ? print_summary_json(&run->summary, &findings, walk->trace, walk->out)
                 : print_summary_text(&run->summary, &findings, walk->trace, options->top,
                                      options->wide ? 0 : output_line_width(), walk->out);
     findings_done(&findings);
@@ -123,25 +120,20 @@ static int commit(struct atomic_output *output)
 }
 
 /* Makes the errors unknown that causes and effects contradict. */
-static void refute_errors(struct summary *summary, const struct causal_report *causal,
-                          const struct trace *trace)
+static void refute_errors(struct summary *summary, const struct trace *trace)
 {
-    if (!causal_is_refuted(causal))
+    if (!trace_clocks_are_refuted(&trace->clocks))
         return;
     for (unsigned i = 0; i < SUMMARY_PARTS; i++)
         result_refute_errors(&summary->results[i]);
     for (unsigned i = 0; i < summary->n_sources; i++) {
         struct summary_source *source = summary->sources[i];
-        const struct trace_input *input = &trace->inputs[trace_input_of(trace, source->origin)];
-        const struct causal_row *row =
-            input->recorded ? causal_find(causal, input->recorded->name) : NULL;
 
-        source->is_error_refuted = row && row->violations > 0;
+        source->is_error_refuted = source->origin->is_error_refuted;
     }
 }
 
-static int walk_and_print(const struct analysis_options *options,
-                          const struct causal_report *causal, struct walk *walk)
+static int walk_and_print(const struct analysis_options *options, struct walk *walk)
 {
     struct summary *summary = container_of(walk->sink, struct summary, sink);
     struct summary_run *run = container_of(summary, struct summary_run, summary);
@@ -159,8 +151,8 @@ static int walk_and_print(const struct analysis_options *options,
         return status;
     if (summary_make_results(summary) < 0)
         return cli_no_memory();
-    refute_errors(summary, causal, walk->trace);
-    if (print(run, causal, walk) < 0)
+    refute_errors(summary, walk->trace);
+    if (print(run, walk) < 0)
         return cli_no_memory();
     if (run->options->html && commit(&run->output) != EXIT_SUCCESS)
         return EXIT_FAILURE;

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache_dir.h"
 #include "base/lost_cpus.h"
+#include "base/reopen_cache.h"
 #include "base/suggest.h"
 #include "cli/jobs.h"
 #include "cli/progress.h"
@@ -47,6 +49,8 @@ const struct option open_option_table[] = {
     {OPTION_STRING, 0, "source", "NAME", "only this source of a trace directory", MEMBER(source)},
     {OPTION_FLAG, 0, "host-time", NULL, "show all times in the host's monotonic clock",
      MEMBER(host_time)},
+    {OPTION_FLAG, 0, "no-causal", NULL, "do not tighten clocks by causes and effects",
+     MEMBER(stated_clocks)},
     {OPTION_FLAG, 'k', "keep-going", NULL, "skip damaged data and show it as a loss",
      MEMBER(keep_going)},
     {OPTION_FLAG, 0, "strict", NULL, "exit with 3 if events were lost", MEMBER(strict)},
@@ -115,6 +119,26 @@ void open_options_done(struct open_options *options)
     strings_done(&options->events);
 }
 
+/* What openings by this process have found of clocks. NULL: memory is out. */
+static struct reopen_cache *known_clocks(void)
+{
+    static struct reopen_cache *known;
+
+    if (!known)
+        known = reopen_cache_new();
+    return known;
+}
+
+/* The user's cache; NULL: there is none. */
+static const char *cache_dir(void)
+{
+    static struct text path = TEXT_IN_MEMORY;
+
+    if (!path.start)
+        cache_dir_put_path(&path);
+    return path.error || !*path.start ? NULL : path.start;
+}
+
 void open_options_apply(const struct open_options *options, struct trace_options *ret)
 {
     *ret = (struct trace_options){
@@ -130,6 +154,9 @@ void open_options_apply(const struct open_options *options, struct trace_options
         .tracefs = options->tracefs,
         .kallsyms = options->kallsyms,
         .host_time = options->host_time,
+        .stated_clocks = options->stated_clocks,
+        .clocks = known_clocks(),
+        .cache_dir = cache_dir(),
         .leave_out_unrelated = options->leave_out_unrelated,
         .fd = options->fd,
         .cache = options->cache,

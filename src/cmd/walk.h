@@ -23,6 +23,7 @@ struct open_options {
     const char *tracefs;
     const char *kallsyms;
     bool host_time;
+    bool stated_clocks;
     bool keep_going;
     bool strict;
     /* As in struct trace_options; there are no options for them. */

@@ -148,6 +148,8 @@ struct origin {
     bool is_cut;
     /* It is still being recorded: of a CPU, what came after its last event may not be here yet. */
     bool is_live;
+    /* What is stated of its clock is refuted (trace/clocks.h): by how much its times are wrong is not known. */
+    bool is_error_refuted;
     /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
     bool lost_uncounted;
     /* The lost events that its recorder counted, by its records or beyond them; 0: none, or it has no count. */

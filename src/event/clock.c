@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "event/clock.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/macro.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -30,4 +33,25 @@ void clock_put_time(const struct clock *clock, int64_t time, struct text *text)
         text->next = number_sdec(p, time);
     else
         text->next = number_seconds(p, clock_to_ns(clock, time));
+}
+
+const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int64_t ns = clock_to_ns(clock, (int64_t)MIN(ticks, (uint64_t)INT64_MAX));
+    double v = (double)ns;
+    unsigned unit = 0;
+
+    if (clock->hz == 0) {
+        snprintf(buf, size, "%" PRIu64, ticks);
+        return buf;
+    }
+    if (ns < 1000) {
+        snprintf(buf, size, "%" PRId64 "ns", ns);
+        return buf;
+    }
+    for (; unit + 1 < ARRAY_SIZE(units) && v >= 999.5; unit++)
+        v /= 1000;
+    snprintf(buf, size, "%.*f%s", v < 9.995 ? 2 : (v < 99.95 ? 1 : 0), v, units[unit]);
+    return buf;
 }

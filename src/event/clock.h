@@ -4,6 +4,7 @@
 /* The clock that stamped a source's events. Times are kept in its ticks; only what prints a time or
  * relates two clocks converts them. */
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct text;
@@ -23,3 +24,7 @@ void clock_put_time(const struct clock *clock, int64_t time, struct text *text);
 int64_t clock_to_ns(const struct clock *clock, int64_t time);
 /* The other way round, rounded down, at most INT64_MAX. */
 int64_t clock_from_ns(const struct clock *clock, uint64_t ns);
+
+/* TICKS of CLOCK with three significant digits, "12.3ms", "1.50us", "340ns", or the ticks themselves
+ * where the rate is not known. BUF of 24 bytes or more. Returns BUF. */
+const char *duration_text(char *buf, size_t size, const struct clock *clock, uint64_t ticks);

@@ -405,8 +405,6 @@ static int read_trace(struct builder *builder, struct trace *trace,
     for (unsigned runs = 0; (n = trace_next(trace, &items)) > 0; runs++) {
         int r = put_items(builder, items, (unsigned)n);
 
-        if (r >= 0 && options->see)
-            r = options->see(options->see_arg, items, (unsigned)n);
         if (r >= 0 && builder->writer.error)
             r = builder->writer.error;
         if (r >= 0 && options->stops && atomic_load(options->stops))
@@ -458,12 +456,12 @@ static int init(struct builder *builder, struct trace *trace, const struct index
     return r;
 }
 
-static int put_clock_note(struct builder *builder, const struct index_options *options)
+static int put_clock_note(struct builder *builder, const struct trace *trace)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
-    int r = options->put_clock_note ? options->put_clock_note(options->see_arg, &text) : 0;
 
-    if (r < 0 || text.error)
+    trace_clocks_put_refutation(&trace->clocks, &text);
+    if (text.error)
         return -ENOMEM;
     return text_len(&text) == 0 ? 0
                                 : index_names_put_text(&builder->names, text.start, text_len(&text),
@@ -471,7 +469,7 @@ static int put_clock_note(struct builder *builder, const struct index_options *o
 }
 
 /* Ends what is open at the end of the trace. */
-static int finish(struct builder *builder, const struct index_options *options)
+static int finish(struct builder *builder, const struct trace *trace)
 {
     int64_t end = builder->writer.header.end;
     int r;
@@ -486,7 +484,7 @@ static int finish(struct builder *builder, const struct index_options *options)
                       MAX(end, builder->tracks[i]->open[builder->tracks[i]->n_open - 1].begin),
                       INDEX_OPEN);
     if (r >= 0)
-        r = put_clock_note(builder, options);
+        r = put_clock_note(builder, trace);
     if (r >= 0)
         r = build_states_place(builder);
     if (r >= 0)
@@ -539,7 +537,7 @@ int index_build(struct trace *trace, const struct index_options *options, int fd
     if (r == 0)
         r = read_trace(builder, trace, options ? options : &none, error);
     if (r == 0)
-        r = finish(builder, options ? options : &none);
+        r = finish(builder, trace);
     if (r < 0)
         error_set(error, r, NULL, "cannot build an index: %s", error_text(r));
     done(builder);

@@ -10,7 +10,6 @@
 
 struct item;
 struct span_rule;
-struct text;
 struct trace;
 
 /* Zeroed: none. */
@@ -20,11 +19,6 @@ struct index_options {
     void (*progress)(void *arg, uint64_t done,
                      uint64_t total); /* bytes, as trace_progress(); NULL: none */
     void *progress_arg;
-    /* Sees all items that the index is made of. A negative errno ends the build. NULL: nobody does. */
-    int (*see)(void *arg, const struct item *items, unsigned n);
-    /* After the last item: puts index_summary.clock_note. -ENOMEM. NULL: there is none. */
-    int (*put_clock_note)(void *arg, struct text *text);
-    void *see_arg;
     const atomic_bool *stops; /* becomes true: ends early with -ECANCELED; NULL: never */
 };
 

@@ -12,16 +12,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache_dir.h"
 #include "base/fd.h"
-#include "base/sha256.h"
 #include "index/cache_internal.h"
 #include "index/format.h"
 #include "index/index.h"
 
 #define LOCK_POLL_US 50000
-#define DEPTH_MAX 16 /* of directories in a trace directory */
 
 /* ---- the key ---- */
+
+int index_cache_key(const struct index_cache_request *request, char ret_key[KEY_SIZE],
+                    struct error *error)
+{
+    const uint32_t format[] = {INDEX_VERSION, INDEX_ORDER};
+    struct sha256 sha;
+
+    sha256_init(&sha);
+    sha256_put(&sha, format, sizeof format);
+    cache_key_put_text(&sha, STRATA_VERSION);
+    cache_key_put_text(&sha, request->settings ? request->settings : "");
+    for (unsigned i = 0; i < request->n_paths; i++) {
+        int r = cache_key_put_path(&sha, request->paths[i], error);
+
+        if (r < 0)
+            return r;
+    }
+    cache_key_end(&sha, ret_key);
+    return 0;
+}
+
+/* ---- one index ---- */
 
 static int errno_of(struct error *error, const char *path)
 {
@@ -29,153 +50,6 @@ static int errno_of(struct error *error, const char *path)
 
     return error_set(error, r, path, "%s", error_text(r));
 }
-
-static void put_text(struct sha256 *sha, const char *text)
-{
-    sha256_put(sha, text, strlen(text) + 1);
-}
-
-static void put_file(struct sha256 *sha, const struct stat *st)
-{
-    const uint64_t facts[] = {(uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec,
-                              (uint64_t)st->st_mtim.tv_nsec, (uint64_t)st->st_ino,
-                              (uint64_t)st->st_dev};
-
-    sha256_put(sha, facts, sizeof facts);
-}
-
-/* All that is in the directory FD, in the order of names. DEPTH bounds the recursion. */
-// NOLINTNEXTLINE(misc-no-recursion)
-static int put_directory(struct sha256 *sha, int fd, unsigned depth)
-{
-    struct dirent **entries;
-    int n = scandirat(fd, ".", &entries, NULL, alphasort);
-    int r = 0;
-
-    if (n < 0)
-        return -errno;
-    for (int i = 0; i < n; i++) {
-        const char *name = entries[i]->d_name;
-        struct stat st;
-
-        if (r < 0 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            continue;
-        put_text(sha, name);
-        if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            r = -errno;
-        else if (!S_ISDIR(st.st_mode))
-            put_file(sha, &st);
-        if (r == 0 && S_ISDIR(st.st_mode)) {
-            _cleanup_(closep) int inner =
-                openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-            r = inner < 0 ? -errno : depth == 0 ? -ELOOP : put_directory(sha, inner, depth - 1);
-            put_text(sha, "/");
-        }
-    }
-    for (int i = 0; i < n; i++)
-        free(entries[i]);
-    free(entries);
-    return r;
-}
-
-static int put_path(struct sha256 *sha, const char *path, struct error *error)
-{
-    _cleanup_(closep) int fd = -1;
-    _cleanup_free_ char *real = realpath(path, NULL);
-    struct stat st;
-    int r;
-
-    if (!real || stat(real, &st) < 0)
-        return errno_of(error, path);
-    put_text(sha, real);
-    if (S_ISREG(st.st_mode)) {
-        put_file(sha, &st);
-        return 0;
-    }
-    if (!S_ISDIR(st.st_mode))
-        return error_set(error, -EINVAL, path,
-                         "not a file or a directory; save the trace in a file first");
-    fd = open(real, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    r = fd < 0 ? -errno : put_directory(sha, fd, DEPTH_MAX);
-    return r < 0 ? error_set(error, r, path, "%s", error_text(r)) : 0;
-}
-
-int index_cache_key(const struct index_cache_request *request, char ret_key[KEY_SIZE],
-                    struct error *error)
-{
-    const uint32_t format[] = {INDEX_VERSION, INDEX_ORDER};
-    uint8_t digest[SHA256_SIZE];
-    struct sha256 sha;
-
-    sha256_init(&sha);
-    sha256_put(&sha, format, sizeof format);
-    put_text(&sha, STRATA_VERSION);
-    put_text(&sha, request->settings ? request->settings : "");
-    for (unsigned i = 0; i < request->n_paths; i++) {
-        int r = put_path(&sha, request->paths[i], error);
-
-        if (r < 0)
-            return r;
-    }
-    sha256_end(&sha, digest);
-    for (unsigned i = 0; i < SHA256_SIZE; i++)
-        snprintf(ret_key + (size_t)2 * i, 3, "%02x", digest[i]);
-    return 0;
-}
-
-/* ---- the directory ---- */
-
-/* Makes PATH and those around it. */
-static int make_directories(const char *path)
-{
-    char *copy = strdup(path);
-    int r = 0;
-
-    if (!copy)
-        return -ENOMEM;
-    for (char *p = copy + 1; r == 0; p++) {
-        char c = *p;
-
-        if (c && c != '/')
-            continue;
-        *p = '\0';
-        if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-            r = -errno;
-        *p = c;
-        if (!c)
-            break;
-    }
-    free(copy);
-    return r;
-}
-
-/* A descriptor of the directory of indexes, to which no other user can write. */
-static int open_directory(const char *directory, struct error *error)
-{
-    _cleanup_free_ char *path = NULL;
-    struct stat st;
-    int fd;
-    int r;
-
-    if (asprintf(&path, "%s/index", directory) < 0) {
-        path = NULL;
-        return error_set(error, -ENOMEM, directory, "out of memory");
-    }
-    r = *directory ? make_directories(path) : -ENOENT;
-    if (r < 0)
-        return error_set(error, r, path, "%s", error_text(r));
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return errno_of(error, path);
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022))
-        return fd;
-    close(fd);
-    return error_set(error, -EPERM, path,
-                     "other users can write here; remove it, or set XDG_CACHE_HOME");
-}
-
-/* ---- one index ---- */
 
 struct place {
     const struct index_cache_request *request;
@@ -318,7 +192,7 @@ int index_cache_open(const struct index_cache_request *request, struct index **r
 
     if (r < 0)
         return r;
-    place.directory = open_directory(request->directory, error);
+    place.directory = cache_dir_open(request->directory, "index", true, error);
     if (place.directory < 0)
         return place.directory;
     snprintf(place.index, sizeof place.index, "%s" INDEX_SUFFIX, place.key);
@@ -338,7 +212,7 @@ int index_cache_open(const struct index_cache_request *request, struct index **r
 int index_cache_open_unnamed(const struct index_cache_request *request, struct error *error)
 {
     static const char name[] = "live.XXXXXX";
-    int directory = open_directory(request->directory, error);
+    int directory = cache_dir_open(request->directory, "index", true, error);
     _cleanup_free_ char *path = NULL;
     int fd;
     int r;

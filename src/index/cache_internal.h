@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/sha256.h"
+#include "base/cache_dir.h"
 
-#define KEY_SIZE (2 * SHA256_SIZE + 1)
+#define KEY_SIZE CACHE_KEY_SIZE
 #define NAME_SIZE (KEY_SIZE + 8)
 #define INDEX_SUFFIX ".index"
 #define LOCK_SUFFIX ".lock"

@@ -192,6 +192,7 @@ static int open_source(struct merge *merge, struct merge_source *source)
     options.n_events = source->events.n;
     options.source = source->recorded ? source->recorded->name : NULL;
     options.host_time = false;
+    options.stated_clocks = true;
     r = trace_open(&source->path, 1, &options, &source->trace, &merge->error);
     return r < 0 ? r : add_trace_notes(merge, source->trace);
 }

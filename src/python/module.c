@@ -85,7 +85,7 @@ struct open_arguments {
     PyObject *paths, *events, *declarations, *layers, *cpus, *pids, *vcpus, *since, *until;
     PyObject *source, *xen_version, *cpu_vendor, *limit;
     unsigned long long cpu_hz;
-    int keep_going, host_time, losses, names, no_header, file_order;
+    int keep_going, host_time, stated_clocks, losses, names, no_header, file_order;
 };
 
 /* Without a limit, or with None, all events are read. */
@@ -126,6 +126,7 @@ static int set_up(struct strata_reader *reader, const struct open_arguments *arg
         return -1;
     if (strata_reader_set_keep_going(reader, arguments->keep_going) < 0 ||
         strata_reader_set_host_time(reader, arguments->host_time) < 0 ||
+        strata_reader_set_stated_clocks(reader, arguments->stated_clocks) < 0 ||
         strata_reader_set_no_header(reader, arguments->no_header) < 0 ||
         strata_reader_set_file_order(reader, arguments->file_order) < 0 ||
         (arguments->cpu_hz > 0 && strata_reader_set_cpu_hz(reader, arguments->cpu_hz) < 0)) {
@@ -168,19 +169,21 @@ static PyObject *open_trace(const struct open_arguments *arguments)
 static PyObject *module_open(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static const char *const keywords[] = {
-        "path",         "events", "layers",      "cpus",       "pids",       "vcpus",      "since",
-        "until",        "limit",  "losses",      "names",      "keep_going", "host_time",  "source",
-        "declarations", "cpu_hz", "xen_version", "cpu_vendor", "no_header",  "file_order", NULL};
+        "path",      "events",     "layers",        "cpus",   "pids",        "vcpus",
+        "since",     "until",      "limit",         "losses", "names",       "keep_going",
+        "host_time", "source",     "declarations",  "cpu_hz", "xen_version", "cpu_vendor",
+        "no_header", "file_order", "stated_clocks", NULL};
     struct open_arguments arguments = {0};
 
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O|O$OOOOOOOppppOOKOOpp:open", (char **)(void *)keywords,
+            args, kwargs, "O|O$OOOOOOOppppOOKOOppp:open", (char **)(void *)keywords,
             &arguments.paths, &arguments.events, &arguments.layers, &arguments.cpus,
             &arguments.pids, &arguments.vcpus, &arguments.since, &arguments.until, &arguments.limit,
             &arguments.losses, &arguments.names, &arguments.keep_going, &arguments.host_time,
             &arguments.source, &arguments.declarations, &arguments.cpu_hz, &arguments.xen_version,
-            &arguments.cpu_vendor, &arguments.no_header, &arguments.file_order))
+            &arguments.cpu_vendor, &arguments.no_header, &arguments.file_order,
+            &arguments.stated_clocks))
         return NULL;
     return open_trace(&arguments);
 }
@@ -190,7 +193,7 @@ static PyMethodDef methods[] = {
      "open(path, events=None, *, layers=None, cpus=None, pids=None, vcpus=None, since=None,\n"
      "     until=None, limit=None, losses=False, names=False, keep_going=False, host_time=False,\n"
      "     source=None, declarations=None, cpu_hz=0, xen_version=None, cpu_vendor=None,\n"
-     "     no_header=False, file_order=False)\n"
+     "     no_header=False, file_order=False, stated_clocks=False)\n"
      "--\n\n"
      "Opens a trace, or several on one timeline, and returns a Trace.\n\n"
      "path          a path, or a list of paths: any trace that strata reads\n"
@@ -208,7 +211,8 @@ static PyMethodDef methods[] = {
      "cpu_hz        the rate of a time stamp counter, for traces that do not record it\n"
      "xen_version, cpu_vendor  of the Xen that wrote a trace: '4.17', 'amd'\n"
      "no_header     event numbers of a simpletrace file are places in the declarations\n"
-     "file_order    the events of a single source as they were written, not in order of time\n\n"
+     "file_order    the events of a single source as they were written, not in order of time\n"
+     "stated_clocks  clocks as they were recorded, not tightened by causes and effects\n\n"
      "Raises Error for what is not a trace, or is damaged, and OSError if a file cannot be read."},
     {"_table", py_table, METH_VARARGS, NULL},
     {"_dispatch", py_dispatch, METH_VARARGS, NULL},

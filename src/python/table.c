@@ -3,6 +3,7 @@
 #include "python/strata_module.h"
 
 #include "analysis/span_rule.h"
+#include "base/cache_dir.h"
 #include "tables/sink.h"
 #include "trace/trace.h"
 
@@ -179,6 +180,7 @@ static PyObject *make_table(struct table_arguments *arguments, const char *const
 {
     struct table_reading reading = {.rows = new_rows(arguments->table),
                                     .n_columns = fixed_tables[arguments->table].n_columns};
+    struct text cache_dir = TEXT_IN_MEMORY;
     struct arena arena = {0};
     struct span_rule_list rules = {0};
     struct trace *trace = NULL;
@@ -187,6 +189,9 @@ static PyObject *make_table(struct table_arguments *arguments, const char *const
 
     if (!reading.rows)
         return NULL;
+    cache_dir_put_path(&cache_dir);
+    if (!cache_dir.error && *cache_dir.start)
+        arguments->options.cache_dir = cache_dir.start;
     r = parse_rules(arguments->rules, &arena, &rules, &error);
     if (r == 0)
         r = trace_open(paths, n, &arguments->options, &trace, &error);
@@ -199,10 +204,11 @@ static PyObject *make_table(struct table_arguments *arguments, const char *const
     trace_free(trace);
     span_rule_list_done(&rules);
     arena_done(&arena);
+    text_done(&cache_dir);
     return (PyObject *)reading.rows;
 }
 
-/* _table(name, (path, …), (rule, …), (declarations, …), cpu_hz, xen_version, cpu_vendor, keep_going, host_time) */
+/* _table(name, (path, …), (rule, …), (declarations, …), cpu_hz, xen_version, cpu_vendor, keep_going, host_time, stated_clocks) */
 PyObject *py_table(PyObject *module, PyObject *args)
 {
     struct table_arguments arguments = {0};
@@ -210,13 +216,13 @@ PyObject *py_table(PyObject *module, PyObject *args)
     PyObject *tuples[2];
     const char *name;
     unsigned long long cpu_hz;
-    int keep_going, host_time, table;
+    int keep_going, host_time, stated_clocks, table;
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "sO!O!O!Kzzpp:_table", &name, &PyTuple_Type, &tuples[0],
+    if (!PyArg_ParseTuple(args, "sO!O!O!Kzzppp:_table", &name, &PyTuple_Type, &tuples[0],
                           &PyTuple_Type, &arguments.rules, &PyTuple_Type, &tuples[1], &cpu_hz,
                           &arguments.options.xen_version, &arguments.options.cpu_vendor,
-                          &keep_going, &host_time))
+                          &keep_going, &host_time, &stated_clocks))
         return NULL;
     table = find_table(name);
     if (table < 0)
@@ -239,6 +245,7 @@ PyObject *py_table(PyObject *module, PyObject *args)
     arguments.options.cpu_hz = cpu_hz;
     arguments.options.reader.keep_going = keep_going;
     arguments.options.host_time = host_time;
+    arguments.options.stated_clocks = stated_clocks;
     arguments.options.events = strings[1];
     arguments.options.n_events = (unsigned)PyTuple_GET_SIZE(tuples[1]);
     return make_table(&arguments, strings[0], (unsigned)PyTuple_GET_SIZE(tuples[0]));

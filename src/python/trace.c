@@ -28,9 +28,10 @@ static bool is_of_file(int error)
 static PyObject *make_message(const char *text)
 {
     static const char *const names[][2] = {
-        {"--keep-going", "keep_going=True"}, {"--host-time", "host_time=True"},
-        {"--trace-events", "declarations="}, {"--cpu-hz", "cpu_hz="},
-        {"--cpu-vendor=", "cpu_vendor="},    {"--source", "source="},
+        {"--keep-going", "keep_going=True"},   {"--host-time", "host_time=True"},
+        {"--trace-events", "declarations="},   {"--cpu-hz", "cpu_hz="},
+        {"--cpu-vendor=", "cpu_vendor="},      {"--source", "source="},
+        {"--no-causal", "stated_clocks=True"},
     };
     PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 

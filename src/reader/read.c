@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/cache_dir.h"
 #include "base/macro.h"
 #include "base/text.h"
 #include "event/program.h"
@@ -172,6 +173,11 @@ int strata_reader_set_host_time(struct strata_reader *reader, bool host_time)
     return set_bool(reader, &reader->options.host_time, host_time);
 }
 
+int strata_reader_set_stated_clocks(struct strata_reader *reader, bool stated_clocks)
+{
+    return set_bool(reader, &reader->options.stated_clocks, stated_clocks);
+}
+
 int strata_reader_set_cpu_hz(struct strata_reader *reader, uint64_t hz)
 {
     int r = check_not_started(reader);
@@ -300,6 +306,7 @@ int strata_reader_set_limit(struct strata_reader *reader, uint64_t n)
 
 static int open_trace(struct strata_reader *reader)
 {
+    _cleanup_(text_done) struct text cache_dir = TEXT_IN_MEMORY;
     struct error error;
     int r;
 
@@ -307,11 +314,17 @@ static int open_trace(struct strata_reader *reader)
         return fail(reader, -EINVAL, "no trace was added");
     reader->options.events = reader->events.items;
     reader->options.n_events = reader->events.n;
+    cache_dir_put_path(&cache_dir);
+    if (cache_dir.error)
+        return fail_memory(reader);
+    if (*cache_dir.start)
+        reader->options.cache_dir = cache_dir.start;
     if (selection_init(&reader->selection, &reader->select) < 0)
         return fail_memory(reader);
 
     error_clear(&error);
     r = trace_open(reader->paths.items, reader->paths.n, &reader->options, &reader->trace, &error);
+    reader->options.cache_dir = NULL;
     return r < 0 ? fail_with(reader, r, &error, "cannot open") : 0;
 }
 

@@ -17,6 +17,7 @@
 #include "trace/directory.h"
 #include "trace/open.h"
 #include "trace/recognise.h"
+#include "trace/tighten.h"
 
 /* The largest input buffer that a reader needs. */
 #define INPUT_SIZE MAX(INPUT_BUFFER_SIZE, SIMPLETRACE_INPUT_SIZE)
@@ -439,6 +440,9 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     if (r < 0)
         return error_set(error, r, NULL, "%s", error_text(r));
     reopen_cache_seal(options->cache);
+    r = trace_tighten(trace, options);
+    if (r < 0)
+        return error_set(error, r, NULL, "%s", error_text(r));
     *ret_trace = TAKE_PTR(trace);
     return 0;
 }

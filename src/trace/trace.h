@@ -15,6 +15,7 @@
 
 #include "event/catalogue.h"
 #include "event/source.h"
+#include "trace/clocks.h"
 
 struct manifest_source;
 struct clock_map;
@@ -52,6 +53,12 @@ struct trace_options {
     /* What opening the same paths again may use of this opening (base/reopen_cache.h); NULL: nothing. Must outlive the
      * trace. */
     struct reopen_cache *cache;
+    /* Clocks as they were recorded, not tightened by causes and effects (trace/clocks.h). */
+    bool stated_clocks;
+    /* Where what these say is kept: for other openings by this process, of whatever paths (base/reopen_cache.h), and in the
+     * user's cache (base/cache_dir.h), if it took long to find. NULL: not kept. */
+    struct reopen_cache *clocks;
+    const char *cache_dir;
     const int
         *fd; /* what the only path names is read from this, which is duplicated; NULL: opened */
 };
@@ -97,6 +104,7 @@ struct trace {
     struct manifest *manifests; /* of recorded directories */
     unsigned n_manifests;
     bool host_time; /* all times are the host's, and so are the origins' clocks */
+    struct trace_clocks clocks;
     unsigned
         n_missing; /* sources of recorded directories, or files of them, that cannot be shown */
     const char **notes; /* what the user should know before reading; in the catalogue's arena */

@@ -89,7 +89,7 @@ class OneServer(unittest.TestCase):
     def test_spans_and_states(self):
         """As many spans, as long, as `strata latency` says; the day and time that the recording has."""
         send(self.server.url, vm())
-        analysis = json.loads(subprocess.run([STRATA, 'latency', '-f', 'json', '--no-causal', vm()], stdout=subprocess.PIPE,
+        analysis = json.loads(subprocess.run([STRATA, 'latency', '-f', 'json', vm()], stdout=subprocess.PIPE,
                                              stderr=subprocess.DEVNULL, check=True).stdout)
         got = {name: (int(n), int(total)) for name, n, total in self.server.query(
             'SELECT name, count(), sum(duration_ns) FROM traces.span WHERE cut IS NULL GROUP BY name')}

@@ -110,7 +110,7 @@ class Questions(unittest.TestCase):
         self.assertEqual([row[0] for row in rows], ['far3'])
         self.assertAlmostEqual(float(rows[0][4]), 3, delta=0.1)
         # As the analysis of one recording says, exactly but for its histogram (1.6 %).
-        exits = json.loads(subprocess.run([STRATA, 'latency', 'exit', '-f', 'json', '--no-causal', self.kvm], check=True,
+        exits = json.loads(subprocess.run([STRATA, 'latency', 'exit', '-f', 'json', self.kvm], check=True,
                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)['rows'][0]
         self.assertAlmostEqual(float(rows[0][3]), exits['p99'], delta=0.02 * exits['p99'])
 
@@ -124,7 +124,7 @@ class Questions(unittest.TestCase):
     def test_slowest_requests(self):
         rows = self.ask('slowest-requests')
         self.assertEqual({row[0] for row in rows}, {'far0', 'far1'})
-        slowest = json.loads(subprocess.run([STRATA, 'latency', 'block', '--layer', 'guest', '-f', 'json', '--no-causal',
+        slowest = json.loads(subprocess.run([STRATA, 'latency', 'block', '--layer', 'guest', '-f', 'json',
                                              self.vm], check=True, stdout=subprocess.PIPE,
                                             stderr=subprocess.DEVNULL).stdout)['rows'][0]
         self.assertEqual(int(rows[0][4]), slowest['max'])

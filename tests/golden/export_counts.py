@@ -84,7 +84,7 @@ def read(marks):
 
 def run(strata, verb, *args):
     """None: the trace has nothing for this verb. Times are those of the export."""
-    done = subprocess.run([strata, verb, "-f", "json", "--no-causal", *args], capture_output=True, check=False)
+    done = subprocess.run([strata, verb, "-f", "json", *args], capture_output=True, check=False)
     return json.loads(done.stdout) if done.stdout else None
 
 

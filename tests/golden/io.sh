@@ -11,13 +11,13 @@ case="as a script finds them"
 for layers in guest,vmm,host guest,vmm guest vmm host; do
     "$strata" report -f json --layer $layers \
         -e 'block_*,virtio_*,thread_pool_*,blk_co_*,irq_handler_*' vm >events 2>err
-    "$strata" io --no-causal -f json --slowest 7 --layer $layers vm >found 2>err || fail "$layers: $(cat err)"
+    "$strata" io -f json --slowest 7 --layer $layers vm >found 2>err || fail "$layers: $(cat err)"
     python3 "$here/io.py" events found >counts || fail "$layers"
 done
 # A stage whose event is missing is part of the next one.
 without='-virtio_queue_notify,-thread_pool_complete,-irq_*,-block_bio_queue'
 "$strata" report -f json --layer guest,vmm -e "$without" vm >events 2>err
-"$strata" io --no-causal -f json --slowest 3 --layer guest,vmm -e "$without" vm >found
+"$strata" io -f json --slowest 3 --layer guest,vmm -e "$without" vm >found
 python3 "$here/io.py" events found >counts || fail "without some events"
 "$strata" io --layer guest,vmm -e "$without" vm |
     grep -q 'not in the trace: block_bio_queue, virtio_queue_notify, thread_pool_complete or thread_pool_complete_aio, irq_handler_entry;' ||
@@ -108,7 +108,7 @@ The slowest, each with the time when it began:
     9.00us done
     555us inject
     221us guest
-  strata report --causal --from 29749.584408653 --until 29749.594803430 vm
+  strata report --from 29749.584408653 --until 29749.594803430 vm
 END
 diff expected actual || fail "text"
 
@@ -230,7 +230,7 @@ jq -e '([.rows[].key] | length == (unique | length)) and
 jq -e '[.rows[] | select(.key.kind == "flush") | .key.stage] == ["total", "queue", "device", "guest"]' found >/dev/null ||
     fail "$(cat found)"
 mv unjoined "un joined"
-"$strata" io --slowest 1 "un joined" | grep -q "^  strata report --causal --from [0-9.]* --until [0-9.]* 'un joined'$" || fail "no quotes"
+"$strata" io --slowest 1 "un joined" | grep -q "^  strata report --from [0-9.]* --until [0-9.]* 'un joined'$" || fail "no quotes"
 
 case="which requests"
 "$strata" io -f json --layer guest --longer 0.004 vm | python3 -c '

@@ -20,8 +20,6 @@ MAXIMA = {"max", "wake_max", "preempt_max"}
 
 def strata(*args):
     command = [STRATA, *args, *OPTIONS]
-    if "sched" not in args:
-        command += ["--no-causal"]
     if IS_IN_TICKS:
         command += ["--cpu-vendor=amd"]
     r = subprocess.run([*command, "-f", "json", TRACE], capture_output=True, text=True, check=False)

@@ -126,7 +126,7 @@ def check_durations(server, trace):
               ("host", "block", "block")]
     for layer, group, rule in stages:
         tracks = server.group(layer, group)
-        command = ["latency", "--no-causal", "--layer", layer]
+        command = ["latency", "--layer", layer]
         check_row(server.get("latency", tracks=tracks), rows(*command, "-f", "json", rule, trace)[0], group)
         check_spans(server, objects(*command, "-f", "json", "--events", rule, trace), tracks=tracks)
         # A piece of the time.
@@ -140,14 +140,14 @@ def check_durations(server, trace):
         else:
             assert answer["n"] == 0 and answer["slowest"] == [] and answer["max"] == 0, answer
     # At the host's device, by the kinds of strata io, which ends a flush with the first of its two completions.
-    for row in rows("io", "--no-causal", "-f", "json", "--layer", "host", trace):
+    for row in rows("io", "-f", "json", "--layer", "host", trace):
         if row["key"]["stage"] == "device" and row["key"]["kind"] != "flush":
             begin = {"write": "^block W", "discard": "^block D", "read": "^block R"}[row["key"]["kind"]]
             answer = server.get("latency", tracks=server.group("host", "block"), text=begin)
             check_row(answer, row, f"strata io's {row['key']['kind']}")
     # By a name, on all tracks of a layer.
     guest = next(t["id"] for t in server.trace["tracks"] if t["layer"] == "guest" and t["parent"] is None)
-    irq = rows("latency", "--no-causal", "--layer", "guest", "-f", "json", "irq", trace)[0]
+    irq = rows("latency", "--layer", "guest", "-f", "json", "irq", trace)[0]
     answer = server.get("latency", tracks=guest, text="IRQ ")
     check_row(answer, irq, "irq")
     assert sum(name["n"] for name in answer["names"]) == answer["n"] and answer["unnamed"] == 0
@@ -237,7 +237,7 @@ def main():
             check_durations(server, ARGUMENTS[0])
             check_arrows(server, ARGUMENTS[0])
         elif WHAT == "pair":
-            command = ["latency", "--no-causal", "--pair", PAIR, "-f", "json", ARGUMENTS[0]]
+            command = ["latency", "--pair", PAIR, "-f", "json", ARGUMENTS[0]]
             check_row(server.get("latency", tracks=server.group("vmm", "served")), rows(*command)[0], PAIR)
         else:
             check_exits(server)

@@ -66,7 +66,7 @@ class Values(unittest.TestCase):
     def test_layers(self):
         directory, n = self.check_events('vm', vm())
         self.assertGreater(n, 20000)
-        analysis = json.loads(subprocess.run([STRATA, 'latency', '-f', 'json', '--no-causal', vm()], stdout=subprocess.PIPE,
+        analysis = json.loads(subprocess.run([STRATA, 'latency', '-f', 'json', vm()], stdout=subprocess.PIPE,
                                              stderr=subprocess.DEVNULL, check=True).stdout)
         got = {row['name']: (row['n'], int(row['total'])) for row in rows_of(
             directory, "SELECT name, count(*) AS n, sum(duration_ns) AS total FROM read_parquet('span/**/*.parquet')"

@@ -199,7 +199,7 @@ class Batches(unittest.TestCase):
 
 
 def analysis(*arguments):
-    return json.loads(subprocess.run([BIN + '/strata', *arguments, '-f', 'json', '--no-causal', vm()],
+    return json.loads(subprocess.run([BIN + '/strata', *arguments, '-f', 'json', vm()],
                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
 
 

@@ -33,7 +33,7 @@ class Case:
         return result.stdout
 
     def json(self, *args):
-        out = self.run(*args, "-f", "json", *([] if args[0] == "stat" else ["--no-causal"]))
+        out = self.run(*args, "-f", "json", "--no-causal")
         return json.loads(out) if out else None
 
     def lines(self, *args):

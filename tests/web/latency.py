@@ -11,7 +11,7 @@ import subprocess
 
 def durations_of(strata, trace, rule, layer):
     """(begin, end) of the spans of a built-in rule."""
-    output = subprocess.run([strata, "latency", "--no-causal", "--layer", layer, "-f", "json", "--events", rule, trace],
+    output = subprocess.run([strata, "latency", "--layer", layer, "-f", "json", "--events", rule, trace],
                             stdout=subprocess.PIPE, text=True, check=True).stdout
     return [(span["begin_ns"], span["end_ns"]) for span in map(json.loads, output.splitlines())]
 

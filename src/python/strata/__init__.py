@@ -32,7 +32,7 @@ def _paths(value):
 
 
 def table(path, name, *, pairs=(), declarations=None, cpu_hz=0, xen_version=None, cpu_vendor=None, keep_going=False,
-          host_time=False):
+          host_time=False, stated_clocks=False):
     """The rows of a table of `strata sql` as one Batch: 'span', 'state', 'loss', 'clock', 'source', 'thread', 'cpu', ….
 
     pairs: own pairs for 'span', as of `strata latency --pair`; without any, all built-in ones. The other options are those
@@ -41,7 +41,7 @@ def table(path, name, *, pairs=(), declarations=None, cpu_hz=0, xen_version=None
     if isinstance(pairs, str):
         pairs = (pairs,)
     return _table(name, _paths(path), tuple(pairs), _paths(declarations), cpu_hz, xen_version, cpu_vendor, keep_going,
-                  host_time)
+                  host_time, stated_clocks)
 
 
 def spans(path, pairs=(), **options):

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/causal.h"
 #include "analysis/condition.h"
 #include "analysis/needs.h"
 #include "analysis/span_match.h"
@@ -23,6 +22,7 @@
 #include "event/kernel.h"
 #include "event/kernel_event.h"
 #include "schema/kernel/tasks.h"
+#include "timeline/causal.h"
 #include "tracks/slices.h"
 #include "tracks/span_styles.h"
 

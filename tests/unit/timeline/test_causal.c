@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "analysis/causal.h"
 #include "base/macro.h"
 #include "event/item.h"
 #include "random.h"
+#include "timeline/causal.h"
 
 #define ERROR_NS 1000
 #define HOST_START INT64_C(1000000000000)

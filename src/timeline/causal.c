@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/causal.h"
+#include "timeline/causal.h"
 
 #include <errno.h>
 #include <stdlib.h>
