@@ -15,3 +15,4 @@ check xen 1 2 103
 check xen --partitions 11
 check perf 3 4 5
 check lttng 5 6 7
+check clock 3 5 9

@@ -67,6 +67,22 @@ def make(seed, path):
     return sources, words
 
 
+def make_clock(seed, path):
+    """A machine whose guest's clock is not what the recording says, or is."""
+    rng = random.Random(seed)
+    made = machine.Machine(rng, rng.randint(2, 4), rng.randint(1, 3), rng.randint(2, 6), rng.random() < 0.8)
+    end = rng.randint(25, 50) * machine.MILLI
+    made.run(end + machine.MILLI)
+    guest = Source(made.guest, 0, end, rng.choice([10**9, 2100000000]), rng.randrange(10**12), rng.choice([0, 500, 5000]))
+    guest.lie = rng.choice([0, rng.choice([-1, 1]) * rng.randint(60, 4000) * machine.MICRO])
+    sources = [Source(made.host, 0, end), guest]
+    for source in sources:
+        if not made.has_waking:
+            source.drop("sched_waking")
+    kernel_files.write_manifest(path, [source.write(path) for source in sources])
+    return sources, [f"the guest's clock is wrong by {guest.lie} ns, its stated error is {guest.error_ns} ns"]
+
+
 def make_xen(seed, path):
     """The same of a file of xentrace."""
     rng = random.Random(seed)
@@ -119,6 +135,9 @@ def check(strata, seed, kind, has_partitions):
         if kind == "xen":
             file, words = make_xen(seed, f"{path}/xen.raw")
             verbs_xen.check_all(strata, f"{path}/xen.raw", file)
+        elif kind == "clock":
+            sources, words = make_clock(seed, path)
+            verbs.check_clock(strata, path, sources)
         elif kind in ("perf", "lttng"):
             source, words = make_file(seed, f"{path}/made", kind)
             verbs.check_all(strata, f"{path}/made", [source], False)
@@ -126,7 +145,7 @@ def check(strata, seed, kind, has_partitions):
             sources, words = make(seed, path)
             verbs.check_all(strata, path, sources)
         if has_partitions:
-            check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path}.get(kind, f"{path}/made"))
+            check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path, "clock": path}.get(kind, f"{path}/made"))
     except Difference as difference:
         kept = os.path.join(tempfile.gettempdir(), f"simulation-{seed}")
         shutil.rmtree(kept, ignore_errors=True)
@@ -140,7 +159,7 @@ def check(strata, seed, kind, has_partitions):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng"], default="kvm", help="what is recorded, and how (kvm)")
+    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "clock"], default="kvm", help="what is recorded, and how (kvm)")
     parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")

@@ -27,6 +27,7 @@ class Source:
     def __init__(self, kernel, begin, end, hz=10**9, offset=0, error_ns=0):
         self.kernel, self.begin, self.end = kernel, begin, end
         self.hz, self.offset, self.error_ns = hz, offset, error_ns
+        self.lie = 0  # by how much the host's times of its clock are wrong, beside their error
         self.gaps = []
         self.lost = 0  # by the recorder's count
         self.facts = {}
@@ -115,7 +116,9 @@ class Source:
                   "ended": {"realtime_ns": REALTIME + self.end - self.begin, "monotonic_ns": BASE + self.end}}
         if self.kernel.is_guest:
             source["clock"] = {"name": clock, "hz": self.hz, "pairs": f"{name}/clock-pairs"}
-            lines = [f"{BASE + t} {self.ticks(t)} {self.error_ns}\n" for t in (self.begin, self.end)]
+            threads = [{"id": t.pid, "name": t.comm, "vcpu": v} for v, t in enumerate(self.kernel.vcpus)]
+            source["vmm"] = {"pid": 100, "program": "qemu-system-x86_64", "accelerator": "kvm", "threads": threads}
+            lines = [f"{BASE + t + self.lie} {self.ticks(t)} {self.error_ns}\n" for t in (self.begin, self.end)]
             with open(f"{directory}/clock-pairs", "w", encoding="ascii") as file:
                 file.write("".join(lines))
             files[f"{name}/clock-pairs"] = os.path.getsize(f"{directory}/clock-pairs")

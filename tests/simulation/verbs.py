@@ -280,3 +280,15 @@ def check_all(strata, path, sources, is_directory=True):
     for truth in case.truths.values():
         for check in check_sched, check_irq, check_latency, check_stat, check_sql:
             check(case, truth)
+
+
+def check_clock(strata, path, sources):
+    """A clock of which causes and effects say that its stated error is false is said to be wrong where errors are printed."""
+    case, lie = Case(strata, path, sources), sources[1].lie
+    for verb in ["summary"], ["info"], ["exits"], ["latency"]:
+        says = "contradict the stated error" in case.run(*verb)
+        require(says == (lie != 0), f"{verb[0]}: the clock is wrong by {lie} ns, and this is {'' if says else 'not '}said")
+    if not lie:
+        for truth in case.truths.values():
+            for check in check_sched, check_irq, check_latency:
+                check(case, truth)
