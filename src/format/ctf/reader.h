@@ -114,20 +114,19 @@ struct ctf {
     /* From packet to packet. */
     struct ctf_heard heard;
     bool any;
+    bool has_gap, has_held;
     bool is_repeated;   /* the packet at hand was read before, in an earlier file */
     uint64_t number;    /* of the packet before */
     uint64_t discarded; /* as of the packet before */
     uint64_t pending;   /* dropped in the packet at hand */
     int64_t last;       /* time of what was lent last, or TIME_UNKNOWN */
     int64_t since;      /* end of the packet before, or TIME_UNKNOWN */
-    /* What could not be read, up to the next packet. */
-    bool has_gap;
+    /* What could not be read, up to the next packet, if has_gap. */
     uint64_t gap_bytes;
     int64_t gap_since;
     int64_t seek_time; /* packets that end before it are skipped; INT64_MIN: none */
     /* The last event of a packet, until the next one says whether some were lost after it. Its payload is in one of two, as
-     * the one before it may be lent. */
-    bool has_held;
+     * the one before it may be lent. Valid if has_held. */
     struct item held;
     uint8_t *held_payloads[2];
     unsigned next_held;
