@@ -27,8 +27,6 @@ import states
 SCENARIOS = (plain_writer.SCENARIOS + virtio_trace_host.SCENARIOS + strata_host.SCENARIOS + clock.SCENARIOS + record.SCENARIOS +
              states.SCENARIOS + flight.SCENARIOS + migration.SCENARIOS)
 
-LOCKUPS_MAX = 2
-
 
 class Run:
     """What a scenario is given."""
@@ -78,24 +76,16 @@ def boot(work):
 
 
 def is_ok(run, scenario):
-    """Of a scenario that fails, the guest is as before. machine.Lost: there is none any more; TryAgain: the emulator's
-    fault."""
-    machine.Machine.booted = [run.guest]
+    """Of a scenario that fails, the guest is as before. machine.Lost: there is none any more."""
     try:
         scenario(run)
         return True
     except Exception as failure:
         traceback.print_exc(file=sys.stdout)
-        if any(guest.is_locked_up() for guest in machine.Machine.booted):
-            raise TryAgain() from failure
         if isinstance(failure, machine.Lost):
             raise
     run.clean_up()
     return False
-
-
-class TryAgain(Exception):
-    """What QEMU did to the guest says nothing about what is tested (machine.py, is_locked_up())."""
 
 
 def main():
@@ -105,23 +95,14 @@ def main():
         if name not in known:
             sys.exit(f"no scenario {name}; there are: {' '.join(known)}")
     run = boot(work)
-    failed = lockups = 0
-    todo = [name for name in known if not names or name in names]
+    failed = 0
     try:
-        while todo:
-            name = todo.pop(0)
+        for name in known:
+            if names and name not in names:
+                continue
             began = time.monotonic()
             try:
                 outcome = "ok" if is_ok(run, known[name]) else "FAILED"
-            except TryAgain:
-                lockups += 1
-                if lockups > LOCKUPS_MAX:
-                    sys.exit(f"{name}: a guest is locked up once more")
-                outcome = "A GUEST IS LOCKED UP BY ITS EMULATOR; once more, in another"
-                todo.insert(0, name)
-                run.clean_up_host()
-                run.guest.kill()
-                run = boot(work)
             except machine.Lost:
                 sys.exit(f"{name}: the guest is lost")
             failed += outcome == "FAILED"

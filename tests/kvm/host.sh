@@ -19,7 +19,7 @@ dir=$(cd "$2" && pwd)
 guest=$3
 
 qemu=$(command -v qemu-system-x86_64)
-made=$(cat "$debs/complete" "$here/host.sh" "$here/init" "$here/inner-init" "$here/../../tools/guest-image" "$guest" "$qemu" |
+made=$(cat "$debs/complete" "$here/host.sh" "$here/init" "$here/inner-init" "$here/../../tools/guest-image" "$here/../../tools/vmlinux" "$guest" "$qemu" |
     cksum)
 [ "$(cat "$dir/made" 2>/dev/null)" != "$made" ] || exit 0
 rm -f "$dir/made"
@@ -64,12 +64,7 @@ make_cpio() { # TREE
 make_order "$host" net/vmw_vsock/vsock net/vmw_vsock/vmw_vsock_virtio_transport_common \
     net/vmw_vsock/vmw_vsock_virtio_transport arch/x86/kernel/msr
 make_cpio "$host" | cat "$dir/initramfs" - >"$inner/inner/initramfs"
-# QEMU boots it by its PVH entry.
-python3 -c '
-import lzma, sys
-data = sys.stdin.buffer.read()
-sys.stdout.buffer.write(lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(data[data.index(b"\xfd7zXZ\0"):]))
-' <"$dir/kernel" >"$dir/vmlinux"
+mv "$dir/kernel" "$dir/vmlinux"
 cp "$dir/vmlinux" "$inner/inner/"
 for module in drivers/vhost/vhost_iotlb drivers/vhost/vhost net/vmw_vsock/vsock \
     net/vmw_vsock/vmw_vsock_virtio_transport_common drivers/vhost/vhost_vsock; do

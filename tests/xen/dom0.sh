@@ -20,7 +20,7 @@ debs=$(cd "$1" && pwd)
 mkdir -p "$2"
 dir=$(cd "$2" && pwd)
 
-inputs=$(ls "$debs" && cat "$here/dom0.sh" "$here/vmlinux.py" "$here/init" "$here/guest.S" "$here/guest.lds" "$here/tbuf.c")
+inputs=$(ls "$debs" && cat "$here/dom0.sh" "$here/../../tools/vmlinux" "$here/init" "$here/guest.S" "$here/guest.lds" "$here/tbuf.c")
 made=$(printf '%s' "$inputs" | cksum)
 [ "$(cat "$dir/made" 2>/dev/null)" != "$made" ] || exit 0
 
@@ -53,7 +53,7 @@ for deb in "$debs"/*.deb; do
 done
 
 zcat "$root"/boot/xen-*-amd64.gz >"$dir/xen"
-"$here/vmlinux.py" "$root"/boot/vmlinuz-* "$dir/vmlinux"
+"$here/../../tools/vmlinux" "$root"/boot/vmlinuz-* "$dir/vmlinux"
 
 mkdir -p "$dom0/bin" "$dom0/sbin" "$dom0/proc" "$dom0/sys" "$dom0/dev" "$dom0/tmp" "$dom0/run" \
     "$dom0/var/log/xen/console" "$dom0/var/lib/xen" "$dom0/var/lib/xenstored" "$dom0/etc/xen" \
