@@ -128,6 +128,7 @@ static void make_metric_columns(const struct diff *diff, enum diff_metric metric
             .title = i <= COLUMN_CHANGE && is_shown ? heads[metric][i] : NULL,
             .width = 7,
             .rank = ranks[metric][is_value],
+            .is_pair = i == COLUMN_A,
             .name = i <= COLUMN_CHANGE || is_tested(metric) ? names[metric][i] : NULL,
             .decimals = 1};
     }

@@ -27,6 +27,7 @@ struct table_column {
     const char *key;    /* JSON: the key; NULL: NAME */
     bool json_only, csv_only;
     bool is_name; /* text: says what a row is of: stands before the others, and is never left out */
+    bool is_pair; /* text: is not shown without the column after it, nor that without this one */
     uint8_t rank; /* text, of a line that is limited: the greater, the sooner it is left out */
     unsigned decimals; /* of a real number in the text */
 };

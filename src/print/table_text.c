@@ -174,6 +174,13 @@ static void fit_columns(struct table *table)
         else
             table->text.columns[column].is_left_out = is_full = true;
     }
+    for (unsigned i = 0; i + 1 < table->text.n; i++) {
+        bool *first = &table->text.columns[table->text.order[i]].is_left_out;
+        bool *second = &table->text.columns[table->text.order[i + 1]].is_left_out;
+
+        if (table->form.columns[table->text.order[i]].is_pair)
+            *first = *second = *first || *second;
+    }
 }
 
 static void put_kept_rows(struct table *table)

@@ -213,6 +213,35 @@ static void test_columns_that_fit(void **state)
                   "12.345ms\n");
 }
 
+/* Two values and their change. */
+static void test_pairs(void **state)
+{
+    static const struct table_column pair[] = {
+        {"NAME", -1, "name", .is_name = true},
+        {"A", 4, "a", .rank = 1, .is_pair = true},
+        {"B", 4, "b", .rank = 1},
+        {"C", 1, "c", .rank = 2},
+    };
+    struct table_form fits = {pair, ARRAY_SIZE(pair), .keeps_rows = true};
+
+    for (unsigned width = 11; width < 16; width++) {
+        struct text text = TEXT_IN_MEMORY;
+        struct table table;
+
+        fits.line_width = width;
+        table_begin(&table, &text, TABLE_TEXT, &fits);
+        for (unsigned i = 0; i < 4; i++)
+            table_u64(&table, i, i);
+        table_end_row(&table);
+        assert_int_equal(table_end(&table), 0);
+        text_put_char(&text, '\0');
+        assert_string_equal(text.start, width < 13 ? "NAME\n0\n--wide also shows A, B, C\n"
+                                                   : "NAME  C\n0     3\n"
+                                                     "--wide also shows A, B\n");
+        text_done(&text);
+    }
+}
+
 static void test_kept_rows_of_other_formats(void **state)
 {
     const struct table_form fits = {ranked, ARRAY_SIZE(ranked), .keeps_rows = true,
@@ -237,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_json_rows_in_an_object),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_columns_that_fit),
+        cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_kept_rows_of_other_formats),
     };
 
