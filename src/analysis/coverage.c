@@ -161,6 +161,9 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
     if (begin < item->time)
         cpu->lost += (uint64_t)item->time - (uint64_t)begin;
     cpu->gap_end = item->time;
+    /* Before its first event, all of it is counted already. */
+    if (cpu->first == TIME_UNKNOWN)
+        cpu->first = since;
     return add_gap(source, since, item->time);
 }
 
@@ -198,7 +201,8 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
         }
         if (unlikely(cpu->last == TIME_UNKNOWN)) {
             source->n_seen += place > 0;
-            cpu->first = item->time;
+            if (cpu->first == TIME_UNKNOWN)
+                cpu->first = item->time;
             if (source->first == TIME_UNKNOWN)
                 source->first = item->time;
             if (coverage->first == TIME_UNKNOWN)

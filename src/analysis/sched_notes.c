@@ -11,7 +11,7 @@
 int sched_add_contradictions(const struct sched *sched, struct result *result)
 {
     struct result_contradictions *all = &result->contradictions;
-    uint64_t missing_wakes = 0;
+    uint64_t missing_wakes = 0, late_vcpus = 0;
 
     for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;
@@ -20,6 +20,7 @@ int sched_add_contradictions(const struct sched *sched, struct result *result)
         all->n += counts->contradictions;
         all->n_checked += counts->switches;
         missing_wakes += counts->missing_wakes;
+        late_vcpus += counts->late_vcpus;
         result->unpaired[SPAN_NO_BEGIN] += counts->no_begin;
         result->unpaired[SPAN_OPEN] += counts->open;
         result->unpaired[SPAN_LOST] += counts->lost;
@@ -49,6 +50,16 @@ int sched_add_contradictions(const struct sched *sched, struct result *result)
             }
             all->by_cpu[at].n += n;
         }
+    }
+    if (late_vcpus > 0) {
+        int r = result_add_note(result,
+                                "%" PRIu64 " vCPU%s had no change for so long that the states of "
+                                "%s domain before do not include it",
+                                late_vcpus, late_vcpus == 1 ? "" : "s",
+                                late_vcpus == 1 ? "its" : "their");
+
+        if (r < 0)
+            return r;
     }
     return missing_wakes == 0
                ? 0

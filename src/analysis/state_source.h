@@ -54,6 +54,7 @@ struct class_plan {
 
 struct state_cpu {
     bool seen, known;
+    int64_t begin;  /* its first event */
     bool switched;  /* there was a switch */
     bool switching; /* what was switched to was not seen to run yet */
     bool since_seen;
@@ -81,20 +82,31 @@ struct state_thread {
     bool woken_early; /* while it ran, or after it was preempted, maybe on its way to sleep */
     int32_t waker;
     uint32_t loss; /* state_source.loss when it came into its state */
-    /* How its domain counts it, if that has not lost since. */
+    /* How its domain counts it. */
     bool counted;
     uint8_t counted_as;
-    uint32_t counted_loss;
     int64_t inside, inside_since;   /* TIME_UNKNOWN: it is not inside */
     char raw_name[STATE_NAME_SIZE]; /* as the events have it */
 };
 
+/* Of a domain, a time in which none of its vCPUs changed: up to the next one. */
+struct state_stretch {
+    int64_t begin;
+    uint32_t n_unknown; /* vCPUs of which nothing is known */
+    uint8_t has;        /* what the others are in */
+    bool is_lost;       /* whatever is found of its vCPUs */
+    bool seen;          /* an event made it begin */
+};
+
 struct state_domain {
     int32_t id;
+    uint32_t n[STATES]; /* of its vCPUs, now */
+    struct state_stretch *stretches;
+    uint32_t n_stretches, stretches_room;
+    bool was_given; /* not all of them are kept */
+    /* The interval that is to be given next, if there is one, from `since` on. */
+    bool gave, begin_seen;
     uint8_t state;
-    bool begin_seen;
-    uint32_t n[STATES]; /* of its vCPUs */
-    uint32_t loss;      /* state_source.loss that they are known of */
     int64_t since;
 };
 
@@ -207,6 +219,7 @@ static inline void state_cpu_seen(const struct state_source *source, struct stat
     if (unlikely(!cpu->seen)) {
         cpu->seen = true;
         cpu->since = source->first;
+        cpu->begin = time;
     }
     cpu->last = time;
 }
@@ -268,6 +281,8 @@ void state_thread_forget(struct state_source *source, struct state_thread *threa
 enum state_why { STATE_ENDS, STATE_IS_OPEN, STATE_IS_LOST, STATE_IS_CONTRADICTED, STATE_IS_GONE };
 void state_thread_set(struct state_source *source, struct state_thread *thread, enum state state,
                       int64_t time, bool begin_seen, enum state_why why);
+/* What it was in, and is in from now on, is lost: but for what runs. */
+void state_thread_lost(struct state_source *source, struct state_thread *thread);
 /* If something was lost since, and it does not run, its state is unknown. */
 static inline void state_thread_check(struct state_source *source, struct state_thread *thread,
                                       int64_t time)
@@ -291,7 +306,16 @@ void state_cpu_contradicted(struct state_source *source, struct state_cpu *cpu, 
 void state_xen_plan(const struct event_class *class, struct class_plan *plan);
 void state_xen_put(struct state_source *source, const struct class_plan *plan,
                    const struct item *item);
-/* A vCPU comes into STATE. */
-void state_xen_changed(struct state_source *source, struct state_thread *thread, enum state state,
-                       int64_t time);
-void state_xen_finish(struct state_source *source);
+/* After a loss, or where not all CPUs had begun, up to TIME: what vCPUs did since SINCE that were not on a CPU is not known. */
+void state_xen_lost(struct state_source *source, int64_t since, int64_t time);
+
+/* ---- state_domain.c ---- */
+
+/* From TIME on a vCPU is in STATE, as far as is known. Only what was unknown, or becomes so, has a TIME that is past. */
+void state_domain_changed(struct state_source *source, struct state_thread *thread,
+                          enum state state, int64_t time);
+/* What domains, and the one of VCPU, were in that time is not known. */
+void state_domain_lost(struct state_source *source, int32_t vcpu, int64_t since, int64_t until);
+void state_domains_lost(struct state_source *source, int64_t since, int64_t until);
+void state_domains_finish(struct state_source *source);
+void state_domains_done(struct state_source *source);

@@ -201,8 +201,11 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
                state_is_wanted(source, (enum state_of)now->of)) {
         hold_interval(source, thread, time, why);
     }
-    if (state_is_wanted(source, STATE_OF_DOMAIN) && source->is_xen)
-        state_xen_changed(source, thread, state, time);
+    if (unlikely(source->is_xen) && state_is_wanted(source, STATE_OF_DOMAIN)) {
+        if ((why == STATE_IS_LOST || why == STATE_IS_CONTRADICTED) && now->state != STATE_RUNNING)
+            state_domain_changed(source, thread, STATE_UNKNOWN, now->begin);
+        state_domain_changed(source, thread, state, time);
+    }
     now->state = (uint8_t)state;
     now->begin = time;
     now->begin_seen = begin_seen;
@@ -211,4 +214,14 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
     thread->loss = source->loss;
     thread->inside = 0;
     thread->inside_since = TIME_UNKNOWN;
+}
+
+void state_thread_lost(struct state_source *source, struct state_thread *thread)
+{
+    if (thread->now.state == STATE_RUNNING)
+        return;
+    count_wait(source, thread, STATE_IS_LOST);
+    thread->now.state = STATE_UNKNOWN;
+    thread->now.begin_seen = false;
+    thread->loss = source->loss;
 }

@@ -2,8 +2,6 @@
 
 /* What Xen's changes of runstates say of vCPUs, CPUs and domains. */
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/state_source.h"
@@ -64,123 +62,6 @@ void state_xen_plan(const struct event_class *class, struct class_plan *plan)
     }
 }
 
-/* ---- domains ---- */
-
-static enum state state_of_domain(const struct state_domain *domain)
-{
-    uint32_t runs = domain->n[STATE_RUNNING];
-    uint32_t waits =
-        domain->n[STATE_RUNNABLE] + domain->n[STATE_WOKEN] + domain->n[STATE_PREEMPTED];
-    uint32_t sleeps = domain->n[STATE_SLEEPING];
-
-    if (domain->n[STATE_UNKNOWN] > 0)
-        return STATE_UNKNOWN;
-    if (runs > 0 && waits > 0)
-        return STATE_CONCURRENCY_HAZARD;
-    if (runs > 0)
-        return sleeps > 0 ? STATE_PARTIAL_RUN : STATE_FULL_RUN;
-    if (waits > 0)
-        return sleeps > 0 ? STATE_PARTIAL_CONTENTION : STATE_FULL_CONTENTION;
-    return sleeps > 0 ? STATE_BLOCKED : STATE_OFFLINE;
-}
-
-static void end_domain(struct state_source *source, const struct state_domain *domain, int64_t time,
-                       bool seen)
-{
-    struct state_interval interval = {
-        .of = STATE_OF_DOMAIN,
-        .state = domain->state,
-        .id = domain->id,
-        .begin_seen = domain->begin_seen,
-        .end_seen = seen,
-        .begin = domain->since,
-        .end = time,
-        .cpu = CPU_UNKNOWN,
-        .moved_from = CPU_UNKNOWN,
-        .by = PID_UNKNOWN,
-        .inside = -1,
-        .vcpu = VCPU_UNKNOWN,
-    };
-
-    if (time > domain->since && state_is_wanted(source, STATE_OF_DOMAIN))
-        state_give(source, &interval);
-}
-
-static struct state_domain *get_domain(struct state_source *source, int32_t id)
-{
-    struct state_domain *more;
-
-    for (unsigned i = 0; i < source->n_domains; i++)
-        if (source->domains[i].id == id)
-            return &source->domains[i];
-    if (source->n_domains == STATE_DOMAINS_MAX)
-        return NULL;
-    more = realloc(source->domains, (source->n_domains + 1) * sizeof *more);
-    if (!more) {
-        source->states->error = -ENOMEM;
-        return NULL;
-    }
-    source->domains = more;
-    more[source->n_domains] = (struct state_domain){
-        .id = id, .state = STATE_UNKNOWN, .since = source->first, .loss = source->loss};
-    return &more[source->n_domains++];
-}
-
-void state_xen_changed(struct state_source *source, struct state_thread *thread, enum state state,
-                       int64_t time)
-{
-    struct state_domain *domain = get_domain(source, (int32_t)((uint32_t)thread->now.id >> 16));
-    enum state now;
-    bool is_seen;
-
-    if (!domain)
-        return;
-    time = MAX(time, domain->since);
-    if (domain->loss != source->loss) {
-        /* What it was since is not known, of any of its vCPUs. */
-        uint32_t n = 0;
-
-        for (unsigned i = 0; i < STATES; i++) {
-            n += domain->n[i];
-            domain->n[i] = 0;
-        }
-        domain->n[STATE_UNKNOWN] = n;
-        domain->state = STATE_UNKNOWN;
-        domain->begin_seen = false;
-        domain->loss = source->loss;
-    }
-    if (!thread->counted) {
-        thread->counted = true;
-        domain->n[state]++;
-    } else {
-        domain->n[thread->counted_loss == domain->loss ? thread->counted_as : STATE_UNKNOWN]--;
-        domain->n[state]++;
-    }
-    thread->counted_as = (uint8_t)state;
-    thread->counted_loss = domain->loss;
-    now = state_of_domain(domain);
-    if (now == domain->state)
-        return;
-    is_seen = domain->state != STATE_UNKNOWN && now != STATE_UNKNOWN;
-    end_domain(source, domain, time, is_seen);
-    domain->begin_seen = is_seen;
-    domain->state = (uint8_t)now;
-    domain->since = time;
-}
-
-void state_xen_finish(struct state_source *source)
-{
-    for (unsigned i = 0; i < source->n_domains; i++) {
-        struct state_domain *domain = &source->domains[i];
-
-        if (domain->loss != source->loss) {
-            domain->state = STATE_UNKNOWN;
-            domain->begin_seen = false;
-        }
-        end_domain(source, domain, source->last, false);
-    }
-}
-
 /* ---- vCPUs ---- */
 
 static bool is_idle(int32_t id)
@@ -188,40 +69,56 @@ static bool is_idle(int32_t id)
     return (uint32_t)id >> 16 == XEN_IDLE_DOMAIN;
 }
 
+/* Since when nothing of CPU is missing, up to its last event (T7). */
+static int64_t recorded_since(const struct state_source *source, const struct state_cpu *cpu)
+{
+    int64_t from = source->origin->complete_from;
+
+    return from == 0 ? cpu->since : MAX(cpu->since, MIN(cpu->begin, from));
+}
+
+/* CPU, of which nothing was known, is seen to run ID: it has done so since it is recorded, as there was no change. */
+static void find_running(struct state_source *source, struct state_cpu *cpu, int32_t id,
+                         int64_t time)
+{
+    int64_t since = MIN(recorded_since(source, cpu), time);
+
+    state_cpu_found(source, cpu, since);
+    cpu->known = true;
+    cpu->runs = cpu->runs_id = id;
+    cpu->state = cpu->base = is_idle(id) ? STATE_IDLE : STATE_RUNNING;
+    cpu->since = since;
+    cpu->since_seen = false;
+    cpu->proof = time;
+}
+
 /* Between two vCPUs, from one's change to the next one's, the CPU runs neither: nothing is unknown there (T9). */
 static void put_cpu(struct state_source *source, const struct class_plan *plan, int32_t id,
                     struct state_cpu *cpu, int64_t time)
 {
-    state_cpu_seen(source, cpu, time);
     if (plan->from == STATE_RUNNING) {
         if (cpu->known && cpu->runs != id)
             state_cpu_contradicted(source, cpu, time);
-        else if (cpu->known && plan->to != STATE_RUNNING)
-            state_cpu_end(source, cpu, time, true);
-        cpu->runs = plan->to == STATE_RUNNING ? id : NOTHING_RUNS;
-    }
-    if (plan->to == STATE_RUNNING) {
-        if (plan->from != STATE_RUNNING && cpu->known && cpu->runs != NOTHING_RUNS)
+        if (!cpu->known)
+            find_running(source, cpu, id, time);
+        cpu->proof = time;
+        if (plan->to == STATE_RUNNING)
+            return;
+        state_cpu_end(source, cpu, time, true);
+        cpu->runs = NOTHING_RUNS;
+        cpu->state = STATE_UNKNOWN;
+        cpu->since = time;
+    } else if (plan->to == STATE_RUNNING) {
+        if (cpu->known && cpu->runs != NOTHING_RUNS)
             state_cpu_contradicted(source, cpu, time);
         if (!cpu->known)
             state_cpu_found(source, cpu, time);
-        if (plan->from != STATE_RUNNING || !cpu->known) {
-            cpu->since = time;
-            cpu->since_seen = plan->from != STATE_RUNNING;
-        }
         cpu->known = true;
         cpu->runs = cpu->runs_id = id;
         cpu->state = cpu->base = is_idle(id) ? STATE_IDLE : STATE_RUNNING;
-    } else if (plan->from == STATE_RUNNING) {
-        if (!cpu->known)
-            state_cpu_found(source, cpu, time);
-        cpu->known = true;
-        cpu->state = STATE_UNKNOWN;
-        cpu->since = time;
-    } else {
-        return;
+        cpu->since = cpu->proof = time;
+        cpu->since_seen = true;
     }
-    cpu->proof = time;
 }
 
 /* Whether a vCPU in STATE can begin a change that starts in FROM. */
@@ -243,31 +140,50 @@ static _cold_ void contradict_vcpu(struct state_source *source, struct state_thr
     state_thread_set(source, thread, STATE_UNKNOWN, time, false, STATE_IS_CONTRADICTED);
 }
 
-static void put_vcpu(struct state_source *source, const struct class_plan *plan, int32_t id,
-                     const struct item *item)
+/* THREAD, of which nothing was known, is in STATE, and has been since SINCE. */
+static void find_vcpu(struct state_source *source, struct state_thread *thread, enum state state,
+                      int64_t since, int32_t cpu)
 {
-    bool is_new = !state_thread_find(source, id);
-    struct state_thread *thread = state_thread_get(source, id, item->time);
+    state_thread_set(source, thread, state, MAX(since, thread->now.begin), false, STATE_ENDS);
+    if (state == STATE_RUNNING)
+        thread->now.cpu = cpu;
+}
+
+/* NULL: memory is out. */
+static struct state_thread *get_vcpu(struct state_source *source, int32_t id)
+{
+    struct state_thread *thread = state_thread_find(source, id);
+
+    return thread ? thread : state_thread_add(source, id, source->first);
+}
+
+/* Since when nothing of what could change a vCPU that does not run is missing; TIME_UNKNOWN: something is. */
+static int64_t all_recorded_since(const struct state_source *source)
+{
+    return source->incomplete || source->is_cut ? TIME_UNKNOWN
+                                                : MAX(source->first, source->lost_until);
+}
+
+/* RAN_SINCE: when it began to run, if it is one that ran, and was not known to. */
+static void put_vcpu(struct state_source *source, const struct class_plan *plan, int32_t id,
+                     const struct item *item, int64_t ran_since)
+{
+    struct state_thread *thread = get_vcpu(source, id);
     enum state to = (enum state)plan->to;
 
     if (!thread)
         return;
-    if (is_new)
-        thread->now.begin = source->first;
-    state_thread_check(source, thread, item->time);
     if (unlikely(thread->exiting && thread->now.state == STATE_OFFLINE)) {
         /* Nothing of it may follow but the rest of this; or another domain has got the number. */
         if (to == STATE_OFFLINE)
             return;
         thread->exiting = false;
-    } else if (is_new && (source->loss == 0 || plan->from == STATE_OFFLINE)) {
-        /* So it was from the start, or since the last loss; or its domain was not there yet, which is the same. */
-        state_thread_set(source, thread, (enum state)plan->from,
-                         MAX(source->first, source->lost_until), false, STATE_ENDS);
-        if (plan->from == STATE_RUNNING)
-            thread->now.cpu = item->cpu;
-    } else if (thread->now.state != STATE_UNKNOWN &&
-               !follows((enum state)thread->now.state, plan->from)) {
+    } else if (unlikely(thread->now.state == STATE_UNKNOWN)) {
+        int64_t since = plan->from == STATE_RUNNING ? ran_since : all_recorded_since(source);
+
+        if (since != TIME_UNKNOWN)
+            find_vcpu(source, thread, (enum state)plan->from, MIN(since, item->time), item->cpu);
+    } else if (!follows((enum state)thread->now.state, plan->from)) {
         struct state_cpu *cpu = state_cpu_get(source, item->cpu);
 
         if (state_is_counted(source, item->time)) {
@@ -289,6 +205,41 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
     thread->waker = item->vcpu;
 }
 
+/* ITEM says which vCPU runs on CPU, of which nothing was known. One that never changes has no other sign of it. */
+static _cold_ void put_sign(struct state_source *source, struct state_cpu *cpu,
+                            const struct item *item)
+{
+    int64_t since = recorded_since(source, cpu);
+    struct state_thread *thread;
+
+    if (!is_idle(item->vcpu)) {
+        thread = get_vcpu(source, item->vcpu);
+        if (!thread || thread->now.state != STATE_UNKNOWN)
+            return;
+        find_vcpu(source, thread, STATE_RUNNING, since, item->cpu);
+    }
+    find_running(source, cpu, item->vcpu, item->time);
+}
+
+void state_xen_lost(struct state_source *source, int64_t since, int64_t time)
+{
+    bool has_domains = state_is_wanted(source, STATE_OF_DOMAIN);
+
+    if (has_domains)
+        state_domains_lost(source, since, time);
+    for (uint32_t i = 1; i < source->n_threads; i++) {
+        struct state_thread *thread = &source->threads[i];
+
+        if (!thread->used || thread->now.state == STATE_RUNNING)
+            continue;
+        if (has_domains)
+            state_domain_changed(source, thread, STATE_UNKNOWN,
+                                 thread->now.begin_seen ? MAX(since, thread->now.begin)
+                                                        : thread->now.begin);
+        state_thread_lost(source, thread);
+    }
+}
+
 /* The vCPUs of domain ID run no more. One that is on a CPU, or waits for one, has an event that says when it stops. */
 static _cold_ void put_destroyed(struct state_source *source, int32_t id, int64_t time)
 {
@@ -297,7 +248,6 @@ static _cold_ void put_destroyed(struct state_source *source, int32_t id, int64_
 
         if (!thread->used || (int32_t)((uint32_t)thread->now.id >> 16) != id)
             continue;
-        state_thread_check(source, thread, time);
         thread->exiting = true;
         if (thread->now.state == STATE_SLEEPING || thread->now.state == STATE_UNKNOWN)
             state_thread_set(source, thread, STATE_OFFLINE, time, true, STATE_ENDS);
@@ -312,8 +262,10 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
     int32_t id;
 
     if (likely(cpu))
-        cpu->last = item->time;
+        state_cpu_seen(source, cpu, item->time);
     if (plan->role == PLAN_RUNSTATE) {
+        int64_t since = cpu && !cpu->known ? recorded_since(source, cpu) : item->time;
+
         id = (int32_t)((uint32_t)quick_read(&plan->a, item) << 16 |
                        ((uint32_t)quick_read(&plan->b, item) & 0xffff));
         source->counts.switches += state_is_counted(source, item->time);
@@ -321,9 +273,12 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
         if (likely(cpu))
             put_cpu(source, plan, id, cpu, item->time);
         if (!is_idle(id))
-            put_vcpu(source, plan, id, item);
+            put_vcpu(source, plan, id, item, since);
         return;
     }
+    if (unlikely(cpu && !cpu->known) && item->vcpu != VCPU_UNKNOWN &&
+        source->events & STATE_EVENT_SWITCH)
+        put_sign(source, cpu, item);
     if (plan->role == PLAN_XEN_OTHER)
         return;
     if (unlikely(plan->role == PLAN_XEN_DESTROY)) {

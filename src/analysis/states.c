@@ -328,6 +328,10 @@ static void take_held(struct state_source *source, int64_t since, uint64_t *coun
             interval->state != STATE_UNKNOWN) {
             if (interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED)
                 *count += state_is_counted(source, interval->begin);
+            /* What shows it to have been in that state before may be wrong, too. */
+            if (interval->of == STATE_OF_VCPU && !interval->begin_seen &&
+                state_is_wanted(source, STATE_OF_DOMAIN))
+                state_domain_lost(source, interval->id, interval->begin, interval->end);
             interval->state = STATE_UNKNOWN;
             interval->begin_seen = interval->end_seen = false;
         }
@@ -364,6 +368,12 @@ static void put_cut(struct state_source *source, int32_t number)
     cpu->is_cut = true;
 }
 
+/* Whether all that its CPUs did up to its last event was recorded, as far as is known (T10). */
+static bool is_recorded_to_end(const struct state_source *source)
+{
+    return !source->origin->is_live && (!source->is_xen || source->origin->known_until != 0);
+}
+
 static void put_loss(struct state_source *source, const struct item *item)
 {
     int64_t time = item->time != TIME_UNKNOWN ? item->time : source->last;
@@ -389,6 +399,8 @@ static void put_loss(struct state_source *source, const struct item *item)
     source->lost_until = MAX(source->lost_until, time);
     /* Of a CPU that had no event yet: since the beginning. */
     take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN, &source->counts.lost);
+    if (source->is_xen)
+        state_xen_lost(source, first != INT64_MAX ? first : source->first, time);
 }
 
 /* T7: all CPUs have begun. */
@@ -398,6 +410,8 @@ static _cold_ void complete(struct state_source *source)
     source->completed = ++source->loss;
     source->lost_until = MAX(source->lost_until, source->origin->complete_from);
     take_held(source, TIME_UNKNOWN, &source->counts.early);
+    if (source->is_xen)
+        state_xen_lost(source, source->first, source->origin->complete_from);
 }
 
 static inline void put_event(struct states *states, const struct item *item)
@@ -459,18 +473,17 @@ static int64_t recorded_until(const struct state_source *source)
     int64_t until = source->last;
 
     for (unsigned i = 0; i < source->n_cpus; i++)
-        if (source->cpus[i].seen && source->origin->is_live)
+        if (source->cpus[i].seen && !is_recorded_to_end(source))
             until = MIN(until, source->cpus[i].last);
     return until;
 }
 
 static void finish_thread(struct state_source *source, struct state_thread *thread, int64_t until)
 {
-    const struct state_cpu *cpu = thread->now.state == STATE_RUNNING && !source->is_xen
-                                      ? state_cpu_get(source, thread->now.cpu)
-                                      : NULL;
+    const struct state_cpu *cpu =
+        thread->now.state == STATE_RUNNING ? state_cpu_get(source, thread->now.cpu) : NULL;
 
-    if (cpu && source->origin->is_live)
+    if (cpu && !is_recorded_to_end(source))
         until = cpu->last;
     state_thread_check(source, thread, source->last);
     if (thread->now.state != STATE_UNKNOWN)
@@ -483,11 +496,17 @@ static void finish_source(struct state_source *source)
 {
     int64_t until = recorded_until(source);
 
+    if (source->incomplete)
+        complete(source);
+    if (source->is_xen && until < source->last) {
+        take_held(source, until, &source->counts.open);
+        state_domains_lost(source, until, source->last);
+    }
     for (unsigned i = 0; i < source->n_cpus; i++) {
         struct state_cpu *cpu = &source->cpus[i];
 
         if (cpu->known && cpu->state != STATE_UNKNOWN) {
-            int64_t end = source->origin->is_live ? MAX(cpu->last, cpu->since) : source->last;
+            int64_t end = is_recorded_to_end(source) ? source->last : MAX(cpu->last, cpu->since);
 
             state_cpu_end(source, cpu, end, false);
             state_cpu_unknown(source, cpu, end, source->last);
@@ -503,7 +522,7 @@ static void finish_source(struct state_source *source)
             finish_thread(source, thread, until);
     }
     if (source->is_xen)
-        state_xen_finish(source);
+        state_domains_finish(source);
     hand_over_held(source, source->held_end - source->held_begin);
 }
 
@@ -536,7 +555,7 @@ void states_done(struct states *states)
         free(source->cpus);
         free(source->threads);
         free(source->buckets);
-        free(source->domains);
+        state_domains_done(source);
         free(source->held);
         map_done(&source->names);
         arena_done(&source->arena);

@@ -22,15 +22,19 @@
  *      them once it has an event of its own, or switches with the idle thread. A switch that does not follow from what
  *      another thread ran contradicts nothing.
  *  T7  Where the CPUs of a source begin at different times (origin->complete_from), what threads that were not on a CPU
- *      did before all have begun is unknown, as with a loss.
+ *      did before all have begun is unknown, as with a loss. A vCPU of Xen has been in the state that its next change starts in
+ *      since then, or since the last loss; one that runs, since its CPU began, or went on after a loss.
  *  T8  After the data of a CPU end early (item->is_open of a loss; the reader says by what it knows that), what the CPU did is
  *      unknown up to the end of the source, as is what threads did that were not on another CPU. The same for a CPU that has
  *      no data.
  *  T9  In a source that has switches, what is unknown is an interval, too: of CPUs, vCPUs and domains from the first event of
  *      the source to its last, of a thread from the first event that names it until it ends. Between two vCPUs, a CPU of Xen is
  *      in no state, and has no interval.
- *  T10 Of a source that is still recorded (origin->is_live), what a CPU did after its last event is unknown, as is what
- *      threads did that were not on a CPU after the CPU whose events end first.
+ *  T10 Of a source that is still recorded (origin->is_live), and of Xen's where nothing says until when all was recorded
+ *      (origin->known_until), what a CPU did after its last event is unknown, as is what threads did that were not on a CPU after
+ *      the CPU whose events end first.
+ *  T11 What a domain was follows from what its vCPUs were. It is given late, as vCPUs that were not met yet have been in some
+ *      state all the time.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
@@ -144,6 +148,8 @@ struct state_counts {
     uint64_t lost, contradicted, open, no_begin, gone;
     uint64_t early;        /* where not all CPUs had begun (T7) */
     uint64_t unseen_moves; /* waits of which it is not known where they were */
+    uint64_t
+        late_vcpus; /* of which nothing was known when what their domain was before was given */
 };
 
 struct state_source;

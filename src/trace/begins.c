@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of which the last seconds or bytes are kept: pages of each CPU, from another time on than those of the others. */
+/* Kernels of which the last seconds or bytes are kept: pages of each CPU, from another time on than those of the others; and
+ * Xen's, of which a file alone does not say more than that. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,21 +11,26 @@
 #include "timeline/clock_map.h"
 #include "trace/open.h"
 
-/* Whether the beginning of the pages of a CPU was released, in the directory PATH. */
-static bool is_released(const char *path, unsigned n_cpus)
+/* Whether the beginning of the file PATH was released. */
+static bool is_released(const char *path)
+{
+    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    return fd >= 0 && sparse_begin(fd) > 0;
+}
+
+/* Whether that of the pages of a CPU was, in the directory PATH. */
+static bool has_released(const char *path, unsigned n_cpus)
 {
     bool released = false;
 
     for (unsigned i = 0; i < n_cpus && !released; i++) {
         _cleanup_free_ char *file = NULL;
-        _cleanup_(closep) int fd = -1;
 
-        if (asprintf(&file, "%s/cpu%u.raw", path, i) < 0) {
+        if (asprintf(&file, "%s/cpu%u.raw", path, i) < 0)
             file = NULL;
-            continue;
-        }
-        fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        released = fd >= 0 && sparse_begin(fd) > 0;
+        else
+            released = is_released(file);
     }
     return released;
 }
@@ -32,10 +38,17 @@ static bool is_released(const char *path, unsigned n_cpus)
 void trace_note_begins(struct trace_input *input)
 {
     _cleanup_free_ char *path = NULL;
+    bool is_xen = strcmp(input->origin->format, "xentrace") == 0;
 
-    if (input->manifest && input->recorded && strcmp(input->recorded->kind, "ftrace") == 0 &&
+    if (!input->manifest || !input->recorded) {
+        /* What is recorded to a ring (xentrace -M), or cut out, begins the same way as all else. */
+        input->complete_from = is_xen ? input->origin->last_begin : 0;
+        return;
+    }
+    if ((is_xen || strcmp(input->recorded->kind, "ftrace") == 0) &&
         manifest_resolve(input->path, input->recorded->path, &path, NULL) >= 0 &&
-        (input->manifest->snapshot || is_released(path, input->origin->n_cpus)))
+        (input->manifest->snapshot ||
+         (is_xen ? is_released(path) : has_released(path, input->origin->n_cpus))))
         input->complete_from = input->origin->last_begin;
 }
 

@@ -71,8 +71,8 @@ static int look_through(const struct search *s, uint64_t offset, uint32_t size, 
     return 0;
 }
 
-/* Whether the first record with a time from CURSOR on is earlier than the time. 1, 0, negative: an error or -ENODATA. */
-static int is_before(const struct search *s, struct xentrace_cursor cursor)
+/* The time of the first record with one from CURSOR on. 1; 0: there is no window; negative: an error or -ENODATA. */
+static int find_time(const struct search *s, struct xentrace_cursor cursor, int64_t *ret_time)
 {
     for (unsigned i = 0; i < TIMELESS_MAX; i++) {
         struct xentrace_window window;
@@ -84,10 +84,21 @@ static int is_before(const struct search *s, struct xentrace_cursor cursor)
         r = look_through(s, window.offset, window.size, true, &found);
         if (r < 0)
             return r;
-        if (found.has_time)
-            return found.first_time < s->time;
+        if (found.has_time) {
+            *ret_time = found.first_time;
+            return 1;
+        }
     }
     return -ENODATA;
+}
+
+/* Whether the first record with a time from CURSOR on is earlier than the time. 1, 0, negative: an error or -ENODATA. */
+static int is_before(const struct search *s, struct xentrace_cursor cursor)
+{
+    int64_t time;
+    int r = find_time(s, cursor, &time);
+
+    return r > 0 ? time < s->time : r;
 }
 
 /* Moves CURSOR to the last place where is_before() is true, by halves of the segments, and of one's windows. It is true at
@@ -195,4 +206,32 @@ int xentrace_seek(struct xentrace_windows *windows, uint16_t cpu, int64_t time,
     }
     *cursor = with_vcpu;
     return 1;
+}
+
+int xentrace_last_begin(struct xentrace_windows *windows, int64_t *ret_time, struct error *error)
+{
+    _cleanup_free_ uint8_t *buf = malloc(CHUNK);
+    struct search s = {.windows = windows, .buf = buf, .error = error};
+    unsigned n = 0;
+    int64_t last = 0;
+
+    if (!buf)
+        return error_set(error, -ENOMEM, windows->in->path, "out of memory");
+    for (unsigned cpu = 0; cpu < XENTRACE_CPUS_MAX; cpu++) {
+        int64_t time;
+        int r;
+
+        if (!windows->cpu_present[cpu])
+            continue;
+        s.cpu = (uint16_t)cpu;
+        r = find_time(&s, (struct xentrace_cursor){0}, &time);
+        if (r < 0 && r != -ENODATA)
+            return r;
+        if (r <= 0 || time <= 0)
+            continue;
+        last = MAX(last, time);
+        n++;
+    }
+    *ret_time = n > 1 ? last : 0;
+    return 0;
 }

@@ -23,3 +23,7 @@ struct xentrace_rest {
 int xentrace_seek(struct xentrace_windows *windows, uint16_t cpu, int64_t time,
                   const struct xentrace_rest *rest, bool follows, struct xentrace_cursor *cursor,
                   struct error *error);
+
+/* When the last of the cpus begins: the latest of their first times. 0: there are not two that have one. -ENOMEM, or an errno
+ * from reading. */
+int xentrace_last_begin(struct xentrace_windows *windows, int64_t *ret_time, struct error *error);

@@ -662,6 +662,7 @@ static int open_cpus(struct xentrace *x, struct source ***ret_sources, unsigned 
         return -ENOMEM;
     container_of(sources[0], struct cpu_source, source)->first = true;
     x->classes.origin->n_cpus = n_cpus;
+    x->classes.origin->last_begin = x->windows.last_begin;
     *ret_sources = sources;
     *ret_n = n;
     return 0;
@@ -688,6 +689,15 @@ static void share_windows(struct xentrace *x, const char *key)
         x->windows.is_borrowed = true;
 }
 
+/* The windows from START on, by walking them. */
+static int walk_windows(struct xentrace *x, uint64_t start, struct error *error)
+{
+    const bool keep_going = x->options.reader.keep_going;
+    int r = xentrace_windows_open(&x->windows, &x->in, start, keep_going, 0, error);
+
+    return r < 0 ? r : xentrace_last_begin(&x->windows, &x->windows.last_begin, error);
+}
+
 /* The windows from START on: those that an earlier opening of the same file has found, or else by walking it. */
 static int open_windows(struct xentrace *x, uint64_t start, struct error *error)
 {
@@ -698,7 +708,7 @@ static int open_windows(struct xentrace *x, uint64_t start, struct error *error)
     int r;
 
     if (!x->options.cache || fstat(x->in.fd, &st) < 0)
-        return xentrace_windows_open(&x->windows, &x->in, start, keep_going, 0, error);
+        return walk_windows(x, start, error);
     snprintf(key, sizeof key,
              "xentrace windows %ju %ju size %" PRIu64 " from %" PRIu64 " keep-going %d",
              (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, x->in.size, start, keep_going);
@@ -707,7 +717,7 @@ static int open_windows(struct xentrace *x, uint64_t start, struct error *error)
         xentrace_windows_borrow(&x->windows, known, &x->in);
         return 0;
     }
-    r = xentrace_windows_open(&x->windows, &x->in, start, keep_going, 0, error);
+    r = walk_windows(x, start, error);
     if (r >= 0)
         share_windows(x, key);
     return r;

@@ -52,7 +52,8 @@ struct world {
     struct catalogue catalogue;
     struct origin *kernel, *xen;
     struct event_class *change, *waking, *wakeup, *wakeup_new, *migrate, *exit, *exec, *other, *irq,
-        *irq_end, *dom_rem, *destroy, *runstates[4][4];
+        *irq_end, *dom_rem, *destroy, *timer, *runstates[4][4];
+    int32_t vcpu; /* of the events that are put */
     struct states states;
     struct state_interval *intervals;
     unsigned n;
@@ -118,6 +119,9 @@ static int setup(void **state)
     }
     w->dom_rem = add(w, w->xen, "dom_rem", destroy_fields, ARRAY_SIZE(destroy_fields));
     w->destroy = add(w, w->xen, "domain_destroy", destroy_fields, ARRAY_SIZE(destroy_fields));
+    w->timer = add(w, w->xen, "timer", destroy_fields, ARRAY_SIZE(destroy_fields));
+    w->xen->known_until = 1000000;
+    w->vcpu = VCPU_UNKNOWN;
     w->intervals = calloc(RECORDED_MAX, sizeof *w->intervals);
     states_init(&w->states, &ops, w);
     *state = w;
@@ -153,7 +157,7 @@ static void put(struct world *w, const struct event_class *class, int64_t time, 
                         .size = size,
                         .cpu = cpu,
                         .pid = pid,
-                        .vcpu = VCPU_UNKNOWN};
+                        .vcpu = w->vcpu};
 
     assert_int_equal(states_put(&w->states, &item, 1), 0);
 }
@@ -704,8 +708,9 @@ static void test_vcpus(void **state)
     runstate(w, 80, 0, 3, 0, RUN, WAIT);
     runstate(w, 90, 0, 3, 0, WAIT, RUN);
     expect_of(w, STATE_OF_DOMAIN,
-              "3 partial contention 10-20, 3 partial run 20-30, 3 concurrency hazard 30-40, 3 "
-              "full run 40-50, 3 unknown ?50-80?, 3 full contention ?80-90");
+              "3 partial contention 10-20, 3 partial run 20-30, 3 concurrency hazard 30-40, 3 full "
+              "run 40-50, 3 partial run 50-55?, 3 unknown ?55-60?, 3 partial run ?60-70, 3 "
+              "concurrency hazard 70-80, 3 full contention 80-90?");
 }
 
 static void lose_of_vcpus(struct world *w)
@@ -730,19 +735,121 @@ static void test_vcpus_after_loss(void **state)
 
     lose_of_vcpus(w);
     expect_of(w, STATE_OF_CPU,
-              "0 unknown ?10-20?, 1 unknown ?10-25?, 0 running 20-30?, 0 "
-              "unknown ?30-40?, 1 idle 26-50, 0 unknown ?40-70?, 0 unknown "
-              "?70-90?, 1 running 51-90?");
+              "0 unknown ?10-20?, 1 running ?10-25, 0 running 20-30?, 0 unknown ?30-40?, 1 idle "
+              "26-50, 0 running ?40-70, 0 unknown ?70-90?, 1 running 51-90?");
     lose_of_vcpus(w);
     expect_of(w, STATE_OF_VCPU,
-              "196608 woken 10-20, 196609 running ?10-25, 196608 running "
-              "20-30?, 196610 unknown ?10-51?, 196608 unknown ?30-70?, "
-              "196608 sleeping 70-90?, 196609 unknown ?25-90?, 196610 "
-              "running 51-90?");
+              "196608 woken 10-20, 196609 running ?10-25, 196608 running 20-30?, 196610 unknown "
+              "?10-40?, 196610 runnable ?40-51, 196608 unknown ?30-40?, 196608 running ?40-70, "
+              "196608 sleeping 70-90?, 196609 unknown ?25-90?, 196610 running 51-90?");
     lose_of_vcpus(w);
+    expect_of(w, STATE_OF_DOMAIN, "3 unknown ?10-90?");
+}
+
+static void begin_apart(struct world *w)
+{
+    restart(w);
+    runstate(w, 10, 1, 3, 1, RUN, BLOCK);
+    runstate(w, 20, 1, 3, 1, BLOCK, WAIT);
+    runstate(w, 30, 1, 3, 1, WAIT, RUN);
+    put(w, w->timer, 100, 0, PID_UNKNOWN, "\0\0\0", 4);
+    runstate(w, 110, 0, 3, 0, RUN, BLOCK);
+    runstate(w, 120, 0, 3, 2, BLOCK, WAIT);
+    runstate(w, 130, 0, 3, 2, WAIT, RUN);
+    runstate(w, 140, 1, 3, 1, RUN, BLOCK);
+}
+
+/* T7: what ran has done so since its CPU began; what did not, is known from when all had begun. */
+static void test_vcpus_begin(void **state)
+{
+    struct world *w = *state;
+
+    w->xen->complete_from = 100;
+    begin_apart(w);
+    expect_of(w, STATE_OF_VCPU,
+              "196609 unknown ?10-20?, 196609 unknown ?20-30?, 196608 unknown ?10-100?, 196608 "
+              "running ?100-110, 196610 unknown ?10-100?, 196610 sleeping ?100-120, 196610 woken "
+              "120-130, 196609 running 30-140, 196609 sleeping 140-140?, 196608 sleeping 110-140?, "
+              "196610 running 130-140?");
+    begin_apart(w);
+    expect_of(w, STATE_OF_CPU,
+              "0 unknown ?10-100?, 0 running ?100-110, 1 running 30-140, 0 running 130-140?");
+    begin_apart(w);
     expect_of(w, STATE_OF_DOMAIN,
-              "3 full contention 10-20, 3 full run 20-25, 3 partial run "
-              "25-30?, 3 unknown ?30-90?");
+              "3 unknown ?10-100?, 3 partial run ?100-120, 3 concurrency hazard 120-130, 3 partial "
+              "run 130-140?");
+    w->xen->complete_from = 0;
+}
+
+/* Where nothing says that all was recorded to the end, what a CPU did after its last event is unknown (T10). */
+static void test_vcpus_end(void **state)
+{
+    struct world *w = *state;
+
+    for (unsigned of = STATE_OF_VCPU; of <= STATE_OF_DOMAIN; of++) {
+        restart(w);
+        w->xen->known_until = 0;
+        runstate(w, 10, 0, 3, 0, WAIT, RUN);
+        runstate(w, 10, 1, 3, 1, WAIT, RUN);
+        runstate(w, 20, 0, 3, 2, BLOCK, BLOCK);
+        put(w, w->timer, 50, 1, PID_UNKNOWN, "\0\0\0", 4);
+        runstate(w, 60, 0, 3, 2, BLOCK, WAIT);
+        put(w, w->timer, 100, 0, PID_UNKNOWN, "\0\0\0", 4);
+        expect_of(w, (enum state_of)of,
+                  of == STATE_OF_VCPU
+                      ? "196610 unknown ?10-60?, 196608 running 10-100?, 196609 running 10-50?, "
+                        "196609 unknown ?50-100?, 196610 woken 60-60?, 196610 unknown ?60-100?"
+                      : "3 unknown ?10-100?");
+    }
+}
+
+/* A vCPU that runs all the time has no change: other events say that it runs. */
+static void test_vcpu_without_change(void **state)
+{
+    struct world *w = *state;
+
+    for (unsigned of = STATE_OF_CPU; of <= STATE_OF_DOMAIN; of++) {
+        restart(w);
+        put(w, w->timer, 5, 0, PID_UNKNOWN, "\0\0\0", 4);
+        runstate(w, 10, 1, 3, 1, BLOCK, WAIT);
+        w->vcpu = 3 << 16;
+        put(w, w->timer, 50, 0, PID_UNKNOWN, "\0\0\0", 4);
+        put(w, w->timer, 100, 0, PID_UNKNOWN, "\0\0\0", 4);
+        w->vcpu = VCPU_UNKNOWN;
+        lose(w, w->xen, 110, 120, 0);
+        w->vcpu = 3 << 16;
+        put(w, w->timer, 130, 0, PID_UNKNOWN, "\0\0\0", 4);
+        w->vcpu = VCPU_UNKNOWN;
+        runstate(w, 140, 1, 3, 1, WAIT, RUN);
+        expect_of(
+            w, (enum state_of)of,
+            of == STATE_OF_CPU
+                ? "0 running ?5-110?, 0 unknown ?110-120?, 1 unknown ?5-140?, 0 running ?120-140?"
+            : of == STATE_OF_VCPU ? "196609 sleeping ?5-10, 196608 running ?5-110?, 196608 unknown "
+                                    "?110-120?, 196609 unknown ?10-120?, 196609 runnable ?120-140, "
+                                    "196609 running 140-140?, 196608 running ?120-140?"
+                                  : "3 partial run ?5-10, 3 concurrency hazard 10-110?, 3 unknown "
+                                    "?110-120?, 3 concurrency hazard ?120-140?");
+    }
+}
+
+/* What is said of a vCPU within a loss may be wrong of the time before, too: its domain then is not known either. */
+static void test_domain_in_loss(void **state)
+{
+    struct world *w = *state;
+
+    restart(w);
+    runstate(w, 0, 0, XEN_IDLE_DOMAIN, 0, RUN, RUN);
+    runstate(w, 10, 1, 4, 0, WAIT, RUN);
+    runstate(w, 50, 0, 3, 0, WAIT, RUN); /* it came to be runnable on CPU 1 */
+    runstate(w, 60, 0, 3, 0, RUN, BLOCK);
+    runstate(w, 70, 0, 3, 0, BLOCK, WAIT);
+    lose(w, w->xen, 20, 80, 1);
+    runstate(w, 90, 0, 3, 0, WAIT, RUN);
+    runstate(w, 100, 0, 3, 0, RUN, BLOCK);
+    expect_of(w, STATE_OF_DOMAIN,
+              "4 full contention ?0-10, 4 full run 10-20?, 4 unknown ?20-100?, 3 unknown ?0-80?, 3 "
+              "full contention ?80-90, 3 full run 90-100?");
 }
 
 /* T10: what a CPU did after its last event is not recorded yet. */
@@ -829,10 +936,10 @@ static void test_offline(void **state)
     lose(w, w->xen, 5, 20, 1);
     runstate(w, 30, 0, 3, 0, OFF, WAIT);
     runstate(w, 30, 0, 3, 1, BLOCK, WAIT);
-    snprintf(
-        expected, sizeof expected,
-        "%d unknown ?0-20?, %d offline ?20-30, %d unknown ?0-30?, %d woken 30-30?, %d woken 30-30?",
-        of_3, of_3, of_3 + 1, of_3, of_3 + 1);
+    snprintf(expected, sizeof expected,
+             "%d unknown ?0-20?, %d offline ?20-30, %d unknown ?0-20?, %d sleeping ?20-30, %d "
+             "woken 30-30?, %d woken 30-30?",
+             of_3, of_3, of_3 + 1, of_3 + 1, of_3, of_3 + 1);
     expect_of(w, STATE_OF_VCPU, expected);
 }
 
@@ -1113,6 +1220,10 @@ int main(void)
         TEST(vcpus),
         TEST(offline),
         TEST(vcpus_after_loss),
+        TEST(vcpus_begin),
+        TEST(vcpus_end),
+        TEST(vcpu_without_change),
+        TEST(domain_in_loss),
         TEST(live),
         TEST(simulation),
         TEST(moves),
