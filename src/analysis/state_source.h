@@ -67,6 +67,7 @@ struct state_cpu {
     int64_t since;       /* it is in STATE, or not known */
     int64_t proof;       /* it was last seen to be */
     int64_t last;        /* its last event */
+    int64_t lost_until;  /* the end of its last loss */
     uint64_t contradictions;
 };
 

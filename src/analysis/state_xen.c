@@ -74,7 +74,7 @@ static int64_t recorded_since(const struct state_source *source, const struct st
 {
     int64_t from = source->origin->complete_from;
 
-    return from == 0 ? cpu->since : MAX(cpu->since, MIN(cpu->begin, from));
+    return MAX(MAX(cpu->since, cpu->lost_until), from == 0 ? cpu->since : MIN(cpu->begin, from));
 }
 
 /* CPU, of which nothing was known, is seen to run ID: it has done so since it is recorded, as there was no change. */

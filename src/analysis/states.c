@@ -391,6 +391,7 @@ static void put_loss(struct state_source *source, const struct item *item)
         since = item->since != TIME_UNKNOWN && item->since <= time ? MAX(item->since, cpu->proof)
                                                                    : cpu->proof;
         state_cpu_forget(source, cpu, since, MAX(since, time), STATE_IS_LOST);
+        cpu->lost_until = MAX(since, time);
         first = MIN(first, since);
     }
     if (item->is_open)

@@ -852,6 +852,23 @@ static void test_domain_in_loss(void **state)
               "full contention ?80-90, 3 full run 90-100?");
 }
 
+/* A CPU that was contradicted within a loss is not known before that ends. */
+static void test_contradiction_in_loss(void **state)
+{
+    struct world *w = *state;
+
+    restart(w);
+    runstate(w, 0, 0, XEN_IDLE_DOMAIN, 0, RUN, RUN);
+    runstate(w, 10, 1, 3, 0, WAIT, RUN);
+    runstate(w, 40, 0, 3, 0, BLOCK, WAIT); /* that it stopped is lost */
+    lose(w, w->xen, 20, 80, 1);
+    runstate(w, 90, 1, 4, 0, RUN, BLOCK);
+    runstate(w, 100, 0, XEN_IDLE_DOMAIN, 0, RUN, RUN);
+    expect_of(w, STATE_OF_CPU,
+              "1 unknown ?0-10?, 1 unknown ?10-40?, 1 unknown ?40-80?, 1 running ?80-90, 0 idle "
+              "?0-100?, 1 unknown ?90-100?");
+}
+
 /* T10: what a CPU did after its last event is not recorded yet. */
 static void test_live(void **state)
 {
@@ -1224,6 +1241,7 @@ int main(void)
         TEST(vcpus_end),
         TEST(vcpu_without_change),
         TEST(domain_in_loss),
+        TEST(contradiction_in_loss),
         TEST(live),
         TEST(simulation),
         TEST(moves),
