@@ -24,6 +24,7 @@ struct cpu_coverage {
     int64_t gap_end;
     uint64_t lost;      /* ticks */
     int64_t open_since; /* it has no data from here on; INT64_MAX: it has */
+    bool begins_lost;   /* `lost` has the time before its first event */
 };
 
 struct source_coverage {
@@ -144,6 +145,7 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
 
     losses_add(&coverage->losses, item);
     losses_add(&coverage->layers.losses[item->origin->layer], item);
+    cpu->begins_lost |= cpu->first == TIME_UNKNOWN && cpu != &source->cpus[0];
     if (item->is_open)
         cpu->open_since = MAX(item->time, cpu->last);
     /* The time before the first event is not counted. */
@@ -253,7 +255,7 @@ static double cpu_lost(const struct source_coverage *source, const struct cpu_co
     double lost = (double)cpu->lost + (since < end ? (double)end - (double)since : 0);
     int64_t from = source->origin->complete_from;
 
-    if (from == 0 || cpu == &source->cpus[0] || cpu->first == TIME_UNKNOWN)
+    if (from == 0 || cpu == &source->cpus[0] || cpu->first == TIME_UNKNOWN || cpu->begins_lost)
         return lost;
     from = MIN(MIN(from, cpu->first), end);
     return lost + (from > begin ? (double)from - (double)begin : 0);

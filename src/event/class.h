@@ -156,6 +156,8 @@ struct origin {
     uint64_t lost;
     /* When the last of its CPUs begins, by the tracer's clock; 0: not known. */
     int64_t last_begin;
+    /* When the last of those of its CPUs begins that lost events before their first one, by the tracer's clock; 0: none did. */
+    int64_t lost_begin;
     /* What is kept of the CPUs begins at times of their own: before this one, anything may have happened on some of
      * them. 0: all begin where the trace does. */
     int64_t complete_from;

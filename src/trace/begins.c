@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels of which the last seconds or bytes are kept: pages of each CPU, from another time on than those of the others; and
- * Xen's, of which a file alone does not say more than that. */
+/* Kernels of which the last seconds or bytes are kept: pages of each CPU, from another time on than those of the others. That is
+ * so of a snapshot, where the beginning of a file was released, and where the kernel's buffer went round; and of Xen's, of which a
+ * file alone does not say more than that. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,15 +56,15 @@ void trace_note_begins(struct trace_input *input)
 void trace_set_bounds(struct trace *trace, const struct trace_input *input)
 {
     int64_t ended = trace->host_time && input->recorded ? input->recorded->ended.monotonic_ns : 0;
-    int64_t from = input->complete_from;
     int64_t began = trace->host_time && input->recorded ? input->recorded->began.monotonic_ns : 0;
     bool is_known = ended != 0 && input->recorded->complete && !input->recorded->lost_uncounted;
 
-    if (from != 0 && trace->host_time && input->clock_map)
-        from = MAX(clock_map_convert(input->clock_map, from, NULL), 1);
     for (unsigned i = 0; i < input->n_origins; i++) {
         struct origin *origin = trace->catalogue.origins[input->first_origin + i];
+        int64_t from = MAX(input->complete_from, origin->lost_begin);
 
+        if (from != 0 && trace->host_time && input->clock_map)
+            from = MAX(clock_map_convert(input->clock_map, from, NULL), 1);
         origin->complete_from = from;
         origin->ended = ended;
         /* Of a snapshot, and where the beginning was released, it is not known what was kept. */

@@ -235,3 +235,23 @@ END
 # If there are VM exits, they are counted.
 "$strata" exits --cpu-vendor amd xen-4.17-all >rows 2>err || fail "$(cat err)"
 ! grep -e hypercall -e paravirtualised rows || fail "entries beside exits"
+
+# ---- The buffer of one CPU went round: what its first page follows is lost ----
+
+case="a buffer that went round"
+xz -dc "$DATA/kvm/exits.tar.xz" | tar -x
+cp -r trace round
+python3 - round/host/cpu1.raw <<'END_OF_SCRIPT'
+import struct, sys
+pages = open(sys.argv[1], "rb").read()
+pages = bytearray(pages[len(pages) // 4096 // 2 * 4096:])
+commit = struct.unpack_from("<Q", pages, 8)[0]
+struct.pack_into("<Q", pages, 8, commit | 0xFFFFFFFF80000000)
+open(sys.argv[1], "wb").write(pages)
+END_OF_SCRIPT
+"$strata" info round 2>err | grep -q '^ *complete from ' || fail "complete from the begin: $(cat err)"
+for name in trace round; do
+    "$strata" exits --no-causal --events -f json $name 2>err | sort >$name.spans
+done
+[ "$(wc -l <round.spans)" -gt 1000 ] || fail "$(wc -l round.spans)"
+[ -z "$(comm -13 trace.spans round.spans)" ] || fail "no such exits: $(comm -13 trace.spans round.spans | head -n 3)"

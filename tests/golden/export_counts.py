@@ -40,7 +40,8 @@ RULES = {
 }
 # What a timeline draws beside them.
 GUEST = "guest: kvm:kvm_entry -> kvm:kvm_exit by thread"
-CAUSES = {"no end was seen": "again", "events were lost": "lost or gone", "the thread ends": "lost or gone"}
+CAUSES = {"no end was seen": "again", "events were lost": "lost or gone", "the thread ends": "lost or gone",
+          "not all CPUs were kept yet": "lost or gone"}
 
 
 class Slices:
@@ -107,7 +108,8 @@ def compare_rules(by_rule, told, strata, args):
         unpaired["syscall-*" if name.startswith("syscall-") else name] += slices.unpaired
     for name, mine in unpaired.items():
         theirs = run(strata, "latency", name, *args)["unpaired"]
-        theirs = {"again": theirs["again"], "lost or gone": theirs["lost"] + theirs["gone"], "open": theirs["open"]}
+        theirs = {"again": theirs["again"], "lost or gone": sum(theirs[why] for why in ("lost", "gone", "early")),
+                  "open": theirs["open"]}
         same(f"unpaired, of {name}", {why: mine[why] for why in theirs}, theirs)
     return sum(by_rule[name].n for name in names)
 

@@ -14,15 +14,16 @@ xz -dc "$DATA/xen/xen-4.17-no-guest-class.raw.xz" >xen.raw
 "$strata" info guest >actual
 cat >expected <<'END'
 guest
-  format        ftrace
-  layer         guest
-  page          4096 bytes
-  kernel        64-bit, little-endian
-  clock         local, 1000000000 ticks a second
-  cpus          2
-  events        14396 of 89 classes
-  time          4.607817784 to 4.678155423, 70.3ms
-  lost          90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places
+  format         ftrace
+  layer          guest
+  complete from  4.668942030
+  page           4096 bytes
+  kernel         64-bit, little-endian
+  clock          local, 1000000000 ticks a second
+  cpus           2
+  events         14396 of 89 classes
+  time           4.607817784 to 4.678155423, 70.3ms
+  lost           90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places
 END
 diff expected actual
 

@@ -10,9 +10,12 @@ case="run times and delays"
 "$strata" report -f json guest >events 2>err
 "$strata" irq -f json --slowest 2 guest >rows 2>err
 python3 - events rows <<'END' || fail "not what a script finds"
-import json, sys
+import json, struct, sys
 items = [json.loads(line) for line in open(sys.argv[1])]
 told = json.load(open(sys.argv[2]))
+# Before the buffer of each CPU begins that went round, a timer may have been started again there.
+begins = [struct.unpack("<QQ", open(f"guest/cpu{cpu}.raw", "rb").read(16)) for cpu in (0, 1)]
+complete = max(time for time, commit in begins if commit >> 31 & 1)
 RUNS = {"softirq": ("vec", "vec"), "hrtimer_expire": ("hrtimer", "function"), "timer_expire": ("timer", "function")}
 open_spans, raised, started = {}, {}, {}
 runs, delays, inner = {}, {}, {}
@@ -26,7 +29,7 @@ for item in items:
     kind, _, edge = event.rpartition("_")
     if event == "softirq_raise":
         raised.setdefault((cpu, fields["vec"]), time)
-    elif event == "hrtimer_start":
+    elif event == "hrtimer_start" and time >= complete:
         started[fields["hrtimer"]] = fields["expires"]
     elif event == "softirq_entry" and (cpu, fields["vec"]) in raised:
         delays.setdefault(("softirq", fields["vec"]), []).append(time - raised.pop((cpu, fields["vec"])))

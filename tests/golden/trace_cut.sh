@@ -23,7 +23,7 @@ copy() { # DIR: what of `whole` does not change is linked
     cp --remove-destination whole/guest/cpu1.raw "$1/guest/cpu1.raw"
 }
 manifest whole "\"files\": {\"guest/cpu0.raw\": $size0, \"guest/cpu1.raw\": $size1, \"guest/cpu2.raw\": 0},"
-fact() { sed -n "s/^  $1  *//p" info; }
+fact() { sed -n "s/^  $1   *//p" info; }
 # read_cut STATUS MESSAGE: what is left is shown, with the loss.
 read_cut() {
     status=0

@@ -17,3 +17,15 @@ half = len(data) // 4096 // 2 * 4096
 open(sys.argv[1], "wb").write(data[half:] + data[:half])
 END_OF_SCRIPT
 }
+# read_in_time FOLDER: as if nothing had been lost before the first page of each CPU.
+read_in_time() {
+    python3 - "$1" <<'END_OF_SCRIPT'
+import struct, sys
+for cpu in (0, 1):
+    with open(f"{sys.argv[1]}/cpu{cpu}.raw", "r+b") as pages:
+        pages.seek(8)
+        commit = struct.unpack("<Q", pages.read(8))[0]
+        pages.seek(8)
+        pages.write(struct.pack("<Q", commit & 0x7FFFFFF))
+END_OF_SCRIPT
+}

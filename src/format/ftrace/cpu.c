@@ -11,6 +11,8 @@
 #define NEIGHBOURS 4u
 /* Items per run: a page of 4 KB holds at most 340 of the shortest real events. */
 #define RUN_MAX 384
+/* Of a page's head, up to its first record: 16 bytes. */
+#define PAGE_HEAD_MAX 64
 
 /* The last event of a page, with its payload. */
 struct held_item {
@@ -546,6 +548,22 @@ static const char *cpu_hint(const struct source *source)
     return cpu->capture->first == source ? kernel_events_hint(cpu->capture->events) : NULL;
 }
 
+/* A buffer that went round has lost what came before its first page. */
+static void note_begin(const struct ftrace_cpu *cpu)
+{
+    struct ftrace_capture *capture = cpu->capture;
+    struct error error = {0};
+    uint8_t head[PAGE_HEAD_MAX];
+    int64_t time;
+
+    if (!cpu->feed->peek || capture->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0 ||
+        cpu->feed->peek(cpu->feed, 0, head, capture->layout.data, &error) < 0 ||
+        !ftrace_page_is_after_loss(&capture->layout, head))
+        return;
+    time = time_of(cpu, load_u64_swap(head, capture->layout.swap));
+    capture->origin->lost_begin = MAX(capture->origin->lost_begin, time);
+}
+
 int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_feed *feed,
                     struct source **ret_source)
 {
@@ -576,6 +594,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     cpu->last_time = TIME_UNKNOWN;
     cpu->page.time = capture->begin;
     earlier_pages_init(&cpu->earlier, capture, feed, cpu_number);
+    note_begin(cpu);
     error_clear(&cpu->source.error);
     *ret_source = &cpu->source;
     return 0;

@@ -14,7 +14,7 @@ struct ftrace_capture {
     unsigned n_refs;
     struct kernel_events *events; /* a reference */
     struct ftrace_layout layout;
-    const struct origin *origin;      /* in the catalogue */
+    struct origin *origin;            /* in the catalogue */
     uint64_t begin;                   /* when the first page of any CPU begins; 0: not known */
     const struct ftrace_times *times; /* outlives the sources; NULL: as they are */
     const struct source *first;       /* opened first: it reports what concerns all CPUs */

@@ -94,6 +94,11 @@ static uint64_t commit_of(const struct ftrace_layout *layout, const uint8_t *pag
     return load_uint(page + layout->commit, layout->long_size, layout->swap);
 }
 
+bool ftrace_page_is_after_loss(const struct ftrace_layout *layout, const uint8_t *page)
+{
+    return (commit_of(layout, page) & COMMIT_MISSED) != 0;
+}
+
 bool ftrace_page_is_plausible(const struct ftrace_layout *layout, const uint8_t *page, size_t size)
 {
     uint64_t commit;

@@ -61,6 +61,9 @@ void ftrace_layout_set_order(struct ftrace_layout *layout, bool big_endian);
 /* Whether the page's commit word makes sense in LAYOUT's byte order; SIZE bytes are there. */
 bool ftrace_page_is_plausible(const struct ftrace_layout *layout, const uint8_t *page, size_t size);
 
+/* Whether events were lost before PAGE, of which the first layout->data bytes are there. */
+bool ftrace_page_is_after_loss(const struct ftrace_layout *layout, const uint8_t *page);
+
 /* Whether a page seems to begin at P, of which LEFT bytes are there: its length makes sense, it is not
  * older than AFTER nor much younger (0: any time will do), and its first records fit together. */
 bool ftrace_page_seems_to_begin(const struct ftrace_layout *layout, const uint8_t *p, size_t left,
