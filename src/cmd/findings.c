@@ -397,6 +397,16 @@ static void find_exits(struct finder *finder)
 
 /* ---- spans ---- */
 
+/* The error of ROW's times, ns; INFINITY: it has no bound, as where events contradict the stated error of the clocks. */
+static double get_error(const struct result *result, const struct result_row *row)
+{
+    double error = finding_number(result, row, "error");
+
+    return isnan(error) && result_find_column(result, "error") >= 0 ? INFINITY
+           : isnan(error)                                           ? 0
+                                                                    : error;
+}
+
 /* The 99th percentile is far from the median, by more than the error of the clocks. */
 static bool has_tail(const struct result *result, const struct result_row *row)
 {
@@ -404,7 +414,7 @@ static bool has_tail(const struct result *result, const struct result_row *row)
            p99 = finding_number_or_0(result, row, "p99");
 
     return finding_number_or_0(result, row, "n") >= TAIL_SPANS_MIN && p99 >= TAIL_RATIO_MIN * p50 &&
-           p99 >= finding_number_or_0(result, row, "error");
+           p99 >= get_error(result, row);
 }
 
 static void put_tail(const struct result *result, const struct result_row *row, struct text *text)
@@ -453,7 +463,7 @@ static void find_stage(struct finder *finder, unsigned whole)
 
         n++;
         if (finding_number_or_0(result, row, "part") >= STAGE_PART_MIN &&
-            finding_number_or_0(result, row, "error") <= finding_number_or_0(result, row, "mean") &&
+            get_error(result, row) <= finding_number_or_0(result, row, "mean") &&
             (!longest ||
              finding_number(result, row, "part") > finding_number(result, longest, "part")))
             longest = row;
