@@ -183,7 +183,9 @@ static void put_vcpu(struct state_source *source, const struct class_plan *plan,
 
         if (since != TIME_UNKNOWN)
             find_vcpu(source, thread, (enum state)plan->from, MIN(since, item->time), item->cpu);
-    } else if (!follows((enum state)thread->now.state, plan->from)) {
+    } else if (!follows((enum state)thread->now.state, plan->from) ||
+               (plan->from == STATE_RUNNING && thread->now.cpu != CPU_UNKNOWN &&
+                thread->now.cpu != item->cpu)) {
         struct state_cpu *cpu = state_cpu_get(source, item->cpu);
 
         if (state_is_counted(source, item->time)) {

@@ -710,9 +710,9 @@ def check_hostile(arguments):
 def check_view(path, directory):
     """The browser gets a file of the user's alone, which leads to the address, and no secret as an argument."""
     environment = dict(os.environ, PATH=directory + ":" + os.environ["PATH"], DISPLAY=":nowhere", TMPDIR=directory)
-    server = Server("--from", "+0.25", "--until", "+0.5", path, verb="view", env=environment)
+    server = Server("--from", "+0.025", "--until", "+0.05", path, verb="view", env=environment)
     try:
-        expect(server.address.fragment == "view=250000000~500000000", f"opens at {server.address.fragment}")
+        expect(server.address.fragment == "view=25000000~50000000", f"opens at {server.address.fragment}")
         opened = os.path.join(directory, "opened")
         for _ in range(6000):
             if os.path.exists(opened):

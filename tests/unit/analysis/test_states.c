@@ -697,6 +697,12 @@ static void test_vcpus(void **state)
               "1 running 10-15?, 1 unknown ?15-20?, 1 woken 20-30, 1 running 30-40, "
               "1 sleeping 40-40?");
     restart(w);
+    runstate(w, 10, 0, 0, 1, WAIT, RUN);
+    runstate(w, 20, 1, 0, 1, RUN, BLOCK); /* that it moved there is missing */
+    runstate(w, 30, 1, 0, 1, BLOCK, WAIT);
+    expect_of(w, STATE_OF_VCPU,
+              "1 running 10-10?, 1 unknown ?10-20?, 1 sleeping 20-30, 1 woken 30-30?");
+    restart(w);
     runstate(w, 10, 0, 3, 0, BLOCK, WAIT);
     runstate(w, 20, 1, 3, 1, BLOCK, BLOCK);
     runstate(w, 20, 0, 3, 0, WAIT, RUN);
