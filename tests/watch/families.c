@@ -10,7 +10,8 @@
 #include "metrics/update.h"
 #include "watch/families.h"
 
-static const struct trace_options options;
+static const struct trace_options options = {.stated_clocks =
+                                                 true}; /* as of a recording under way */
 
 static _Noreturn void fail(const char *what, int r, const struct error *error)
 {
