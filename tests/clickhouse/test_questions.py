@@ -135,7 +135,8 @@ class Questions(unittest.TestCase):
         rows = {row[0]: row for row in self.ask('losses-and-clocks')}
         self.assertEqual(set(rows), set(HOSTS))
         self.assertEqual([rows[host][1] for host in ('far0', 'far2', 'far5')], ['9', '8', '10'])
-        self.assertGreater(int(rows['far0'][4]), 1000000) # the guest's clock in the disk recording
+        # The guest's clock in the disk recording: 3.8 ms as its pairs say, less by causes and effects.
+        self.assertTrue(100000 < int(rows['far0'][4]) < 1000000, rows['far0'])
         self.assertEqual(sum(int(row[2]) for row in rows.values()), 0)
 
     def test_stolen(self):
