@@ -168,7 +168,8 @@ static int find_clock(struct info *info, struct trace *trace, const struct trace
     for (unsigned i = 0; i < clocks->n && input->recorded; i++)
         if (strcmp(clocks->rows[i].source, input->recorded->name) == 0)
             info->clock = &clocks->rows[i];
-    return info->clock && info->clock->is_tightened && !trace->host_time && input->clock_map
+    return together && info->clock && info->clock->is_tightened && !trace->host_time &&
+                   input->clock_map
                ? trace_set_clock_map(trace, 0, together->inputs[info->clock->input].clock_map)
                : 0;
 }

@@ -29,7 +29,7 @@ struct table_column {
     bool is_name; /* text: says what a row is of: stands before the others, and is never left out */
     bool is_pair; /* text: is not shown without the column after it, nor that without this one */
     uint8_t rank; /* text, of a line that is limited: the greater, the sooner it is left out */
-    unsigned decimals; /* of a real number in the text */
+    uint8_t decimals; /* of a real number in the text */
 };
 
 #define TABLE_COLUMNS_MAX 320

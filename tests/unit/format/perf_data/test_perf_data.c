@@ -51,7 +51,7 @@ static void put_item(const struct item *item, struct text *text)
                 item->origin->layer == LAYER_GUEST ? "guest " : "", name ? name : "?", item->pid,
                 item->class->group, item->class->name);
     item_put_text(item, text);
-    text_put_str(text, item->before_loss ? "\n" : "\n");
+    text_put_str(text, "\n");
 }
 
 /* Reads the file that is loaded; TEXT gets its items and, if it has one, the hint. */
