@@ -7,17 +7,33 @@
 #include "analysis/io_internal.h"
 #include "base/macro.h"
 
+/* NULL: there is none. */
+static const struct io_group *find_group(const struct io *io, const struct slow_span *slow)
+{
+    for (unsigned i = 0; i < io->n_groups; i++)
+        if (io->groups[i].rows[IO_TOTAL] == slow->row)
+            return &io->groups[i];
+    return NULL;
+}
+
 /* The thread of the VMM that handles other requests of the device of SLOW, of which it is not known. */
 static int32_t find_handler(const struct io *io, const struct slow_span *slow)
 {
-    const struct io_group *group = io->groups;
+    const struct io_group *group = find_group(io, slow);
 
-    while (group < io->groups + io->n_groups && group->rows[IO_TOTAL] != slow->row)
-        group++;
-    for (unsigned i = 0; i < io->n_handlers && group < io->groups + io->n_groups; i++)
+    for (unsigned i = 0; group && i < io->n_handlers; i++)
         if (io->handlers[i].origin == slow->origin && io->handlers[i].device == group->numbers[1])
             return io->handlers[i].pid;
     return PID_UNKNOWN;
+}
+
+/* The largest error that the stage which ends at POINT has in requests like SLOW. */
+static uint32_t stage_error(const struct io *io, const struct slow_span *slow, unsigned point)
+{
+    const struct io_group *group = find_group(io, slow);
+    const struct row *row = group ? group->rows[point] : NULL;
+
+    return row ? row->error_max : 0;
 }
 
 /* Puts what thread PID did, unless it is unknown. */
@@ -116,8 +132,10 @@ static int add_stage(const struct io *io, struct result *result, const struct sl
     struct result_stage *stage = &stages[copy->n_stages++];
 
     memcpy(request.at, slow->at, sizeof request.at);
-    *stage = (struct result_stage){
-        .name = io_request_stage(&request, point), .begin = begin, .end = end};
+    *stage = (struct result_stage){.name = io_request_stage(&request, point),
+                                   .begin = begin,
+                                   .end = end,
+                                   .error_ns = stage_error(io, slow, point)};
     return add_why(io, result, slow, point, begin, end, &stage->why);
 }
 

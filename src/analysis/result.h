@@ -93,6 +93,8 @@ struct result_row {
 struct result_stage {
     const char *name;
     int64_t begin, end;
+    uint32_t
+        error_ns; /* of how long it took, at the most; 0: its ends are on one clock, or it is not known */
     const char *const *why; /* sentences, longest time first; ended by NULL; NULL: none */
 };
 

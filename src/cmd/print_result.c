@@ -335,6 +335,14 @@ void print_json_key(const struct result *result, const struct result_row *row,
     json_write_end(w);
 }
 
+static void write_error(const struct result *result, struct json_writer *w, uint32_t error_ns)
+{
+    if (result->is_error_refuted && error_ns > 0)
+        json_write_raw(w, "null", 4);
+    else
+        json_write_u64(w, error_ns);
+}
+
 static void write_slow(const struct result *result, struct json_writer *w,
                        const struct result_slow *slow)
 {
@@ -352,10 +360,7 @@ static void write_slow(const struct result *result, struct json_writer *w,
         json_write_bool(w, true);
     }
     json_write_key(w, "error_ns");
-    if (result->is_error_refuted && slow->error_ns > 0)
-        json_write_raw(w, "null", 4);
-    else
-        json_write_u64(w, slow->error_ns);
+    write_error(result, w, slow->error_ns);
     print_json_key(result, slow->row, w);
     for (unsigned i = 0; i < ARRAY_SIZE(places); i++) {
         if (places[i].v < 0)
@@ -375,6 +380,10 @@ static void write_slow(const struct result *result, struct json_writer *w,
         json_write_str(w, slow->stages[i].name);
         write_time(result, w, "begin", slow->stages[i].begin);
         write_time(result, w, "end", slow->stages[i].end);
+        if (slow->stages[i].error_ns > 0) {
+            json_write_key(w, "error_ns");
+            write_error(result, w, slow->stages[i].error_ns);
+        }
         write_why(w, slow->stages[i].why);
         json_write_end(w);
     }

@@ -202,21 +202,29 @@ static void put_why(const char *const *why, const char *indent, struct text *out
         text_printf(out, "%s%s\n", indent, *why);
 }
 
-static void put_slow(const struct result *result, const struct result_slow *slow, struct text *out)
+/* " ±3.79ms"; nothing, if it is 0. */
+static void put_error(const struct result *result, uint32_t error_ns, struct text *out)
 {
     static const struct clock ns = {.hz = NANOSECONDS};
+
+    if (error_ns == 0)
+        return;
+    text_put_literal(out, " \xc2\xb1");
+    if (result->is_error_refuted)
+        text_put_char(out, '?');
+    else
+        print_duration(&ns, error_ns, out);
+}
+
+static void put_slow(const struct result *result, const struct result_slow *slow, struct text *out)
+{
     const char *task = origin_task_name(slow->origin, slow->pid);
     char buf[32];
 
     text_printf(out, "%9s",
                 duration_text(buf, sizeof buf, &result->clock,
                               (uint64_t)MAX(ticks_between(slow->begin, slow->end), 0)));
-    if (slow->error_ns > 0 && result->is_error_refuted) {
-        text_put_literal(out, " \xc2\xb1?");
-    } else if (slow->error_ns > 0) {
-        text_put_literal(out, " \xc2\xb1");
-        print_duration(&ns, slow->error_ns, out);
-    }
+    put_error(result, slow->error_ns, out);
     text_put_str(out, slow->is_open ? " and not ended  " : "  ");
     clock_put_time(&result->clock, slow->begin, out);
     for (unsigned i = 0; slow->row && i < result->n_keys; i++)
@@ -231,6 +239,7 @@ static void put_slow(const struct result *result, const struct result_slow *slow
 
         text_put_literal(out, "    ");
         print_duration(&result->clock, ticks_between(stage->begin, stage->end), out);
+        put_error(result, stage->error_ns, out);
         text_printf(out, " %s%s\n", stage->name,
                     slow->is_open && i + 1 == slow->n_stages ? ", not ended" : "");
         put_why(stage->why, "      ", out);

@@ -101,12 +101,12 @@ clock error of guest ±324us (stated ±3.79ms), by 246 causes and effects
 The slowest, each with the time when it began:
    10.4ms  29749.584408653  guest  254,0  write  total  CPU 1  dd-109
     9.13ms queue
-    197us kick
+    197us ±89.6us kick
     36.0us dispatch
     68.0us vmm
     179us backend
     9.00us done
-    555us inject
+    555us ±89.6us inject
     221us guest
   strata report --from 29749.584408653 --until 29749.594803430 vm
 END
@@ -125,7 +125,7 @@ cat >expected <<'END'
    4.47ms  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
       ALL CPUs/TCG-5574 ran 21.9 us
-    98.0us kick
+    98.0us ±99.0us kick
       ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574 (100% of it), slept 19.6 us
     7.00us dispatch
       qemu-system-x86-5559 ran 7.0 us
@@ -135,7 +135,7 @@ cat >expected <<'END'
       worker-7853 ran 10.2 us, slept 4.09 ms, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559 (100% of it); qemu-system-x86-5559 ran 59.8 us, was runnable 4.04 ms on CPU 0 behind ALL CPUs/TCG-5574 (99% of it)
     19.0us done
       qemu-system-x86-5559 ran 19.0 us
-    163us inject
+    163us ±99.0us inject
       ALL CPUs/TCG-5574 ran 91.6 us, was runnable 71.8 us on CPU 0 behind qemu-system-x86-5559 (100% of it)
     21.9us guest
       ALL CPUs/TCG-5574 ran 21.9 us
@@ -179,7 +179,7 @@ cat >expected <<'END'
    4.08ms ±84.1us and not ended  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
       ALL CPUs/TCG-5574 ran 21.9 us
-    98.0us kick
+    98.0us ±84.0us kick
       ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574 (100% of it), slept 19.6 us
     7.00us dispatch
       qemu-system-x86-5559 ran 7.0 us
