@@ -7,9 +7,6 @@
 
 #include "cmd/print_result.h"
 
-/* From what share of the time on it is said that it is unknown. */
-#define UNKNOWN_MIN 0.01
-
 /* ---- numbers of rows ---- */
 
 double finding_number(const struct result *result, const struct result_row *row, const char *column)
@@ -87,7 +84,7 @@ void finder_add(struct finder *finder, const struct result *result, const struct
     double unknown = number >= 0 ? get_unknown(result, row) : 0;
     struct finding *finding;
 
-    if (unknown >= UNKNOWN_MIN)
+    if (unknown >= FINDING_UNKNOWN_MIN)
         text_printf(&finder->text, "; %.1f%% of its time is unknown", unknown * 100);
     if (findings->n < FINDINGS_MAX) {
         finding = &findings->items[findings->n];

@@ -6,6 +6,9 @@
 #include "base/text.h"
 #include "cmd/findings.h"
 
+/* From this share of its time on, a finding says how much is unknown. */
+#define FINDING_UNKNOWN_MIN 0.01
+
 struct finder {
     const struct summary *summary;
     struct findings *findings;

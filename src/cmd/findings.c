@@ -260,16 +260,34 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
 
 /* ---- the cost of recording ---- */
 
-/* How much of a CPU of LAYER Strata's own threads use. */
-static double get_own_run(const struct finder *finder, const char *layer)
+/* How much of the CPUs of LAYER it is not known what they run; in CPUs. */
+static double get_unknown_cpus(const struct finder *finder, const char *layer)
+{
+    const struct result *result = finder_result(finder, SUMMARY_CPUS);
+    double unknown = 0;
+
+    for (unsigned i = 0; i < result->n_rows; i++)
+        if (strcmp(finding_key(result, result->rows[i], "layer"), layer) == 0)
+            unknown += finding_number_or_0(result, result->rows[i], "unknown_share");
+    return unknown;
+}
+
+/* How much of a CPU of LAYER Strata's own threads use; *RET_UNKNOWN: and may use besides. */
+static double get_own_run(const struct finder *finder, const char *layer, double *ret_unknown)
 {
     const struct result *result = finder_result(finder, SUMMARY_TASKS);
     double run = 0;
 
-    for (unsigned i = 0; i < result->n_rows; i++)
-        if (result->rows[i]->is_own &&
-            strcmp(finding_key(result, result->rows[i], "layer"), layer) == 0)
-            run += finding_number_or_0(result, result->rows[i], "run_share");
+    *ret_unknown = 0;
+    for (unsigned i = 0; i < result->n_rows; i++) {
+        const struct result_row *row = result->rows[i];
+
+        if (!row->is_own || strcmp(finding_key(result, row, "layer"), layer) != 0)
+            continue;
+        run += finding_number_or_0(result, row, "run_share");
+        *ret_unknown += finding_number_or_0(result, row, "unknown_share");
+    }
+    *ret_unknown = MIN(*ret_unknown, get_unknown_cpus(finder, layer));
     return run;
 }
 
@@ -296,7 +314,8 @@ static const struct result_row *find_behind_own(const struct finder *finder, enu
 
 static void find_recording(struct finder *finder, const char *layer)
 {
-    double run = get_own_run(finder, layer), share;
+    double unknown, share;
+    double run = get_own_run(finder, layer, &unknown);
     enum summary_part part = SUMMARY_VCPUS;
     const struct result_row *row = find_behind_own(finder, part, layer, &share);
     const struct result *result;
@@ -312,6 +331,8 @@ static void find_recording(struct finder *finder, const char *layer)
     text_printf(&finder->text,
                 "the cost of recording: Strata's own threads use %.1f%% of a CPU of the %s",
                 run * 100, layer);
+    if (unknown >= FINDING_UNKNOWN_MIN)
+        text_printf(&finder->text, ", or up to %.1f%% more, which is unknown", unknown * 100);
     if (share >= SHARE_MIN) {
         text_put_literal(&finder->text, "; ");
         if (part == SUMMARY_VCPUS)
