@@ -271,7 +271,8 @@ int slice_spans_put(struct slices *slices, const struct item *item)
         if (r < 0)
             return r;
     }
-    if (!class->in_spans && !slices->ending)
+    /* An event that a loss follows is where that begins, whatever it is. */
+    if (!class->in_spans && !slices->ending && likely(!item->before_loss))
         return 0;
     slices->drawn = false;
     if (class->ends) {
