@@ -238,7 +238,7 @@ static const char *comm_of(const struct origin *origin, uint32_t comm)
 static int get_comm(struct kernel_text *text, const char *name, size_t len, uint32_t *ret)
 {
     struct names *names = text->names;
-    uintptr_t number = (uintptr_t)map_get_str(&text->comms, name, len);
+    uintptr_t number = len > 0 ? (uintptr_t)map_get_str(&text->comms, name, len) : 0;
     const char *kept;
 
     *ret = (uint32_t)number;
