@@ -144,16 +144,7 @@ int io_add_slowest(const struct io *io, struct result *result)
     for (unsigned i = 0; i < slowest_n(&io->rows.slowest); i++) {
         const struct slow_span *slow = slowest_get(&io->rows.slowest, i);
         struct result_stage stages[IO_POINTS];
-        struct result_slow copy = {.begin = slow->begin,
-                                   .end = slow->end,
-                                   .is_open = slow->is_open,
-                                   .error_ns = slow->error_ns,
-                                   .cpu = slow->cpu,
-                                   .pid = slow->pid,
-                                   .vcpu = slow->vcpu,
-                                   .origin = slow->origin,
-                                   .row = result->rows[slow->row->number],
-                                   .stages = stages};
+        struct result_slow copy = result_slow_of(result, slow, stages);
         int r = 0;
 
         for (unsigned j = 1; j < IO_POINTS && r == 0; j++)

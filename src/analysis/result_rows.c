@@ -285,22 +285,29 @@ static unsigned make_stages(const struct slow_span *slow, struct result_stage *s
     return n;
 }
 
+struct result_slow result_slow_of(const struct result *result, const struct slow_span *slow,
+                                  const struct result_stage *stages)
+{
+    return (struct result_slow){.begin = slow->begin,
+                                .end = slow->end,
+                                .is_open = slow->is_open,
+                                .error_ns = slow->error_ns,
+                                .cpu = slow->cpu,
+                                .pid = slow->pid,
+                                .vcpu = slow->vcpu,
+                                .origin = slow->origin,
+                                .row = result->rows[slow->row->number],
+                                .stages = stages};
+}
+
 int result_add_slow_spans(struct result *result, const struct rows *rows)
 {
     for (unsigned i = 0; i < slowest_n(&rows->slowest); i++) {
         const struct slow_span *slow = slowest_get(&rows->slowest, i);
         struct result_stage stages[SLOW_STEPS];
-        const struct result_slow copy = {.begin = slow->begin,
-                                         .end = slow->end,
-                                         .is_open = slow->is_open,
-                                         .error_ns = slow->error_ns,
-                                         .cpu = slow->cpu,
-                                         .pid = slow->pid,
-                                         .vcpu = slow->vcpu,
-                                         .origin = slow->origin,
-                                         .row = result->rows[slow->row->number],
-                                         .stages = stages,
-                                         .n_stages = make_stages(slow, stages)};
+        struct result_slow copy = result_slow_of(result, slow, stages);
+
+        copy.n_stages = make_stages(slow, stages);
 
         if (result_add_slow(result, &copy) < 0)
             return -ENOMEM;

@@ -59,6 +59,10 @@ int analysis_count_span(struct analysis *analysis, struct rows *rows, struct row
 /* row_count() found a period beyond ROW_PERIODS_MAX: says so. -ERANGE. */
 int analysis_period_error(struct sink *sink);
 
+/* SLOW as a part of RESULT, whose rows are in the order of the rows that kept it: with STAGES, of which none is counted yet. */
+struct result_slow result_slow_of(const struct result *result, const struct slow_span *slow,
+                                  const struct result_stage *stages);
+
 /* Adds the longest spans that ROWS kept; rows of RESULT are in the order of ROWS. 0, -ENOMEM. */
 int result_add_slow_spans(struct result *result, const struct rows *rows);
 

@@ -39,13 +39,6 @@ compare '.guest > 1000 and .exits > 1000' kvm
 compare '.rules > 500 and .irq > 100' vm
 # Pages of one CPU are lost: what ends within that time may have ended before, on the other one.
 cp -r kvm lossy
-python3 - lossy/host/cpu1.raw <<'END_OF_SCRIPT'
-import struct, sys
-pages = bytearray(open(sys.argv[1], "rb").read())
-n = len(pages) // 4096
-del pages[n * 2 // 5 * 4096:n * 3 // 5 * 4096]
-at = n * 2 // 5 * 4096 + 8
-struct.pack_into("<Q", pages, at, struct.unpack_from("<Q", pages, at)[0] | 0xFFFFFFFF80000000)
-open(sys.argv[1], "wb").write(pages)
-END_OF_SCRIPT
+. "$here/../lib/lose_pages.sh"
+lose_pages lossy/host/cpu1.raw 0.4 0.6
 compare '.guest > 500 and .exits > 500' lossy

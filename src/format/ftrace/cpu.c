@@ -548,7 +548,7 @@ static const char *cpu_hint(const struct source *source)
     return cpu->capture->first == source ? kernel_events_hint(cpu->capture->events) : NULL;
 }
 
-/* A buffer that went round has lost what came before its first page. */
+/* When the CPU begins. A buffer that went round has lost what came before its first page. */
 static void note_begin(const struct ftrace_cpu *cpu)
 {
     struct ftrace_capture *capture = cpu->capture;
@@ -557,11 +557,12 @@ static void note_begin(const struct ftrace_cpu *cpu)
     int64_t time;
 
     if (!cpu->feed->peek || capture->layout.data > sizeof head || cpu->feed->left(cpu->feed) == 0 ||
-        cpu->feed->peek(cpu->feed, 0, head, capture->layout.data, &error) < 0 ||
-        !ftrace_page_is_after_loss(&capture->layout, head))
+        cpu->feed->peek(cpu->feed, 0, head, capture->layout.data, &error) < 0)
         return;
-    time = time_of(cpu, load_u64_swap(head, capture->layout.swap));
-    capture->origin->lost_begin = MAX(capture->origin->lost_begin, time);
+    time = time_of(cpu, MIN(load_u64_swap(head, capture->layout.swap), (uint64_t)INT64_MAX));
+    capture->origin->last_begin = MAX(capture->origin->last_begin, time);
+    if (ftrace_page_is_after_loss(&capture->layout, head))
+        capture->origin->lost_begin = MAX(capture->origin->lost_begin, time);
 }
 
 int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_feed *feed,

@@ -241,26 +241,22 @@ static int read_clock(const char *tree, struct clock *ret)
     return MIN(r, 0);
 }
 
-/* The first and the last of the times at which the files begin; 0: it is not known, as of a pipe. */
-static void find_begins(struct raw_feed *const *feeds, unsigned n,
-                        const struct ftrace_layout *layout, uint64_t *ret_first, uint64_t *ret_last)
+/* When the first of the files begins; 0: it is not known, as of a pipe. */
+static uint64_t find_begin(struct raw_feed *const *feeds, unsigned n,
+                           const struct ftrace_layout *layout)
 {
-    uint64_t first = UINT64_MAX, last = 0;
+    uint64_t first = UINT64_MAX;
 
     for (unsigned i = 0; i < n; i++) {
         const struct page_feed *feed = &feeds[i]->feed;
         struct error error = {0};
         uint8_t bytes[8];
-        uint64_t time;
 
         if (raw_left(feed) == 0 || raw_peek(feed, 0, bytes, sizeof bytes, &error) < 0)
             continue;
-        time = MIN(load_u64_swap(bytes, layout->swap), (uint64_t)INT64_MAX);
-        first = MIN(first, time);
-        last = MAX(last, time);
+        first = MIN(first, MIN(load_u64_swap(bytes, layout->swap), (uint64_t)INT64_MAX));
     }
-    *ret_first = first == UINT64_MAX ? 0 : first;
-    *ret_last = last;
+    return first == UINT64_MAX ? 0 : first;
 }
 
 static int make_capture(const struct ftrace_files *files, const char *name, enum layer layer,
@@ -268,7 +264,6 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
                         const struct ftrace_layout *layout, struct raw_feed *const *feeds,
                         struct ftrace_capture **ret_capture, struct error *error)
 {
-    uint64_t first_begin, last_begin;
     struct kernel_facts facts = {
         .swap = layout->swap, .big_endian = layout->big_endian, .long_size = layout->long_size};
     struct origin origin = {
@@ -282,8 +277,6 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
     struct kernel_format format;
     int r;
 
-    find_begins(feeds, files->n_raws, layout, &first_begin, &last_begin);
-    origin.last_begin = (int64_t)last_begin;
     r = ftrace_tree_new(files->tree, files->kallsyms, files->cache, &formats);
     if (r < 0)
         return error_set(error, r, name, "out of memory");
@@ -314,7 +307,7 @@ static int make_capture(const struct ftrace_files *files, const char *name, enum
     r = ftrace_capture_new(catalogue, &origin, events, layout, options->keep_going, ret_capture);
     if (r < 0)
         return error_set(error, r, name, "out of memory");
-    (*ret_capture)->begin = first_begin;
+    (*ret_capture)->begin = find_begin(feeds, files->n_raws, layout);
     return 0;
 }
 
