@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+from disk import VmmFile
 import kernel_files
 from lttng import LttngTrace
 import machine
@@ -42,10 +43,21 @@ def plant(rng, source):
     return f"{source.kernel.name}: {what} (CPU {cpu} of {n_cpus})"
 
 
+def plant_vmm(rng, vmm):
+    """The same of QEMU's file."""
+    what = rng.choice(["nothing", "nothing", "loss", "cut"])
+    for _ in range(rng.randint(1, 3) if what == "loss" else 0):
+        vmm.lose(rng.randint(1, max(1, len(vmm.records) - 2)), rng.randint(1, 6))
+    if what == "cut":
+        vmm.cut(rng.randint(1, max(1, len(vmm.records) - 1)))
+    return what
+
+
 def make(seed, path):
     """Returns the sources of the trace directory PATH, and what was planted."""
     rng = random.Random(seed)
-    made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8)
+    made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8,
+                           rng.random() < 0.6)
     begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
     end = begin + rng.randint(15, 50) * machine.MILLI
     if rng.random() < 0.2:
@@ -63,6 +75,10 @@ def make(seed, path):
         if not made.has_waking:
             source.drop("sched_waking")
     words = [plant(rng, source) for source in sources]
+    vmm = VmmFile(made.vmm, begin, end) if made.vmm else None
+    if vmm and vmm.records and rng.random() < 0.9:
+        words.append(f"QEMU: {plant_vmm(rng, vmm)}")
+        sources.append(vmm)
     kernel_files.write_manifest(path, [source.write(path) for source in sources])
     return sources, words
 
@@ -102,7 +118,8 @@ def make_xen(seed, path):
 def make_file(seed, path, kind):
     """The same of a kernel that another tracer recorded: KIND is "perf" or "lttng"."""
     rng = random.Random(seed)
-    made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8)
+    made = machine.Machine(rng, rng.randint(1, 4), rng.choice([0, 1, 2, 3]), rng.randint(2, 6), rng.random() < 0.8,
+                           kind == "perf" and rng.random() < 0.5)
     begin = rng.choice([0, rng.randint(1, 20) * machine.MILLI])
     end = begin + rng.randint(15, 50) * machine.MILLI
     made.run(end + machine.MILLI)

@@ -9,6 +9,7 @@ PAGE = 4096
 HEADER = 16
 COMMON = [("unsigned short common_type", 2), ("unsigned char common_flags", 1),
           ("unsigned char common_preempt_count", 1), ("int common_pid", 4)]
+BLOCK = [("dev_t dev", 4), ("sector_t sector", 8), ("unsigned int nr_sector", 4)]
 WAKES = [("char comm[16]", 16), ("pid_t pid", 4), ("int prio", 4)]
 FORMATS = {
     "sched/sched_switch": [("char prev_comm[16]", 16), ("pid_t prev_pid", 4), ("int prev_prio", 4),
@@ -27,6 +28,10 @@ FORMATS = {
     "kvm/kvm_entry": [("unsigned int vcpu_id", 4), ("unsigned long rip", 8), ("bool immediate_exit", 1)],
     "kvm/kvm_exit": [("unsigned int exit_reason", 4), ("unsigned long guest_rip", 8), ("u32 isa", 4), ("u64 info1", 8),
                      ("u64 info2", 8), ("u32 intr_info", 4), ("u32 error_code", 4), ("unsigned int vcpu_id", 4)],
+    "block/block_bio_queue": BLOCK + [("char rwbs[8]", 8), ("char comm[16]", 16)],
+    "block/block_rq_issue": BLOCK + [("unsigned int bytes", 4), ("char rwbs[8]", 8), ("char comm[16]", 16),
+                                     ("__data_loc char[] cmd", 4)],
+    "block/block_rq_complete": BLOCK + [("int error", 4), ("char rwbs[8]", 8), ("__data_loc char[] cmd", 4)],
     "kvm/kvm_userspace_exit": [("__u32 reason", 4), ("int errno", 4)],
 }
 IDS = {path.partition("/")[2]: 300 + i for i, path in enumerate(FORMATS)}

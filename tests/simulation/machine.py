@@ -9,6 +9,8 @@ leaves its CPU. So is a CPU; that of a guest goes on only while its vCPU is in t
 import heapq
 from collections import namedtuple
 
+from disk import Disk, Vmm
+
 Event = namedtuple("Event", "time cpu pid name values")
 
 SLEEPS = {"S": ("sleeping", 1), "D": ("uninterruptible", 2), "T": ("sleeping", 4)}
@@ -28,11 +30,12 @@ class State:
 
 class Span:
     """Something that began and ended; `end` is None where it had not ended."""
-    __slots__ = ("kind", "key", "cpu", "pid", "begin", "end", "delay_from", "vmm_from", "end_cpu", "inner")
+    __slots__ = ("kind", "key", "cpu", "pid", "begin", "end", "raises", "vmm_from", "end_cpu", "inner")
 
     def __init__(self, kind, key, cpu, pid, begin):
         self.kind, self.key, self.cpu, self.pid, self.begin, self.end = kind, key, cpu, pid, begin, None
-        self.delay_from = self.vmm_from = self.end_cpu = None
+        self.vmm_from = self.end_cpu = None
+        self.raises = []  # of a softirq, since it ran last
         self.inner = 0  # in interrupts inside of it
 
 
@@ -59,6 +62,7 @@ class Kernel:
         self.raised = [{} for _ in range(n_cpus)]
         self.kicks = set()  # halted CPUs of a guest that got something to run
         self.last_pid = 100
+        self.disk = None
         self.loops = [self.cpu_loop(cpu) for cpu in range(n_cpus)]
 
     def chance(self, share):
@@ -172,15 +176,20 @@ class Kernel:
             self.set_cpu(cpu, time, "running" if self.runs[cpu] else "idle")
 
     def interrupt(self, cpu):
-        irq = self.rng.choice([1, 9, 24, 25])
-        time = self.emit(cpu, "irq_handler_entry", irq=irq, name=f"device{irq}")
-        self.begin_interrupt(cpu, "irq", f"device{irq}", time)
+        finished = self.disk.take_finished() if self.disk else []
+        irq = self.disk.irq if finished else self.rng.choice([1, 9, 24, 25])
+        name = self.disk.name if finished else f"device{irq}"
+        time = self.emit(cpu, "irq_handler_entry", irq=irq, name=name)
+        self.begin_interrupt(cpu, "irq", name, time)
         yield self.some(1, 15)
+        for request in finished:
+            self.disk.complete(cpu, request, time)
+            yield self.some(0.2, 5)
         if self.chance(0.6):
             self.wake_some(cpu)
         while self.chance(0.4):
             vector = self.rng.choice(SOFTIRQS)
-            self.raised[cpu].setdefault(vector, self.emit(cpu, "softirq_raise", vec=vector))
+            self.raised[cpu].setdefault(vector, []).append(self.emit(cpu, "softirq_raise", vec=vector))
         yield self.some(0.2, 2)
         self.end_interrupt(cpu, self.emit(cpu, "irq_handler_exit", irq=irq, ret=1))
         if self.nested[cpu]:
@@ -188,9 +197,9 @@ class Kernel:
         while self.raised[cpu]:
             yield self.some(0.2, 2)
             vector = self.rng.choice(list(self.raised[cpu]))
-            since = self.raised[cpu].pop(vector)
+            raises = self.raised[cpu].pop(vector)
             span = self.begin_interrupt(cpu, "softirq", str(vector), self.emit(cpu, "softirq_entry", vec=vector))
-            span.delay_from = since
+            span.raises = raises
             yield self.some(1, 20)
             if self.chance(0.2):
                 yield from self.interrupt(cpu)
@@ -249,6 +258,8 @@ def worker(kernel, thread):
             thread.busy = True
             yield from kernel.interrupt(thread.cpu)
             thread.busy = False
+        elif what < 0.6 and kernel.disk:
+            yield from kernel.disk.do(thread)
         elif what < 0.8:
             yield kernel.rng.choice("SSSD")
         elif what < 0.82 and len(kernel.threads) < 40:
@@ -280,6 +291,7 @@ def vcpu_of(guest, number):
                 yield step
                 rest, budget = rest - step, budget - step
                 reason = ("interrupt" if kernel.machine.is_paused() else
+                          "io" if kernel.machine.vmm and kernel.machine.vmm.is_kicked else
                           "msr" if guest.kicks - {number} else "interrupt" if budget <= 0 else
                           kernel.rng.choice(["io", "cpuid", "npf"]) if kernel.chance(0.1) else None)
             time = kernel.emit(thread.cpu, "kvm_exit", exit_reason=REASONS[reason], guest_rip=0, isa=2, info1=0, info2=0,
@@ -291,6 +303,8 @@ def vcpu_of(guest, number):
                 yield kernel.some(0.2, 2)
                 yield from kernel.interrupt(thread.cpu)
             thread.busy = False
+            if kernel.machine.vmm:
+                kernel.machine.vmm.after_exit(thread.cpu)
             if kernel.machine.is_paused():
                 thread.is_stopped = True
                 yield "T"
@@ -321,17 +335,22 @@ def vcpu_of(guest, number):
 
 
 class Machine:
-    def __init__(self, rng, n_cpus, n_vcpus, n_threads, has_waking=True):
+    def __init__(self, rng, n_cpus, n_vcpus, n_threads, has_waking=True, has_disk=False):
         self.rng, self.now, self.has_waking = rng, 0, has_waking
         self.pause = None  # (begin, end) of the time in which the guest's machine is stopped
         self.host = Kernel(self, "host", n_cpus)
-        self.guest = None
+        self.guest = self.vmm = None
+        if has_disk:
+            self.host.disk = Disk(self.host, 8 << 20, 16, "ahci")
         if n_vcpus:
             self.guest = Kernel(self, "guest", n_vcpus, is_guest=True)
             self.guest.vcpus = [self.host.add_thread(f"CPU {v}/KVM", rng.randrange(n_cpus), vcpu_of(self.guest, v))
                                 for v in range(n_vcpus)]
             for i in range(rng.randint(1, 5)):
                 self.guest.add_thread(f"app-{i}", rng.randrange(n_vcpus), worker)
+            if has_disk:
+                self.guest.disk = Disk(self.guest, 254 << 20, 30, "virtio0-req.0")
+                self.vmm = Vmm(self.guest, self.host)
         for i in range(n_threads):
             self.host.add_thread(f"task-{i}", rng.randrange(n_cpus), worker)
         self.heap = [(rng.randrange(100 * MICRO), cpu) for cpu in range(n_cpus)]

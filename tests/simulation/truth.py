@@ -1,6 +1,7 @@
 """What really happened in a recording, as the checks ask for it."""
 
 from bisect import bisect_right
+from functools import cached_property
 
 from recording import BASE
 
@@ -28,6 +29,7 @@ class Truth:
         self.first, self.last = self.visible[0].time, self.visible[-1].time
         self.window = self.last - self.first  # the most that it can have been recorded
         self.times = [e.time for e in self.kernel.events]
+        self.raises = {e.time for e in self.visible if e.name == "softirq_raise"}
         self.threads = {t.pid: t for t in self.kernel.threads}
         self.spans = {(s.kind, s.begin): s for s in self.kernel.spans}
 
@@ -36,6 +38,7 @@ class Truth:
         i = bisect_right(states, time, key=lambda s: s.begin) - 1
         return states[i] if i >= 0 and (states[i].end is None or states[i].end > time) else None
 
+    @cached_property
     def woken_late(self):
         """The thread whose sched_waking comes just before the trace, and its sched_wakeup is the first of all, or None."""
         wakes = [e for e in self.visible if e.name in ("sched_waking", "sched_wakeup")]

@@ -3,7 +3,10 @@
 import json
 import subprocess
 
+from disk import VmmFile
 from truth import Difference, Truth, overlap
+from verbs_io import check_io
+from verbs_row import check_fates, check_row, contains, require
 
 WAITS = ("woken", "preempted")
 SLEEPS = ("sleeping", "uninterruptible")
@@ -14,11 +17,14 @@ class Case:
 
     def __init__(self, strata, path, sources, is_directory=True):
         self.strata, self.path = strata, path
-        self.truths = {source.kernel.name: Truth(source) for source in sources}
+        self.vmm = next((source for source in sources if isinstance(source, VmmFile)), None)
+        self.truths = {source.kernel.name: Truth(source) for source in sources if source != self.vmm}
         self.is_directory = is_directory
         host = self.truths["host"]
         # All that the host had was recorded, also while others have events before its first and after its last.
         firsts, lasts = zip(*((t.first - t.source.error_ns, t.last + t.source.error_ns) for t in self.truths.values()))
+        if self.vmm:
+            firsts, lasts = firsts + (self.vmm.records[0][0],), lasts + (self.vmm.records[-1][0],)
         host.window = min(max(lasts), host.source.end) - max(min(firsts), host.source.begin)
 
     def of(self, truth):
@@ -38,53 +44,6 @@ class Case:
 
     def lines(self, *args):
         return [json.loads(line) for line in self.run(*args, "-f", "json", "--no-causal").splitlines()]
-
-
-def require(condition, what, *values):
-    if not condition:
-        raise Difference(f"{what}: {', '.join(str(v) for v in values)}")
-
-
-def contains(what, known, unknown, true, *values):
-    """What is known is a part of the truth, and with what is unknown it is all of it. None: nothing is known."""
-    known = known or 0
-    slack = 2 + true * 1e-6
-    require(known <= true + slack, f"{what}: {known} is more than the true {true}", *values)
-    require(known + unknown >= true - slack, f"{what}: {known} + {unknown} unknown is less than the true {true}", *values)
-
-
-def is_percentile(value, durations, percent):
-    """Within 1.6 % of one that so many durations do not exceed."""
-    ordered = sorted(durations)
-    i = len(ordered) * percent / 100
-    low, high = ordered[max(0, int(i) - 1)], ordered[min(len(ordered) - 1, int(i) + 1)]
-    return low * 0.984 - 2 <= value <= high * 1.016 + 2
-
-
-def check_row(what, row, spans):
-    """The columns that all analyses of durations have, of the spans that are in it: [begin, end]."""
-    durations = [end - begin for begin, end in spans]
-    require(row["n"] == len(spans), f"{what}: n {row['n']}, and {len(spans)} spans")
-    if not spans:
-        return
-    # Ticks of a clock are rounded to nanoseconds.
-    require(abs(row["sum"] - sum(durations)) <= 2 * len(spans), f"{what}: sum {row['sum']}, not {sum(durations)}")
-    require(abs(row["min"] - min(durations)) <= 2 and abs(row["max"] - max(durations)) <= 2, f"{what}: min, max", row)
-    require(abs(row["mean"] - sum(durations) / len(spans)) <= 2, f"{what}: mean", row)
-    for percent in 50, 90, 99:
-        require(is_percentile(row[f"p{percent}"], durations, percent), f"{what}: p{percent}", row, sorted(durations)[:200])
-    if row["covered"]:
-        require(abs(row["rate"] - len(spans) * 1e9 / row["covered"]) <= 1e-4 * row["rate"], f"{what}: rate", row)
-        require(abs(row["share"] - sum(durations) / row["covered"]) <= 1e-4 * row["share"] + 1e-6, f"{what}: share", row)
-
-
-def check_fates(what, result, n, n_begins, n_ends):
-    """Each begin is in one span, complete or not."""
-    fates = result["unpaired"]
-    begun = sum(v for k, v in fates.items() if k not in ("no_begin", "unkeyed"))
-    # Of those without keys, it is not known which are begins.
-    require(n + begun <= n_begins <= n + begun + fates["unkeyed"], f"{what}: {n} spans and {begun} not complete, of {n_begins} begins", fates)
-    require(n + fates["no_begin"] <= n_ends, f"{what}: {n} spans and {fates['no_begin']} ends without begin, of {n_ends} ends")
 
 
 def check_listed(verb, case, truth, kinds, name_of):
@@ -156,9 +115,9 @@ def check_irq(case, truth):
         row = rows[key]
         self_time = sum(s.end - s.begin - s.inner for s in spans)
         require(abs(row["self"] - self_time) <= 4 * len(spans), f"irq {key}: self {row['self']}, true {self_time}")
-        # That of one that did not end counts, too.
-        delays = [s.begin - s.delay_from for s in truth.kernel.spans if (s.kind, s.key) == key and s.delay_from and
-                  truth.first <= s.delay_from and s.begin <= truth.last]
+        # That of one that did not end counts, too; from the first raise that the trace has.
+        delays = [s.begin - raises[0] for s in truth.kernel.spans if (s.kind, s.key) == key and s.begin <= truth.last and
+                  (raises := [r for r in s.raises if r in truth.raises])]
         require(row["delay_n"] <= len(delays) and (row.get("delay_max") or 0) <= max(delays, default=0) + 2, f"irq {key}: delays", row, delays)
         if not truth.is_near_gap(truth.first, truth.last):
             require(row["delay_n"] == len(delays), f"irq {key}: delays", row, delays)
@@ -200,7 +159,7 @@ def check_sql(case, truth):
         elif row["state"] != "unknown":
             states = truth.kernel.cpus[row["id"]] if row["kind"] == "cpu" else truth.threads[row["id"]].states
             if (truth.begins_in_interrupt(row["id"], begin, end) if row["kind"] == "cpu" else
-                    row["id"] == truth.woken_late()):
+                    row["id"] == truth.woken_late):
                 continue
             names = WAITS if row["state"] == "runnable" else (row["state"],)
             true = overlap(states, begin, end, names, truth.until)
@@ -223,7 +182,7 @@ def check_state_events(case, truth, by):
     for line in case.lines("sched", "--by", by, "--events", *case.of(truth)):
         begin, end = truth.time(line["begin_ns"]), truth.time(line["end_ns"])
         states = states_of(truth, line, by)
-        if by == "task" and line["pid"] == truth.woken_late():
+        if by == "task" and line["pid"] == truth.woken_late:
             continue
         true = truth.state_at(states, begin)
         if by == "cpu" and truth.begins_in_interrupt(line["cpu"], begin, end):
@@ -256,7 +215,7 @@ def check_sched(case, truth):
         return
     for row in result["rows"]:
         thread = truth.threads[row["key"]["pid"]]
-        if thread.pid == truth.woken_late():
+        if thread.pid == truth.woken_late:
             continue
         require(row["key"]["task"] == thread.comm, "sched: task", row["key"])
         check_shares(f"sched {thread.comm}", row, truth, thread.states)
@@ -277,6 +236,7 @@ def check_sched(case, truth):
 def check_all(strata, path, sources, is_directory=True):
     case = Case(strata, path, sources, is_directory)
     check_exits(case)
+    check_io(case)
     for truth in case.truths.values():
         for check in check_sched, check_irq, check_latency, check_stat, check_sql:
             check(case, truth)

@@ -4,7 +4,8 @@ import json
 from bisect import bisect_right
 
 from truth import overlap
-from verbs import Case, check_fates, check_row, contains, require
+from verbs import Case
+from verbs_row import check_fates, check_row, contains, require
 
 OPTIONS = ["--cpu-hz=1000000000", "--cpu-vendor=amd", "--xen=4.17"]
 WAITS = ("woken", "preempted")
