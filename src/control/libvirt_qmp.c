@@ -120,22 +120,20 @@ static int send_request(struct qmp_transport *transport, const char *text, size_
     return error_set(error, r, NULL, "cannot start a thread: %s", strerror(-r));
 }
 
-static int receive_answer(struct qmp_transport *transport, bool wait, char **ret,
+static int receive_answer(struct qmp_transport *transport, uint64_t until_ns, char **ret,
                           struct error *error)
 {
     struct libvirt_qmp *self = self_of(transport);
     struct exchange *exchange = self->exchange;
-    struct timespec until;
+    const struct timespec until = {(time_t)(until_ns / 1000000000), (long)(until_ns % 1000000000)};
     int r = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += QMP_TIMEOUT_S;
     pthread_mutex_lock(&exchange->lock);
-    while (wait && r == 0 && !exchange->has_answer && !exchange->is_shut)
+    while (until_ns && r == 0 && !exchange->has_answer && !exchange->is_shut)
         r = -pthread_cond_timedwait(&exchange->has_changed, &exchange->lock, &until);
     r = exchange->is_shut ? -ECONNRESET : exchange->has_answer ? 0 : -EAGAIN;
     /* What comes later would be the answer to the wrong request. */
-    if (r == -EAGAIN && wait)
+    if (r == -EAGAIN && until_ns)
         exchange->is_shut = true;
     if (r == 0 && !exchange->answer) {
         r = exchange->error.code;

@@ -9,13 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "control/qmp_transport.h"
 
-#define TIMEOUT QMP_TIMEOUT_S
 #define ANSWERS_MAX 16 /* to clients that have gone, before the greeting */
 
 struct qmp {
     struct qmp_transport *transport;
+    int timeout_ms;
     char name[128];
     char version[128];
 };
@@ -24,14 +25,21 @@ static int connection_error(struct qmp *qmp, int r, struct error *error)
 {
     if (r == -EAGAIN)
         return error_set(error, -ETIMEDOUT, qmp->name,
-                         "QEMU's monitor did not answer in %d seconds; it may be stopped", TIMEOUT);
+                         "QEMU's monitor did not answer in %d seconds; it may be stopped",
+                         qmp->timeout_ms / 1000);
     if (r == -EPIPE || r == -ECONNRESET)
         return error_set(error, r, qmp->name, "the connection was closed");
     return error_set(error, r, qmp->name, "%s", strerror(-r));
 }
 
-/* The next object. -EAGAIN: there is none yet, and the call does not WAIT. */
-static int read_any(struct qmp *qmp, bool wait, json_t **ret, struct error *error)
+/* When an answer to what is sent now is late: a monitor that sends events without end must not hold us. */
+static uint64_t answer_deadline(const struct qmp *qmp)
+{
+    return clock_ns(CLOCK_MONOTONIC) + (uint64_t)qmp->timeout_ms * 1000000;
+}
+
+/* The next object. -EAGAIN: there is none yet, and UNTIL_NS is 0: the call does not wait. */
+static int read_any(struct qmp *qmp, uint64_t until_ns, json_t **ret, struct error *error)
 {
     json_error_t err;
     json_t *object;
@@ -40,8 +48,8 @@ static int read_any(struct qmp *qmp, bool wait, json_t **ret, struct error *erro
 
     do {
         line = NULL;
-        r = qmp->transport->ops->receive(qmp->transport, wait, &line, error);
-        if (r == -EAGAIN && !wait)
+        r = qmp->transport->ops->receive(qmp->transport, until_ns, &line, error);
+        if (r == -EAGAIN && !until_ns)
             return r;
         if (r < 0)
             return connection_error(qmp, r, error);
@@ -60,11 +68,11 @@ static int read_any(struct qmp *qmp, bool wait, json_t **ret, struct error *erro
 }
 
 /* The next object that is no event: those come whenever something happens. */
-static int read_object(struct qmp *qmp, json_t **ret, struct error *error)
+static int read_object(struct qmp *qmp, uint64_t until_ns, json_t **ret, struct error *error)
 {
     for (;;) {
         json_t *object = NULL;
-        int r = read_any(qmp, true, &object, error);
+        int r = read_any(qmp, until_ns, &object, error);
 
         if (r < 0)
             return r;
@@ -130,6 +138,7 @@ static int ask_version(struct qmp *qmp, struct error *error)
 static int leave_negotiation(struct qmp *qmp, struct error *error)
 {
     static atomic_uint connections;
+    const uint64_t until_ns = answer_deadline(qmp);
     _cleanup_(json_decrefp) json_t *request = NULL, *reply = NULL;
     char id[64];
     int r;
@@ -143,7 +152,7 @@ static int leave_negotiation(struct qmp *qmp, struct error *error)
 
         json_decref(reply);
         reply = NULL;
-        r = read_object(qmp, &reply, error);
+        r = read_object(qmp, until_ns, &reply, error);
         of = json_string_value(json_object_get(reply, "id"));
         if (r >= 0 && of && strcmp(of, id) == 0)
             break;
@@ -156,9 +165,11 @@ static int leave_negotiation(struct qmp *qmp, struct error *error)
 /* An answer to a client that has gone may come before it, as in leave_negotiation(). */
 static int read_greeting(struct qmp *qmp, json_t **ret, struct error *error)
 {
+    const uint64_t until_ns = answer_deadline(qmp);
+
     for (unsigned i = 0; i < ANSWERS_MAX; i++) {
         json_t *object = NULL;
-        int r = read_object(qmp, &object, error);
+        int r = read_object(qmp, until_ns, &object, error);
 
         if (r < 0)
             return r;
@@ -182,12 +193,12 @@ int qmp_greet(struct qmp *qmp, struct error *error)
 
     if (!qmp->transport->ops->greets)
         return ask_version(qmp, error);
-    if (!qmp_greets_within(qmp, TIMEOUT * 1000))
+    if (!qmp_greets_within(qmp, qmp->timeout_ms))
         return error_set(error, -ETIMEDOUT, qmp->name,
                          "QEMU's monitor did not answer in %d seconds: %s; disconnect other "
                          "clients, or give QEMU one more monitor: "
                          "-qmp unix:PATH,server=on,wait=off",
-                         TIMEOUT, qmp_silence_text(qmp->name, why, sizeof why));
+                         qmp->timeout_ms / 1000, qmp_silence_text(qmp->name, why, sizeof why));
     r = read_greeting(qmp, &greeting, error);
     if (r < 0)
         return r;
@@ -205,9 +216,15 @@ int qmp_open(struct qmp_transport *transport, const char *name, struct qmp **ret
         return error_set(error, -ENOMEM, NULL, "out of memory");
     }
     qmp->transport = transport;
+    qmp->timeout_ms = QMP_TIMEOUT_S * 1000;
     snprintf(qmp->name, sizeof qmp->name, "%s", name);
     *ret = qmp;
     return 0;
+}
+
+void qmp_set_timeout(struct qmp *qmp, int ms)
+{
+    qmp->timeout_ms = ms;
 }
 
 void qmp_shutdown(const struct qmp *qmp)
@@ -256,7 +273,7 @@ int qmp_send(struct qmp *qmp, const char *command, json_t *arguments, struct err
 
 int qmp_receive(struct qmp *qmp, json_t **ret, struct error *error)
 {
-    int r = read_any(qmp, false, ret, error);
+    int r = read_any(qmp, 0, ret, error);
 
     if (r == -EAGAIN)
         return 0;
@@ -271,11 +288,12 @@ int qmp_execute(struct qmp *qmp, const char *command, json_t *arguments, json_t 
                 struct error *error)
 {
     _cleanup_(json_decrefp) json_t *reply = NULL;
+    const uint64_t until_ns = answer_deadline(qmp);
     json_t *value;
     int r = qmp_send(qmp, command, arguments, error);
 
     if (r >= 0)
-        r = read_object(qmp, &reply, error);
+        r = read_object(qmp, until_ns, &reply, error);
     if (r < 0)
         return r;
     value = json_object_get(json_object_get(reply, "error"), "desc");

@@ -14,7 +14,7 @@ struct qmp;
 /* True if PATH is a socket; opening it shows whose. */
 bool qmp_is_socket(const char *path);
 
-/* The limit for the greeting, and for an answer. */
+/* The limit for the greeting, and for an answer, however many events come before it. */
 #define QMP_TIMEOUT_S 30
 
 /* A monitor that a recorder connects to, each time it has commands for it. */
@@ -38,6 +38,8 @@ int qmp_greet(struct qmp *qmp, struct error *error);
 bool qmp_greets_within(const struct qmp *qmp, int ms);
 /* Why the monitor at the socket PATH does not greet, into BUF: "it serves another client, process 4711 (python3)". */
 const char *qmp_silence_text(const char *path, char *buf, size_t size);
+/* In place of QMP_TIMEOUT_S, from the next command on. */
+void qmp_set_timeout(struct qmp *qmp, int ms);
 /* Ends what another thread waits for. */
 void qmp_shutdown(const struct qmp *qmp);
 void qmp_free(struct qmp *qmp);

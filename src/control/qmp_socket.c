@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/clock_ns.h"
 #include "control/qmp.h"
 #include "control/qmp_transport.h"
 #include "control/socket_process.h"
@@ -46,7 +47,24 @@ static int send_text(struct qmp_transport *transport, const char *text, size_t l
     return 0;
 }
 
-static int receive_line(struct qmp_transport *transport, bool wait, char **ret, struct error *error)
+/* Waits until there is something to receive. -EAGAIN: not before UNTIL_NS. */
+static int wait_for_input(int fd, uint64_t until_ns)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    int r;
+
+    do {
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+        if (now >= until_ns)
+            return -EAGAIN;
+        r = poll(&ready, 1, (int)((until_ns - now) / 1000000 + 1));
+    } while (r < 0 && errno == EINTR);
+    return r < 0 ? -errno : r == 0 ? -EAGAIN : 0;
+}
+
+static int receive_line(struct qmp_transport *transport, uint64_t until_ns, char **ret,
+                        struct error *error)
 {
     struct qmp_socket *self = socket_of(transport);
     char *newline;
@@ -58,7 +76,10 @@ static int receive_line(struct qmp_transport *transport, bool wait, char **ret, 
     self->used = 0;
     while (!(newline = self->end ? memchr(self->buffer, '\n', self->end) : NULL)) {
         ssize_t n;
+        int r = until_ns ? wait_for_input(transport->fd, until_ns) : 0;
 
+        if (r < 0)
+            return r;
         if (self->end == self->size) {
             size_t size = self->size ? 2 * self->size : 65536;
             char *buffer = size <= LINE_SIZE_MAX ? realloc(self->buffer, size) : NULL;
@@ -69,9 +90,10 @@ static int receive_line(struct qmp_transport *transport, bool wait, char **ret, 
             self->size = size;
         }
         do
-            n = recv(transport->fd, self->buffer + self->end, self->size - self->end,
-                     wait ? 0 : MSG_DONTWAIT);
+            n = recv(transport->fd, self->buffer + self->end, self->size - self->end, MSG_DONTWAIT);
         while (n < 0 && errno == EINTR);
+        if (n < 0 && errno == EAGAIN && until_ns)
+            continue;
         if (n <= 0)
             return n < 0 ? -errno : -ECONNRESET;
         self->end += (size_t)n;
@@ -135,8 +157,7 @@ static int connect_to(const char *path, struct error *error)
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return error_set(error, -errno, path, "%s", strerror(errno));
-    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) < 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
         connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
         fcntl(fd, F_SETFL, 0) < 0)
         r = -errno;

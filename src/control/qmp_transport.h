@@ -5,6 +5,7 @@
  * QMP (qmp.h) is the same over each. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -21,9 +22,10 @@ struct qmp_transport_ops {
     bool greets;
     /* Sends all of TEXT, which is one object and a newline. */
     int (*send)(struct qmp_transport *transport, const char *text, size_t len, struct error *error);
-    /* *RET is the next line, with a NUL in place of its newline, valid until the next call. -EAGAIN: none came within
-     * QMP_TIMEOUT_S, or there is none yet and the call does not WAIT. */
-    int (*receive)(struct qmp_transport *transport, bool wait, char **ret, struct error *error);
+    /* *RET is the next line, with a NUL in place of its newline, valid until the next call. Waits until
+     * CLOCK_MONOTONIC reaches UNTIL_NS; 0: does not wait. -EAGAIN: no whole line has come. */
+    int (*receive)(struct qmp_transport *transport, uint64_t until_ns, char **ret,
+                   struct error *error);
     /* Ends what another thread waits for. */
     void (*shutdown)(struct qmp_transport *transport);
     void (*free)(struct qmp_transport *transport);

@@ -5,6 +5,8 @@
 #include "cmocka_all.h"
 
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -97,11 +99,12 @@ static int note_request(struct qmp_transport *transport, const char *text, size_
     return 0;
 }
 
-static int give_answer(struct qmp_transport *transport, bool wait, char **ret, struct error *error)
+static int give_answer(struct qmp_transport *transport, uint64_t until_ns, char **ret,
+                       struct error *error)
 {
     struct answers *self = answers_of(transport);
 
-    assert_true(wait);
+    assert_true(until_ns > 0);
     if (!*self->next)
         return error_set(error, -ENOTCONN, NULL, "the daemon has ended");
     snprintf(self->line, sizeof self->line, "%s", *self->next++);
@@ -202,6 +205,40 @@ static void test_executes(void **state)
 }
 
 /* Without waiting, an object may come in pieces. */
+static atomic_bool is_answered;
+
+/* Events, without end and without an answer. Sending fails when the client has gone. */
+static void *send_events(void *server)
+{
+    static const char event[] = "{\"event\": \"SOME\"}\n{\"event\":";
+
+    while (!atomic_load(&is_answered) &&
+           send(*(int *)server, event, sizeof event - 1, MSG_NOSIGNAL) > 0 &&
+           send(*(int *)server, " \"OTHER\"}\n", 11, MSG_NOSIGNAL) > 0)
+        ;
+    return NULL;
+}
+
+/* A monitor that sends only events does not hold its client. */
+static void test_only_events(void **state)
+{
+    struct error error = {0};
+    int server;
+    struct qmp *qmp = adopt(&server);
+    json_t *result = NULL;
+    pthread_t thread;
+
+    (void)state;
+    qmp_set_timeout(qmp, 50);
+    assert_int_equal(pthread_create(&thread, NULL, send_events, &server), 0);
+    assert_int_equal(qmp_execute(qmp, "some", NULL, &result, &error), -ETIMEDOUT);
+    assert_non_null(strstr(error.what, "did not answer in"));
+    atomic_store(&is_answered, true);
+    qmp_free(qmp);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    close(server);
+}
+
 static void test_receives_pieces(void **state)
 {
     struct error error = {0};
@@ -314,9 +351,10 @@ static void test_busy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_greets),          cmocka_unit_test(test_no_greeting),
-        cmocka_unit_test(test_other_protocol),  cmocka_unit_test(test_executes),
-        cmocka_unit_test(test_receives_pieces), cmocka_unit_test(test_busy),
+        cmocka_unit_test(test_greets),         cmocka_unit_test(test_no_greeting),
+        cmocka_unit_test(test_other_protocol), cmocka_unit_test(test_executes),
+        cmocka_unit_test(test_only_events),    cmocka_unit_test(test_receives_pieces),
+        cmocka_unit_test(test_busy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
