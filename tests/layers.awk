@@ -21,6 +21,7 @@ BEGIN {
     library["term.h"] = "ncurses"
     library["jansson.h"] = "jansson"
     library["microhttpd.h"] = "libmicrohttpd"
+    library["pcre2.h"] = "libpcre2"
     library["protobuf-c/protobuf-c.h"] = "protobuf-c"
     library["Python.h"] = "python3"
     library["structmember.h"] = "python3"

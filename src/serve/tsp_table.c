@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* TSP: the table of events. */
 
-#include <regex.h>
 #include <string.h>
 
 #include "event/program.h"
 #include "serve/numbering.h"
+#include "serve/pattern.h"
 #include "serve/tsp.h"
 
 #define LINES_MAX 5000
-#define PATTERN_MAX 256
 #define TAG_HIGHLIGHT 8 /* of lines that match */
 
 static const char *const names[] = {TSP_TABLE, NULL};
@@ -67,8 +66,7 @@ struct lines {
     int64_t index, time, count;
     unsigned columns[COLUMNS]; /* in the order of the answer */
     unsigned n_columns;
-    regex_t patterns[COLUMNS];
-    bool has_pattern[COLUMNS];
+    struct pattern *patterns[COLUMNS];
     bool searches, backwards; /* searches: begins at the first that matches */
     /* The answer's: */
     uint64_t first;
@@ -78,13 +76,21 @@ struct lines {
 static void lines_done(struct lines *lines)
 {
     for (unsigned i = 0; i < COLUMNS; i++)
-        if (lines->has_pattern[i])
-            regfree(&lines->patterns[i]);
+        pattern_free(lines->patterns[i]);
 }
 
 static int bad(struct exchange *x, const char *what)
 {
     return answer_error(&x->answer, HTTP_BAD_REQUEST, "%s", what);
+}
+
+static void fail(struct exchange *x, int r, const struct error *error)
+{
+    if (r == -ETIMEDOUT)
+        (void)bad(x, "an expression of table_search_expressions takes too long on a line of the "
+                     "table; use a simpler one");
+    else
+        answer_failure(&x->answer, r, error);
 }
 
 /* All, where none is named. */
@@ -106,22 +112,9 @@ static int read_columns(struct exchange *x, const json_t *ids, struct lines *lin
     return 0;
 }
 
-/* Expressions that take exponential time or memory are refused: repeated counts, and references to groups. */
-static bool is_tame(const char *pattern)
-{
-    if (strlen(pattern) > PATTERN_MAX || strchr(pattern, '{'))
-        return false;
-    for (const char *p = strchr(pattern, '\\'); p; p = strchr(p + 2, '\\')) {
-        if (p[1] >= '0' && p[1] <= '9')
-            return false;
-        if (!p[1])
-            break;
-    }
-    return true;
-}
-
 static int read_patterns(struct exchange *x, json_t *expressions, struct lines *lines)
 {
+    struct error error = {0};
     const char *key;
     json_t *value;
     int r;
@@ -133,15 +126,13 @@ static int read_patterns(struct exchange *x, json_t *expressions, struct lines *
 
         if (!pattern || column >= COLUMNS || key[1])
             return bad(x, "table_search_expressions is not a map from columns to expressions");
-        r = is_tame(pattern) ? regcomp(&lines->patterns[column], pattern, REG_EXTENDED | REG_NOSUB)
-                             : REG_BADPAT;
-        if (r == REG_ESPACE)
-            return answer_failure(&x->answer, -ENOMEM, NULL);
-        if (r != 0)
-            return bad(x,
-                       "an expression of table_search_expressions is malformed, too long, or has "
-                       "counts or references");
-        lines->has_pattern[column] = true;
+        if (lines->patterns[column])
+            return bad(x, "table_search_expressions has a column twice");
+        r = pattern_compile(pattern, &lines->patterns[column], &error);
+        if (r == -EINVAL)
+            return bad(x, error.what);
+        if (r < 0)
+            return answer_failure(&x->answer, r, &error);
     }
     return 0;
 }
@@ -217,34 +208,35 @@ static void put_cell(const struct exchange *x, const struct item *item, enum col
     }
 }
 
-static bool matches(const struct lines *lines, const struct item *item)
+/* 1 if all expressions match, 0, -ETIMEDOUT if that takes too long to find out, or -ENOMEM. */
+static int matches(const struct lines *lines, const struct item *item)
 {
-    bool any = false;
+    int r = 0;
 
     for (unsigned i = 0; i < COLUMNS; i++) {
         struct text text = TEXT_IN_MEMORY;
-        bool found;
 
-        if (!lines->has_pattern[i])
+        if (!lines->patterns[i])
             continue;
-        any = true;
         put_cell(lines->x, item, (enum column)i, &text);
-        text_put_char(&text, '\0');
-        found = text.error == 0 && regexec(&lines->patterns[i], text.start, 0, NULL, 0) == 0;
+        r = text.error ? text.error
+                       : pattern_matches(lines->patterns[i], text.start ? text.start : "",
+                                         text_len(&text));
         text_done(&text);
-        if (!found)
-            return false;
+        if (r <= 0)
+            break;
     }
-    return any;
+    return r;
 }
 
-static void put_line(struct exchange *x, const struct lines *lines, const struct item *item)
+static void put_line(struct exchange *x, const struct lines *lines, const struct item *item,
+                     bool is_found)
 {
     struct json_writer *w = &x->answer.json;
 
     json_write_object(w);
     tsp_put_number(w, "index", (int64_t)lines->first + lines->n);
-    tsp_put_number(w, "tags", matches(lines, item) ? TAG_HIGHLIGHT : 0);
+    tsp_put_number(w, "tags", is_found ? TAG_HIGHLIGHT : 0);
     json_write_key(w, "cells");
     json_write_array(w);
     for (unsigned i = 0; i < lines->n_columns; i++) {
@@ -331,7 +323,7 @@ static int search_forwards(struct exchange *x, struct lines *lines, struct error
     if (r < 0)
         return r;
     while ((r = next_event(&events, &item, &time, error)) > 0 &&
-           ((int64_t)number < lines->index || !matches(lines, item)))
+           ((int64_t)number < lines->index || (r = matches(lines, item)) == 0))
         number++;
     events_close(&events);
     lines->index = (int64_t)number;
@@ -358,9 +350,13 @@ static int search_backwards(struct exchange *x, struct lines *lines, struct erro
         if (r < 0)
             return r;
         for (int64_t i = (int64_t)first;
-             i <= last && (r = next_event(&events, &item, &time, error)) > 0; i++)
-            if (matches(lines, item))
+             i <= last && (r = next_event(&events, &item, &time, error)) > 0; i++) {
+            r = matches(lines, item);
+            if (r < 0)
+                break;
+            if (r > 0)
                 found = i;
+        }
         n_read += events.n_read;
         events_close(&events);
         if (r < 0)
@@ -395,7 +391,10 @@ static int put_lines(struct exchange *x, struct lines *lines, struct error *erro
     while (lines->n < lines->count && (r = next_event(&events, &item, &time, error)) > 0) {
         if ((int64_t)number++ < lines->index)
             continue;
-        put_line(x, lines, item);
+        r = matches(lines, item);
+        if (r < 0)
+            break;
+        put_line(x, lines, item, r > 0);
         lines->n++;
         if (answer_is_full(&x->answer))
             r = -EBADMSG;
@@ -428,7 +427,7 @@ static void put_model(struct exchange *x, struct lines *lines, bool found)
     if (found)
         r = put_lines(x, lines, &error);
     if (r < 0 && r != -EAGAIN && r != -ECANCELED) {
-        answer_failure(&x->answer, r, &error);
+        fail(x, r, &error);
         return;
     }
     json_write_end(w);
@@ -458,7 +457,7 @@ void tsp_table_lines(struct exchange *x)
         r = numbering_find(lines.numbering, x->server, (uint64_t)lines.index, &place, &unused,
                            &error);
     if (r < 0 && r != -EAGAIN && r != -ECANCELED) {
-        answer_failure(&x->answer, r, &error);
+        fail(x, r, &error);
     } else {
         /* RUNNING: the client asks again, and the trace was read further then. */
         tsp_begin(x, r == -EAGAIN ? "RUNNING" : r == -ECANCELED ? "FAILED" : "COMPLETED");

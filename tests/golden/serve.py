@@ -487,8 +487,13 @@ def check_tsp(server, trace, events):
         got = ask(1, requested_table_index=9000, table_search_direction=direction, **search)
         expect(got == [wanted], f"{direction}: line {got} instead of {wanted}")
     expect(ask(1, requested_table_index=places[-1] + 1, table_search_direction="NEXT", **search) == [], "finds another")
-    tsp.post(f"{table}/lines", 400, requested_table_index=0, requested_table_count=1,
-             table_search_expressions={"0": "((a{9}){9}){9}"})
+    # Expressions of somebody who wants to use up time or memory.
+    text = str(columns["Text"])
+    for expression in ("(", "a" * 257, "(.*)*(.*)*(.*)*x{99}"):
+        tsp.post(f"{table}/lines", 400, requested_table_index=0, requested_table_count=1, table_search_direction="NEXT",
+                 table_search_expressions={text: expression})
+    for expression in ("((a{9}){9}){9}", "(a|b)*a" + "(a|b)" * 20, ".*s......................."):
+        ask(1, requested_table_index=0, table_search_direction="NEXT", table_search_expressions={text: expression})
 
     # Statistics.
     model = tsp.post(f"{outputs}/data/{ids['DATA_TREE']}/tree", requested_timerange=span)

@@ -5,6 +5,7 @@
 
 #include "libraries/libcurl.h"
 #include "libraries/libmicrohttpd.h"
+#include "libraries/libpcre2.h"
 
 static void assert_all_set(const void *table, size_t size)
 {
@@ -42,11 +43,27 @@ static void libmicrohttpd_has_the_functions(void **state)
     libmicrohttpd.destroy_response(response);
 }
 
+static void libpcre2_has_the_functions(void **state)
+{
+    struct error error = {0};
+    pcre2_code *code;
+    size_t at;
+    int err;
+
+    assert_int_equal(libpcre2_load(&error), 0);
+    assert_int_equal(libpcre2_load(&error), 0);
+    assert_all_set(&libpcre2, sizeof libpcre2);
+    code = libpcre2.compile((PCRE2_SPTR) "a", 1, PCRE2_NEVER_BACKSLASH_C, &err, &at, NULL);
+    assert_non_null(code);
+    libpcre2.code_free(code);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libcurl_has_the_functions),
         cmocka_unit_test(libmicrohttpd_has_the_functions),
+        cmocka_unit_test(libpcre2_has_the_functions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
