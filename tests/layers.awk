@@ -22,6 +22,7 @@ BEGIN {
     library["jansson.h"] = "jansson"
     library["microhttpd.h"] = "libmicrohttpd"
     library["pcre2.h"] = "libpcre2"
+    library["xxhash.h"] = "xxhash"
     library["protobuf-c/protobuf-c.h"] = "protobuf-c"
     library["Python.h"] = "python3"
     library["structmember.h"] = "python3"

@@ -107,15 +107,26 @@ static void wait_for_signal(struct stop_signals *signals)
         (void)poll(&p, 1, -1);
 }
 
+static bool has_changed(void *arg)
+{
+    const struct serve_source *source = arg;
+    char key[INDEX_CACHE_KEY_SIZE];
+
+    return serve_source_key(source, key) < 0 || strcmp(key, source->key) != 0;
+}
+
 /* INDEX becomes the server's. */
-static int run_server(struct server *server, const struct serve_source *source,
-                      struct serve_index *index, const struct serve_hooks *hooks)
+static int run_server(struct server *server, struct serve_source *source, struct serve_index *index,
+                      const struct serve_hooks *hooks)
 {
     const struct server_options server_options = {
         .name = source->name.start,
         .paths = (const char *const *)source->paths,
         .n_paths = (unsigned)source->n,
         .trace_options = &source->trace_options,
+        /* A recording under way is indexed again when it changes. */
+        .has_changed = index->live ? NULL : has_changed,
+        .arg = source,
     };
     struct stop_signals signals = {.fd = -1};
     struct serve_live live = {0};
@@ -182,6 +193,8 @@ int serve_run(const char *verb, const struct serve_options *options, char **path
     if (r < 0)
         return cli_print_failure(&error, r);
     status = serve_source_init(verb, options, paths, n, &source);
+    if (status == EXIT_SUCCESS && serve_source_key(&source, source.key) < 0)
+        *source.key = '\0';
     if (status == EXIT_SUCCESS)
         status = serve_index_open(&source, &index);
     if (status == EXIT_SUCCESS)

@@ -111,6 +111,12 @@ static struct index_cache_request request_of(const struct serve_source *source, 
     };
 }
 
+static int open_trace(const struct serve_source *source, struct trace **ret, struct error *error)
+{
+    return trace_open((const char *const *)source->paths, (unsigned)source->n,
+                      &source->trace_options, ret, error);
+}
+
 /* A file without a name: in the cache, or where that cannot be, in the directory for temporary files. */
 static int open_unnamed(struct build *build, bool in_cache, struct error *error)
 {
@@ -149,9 +155,17 @@ static int open_kept(struct build *build, struct index **ret, struct error *erro
     if (!*request.directory)
         return build_unnamed(build, false, ret, error);
     r = index_cache_open(&request, ret, NULL, error);
+    /* The disk became full: the trace is read again, from its begin. */
+    if (build->started && (r == -ENOSPC || r == -EDQUOT)) {
+        build->trace = trace_free(build->trace);
+        if (open_trace(build->source, &build->trace, NULL) < 0)
+            return r;
+        build->started = false;
+    }
     /* A directory that cannot be written to. */
     if (r < 0 && !build->started && r != -ECANCELED && !error_is_shortage(r)) {
-        cli_error("%s: the index is not kept: %s", error->path, error->what);
+        cli_error("%s: the index is not kept: %s", *error->path ? error->path : request.directory,
+                  error->what);
         error_clear(error);
         r = build_unnamed(build, false, ret, error);
     }
@@ -266,12 +280,6 @@ int serve_source_key(const struct serve_source *source, char ret_key[INDEX_CACHE
     const struct index_cache_request request = request_of(source, NULL);
 
     return index_cache_key(&request, ret_key, NULL);
-}
-
-static int open_trace(const struct serve_source *source, struct trace **ret, struct error *error)
-{
-    return trace_open((const char *const *)source->paths, (unsigned)source->n,
-                      &source->trace_options, ret, error);
 }
 
 /* Until what is being recorded can be opened, or its recording ends. Returns whether it is still being recorded. */

@@ -21,6 +21,7 @@ struct serve_source {
     struct trace_options trace_options;
     struct pairs pairs;
     struct text directory, settings; /* of the cache */
+    char key[INDEX_CACHE_KEY_SIZE];  /* serve_source_key() before it was indexed */
 };
 
 /* OPTIONS and PATHS are borrowed. An exit status; errors are printed. serve_source_done() also after a failure. */

@@ -241,7 +241,7 @@ static int write_arrows(struct builder *builder)
             begins[at] = begins[at + 1];
         begins[at] = MIN(begins[at], builder->arrows[i].begin);
     }
-    index_writer_section(writer, SECTION_ARROW_BEGINS, begins, n * sizeof *begins, false);
+    index_writer_section(writer, SECTION_ARROW_BEGINS, begins, n * sizeof *begins);
     free(begins);
     return 0;
 }
@@ -253,15 +253,13 @@ static int write_tables(struct tables *tables)
     const struct index_names *names = &builder->names;
 
     index_writer_section(writer, SECTION_TRACKS, tables->tracks,
-                         tables->n_tracks * sizeof *tables->tracks, true);
-    index_writer_section(writer, SECTION_ROWS, tables->rows, tables->n_rows * sizeof *tables->rows,
-                         true);
+                         tables->n_tracks * sizeof *tables->tracks);
+    index_writer_section(writer, SECTION_ROWS, tables->rows, tables->n_rows * sizeof *tables->rows);
     write_nodes(tables);
     if (write_arrows(builder) < 0)
         return -ENOMEM;
-    index_writer_section(writer, SECTION_NAMES, names->places, names->n * sizeof *names->places,
-                         true);
-    index_writer_section(writer, SECTION_STRINGS, names->strings, names->n_bytes, true);
+    index_writer_section(writer, SECTION_NAMES, names->places, names->n * sizeof *names->places);
+    index_writer_section(writer, SECTION_STRINGS, names->strings, names->n_bytes);
     return 0;
 }
 

@@ -63,7 +63,7 @@ struct place {
 static int open_index(const struct place *place, struct index **ret_index, struct error *error)
 {
     _cleanup_(closep) int fd =
-        openat(place->directory, place->index, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        openat(place->directory, place->index, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0)
         return errno == ENOENT ? -ENOENT : errno_of(error, place->path);

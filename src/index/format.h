@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 #define INDEX_MAGIC "StrataIx"
-#define INDEX_VERSION 7
+#define INDEX_VERSION 8
 #define INDEX_ORDER 0x01020304u
 
 #define BLOCK_SLICES 64u
@@ -76,8 +76,8 @@ struct index_header {
     struct {
         uint64_t offset, size; /* bytes */
     } sections[SECTIONS];
-    uint64_t tables_hash; /* of tracks, rows, names, strings */
-    uint64_t header_hash; /* of all before it */
+    uint64_t content_hash; /* XXH3 of all after the header */
+    uint64_t header_hash;  /* of all before it */
 };
 
 struct file_track {

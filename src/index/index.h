@@ -82,6 +82,8 @@ int index_open(const char *path, struct index **ret_index, struct error *error);
 /* The same of FD, which stays the caller's; PATH is for messages. */
 int index_open_fd(int fd, const char *path, struct index **ret_index, struct error *error);
 /* Returns NULL. */
+/* False: the file was cut since it was opened, and reading what is missing would end the process by SIGBUS. */
+bool index_is_whole(const struct index *index);
 struct index *index_free(struct index *index);
 
 const struct index_summary *index_summary(const struct index *index);

@@ -11,7 +11,7 @@
 struct index {
     const uint8_t *map;
     size_t size;
-    bool is_mapped; /* else the bytes are borrowed */
+    int fd; /* of what is mapped; -1: the bytes are borrowed */
     struct index_summary summary;
     const struct index_header *header;
     const struct file_track *file_tracks;
@@ -26,8 +26,8 @@ struct index {
 int index_open_bytes(const uint8_t *bytes, size_t size, const char *path, struct index **ret_index,
                      struct error *error);
 
-/* Checksums of an index, whose sections are within its bytes. */
-uint64_t index_tables_hash(const uint8_t *bytes);
+/* Checksums of an index. */
+uint64_t index_content_hash(const uint8_t *bytes, size_t size);
 uint64_t index_header_hash(const struct index_header *header);
 
 /* The table of SECTION; *RET_N: how many of SIZE bytes there are. */

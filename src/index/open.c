@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#define XXH_INLINE_ALL
+#include <unistd.h>
+#include <xxhash.h>
 
 #include "base/fd.h"
-#include "base/hash.h"
 #include "base/printable.h"
 #include "base/utf8.h"
 #include "index/internal.h"
@@ -43,22 +45,14 @@ static int check_header(const struct index *index, const char *path, struct erro
     return 0;
 }
 
-uint64_t index_tables_hash(const uint8_t *bytes)
+uint64_t index_content_hash(const uint8_t *bytes, size_t size)
 {
-    const struct index_header *header = (const struct index_header *)bytes;
-    static const enum index_section hashed[] = {SECTION_TRACKS, SECTION_ROWS, SECTION_NAMES,
-                                                SECTION_STRINGS};
-    uint64_t hash = 0;
-
-    for (unsigned i = 0; i < sizeof hashed / sizeof *hashed; i++)
-        hash = hash_mix(hash, hash_bytes((const char *)bytes + header->sections[hashed[i]].offset,
-                                         (size_t)header->sections[hashed[i]].size));
-    return hash;
+    return XXH3_64bits(bytes + sizeof(struct index_header), size - sizeof(struct index_header));
 }
 
 uint64_t index_header_hash(const struct index_header *header)
 {
-    return hash_bytes((const char *)header, offsetof(struct index_header, header_hash));
+    return XXH3_64bits(header, offsetof(struct index_header, header_hash));
 }
 
 /* All texts are UTF-8 without control characters, and end in the section. */
@@ -154,8 +148,8 @@ static int load(struct index *index, const char *path, struct error *error)
 
     if (r < 0)
         return r;
-    if (header->tables_hash != index_tables_hash(index->map))
-        return damaged(error, path, "wrong checksum of the tables");
+    if (header->content_hash != index_content_hash(index->map, index->size))
+        return damaged(error, path, "wrong checksum");
     index->summary = (struct index_summary){
         .begin = header->begin,
         .end = header->end < header->begin ? header->begin : header->end,
@@ -178,6 +172,7 @@ int index_open_bytes(const uint8_t *bytes, size_t size, const char *path, struct
     index = calloc(1, sizeof *index);
     if (!index)
         return error_set(error, -ENOMEM, path, "out of memory");
+    index->fd = -1;
     index->map = bytes;
     index->size = size;
     index->header = (const struct index_header *)bytes;
@@ -194,6 +189,7 @@ int index_open_fd(int fd, const char *path, struct index **ret_index, struct err
     struct stat st;
     size_t size;
     void *map;
+    int own;
     int r;
 
     if (fstat(fd, &st) < 0) {
@@ -210,11 +206,16 @@ int index_open_fd(int fd, const char *path, struct index **ret_index, struct err
         r = -errno;
         return error_set(error, r, path, "%s", error_text(r));
     }
-    r = index_open_bytes(map, size, path, ret_index, error);
-    if (r < 0)
-        munmap(map, size);
-    else
-        (*ret_index)->is_mapped = true;
+    own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    r = own < 0 ? error_set(error, -errno, path, "%s", error_text(-errno))
+                : index_open_bytes(map, size, path, ret_index, error);
+    if (r == 0) {
+        (*ret_index)->fd = own;
+        return 0;
+    }
+    if (own >= 0)
+        close(own);
+    munmap(map, size);
     return r;
 }
 
@@ -230,12 +231,21 @@ int index_open(const char *path, struct index **ret_index, struct error *error)
     return index_open_fd(fd, path, ret_index, error);
 }
 
+bool index_is_whole(const struct index *index)
+{
+    struct stat st;
+
+    return index->fd < 0 || (fstat(index->fd, &st) == 0 && (uint64_t)st.st_size == index->size);
+}
+
 struct index *index_free(struct index *index)
 {
     if (!index)
         return NULL;
-    if (index->is_mapped)
+    if (index->fd >= 0) {
         munmap((void *)index->map, index->size);
+        close(index->fd);
+    }
     free(index->tracks);
     free(index);
     return NULL;

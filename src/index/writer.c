@@ -6,30 +6,39 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/fd.h"
-#include "base/hash.h"
 
 #define BUFFER_SIZE (1u << 18)
-
-int index_writer_init(struct index_writer *writer, int fd)
-{
-    *writer = (struct index_writer){.fd = fd, .buffer = malloc(BUFFER_SIZE)};
-    if (!writer->buffer)
-        return -ENOMEM;
-    /* Written last. */
-    index_writer_put(writer, &writer->header, sizeof writer->header);
-    return 0;
-}
 
 void index_writer_done(struct index_writer *writer)
 {
     free(writer->buffer);
     writer->buffer = NULL;
+    (void)XXH3_freeState(writer->hash);
+    writer->hash = NULL;
+}
+
+int index_writer_init(struct index_writer *writer, int fd)
+{
+    *writer =
+        (struct index_writer){.fd = fd, .buffer = malloc(BUFFER_SIZE), .hash = XXH3_createState()};
+    if (!writer->buffer || !writer->hash || XXH3_64bits_reset(writer->hash) == XXH_ERROR) {
+        index_writer_done(writer);
+        return -ENOMEM;
+    }
+    /* Written last. */
+    index_writer_put(writer, &writer->header, sizeof writer->header);
+    return 0;
 }
 
 static void flush(struct index_writer *writer)
 {
+    size_t header = writer->offset == 0 ? sizeof writer->header : 0;
+
+    (void)XXH3_64bits_update(writer->hash, writer->buffer + header, writer->n - header);
     if (!writer->error)
         writer->error = write_all(writer->fd, writer->buffer, writer->n);
     writer->offset += writer->n;
@@ -69,15 +78,12 @@ void index_writer_end(struct index_writer *writer, enum index_section section)
 }
 
 void index_writer_section(struct index_writer *writer, enum index_section section, const void *p,
-                          size_t size, bool hashed)
+                          size_t size)
 {
     index_writer_begin(writer, section);
     if (size > 0)
         index_writer_put(writer, p, size);
     index_writer_end(writer, section);
-    if (hashed)
-        writer->header.tables_hash =
-            hash_mix(writer->header.tables_hash, hash_bytes(size > 0 ? p : "", size));
 }
 
 int index_writer_finish(struct index_writer *writer)
@@ -91,8 +97,8 @@ int index_writer_finish(struct index_writer *writer)
     header->version = INDEX_VERSION;
     header->order = INDEX_ORDER;
     header->file_size = writer->offset;
-    header->header_hash =
-        hash_bytes((const char *)header, offsetof(struct index_header, header_hash));
+    header->content_hash = XXH3_64bits_digest(writer->hash);
+    header->header_hash = XXH3_64bits(header, offsetof(struct index_header, header_hash));
     writer->error =
         lseek(writer->fd, 0, SEEK_SET) < 0 ? -errno : write_all(writer->fd, header, sizeof *header);
     return writer->error;

@@ -14,6 +14,7 @@ struct index_writer {
     uint64_t offset; /* of the buffer's first byte */
     uint8_t *buffer;
     size_t n;
+    void *hash; /* XXH3_state_t: of what was written after the header */
     struct index_header header;
 };
 
@@ -26,8 +27,8 @@ uint64_t index_writer_put(struct index_writer *writer, const void *p, size_t siz
 /* What is put from here on is SECTION. Sections follow one another. */
 void index_writer_begin(struct index_writer *writer, enum index_section section);
 void index_writer_end(struct index_writer *writer, enum index_section section);
-/* The same of a section in one piece; with HASHED it counts in the checksum of the tables. */
+/* The same of a section in one piece. */
 void index_writer_section(struct index_writer *writer, enum index_section section, const void *p,
-                          size_t size, bool hashed);
+                          size_t size);
 /* Writes the header, whose facts about the trace are set. 0, or the error. */
 int index_writer_finish(struct index_writer *writer);

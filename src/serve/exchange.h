@@ -32,9 +32,11 @@ struct server {
     char address[400];
     struct generations generations;
     struct tsp_bookmarks bookmarks;
-    atomic_bool stops;      /* requests end early */
-    atomic_uint n_missing;  /* sources that the newest index has not */
-    atomic_bool has_losses; /* as the data with that index had it */
+    atomic_bool stops;          /* requests end early */
+    atomic_bool has_changed;    /* the trace: options.has_changed() said so */
+    _Atomic uint64_t next_look; /* when that is asked again, of CLOCK_MONOTONIC */
+    atomic_uint n_missing;      /* sources that the newest index has not */
+    atomic_bool has_losses;     /* as the data with that index had it */
 };
 
 struct exchange {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "libraries/libmicrohttpd.h"
+#include "libraries/libpcre2.h"
 #include "serve/routes.h"
 
 #define CONNECTIONS_MAX 64u
@@ -276,6 +277,8 @@ int server_open(const char *where, struct server **ret_server, struct error *err
     generations_init(&server->generations);
     tsp_bookmarks_init(&server->bookmarks);
     r = libmicrohttpd_load(error);
+    if (r == 0)
+        r = libpcre2_load(error);
     if (r == 0)
         r = listeners_open(where, &server->listeners, error);
     if (r == 0)

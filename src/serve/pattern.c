@@ -36,9 +36,6 @@ int pattern_compile(const char *expression, struct pattern **ret, struct error *
     if (len > LENGTH_MAX)
         return error_set(error, -EINVAL, NULL, "an expression is longer than %d characters",
                          LENGTH_MAX);
-    r = libpcre2_load(error);
-    if (r < 0)
-        return r;
     pattern = calloc(1, sizeof *pattern);
     if (!pattern)
         return error_set(error, -ENOMEM, NULL, "out of memory");

@@ -10,6 +10,8 @@
 
 struct pattern;
 
+/* After libpcre2_load(). */
+
 /* -EINVAL with ERROR: EXPRESSION is malformed or too long. */
 int pattern_compile(const char *expression, struct pattern **ret, struct error *error);
 /* Whether it matches somewhere in the LEN bytes at TEXT. -ETIMEDOUT: that takes too long to find out; -ENOMEM. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock_ns.h"
 #include "serve/tsp.h"
 
 /* "{}" stands for any part of a path. */
@@ -29,6 +30,7 @@ static void redirect(struct exchange *x)
     x->answer.location = x->request.parts[0];
 }
 
+#define LOOK_PERIOD_NS NSEC_PER_SEC
 #define TSP "tsp/api/"
 #define OUTPUTS TSP "experiments/{}/outputs"
 #define BOOKMARKS TSP "experiments/{}/bookmarks"
@@ -104,6 +106,19 @@ static bool matches(const struct route *route, const struct request *request)
     return false;
 }
 
+/* Whether the trace is another one than was indexed: looked at once a second at most. */
+static bool has_changed(struct server *server)
+{
+    const struct server_options *options = &server->options;
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), next = atomic_load(&server->next_look);
+
+    if (options->has_changed && now >= next && !atomic_load(&server->has_changed) &&
+        atomic_compare_exchange_strong(&server->next_look, &next, now + LOOK_PERIOD_NS) &&
+        options->has_changed(options->arg))
+        atomic_store(&server->has_changed, true);
+    return atomic_load(&server->has_changed);
+}
+
 /* With the generation that is asked for, or the newest one. */
 static void run_route(struct exchange *x, const struct route *route)
 {
@@ -112,7 +127,13 @@ static void run_route(struct exchange *x, const struct route *route)
     if (exchange_number(x, "generation", 1, INT64_MAX, &number) < 0)
         return;
     x->generation = generations_get(&x->server->generations, (uint64_t)number);
-    if (x->generation) {
+    if (x->generation && !index_is_whole(x->generation->index)) {
+        answer_error(&x->answer, HTTP_FAILED,
+                     "the file of the index was cut meanwhile; start the server again");
+    } else if (x->generation && has_changed(x->server)) {
+        answer_error(&x->answer, HTTP_GONE,
+                     "the trace was changed after it was indexed; start the server again");
+    } else if (x->generation) {
         route->run(x);
         (void)answer_is_full(&x->answer);
     } else {

@@ -19,6 +19,9 @@ struct server_options {
     const char *const *paths;
     unsigned n_paths;
     const struct trace_options *trace_options;
+    /* Whether the trace is another one than was indexed, asked for now and then in any thread; NULL: it is not asked. */
+    bool (*has_changed)(void *arg);
+    void *arg;
 };
 
 /* What is known of the trace at one time. */

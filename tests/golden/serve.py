@@ -779,6 +779,20 @@ def send_refused(server, request, count):
             expect(not answer or answer.startswith(b"HTTP/1.1 4"), f"answers {answer}")
 
 
+def check_changed(path, change, status, wanted):
+    """The file CHANGE is cut while the trace PATH is served."""
+    server = Server(path)
+    server.get("trace")
+    os.truncate(change, os.path.getsize(change) // 2)
+    while True:
+        got, _, body = server.request(f"/{server.secret}/api/trace")
+        if got != 200:
+            break
+        time.sleep(0.05)
+    expect(got == int(status) and wanted.encode() in body, f"{got} {body}")
+    server.end(signal.SIGTERM)
+
+
 def check_headers(path):
     server = Server(path)
     cookies = b"GET / HTTP/1.1\r\nHost: localhost\r\nCookie: " + b"a=b;" * 1000 + b"\r\n\r\n"
@@ -799,6 +813,8 @@ if WHAT == "answers":
     check_answers(sys.argv[3])
 elif WHAT == "headers":
     check_headers(sys.argv[3])
+elif WHAT == "changed":
+    check_changed(*sys.argv[3:])
 elif WHAT == "traces":
     check_traces(sys.argv[3:])
 elif WHAT == "hostile":

@@ -6,6 +6,11 @@ command -v python3 >/dev/null || { echo "SKIPPED: python3 is not installed"; exi
 . "$here/../lib/kernel_capture.sh"
 . "$here/../lib/three_layers.sh"
 export XDG_CACHE_HOME="$work/cache"
+mounted=
+cleanup() {
+    [ -z "$mounted" ] || umount -l "$mounted"
+}
+at_exit=cleanup
 
 case="usage"
 "$strata" serve 2>err && fail "serves nothing"
@@ -71,6 +76,33 @@ case="damaged"
 head -c 100001 xen.raw >cut.raw
 "$strata" serve cut.raw >out 2>err && fail "serves what is damaged"
 grep -q '^strata: use --keep-going to skip what is damaged' err || fail "$(cat err)"
+
+# A trace, or its index, that is cut while it is served is not shown as if nothing were.
+case="changed"
+kernel_capture local three
+ask changed three three/cpu0.raw 410 "was changed after it was indexed"
+kernel_capture local four
+before=$(ls cache/strata/index)
+"$strata" serve four >address 2>err &
+server=$!
+wait_for '[ -s address ]'
+kill "$server" && wait "$server" || fail "$(cat err)"
+for index in cache/strata/index/*.index; do
+    echo "$before" | grep -qxF "${index##*/}" || new=$index
+done
+ask changed four "$new" 500 "was cut meanwhile"
+
+# On a full disk the trace is read once more, and its index is not kept.
+case="full disk"
+mkdir small
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=16k none small 2>/dev/null; then
+    mounted=$work/small
+    (export XDG_CACHE_HOME="$work/small" && ask unit ns four)
+    umount -l small
+    mounted=
+else
+    echo "serve: SKIPPED in part: no small file system can be mounted" >&2
+fi
 
 # Other indexes are removed when one is built.
 case="index-cache-size"

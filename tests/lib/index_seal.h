@@ -19,6 +19,6 @@ static inline void index_seal(uint8_t *bytes, size_t size)
         if (header->sections[i].offset > size ||
             header->sections[i].size > size - header->sections[i].offset)
             return;
-    header->tables_hash = index_tables_hash(bytes);
+    header->content_hash = index_content_hash(bytes, size);
     header->header_hash = index_header_hash(header);
 }

@@ -233,6 +233,32 @@ static void test_damaged(void **unused)
     put_file(path, "");
     open_index(&building, NULL, true);
     assert_int_equal(count_files(NULL, 0), 1);
+    /* A FIFO that nobody writes to: opening it does not wait. */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    open_index(&building, NULL, true);
+    open_index(&building, NULL, false);
+}
+
+/* Whoever has an index open sees that its file was cut, before it reads what is missing. */
+static void test_cut_while_open(void **unused)
+{
+    struct building building = {0};
+    char path[512] = "";
+    struct index *index;
+    int fd;
+
+    (void)unused;
+    open_index(&building, NULL, true);
+    count_files(path, sizeof path);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(index_open_fd(fd, path, &index, NULL), 0);
+    close(fd);
+    assert_true(index_is_whole(index));
+    assert_int_equal(truncate(path, 100), 0);
+    assert_false(index_is_whole(index));
+    index_free(index);
 }
 
 static void test_fails(void **unused)
@@ -586,6 +612,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cut_while_open, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fails, setup, teardown),
         cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two, setup, teardown),
