@@ -10,6 +10,7 @@
 #include "base/glob.h"
 #include "base/macro.h"
 #include "base/ticks.h"
+#include "event/own_threads.h"
 
 #define PREFETCHED 8 /* intervals ahead */
 
@@ -72,13 +73,20 @@ static _cold_ struct sched_row *add_row(struct sched *sched, enum state_of of,
     return row;
 }
 
+/* ROW may be NULL. */
+static inline bool is_row_of(const struct sched_row *row, enum state_of of,
+                             const struct origin *origin, int32_t id)
+{
+    return likely(row && row->id == id && row->of == of && row->origin == origin);
+}
+
 static inline struct sched_row *get_row(struct sched *sched, enum state_of of,
                                         const struct origin *origin, int32_t id)
 {
     struct sched_row **recent = &sched->recent[(unsigned)id % SCHED_RECENT];
     struct sched_row *row = *recent;
 
-    if (likely(row && row->id == id && row->of == of && row->origin == origin))
+    if (is_row_of(row, of, origin, id))
         return row;
     row = map_get(&sched->rows_by_key, row_key(of, origin, id));
     if (!row)
@@ -89,7 +97,11 @@ static inline struct sched_row *get_row(struct sched *sched, enum state_of of,
 struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
                                  const struct origin *origin, int32_t id)
 {
-    return map_get(&sched->rows_by_key, row_key(of, origin, id));
+    struct sched_row *recent = sched->recent[(unsigned)id % SCHED_RECENT];
+
+    return is_row_of(recent, of, origin, id)
+               ? recent
+               : map_get(&sched->rows_by_key, row_key(of, origin, id));
 }
 
 const char *sched_row_name(const struct sched_row *row)
@@ -109,6 +121,14 @@ static void set_name(const struct sched *sched, struct sched_row *row, const cha
     row->name = name;
     row->is_wanted = !sched->analysis.settings.task ||
                      glob_match(sched->analysis.settings.task, sched_row_name(row));
+}
+
+/* A who_is_own_fn. Its name is that of its switches: others are known at the end. */
+static bool is_own(void *arg, const struct origin *origin, int32_t by)
+{
+    const struct sched_row *row = sched_find_row(arg, STATE_OF_THREAD, origin, by);
+
+    return own_thread_is(origin, by, row ? row->name : NULL);
 }
 
 /* What is asked for; NULL: all. */
@@ -446,6 +466,7 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
         .rows_of = rows_of(options),
         .has_beside =
             options->view == SCHED_WHO || options->finds_recorder || options->by == SCHED_BY_VCPU,
+        .who = {.is_own = is_own, .arg = sched, .has_pairs = options->view == SCHED_WHO},
     };
     return sched_states_init(sched);
 }

@@ -13,12 +13,6 @@
 #include "base/ticks.h"
 #include "event/own_threads.h"
 
-enum who_is {
-    WHO_IS_UNKNOWN,
-    WHO_IS_OWN, /* a thread of Strata's */
-    WHO_IS_OTHER,
-};
-
 /* ---- keys ---- */
 
 static void put_vcpu(const struct sched_row *row, struct text *text)
@@ -91,33 +85,6 @@ static bool is_own(const struct sched_row *row)
            own_thread_is(row->origin, row->id, sched_row_name(row));
 }
 
-/* What ran while ROW waited. */
-static enum who_is who_is(const struct sched *sched, const struct sched_row *row, int32_t by)
-{
-    const struct sched_row *other;
-
-    if (by == WHO_UNKNOWN || by == WHO_OTHERS)
-        return WHO_IS_UNKNOWN;
-    other = by > 0 ? sched_find_row(sched, row->of, row->origin, by) : NULL;
-    return other && is_own(other) ? WHO_IS_OWN : WHO_IS_OTHER;
-}
-
-/* Adds up the waits of ROW. */
-static void add_waits(const struct sched *sched, const struct sched_row *row,
-                      struct result_recorder *recorder)
-{
-    for (uint32_t i = 0; i < row->who.n; i++) {
-        const struct who_pair *pair = &row->who.pairs[i];
-        enum who_is who = who_is(sched, row, pair->by);
-
-        recorder->waited = ticks_sum(recorder->waited, pair->sum);
-        if (who == WHO_IS_OWN)
-            recorder->own = ticks_sum(recorder->own, pair->sum);
-        else if (who == WHO_IS_UNKNOWN)
-            recorder->unknown = ticks_sum(recorder->unknown, pair->sum);
-    }
-}
-
 /* ---- rows ---- */
 
 static int add_row(const struct sched *sched, struct result *result, const struct sched_row *row,
@@ -125,7 +92,6 @@ static int add_row(const struct sched *sched, struct result *result, const struc
 {
     int64_t parts[STEAL_PARTS] = {0};
     struct sched_measured m = {.sched = sched, .row = row};
-    struct result_recorder recorder = {0};
     const struct sched_row *waiting;
     struct result_row *to = result_add_row(result);
 
@@ -154,12 +120,9 @@ static int add_row(const struct sched *sched, struct result *result, const struc
     waiting = sched->who_of && row->of == STATE_OF_THREAD
                   ? sched_find_row(sched->who_of, row->of, row->origin, row->id)
                   : NULL;
-    if (waiting) {
-        add_waits(sched->who_of, waiting, &recorder);
-        if (recorder.waited > 0) {
-            to->own_part = (double)recorder.own / (double)recorder.waited;
-            to->own_unknown = (double)recorder.unknown / (double)recorder.waited;
-        }
+    if (waiting && waiting->who.waited > 0) {
+        to->own_part = (double)waiting->who.own / (double)waiting->who.waited;
+        to->own_unknown = (double)waiting->who.unknown / (double)waiting->who.waited;
     }
     to->is_own = is_own(row);
     sched_set_values(to, &m);
@@ -296,10 +259,15 @@ static int add_who(struct sched *sched, struct result *result)
         if (r < 0)
             return r;
     }
-    for (unsigned i = 0; i < sched->n_rows; i++)
-        if (sched->rows[i]->of == STATE_OF_THREAD && !is_own(sched->rows[i]) &&
-            sched_row_is_shown(sched, sched->rows[i]))
-            add_waits(sched, sched->rows[i], &result->recorder);
+    for (unsigned i = 0; i < sched->n_rows; i++) {
+        const struct sched_row *row = sched->rows[i];
+
+        if (row->of != STATE_OF_THREAD || is_own(row) || !sched_row_is_shown(sched, row))
+            continue;
+        result->recorder.waited = ticks_sum(result->recorder.waited, row->who.waited);
+        result->recorder.own = ticks_sum(result->recorder.own, row->who.own);
+        result->recorder.unknown = ticks_sum(result->recorder.unknown, row->who.unknown);
+    }
     return 0;
 }
 

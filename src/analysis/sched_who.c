@@ -9,7 +9,9 @@
 
 struct who_run {
     int64_t begin, end;
+    int64_t ran, own; /* of all runs before it, and of Strata's own; OWN: once it is judged */
     int32_t by;
+    bool is_own;
 };
 
 /* Its runs do not overlap and are in the order of time. */
@@ -18,6 +20,8 @@ struct who_cpu {
     struct who_run *runs;
     unsigned room;   /* a power of two */
     uint64_t cursor; /* the first run that begins after the last wait that was looked at */
+    uint64_t judged; /* of those below, it is known whose they are */
+    int64_t ran, own;
 };
 
 static uint64_t cpu_key(const struct origin *origin, int32_t cpu)
@@ -103,6 +107,8 @@ int sched_who_ran(struct sched_who *who, const struct state_interval *interval)
     /* It grows while nothing has gone round. */
     if (cpu->n == cpu->room && cpu->room < WHO_RUNS && make_room(cpu) < 0)
         return -ENOMEM;
+    run.ran = cpu->ran;
+    cpu->ran = ticks_sum(cpu->ran, ticks_between(run.begin, run.end));
     cpu->runs[cpu->n++ & (cpu->room - 1)] = run;
     return 0;
 }
@@ -200,7 +206,7 @@ static inline int add(struct sched_who *who, struct who_victim *victim, int32_t 
 
 /* ---- waits ---- */
 
-static inline const struct who_run *run_at(const struct who_cpu *cpu, uint64_t number)
+static inline struct who_run *run_at(const struct who_cpu *cpu, uint64_t number)
 {
     return &cpu->runs[number & (cpu->room - 1)];
 }
@@ -218,20 +224,77 @@ static uint64_t seek(struct who_cpu *cpu, uint64_t oldest, int64_t end)
     return cpu->cursor = i;
 }
 
-/* VICTIM waited for CPU. */
-static int look_back(struct sched_who *who, struct who_victim *victim, const struct origin *origin,
-                     int32_t cpu, int64_t begin, int64_t end)
+/* Finds out whose the runs before number UNTIL are. What they are called is known by now: intervals of threads come in the
+ * order of their ends. */
+static void judge(const struct sched_who *who, struct who_cpu *cpu, const struct origin *origin,
+                  uint64_t oldest, uint64_t until)
 {
-    struct who_cpu *log = cpu >= 0 ? get_cpu(who, origin, cpu) : NULL;
-    int64_t rest = ticks_between(begin, end);
-    uint64_t oldest = log && log->n > log->room ? log->n - log->room : 0;
+    for (uint64_t i = MAX(cpu->judged, oldest); i < until; i++) {
+        struct who_run *run = run_at(cpu, i);
 
-    for (uint64_t i = log ? seek(log, oldest, end) : 0; i > oldest; i--) {
-        const struct who_run *run = run_at(log, i - 1);
+        run->own = cpu->own;
+        run->is_own = run->by > 0 && who->is_own(who->arg, origin, run->by);
+        if (run->is_own)
+            cpu->own = ticks_sum(cpu->own, ticks_between(run->begin, run->end));
+    }
+    cpu->judged = MAX(cpu->judged, until);
+}
+
+/* The first run, from OLDEST on and before number UNTIL, that ends after BEGIN; UNTIL: none does. Most waits are short. */
+static uint64_t find_first(const struct who_cpu *cpu, uint64_t oldest, uint64_t until,
+                           int64_t begin)
+{
+    uint64_t low = oldest, high = until;
+
+    for (uint64_t step = 1; high - low > step; step *= 2) {
+        if (run_at(cpu, high - step)->end <= begin) {
+            low = high - step + 1;
+            break;
+        }
+        high -= step;
+    }
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (run_at(cpu, middle)->end <= begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* VICTIM waited for a CPU while it did runs number FIRST to before UNTIL. */
+static void add_times(struct who_victim *victim, const struct who_cpu *cpu, uint64_t first,
+                      uint64_t until, int64_t begin, int64_t end)
+{
+    int64_t waited = ticks_between(begin, end), ran = 0, own = 0;
+
+    if (first < until) {
+        const struct who_run *one = run_at(cpu, first), *last = run_at(cpu, until - 1);
+        int64_t before = one->begin < begin ? ticks_between(one->begin, begin) : 0;
+        int64_t after = last->end > end ? ticks_between(end, last->end) : 0;
+        int64_t length = ticks_between(last->begin, last->end);
+
+        ran = last->ran - one->ran + length - before - after;
+        own =
+            last->own - one->own + (last->is_own ? length - after : 0) - (one->is_own ? before : 0);
+    }
+    victim->waited = ticks_sum(victim->waited, waited);
+    victim->own = ticks_sum(victim->own, own);
+    victim->unknown = ticks_sum(victim->unknown, waited - ran);
+}
+
+/* The same, by what ran. */
+static int add_pairs(struct sched_who *who, struct who_victim *victim, const struct who_cpu *cpu,
+                     uint64_t first, uint64_t until, int64_t begin, int64_t end)
+{
+    int64_t rest = ticks_between(begin, end);
+
+    for (uint64_t i = until; i > first; i--) {
+        const struct who_run *run = run_at(cpu, i - 1);
         int64_t time = ticks_between(MAX(run->begin, begin), MIN(run->end, end));
 
-        if (run->end <= begin)
-            break;
         if (time <= 0)
             continue;
         rest -= time;
@@ -239,6 +302,23 @@ static int look_back(struct sched_who *who, struct who_victim *victim, const str
             return -ENOMEM;
     }
     return rest > 0 ? add(who, victim, WHO_UNKNOWN, rest) : 0;
+}
+
+/* VICTIM waited for CPU. */
+static int look_back(struct sched_who *who, struct who_victim *victim, const struct origin *origin,
+                     int32_t cpu, int64_t begin, int64_t end)
+{
+    struct who_cpu *log = cpu >= 0 ? get_cpu(who, origin, cpu) : NULL;
+    uint64_t oldest = log && log->n > log->room ? log->n - log->room : 0;
+    uint64_t until = log ? seek(log, oldest, end) : 0;
+    uint64_t first = log ? find_first(log, oldest, until, begin) : 0;
+
+    if (end <= begin)
+        return 0;
+    if (log)
+        judge(who, log, origin, oldest, until);
+    add_times(victim, log, first, until, begin, end);
+    return who->has_pairs ? add_pairs(who, victim, log, first, until, begin, end) : 0;
 }
 
 int sched_who_waited(struct sched_who *who, struct who_victim *victim,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Who ran on a CPU while something waited for it. What each CPU ran is kept for WHO_RUNS runs; what is older is
- * unknown. */
+/* Who ran on a CPU while something waited for it: how much of that Strata's own threads ran (event/own_threads.h), and by
+ * whom, if that is asked for. What each CPU ran is kept for WHO_RUNS runs; what is older is unknown.
+ *
+ * The first of these is the difference of two sums, however many runs there were in a wait: pairs look at each. */
 
 #include "analysis/states.h"
 
@@ -29,6 +31,8 @@ struct who_pair {
 /* What waits, in the caller's memory. Zeroed: it did not wait yet. Its pairs are in one piece of memory, as a wait
  * concerns most of them. */
 struct who_victim {
+    int64_t waited, own,
+        unknown; /* all its waits; while Strata's own threads ran; while it is not known what did */
     struct who_pair *pairs;
     uint32_t n, room;
     uint32_t *slots;  /* a hash table by `by`: the number of the pair, from 1 on; 0: free */
@@ -43,8 +47,14 @@ struct who_entry {
 
 struct who_cpu;
 
+/* Whether thread BY of ORIGIN is Strata's own, as far as is known when a wait is over. */
+typedef bool who_is_own_fn(void *arg, const struct origin *origin, int32_t by);
+
 #define WHO_RECENT 16
 struct sched_who {
+    who_is_own_fn *is_own;
+    void *arg;
+    bool has_pairs;  /* they are asked for */
     struct map cpus; /* by origin and CPU */
     struct {
         uint64_t key;

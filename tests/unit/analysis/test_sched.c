@@ -37,6 +37,33 @@ static struct state_interval of_thread(enum state state, int64_t begin, int64_t 
 
 /* ---- who ran ---- */
 
+/* Threads with odd numbers are Strata's own. */
+static bool is_own(void *arg, const struct origin *origin, int32_t by)
+{
+    (void)arg;
+    (void)origin;
+    return by % 2 != 0;
+}
+
+static const struct sched_who new_who = {.is_own = is_own, .has_pairs = true};
+
+/* The sums of VICTIM are those of its pairs. */
+static void expect_sums(const struct who_victim *victim)
+{
+    int64_t waited = 0, own = 0, unknown = 0;
+
+    for (uint32_t i = 0; i < victim->n; i++) {
+        const struct who_pair *pair = &victim->pairs[i];
+
+        waited += pair->sum;
+        own += pair->by > 0 && pair->by % 2 ? pair->sum : 0;
+        unknown += pair->by == WHO_UNKNOWN ? pair->sum : 0;
+    }
+    assert_int_equal(victim->waited, waited);
+    assert_int_equal(victim->own, own);
+    assert_int_equal(victim->unknown, unknown);
+}
+
 static void ran(struct sched_who *who, int32_t cpu, enum state state, int64_t begin, int64_t end,
                 int by)
 {
@@ -63,7 +90,7 @@ static void expect(const struct sched_who *who, int32_t by, uint64_t n, int64_t 
 
 static void test_who(void **state)
 {
-    struct sched_who who = {0};
+    struct sched_who who = new_who;
     struct state_interval wait = of_thread(STATE_WOKEN, 100, 200);
     struct who_victim victim = {0};
 
@@ -92,6 +119,7 @@ static void test_who(void **state)
     wait.moved_from = STATE_MOVED_OFTEN;
     assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
     expect(&who, WHO_UNKNOWN, 2, 100, 90);
+    expect_sums(&victim);
     who_victim_done(&victim);
     sched_who_done(&who);
 }
@@ -99,7 +127,7 @@ static void test_who(void **state)
 /* What is too long ago is unknown. */
 static void test_who_long_ago(void **state)
 {
-    struct sched_who who = {0};
+    struct sched_who who = new_who;
     int64_t n = 3 * WHO_RUNS;
     struct state_interval wait = of_thread(STATE_WOKEN, 0, n);
     struct who_victim victim = {0};
@@ -110,6 +138,7 @@ static void test_who_long_ago(void **state)
     assert_int_equal(sched_who_waited(&who, &victim, &wait), 0);
     expect(&who, 0, 1, WHO_RUNS / 2, WHO_RUNS / 2);
     expect(&who, WHO_UNKNOWN, 1, n - WHO_RUNS, n - WHO_RUNS);
+    expect_sums(&victim);
     who_victim_done(&victim);
     sched_who_done(&who);
 }
@@ -117,7 +146,7 @@ static void test_who_long_ago(void **state)
 /* Waits that end before others that were looked at, and runs after them. */
 static void test_who_in_any_order(void **state)
 {
-    struct sched_who who = {0};
+    struct sched_who who = new_who;
     struct who_victim victim = {0};
 
     (void)state;
@@ -141,6 +170,7 @@ static void test_who_in_any_order(void **state)
             sum += pair->in_wait;
         }
         assert_int_equal(sum, end - begin);
+        expect_sums(&victim);
     }
     who_victim_done(&victim);
     sched_who_done(&who);
@@ -148,7 +178,7 @@ static void test_who_in_any_order(void **state)
 
 static void test_who_too_many(void **state)
 {
-    struct sched_who who = {0};
+    struct sched_who who = new_who;
     struct who_victim victims[5] = {0};
     struct state_interval wait = of_thread(STATE_WOKEN, 0, WHO_RUNS);
 
