@@ -255,9 +255,12 @@ static void put_run(struct sched_row *row, const struct state_interval *interval
         interval->begin_seen && (interval->of != STATE_OF_CPU || row->last_by != interval->by);
     row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
     row->last_cpu = interval->cpu;
-    if (unlikely(interval->inside >= 0)) {
+    row->enters |= interval->enters;
+    if (likely(interval->inside >= 0)) {
         row->inside = ticks_sum(row->inside, MIN(interval->inside, duration));
         row->outside = ticks_sum(row->outside, duration - MIN(interval->inside, duration));
+    } else {
+        row->undivided = ticks_sum(row->undivided, duration);
     }
 }
 

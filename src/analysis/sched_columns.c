@@ -49,6 +49,8 @@ enum value {
     V_STOLEN_IDLE,
     V_STOLEN_UNKNOWN_SHARE,
     V_STOLEN_UNKNOWN,
+    V_UNDIVIDED_SHARE,
+    V_UNDIVIDED,
     /* of wake-ups alone */
     V_N,
     V_SUM,
@@ -105,6 +107,8 @@ static const struct result_column columns[V_VALUES] = {
     [V_STOLEN_IDLE] = {"stolen_idle", NULL, RESULT_DURATION},
     [V_STOLEN_UNKNOWN_SHARE] = {"stolen_unknown_share", "STOLEN?%", RESULT_SHARE},
     [V_STOLEN_UNKNOWN] = {"stolen_unknown", NULL, RESULT_DURATION},
+    [V_UNDIVIDED_SHARE] = {"run_unknown_share", "RUN?%", RESULT_SHARE},
+    [V_UNDIVIDED] = {"run_unknown", NULL, RESULT_DURATION},
     [V_N] = {"n", "N", RESULT_COUNT},
     [V_SUM] = {"sum", "SUM", RESULT_DURATION},
     [V_MEAN] = {"mean", "MEAN", RESULT_DURATION},
@@ -143,8 +147,8 @@ static const uint8_t vcpu_values[] = {
     V_RUN_SHARE, V_WAIT_SHARE, V_SLEEP_SHARE, V_UNKNOWN_SHARE, V_RUNS, V_WAKE_P50, V_WAKE_P99, V_WAKE_MAX,
     V_PREEMPT_N, V_PREEMPT_SUM, V_PREEMPT_MAX, V_MIGRATIONS, V_RUN, V_WAIT, V_SLEEP, V_RUN_N, V_RUN_SUM,
     V_WAKE_N, V_WAKE_SUM, V_SLEEP_N, V_SLEEP_SUM,
-    V_GUEST_SHARE, V_VMM_SHARE, V_STOLEN_SHARE, V_STOLEN_IDLE_SHARE, V_STOLEN_UNKNOWN_SHARE, V_HALTED_SHARE,
-    V_GUEST, V_VMM, V_STOLEN, V_STOLEN_IDLE, V_STOLEN_UNKNOWN, V_OFFLINE, V_COVERED, V_END};
+    V_GUEST_SHARE, V_VMM_SHARE, V_UNDIVIDED_SHARE, V_STOLEN_SHARE, V_STOLEN_IDLE_SHARE, V_STOLEN_UNKNOWN_SHARE,
+    V_HALTED_SHARE, V_GUEST, V_VMM, V_UNDIVIDED, V_STOLEN, V_STOLEN_IDLE, V_STOLEN_UNKNOWN, V_OFFLINE, V_COVERED, V_END};
 static const uint8_t cpu_values[] = {
     V_BUSY_SHARE, V_INTERRUPT_SHARE, V_IDLE_SHARE, V_UNKNOWN_SHARE, V_RUNS, V_RUN, V_INTERRUPT, V_IDLE,
     V_COVERED, V_END};
@@ -269,6 +273,7 @@ static double share_of(const struct sched_measured *m, enum value value)
     case V_HALTED_SHARE:
         return (double)m->parts[STEAL_GUEST + (value - V_GUEST_SHARE)] / m->duration;
     case V_STOLEN_UNKNOWN_SHARE: return (double)stolen_unknown(m) / m->duration;
+    case V_UNDIVIDED_SHARE: return (double)row->undivided / m->duration;
     default: return (double)row->in[value - V_STATE_SHARE].time / m->duration;
     }
 }
@@ -312,6 +317,7 @@ static bool duration_of(const struct sched_measured *m, enum value value, int64_
     case V_STOLEN:
     case V_STOLEN_IDLE: *ret = m->parts[STEAL_GUEST + (value - V_GUEST)]; return true;
     case V_STOLEN_UNKNOWN: *ret = stolen_unknown(m); return true;
+    case V_UNDIVIDED: *ret = row->undivided; return true;
     case V_WAKE_P50:
     case V_P50: *ret = wakes ? (int64_t)histogram_quantile(wakes, 500) : 0; return wakes;
     case V_P90: *ret = wakes ? (int64_t)histogram_quantile(wakes, 900) : 0; return wakes;
@@ -333,7 +339,9 @@ static bool has_value(const struct sched_measured *m, enum value value)
     case V_GUEST: return m->parts;
     /* Without entries and exits, the VMM's time is in the guest's. */
     case V_VMM_SHARE:
-    case V_VMM: return m->parts && m->row->inside + m->row->outside > 0;
+    case V_VMM:
+    case V_UNDIVIDED_SHARE:
+    case V_UNDIVIDED: return m->parts && m->row->enters;
     case V_STOLEN_SHARE:
     case V_STOLEN_IDLE_SHARE:
     case V_HALTED_SHARE:

@@ -112,7 +112,7 @@ static int add_row(const struct sched *sched, struct result *result, const struc
     if (sched->options.by == SCHED_BY_VCPU && row->of == STATE_OF_THREAD)
         m.parts = steal_times((struct steal *)&sched->steal, row->vcpu);
     m.has_all_parts = m.parts;
-    if (!m.parts && row->inside + row->outside > 0) {
+    if (!m.parts && row->enters) {
         parts[STEAL_GUEST] = row->inside;
         parts[STEAL_VMM] = row->outside;
         m.parts = parts;

@@ -13,7 +13,9 @@ struct sched_row {
     const char *name; /* NULL: not known */
     int32_t vcpu, last_cpu, last_by;
     uint64_t runs, migrations;
-    int64_t inside, outside; /* of the guest while it ran, as far as that is known */
+    /* While it ran: inside of a guest, outside, and where that is not known. */
+    int64_t inside, outside, undivided;
+    bool enters;             /* it enters guests: otherwise these say nothing */
     struct histogram *wakes; /* NULL: none */
     int64_t wake_sum;
     uint64_t preempt_n;

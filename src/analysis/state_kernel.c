@@ -497,18 +497,14 @@ static void put_guest(struct state_source *source, const struct class_plan *plan
     struct state_thread *thread = state_thread_find(source, item->pid);
 
     source->events |= STATE_EVENT_GUEST;
-    if (thread)
-        thread->enters = true;
     if (!thread || thread->now.state != STATE_RUNNING)
         return;
+    state_guest_cross(&thread->guest, plan->role == PLAN_GUEST_BEGINS, item->time,
+                      thread->now.begin, thread->now.begin_seen);
     if (plan->role == PLAN_GUEST_BEGINS) {
-        thread->inside_since = item->time;
         /* Of another virtual machine than those whose threads are known, it would be mistaken for theirs. */
         if (plan->a.field >= 0 && (!item->origin->vm_name || item_vm_name(item)))
             thread->now.vcpu = (int32_t)quick_read(&plan->a, item);
-    } else if (thread->inside_since != TIME_UNKNOWN) {
-        thread->inside = ticks_sum(thread->inside, ticks_between(thread->inside_since, item->time));
-        thread->inside_since = TIME_UNKNOWN;
     }
 }
 

@@ -52,22 +52,32 @@ struct class_plan {
     int string[2];
 };
 
+/* When what runs was inside of a guest (T12). */
+struct guest_time {
+    int64_t inside, since; /* TIME_UNKNOWN: it is not inside */
+    bool crossed;          /* there was an entry or an exit in this run */
+    bool entered, left;    /* there ever was one */
+};
+
+#define GUEST_TIME_NONE ((struct guest_time){.since = TIME_UNKNOWN})
+
 struct state_cpu {
     bool seen, known;
     int64_t begin;  /* its first event */
     bool switched;  /* there was a switch */
     bool switching; /* what was switched to was not seen to run yet */
     bool since_seen;
-    bool is_cut;         /* nothing of it follows */
-    uint8_t state;       /* STATE_IDLE, RUNNING, INTERRUPT; while known */
-    uint8_t base;        /* what an interrupt interrupts */
-    unsigned interrupts; /* nested */
-    int32_t runs, left;  /* threads; vCPUs */
-    int32_t runs_id;     /* as in intervals */
-    int64_t since;       /* it is in STATE, or not known */
-    int64_t proof;       /* it was last seen to be */
-    int64_t last;        /* its last event */
-    int64_t lost_until;  /* the end of its last loss */
+    bool is_cut;             /* nothing of it follows */
+    uint8_t state;           /* STATE_IDLE, RUNNING, INTERRUPT; while known */
+    uint8_t base;            /* what an interrupt interrupts */
+    unsigned interrupts;     /* nested */
+    int32_t runs, left;      /* threads; vCPUs */
+    int32_t runs_id;         /* as in intervals */
+    int64_t since;           /* it is in STATE, or not known */
+    int64_t proof;           /* it was last seen to be */
+    int64_t last;            /* its last event */
+    int64_t lost_until;      /* the end of its last loss */
+    struct guest_time guest; /* of Xen, while it is not known what runs */
     uint64_t contradictions;
 };
 
@@ -79,14 +89,13 @@ struct state_thread {
     bool used;
     bool exiting;     /* a thread that has exited, or a vCPU whose domain is destroyed */
     bool recorded;    /* of a filtered source: its own events are in the trace (T6) */
-    bool enters;      /* there are events that tell when it is inside of a guest */
     bool woken_early; /* while it ran, or after it was preempted, maybe on its way to sleep */
     int32_t waker;
     uint32_t loss; /* state_source.loss when it came into its state */
     /* How its domain counts it. */
     bool counted;
     uint8_t counted_as;
-    int64_t inside, inside_since;   /* TIME_UNKNOWN: it is not inside */
+    struct guest_time guest;
     char raw_name[STATE_NAME_SIZE]; /* as the events have it */
 };
 
@@ -282,6 +291,9 @@ void state_thread_forget(struct state_source *source, struct state_thread *threa
 enum state_why { STATE_ENDS, STATE_IS_OPEN, STATE_IS_LOST, STATE_IS_CONTRADICTED, STATE_IS_GONE };
 void state_thread_set(struct state_source *source, struct state_thread *thread, enum state state,
                       int64_t time, bool begin_seen, enum state_why why);
+/* What runs enters a guest, or leaves it, at TIME. It runs since BEGIN, which an event shows or not. */
+void state_guest_cross(struct guest_time *guest, bool enters, int64_t time, int64_t begin,
+                       bool begin_seen);
 /* What it was in, and is in from now on, is lost: but for what runs. */
 void state_thread_lost(struct state_source *source, struct state_thread *thread);
 /* If something was lost since, and it does not run, its state is unknown. */

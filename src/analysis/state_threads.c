@@ -118,7 +118,7 @@ _cold_ struct state_thread *state_thread_add(struct state_source *source, int32_
         .used = true,
         .waker = PID_UNKNOWN,
         .loss = source->loss,
-        .inside_since = TIME_UNKNOWN,
+        .guest = GUEST_TIME_NONE,
     };
     *bucket = number;
     return thread;
@@ -145,6 +145,34 @@ static void count_wait(struct state_source *source, const struct state_thread *t
     }
 }
 
+void state_guest_cross(struct guest_time *guest, bool enters, int64_t time, int64_t begin,
+                       bool begin_seen)
+{
+    if (!guest->crossed && !enters && !begin_seen)
+        guest->since = begin;
+    guest->crossed = true;
+    if (enters) {
+        guest->entered = true;
+        /* After an exit that is handled at once, KVM enters again without one in between. */
+        if (guest->since == TIME_UNKNOWN)
+            guest->since = time;
+        return;
+    }
+    guest->left = true;
+    if (guest->since != TIME_UNKNOWN)
+        guest->inside = ticks_sum(guest->inside, ticks_between(guest->since, time));
+    guest->since = TIME_UNKNOWN;
+}
+
+/* How long RUN, which ends at its end by WHY, was inside of a guest; -1: it is not known (T12). */
+static int64_t guest_inside(const struct guest_time *guest, const struct state_interval *run,
+                            enum state_why why)
+{
+    if (unlikely(guest->since != TIME_UNKNOWN))
+        return ticks_sum(guest->inside, ticks_between(guest->since, run->end));
+    return likely(run->begin_seen || guest->crossed || why == STATE_ENDS) ? guest->inside : -1;
+}
+
 /* What it was in ends at TIME. */
 static void hold_interval(struct state_source *source, struct state_thread *thread, int64_t time,
                           enum state_why why)
@@ -165,12 +193,8 @@ static void hold_interval(struct state_source *source, struct state_thread *thre
     if (interval->state == STATE_WOKEN) {
         interval->by = thread->waker;
     } else if (interval->state == STATE_RUNNING) {
-        if (unlikely(thread->enters)) {
-            if (thread->inside_since != TIME_UNKNOWN)
-                thread->inside =
-                    ticks_sum(thread->inside, ticks_between(thread->inside_since, time));
-            interval->inside = thread->inside;
-        }
+        interval->inside = guest_inside(&thread->guest, interval, why);
+        interval->enters = thread->guest.entered && thread->guest.left;
         /* It did so up to its last proof, which TIME is. */
         return;
     }
@@ -212,8 +236,9 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
     now->moved_from = CPU_UNKNOWN;
     now->inside = -1;
     thread->loss = source->loss;
-    thread->inside = 0;
-    thread->inside_since = TIME_UNKNOWN;
+    thread->guest.inside = 0;
+    thread->guest.since = TIME_UNKNOWN;
+    thread->guest.crossed = false;
 }
 
 void state_thread_lost(struct state_source *source, struct state_thread *thread)

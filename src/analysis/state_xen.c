@@ -144,9 +144,17 @@ static _cold_ void contradict_vcpu(struct state_source *source, struct state_thr
 static void find_vcpu(struct state_source *source, struct state_thread *thread, enum state state,
                       int64_t since, int32_t cpu)
 {
+    struct state_cpu *runs_on = state == STATE_RUNNING ? state_cpu_get(source, cpu) : NULL;
+
     state_thread_set(source, thread, state, MAX(since, thread->now.begin), false, STATE_ENDS);
-    if (state == STATE_RUNNING)
-        thread->now.cpu = cpu;
+    if (!runs_on)
+        return;
+    thread->now.cpu = cpu;
+    if (!runs_on->guest.crossed)
+        return;
+    runs_on->guest.entered |= thread->guest.entered;
+    runs_on->guest.left |= thread->guest.left;
+    thread->guest = runs_on->guest;
 }
 
 /* NULL: memory is out. */
@@ -261,6 +269,7 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
 {
     struct state_cpu *cpu = state_cpu_get(source, item->cpu);
     struct state_thread *thread;
+    bool enters;
     int32_t id;
 
     if (likely(cpu))
@@ -276,6 +285,8 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
             put_cpu(source, plan, id, cpu, item->time);
         if (!is_idle(id))
             put_vcpu(source, plan, id, item, since);
+        if (likely(cpu))
+            cpu->guest = GUEST_TIME_NONE;
         return;
     }
     if (unlikely(cpu && !cpu->known) && item->vcpu != VCPU_UNKNOWN &&
@@ -289,14 +300,10 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
     }
     source->events |= STATE_EVENT_GUEST;
     thread = state_thread_find(source, item->vcpu);
-    if (thread)
-        thread->enters = true;
-    if (!thread || thread->now.state != STATE_RUNNING)
-        return;
-    if (plan->role == PLAN_XEN_GUEST_BEGINS) {
-        thread->inside_since = item->time;
-    } else if (thread->inside_since != TIME_UNKNOWN) {
-        thread->inside = ticks_sum(thread->inside, ticks_between(thread->inside_since, item->time));
-        thread->inside_since = TIME_UNKNOWN;
-    }
+    enters = plan->role == PLAN_XEN_GUEST_BEGINS;
+    if (thread && thread->now.state == STATE_RUNNING)
+        state_guest_cross(&thread->guest, enters, item->time, thread->now.begin,
+                          thread->now.begin_seen);
+    else if (cpu && !cpu->known)
+        state_guest_cross(&cpu->guest, enters, item->time, recorded_since(source, cpu), false);
 }

@@ -215,6 +215,8 @@ _cold_ struct state_cpu *state_cpu_add(struct state_source *source, int32_t cpu)
         return NULL;
     }
     memset(more + source->n_cpus, 0, (n - source->n_cpus) * sizeof *more);
+    for (unsigned i = source->n_cpus; i < n; i++)
+        more[i].guest = GUEST_TIME_NONE;
     source->cpus = more;
     source->n_cpus = n;
     return &more[cpu];
@@ -392,6 +394,7 @@ static void put_loss(struct state_source *source, const struct item *item)
                                                                    : cpu->proof;
         state_cpu_forget(source, cpu, since, MAX(since, time), STATE_IS_LOST);
         cpu->lost_until = MAX(since, time);
+        cpu->guest = GUEST_TIME_NONE;
         first = MIN(first, since);
     }
     if (item->is_open)

@@ -35,6 +35,9 @@
  *      the CPU whose events end first.
  *  T11 What a domain was follows from what its vCPUs were. It is given late, as vCPUs that were not met yet have been in some
  *      state all the time.
+ *  T12 A thread or vCPU that begins or stops to run by an event does so outside of a guest. The first entry or exit of a run
+ *      proves where it was before, since the run is known. A run without these is outside if the trace shows its begin or its
+ *      end, and otherwise unknown.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
@@ -109,7 +112,7 @@ struct state_interval {
     const char
         *name; /* of a thread, as its switches have it, until states_done(); "": they do not */
     union {
-        /* Of a thread or vCPU that ran: ticks inside of the guest; -1: unknown. */
+        /* Of a thread or vCPU that ran: ticks inside of a guest; -1: unknown. */
         int64_t inside;
         /* Of what waits, where `moved_from` is a CPU. */
         int64_t moved_at;
@@ -125,7 +128,8 @@ struct state_interval {
     int32_t by;
     int32_t vcpu;      /* of a thread: that it runs; VCPU_UNKNOWN */
     uint8_t of, state; /* enum state_of, enum state */
-    bool begin_seen, end_seen;
+    bool begin_seen : 1, end_seen : 1;
+    bool enters : 1; /* of a thread or vCPU: it was seen to enter a guest, and to leave it */
 };
 
 _Static_assert(sizeof(struct state_interval) <= 64, "an interval is one cache line");

@@ -10,6 +10,7 @@
 struct piece {
     int64_t begin, end;
     int64_t inside;
+    bool enters;
     uint8_t state;
 };
 
@@ -24,6 +25,9 @@ struct steal_vcpu {
     int32_t vcpu;
     struct side thread, cpu;
     int64_t times[STEAL_PARTS];
+    /* It was seen to enter and leave the guest. What it ran before that is in GUEST, of which so much is VMM or unknown. */
+    bool enters;
+    int64_t early_vmm, early_unknown;
     int64_t unknown; /* the thread could run, and the guest's CPU is unknown */
 };
 
@@ -72,10 +76,18 @@ static void count(struct steal_vcpu *vcpu, const struct piece *thread)
 {
     if (thread->state == STATE_RUNNING) {
         int64_t time = ticks_between(thread->begin, thread->end);
-        int64_t outside = thread->inside < 0 ? 0 : time - MIN(thread->inside, time);
+        int64_t inside = thread->inside < 0 ? 0 : MIN(thread->inside, time);
+        int64_t outside = thread->inside < 0 ? 0 : time - inside;
 
-        add_time(vcpu, STEAL_VMM, outside);
-        add_time(vcpu, STEAL_GUEST, time - outside);
+        vcpu->enters |= thread->enters;
+        if (thread->enters) {
+            add_time(vcpu, STEAL_VMM, outside);
+            add_time(vcpu, STEAL_GUEST, inside);
+        } else {
+            add_time(vcpu, STEAL_GUEST, time);
+            vcpu->early_vmm = ticks_sum(vcpu->early_vmm, outside);
+            vcpu->early_unknown = ticks_sum(vcpu->early_unknown, time - inside - outside);
+        }
     } else if (thread->state == STATE_SLEEPING || thread->state == STATE_UNINTERRUPTIBLE) {
         add_time(vcpu, STEAL_HALTED, ticks_between(thread->begin, thread->end));
     }
@@ -149,6 +161,7 @@ int steal_put(struct steal *steal, const struct state_interval *interval)
         .begin = interval->begin,
         .end = interval->end,
         .inside = interval->inside,
+        .enters = interval->enters,
         .state = interval->state,
     };
     int32_t number = is_thread ? interval->vcpu : interval->id;
@@ -165,11 +178,17 @@ int steal_put(struct steal *steal, const struct state_interval *interval)
 const int64_t *steal_times(struct steal *steal, int32_t vcpu)
 {
     for (unsigned i = 0; i < steal->n; i++) {
-        if (steal->vcpus[i]->vcpu != vcpu)
+        struct steal_vcpu *found = steal->vcpus[i];
+
+        if (found->vcpu != vcpu)
             continue;
-        join(steal->vcpus[i], true);
-        return steal->vcpus[i]->thread.n > 0 && steal->vcpus[i]->cpu.n > 0 ? steal->vcpus[i]->times
-                                                                           : NULL;
+        join(found, true);
+        if (found->enters) {
+            add_time(found, STEAL_VMM, found->early_vmm);
+            found->times[STEAL_GUEST] -= found->early_vmm + found->early_unknown;
+            found->early_vmm = found->early_unknown = 0;
+        }
+        return found->thread.n > 0 && found->cpu.n > 0 ? found->times : NULL;
     }
     return NULL;
 }

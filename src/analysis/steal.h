@@ -5,7 +5,8 @@
  * CPUs that they are.
  *
  *     the thread          the guest's CPU
- *     runs                                  GUEST, and VMM: outside of kvm_entry..kvm_exit, where these are traced
+ *     runs                                  GUEST, and VMM: outside of kvm_entry..kvm_exit, where these are traced. A run of
+ *                                           which it is not known is neither
  *     could run           busy, interrupt   STOLEN
  *     could run           idle              STOLEN_IDLE
  *     sleeps                                HALTED

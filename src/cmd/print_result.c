@@ -15,8 +15,8 @@
 static const char *const columns_by_rank[] = {
     " n sum error run_share wait_share sleep_share unknown_share busy_share interrupt_share "
     "idle_share cpu_share ",
-    " p50 p99 max part runs wake_p99 delay_p99 guest_share vmm_share stolen_share "
-    "stolen_unknown_share blocked_share partial_run_share full_run_share ",
+    " p50 p99 max part runs wake_p99 delay_p99 guest_share vmm_share run_unknown_share "
+    "stolen_share stolen_unknown_share blocked_share partial_run_share full_run_share ",
     " share wake_max preempt_n preempt_sum halted_share run wait sleep vmm self ",
     " rate mean wake_p50 preempt_max delay_max migrations ",
 };

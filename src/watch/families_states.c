@@ -91,7 +91,8 @@ static int put_vcpu(struct families *families, const struct state_interval *inte
     if (interval->of == STATE_OF_THREAD && vcpu->machine->has_guest)
         return steal_put(&vcpu->machine->steal, interval);
     switch (interval->state) {
-    case STATE_RUNNING: return add_run(families, vcpu, duration, interval->inside);
+    case STATE_RUNNING:
+        return add_run(families, vcpu, duration, interval->enters ? interval->inside : -1);
     case STATE_RUNNABLE:
     case STATE_WOKEN:
     case STATE_PREEMPTED: return add_time(families, vcpu, VCPU_WAITING, duration);

@@ -181,6 +181,40 @@ grep -q "^- the cost of recording: Strata's own threads use .*% of a CPU of the 
 ! sed -n '/^What stands out/,/^$/p' lines | grep 'vCPU 0 waits for a CPU\|^- strata-\|, strata-' ||
     fail "the recorder is a finding: $(head -n 12 lines)"
 
+# Each run of a vCPU is inside of the guest, outside of it, or not known to be either: together that is all that it ran. The
+# thread that runs the vCPU was outside before it first entered the guest.
+case="the parts of what a vCPU ran"
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >exits.raw
+for of in trace all.raw exits.raw; do
+    "$strata" sched --by vcpu -f json $of >vcpus 2>err || fail "$of: $(cat err)"
+    jq -e '[.rows[] | select(.run_unknown != null)] | length == 1 and
+        all((.guest + .vmm + .run_unknown - .run | fabs) <= 4)' vcpus >/dev/null || fail "$of: $(cat vcpus)"
+done
+"$strata" report -f json -e kvm_entry -e kvm_exit -e sched_switch trace >events
+"$strata" sched --by vcpu -f json trace >vcpus
+python3 - events vcpus <<'END' || fail "not what a script finds"
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+vcpu = next(e["pid"] for e in events if e["event"] == "kvm_entry")
+guest = vmm = 0
+on = inside = None  # since when it is on a CPU, and in the guest
+for e in events:
+    time, fields = e["time_ns"], e["fields"]
+    if e["event"] == "sched_switch" and fields["prev_pid"] == vcpu and on is not None:
+        vmm += time - on
+        on = None
+    elif e["event"] == "sched_switch" and fields["next_pid"] == vcpu:
+        on = time
+    elif e["pid"] == vcpu and e["event"] == "kvm_entry" and on is not None and inside is None:
+        inside = time
+    elif e["pid"] == vcpu and e["event"] == "kvm_exit" and inside is not None:
+        guest += time - inside
+        inside = None
+row, = json.load(open(sys.argv[2]))["rows"]
+vmm -= guest
+assert row["run_unknown"] == 0 and abs(row["guest"] - guest) <= 4 and abs(row["vmm"] - vmm) <= 4, (row, guest, vmm)
+END
+
 # Of the domain that is created, runs and is destroyed, only the time between counts.
 case="a domain that is not there all the time"
 "$strata" report -e '*_to_*' -f json all.raw >events
@@ -196,7 +230,7 @@ for path in sys.argv[2:]:
     row = rows.get("d5v0") or rows["d5"]
     assert row["covered"] + row["offline"] == told["duration_ticks"], row
     shares = [v for name, v in row.items() if name.endswith("_share") and
-              not name.startswith(("cpu", "guest", "vmm", "unknown"))]
+              not name.startswith(("cpu", "guest", "vmm", "run_unknown", "unknown"))]
     # At the edges of the trace, where not both CPUs are recorded, it may have been there.
     assert abs(sum(shares) * row["covered"] - (times[-1] - times[0])) < 1e-4 * row["covered"], (row, times)
     assert sum(shares) > 0.99, row

@@ -45,7 +45,7 @@ class Thread:
         self.busy = False  # it cannot be preempted now
         self.vcpu = None
         self.states = []
-        self.in_guest = []  # [begin, end] of the times in its guest
+        self.in_guest = []  # States of the times in its guest
         self.is_new = self.is_stopped = False
         self.body = body(kernel, self)
 
@@ -280,6 +280,7 @@ def vcpu_of(guest, number):
             entry = kernel.emit(thread.cpu, "kvm_entry", vcpu_id=number, rip=0, immediate_exit=0)
             if exit_span:
                 exit_span.end, exit_span.end_cpu = entry, thread.cpu
+            thread.in_guest.append(State(entry, "guest", thread.cpu))
             thread.busy, reason, budget = True, None, kernel.some(5, 200)
             while not reason:
                 if rest == 0:
@@ -296,7 +297,7 @@ def vcpu_of(guest, number):
                           kernel.rng.choice(["io", "cpuid", "npf"]) if kernel.chance(0.1) else None)
             time = kernel.emit(thread.cpu, "kvm_exit", exit_reason=REASONS[reason], guest_rip=0, isa=2, info1=0, info2=0,
                                intr_info=0, error_code=0, vcpu_id=number)
-            thread.in_guest.append([entry, time])
+            thread.in_guest[-1].end = time
             exit_span = Span("exit", reason, thread.cpu, thread.pid, time)
             kernel.spans.append(exit_span)
             if reason == "interrupt":

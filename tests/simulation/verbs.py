@@ -233,10 +233,35 @@ def check_sched(case, truth):
         check_state_events(case, truth, by)
 
 
+def check_divided(what, row, running, in_guest, first, last, until):
+    """What a vCPU ran is inside of its guest, outside, or not known to be either; RUNNING and IN_GUEST: its true times."""
+    if row.get("run_unknown") is None:
+        return
+    parts = row["guest"] + row["vmm"] + row["run_unknown"]
+    require(abs(parts - row["run"]) <= 2 + row["run"] * 1e-6, f"{what}: the parts of run are {parts}", row)
+    unknown = row["run_unknown"] + round(row["unknown_share"] * row["covered"]) + 2 + row["covered"] * 1e-5
+    ran = overlap(running, first, last, ("running",), until)
+    inside = overlap(in_guest, first, last, ("guest",), until)
+    contains(f"{what}: guest", row["guest"], unknown, inside, row)
+    contains(f"{what}: vmm", row["vmm"], unknown, ran - inside, row)
+
+
+def check_vcpus(case):
+    """What became of the time of the host's threads that run vCPUs."""
+    truth = case.truths["host"]
+    guest = truth.kernel.machine.guest
+    result = case.json("sched", "--by=vcpu", *case.of(truth)) if guest else None
+    for row in result["rows"] if result else []:
+        thread = guest.vcpus[int(row["key"]["vcpu"])]
+        if row["key"]["layer"] == "host" and thread.pid != truth.woken_late():
+            check_divided(f"sched --by vcpu: {thread.comm}", row, thread.states, thread.in_guest, truth.first, truth.last, truth.until)
+
+
 def check_all(strata, path, sources, is_directory=True):
     case = Case(strata, path, sources, is_directory)
     check_exits(case)
     check_io(case)
+    check_vcpus(case)
     for truth in case.truths.values():
         for check in check_sched, check_irq, check_latency, check_stat, check_sql:
             check(case, truth)

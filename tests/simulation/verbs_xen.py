@@ -4,7 +4,7 @@ import json
 from bisect import bisect_right
 
 from truth import overlap
-from verbs import Case
+from verbs import Case, check_divided
 from verbs_row import check_fates, check_row, contains, require
 
 OPTIONS = ["--cpu-hz=1000000000", "--cpu-vendor=amd", "--xen=4.17"]
@@ -86,6 +86,13 @@ def check_sched(case, truth):
         contains(f"sched --by cpu: CPU {cpu}: idle", row["idle"], unknown, idle, row)
 
 
+def check_vcpus(case, truth):
+    result = case.json("sched", "--by=vcpu")
+    for row in result["rows"] if result else []:
+        vcpu = truth.vcpus[row["key"]["vcpu"]]
+        check_divided(f"sched --by vcpu: {vcpu.name}", row, vcpu.states, vcpu.in_guest, truth.first, truth.last, truth.file.end)
+
+
 def check_sql(case, truth):
     out = case.run("sql", "--format=json", "-c", "SELECT name, state, begin_ns, end_ns, begin_seen, end_seen FROM state WHERE kind = 'vcpu'")
     for line in out.splitlines():
@@ -100,5 +107,5 @@ def check_sql(case, truth):
 
 def check_all(strata, path, file):
     case, truth = XenCase(strata, path), XenTruth(file)
-    for check in check_exits, check_sched, check_sql:
+    for check in check_exits, check_sched, check_vcpus, check_sql:
         check(case, truth)

@@ -20,7 +20,7 @@ class VCpu:
         self.cpu = 0
         self.states = [State(0, "sleeping")]
         self.exit = None  # the open one
-        self.inside = False
+        self.in_guest = []
         self.paused = False
 
 
@@ -111,9 +111,11 @@ class Xen:
             entry = self.emit(cpu, 0x81001)
             if vcpu.exit:
                 vcpu.exit.end, vcpu.exit.end_cpu = entry, cpu
+            vcpu.in_guest.append(State(entry, "guest", cpu))
             yield self.some(3, 150)
             reason = self.rng.choice(list(REASONS))
             time = self.emit(cpu, 0x81102, REASONS[reason], 0, 0)
+            vcpu.in_guest[-1].end = time
             vcpu.exit = Span("exit", reason, cpu, vcpu.name, time)
             self.spans.append(vcpu.exit)
             yield self.some(1, 10)

@@ -52,7 +52,7 @@ struct world {
     struct catalogue catalogue;
     struct origin *kernel, *xen;
     struct event_class *change, *waking, *wakeup, *wakeup_new, *migrate, *exit, *exec, *other, *irq,
-        *irq_end, *dom_rem, *destroy, *timer, *runstates[4][4];
+        *irq_end, *entry, *left, *dom_rem, *destroy, *timer, *runstates[4][4];
     int32_t vcpu; /* of the events that are put */
     struct states states;
     struct state_interval *intervals;
@@ -110,6 +110,8 @@ static int setup(void **state)
     w->other = add(w, w->kernel, "other", wake_fields, 1);
     w->irq = add(w, w->kernel, "irq_handler_entry", wake_fields, 1);
     w->irq_end = add(w, w->kernel, "irq_handler_exit", wake_fields, 1);
+    w->entry = add(w, w->kernel, "kvm_entry", wake_fields, 1);
+    w->left = add(w, w->kernel, "kvm_exit", wake_fields, 1);
     for (unsigned i = 0; i < 4; i++) {
         for (unsigned j = 0; j < 4; j++) {
             snprintf(names[i][j], sizeof names[i][j], "%s_to_%s", xen_states[i], xen_states[j]);
@@ -669,6 +671,51 @@ static void runstate(struct world *w, int64_t time, int cpu, unsigned domain, un
     uint16_t numbers[2] = {(uint16_t)vcpu, (uint16_t)domain};
 
     put(w, w->runstates[from][to], time, cpu, PID_UNKNOWN, numbers, sizeof numbers);
+}
+
+/* The first run of thread 5 was INSIDE of a guest for so long; -1: this is not known. ENTERS: it enters guests. */
+static void expect_inside(struct world *w, int64_t inside, bool enters)
+{
+    unsigned i = 0;
+
+    assert_int_equal(states_finish(&w->states), 0);
+    while (i < w->n && (w->intervals[i].of != STATE_OF_THREAD || w->intervals[i].id != 5 ||
+                        w->intervals[i].state != STATE_RUNNING))
+        i++;
+    assert_true(i < w->n);
+    assert_int_equal(w->intervals[i].inside, inside);
+    assert_int_equal(w->intervals[i].enters, enters);
+    restart(w);
+}
+
+/* T12. */
+static void test_guest_time(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 5, 1, 0, 0, 9);
+    about(w, w->other, 10, 0, 5, 5, 0);
+    about(w, w->entry, 20, 0, 5, 0, 0);
+    about(w, w->left, 30, 0, 5, 0, 0);
+    change(w, 40, 0, 5, 1, 0);
+    expect_inside(w, 10, true);
+    about(w, w->other, 10, 0, 5, 5, 0);
+    about(w, w->left, 30, 0, 5, 0, 0);
+    about(w, w->entry, 35, 0, 5, 0, 0);
+    about(w, w->entry, 36, 0, 5, 0, 0);
+    about(w, w->left, 38, 0, 5, 0, 0);
+    change(w, 40, 0, 5, 1, 0);
+    expect_inside(w, 20 + 3, true);
+    change(w, 10, 0, 0, 0, 5);
+    change(w, 20, 0, 5, 1, 0);
+    expect_inside(w, 0, false);
+    /* It stops by no event, and began by none. */
+    about(w, w->other, 10, 0, 5, 5, 0);
+    about(w, w->other, 20, 0, 5, 5, 0);
+    lose(w, w->kernel, 20, 30, 0);
+    about(w, w->left, 40, 0, 5, 0, 0);
+    about(w, w->entry, 45, 0, 5, 0, 0);
+    expect_inside(w, -1, false);
 }
 
 static void test_vcpus(void **state)
@@ -1240,6 +1287,7 @@ int main(void)
         TEST(exec),
         TEST(string_names),
         TEST(many_threads),
+        TEST(guest_time),
         TEST(vcpus),
         TEST(offline),
         TEST(vcpus_after_loss),
