@@ -211,7 +211,7 @@ static bool is_direct(const struct ctf_type *type)
 
         switch (of->kind) {
         case CTF_STRING:
-            if (of->encoding != CTF_UTF_8)
+            if (of->encoding != ENCODING_UTF_8)
                 return false;
             break;
         case CTF_FLOAT:

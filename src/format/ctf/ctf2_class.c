@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/encoding.h"
 #include "format/ctf/ctf2_parser.h"
 #include "format/ctf/type_limits.h"
 
@@ -118,10 +119,11 @@ static int read_float(struct ctf2_parser *p, const json_t *class, unsigned depth
 static int get_encoding(struct ctf2_parser *p, const json_t *class, uint8_t *ret)
 {
     static const char *const names[] = {
-        [CTF_UTF_8] = "utf-8",        [CTF_UTF_16_LE] = "utf-16le", [CTF_UTF_16_BE] = "utf-16be",
-        [CTF_UTF_32_LE] = "utf-32le", [CTF_UTF_32_BE] = "utf-32be",
+        [ENCODING_UTF_8] = "utf-8",        [ENCODING_UTF_16_LE] = "utf-16le",
+        [ENCODING_UTF_16_BE] = "utf-16be", [ENCODING_UTF_32_LE] = "utf-32le",
+        [ENCODING_UTF_32_BE] = "utf-32be",
     };
-    const char *name = names[CTF_UTF_8];
+    const char *name = names[ENCODING_UTF_8];
     int r = ctf2_get_string(p, class, "encoding", false, &name);
 
     for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(names); i++)

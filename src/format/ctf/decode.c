@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "base/macro.h"
-#include "format/ctf/encoding.h"
 
 /* How many elements of the arrays of one event may take no bits: nothing else bounds them. */
 #define EMPTY_MAX 1024
@@ -172,13 +171,13 @@ static inline int read_string(struct ctf_cursor *c, const struct ctf_type *type,
 {
     const char *s;
     size_t left, len;
-    unsigned unit = ctf_text_unit(type->encoding);
+    unsigned unit = encoding_unit(type->encoding);
 
     if (align(c, 8) < 0)
         return -EAGAIN;
     s = (const char *)byte_at(c, c->position);
     left = (size_t)((c->end - c->position) / 8);
-    len = likely(unit == 1) ? strnlen(s, left) : ctf_text_length(type->encoding, s, left);
+    len = likely(unit == 1) ? strnlen(s, left) : encoded_length(type->encoding, s, left);
     if (left - len < unit)
         return -EAGAIN;
     c->position += 8 * ((uint64_t)len + unit);
@@ -210,7 +209,7 @@ void ctf_read_characters(struct ctf_cursor *c, const struct ctf_type *type, uint
                          const char **ret, uint64_t *ret_len)
 {
     *ret = (const char *)byte_at(c, c->position);
-    *ret_len = ctf_text_length(type->element->encoding, *ret, (size_t)n);
+    *ret_len = encoded_length(type->element->encoding, *ret, (size_t)n);
     c->position += 8 * n;
 }
 

@@ -3,8 +3,15 @@
 
 /* The bits of a packet, as the types of the metadata say. */
 
+#include "base/encoding.h"
 #include "base/text.h"
 #include "format/ctf/type.h"
+
+/* How the characters of TYPE, a string, array or sequence, are stored. */
+static inline enum encoding ctf_encoding_of(const struct ctf_type *type)
+{
+    return type->element ? type->element->encoding : type->encoding;
+}
 
 /* A place in a packet. */
 struct ctf_cursor {

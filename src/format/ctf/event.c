@@ -6,7 +6,6 @@
 #include "base/bytes.h"
 #include "event/value.h"
 #include "event/xen_vcpu.h"
-#include "format/ctf/encoding.h"
 #include "format/ctf/reader.h"
 
 /* ---- Payloads that are made ---- */
@@ -54,11 +53,10 @@ static int put_text(struct ctf *c, const char *text, size_t len)
 }
 
 /* A text that is not in UTF-8. */
-static _cold_ int put_converted(struct ctf *c, enum ctf_encoding encoding, const char *text,
-                                size_t len)
+static _cold_ int put_converted(struct ctf *c, enum encoding encoding, const char *text, size_t len)
 {
     c->scratch.next = c->scratch.start;
-    ctf_text_convert(encoding, text, len, &c->scratch);
+    encoded_put(encoding, text, len, &c->scratch);
     return c->scratch.error
                ? -ENOMEM
                : put_text(c, c->scratch.start ? c->scratch.start : "", text_len(&c->scratch));
@@ -67,7 +65,7 @@ static _cold_ int put_converted(struct ctf *c, enum ctf_encoding encoding, const
 static int make_text(void *arg, const struct ctf_member *member, const char *text, uint64_t len)
 {
     struct ctf *c = arg;
-    enum ctf_encoding encoding = ctf_encoding_of(member->type);
+    enum encoding encoding = ctf_encoding_of(member->type);
 
     if (c->in_context && member->role == CTF_ROLE_VCPU)
         return len && xen_vcpu_parse(text, (size_t)len, &c->event_vcpu) < 0 ? -EBADMSG : 0;
@@ -76,8 +74,8 @@ static int make_text(void *arg, const struct ctf_member *member, const char *tex
         c->heard.name_len = len;
         return 0;
     }
-    return likely(encoding == CTF_UTF_8) ? put_text(c, text, (size_t)len)
-                                         : put_converted(c, encoding, text, (size_t)len);
+    return likely(encoding == ENCODING_UTF_8) ? put_text(c, text, (size_t)len)
+                                              : put_converted(c, encoding, text, (size_t)len);
 }
 
 static int make_array(void *arg, const struct ctf_member *member, uint64_t n)

@@ -6,7 +6,6 @@
 #include "base/json_string.h"
 #include "base/number.h"
 #include "format/ctf/decode.h"
-#include "format/ctf/encoding.h"
 
 static int put_member(struct ctf_cursor *c, const struct ctf_member *member, struct text *text);
 
@@ -53,15 +52,15 @@ static int put_struct(struct ctf_cursor *c, const struct ctf_type *type, struct 
     return r;
 }
 
-static int put_text(enum ctf_encoding encoding, const char *s, size_t len, struct text *text)
+static int put_text(enum encoding encoding, const char *s, size_t len, struct text *text)
 {
     struct text converted = TEXT_IN_MEMORY;
 
-    if (encoding == CTF_UTF_8) {
+    if (encoding == ENCODING_UTF_8) {
         json_put_string(text, s, len);
         return 0;
     }
-    ctf_text_convert(encoding, s, len, &converted);
+    encoded_put(encoding, s, len, &converted);
     json_put_string(text, converted.start ? converted.start : "", text_len(&converted));
     text->error = converted.error ? converted.error : text->error;
     text_done(&converted);

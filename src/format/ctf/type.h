@@ -60,15 +60,6 @@ struct ctf_member {
     bool length;  /* is only the length of the sequence after it, as LTTng writes it */
 };
 
-/* How characters of a text are stored. */
-enum ctf_encoding {
-    CTF_UTF_8,
-    CTF_UTF_16_LE,
-    CTF_UTF_16_BE,
-    CTF_UTF_32_LE,
-    CTF_UTF_32_BE,
-};
-
 /* Where a location of CTF 2 begins. */
 enum ctf_location_origin {
     CTF_ORIGIN_NONE, /* the innermost struct */
@@ -127,7 +118,7 @@ struct ctf_type {
     bool is_blob;     /* an array, sequence: bytes of no meaning */
     bool is_optional; /* a variant: its second member is nothing, for all values without a choice */
     uint8_t role;     /* enum ctf_role */
-    uint8_t encoding; /* enum ctf_encoding: of a string, or of the characters of an array */
+    uint8_t encoding; /* enum encoding: of a string, or of the characters of an array */
     uint8_t base;
     const struct ctf_clock *clock;  /* that the integer is a value of; NULL: of none */
     struct ctf_member *members;     /* struct, variant */

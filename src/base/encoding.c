@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "format/ctf/encoding.h"
+#include "base/encoding.h"
 
 #include <string.h>
 
 #include "base/utf8.h"
 
-unsigned ctf_text_unit(enum ctf_encoding encoding)
+unsigned encoding_unit(enum encoding encoding)
 {
-    return encoding == CTF_UTF_8 ? 1 : encoding <= CTF_UTF_16_BE ? 2 : 4;
+    if (encoding == ENCODING_UTF_8 || encoding == ENCODING_LATIN_1)
+        return 1;
+    return encoding <= ENCODING_UTF_16_BE ? 2 : 4;
 }
 
-size_t ctf_text_length(enum ctf_encoding encoding, const char *s, size_t n)
+size_t encoded_length(enum encoding encoding, const char *s, size_t n)
 {
     static const char nul[4];
-    unsigned unit = ctf_text_unit(encoding);
+    unsigned unit = encoding_unit(encoding);
     size_t len = 0;
 
     if (unit == 1)
@@ -23,26 +25,27 @@ size_t ctf_text_length(enum ctf_encoding encoding, const char *s, size_t n)
     return len;
 }
 
-static uint32_t unit_at(enum ctf_encoding encoding, const char *s)
+static uint32_t unit_at(enum encoding encoding, const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;
 
     switch (encoding) {
-    case CTF_UTF_8: return p[0];
-    case CTF_UTF_16_LE: return (uint32_t)(p[0] | p[1] << 8);
-    case CTF_UTF_16_BE: return (uint32_t)(p[0] << 8 | p[1]);
-    case CTF_UTF_32_LE:
+    case ENCODING_UTF_8:
+    case ENCODING_LATIN_1: return p[0];
+    case ENCODING_UTF_16_LE: return (uint32_t)(p[0] | p[1] << 8);
+    case ENCODING_UTF_16_BE: return (uint32_t)(p[0] << 8 | p[1]);
+    case ENCODING_UTF_32_LE:
         return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-    case CTF_UTF_32_BE: break;
+    case ENCODING_UTF_32_BE: break;
     }
     return p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24;
 }
 
-void ctf_text_convert(enum ctf_encoding encoding, const char *s, size_t len, struct text *text)
+void encoded_put(enum encoding encoding, const char *s, size_t len, struct text *text)
 {
-    unsigned unit = ctf_text_unit(encoding);
+    unsigned unit = encoding_unit(encoding);
 
-    if (unit == 1) {
+    if (encoding == ENCODING_UTF_8) {
         text_put(text, s, len);
         return;
     }
