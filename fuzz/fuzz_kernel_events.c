@@ -39,6 +39,28 @@ static void no_free(struct kernel_formats *formats)
     (void)formats;
 }
 
+/* Puts ITEM, and, if its class is open, what it is by the fields that it has with it. */
+static void put(struct kernel_events *events, struct item *item, struct text *text)
+{
+    const struct event_class *class = item->class;
+    struct text made = TEXT_IN_MEMORY;
+
+    item_put_text(item, text);
+    item_put_fields(item, text);
+    if (!class->task_data || !kernel_class_is_open(class))
+        return;
+    item->class = kernel_events_decode(events, class, item->payload, item->size, &made);
+    if (!item->class || (item->class == class) != (text_len(&made) == 0))
+        abort();
+    if (item->class != class) {
+        item->payload = (const uint8_t *)made.start;
+        item->size = (uint32_t)text_len(&made);
+        item_put_text(item, text);
+        item_put_fields(item, text);
+    }
+    text_done(&made);
+}
+
 /* The first byte chooses the kernel's kind; then a format, up to a NUL, and then an event. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -83,10 +105,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         item.class = kernel_events_class(events, (uint16_t)id);
         if (!item.class)
             abort();
-        item_put_text(&item, &text);
-        item_put_fields(&item, &text);
+        put(events, &item, &text);
         text.next = text.start;
     }
+    kernel_events_hint(events);
     free(event);
     kernel_events_unref(events);
     catalogue_done(&catalogue);

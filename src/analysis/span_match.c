@@ -12,6 +12,17 @@
 #include "base/text.h"
 #include "event/kernel_event.h"
 
+/* kernel_event_star() of an event that programs call GROUP:EVENT: the whole is its name. */
+static const char *find_in_name(const struct span_step *step, const struct event_class *class,
+                                size_t *ret_len)
+{
+    size_t len = strlen(step->group);
+
+    return strncmp(class->name, step->group, len) == 0 && class->name[len] == ':'
+               ? glob_match_star(step->event, class->name + len + 1, ret_len)
+               : NULL;
+}
+
 bool span_step_matches(const struct span_step *step, const struct event_class *class,
                        const char **ret_star, size_t *ret_len)
 {
@@ -19,6 +30,8 @@ bool span_step_matches(const struct span_step *step, const struct event_class *c
         return false;
     *ret_star = step->group ? kernel_event_star(class, step->group, step->event, ret_len)
                             : glob_match_star(step->event, class->name, ret_len);
+    if (!*ret_star && step->group)
+        *ret_star = find_in_name(step, class, ret_len);
     return *ret_star != NULL;
 }
 

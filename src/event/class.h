@@ -199,7 +199,8 @@ struct event_class {
     const bool *
         named_fields; /* with put_name: by field, whether it ever writes a name of it; NULL: it may */
     const void *reader_data; /* for the source that made the class */
-    const void *task_data;   /* the same, if events of the class name tasks; otherwise NULL */
+    /* The same, if events of the class name tasks, or have fields of their own each; otherwise NULL. */
+    const void *task_data;
 };
 
 /* True if PATTERN matches CLASS: `NAME`, `GROUP:NAME`, `LAYER:NAME` or `LAYER:GROUP:NAME`; names and

@@ -79,3 +79,29 @@ for format in trace.dat ctf chrome perfetto sqlite; do
     "$strata" export --to $format -o remote.$format made/remote 2>err || fail "$format: $(cat err)"
 done
 [ "$("$strata" stat -f json remote.ctf | jq -c '[.rows[].count]')" = '[3,1]' ] || fail "an export"
+
+case="events of EventHeader"
+"$strata" report -f json made/programs 2>err | jq -c '[.time_ns, .group, .event, .pid, .fields]' >got
+cat >expected <<'END'
+[1000,"user_events","My_Shop:Sale",80,{"count":7,"name":"tea","wide":"né€","at.x":-5,"at.y":2.5,"codes":[1,32,768],"tags":["a","bc"],"rows":[{"k":1,"v":-9},{"k":2,"v":-300}],"level":4,"opcode":0,"keyword":42}]
+[1100,"user_events","My_Shop:Port",81,{"port":8080,"n":258,"ok":true,"who":"00010203-0405-0607-0809-0a0b0c0d0e0f","level":4,"opcode":0}]
+[1200,"user_events","My_Shop:Begin",80,{"level":4,"opcode":1,"keyword":42,"id":9,"version":2,"tag":3,"activity_id":"00010203-0405-0607-0809-0a0b0c0d0e0f","related_activity_id":"0f0e0d0c-0b0a-0908-0706-050403020100"}]
+END
+head -n 3 got | diff expected - || fail "fields"
+[ "$(sed -n 4p got)" = "$(sed -n '1s/1000/1300/p' got)" ] || fail "the same event again"
+grep -qx 'strata: made/programs: 5 events of EventHeader cannot be decoded, and show as bytes: values that do not fit the metadata in the first one, of My_Shop_L4K2a' err ||
+    fail "the note: $(cat err)"
+[ "$(sed -n '5,9p' got | jq -c '[.[2], .[4].level, (.[4].data | length)]' | LC_ALL=C sort | uniq -c | tr -s ' \n' ' ')" = \
+    ' 1 ["My_Shop_L4K2a",4,232] 2 ["My_Shop_L4K2a",4,272] 1 ["My_Shop_L4K2a",4,8] 1 ["My_Shop_L4K2a",5,272] ' ] || fail "bytes: $(cat got)"
+[ "$(sed -n 5p got | jq -r '.[4].data[0:16]')" = 5600010053616c65 ] || fail "the first of the bytes"
+"$strata" report -e My_Shop:Begin made/programs 2>/dev/null | grep -q ' My_Shop:Begin: level=information opcode=activity_start keyword=0x2a ' || fail "text"
+[ "$("$strata" latency -f json --pair 'x: My_Shop:Begin -> My_Shop:Sale' made/programs 2>/dev/null | jq -c '[.rows[] | [.n, .sum]]')" = '[[1,100]]' ] || fail "a span"
+# Decoded events are exported by their fields, the others as they are: they go through the reader of trace.dat again.
+for format in trace.dat ctf chrome perfetto sqlite; do
+    "$strata" export --to $format -o programs.$format made/programs 2>err || fail "$format: $(cat err)"
+done
+"$strata" report -f json programs.trace.dat 2>err | jq -c '[.event, .fields.data]' >again
+[ "$(sed -n '5,9p' again)" = "$(sed -n '5,9p' got | jq -c '[.[2], .[4].data]')" ] || fail "bytes by way of a trace.dat: $(cat again)"
+grep -q ': 5 events of EventHeader cannot be decoded' err || fail "a trace.dat's note"
+[ "$(sed -n 1p again)" = '["My_Shop_Sale",null]' ] || fail "an event by its fields"
+"$strata" report programs.ctf | grep -q ' My_Shop:Port: port=8080 n=258 ok=true ' || fail "CTF"

@@ -2,7 +2,8 @@
 
 functions   of function_graph: functions that call each other, in two threads and in idle threads of two CPUs
 markers     what programs write into trace_marker
-remote      a hypervisor's ring buffer, whose events have no thread"""
+remote      a hypervisor's ring buffer, whose events have no thread
+programs    events of EventHeader, which have their fields with them, good and bad"""
 import os
 import struct
 import sys
@@ -39,7 +40,10 @@ def ftrace(name, formats, cpus, directory="guest"):
         page, last = b"", events[0][0]
         for time, body in events:
             body += bytes(-len(body) % 4)
-            page += struct.pack("<I", len(body) // 4 | (time - last) << 5) + body
+            if len(body) <= 4 * 28:
+                page += struct.pack("<I", len(body) // 4 | (time - last) << 5) + body
+            else:
+                page += struct.pack("<II", (time - last) << 5, len(body) + 4) + body
             last = time
         with open(f"{root}/cpu{cpu}.raw", "wb") as out:
             out.write(struct.pack("<QQ", events[0][0], len(page)) + page + bytes(4080 - len(page)))
@@ -97,8 +101,54 @@ def remote():
         [(1100, struct.pack("<HIB", 1, 44, 0))]])
 
 
+def extension(order, kind, data, more=False):
+    return struct.pack(order + "HH", len(data), kind | (0x8000 if more else 0)) + data
+
+
+def header(order="<", stable=0, version=0, tag=0, opcode=0, level=4, extensions=b""):
+    flags = (2 if order == "<" else 0) | 1 | (4 if extensions else 0)
+    return struct.pack(order + "BBHHBB", flags, version, stable, tag, opcode, level) + extensions
+
+
+def names(*fields):
+    """Metadata: the name of the event, and for each field its name and what follows it."""
+    return fields[0].encode() + b"\0" + b"".join(name.encode() + b"\0" + rest for name, rest in fields[1:])
+
+
+def programs():
+    types = ["u8 eventheader_flags", "u8 version", "u16 id", "u16 tag", "u8 opcode", "u8 level"]
+    places = [(8, 1), (9, 1), (10, 2), (12, 2), (14, 1), (15, 1)]
+    fields = "".join(field(name, *place) for name, place in zip(types, places))
+    text = ('\nprint fmt: "eventheader_flags=%u version=%u id=%u tag=%u opcode=%u level=%u", REC->eventheader_flags, '
+            "REC->version, REC->id, REC->tag, REC->opcode, REC->level\n")
+    formats = {f"user_events/{name}": f"name: {name}\nID: {number}\nformat:\n" + COMMON + fields + text
+               for number, name in ((1500, "My_Shop_L4K2a"), (1501, "My_Shop_L4K0Gretail"), (1502, "My_Shop_X4K0"))}
+    # A number, text of UTF-8 and of UTF-16 with a length, a struct, arrays of numbers, of text and of structs.
+    sale = names("Sale;unit=1", ("count", b"\x02"), ("name;long=a;;b", b"\x0a"), ("wide", b"\x0b"),
+                 ("at", b"\x81\x02"), ("x", b"\x84\x02"), ("y", b"\x84\x88\x34\x12"),
+                 ("codes", b"\xa3\x03\x03\x00"), ("tags", b"\x47"), ("rows", b"\xc1\x02"), ("k", b"\x02"), ("v", b"\x8a\x02"))
+    values = (struct.pack("<BH3sH6sifHHHH", 7, 3, b"tea", 3, "né€".encode("utf-16-le"), -5, 2.5, 1, 0x20, 0x300, 2) + b"a\0bc\0" +
+              struct.pack("<HBHbBHh", 2, 1, 1, -9, 2, 2, -300))
+    big = names("Port", ("port", b"\x83\x10"), ("n", b"\x04"), ("ok", b"\x82\x07"), ("who", b"\x86\x0f"))
+    activity = bytes(range(16))
+
+    def good(pid, number, order, metadata, data, **more):
+        ids = more.pop("ids", b"")
+        extensions = (extension(order, 2, ids, True) if ids else b"") + extension(order, 1, metadata)
+        return head(number, pid) + header(order, extensions=extensions, **more) + data
+
+    whole = good(80, 1500, "<", sale, values)
+    ftrace("programs", formats, [
+        [(1000, whole), (1100, good(81, 1501, ">", big, b"\x1f\x90" + struct.pack(">IB", 258, 1) + activity)),
+         (1200, good(80, 1500, "<", names("Begin"), b"", opcode=1, stable=9, version=2, tag=3, ids=activity + activity[::-1])),
+         (1300, whole), (1400, whole[:-20]), (1500, good(80, 1500, "<", sale[:-1], values)),
+         (1600, good(80, 1500, "<", sale[:-1], values)), (1700, head(1500, 80) + header() + b"text"),
+         (1800, good(80, 1500, "<", sale, values, level=5)), (1900, head(1502, 80) + header())]])
+
+
 def main():
     functions()
+    programs()
     markers()
     remote()
 

@@ -66,6 +66,13 @@ is "$("$strata" report both.data 2>err | awk '{ print $2, $NF }' | tr '\n' ' ')"
 is "$("$strata" report -e 'guest:*' both.data 2>err | wc -l)" 2
 is "$("$strata" info both.data 2>err | sed -n 's/^  layer *//p')" "host, guest"
 
+case="events of EventHeader"
+cp "$DATA/perf/made/programs.data" programs.data
+is "$("$strata" report programs.data 2>err | cut -d' ' -f2- | tr -s ' ' | tr '\n' ';')" \
+    '[000] 9 My_Shop:Sale: count=7 name="tea" level=information opcode=info;[000] 9 My_Shop:Sale: count=8 name="coffee" level=information opcode=info;[000] 9 My_Shop_L4K0: eventheader_flags=7 version=0 id=0 tag=0 opcode=0 level=4 data=[0x12 0x0 0x1 0x0 0x53 0x61 0x6c 0x65 0x0 0x63 0x6f 0x75 0x6e 0x74 0x0 0x2 0x6e 0x61 0x6d 0x65 0x0 0xa 0x9 0x63 0x0 0x74 0x65 0x61];'
+grep -q ': 1 event of EventHeader cannot be decoded, and shows as bytes: values that do not fit the metadata, of My_Shop_L4K0$' err ||
+    fail "$(cat err)"
+
 case="later events alone"
 from=$(sed -n '3000s/ .*//p' whole)
 "$strata" report --from="$from" kvm.data >later 2>err || fail "$(cat err)"

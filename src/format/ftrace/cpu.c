@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/text.h"
 #include "event/kernel.h"
 #include "format/ftrace/earlier.h"
 #include "schema/kernel/origin.h"
@@ -44,7 +45,9 @@ struct ftrace_cpu {
     struct held_item held[2]; /* the one before is lent */
     unsigned next_held;
     bool has_held;
-    unsigned n_put; /* the first of the items was held */
+    struct arena made;   /* payloads of events that have their fields with them, of this run */
+    struct text scratch; /* of the last of them */
+    unsigned n_put;      /* the first of the items was held */
     unsigned n_items;
     struct item items[RUN_MAX];
 };
@@ -299,6 +302,29 @@ static void note_loss(struct ftrace_cpu *cpu, unsigned number)
         cpu->items[number - 1].before_loss = true;
 }
 
+/* Where the record of ITEM begins in the page. */
+static const uint8_t *record_of(const struct ftrace_cpu *cpu, const struct item *item)
+{
+    return item->reader_word ? cpu->page_start + item->reader_word : item->payload;
+}
+
+/* Turns ITEM, an event that has its fields with it, into one of its own class. False: memory is out. */
+static _cold_ bool decode_own(struct ftrace_cpu *cpu, struct item *item)
+{
+    struct text *made = &cpu->scratch;
+    size_t at = (size_t)(item->payload - cpu->page_start);
+
+    made->next = made->start;
+    item->class =
+        kernel_events_decode(cpu->capture->events, item->class, item->payload, item->size, made);
+    if (!item->class || text_len(made) == 0)
+        return item->class;
+    item->payload = arena_memdup(&cpu->made, made->start, text_len(made));
+    item->size = (uint32_t)text_len(made);
+    item->reader_word = (uint32_t)at;
+    return item->payload;
+}
+
 /* Of the items from FIRST on, which are events of a page that is damaged at AT: leaves out the first whose time is not between
  * the begin of that page and that of the next, and those after it. Returns where the damage begins. */
 static _cold_ const uint8_t *drop_misdated(struct ftrace_cpu *cpu, unsigned first,
@@ -312,7 +338,7 @@ static _cold_ const uint8_t *drop_misdated(struct ftrace_cpu *cpu, unsigned firs
     for (unsigned i = first; i < cpu->n_items; i++) {
         if (cpu->items[i].time >= begin && cpu->items[i].time <= next)
             continue;
-        at = cpu->items[i].payload - sizeof(uint32_t);
+        at = record_of(cpu, &cpu->items[i]) - sizeof(uint32_t);
         cpu->n_items = i;
     }
     return at;
@@ -352,8 +378,6 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
             failed = true;
             break;
         }
-        if (class->task_data)
-            kernel_events_learn_tasks(events, class, record.data, record.size);
         item->time = time_of(cpu, record.time);
         item->origin = cpu->capture->origin;
         item->class = class;
@@ -370,6 +394,15 @@ static inline __attribute__((always_inline)) void walk_records(struct ftrace_cpu
         item->before_loss = false;
         item->reader_byte = 0;
         item->error_ns = 0;
+        if (class->task_data) {
+            if (likely(!kernel_class_is_open(class))) {
+                kernel_events_learn_tasks(events, class, record.data, record.size);
+            } else if (!decode_own(cpu, item)) {
+                r = -ENOMEM;
+                failed = true;
+                break;
+            }
+        }
     }
 
     if (item > cpu->items + cpu->n_items && item[-1].kind == ITEM_EVENT)
@@ -477,6 +510,7 @@ static int cpu_next(struct source *source, const struct item **ret_items)
     struct ftrace_cpu *cpu = container_of(source, struct ftrace_cpu, source);
 
     cpu->n_items = cpu->n_put = 0;
+    arena_done(&cpu->made);
     cpu->dry = false;
     if (unlikely(cpu->seek_time != INT64_MIN))
         seek(cpu);
@@ -514,6 +548,8 @@ static void cpu_free(struct source *source)
     for (unsigned i = 0; i < ARRAY_SIZE(cpu->held); i++)
         free(cpu->held[i].payload);
     earlier_pages_done(&cpu->earlier);
+    arena_done(&cpu->made);
+    text_done(&cpu->scratch);
     cpu->feed->free(cpu->feed);
     ftrace_capture_unref(cpu->capture);
     free(cpu);
@@ -591,6 +627,7 @@ int ftrace_cpu_open(struct ftrace_capture *capture, int cpu_number, struct page_
     capture->n_refs++;
     cpu->feed = feed;
     cpu->cpu = cpu_number;
+    cpu->scratch = TEXT_IN_MEMORY;
     cpu->seek_time = INT64_MIN;
     cpu->last_time = TIME_UNKNOWN;
     cpu->page.time = capture->begin;

@@ -172,6 +172,7 @@ static void perf_free(struct source *source)
     struct perf_data *perf = of(source);
 
     order_free(perf->order);
+    text_done(&perf->made);
     perf_tasks_done(&perf->tasks);
     perf_unpack_free(perf->unpack);
     kernel_events_unref(perf->events);
@@ -451,6 +452,7 @@ int perf_data_open(struct input *in, const char *name, struct catalogue *catalog
     }
     perf->source = (struct source){.ops = &ops, .ordered = true};
     perf->in = *in;
+    perf->made = TEXT_IN_MEMORY;
     perf->catalogue = catalogue;
     perf->keep_going = options->keep_going;
     perf->features.clockid = PERF_ATTR_CLOCKID_NONE;

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/input.h"
+#include "base/text.h"
 #include "event/source.h"
 #include "format/perf_data/feature.h"
 #include "format/perf_data/order.h"
@@ -72,6 +73,7 @@ struct perf_data {
     struct perf_unpack *unpack;
     struct perf_record pending; /* read while opening, if has_pending */
 
+    struct text made; /* the payload of an event that has its fields with it */
     struct order *order;
     int64_t max_time;   /* of all records so far; TIME_UNKNOWN: none had one */
     int64_t limit;      /* items up to it can be lent */

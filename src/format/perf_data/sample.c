@@ -388,8 +388,22 @@ static bool read_parts(const struct perf_data *perf, const struct perf_attr *att
     return true;
 }
 
+/* An event that has its fields with it: PARTS gets the payload of its own class. */
+static _cold_ void decode_own(struct perf_data *perf, struct parts *parts, struct item *item)
+{
+    struct text *made = &perf->made;
+
+    made->next = made->start;
+    item->class =
+        kernel_events_decode(perf->events, item->class, parts->raw, parts->raw_size, made);
+    if (text_len(made) > 0) {
+        parts->raw = (const uint8_t *)made->start;
+        parts->raw_size = text_len(made);
+    }
+}
+
 /* Fills in the class and the origin. 1; 0: the record is damaged; a negative errno. */
-static int set_class(struct perf_data *perf, struct perf_attr *attr, const struct parts *parts,
+static int set_class(struct perf_data *perf, struct perf_attr *attr, struct parts *parts,
                      uint8_t cpumode, struct item *item)
 {
     bool in_guest = perf->guest && (cpumode == MISC_GUEST_KERNEL || cpumode == MISC_GUEST_USER);
@@ -406,6 +420,8 @@ static int set_class(struct perf_data *perf, struct perf_attr *attr, const struc
         /* The sample's own is the number that the thread has in the container that perf ran in. */
         if (likely(common->pid_offset != KERNEL_NO_OFFSET))
             item->pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
+        if (item->class && item->class->task_data && kernel_class_is_open(item->class))
+            decode_own(perf, parts, item);
         return item->class ? 1 : kernel_events_error(perf->events);
     }
     if (unlikely(!*class))

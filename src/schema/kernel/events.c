@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "schema/kernel/events.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/bytes.h"
 #include "event/kernel.h"
 #include "event/value.h"
+#include "schema/kernel/event_header.h"
 #include "schema/kernel/format.h"
 #include "schema/kernel/names.h"
 #include "schema/kernel/symbols.h"
@@ -38,7 +40,8 @@ struct kernel_events {
     char failures[640];
     unsigned n_missing; /* formats that there are not */
     uint16_t missing[MISSING_LISTED];
-    char hint[960];
+    struct text hint;
+    struct eh_events headers;
     struct kernel_strings printk;
     struct kernel_strings cmdlines;
     /* Of what is looked up when texts of events are put, which other threads may do than the one that reads: `symbols`,
@@ -82,6 +85,8 @@ int kernel_events_new(struct catalogue *catalogue, const struct kernel_facts *fa
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&events->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
+    events->hint = TEXT_IN_MEMORY;
+    eh_events_init(&events->headers);
     events->n_refs = 1;
     events->catalogue = catalogue;
     events->facts = *facts;
@@ -116,6 +121,8 @@ void kernel_events_unref(struct kernel_events *events)
     map_done(&events->before);
     map_done(&events->names);
     arena_done(&events->names_arena);
+    text_done(&events->hint);
+    eh_events_done(&events->headers);
     free(events->known.classes);
     free(events);
 }
@@ -276,6 +283,26 @@ void kernel_events_learn_tasks(struct kernel_events *events, const struct event_
     for (const struct kernel_task_pair *pair = pairs->list; pair < end; pair++)
         if (unlikely(!quick || !is_seen(events, pair, payload)))
             learn_pair(events, pair, payload, size);
+}
+
+const struct event_class *kernel_events_decode(struct kernel_events *events,
+                                               const struct event_class *class,
+                                               const uint8_t *payload, size_t size,
+                                               struct text *made)
+{
+    const struct kernel_task_pairs *data = class->task_data;
+    const struct event_class *own = class;
+    size_t before = text_len(made);
+    int r = eh_event_decode(&events->headers, events->catalogue, data->point, class, payload, size,
+                            events->common.size, made, &own);
+
+    if (r > 0)
+        return own;
+    made->next = made->start + before;
+    if (r == 0)
+        return class;
+    events->error = r;
+    return NULL;
 }
 
 void kernel_events_forget_tasks(struct kernel_events *events)
@@ -516,6 +543,42 @@ static void fix_raw_data(const struct event_class *class, struct field *fields)
             fields[i].type = FIELD_BYTES;
 }
 
+/* If CLASS is a tracepoint of EventHeader, its events have fields of their own. Those that cannot be decoded show what follows
+ * their header as bytes. */
+static int make_open(struct kernel_events *events, struct event_class *class)
+{
+    static const struct field rest = {.name = "data",
+                                      .c_type = "u8[]",
+                                      .type = FIELD_BYTES,
+                                      .place = PLACE_FIXED,
+                                      .storage = STORE_TO_END};
+    struct arena *arena = &events->catalogue->arena;
+    struct kernel_task_pairs *data;
+    struct field *fields, *last;
+    struct eh_point found, *point;
+    int r = class->n_fields < FIELDS_MAX ? eh_point_find(arena, class, (uint16_t) class->id, &found)
+                                         : 0;
+
+    if (r <= 0)
+        return r;
+    point = arena_memdup(arena, &found, sizeof found);
+    data = arena_alloc(arena, sizeof *data);
+    fields = arena_alloc(arena, (class->n_fields + 1) * sizeof *fields);
+    if (!point || !data || !fields)
+        return -ENOMEM;
+    data->point = point;
+    class->task_data = data;
+    memcpy(fields, class->fields, class->n_fields * sizeof *fields);
+    last = &fields[class->n_fields - 1];
+    fields[class->n_fields] = rest;
+    fields[class->n_fields].offset = last->offset + last->size;
+    class->fields = fields;
+    class->n_fields++;
+    class->put_text = NULL;
+    class->put_name = NULL;
+    return 0;
+}
+
 /* A stack trace is declared as an array of 8; `size`, the field before it, is how many entries it has. */
 static void fix_stack(const struct event_class *class, struct field *fields)
 {
@@ -608,7 +671,7 @@ static int make_known(struct kernel_events *events, const struct kernel_event_fo
     fix_stack(class, fields);
     fix_raw_data(class, fields);
     class->put_text = kernel_text_put;
-    return 0;
+    return make_open(events, class);
 }
 
 /* Keeps why a format could not be parsed, for kernel_events_hint(). */
@@ -637,26 +700,53 @@ static void note_missing(struct kernel_events *events, uint16_t id)
     events->n_missing++;
 }
 
-const char *kernel_events_hint(struct kernel_events *events)
+static void put_missing(const struct kernel_events *events, struct text *hint)
 {
     unsigned listed = MIN(events->n_missing, MISSING_LISTED);
-    char more[32] = "", ids[MISSING_LISTED * sizeof ", 65535"] = "";
+    bool one = events->n_missing == 1;
 
-    if (events->n_missing == 0)
-        return events->n_failed ? events->failures : NULL;
+    text_put_str(hint, one ? "the format of event " : "the formats of events ");
     for (unsigned i = 0; i < listed; i++)
-        snprintf(ids + strlen(ids), sizeof ids - strlen(ids), "%s%u", i ? ", " : "",
-                 events->missing[i]);
+        text_printf(hint, "%s%u", i ? ", " : "", events->missing[i]);
     if (events->n_missing > listed)
-        snprintf(more, sizeof more, " and %u more", events->n_missing - listed);
-    snprintf(events->hint, sizeof events->hint,
-             events->n_missing == 1
-                 ? "%s%sthe format of event %s%s is missing; it shows as bytes, as unknown-%u"
-                 : "%s%sthe formats of events %s%s are missing; they show as bytes, such as "
-                   "unknown-%u",
-             events->n_failed ? events->failures : "", events->n_failed ? "; " : "", ids, more,
-             events->missing[0]);
-    return events->hint;
+        text_printf(hint, " and %u more", events->n_missing - listed);
+    text_printf(hint,
+                one ? " is missing; it shows as bytes, as unknown-%u"
+                    : " are missing; they show as bytes, such as unknown-%u",
+                events->missing[0]);
+}
+
+static void put_bad_headers(const struct eh_events *headers, struct text *hint)
+{
+    bool one = headers->n_bad == 1;
+
+    text_printf(
+        hint,
+        one ? "%" PRIu64 " event of EventHeader cannot be decoded, and shows as bytes: %s, of %s"
+            : "%" PRIu64 " events of EventHeader cannot be decoded, and show as bytes: %s in "
+              "the first one, of %s",
+        headers->n_bad, headers->bad_why, headers->bad_name);
+}
+
+const char *kernel_events_hint(struct kernel_events *events)
+{
+    struct text *hint = &events->hint;
+
+    hint->next = hint->start;
+    if (events->n_failed)
+        text_put_str(hint, events->failures);
+    if (events->n_missing) {
+        text_put_str(hint, text_len(hint) ? "; " : "");
+        put_missing(events, hint);
+    }
+    if (events->headers.n_bad) {
+        text_put_str(hint, text_len(hint) ? "; " : "");
+        put_bad_headers(&events->headers, hint);
+    }
+    if (text_len(hint) == 0)
+        return NULL;
+    text_put_char(hint, '\0');
+    return hint->error ? NULL : hint->start;
 }
 
 /* The class of events of the number ID: of its format or, without one that can be parsed, of bytes. */

@@ -20,7 +20,8 @@
  *   text_run.c, net.c     run the program over the bytes of an event
  *   names.c               finds the fields that the text shows by a name, such as S for a prev_state of 1
  *   symbols.c             names of functions, constant strings and tasks that the kernel lists
- *   tasks.c               learns names of tasks from events */
+ *   tasks.c               learns names of tasks from events
+ *   event_header.c        makes classes of events that have their fields with them */
 
 #include "base/error.h"
 #include "base/macro.h"
@@ -29,6 +30,7 @@
 
 struct kernel_events;
 struct kernel_text;
+struct text;
 
 /* A format file's text. */
 struct kernel_format {
@@ -90,6 +92,19 @@ int kernel_events_learn_cmdlines(struct kernel_events *events, const char *text,
  * that neither of the above names; the last one counts. */
 void kernel_events_learn_tasks(struct kernel_events *events, const struct event_class *class,
                                const uint8_t *payload, size_t size);
+
+/* Whether each event of CLASS, whose task_data is not NULL, has fields of its own. */
+static inline bool kernel_class_is_open(const struct event_class *class)
+{
+    return ((const struct kernel_task_pairs *)class->task_data)->point;
+}
+
+/* Decodes such an event: its own class, and its payload, which is appended to MADE. Nothing is appended if the class is still
+ * CLASS: the event could not be decoded, and the hint says so. NULL: memory is out. */
+const struct event_class *kernel_events_decode(struct kernel_events *events,
+                                               const struct event_class *class,
+                                               const uint8_t *payload, size_t size,
+                                               struct text *made);
 
 /* Finds names in events that were passed over; embedded in what can look at them. */
 struct kernel_earlier {

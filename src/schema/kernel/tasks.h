@@ -20,7 +20,12 @@ struct kernel_task_pair {
     bool swap;
 };
 
+struct eh_point;
+
+/* What is looked for in the events of a class as they are read. */
 struct kernel_task_pairs {
+    const struct eh_point
+        *point; /* each event has fields of its own: kernel_events_decode(). NULL: it has not */
     unsigned n;
     /* The least payload that has each pid and name at a place that does not change; 0: names may have another size,
      * or the byte order is another. */

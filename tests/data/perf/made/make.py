@@ -8,6 +8,7 @@
   packed2       the same as perf 6.16 and later write them, and packed2-stream as they write a stream
   old           attributes of 64 bytes, one event, which has no ID; nothing at the end of other records
   guest         samples of the host and of guests, in each CPU mode
+  programs      events of EventHeader, one of which is cut off
   read          values of counters in the samples, and what goes wrong
 """
 
@@ -88,11 +89,11 @@ class Maker:
     def round(self):
         return self.record(68, b"")
 
-    def tracing_data(self):
+    def tracing_data(self, format_=FORMAT):
         made = b"\x17\x08\x44tracing0.6\0" + (b"\0" if self.order == "<" else b"\1") + b"\x08" + self.pack("I", 4096)
         for name, text in ("header_page", HEADER_PAGE), ("header_event", "# nothing\n"):
             made += name.encode() + b"\0" + self.pack("Q", len(text)) + text.encode()
-        made += self.pack("II", 0, 1) + b"made\0" + self.pack("IQ", 1, len(FORMAT)) + FORMAT.encode()
+        made += self.pack("II", 0, 1) + b"made\0" + self.pack("IQ", 1, len(format_)) + format_.encode()
         cmdlines = b"10 saved\n"
         return made + self.pack("II", 0, 0) + self.pack("Q", len(cmdlines)) + cmdlines
 
@@ -222,6 +223,23 @@ def guest():
                                    for i, mode in enumerate((1, 2, 4, 5, 3, 7))), {})
 
 
+def programs():
+    """Two events of one tracepoint, with what each holds beside it."""
+    m = Maker("<")
+    places = ("u8 eventheader_flags", 8, 1), ("u8 version", 9, 1), ("u16 id", 10, 2), ("u16 tag", 12, 2), (
+        "u8 opcode", 14, 1), ("u8 level", 15, 1)
+    format_ = (FORMAT[:FORMAT.index("\tfield:int a;")].replace("numbers", "My_Shop_L4K0") +
+               "".join(f"\tfield:{name};\toffset:{at};\tsize:{size};\tsigned:0;\n" for name, at, size in places) +
+               '\nprint fmt: "level=%u", REC->level\n')
+    metadata = b"Sale\0count\0\x02name\0\x0a"
+    head = m.pack("HBBi", 300, 0, 0, 9) + m.pack("BBHHBB", 7, 0, 0, 0, 0, 4) + m.pack("HH", len(metadata), 1) + metadata
+    raws = [head + b"\x07\x03\0tea", head + b"\x08\x06\0coffee", head + b"\x09\x63\0tea"]
+    records = [m.record(9, m.pack("QIIQIII", 0, 9, 9, 1000 + i, 0, 0, len(raw) + -(len(raw) + 4) % 8) + raw +
+                        bytes(-(len(raw) + 4) % 8)) for i, raw in enumerate(raws)]
+    attrs = [(m.attr(2, 300, IP | TID | TIME | CPU | RAW), [1], "made:My_Shop_L4K0")]
+    return file(m, attrs, b"".join(records), {1: m.tracing_data(format_)})
+
+
 def main():
     made = {}
     for name, order in ("little", "<"), ("big", ">"):
@@ -239,6 +257,7 @@ def main():
     made["old"] = old()
     made["read"] = read()
     made["guest"] = guest()
+    made["programs"] = programs()
     for name, data in made.items():
         with open(os.path.join(sys.argv[1], name + ".data"), "wb") as out:
             out.write(data)
