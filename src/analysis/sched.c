@@ -97,11 +97,12 @@ static inline struct sched_row *get_row(struct sched *sched, enum state_of of,
 struct sched_row *sched_find_row(const struct sched *sched, enum state_of of,
                                  const struct origin *origin, int32_t id)
 {
-    struct sched_row *recent = sched->recent[(unsigned)id % SCHED_RECENT];
+    const struct sched *counted = sched->counted;
+    struct sched_row *recent = counted->recent[(unsigned)id % SCHED_RECENT];
 
     return is_row_of(recent, of, origin, id)
                ? recent
-               : map_get(&sched->rows_by_key, row_key(of, origin, id));
+               : map_get(&counted->rows_by_key, row_key(of, origin, id));
 }
 
 const char *sched_row_name(const struct sched_row *row)
@@ -180,8 +181,8 @@ static int add_waker(struct sched *sched, struct sched_row *row,
 /* Xen's recorder is a vCPU's guest: no thread of its own is known. */
 static bool finds_who(const struct sched *sched, const struct origin *origin)
 {
-    return sched->options.view == SCHED_WHO ||
-           (sched->options.finds_recorder && origin->layer != LAYER_HYPERVISOR);
+    return sched->finds_who &&
+           (sched->options.view == SCHED_WHO || origin->layer != LAYER_HYPERVISOR);
 }
 
 /* Whether ROW may be shown in the end: which vCPU a thread runs may be found later. */
@@ -219,7 +220,7 @@ static int put_wait(struct sched *sched, struct sched_row *row,
         row->preempt_sum = ticks_sum(row->preempt_sum, duration);
         row->preempt_max = MAX(row->preempt_max, duration);
     }
-    if (finds_who(sched, row->origin) && r == 0 && may_be_shown(sched, row))
+    if (finds_who(sched, row->origin) && r == 0 && (view != SCHED_WHO || may_be_shown(sched, row)))
         r = sched_who_waited(&sched->who, &row->who, interval);
     if (sched->analysis.settings.slowest > 0 && r == 0 &&
         (interval->state == STATE_WOKEN || view != SCHED_WAKEUPS))
@@ -286,12 +287,11 @@ static int put_steal(struct sched *sched, const struct state_interval *interval)
 /* What is made of intervals besides rows. */
 static int put_beside(struct sched *sched, const struct state_interval *interval)
 {
-    const struct sched_options *options = &sched->options;
     int r = 0;
 
     if (interval->of == STATE_OF_CPU && finds_who(sched, interval->origin))
         r = sched_who_ran(&sched->who, interval);
-    if (r == 0 && options->by == SCHED_BY_VCPU &&
+    if (r == 0 && sched->finds_steal &&
         ((interval->of == STATE_OF_THREAD && interval->origin->layer == LAYER_HOST) ||
          (interval->of == STATE_OF_CPU && interval->origin->layer == LAYER_GUEST)))
         r = put_steal(sched, interval);
@@ -319,7 +319,7 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
     struct sched_total *total;
     struct sched_row *row;
 
-    if (unlikely(sched->has_beside)) {
+    if (unlikely(sched->finds_who || sched->finds_steal)) {
         int r = put_beside(sched, interval);
 
         if (r < 0)
@@ -467,8 +467,8 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
         .analysis = {.sink.ops = ops, .ops = &analysis_ops, .settings = *settings},
         .options = *options,
         .rows_of = rows_of(options),
-        .has_beside =
-            options->view == SCHED_WHO || options->finds_recorder || options->by == SCHED_BY_VCPU,
+        .finds_who = options->view == SCHED_WHO || options->finds_recorder,
+        .finds_steal = options->by == SCHED_BY_VCPU,
         .who = {.is_own = is_own, .arg = sched, .has_pairs = options->view == SCHED_WHO},
     };
     return sched_states_init(sched);
@@ -478,7 +478,7 @@ static int init(struct sched *sched, const struct analysis_settings *settings,
 static unsigned wanted_intervals(const struct sched *sched)
 {
     return sched->rows_of | STATES_OF(STATE_OF_THREAD) | STATES_OF(STATE_OF_VCPU) |
-           (sched->has_beside ? STATES_OF(STATE_OF_CPU) : 0);
+           (sched->finds_who || sched->finds_steal ? STATES_OF(STATE_OF_CPU) : 0);
 }
 
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
@@ -491,29 +491,21 @@ int sched_init(struct sched *sched, const struct analysis_settings *settings,
     sched->own_states.wanted = wanted_intervals(sched);
     sched->own_states.select = settings->select;
     sched->states = &sched->own_states;
-    return r;
-}
-
-static int put_shared_intervals(void *arg, const struct state_interval *intervals, unsigned n)
-{
-    int r = 0;
-
-    for (struct sched *sched = arg; sched && r >= 0; sched = sched->next_shared)
-        r = put_intervals(sched, intervals, n);
+    sched->counted = sched;
     return r;
 }
 
 int sched_init_shared(struct sched *sched, const struct analysis_settings *settings,
                       const struct sched_options *options, struct sched *first)
 {
-    static const struct states_ops states_ops = {put_shared_intervals};
     int r = init(sched, settings, options, &shared_sink_ops);
 
     sched->states = &first->own_states;
-    sched->next_shared = first->next_shared;
-    first->next_shared = sched;
-    first->own_states.ops = &states_ops;
-    first->own_states.wanted |= wanted_intervals(sched);
+    sched->counted = first;
+    first->rows_of |= sched->rows_of;
+    first->finds_who = first->finds_who || sched->finds_who;
+    first->finds_steal = first->finds_steal || sched->finds_steal;
+    first->own_states.wanted = wanted_intervals(first);
     return r;
 }
 

@@ -35,8 +35,9 @@ enum sched_view {
 struct sched_options {
     enum sched_by by;
     enum sched_view view;
-    bool finds_recorder; /* SCHED_TIMES: keeps what its threads waited for, for `who_of` */
-    bool no_pids;        /* SCHED_STATES by task: tasks of one name are one */
+    bool
+        finds_recorder; /* SCHED_TIMES: how much of their waits threads waited behind Strata's own */
+    bool no_pids;       /* SCHED_STATES by task: tasks of one name are one */
     bool xenalyze_names; /* by domain: times of the states that xenalyze has */
 };
 
@@ -47,14 +48,16 @@ struct sched_waker;
 struct sched {
     struct analysis analysis; /* first */
     struct sched_options options;
-    unsigned rows_of;      /* STATES_OF() */
-    bool has_beside;       /* something but rows is made of intervals */
-    struct states *states; /* `own_states`, or those of another */
+    const struct sched
+        *counted; /* has the rows: itself, or another one whose intervals these are, too */
+    /* What is made of intervals, also for those whose rows it has. */
+    unsigned rows_of; /* STATES_OF() */
+    bool finds_who, finds_steal;
+    struct states *states; /* `own_states`, or those of `counted` */
     struct states own_states;
     /* SCHED_STATES; for any view, the times of all items, and the longest: of others, waits, whose kind is their row. */
     struct rows states_rows;
     struct duration_columns states_columns;
-    struct sched *next_shared; /* gets the same intervals; NULL: none */
     struct arena arena;
     struct map rows_by_key; /* by origin and id */
     struct sched_row **rows;
@@ -65,15 +68,14 @@ struct sched {
     struct sched_waker *first_waker;
     unsigned n_wakers;
     struct sched_who who;
-    const struct sched *who_of; /* has what threads waited for, for their `own_part`; NULL: none */
     struct steal steal;
 };
 
 /* 0, -ENOMEM. */
 int sched_init(struct sched *sched, const struct analysis_settings *settings,
                const struct sched_options *options);
-/* The same, of the items of FIRST: SCHED's own sink ignores them. Both get the intervals of the states of FIRST, which
- * was initialised, has had no items yet, and outlives SCHED. */
+/* The same, of the items of FIRST: SCHED's own sink ignores them. It shows rows of FIRST, which was initialised with the same
+ * SETTINGS, has had no items yet, and outlives SCHED. Both are SCHED_TIMES. */
 int sched_init_shared(struct sched *sched, const struct analysis_settings *settings,
                       const struct sched_options *options, struct sched *first);
 void sched_done(struct sched *sched);

@@ -77,9 +77,10 @@ static int add_note_of_offline(const struct sched *sched, struct result *result)
 
     if (sched->options.view != SCHED_TIMES)
         return 0;
-    for (unsigned i = 0; i < sched->n_rows; i++)
-        n += sched->rows[i]->of == STATE_OF_VCPU && sched->rows[i]->in[STATE_OFFLINE].time > 0 &&
-             sched_row_is_shown(sched, sched->rows[i]);
+    for (unsigned i = 0; i < sched->counted->n_rows; i++)
+        n += sched->counted->rows[i]->of == STATE_OF_VCPU &&
+             sched->counted->rows[i]->in[STATE_OFFLINE].time > 0 &&
+             sched_row_is_shown(sched, sched->counted->rows[i]);
     return n == 0 ? 0
                   : result_add_note(result,
                                     "%u vCPU%s offline for a part of the time (paused, not there "

@@ -92,7 +92,6 @@ static int add_row(const struct sched *sched, struct result *result, const struc
 {
     int64_t parts[STEAL_PARTS] = {0};
     struct sched_measured m = {.sched = sched, .row = row};
-    const struct sched_row *waiting;
     struct result_row *to = result_add_row(result);
 
     if (!to)
@@ -110,19 +109,16 @@ static int add_row(const struct sched *sched, struct result *result, const struc
         m.has_interrupts |= states_events(sched->states, i) & STATE_EVENT_INTERRUPT;
     }
     if (sched->options.by == SCHED_BY_VCPU && row->of == STATE_OF_THREAD)
-        m.parts = steal_times((struct steal *)&sched->steal, row->vcpu);
+        m.parts = steal_times((struct steal *)&sched->counted->steal, row->vcpu);
     m.has_all_parts = m.parts;
     if (!m.parts && row->enters) {
         parts[STEAL_GUEST] = row->inside;
         parts[STEAL_VMM] = row->outside;
         m.parts = parts;
     }
-    waiting = sched->who_of && row->of == STATE_OF_THREAD
-                  ? sched_find_row(sched->who_of, row->of, row->origin, row->id)
-                  : NULL;
-    if (waiting && waiting->who.waited > 0) {
-        to->own_part = (double)waiting->who.own / (double)waiting->who.waited;
-        to->own_unknown = (double)waiting->who.unknown / (double)waiting->who.waited;
+    if (row->of == STATE_OF_THREAD && row->who.waited > 0) {
+        to->own_part = (double)row->who.own / (double)row->who.waited;
+        to->own_unknown = (double)row->who.unknown / (double)row->who.waited;
     }
     to->is_own = is_own(row);
     sched_set_values(to, &m);
@@ -133,8 +129,8 @@ static int add_row(const struct sched *sched, struct result *result, const struc
 /* The sum of the vCPUs of each domain. */
 static int add_domains(struct sched *sched, struct result *result)
 {
-    for (unsigned i = 0; i < sched->n_rows; i++) {
-        const struct sched_row *first = sched->rows[i];
+    for (unsigned i = 0; i < sched->counted->n_rows; i++) {
+        const struct sched_row *first = sched->counted->rows[i];
         struct sched_row sum = *first;
         struct histogram wakes = {0};
         unsigned n = 0;
@@ -143,15 +139,16 @@ static int add_domains(struct sched *sched, struct result *result)
         if (first->of != STATE_OF_VCPU || first->is_others)
             continue;
         for (unsigned j = 0; j < i && n == 0; j++)
-            n = sched->rows[j]->of == STATE_OF_VCPU && sched->rows[j]->origin == first->origin &&
-                sched->rows[j]->id >> 16 == first->id >> 16;
+            n = sched->counted->rows[j]->of == STATE_OF_VCPU &&
+                sched->counted->rows[j]->origin == first->origin &&
+                sched->counted->rows[j]->id >> 16 == first->id >> 16;
         if (n > 0 || !sched_row_is_shown(sched, first))
             continue;
         memset(sum.in, 0, sizeof sum.in);
         sum.runs = sum.preempt_n = 0;
         sum.wake_sum = sum.preempt_sum = sum.preempt_max = 0;
-        for (unsigned j = i; j < sched->n_rows && r == 0; j++) {
-            const struct sched_row *row = sched->rows[j];
+        for (unsigned j = i; j < sched->counted->n_rows && r == 0; j++) {
+            const struct sched_row *row = sched->counted->rows[j];
 
             if (row->of != STATE_OF_VCPU || row->origin != first->origin ||
                 row->id >> 16 != first->id >> 16)
@@ -197,8 +194,8 @@ static int add_times(struct sched *sched, struct result *result)
 
     if (by_domain)
         return add_domains(sched, result);
-    for (unsigned i = 0; i < sched->n_rows; i++) {
-        const struct sched_row *row = sched->rows[i];
+    for (unsigned i = 0; i < sched->counted->n_rows; i++) {
+        const struct sched_row *row = sched->counted->rows[i];
 
         if ((sched->options.by == SCHED_BY_DOMAIN && row->of != STATE_OF_DOMAIN) ||
             (sched->options.view == SCHED_WAKEUPS && (!row->wakes || row->wakes->n == 0)) ||
@@ -259,8 +256,8 @@ static int add_who(struct sched *sched, struct result *result)
         if (r < 0)
             return r;
     }
-    for (unsigned i = 0; i < sched->n_rows; i++) {
-        const struct sched_row *row = sched->rows[i];
+    for (unsigned i = 0; i < sched->counted->n_rows; i++) {
+        const struct sched_row *row = sched->counted->rows[i];
 
         if (row->of != STATE_OF_THREAD || is_own(row) || !sched_row_is_shown(sched, row))
             continue;
@@ -273,7 +270,8 @@ static int add_who(struct sched *sched, struct result *result)
 
 static int add_wakers(struct sched *sched, struct result *result)
 {
-    for (const struct sched_waker *waker = sched->first_waker; waker; waker = waker->next) {
+    for (const struct sched_waker *waker = sched->counted->first_waker; waker;
+         waker = waker->next) {
         const struct histogram *wakes = &waker->wakes;
         struct result_row *to;
         int r;
@@ -360,8 +358,8 @@ static void count_left_out(struct sched *sched)
                                     : sched->options.by == SCHED_BY_DOMAIN ? "domains"
                                                                            : "threads";
     sched->analysis.left_out = 0;
-    for (unsigned i = 0; i < sched->n_rows; i++)
-        sched->analysis.left_out += !sched_row_is_shown(sched, sched->rows[i]);
+    for (unsigned i = 0; i < sched->counted->n_rows; i++)
+        sched->analysis.left_out += !sched_row_is_shown(sched, sched->counted->rows[i]);
 }
 
 int sched_add_rows(struct analysis *analysis, struct result *result)

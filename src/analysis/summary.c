@@ -138,8 +138,6 @@ static int init_sched(struct summary *summary, const struct analysis_settings *s
                    : sched_init_shared(&summary->sched[i], settings, &options, &summary->sched[0]);
         summary->parts[i] = &summary->sched[i].analysis;
     }
-    summary->sched[SUMMARY_VCPUS].who_of = summary->sched[SUMMARY_TASKS].who_of =
-        &summary->sched[SUMMARY_TASKS];
     return r;
 }
 
