@@ -6,11 +6,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/input.h"
 #include "cli/duration.h"
 #include "cli/output.h"
+#include "cli/size.h"
 #include "cmd/cmd.h"
 #include "cmd/pairs.h"
 #include "cmd/walk.h"
@@ -23,7 +26,8 @@ struct sql_options {
     struct strings commands, pairs, pair_files;
     const char *file, *named;
     unsigned format; /* enum table_format */
-    bool list;
+    bool list, spreadsheet;
+    uint64_t limit_memory, limit_time; /* bytes, ns; 0: none */
 };
 
 #define MEMBER(m) offsetof(struct sql_options, m)
@@ -43,15 +47,25 @@ static const struct option query_options[] = {
 static const struct option output_options[] = {
     {OPTION_CHOICE, 0, "format", "text|json|csv", "output format (text)", MEMBER(format),
      .choices = table_formats},
+    {OPTION_FLAG, 0, "spreadsheet", NULL,
+     "in CSV, write ' before a text that a spreadsheet would\n"
+     "run as a formula",
+     MEMBER(spreadsheet)},
+    {OPTION_END},
+};
+
+static const struct option limit_options[] = {
+    {OPTION_PARSED, 0, "limit-memory", "SIZE", "stop a query that needs more memory (1G)",
+     MEMBER(limit_memory), NULL, size_parse},
+    {OPTION_PARSED, 0, "limit-time", "SECONDS", "stop after SECONDS", MEMBER(limit_time), NULL,
+     duration_parse_period},
     {OPTION_END},
 };
 
 static const struct option_group groups[] = {
-    {"Queries", query_options, 0},
-    {"Output", output_options, 0},
-    {"Reading", open_option_table, MEMBER(open)},
-    {"Help", help_option_table, 0},
-    {NULL},
+    {"Queries", query_options, 0},  {"Output", output_options, 0},
+    {"Limits", limit_options, 0},   {"Reading", open_option_table, MEMBER(open)},
+    {"Help", help_option_table, 0}, {NULL},
 };
 
 const struct command sql_command = {
@@ -72,12 +86,36 @@ const struct command sql_command = {
 
 /* ---- Signals ---- */
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped, out_of_time;
 
 static void handle_interrupt(int signal)
 {
     (void)signal;
     stopped = 1;
+}
+
+static void handle_alarm(int signal)
+{
+    (void)signal;
+    out_of_time = 1;
+    stopped = 1;
+}
+
+/* Of all statements together. */
+static void set_limits(const struct sql_options *options)
+{
+    const struct sigaction action = {.sa_handler = handle_alarm};
+    const struct itimerval timer = {
+        .it_value = {(time_t)(options->limit_time / NSEC_PER_SEC),
+                     (suseconds_t)(options->limit_time % NSEC_PER_SEC / 1000)}};
+
+    if (options->limit_memory)
+        (void)sqlite3_hard_heap_limit64(
+            (sqlite3_int64)MIN(options->limit_memory, (uint64_t)INT64_MAX));
+    if (!options->limit_time)
+        return;
+    sigaction(SIGALRM, &action, NULL);
+    (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 bool sql_take_stopped(void)
@@ -150,8 +188,12 @@ int sql_run(struct sql_session *session, const char *sql, const char *name)
     text_flush(&session->out);
     if (session->out.error)
         return EXIT_FAILURE;
-    if (r == -EINTR)
+    if (r == -EINTR && out_of_time)
+        cli_error("the query took longer than --limit-time and was stopped");
+    else if (r == -EINTR)
         cli_error("query stopped");
+    else if (r == -ENOMEM && session->has_memory_limit)
+        cli_error("the query needs more memory than --limit-memory");
     else if (r < 0)
         (void)cli_print_failure(&error, r);
     problem = query_problem(session->query);
@@ -266,6 +308,8 @@ static int run_queries(const struct sql_options *options, struct sql_session *se
 static int run(const struct sql_options *options, struct reopening *reopening, struct pairs *pairs)
 {
     struct sql_session session = {.format = (enum table_format)options->format,
+                                  .spreadsheet = options->spreadsheet,
+                                  .has_memory_limit = options->limit_memory > 0,
                                   .is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
     const struct sigaction action = {.sa_handler = handle_interrupt};
     struct trace *trace = walk_open(&options->open, reopening->paths, reopening->n);
@@ -302,6 +346,7 @@ static int run(const struct sql_options *options, struct reopening *reopening, s
         (void)cli_no_memory();
     } else {
         sigaction(SIGINT, &action, NULL);
+        set_limits(options);
         status = run_queries(options, &session);
         r = text_flush(&session.out);
         if (r < 0)

@@ -13,6 +13,8 @@ struct sql_session {
     struct text out;
     enum table_format format;
     bool is_terminal;
+    bool spreadsheet; /* as in struct table_form */
+    bool has_memory_limit;
     struct progress progress; /* until the first rows are shown */
     uint64_t n_losses; /* of the records, when losses were reported, and one; 0: they were not */
 };

@@ -154,7 +154,8 @@ static int hold_row(struct printing *printing, sqlite3_stmt *statement)
 /* Begins the table, with the rows that were held back. */
 static void release_rows(struct printing *printing, struct sql_session *session)
 {
-    const struct table_form form = {.columns = printing->columns, .n = printing->n};
+    const struct table_form form = {
+        .columns = printing->columns, .n = printing->n, .spreadsheet = session->spreadsheet};
 
     for (unsigned i = 0; i < printing->n; i++) {
         struct table_column *column = &printing->columns[i];

@@ -20,6 +20,12 @@ enum {
     CSV_DOUBLE = 2, /* and its own to be doubled */
 };
 
+/* True if a spreadsheet reads the LEN bytes at S as a formula: OWASP, "CSV Injection". */
+static inline bool csv_begins_formula(const char *s, size_t len)
+{
+    return len > 0 && (*s == '=' || *s == '+' || *s == '-' || *s == '@');
+}
+
 /* As csv_put_cell() has S. */
 #ifdef __SSE2__
 static inline unsigned csv_needs_of(const char *s, size_t len)

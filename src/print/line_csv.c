@@ -34,18 +34,10 @@ struct line_csv {
     struct name_cells names;
 };
 
-/* True if a spreadsheet reads CELL as a formula: OWASP, "CSV Injection". */
-static inline bool begins_formula(const struct text *cell)
-{
-    char c = text_len(cell) > 0 ? *cell->start : '\0';
-
-    return c == '=' || c == '+' || c == '-' || c == '@';
-}
-
 /* Puts the scratch CELL, and empties it. */
 static inline void put_scratch(struct text *out, struct text *cell, bool spreadsheet)
 {
-    if (unlikely(spreadsheet && begins_formula(cell))) {
+    if (unlikely(spreadsheet && csv_begins_formula(cell->start, text_len(cell)))) {
         text_put_char(cell, '\'');
         memmove(cell->start + 1, cell->start, text_len(cell) - 1);
         *cell->start = '\'';

@@ -160,6 +160,9 @@ const char *table_make_shown(struct table *table, unsigned column, const char *b
     case TABLE_CELL_LIST:
     case TABLE_CELL_PAIRS: put_strings(table, column, between); break;
     case TABLE_CELL_STRING:
+        if (table->format == TABLE_CSV && table->form.spreadsheet &&
+            csv_begins_formula(cell_bytes(table, column), table->cells[column].len))
+            text_put_char(&table->scratch, '\'');
         text_put_safe(&table->scratch, cell_bytes(table, column), table->cells[column].len);
         break;
     case TABLE_CELL_NUMBER:
@@ -188,6 +191,8 @@ static const char *make_head(struct table *table, const char *name, size_t *ret_
     static const char padding[TEXT_UNIT];
 
     table->scratch.next = table->scratch.start;
+    if (table->form.spreadsheet && csv_begins_formula(name, strlen(name)))
+        text_put_char(&table->scratch, '\'');
     text_put_str(&table->scratch, name);
     *ret_len = text_len(&table->scratch);
     text_put(&table->scratch, padding, sizeof padding);

@@ -40,6 +40,7 @@ struct table_form {
     /* The text is a block of lines per row, `  TITLE  VALUE`, with the first column's value above them, in place of
      * a line per row. Values that are not known have no line. */
     bool records;
+    bool spreadsheet;     /* CSV: ' before a string that a spreadsheet would run as a formula */
     bool silent_if_empty; /* the text has no heading if there is no row */
     /* The text is written by table_end(): columns are as wide as what is in them, and not narrower than their `width`. */
     bool keeps_rows;

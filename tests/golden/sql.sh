@@ -119,6 +119,23 @@ kill -INT $pid
 wait $pid || status=$?
 [ $status -eq 1 ] && [ "$(cat err)" = "strata: query stopped" ] || fail "a signal: $status, $(cat err)"
 
+# Limits of time and of memory.
+status=0
+"$strata" sql --limit-time 0.1 -c 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n' \
+    boot.trace >out 2>err || status=$?
+[ $status -eq 1 ] && [ "$(cat err)" = "strata: the query took longer than --limit-time and was stopped" ] ||
+    fail "a limit of time: $status, $(cat err)"
+status=0
+"$strata" sql --limit-memory 20M -c "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 10000000)
+    SELECT length(group_concat(i)) FROM n" boot.trace >out 2>err || status=$?
+[ $status -eq 1 ] && [ "$(cat err)" = "strata: the query needs more memory than --limit-memory" ] ||
+    fail "a limit of memory: $status, $(cat err)"
+
+# Texts that a spreadsheet would run; a number is none of them.
+[ "$("$strata" sql --format=csv --spreadsheet -c "SELECT '=1+1' AS a, -5 AS b, '-x' AS \"@c\"" boot.trace | tr -d '\r')" = \
+    "a,b,'@c
+'=1+1,-5,'-x" ] || fail "--spreadsheet"
+
 python3 "$here/sql_shell.py" "$strata" trace/guest-guest || fail "at a terminal"
 
 # Ten thousand classes, names that differ by case alone, and numbers beyond 63 bits.
