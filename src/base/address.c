@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/address.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -32,6 +33,18 @@ int host_port_parse(const char *text, size_t len, struct host_port *ret)
         return -EINVAL;
     *ret = parts;
     return 0;
+}
+
+bool host_port_is_address(const struct host_port *host_port)
+{
+    unsigned char unused[sizeof(struct in6_addr)];
+    char address[64];
+
+    if (host_port->host_len >= sizeof address)
+        return false;
+    memcpy(address, host_port->host, host_port->host_len);
+    address[host_port->host_len] = '\0';
+    return inet_pton(AF_INET, address, unused) == 1 || inet_pton(AF_INET6, address, unused) == 1;
 }
 
 int number_pair_parse(const char *text, uint32_t ret_numbers[2])

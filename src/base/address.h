@@ -19,6 +19,9 @@ struct host_port {
  * port must be in brackets. -EINVAL: none of these. */
 int host_port_parse(const char *text, size_t len, struct host_port *ret);
 
+/* Whether the parsed HOST is an IP address in digits. */
+bool host_port_is_address(const struct host_port *host_port);
+
 /* Parses "A" or "A:B", numbers below UINT32_MAX: a port, or a vsock address. Returns how many there
  * are; -EINVAL. */
 int number_pair_parse(const char *text, uint32_t ret_numbers[2]);

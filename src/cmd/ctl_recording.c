@@ -19,6 +19,7 @@
 #include "control/client.h"
 #include "control/qmp.h"
 #include "record/qemu/running.h"
+#include "record/snapshot.h"
 #include "tracedir/ask.h"
 #include "tracedir/manifest.h"
 #include "tracedir/registry.h"
@@ -201,7 +202,7 @@ static int snapshot(void *arg, unsigned n, char **arguments)
     char request[300];
     int r;
 
-    if (name && strlen(name) > 99) {
+    if (name && !snapshot_name_is_valid(name)) {
         cli_error("the name of a snapshot has up to 99 letters, digits, '-', '_' and '.'");
         return EXIT_FAILURE;
     }

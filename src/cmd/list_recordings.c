@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/shell_word.h"
 
 #include "cli/output.h"
 #include "cmd/list.h"
@@ -201,6 +202,15 @@ static void set_remark(struct table *table, const char *what, const char *path)
     text_put_str(cell, path);
 }
 
+/* A command with an operand that another user may have chosen. */
+static void set_command(struct table *table, const char *command, const char *operand)
+{
+    struct text *cell = table_cell(table, LIST_REMARK);
+
+    text_put_str(cell, command);
+    shell_put_word(cell, operand);
+}
+
 static int put_qemu(const struct qemu_running *running, void *userdata)
 {
     struct recordings *recordings = userdata;
@@ -224,7 +234,7 @@ static int put_qemu(const struct qemu_running *running, void *userdata)
     else if (running->n_qmp > 0)
         set_remark(table, "QMP on ", running->qmp[0]);
     else if (running->libvirt && running->name)
-        set_remark(table, "libvirt domain; strata record --libvirt ", running->name);
+        set_command(table, "libvirt domain; strata record --libvirt ", running->name);
     else if (running->qmp_elsewhere)
         table_str(table, LIST_REMARK,
                   "unreachable: another program, such as libvirt, uses its monitor");

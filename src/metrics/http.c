@@ -2,11 +2,13 @@
 #include "metrics/http.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "base/address.h"
 #include "base/clock_ns.h"
 #include "libraries/libmicrohttpd.h"
 
@@ -37,6 +39,7 @@ struct metrics_server {
     struct MHD_Daemon *daemons[METRICS_SERVER_LISTENERS_MAX];
     int fds[METRICS_SERVER_LISTENERS_MAX]; /* the daemons' epoll sets */
     unsigned n;
+    bool is_local; /* other machines cannot connect */
     struct client clients[METRICS_SERVER_LISTENERS_MAX * SOCKETS_MAX];
 };
 
@@ -123,6 +126,33 @@ static enum MHD_Result answer_message(struct MHD_Connection *connection, unsigne
     return answer(connection, status, "text/plain; charset=utf-8", &text);
 }
 
+static bool is_loopback(int fd)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t len = sizeof address;
+
+    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+        return false;
+    if (address.ss_family == AF_INET)
+        return ntohl(((struct sockaddr_in *)&address)->sin_addr.s_addr) >> 24 == 127;
+    return address.ss_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&address)->sin6_addr);
+}
+
+/* HOST, the header, names this machine itself: not a site whose name resolves to it, for a page in this machine's browser
+ * ("DNS rebinding"). */
+static bool names_local(const char *host)
+{
+    static const char local[] = "localhost";
+    struct host_port parts;
+
+    if (!host || host_port_parse(host, strlen(host), &parts) < 0)
+        return false;
+    return (parts.host_len == sizeof local - 1 &&
+            strncasecmp(parts.host, local, sizeof local - 1) == 0) ||
+           host_port_is_address(&parts);
+}
+
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *piece,
                               size_t *piece_len, void **state)
@@ -145,6 +175,11 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, cons
         *piece_len = 0;
         return MHD_YES;
     }
+    if (server->is_local && !names_local(libmicrohttpd.lookup_connection_value(
+                                connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+        return answer_message(connection, MHD_HTTP_FORBIDDEN,
+                              "the header Host does not name this machine: use localhost or an "
+                              "address\n");
     if (strcmp(url, "/metrics") != 0)
         return answer_message(connection, MHD_HTTP_NOT_FOUND, "the metrics are at /metrics\n");
     accept =
@@ -254,7 +289,10 @@ int metrics_server_new(const int *sockets, unsigned n, const struct metrics *met
         server->metrics = metrics;
         server->collect = collect;
         server->userdata = userdata;
+        server->is_local = true;
     }
+    for (unsigned i = 0; server && i < n; i++)
+        server->is_local &= is_loopback(sockets[i]);
     for (unsigned i = 0; r >= 0 && i < MIN(n, METRICS_SERVER_LISTENERS_MAX); i++)
         r = start_daemon(server, sockets[i]);
     if (r < 0) {

@@ -24,6 +24,21 @@ static int check_empty(int fd, const char *path, struct error *error)
     return 0;
 }
 
+/* Who owns the directory can put other files in place of the recorder's. */
+static int check_owner(int fd, const char *path, struct error *error)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return error_set(error, -errno, path, "%s", strerror(errno));
+    if (geteuid() != 0 || st.st_uid == 0)
+        return 0;
+    return error_set(error, -EPERM, path,
+                     "belongs to user %lu, who could replace what root records there; name a "
+                     "directory that does not exist yet",
+                     (unsigned long)st.st_uid);
+}
+
 /* So long a child of a recorder that was killed may have its lock. */
 #define LOCK_TRIES 50u
 #define LOCK_INTERVAL_US 100000u
@@ -57,6 +72,8 @@ static int open_locked(const char *path, bool again, struct record_dir *ret, str
                       "another recording is under way there; name another directory");
     else if (!again)
         r = check_empty(dir.fd, path, error);
+    if (r >= 0 && !dir.is_made)
+        r = check_owner(dir.fd, path, error);
     if (r >= 0) {
         dir.path = realpath(path, NULL);
         if (!dir.path)

@@ -14,7 +14,7 @@ struct record_dir {
 #define RECORD_DIR_NONE ((struct record_dir){.fd = -1})
 
 /* Makes PATH, or opens it if it is empty, and locks it. -EEXIST with ERROR: there is something in it, or another recording
- * has it. -errno with ERROR. */
+ * has it; -EPERM with ERROR: this is root, and it is another user's. -errno with ERROR. */
 int record_dir_open(const char *path, struct record_dir *ret, struct error *error);
 /* The same, whatever is in it. Waits for a lock that a process holds which is about to end, for some seconds. */
 int record_dir_open_again(const char *path, struct record_dir *ret, struct error *error);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/guard.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
 
+#include "base/address.h"
 #include "base/number.h"
 
 int guard_init(struct guard *guard, unsigned port)
@@ -49,22 +49,12 @@ bool guard_knows_secret(const struct guard *guard, const char *s)
 /* "192.0.2.1:8080", "[2001:db8::1]:8080" */
 static bool is_address(const char *host, unsigned port)
 {
-    char address[64], expected[16];
-    unsigned char unused[sizeof(struct in6_addr)];
-    const char *colon = strrchr(host, ':');
-    size_t len = colon ? (size_t)(colon - host) : 0;
+    struct host_port parts;
+    char expected[16];
 
     snprintf(expected, sizeof expected, "%u", port);
-    if (len == 0 || len >= sizeof address || strcmp(colon + 1, expected) != 0)
-        return false;
-    memcpy(address, host, len);
-    address[len] = '\0';
-    if (address[0] != '[')
-        return inet_pton(AF_INET, address, unused) == 1;
-    if (address[len - 1] != ']')
-        return false;
-    address[len - 1] = '\0';
-    return inet_pton(AF_INET6, address + 1, unused) == 1;
+    return host_port_parse(host, strlen(host), &parts) == 0 && parts.port &&
+           strcmp(parts.port, expected) == 0 && host_port_is_address(&parts);
 }
 
 bool guard_accepts_host(const struct guard *guard, const char *host)

@@ -87,6 +87,10 @@ for process in $pid $victim; do
     snapshot=$("$strata" ctl $process snapshot) || fail "snapshot of $process"
     [ -e "$snapshot/trace.json" ] || fail "no snapshot: $snapshot"
 done
+status=0
+"$strata" ctl $process snapshot 'one
+two' 2>told || status=$?
+[ $status -eq 1 ] && grep -qE 'one line|the name of a snapshot' told || fail "a line feed: status $status: $(cat told)"
 refused 'not being recorded' $$ status
 kill -KILL $pid
 wait $pid || :

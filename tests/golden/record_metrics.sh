@@ -97,6 +97,9 @@ grep -q '^# TYPE strata_recorded_events counter$' open && grep -q '^# UNIT strat
     [ "$(tail -n 1 open)" = '# EOF' ] || fail "$(cat open)"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "${url%metrics}")" = 404 ] || fail "not 404"
 [ "$(curl -s -o /dev/null -w '%{http_code}' -d x "$url")" = 405 ] || fail "not 405"
+# A site whose name resolves to this machine.
+[ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Host: site.example' "$url")" = 403 ] || fail "not 403"
+[ "$(curl -s -o /dev/null -w '%{http_code}' -H 'Host: localhost:80' "$url")" = 200 ] || fail "not 200"
 # Many clients, some of which never ask, or send byte after byte: the others are answered.
 python3 - "$url" <<'END_OF_SCRIPT' || fail "silent clients"
 import socket, sys, threading, urllib.parse, urllib.request

@@ -670,6 +670,14 @@ static void a_directory_is_one_recording_s(void **state)
     assert_int_equal(recording_new(&settings, &second, &error), -EEXIST);
     assert_non_null(strstr(error.what, "directory is not empty"));
     assert_int_equal(unlink(path), 0);
+
+    /* Of a directory of another user root makes no trace. */
+    if (geteuid() == 0) {
+        error = (struct error){0};
+        assert_int_equal(chown(dir, 65534, 65534), 0);
+        assert_int_equal(recording_new(&settings, &second, &error), -EPERM);
+        assert_non_null(strstr(error.what, "belongs to user 65534"));
+    }
     assert_int_equal(rmdir(dir), 0);
 }
 
