@@ -14,7 +14,7 @@
  *      thread has handled and not submitted yet. Others have no points of the thread pool (`opaque`).
  *  R4  A request that completes in parts ends with the last of them. A flush has no sector, whatever its events say, and
  *      the completion of the empty write that it was made of is none.
- *  R5  A loss ends all open requests of its source. At most IO_OPEN_MAX are open; what comes beyond is counted. Of a kernel
+ *  R5  A loss ends all open requests of its source, and those of a VMM that are over and not notified of yet. At most IO_OPEN_MAX are open; what comes beyond is counted. Of a kernel
  *      that recorded only some threads (origin->pid_filter), none is known to be open: requests end in interrupts. Nor is
  *      one of a source that was cut (origin->is_cut).
  *

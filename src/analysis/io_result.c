@@ -132,9 +132,12 @@ bool io_has_events(const struct analysis *analysis)
 {
     const struct io *io = container_of(analysis, const struct io, analysis);
 
-    return io->tracker.counts.points != 0 &&
-           (io->n_groups > 0 || io->analysis.left_out > 0 || io->has_unselected ||
-            io->tracker.counts.fates[SPAN_OPEN] > 0);
+    if (io->tracker.counts.points == 0)
+        return false;
+    for (unsigned fate = 0; fate < SPAN_FATES; fate++)
+        if (io->tracker.counts.fates[fate] > 0)
+            return true;
+    return io->n_groups > 0 || io->analysis.left_out > 0 || io->has_unselected;
 }
 
 /* What is missing, and how it is recorded. */

@@ -458,8 +458,30 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
     return 0;
 }
 
+/* Requests of the VMM ORIGIN that are over may have been notified of in a loss. */
+static int drop_unnotified(struct io_tracker *tracker, const struct origin *origin,
+                           enum span_fate fate)
+{
+    uint32_t next;
+    int r = 0;
+
+    for (uint32_t i = tracker->first[LIST_OVER]; i && r >= 0; i = next) {
+        const struct io_slot *slot = &tracker->slots[i];
+
+        next = slot->list_next;
+        if (!slot->is_vmm || slot->request.origin != origin ||
+            slot->request.at[IO_NOTIFIED] != TIME_UNKNOWN)
+            continue;
+        if (tracker->counts.points >> IO_NOTIFIED & 1)
+            io_drop(tracker, i, fate);
+        else
+            r = io_give(tracker, i);
+    }
+    return r;
+}
+
 /* What was open in ORIGIN may have ended there. */
-static void drop_all(struct io_tracker *tracker, const struct origin *origin, enum span_fate fate)
+static int drop_all(struct io_tracker *tracker, const struct origin *origin, enum span_fate fate)
 {
     for (uint32_t i = 1; i < tracker->n_slots; i++)
         if (tracker->slots[i].is_used && tracker->slots[i].request.origin == origin &&
@@ -476,15 +498,18 @@ static void drop_all(struct io_tracker *tracker, const struct origin *origin, en
             tracker->kicks[i].time = TIME_UNKNOWN;
     if (tracker->blk_origin == origin)
         tracker->blk_origin = NULL;
+    return drop_unnotified(tracker, origin, fate);
 }
 
 /* All CPUs of ORIGIN have begun. */
 static _cold_ int complete(struct io_tracker *tracker, const struct origin *origin)
 {
+    int r;
+
     if (map_get(&tracker->complete, (uintptr_t)origin))
         return 0;
-    drop_all(tracker, origin, SPAN_EARLY);
-    return map_put(&tracker->complete, (uintptr_t)origin, tracker);
+    r = drop_all(tracker, origin, SPAN_EARLY);
+    return r < 0 ? r : map_put(&tracker->complete, (uintptr_t)origin, tracker);
 }
 
 static bool has_fields(const struct event_class *class, const char *const *names,
@@ -560,7 +585,9 @@ int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigne
         int r;
 
         if (unlikely(item->kind != ITEM_EVENT)) {
-            drop_all(tracker, item->origin, SPAN_LOST);
+            r = drop_all(tracker, item->origin, SPAN_LOST);
+            if (r < 0)
+                return r;
             continue;
         }
         if (unlikely(item->class->index >= tracker->n_classes ||
@@ -571,8 +598,11 @@ int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigne
         if (likely(class->event == EVENT_NONE) || item->time == TIME_UNKNOWN)
             continue;
         if (unlikely(item->origin->complete_from != 0) &&
-            item->time >= item->origin->complete_from && complete(tracker, item->origin) < 0)
-            return -ENOMEM;
+            item->time >= item->origin->complete_from) {
+            r = complete(tracker, item->origin);
+            if (r < 0)
+                return r;
+        }
         r = put_event(tracker, item, class);
         if (r >= 0 && tracker->first[LIST_OVER])
             r = io_give_due(tracker, item->time);

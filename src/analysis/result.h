@@ -78,6 +78,8 @@ struct result_row {
     const struct result_period *periods; /* result->n_periods of them; NULL: none */
     /* Of the durations, and of the intervals between spans; borrowed from the analysis; NULL: none. */
     const struct batches *batches, *intervals;
+    /* Of durations: what its sources lost, as a share of the time that they were recorded; of several, the most. */
+    double lost_share;
     bool is_own; /* of a thread of Strata's own */
     /* Of its waits for a CPU, the part during which others of them ran, and during which it is not known what ran; 0: not
      * looked for. */

@@ -69,12 +69,28 @@ static int64_t get_covered(const struct coverage *coverage, const struct row *ro
                               : coverage_covered(coverage, row->origin);
 }
 
+/* The same of what they lost. */
+static double get_lost_share(const struct coverage *coverage, const struct row *row)
+{
+    double most = 0;
+
+    if (row->has_more_sources || row->n_sources == 0)
+        return coverage_lost_share(coverage, row->has_more_sources ? NULL : row->origin);
+    for (unsigned i = 0; i < row->n_sources; i++) {
+        double begin = coverage_lost_share(coverage, row->sources[i].begin);
+
+        most = MAX(most, MAX(begin, coverage_lost_share(coverage, row->sources[i].end)));
+    }
+    return most;
+}
+
 void result_set_durations(struct result *result, const struct duration_columns *columns,
                           struct result_row *to, const struct row *from)
 {
     int64_t covered = get_covered(result->coverage, from);
 
     to->durations = &from->durations;
+    to->lost_share = get_lost_share(result->coverage, from);
     if (from->batches) {
         to->batches = &from->batches->durations;
         to->intervals = &from->batches->intervals.batches;

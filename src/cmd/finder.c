@@ -57,12 +57,12 @@ void finding_put_column(const struct result *result, const struct result_row *ro
     finding_put_time(result, finding_number_or_0(result, row, column), text);
 }
 
-/* The part of the time of ROW that is unknown; where rows do not say so, that of the trace, by losses. */
+/* The part of the time of ROW that is unknown; where rows do not say so, what its sources lost. */
 static double get_unknown(const struct result *result, const struct result_row *row)
 {
     double unknown = finding_number(result, row, "unknown_share");
 
-    return isnan(unknown) ? coverage_lost_share(result->coverage, NULL) : unknown;
+    return isnan(unknown) ? row->lost_share : unknown;
 }
 
 void finding_put_error(const struct result *result, const struct result_row *row, struct text *text)

@@ -9,10 +9,11 @@ check() {
     shift
     TMPDIR=$work python3 "$here/../simulation/check.py" --kind "$kind" "$strata" "$@" || fail "$kind: a number is not true"
 }
+# 4074: a softirq was raised before the trace began, and again in it.
 # shellcheck disable=SC2046 # a list of seeds
-check kvm $(seq 18)
+check kvm $(seq 9) 502
 check xen 1 2 103
 check xen --partitions 11
-check perf 3 4 5
-check lttng 5 6 7
+check perf 3 4
+check lttng 5 6 4074
 check clock 3 5 9

@@ -20,6 +20,7 @@ from perf_stream import PerfStream
 from recording import Source
 from truth import Difference
 import verbs
+import verbs_summary
 import verbs_xen
 import xen
 
@@ -160,7 +161,9 @@ def check(strata, seed, kind, has_partitions):
             verbs.check_all(strata, f"{path}/made", [source], False)
         else:
             sources, words = make(seed, path)
-            verbs.check_all(strata, path, sources)
+            case = verbs.check_all(strata, path, sources)
+            other = f"{path}/other"
+            verbs_summary.check_diff(case, verbs.Case(strata, other, make(seed + 500, other)[0]))
         if has_partitions:
             check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path, "clock": path}.get(kind, f"{path}/made"))
     except Difference as difference:

@@ -46,6 +46,7 @@ class Thread:
         self.vcpu = None
         self.states = []
         self.in_guest = []  # States of the times in its guest
+        self.moves = []  # [time, CPU] where it waited, and then waits for that CPU
         self.is_new = self.is_stopped = False
         self.body = body(kernel, self)
 
@@ -217,7 +218,8 @@ class Kernel:
             return
         thread = self.rng.choice(self.rng.choice(others))
         self.queues[thread.cpu].remove(thread)
-        self.emit(cpu, "sched_migrate_task", comm=thread.comm, pid=thread.pid, prio=120, orig_cpu=thread.cpu, dest_cpu=cpu)
+        time = self.emit(cpu, "sched_migrate_task", comm=thread.comm, pid=thread.pid, prio=120, orig_cpu=thread.cpu, dest_cpu=cpu)
+        thread.moves.append((time, cpu))
         thread.cpu = cpu
         self.queues[cpu].append(thread)
 

@@ -6,7 +6,10 @@ import subprocess
 from disk import VmmFile
 from truth import Difference, Truth, overlap
 from verbs_io import check_io
+from verbs_parts import check_by, check_stat, check_state_sums
 from verbs_row import check_fates, check_row, contains, require
+from verbs_summary import check_summary
+from verbs_who import check_wakers, check_who
 
 WAITS = ("woken", "preempted")
 SLEEPS = ("sleeping", "uninterruptible")
@@ -31,8 +34,9 @@ class Case:
         """Options that select a kernel."""
         return [f"--source={truth.kernel.name}"] if self.is_directory else []
 
-    def run(self, *args):
-        command = [self.strata, *args, "--keep-going", self.path]
+    def run(self, *args, is_last=False):
+        """IS_LAST: the paths are in ARGS."""
+        command = [self.strata, *args, "--keep-going"] if is_last else [self.strata, *args, "--keep-going", self.path]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode not in (0, 1):
             raise Difference(f"{' '.join(command)}: exit status {result.returncode}: {result.stderr}")
@@ -98,6 +102,7 @@ def check_exits(case):
         if row.get("vmm_n") is not None:
             require((row["vmm_n"], row["vmm"]) == (len(vmm), sum(vmm)), f"{what}: VMM", row, vmm)
     check_fates("exits", result, len(listed), n_begins, truth.count("kvm_entry"))
+    check_by(["exits"], case, truth, listed, lambda span: (span.key,))
     require(result["events"] == len(truth.visible), "exits: events", result["events"])
     for row in case.json("exits")["rows"]:
         require(row["covered"] <= truth.window + 100, "exits: covered", row["covered"], truth.window)
@@ -121,6 +126,7 @@ def check_irq(case, truth):
         require(row["delay_n"] <= len(delays) and (row.get("delay_max") or 0) <= max(delays, default=0) + 2, f"irq {key}: delays", row, delays)
         if not truth.is_near_gap(truth.first, truth.last):
             require(row["delay_n"] == len(delays), f"irq {key}: delays", row, delays)
+    check_by(["irq"], case, truth, listed, lambda span: (span.kind, span.key))
     check_fates("irq", result, len(listed), n_begins, truth.count("irq_handler_exit", "softirq_exit"))
 
 
@@ -133,15 +139,7 @@ def check_latency(case, truth):
     for row in result["rows"]:
         name = row["key"]["name"]
         check_row(f"latency {name}", row, [(s.begin, s.end) for s in listed.values() if s.kind == name])
-
-
-def check_stat(case, truth):
-    result = case.json("stat", *case.of(truth))
-    counts = {}
-    for event in truth.visible:
-        name = truth.source.names.get(event.name, event.name)
-        counts[name] = counts.get(name, 0) + 1
-    require({row["event"]: row["count"] for row in result["rows"]} == counts, "stat: counts", result["rows"], counts)
+    check_by(["latency", *names], case, truth, listed, lambda span: (span.kind,))
 
 
 def check_sql(case, truth):
@@ -253,7 +251,7 @@ def check_vcpus(case):
     result = case.json("sched", "--by=vcpu", *case.of(truth)) if guest else None
     for row in result["rows"] if result else []:
         thread = guest.vcpus[int(row["key"]["vcpu"])]
-        if row["key"]["layer"] == "host" and thread.pid != truth.woken_late():
+        if row["key"]["layer"] == "host" and thread.pid != truth.woken_late:
             check_divided(f"sched --by vcpu: {thread.comm}", row, thread.states, thread.in_guest, truth.first, truth.last, truth.until)
 
 
@@ -263,8 +261,10 @@ def check_all(strata, path, sources, is_directory=True):
     check_io(case)
     check_vcpus(case)
     for truth in case.truths.values():
-        for check in check_sched, check_irq, check_latency, check_stat, check_sql:
+        for check in check_sched, check_who, check_wakers, check_irq, check_latency, check_stat, check_sql, check_state_sums:
             check(case, truth)
+    check_summary(case)
+    return case
 
 
 def check_clock(strata, path, sources):

@@ -66,7 +66,8 @@ def check_stages(case, layer, request, span):
     has_vmm = layer == "vmm" or any(s["name"] in VMM_POINTS for s in stages)
     points = [p for p in POINTS if p in request.at and (layer == "guest" or (p in VMM_POINTS) == (layer == "vmm")) and
               (has_vmm or p not in VMM_POINTS)]
-    points = [p for p in points if not (may_lack(case, layer, request, p) and not any(is_near(s["begin_ns"], request, p) for s in stages))]
+    seen = {p for p in points for s in stages if is_near(s["begin_ns"], request, p) or is_near(s["end_ns"], request, p)}
+    points = [p for p in points if p in seen or not may_lack(case, layer, request, p)]
     expected = [(a, b) for a, b in zip(points, points[1:])]
     what = f"io: the stages of a request of {layer} at {at - BASE}"
     require(len(stages) == len(expected), f"{what}: {[s['name'] for s in stages]}, true {points}", request.at)

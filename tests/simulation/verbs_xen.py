@@ -30,8 +30,8 @@ class XenCase(Case):
     def __init__(self, strata, path):
         self.strata, self.path = strata, path
 
-    def run(self, *args):
-        return super().run(*args, *OPTIONS)
+    def run(self, *args, is_last=False):
+        return super().run(*args, *OPTIONS, is_last=is_last)
 
 
 def check_exits(case, truth):

@@ -215,7 +215,7 @@ static const struct field vmm_fields[] = {
 struct machine {
     struct catalogue catalogue;
     struct origin *guest, *vmm;
-    const struct event_class *queue, *issue, *complete, *irq, *handle, *submit, *returned;
+    const struct event_class *queue, *issue, *complete, *irq, *handle, *submit, *returned, *notify;
     struct origin *host;
     const struct event_class *change;
     struct io io;
@@ -259,6 +259,7 @@ static void start(struct machine *m, unsigned slowest)
     m->handle = add_event(m, m->vmm, "virtio_blk_handle_read");
     m->submit = add_event(m, m->vmm, "thread_pool_submit");
     m->returned = add_event(m, m->vmm, "virtio_blk_req_complete");
+    m->notify = add_event(m, m->vmm, "virtio_notify");
     coverage_init(&m->coverage);
     assert_int_equal(io_init(&m->io, &settings), 0);
 }
@@ -620,6 +621,39 @@ static void test_open_unknown(void **state)
     done(&m);
 }
 
+/* What the VMM has completed, and not notified of before a loss, may have been notified of in it: no later notification is of
+ * that request. */
+static void test_notified_in_loss(void **state)
+{
+    struct machine m;
+    struct item loss = {.kind = ITEM_LOSS,
+                        .time = 35,
+                        .since = 32,
+                        .lost = 1,
+                        .cpu = CPU_UNKNOWN,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    (void)state;
+    start(&m, 3);
+    event(&m, m.handle, 1, 8);
+    event(&m, m.returned, 5, 8);
+    event(&m, m.notify, 6, 8);
+    event(&m, m.handle, 20, 16);
+    event(&m, m.returned, 32, 16);
+    loss.origin = m.vmm;
+    give(&m, &loss);
+    event(&m, m.handle, 40, 24);
+    event(&m, m.returned, 50, 24);
+    event(&m, m.notify, 60, 24);
+    finish(&m);
+    assert_int_equal(m.result.n_slowest, 2);
+    expect_slow(&m, 0, "40-60 done 10, notify 10");
+    expect_slow(&m, 1, "1-6 done 4, notify 1");
+    assert_int_equal(m.result.unpaired[SPAN_LOST], 1);
+    done(&m);
+}
+
 /* A source may have the end of a request in what it has not handed over: however much later others go on, the request lasts
  * until the end of its own source's data, or of the VMM's while that has it. */
 static void test_open_late_source(void **state)
@@ -685,6 +719,7 @@ int main(void)
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_open_stages),
         cmocka_unit_test(test_open_unknown),
+        cmocka_unit_test(test_notified_in_loss),
         cmocka_unit_test(test_unknown_threads),
         cmocka_unit_test(test_open_late_source),
     };
