@@ -3,6 +3,7 @@
 
 /* Opening a trace of each kind; internal to trace/trace.c. */
 
+#include "base/cpu_set.h"
 #include "base/input.h"
 #include "schema/trace_events/qemu_class.h"
 #include "trace/recognise.h"
@@ -63,6 +64,14 @@ int recorded_files_check(struct open_ctx *ctx, bool keep_going);
 /* Whether FILE is missing or shorter. RET_BYTES: how long it is; NULL: not asked for. */
 bool recorded_file_is_cut(const struct open_ctx *ctx, const struct manifest_file *file,
                           bool *ret_is_missing, uint64_t *ret_bytes);
+/* The CPUs that the manifest says were recorded, if data of some may be missing. */
+void known_cpus_recorded(const struct open_ctx *ctx, struct cpu_set *ret);
+/* The CPUs of a kernel of which there is no file in FILES, where the recorder did not state which it wrote. -ENOMEM. */
+struct ftrace_files;
+int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *files,
+                       struct cpu_set *ret);
+/* Notes that there are no data of the CPUs in MISSING, and sets ctx->is_cut, unless there are none. -ENOMEM. */
+int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing);
 /* Adds a loss of unknown size after the last item of ctx's sources. -ENOMEM. */
 int recorded_cut_add(struct open_ctx *ctx);
 

@@ -154,9 +154,21 @@ static bool cpu_of_file(const struct manifest_file *file, const char *path, uint
 }
 
 /* Marks what is missing of what the recorder wrote, which was noted before. -ENOMEM. */
-static int mark_cuts(const struct open_ctx *ctx, struct ftrace_files *files)
+static int mark_cuts(struct open_ctx *ctx, struct ftrace_files *files)
 {
     const struct manifest_source *recorded = ctx->recorded;
+    struct cpu_set missing;
+
+    if (known_cpus_missing(ctx, files, &missing) < 0 || known_cpus_note(ctx, &missing) < 0)
+        return -ENOMEM;
+    for (uint32_t cpu = cpu_set_next(&missing, 0); cpu < CPU_SET_MAX;
+         cpu = cpu_set_next(&missing, cpu + 1)) {
+        struct ftrace_raw *raw = find_raw(ctx, files, cpu);
+
+        if (!raw)
+            return -ENOMEM;
+        raw->is_cut = true;
+    }
 
     for (unsigned i = 0; recorded && i < recorded->n_files; i++) {
         const struct manifest_file *file = &recorded->files[i];

@@ -107,10 +107,13 @@ static int get_host(const struct open_ctx *ctx, struct xentrace_options *xen, st
 int open_xentrace(struct open_ctx *ctx, struct error *error)
 {
     struct xentrace_options xen = {.reader = ctx->options->reader, .cache = ctx->options->cache};
+    struct cpu_set recorded, missing = {0};
     struct source **sources;
     unsigned n;
     int r;
 
+    known_cpus_recorded(ctx, &recorded);
+    xen.recorded = &recorded;
     r = get_host(ctx, &xen, error);
     if (r >= 0)
         r = get_table(ctx, &xen.table, error);
@@ -119,7 +122,10 @@ int open_xentrace(struct open_ctx *ctx, struct error *error)
     r = xentrace_open(&ctx->input, &xen, &ctx->trace->catalogue, &sources, &n, error);
     if (r < 0)
         return r;
+    for (unsigned i = 0; i < n; i++)
+        if (xentrace_source_is_missing(sources[i]))
+            cpu_set_add(&missing, xentrace_source_cpu(sources[i]));
     open_ctx_set(ctx, sources, n);
     ctx->per_cpu = true;
-    return 0;
+    return known_cpus_note(ctx, &missing);
 }

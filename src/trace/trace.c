@@ -244,6 +244,8 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     enum layer layer;
     bool is_piped = ctx->input.fd >= 0 && !ctx->input.seekable;
     int live_fd = streams && is_piped ? ctx->input.fd : -1;
+    /* Else only CPUs are missing, whose own sources say it. */
+    bool is_short = ctx->is_cut;
     int r;
 
     trace->is_piped |= is_piped;
@@ -252,7 +254,7 @@ static int open_input(struct open_ctx *ctx, struct error *error)
         return -ENOMEM;
     r = open_kind(ctx, error);
     /* The files of a kernel's CPUs have losses of their own. */
-    if (r >= 0 && ctx->is_cut && ctx->kind != CAPTURE_FTRACE_FOLDER)
+    if (r >= 0 && is_short && ctx->kind != CAPTURE_FTRACE_FOLDER)
         r = recorded_cut_add(ctx);
     if (r < 0)
         return r;

@@ -119,12 +119,22 @@ status=0
 "$strata" report cut >lines 2>told || status=$?
 [ $status -eq 1 ] && grep -q '^strata: cut/guest: no ring-buffer pages here' told || fail "exit status $status: $(cat told)"
 
+# Where the recorder did not state its files, events name the CPU that is missing, or if there are none, the other files' numbers.
+lacks() { # DIRECTORY CPU
+    "$strata" info "$1" >info 2>told || fail "$(cat told)"
+    grep -q "^strata: $1.*: CPU $2 was recorded, and there are no data of it: what it did is unknown$" told &&
+        grep -q ' unknown number in\|how many is not known' info || fail "$(cat told info)"
+}
+# No event of this capture names another CPU: nothing tells.
 case="not stated"
 copy cut
 rm cut/guest/cpu1.raw cut/trace.json
 manifest cut ''
 "$strata" info cut >info 2>told || fail "$(cat told)"
 [ ! -s told ] && [ "$(fact complete)" = yes ] || fail "$(cat told info)"
+case="a gap between the files"
+cp cut/guest/cpu0.raw cut/guest/cpu2.raw
+lacks cut 1
 
 # A CPU whose data end before the recording did is not recorded from then on, whatever the last event of another CPU; one that is
 # idle at the end is.
@@ -158,6 +168,15 @@ are_true() { # TRACE
 }
 exits_of early/whole >whole.exits
 [ "$(wc -l <whole.exits)" -gt 2000 ] || fail "$(wc -l whole.exits)"
+# The same where its recorder did not state its files, as the file says which are there.
+case="a CPU's file is missing, and not stated"
+mkdir early/cut
+cp -r early/whole/. early/cut
+rm early/cut/host/cpu1.raw
+lacks early/cut 1
+lacks early/cut/host 1
+shares_are early/cut 0 100
+are_true early/cut
 case="the recorder came to its end"
 shares_are early/whole 0 0
 case="--max-size"
@@ -375,4 +394,33 @@ for kind in removed nowhere pipe directory; do
     directory) mkdir cut/lttng-ust/chan_0 ;;
     esac
     cut_is 1 "cut/lttng-ust/chan_0: is missing; the $(size one/lttng-ust/chan_0) bytes that the recorder wrote are lost"
+done
+
+# A CPU of Xen that was recorded and has no window is not recorded from begin to end.
+case="a CPU of Xen"
+xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw
+mkdir -p lacking/xen
+python3 - xen.raw lacking/xen/trace.raw <<'END_OF_SCRIPT'
+import struct, sys
+data, at = open(sys.argv[1], "rb").read(), 0
+with open(sys.argv[2], "wb") as out:
+    while at < len(data):
+        _, cpu, size = struct.unpack_from("<III", data, at)
+        if cpu == 0:
+            out.write(data[at:at + 12 + size])
+        at += 12 + size
+END_OF_SCRIPT
+"$strata" exits --events -f csv xen.raw --cpu-vendor amd >all 2>told || fail "$(cat told)"
+cut -d , -f 1,2 all | sort >whole.exits
+for files in '' ', "files": {"xen/trace.raw": 2192436}'; do
+    cat >lacking/trace.json <<END_OF_JSON
+{"format": "strata-trace", "version": 1, "sources": [
+ {"name": "xen", "kind": "xentrace", "layer": "hypervisor", "path": "xen/trace.raw", "clock": {"name": "tsc", "hz": 1000000000},
+  "xen": {"version": "4.17.7", "cpu_vendor": "amd", "cpus": [0, 1]}, "lost": 0, "complete": true$files}]}
+END_OF_JSON
+    "$strata" exits --events -f csv --keep-going lacking >some 2>told || fail "$(cat told)"
+    [ -n "$files" ] || grep -q 'CPU 1 was recorded, and there are no data of it' told || fail "$(cat told)"
+    sed 1d some | cut -d , -f 1,2 | sort | comm -13 whole.exits - >other.exits
+    [ ! -s other.exits ] || fail "exits that are none: $(head -n 3 other.exits)"
+    shares_are lacking 0 100
 done

@@ -10,15 +10,18 @@ xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >trace/xen/trace.raw
 cat >trace/xen/events <<'END'
 0x0800f123  CPU%(cpu)d  %(tsc)d (+%(reltsc)8d)  my_guest  [ magic = 0x%(1)08x, n = 0x%(3)08x%(2)08x ]
 END
+# Three CPUs without an event, of which nothing is missing.
+cpus='[0, 1, 4, 5, 6]'
+files=", \"files\": {\"xen/trace.raw\": $(wc -c <trace/xen/trace.raw)}"
 manifest() { # COMPLETE PROBLEMS [MORE SOURCES]
     cat >trace/trace.json <<END
 {"format": "strata-trace", "version": 1, "sources": [
  {"name": "xen", "kind": "xentrace", "layer": "hypervisor", "path": "xen/trace.raw",
   "events": ["xen/events"], "clock": {"name": "tsc", "hz": 2400000000},
   "xen": {"version": "4.17.7", "extra": "-test", "caps": "xen-3.0-x86_64", "commandline": "com1",
-          "cpu_vendor": "amd", "scheduler": "credit2", "cpus": [0, 1, 4, 5, 6], "offline": [2],
+          "cpu_vendor": "amd", "scheduler": "credit2", "cpus": $cpus, "offline": [2],
           "domains": [{"id": 0, "name": "Domain-0"}, {"id": 1, "name": "tiny"}]},
-  "began": {"realtime_ns": 1795246302879548000}, "lost": 0, "complete": $1, "problems": [$2]}$3]}
+  "began": {"realtime_ns": 1795246302879548000}, "lost": 0, "complete": $1, "problems": [$2]$files}$3]}
 END
 }
 
@@ -87,6 +90,7 @@ echo 'CPU0  0 (+       0)  my_guest  [ magic = 0xdecafbad, n = 0x000000020000000
     grep -q '"event":"my_guest","fields":{"magic":3737844653,"n":8589934593}'
 
 # Losses after the last record are known only from trace.json (lost_at_end).
+cpus='[0, 1]' files=
 manifest true '' ''
 sed 's/"lost": 0/"lost": 248370, "lost_at_end": 7/' trace/trace.json >more
 cp more trace/trace.json

@@ -208,12 +208,12 @@ int xentrace_seek(struct xentrace_windows *windows, uint16_t cpu, int64_t time,
     return 1;
 }
 
-int xentrace_last_begin(struct xentrace_windows *windows, int64_t *ret_time, struct error *error)
+int xentrace_find_begins(struct xentrace_windows *windows, struct error *error)
 {
     _cleanup_free_ uint8_t *buf = malloc(CHUNK);
     struct search s = {.windows = windows, .buf = buf, .error = error};
     unsigned n = 0;
-    int64_t last = 0;
+    int64_t first = INT64_MAX, last = 0;
 
     if (!buf)
         return error_set(error, -ENOMEM, windows->in->path, "out of memory");
@@ -229,9 +229,11 @@ int xentrace_last_begin(struct xentrace_windows *windows, int64_t *ret_time, str
             return r;
         if (r <= 0 || time <= 0)
             continue;
+        first = MIN(first, time);
         last = MAX(last, time);
         n++;
     }
-    *ret_time = n > 1 ? last : 0;
+    windows->first_begin = n > 0 ? first : TIME_UNKNOWN;
+    windows->last_begin = n > 1 ? last : 0;
     return 0;
 }

@@ -24,6 +24,6 @@ int xentrace_seek(struct xentrace_windows *windows, uint16_t cpu, int64_t time,
                   const struct xentrace_rest *rest, bool follows, struct xentrace_cursor *cursor,
                   struct error *error);
 
-/* When the last of the cpus begins: the latest of their first times. 0: there are not two that have one. -ENOMEM, or an errno
- * from reading. */
-int xentrace_last_begin(struct xentrace_windows *windows, int64_t *ret_time, struct error *error);
+/* Sets when the first and the last of the cpus begin, by their first times. `first_begin` is TIME_UNKNOWN if none has one,
+ * `last_begin` 0 if there are not two that have one. -ENOMEM, or an errno from reading. */
+int xentrace_find_begins(struct xentrace_windows *windows, struct error *error);

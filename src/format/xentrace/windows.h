@@ -71,7 +71,8 @@ struct xentrace_windows {
     uint64_t n_windows;
     uint64_t cpu_bytes[XENTRACE_CPUS_MAX]; /* of the windows of each cpu */
     bool cpu_present[XENTRACE_CPUS_MAX];
-    int64_t last_begin; /* when the last of the cpus begins (seek.h); for who opens them */
+    /* When the first and the last of the cpus begin (seek.h); for who opens them. */
+    int64_t first_begin, last_begin;
 
     struct error error;    /* why the chain ended, `error` 0: it did not break */
     bool cut;              /* why: the file ends within a window */

@@ -37,7 +37,8 @@ struct cpu_source {
     struct source source;
     struct xentrace *x;
     uint16_t cpu;
-    bool first; /* reports the facts of the file */
+    bool first;      /* reports the facts of the file */
+    bool is_missing; /* it was recorded, and has no window */
     bool ended;
     int error;
 
@@ -139,7 +140,7 @@ static int end_of_chain(struct cpu_source *s)
     struct xentrace *x = s->x;
 
     s->ended = true;
-    if (is_cut(x)) {
+    if (is_cut(x) || s->is_missing) {
         note_damage(s, s->cpu, 0);
         s->is_open = true;
     }
@@ -601,6 +602,13 @@ static const struct source_ops cpu_ops = {
     .seek = cpu_seek,
 };
 
+/* Of a file without any window it is not known since when a CPU is missing. */
+static bool is_missing(const struct xentrace *x, unsigned cpu)
+{
+    return x->options.recorded && x->windows.n_windows > 0 && !x->windows.cpu_present[cpu] &&
+           cpu_set_has(x->options.recorded, cpu);
+}
+
 static struct source *open_cpu(struct xentrace *x, uint16_t cpu, unsigned n_cpus)
 {
     struct cpu_source *s = calloc(1, sizeof *s);
@@ -625,6 +633,9 @@ static struct source *open_cpu(struct xentrace *x, uint16_t cpu, unsigned n_cpus
     s->time = TIME_UNKNOWN;
     s->seek_time = INT64_MIN;
     s->vcpu = VCPU_UNKNOWN;
+    s->is_missing = is_missing(x, cpu);
+    if (s->is_missing)
+        s->time = x->windows.first_begin;
     x->references++;
     x->reading++;
     return &s->source;
@@ -637,7 +648,7 @@ static int open_cpus(struct xentrace *x, struct source ***ret_sources, unsigned 
     struct source **sources;
 
     for (unsigned cpu = 0; cpu < XENTRACE_CPUS_MAX; cpu++)
-        n_cpus += x->windows.cpu_present[cpu];
+        n_cpus += x->windows.cpu_present[cpu] || is_missing(x, cpu);
     /* A file without any window still has an end, or an error, to report. */
     if (n_cpus == 0) {
         x->windows.cpu_present[0] = true;
@@ -646,7 +657,7 @@ static int open_cpus(struct xentrace *x, struct source ***ret_sources, unsigned 
 
     sources = calloc(n_cpus, sizeof *sources);
     for (unsigned cpu = 0; sources && cpu < XENTRACE_CPUS_MAX; cpu++) {
-        if (!x->windows.cpu_present[cpu])
+        if (!x->windows.cpu_present[cpu] && !is_missing(x, cpu))
             continue;
         sources[n] = open_cpu(x, (uint16_t)cpu, n_cpus);
         if (!sources[n]) {
@@ -695,7 +706,7 @@ static int walk_windows(struct xentrace *x, uint64_t start, struct error *error)
     const bool keep_going = x->options.reader.keep_going;
     int r = xentrace_windows_open(&x->windows, &x->in, start, keep_going, 0, error);
 
-    return r < 0 ? r : xentrace_last_begin(&x->windows, &x->windows.last_begin, error);
+    return r < 0 ? r : xentrace_find_begins(&x->windows, error);
 }
 
 /* The windows from START on: those that an earlier opening of the same file has found, or else by walking it. */
@@ -756,6 +767,7 @@ int xentrace_open(struct input *in, const struct xentrace_options *options,
     if (r < 0)
         goto out;
     r = open_cpus(x, ret_sources, ret_n);
+    x->options.recorded = NULL; /* borrowed */
     if (r < 0)
         error_set(error, r, x->in.path, "out of memory");
 out:
@@ -766,4 +778,9 @@ out:
 unsigned xentrace_source_cpu(const struct source *source)
 {
     return container_of(source, struct cpu_source, source)->cpu;
+}
+
+bool xentrace_source_is_missing(const struct source *source)
+{
+    return container_of(source, struct cpu_source, source)->is_missing;
 }

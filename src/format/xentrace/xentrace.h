@@ -3,6 +3,7 @@
 
 /* Reads a file of xentrace (its layout: format/xentrace/record.h) as one source per physical cpu. */
 
+#include "base/cpu_set.h"
 #include "base/input.h"
 #include "event/catalogue.h"
 #include "event/source.h"
@@ -10,9 +11,11 @@
 
 struct xentrace_options {
     struct reader_options reader;
-    uint64_t cpu_hz;      /* of the time stamp counter; not in the file. 0: unknown */
-    xen_version version;  /* of the Xen that wrote the records, or 0: not known */
-    enum xen_cpu cpu;     /* whose processors that Xen ran on */
+    uint64_t cpu_hz;     /* of the time stamp counter; not in the file. 0: unknown */
+    xen_version version; /* of the Xen that wrote the records, or 0: not known */
+    enum xen_cpu cpu;    /* whose processors that Xen ran on */
+    /* CPUs that were recorded, of which there may be no window; NULL: it is not known. Borrowed while it is opened. */
+    const struct cpu_set *recorded;
     uint64_t lost_at_end; /* events that were lost after the last record */
     bool unfinished; /* the recorder was cut off: that the file ends within a window is a loss at
                           * its end, no error */
@@ -43,3 +46,5 @@ int xentrace_open(struct input *in, const struct xentrace_options *options,
 
 /* The physical cpu whose records a source of xentrace_open() lends. */
 unsigned xentrace_source_cpu(const struct source *source);
+/* Whether it was recorded, and there is no window of it: all that the source lends is a loss without an end. */
+bool xentrace_source_is_missing(const struct source *source);
