@@ -2,7 +2,8 @@
 /* The directory of a session of LTTng, which has several traces:
  *
  *   DIR/kernel, DIR/ust/uid/UID/BITS-bit, DIR/ust/pid/NAME   a trace in CTF each: the domains
- *   DIR/archives/CHUNK/…                                      the same, of an earlier time: chunks, CHUNK ends in -NUMBER
+ *   DIR/archives/CHUNK/…                                      the same, of an earlier time: chunks, CHUNK ends in -NUMBER;
+ *                                                             DIR/archives may be given alone
  *   DIR/NAME-YYYYMMDD-hhmmss-NUMBER/…                         the same: snapshots, which overlap
  *
  * What has one path below a chunk or a snapshot is one trace, which goes on from directory to directory.
@@ -73,6 +74,19 @@ static bool cut_number(const char *name, size_t *len, unsigned digits, uint64_t 
     *len = n - 1;
     *ret = value;
     return true;
+}
+
+/* "BEGIN-END-NUMBER", two times as in "20261129T235959+0000"; one that is not finished has no END. */
+static bool is_chunk(const char *name, uint64_t *ret_number)
+{
+    size_t len = strlen(name);
+
+    if (!cut_number(name, &len, 0, ret_number) || len < 16 || name[8] != 'T')
+        return false;
+    for (size_t i = 0; i < 15; i++)
+        if (i != 8 && !isdigit((unsigned char)name[i]))
+            return false;
+    return name[15] == '+' || name[15] == '-';
 }
 
 /* "NAME-YYYYMMDD-hhmmss-NUMBER"; a session's own has no number. */
@@ -170,7 +184,7 @@ static int look_at_child(struct session *session, const char *dir, const char *n
 
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
         session->is_one |= strcmp(name, known[i]) == 0;
-    if (is_snapshot(name, &number)) {
+    if (is_snapshot(name, &number) || is_chunk(name, &number)) {
         session->is_one = true;
         return add_root(session, dir, name, number);
     }
@@ -229,7 +243,8 @@ static int look_below(struct session *session, const char *dir, const char *name
     uint64_t number;
 
     /* These are roots of their own. */
-    if (above->depth == 0 && (strcmp(name, "archives") == 0 || is_snapshot(name, &number)))
+    if (above->depth == 0 &&
+        (strcmp(name, "archives") == 0 || is_snapshot(name, &number) || is_chunk(name, &number)))
         return 0;
     if (asprintf(&path, "%s/%s", dir, name) < 0) {
         path = NULL;

@@ -9,7 +9,7 @@ events() {
     "$strata" report -f json "$@" 2>err | jq -r 'select(.event) | (if .group then .group + ":" else "" end) + .event + " \(.fields.v)"'
 }
 
-for session in rotated snapshots; do
+for session in rotated snapshots limited; do
     case=$session
     grep "^$session " made/events.txt | cut -d' ' -f2- >expected
     events made/$session >got || fail "$(cat err)"
@@ -24,7 +24,7 @@ for session in rotated snapshots; do
     done
     diff stat-j1 stat-j3 || fail "stat -j"
 done
-command -v babeltrace2 >/dev/null && for session in rotated snapshots; do
+command -v babeltrace2 >/dev/null && for session in rotated snapshots limited; do
     case="$session, as babeltrace2"
     babeltrace2 made/$session 2>/dev/null | sed 's/^.* \([a-z:]*\): .* v = \([0-9]*\) .*$/\1 \2/' >theirs
     events made/$session | diff theirs - || fail "other events"
@@ -34,10 +34,13 @@ done
 case=losses
 "$strata" report made/rotated 2>err >out
 grep -qx 'strata: 7 events were lost (CPU 0: 7) in 1 place, and an unknown number in 1 place' err || fail "$(cat err)"
+"$strata" report made/limited 2>err >out
+grep -qx 'strata: 9 events were lost (CPU 0: 6, CPU 1: 3) in 3 places' err || fail "$(cat err)"
 "$strata" report made/snapshots 2>err >out
 [ ! -s err ] || fail "$(cat err)"
 
 case="one domain, one chunk"
+[ "$(events made/rotated/archives | wc -l)" -eq 12 ] || fail "archives: $(cat err)"
 [ "$(events made/rotated/ust | wc -l)" -eq 2 ] || fail "$(cat err)"
 [ "$(events made/rotated/archives/*-10 | wc -l)" -eq 6 ] || fail "$(cat err)"
 "$strata" info -f json made/rotated | jq -s -c '[.[].events]' >out

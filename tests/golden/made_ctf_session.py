@@ -3,6 +3,8 @@
 rotated     two chunks in archives/ and what followed, each with a kernel's and a program's trace; 7 events of a stream were lost
             in the second chunk, and a packet is missing between the last two
 snapshots   three snapshots that overlap
+limited     a kernel's trace in files of a limited size and number, of two CPUs: of CPU 0 the first file was written again, 4 events
+            were lost before what is left and 2 after it; of CPU 1 three were lost
 events.txt  the events of each, in order: session, domain, value"""
 import os
 import struct
@@ -79,8 +81,16 @@ def snapshots():
     note("snapshots", "k", (v for number in range(12) for v in range(10 * number, 10 * number + 3)))
 
 
+def limited():
+    files = {"channel0_0_0": [packet(0, 2, [30, 31], 6)], "channel0_0_1": [packet(0, 1, [20, 21], 4)],
+             "channel0_1_0": [packet(1, 0, [22], 0), packet(1, 1, [24], 3)], "channel0_1_1": [packet(1, 2, [33], 3)]}
+    domain("limited/kernel", "kernel", "k", files)
+    note("limited", "k", (20, 21, 22, 24, 30, 31, 33))
+
+
 def main():
     rotated()
+    limited()
     snapshots()
     with open(os.path.join(sys.argv[1], "events.txt"), "w") as out:
         for value, session, kind in sorted(events):

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams that go on in another file: chunks into which LTTng rotates, and snapshots, whose packets overlap. What is known
+/* Streams that go on in another file: chunks into which LTTng rotates, files of a limited size, and snapshots, whose packets
+ * overlap. What is known
  * from packet to packet goes on, too, so that what was lost between two files is counted, and nothing twice. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,6 +26,50 @@ int ctf_stream_continue(struct source *source, const char *path)
     if (stat(path, &st) == 0 && st.st_size > 0)
         files->after += (uint64_t)st.st_size;
     return 0;
+}
+
+/* The header and the context of the packet at the begin of the buffer. */
+static int walk_first(struct ctf *c)
+{
+    struct ctf_cursor cursor;
+    int r;
+
+    c->heard.has = 0;
+    cursor = ctf_cursor_of(c);
+    r = ctf_walk_header(c, &cursor, c->trace->metadata.packet_header);
+    if (r < 0)
+        return r;
+    c->class = ctf_layout_find(&c->trace->layout, ctf_has(&c->heard, CTF_ROLE_STREAM_ID)
+                                                      ? c->heard.values[CTF_ROLE_STREAM_ID]
+                                                      : 0);
+    return c->class ? ctf_walk_header(c, &cursor, c->class->decl->packet_context) : -EBADMSG;
+}
+
+bool ctf_stream_identify(struct source *source, struct ctf_identity *ret)
+{
+    struct ctf *c = container_of(source, struct ctf, source);
+    const struct ctf_heard *heard = &c->heard;
+    struct error error = {0};
+    bool ok;
+    int r;
+
+    c->content = UINT64_MAX;
+    do
+        r = walk_first(c);
+    while (r == -EAGAIN && input_refill(&c->in, &error) > 0);
+    ok = r >= 0 && ctf_has(heard, CTF_ROLE_CPU) &&
+         (ctf_has(heard, CTF_ROLE_BEGIN) || ctf_has(heard, CTF_ROLE_SEQUENCE));
+    if (ok)
+        *ret = (struct ctf_identity){
+            .stream = c->class->decl->id,
+            .cpu = (int32_t)heard->values[CTF_ROLE_CPU],
+            .begin =
+                heard->values[ctf_has(heard, CTF_ROLE_BEGIN) ? CTF_ROLE_BEGIN : CTF_ROLE_SEQUENCE],
+        };
+    c->heard = (struct ctf_heard){0};
+    c->class = NULL;
+    c->content = 0;
+    return ok;
 }
 
 int ctf_next_file(struct ctf *c)

@@ -30,6 +30,15 @@ int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct read
  * again. -ENOMEM. */
 int ctf_stream_continue(struct source *source, const char *path);
 
+/* What the first packet of a stream says. */
+struct ctf_identity {
+    uint64_t stream;
+    int32_t cpu;
+    uint64_t begin; /* when it begins, or its number */
+};
+/* Reads ahead in SOURCE, a stream of ctf_stream_open() of which nothing was read. False: the packet does not say all of it. */
+bool ctf_stream_identify(struct source *source, struct ctf_identity *ret);
+
 /* Turns metadata that is in packets, LEN bytes of TEXT, into the text alone, in its place; leaves text
  * as it is. -EBADMSG with ERROR. */
 int ctf_metadata_unpack(const char *path, char *text, size_t *len, struct error *error);

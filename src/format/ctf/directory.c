@@ -6,7 +6,9 @@
  *                     u32 0x75d11d57, 16 bytes UUID, u32 checksum,
  *                     u32 bits of content, u32 bits of the packet, both with this header,
  *                     u8 compression, encryption, checksum's scheme (each 0: none), u8 1, u8 8 or u8 2, u8 0
- *   DIR/NAME       any other file: a stream (ctf.c). Directories and hidden files are not looked at. */
+ *   DIR/NAME       any other file: a stream (ctf.c). Directories and hidden files are not looked at.
+ *   DIR/CHANNEL_CPU_INDEX   a part of a stream, of LTTng's --tracefile-size: those of one CHANNEL and CPU are one stream, in the
+ *                     order of their first packets, as LTTng begins again with the first */
 #include "format/ctf/ctf.h"
 
 #include <dirent.h>
@@ -270,20 +272,129 @@ static int opening_add(struct opening *opening, struct input *in, const char *na
     return r;
 }
 
-/* Adds the stream in the file PATH, or has the one of that name go on there; of FIRST, the first directory, all are new.
- * CAPACITY: of its buffer. */
-static int opening_put(struct opening *opening, const char *path, bool is_first, size_t capacity,
-                       struct error *error)
+/* A file of a directory. */
+struct part {
+    const char *path;
+    char *
+        stream; /* what its stream is called: the file's name, or what all its files have in common */
+    bool is_one_of; /* of several files, perhaps */
+    unsigned order; /* of its stream among the others */
+    uint64_t begin;
+};
+
+struct parts {
+    struct part *parts;
+    unsigned n;
+};
+
+static void parts_done(struct parts *parts)
 {
-    const char *name = strrchr(path, '/') + 1;
+    for (unsigned i = 0; i < parts->n; i++)
+        free(parts->parts[i].stream);
+    free(parts->parts);
+}
+
+/* How long NAME is without its last "_NUMBER"; 0: it has none. */
+static size_t cut_index(const char *name, size_t len)
+{
+    size_t n = len;
+
+    while (n > 0 && name[n - 1] >= '0' && name[n - 1] <= '9')
+        n--;
+    return n > 1 && n < len && name[n - 1] == '_' ? n - 1 : 0;
+}
+
+/* PART of the file NAME, "CHANNEL_CPU_INDEX": what its stream is, by its first packet. */
+static int identify(struct opening *opening, const char *name, size_t len, size_t capacity,
+                    struct part *part, struct error *error)
+{
+    struct source *source;
+    struct ctf_identity identity;
+    struct input in;
+    int r = open_file(part->path, capacity, opening->options, &in, error);
+
+    if (r >= 0)
+        r = ctf_stream_open(opening->trace, &in, opening->options, &source, error);
+    if (r < 0)
+        return r;
+    part->is_one_of = ctf_stream_identify(source, &identity);
+    source_free(source);
+    if (!part->is_one_of)
+        return 0;
+    part->begin = identity.begin;
+    if (asprintf(&part->stream, "%.*s/%" PRIu64 "/%" PRId32, (int)len, name, identity.stream,
+                 identity.cpu) >= 0)
+        return 0;
+    part->stream = NULL;
+    return -ENOMEM;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct part *x = a;
+    const struct part *y = b;
+
+    return x->order != y->order ? (x->order > y->order) - (x->order < y->order)
+                                : (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* The files of a directory, by their streams. */
+static int list_parts(struct opening *opening, const struct names *names, size_t capacity,
+                      struct parts *parts, struct error *error)
+{
+    int r = 0;
+
+    parts->parts = calloc(MAX(names->n, 1u), sizeof *parts->parts);
+    if (!parts->parts)
+        return -ENOMEM;
+    for (unsigned i = 0; i < names->n && r >= 0; i++) {
+        struct part *part = &parts->parts[parts->n++];
+        const char *name = strrchr(names->names[i], '/') + 1;
+        size_t len = cut_index(name, strlen(name));
+
+        *part = (struct part){.path = names->names[i], .order = i};
+        if (len > 0 && cut_index(name, len) > 0)
+            r = identify(opening, name, len, capacity, part, error);
+        if (r >= 0 && !part->stream) {
+            part->stream = strdup(name);
+            r = part->stream ? 0 : -ENOMEM;
+        }
+        for (unsigned j = 0; j < i && r >= 0 && part->is_one_of; j++)
+            if (strcmp(parts->parts[j].stream, part->stream) == 0) {
+                part->order = parts->parts[j].order;
+                break;
+            }
+    }
+    if (r >= 0)
+        qsort(parts->parts, parts->n, sizeof *parts->parts, compare_parts);
+    return r;
+}
+
+/* Adds the stream in the file of PART, or has the one of that name go on there; of the first directory, streams of one file are
+ * new. CAPACITY: of its buffer. */
+static int opening_put(struct opening *opening, const struct part *part, bool is_first,
+                       size_t capacity, struct error *error)
+{
     struct input in;
     int r;
 
-    for (unsigned i = 0; i < opening->n && !is_first; i++)
-        if (strcmp(opening->names[i], name) == 0)
-            return ctf_stream_continue(opening->sources[i], path);
-    r = open_file(path, capacity, opening->options, &in, error);
-    return r < 0 ? r : opening_add(opening, &in, name, error);
+    for (unsigned i = 0; i < opening->n && (!is_first || part->is_one_of); i++)
+        if (strcmp(opening->names[i], part->stream) == 0)
+            return ctf_stream_continue(opening->sources[i], part->path);
+    r = open_file(part->path, capacity, opening->options, &in, error);
+    return r < 0 ? r : opening_add(opening, &in, part->stream, error);
+}
+
+static int open_directory(struct opening *opening, const struct names *names, bool is_first,
+                          struct error *error)
+{
+    _cleanup_(parts_done) struct parts parts = {0};
+    size_t capacity = names->n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE;
+    int r = list_parts(opening, names, capacity, &parts, error);
+
+    for (unsigned i = 0; i < parts.n && r >= 0; i++)
+        r = opening_put(opening, &parts.parts[i], is_first, capacity, error);
+    return r;
 }
 
 static int open_streams(struct opening *opening, const struct names *names, unsigned n,
@@ -293,9 +404,7 @@ static int open_streams(struct opening *opening, const struct names *names, unsi
     int r = 0;
 
     for (unsigned i = 0; i < n && r >= 0; i++)
-        for (unsigned j = 0; j < names[i].n && r >= 0; j++)
-            r = opening_put(opening, names[i].names[j], i == 0,
-                            names[i].n > STREAMS_MANY ? INPUT_SMALL : INPUT_BUFFER_SIZE, error);
+        r = open_directory(opening, &names[i], i == 0, error);
     /* A trace without events has one stream, an empty one: then it has an origin, and that is not an error. */
     if (r >= 0 && opening->n == 0) {
         r = input_open_memory(&in, "", 0, path);
