@@ -120,3 +120,85 @@ if command -v trace-cmd >/dev/null; then
     "$strata" report -f json packed.dat >file.json 2>/dev/null
     python3 "$here/trace_text.py" text.json file.json 10000 || fail "other events"
 fi
+
+case="function_graph with times"
+cat >graph.txt <<'END'
+# tracer: function_graph
+#
+#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS
+#      |          |     |    |           |   |                     |   |   |   |
+  360.774500 |   0)    sh-4802     |               |  do_this() {
+  360.774501 |   0)    sh-4802     |   0.541 us    |    do_that();
+  360.774501 |   0)    sh-4802     |               |    do_more [mod]() {
+  360.774502 |   0)   ==========> |
+  360.774502 |   0)    sh-4802     |               |      do_irq() {
+  360.774510 |   1)  <idle>-0      |               |  idle_this() {
+  360.774512 |   0)    sh-4802     |               |      /* sched_switch: prev_comm=sh prev_pid=4802 prev_prio=120 prev_state=D|K ==> next_comm=bash next_pid=7 next_prio=120 */
+ ------------------------------------------
+   0)    sh-4802     =>    bash-7     
+ ------------------------------------------
+
+  360.774520 |   0)   bash-7       |   1.000 us    |  other(); /* = 0x0 */
+  360.774522 |   0)   bash-7       |               |  /* a | note */
+ ------------------------------------------
+   0)   bash-7       =>     sh-4802  
+ ------------------------------------------
+  360.774530 |   0)    sh-4802     | + 28.100 us   |      } /* do_irq */
+  360.774530 |   0)   <========== |
+  360.774540 |   0)    sh-4802     | + 39.001 us   |    }
+  360.774600 |   0)    sh-4802     | ! 100.250 us  |  }
+  360.774610 |   1)  <idle>-0      | ! 100.000 us  |  }
+  360.774700 |   1)  <idle>-0      |   5.000 us    |    }
+END
+"$strata" report -f json graph.txt 2>err | jq -c '[.time_ns - 360774500000, .cpu, .pid, .comm, .event, .fields.func // .fields.buf // .fields.next_comm, .fields.depth, .fields.duration]' >got
+[ ! -s err ] || fail "$(cat err)"
+cat >expected <<'END'
+[0,0,4802,"sh","funcgraph_entry","do_this",0,null]
+[1000,0,4802,"sh","funcgraph_entry","do_that",1,null]
+[1541,0,4802,"sh","funcgraph_exit","do_that",1,541]
+[1541,0,4802,"sh","funcgraph_entry","do_more [mod]",1,null]
+[2000,0,4802,"sh","funcgraph_entry","do_irq",2,null]
+[10000,1,0,"<idle>","funcgraph_entry","idle_this",0,null]
+[12000,0,4802,"sh","sched_switch","bash",null,null]
+[20000,0,7,"bash","funcgraph_entry","other",0,null]
+[21000,0,7,"bash","funcgraph_exit","other",0,1000]
+[22000,0,7,"bash","print","a | note",null,null]
+[30100,0,4802,"sh","funcgraph_exit","do_irq",2,28100]
+[40542,0,4802,"sh","funcgraph_exit","do_more [mod]",1,39001]
+[100250,0,4802,"sh","funcgraph_exit","do_this",0,100250]
+[110000,1,0,"<idle>","funcgraph_exit","idle_this",0,100000]
+[200000,1,0,"<idle>","funcgraph_exit","",1,5000]
+END
+diff expected got || fail "events"
+[ "$("$strata" latency --no-causal -f json --by func function graph.txt | jq -c '[.rows[] | [.key.func, .sum]] | sort')" = \
+    '[["do_irq",28100],["do_more [mod]",39001],["do_that",541],["do_this",100250],["idle_this",100000],["other",1000]]' ] || fail "spans"
+
+case="function_graph without times"
+cat >graph.txt <<'END'
+# tracer: function_graph
+#
+# CPU  DURATION                  FUNCTION CALLS
+# |     |   |                     |   |   |   |
+ 0)               |  sys_open() {
+ 0)   1.382 us    |    __might_sleep();
+ 0) ! 119.760 us  |  }
+ 1)   2.000 us    |  more();
+ ------------------------------------------
+ 0)  bash-16939  =>  migrati-11 
+ ------------------------------------------
+
+ 0)               |  do_IRQ() {
+ 0)   9.5 us      |  } /* do_IRQ */
+END
+"$strata" report -f json graph.txt 2>err | jq -c '[.time_ns, .cpu, .pid, .event, .fields.func, .fields.duration]' >got
+cat >expected <<'END'
+[null,0,null,"funcgraph_entry","sys_open",null]
+[null,0,null,"funcgraph_entry","__might_sleep",null]
+[null,0,null,"funcgraph_exit","__might_sleep",1382]
+[null,0,null,"funcgraph_exit","sys_open",119760]
+[null,1,null,"funcgraph_entry","more",null]
+[null,1,null,"funcgraph_exit","more",2000]
+[null,0,11,"funcgraph_entry","do_IRQ",null]
+[null,0,11,"funcgraph_exit","do_IRQ",9500]
+END
+diff expected got || fail "events"

@@ -58,6 +58,9 @@ static const struct kernel_pattern patterns[] = {
     {"raw_syscalls", "sys_enter", "NR {id:d} (*)"},
     {"raw_syscalls", "sys_exit", "NR {id:d} = {ret:d}"},
     {"ftrace", "function", "{func:s} <-{parent:s}"},
+    {"ftrace", "funcgraph_entry", "--> {func:s} ({depth:u})"},
+    {"ftrace", "funcgraph_exit", "<-- {func:s} ({depth:u}) duration={duration:u} ns"},
+    {"ftrace", "funcgraph_exit", "<-- {func:s} ({depth:u})"},
 };
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(patterns) < KERNEL_PATTERNS_MAX, "they have numbers from 1 on");

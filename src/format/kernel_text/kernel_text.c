@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "format/kernel_text/fields.h"
+#include "format/kernel_text/graph.h"
 #include "format/kernel_text/line.h"
 
 #define RUN_MAX 512
@@ -54,7 +55,10 @@ struct kernel_text {
     /* Of ftrace's file `trace`: events of before were overwritten, and each CPU begins at a time of its own. */
     bool is_overwritten;
     uint8_t seen[CPUS_MAX / 8]; /* CPUs, a bit each */
-    bool again; /* the line is to be read once more, after the loss that comes before it */
+    /* The line is to be read once more, after the loss that comes before it, or for its next event. */
+    bool again;
+    unsigned part; /* of the line: the number of its event that comes next */
+    struct graph graph;
     size_t used;
     uint8_t *payloads;
     struct item items[RUN_MAX];
@@ -89,10 +93,10 @@ static bool is_passed_over(const char *text, size_t len)
 
     while (p < text + len && *p == ' ')
         p++;
-    return p == text + len || *text == '#' || *text == '\t' ||
-           begins(p, (size_t)(text + len - p), "=>") || begins(text, len, "cpus=") ||
-           begins(text, len, "version =") || begins(text, len, "trace-cmd ") ||
-           begins(text, len, "TRACE:");
+    return p == text + len || begins(p, (size_t)(text + len - p), "----------") || *text == '#' ||
+           *text == '\t' || begins(p, (size_t)(text + len - p), "=>") ||
+           begins(text, len, "cpus=") || begins(text, len, "version =") ||
+           begins(text, len, "trace-cmd ") || begins(text, len, "TRACE:");
 }
 
 /* Of a page in HTML: its traces are text in elements of their own. False: the line is none of a trace. */
@@ -136,6 +140,8 @@ bool kernel_text_probe(const void *head, size_t n)
         if (memchr(p, '\0', len))
             return false;
         if (kernel_line_read(p, len, &line) || kernel_line_lost(p, len, &cpu, &lost))
+            return true;
+        if (graph_probe(p, len))
             return true;
         if (!is_passed_over(p, len))
             return false;
@@ -356,12 +362,35 @@ static bool is_first_of_cpu(struct kernel_text *text, const struct kernel_line *
     return is_first && text->n_events > 0;
 }
 
+/* The same of a line of function_graph, which may have two events. -EINVAL: it is none. */
+static int read_graph(struct kernel_text *text, const char *p, size_t len, struct item *item)
+{
+    struct kernel_line line;
+    int n = graph_read(&text->graph, p, len, text->part, &line);
+
+    if (n <= 0)
+        return n;
+    if (text->part == 0 && is_first_of_cpu(text, &line)) {
+        text->again = true;
+        put_loss(text, item, LOSS_DROPPED, line.cpu, LOST_UNKNOWN, 0);
+        item->time = line.time;
+        item->since = text->begin;
+        return 1;
+    }
+    text->part++;
+    text->again = text->part < (unsigned)n;
+    if (!text->again)
+        text->part = 0;
+    return put_event(text, &line, item);
+}
+
 /* A whole line. 1: it is ITEM; 0: it is none; or a negative errno. */
 static int read_line(struct kernel_text *text, const char *p, size_t len, struct item *item)
 {
     struct kernel_line line;
     int32_t cpu;
     uint64_t lost;
+    int r;
 
     text->again = false;
     if (len > 0 && p[len - 1] == '\r')
@@ -396,6 +425,9 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, struct
     }
     if (is_passed_over(p, len))
         return 0;
+    r = read_graph(text, p, len, item);
+    if (r != -EINVAL)
+        return r;
     text->n_other++;
     put_loss(text, item, LOSS_UNREADABLE, CPU_UNKNOWN, LOST_UNKNOWN, len);
     return 1;
@@ -478,6 +510,7 @@ static void text_free(struct source *source)
     map_done(&text->classes);
     map_done(&text->by_name);
     map_done(&text->comms);
+    graph_done(&text->graph);
     free(text->payloads);
     free(text);
 }
@@ -567,6 +600,7 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
     text->in = *in;
     *in = (struct input){.fd = -1};
     text->catalogue = catalogue;
+    graph_init(&text->graph);
     text->time = text->begin = TIME_UNKNOWN;
     text->is_html = is_html((const char *)input_at(&text->in), input_buffered(&text->in));
     look_for_kind(text);
