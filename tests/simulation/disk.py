@@ -6,7 +6,6 @@ import struct
 
 from recording import BASE, BOOT_ID, REALTIME, Gap
 
-MICRO = 1000
 # A stage is called after the event that ends it; "begin" has none.
 POINTS = ("begin", "queue", "kick", "dispatch", "vmm", "backend", "done", "notify", "inject", "guest")
 VDEV, POOL, QUEUE = 0x55a0c0de1000, 0x55a0c0de2000, 0x55a0c0de3000

@@ -5,8 +5,7 @@ import json
 from truth import overlap
 from verbs_row import check_row, require
 
-KEYS = {"cpu": lambda truth, span: span.cpu, "pid": lambda truth, span: span.pid,
-        "task": lambda truth, span: truth.threads[span.pid].comm if span.pid else f"swapper/{span.cpu}"}
+KEYS = {"cpu": lambda span: span.cpu, "pid": lambda span: span.pid}
 
 
 def check_by(verb, case, truth, listed, row_key):
@@ -18,7 +17,7 @@ def check_by(verb, case, truth, listed, row_key):
             continue
         spans = {}
         for span in listed.values():
-            spans.setdefault((*row_key(span), KEYS[by](truth, span)), []).append((span.begin, span.end))
+            spans.setdefault((*row_key(span), KEYS[by](span)), []).append((span.begin, span.end))
         seen = set()
         for row in result["rows"]:
             key = tuple(v for k, v in row["key"].items() if not k.endswith("_value"))

@@ -59,7 +59,7 @@ def check_table(what, lines, rows):
             require(cells, f"{what}: {head} has no cell", line)
             check_cell(f"{what}: {row['key']}", head, cells[-1], row)
             at = end
-    require(n == min(len(rows), n) and (n > 0 or not rows), f"{what}: no rows", lines[:3])
+    require(n > 0 or not rows, f"{what}: no rows", lines[:3])
 
 
 def check_text(text, results):
@@ -124,7 +124,7 @@ def check_summary(case):
     check_text(case.run("summary", "--wide", "--no-causal"), summary["results"])
 
 
-METRICS = {"rate": ("rate", 1), "mean": ("mean", 1), "p50": ("p50", 1), "p99": ("p99", 1), "max": ("max", 1)}
+METRICS = "rate", "mean", "p50", "p99", "max"
 
 
 def check_side(what, row, side, true):
