@@ -47,6 +47,7 @@ struct exit_handler;
 struct exit_class {
     enum exit_role role;
     enum exit_tracer tracer;
+    bool is_noted; /* its source is known to have such events */
     /* of EXIT_STEP */
     bool begins; /* an exit; otherwise it ends one */
     int reason, isa, kind;

@@ -357,15 +357,17 @@ static void change_state(struct exits *exits, enum exit_tracer tracer, const str
         open->handled_end = item->time;
 }
 
-/* SOURCES has ITEM's from now on. */
-static int note_source(struct exits *exits, struct map *sources, const struct item *item)
+/* SOURCES has ITEM's, of CLASS, from now on. */
+static int note_source(struct exits *exits, struct map *sources, struct exit_class *class,
+                       const struct item *item)
 {
-    if (map_get(sources, (uintptr_t)item->origin))
+    if (likely(class->is_noted))
         return 0;
+    class->is_noted = true;
     return map_put(sources, (uintptr_t)item->origin, exits);
 }
 
-static int put_to_vmm(struct exits *exits, const struct item *item)
+static int put_to_vmm(struct exits *exits, struct exit_class *class, const struct item *item)
 {
     struct open_exit *open = find_open(exits, EXITS_OF_KVM, item);
 
@@ -379,15 +381,18 @@ static int put_to_vmm(struct exits *exits, const struct item *item)
         open->vmm_run = open->times[EXIT_RUNS];
         open->vmm_unknown = open->times[EXIT_STATE_UNKNOWN];
     }
-    return note_source(exits, &exits->vmm_sources, item);
+    return note_source(exits, &exits->vmm_sources, class, item);
 }
 
-static int put_state(struct exits *exits, const struct exit_class *class, const struct item *item)
+static int put_state(struct exits *exits, struct exit_class *class, const struct item *item)
 {
-    struct item copy = *item;
+    struct item copy;
 
-    if (note_source(exits, &exits->state_sources, item) < 0)
+    if (note_source(exits, &exits->state_sources, class, item) < 0)
         return -ENOMEM;
+    if (!spans_has_open(&exits->spans))
+        return 0;
+    copy = *item;
     if (class->tracer == EXITS_OF_XEN) {
         copy.vcpu = (int32_t)(item_value(item, (unsigned)class->domain).u << 16 |
                               item_value(item, (unsigned)class->vcpu).u);
@@ -420,11 +425,11 @@ static int put_state(struct exits *exits, const struct exit_class *class, const 
     return 0;
 }
 
-static int put_between(struct exits *exits, const struct exit_class *class, const struct item *item)
+static int put_between(struct exits *exits, struct exit_class *class, const struct item *item)
 {
     switch (class->role) {
     case EXIT_STATE: return put_state(exits, class, item);
-    case EXIT_TO_VMM: return put_to_vmm(exits, item);
+    case EXIT_TO_VMM: return put_to_vmm(exits, class, item);
     case EXIT_PV: return exit_pv_put(&exits->pv, &exits->analysis, class, item);
     default: return put_handler(exits, class, item);
     }
@@ -439,7 +444,7 @@ static int put_items(struct exits *exits, const struct item *items, unsigned n)
 
     for (unsigned i = 0; i < n; i++) {
         const struct item *item = &items[i];
-        const struct exit_class *class;
+        struct exit_class *class;
         bool is_between;
 
         if (unlikely(item->kind != ITEM_EVENT))
@@ -449,7 +454,8 @@ static int put_items(struct exits *exits, const struct item *items, unsigned n)
             return -ENOMEM;
         if (class->role == EXIT_NOTHING || (class->role == EXIT_HANDLER && !exits->settings.detail))
             continue;
-        if (class->role == EXIT_STEP && likely(!exit_is_unused(class, item)))
+        if (class->role == EXIT_STEP &&
+            (likely(class->tracer != EXITS_OF_QEMU) || !exit_is_unused(class, item)))
             continue;
         is_between = class->role != EXIT_STEP;
         r = spans_put(&exits->spans, items + first, i - first);

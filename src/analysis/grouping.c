@@ -88,15 +88,6 @@ int grouping_check(const struct grouping *grouping, const struct catalogue *cata
     return 0;
 }
 
-static int find_field(struct group_key *key, const struct event_class *class)
-{
-    if (unlikely(key->class != class)) {
-        key->class = class;
-        key->field = kernel_event_field(class, key->name);
-    }
-    return key->field;
-}
-
 static uint64_t get_number(const struct item *item, int field)
 {
     struct value value;
@@ -110,9 +101,10 @@ static uint64_t get_number(const struct item *item, int field)
                                                               : hash_bytes(value.s, value.len);
 }
 
-uint64_t grouping_field_number(const struct item *item, const char *name)
+uint64_t grouping_field_number(struct field_finder *finder, const struct item *item,
+                               const char *name)
 {
-    return get_number(item, kernel_event_field(item->class, name));
+    return get_number(item, field_finder_get(finder, item->class, name));
 }
 
 void grouping_numbers(struct grouping *grouping, const struct item *item, uint64_t *ret_numbers)
@@ -123,7 +115,10 @@ void grouping_numbers(struct grouping *grouping, const struct item *item, uint64
         uint64_t v = NO_NUMBER;
 
         switch (key->kind) {
-        case GROUP_BY_FIELD: v = get_number(item, find_field(key, item->class)); break;
+        case GROUP_BY_FIELD:
+            key->field = field_finder_get(&grouping->finder, item->class, key->name);
+            v = get_number(item, key->field);
+            break;
         case GROUP_BY_TASK:
             name = item_task_name(item);
             if (name)

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "analysis/field_finder.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "event/catalogue.h"
@@ -34,14 +35,13 @@ struct group_key {
     enum group_key_kind kind;
     const char *name;  /* as in JSON */
     const char *title; /* the same in capitals: heading in text */
-    /* The class seen last, and which of its fields this is; -1: it has none. */
-    const struct event_class *class;
-    int field;
+    int field;         /* which field of the item that was seen last this is; -1: it has none */
 };
 
 struct grouping {
     struct group_key keys[GROUPING_KEYS];
     unsigned n;
+    struct field_finder finder;
 };
 
 /* Reads TEXT, "irq,task". Strings are in ARENA. -EINVAL with ERROR, -ENOMEM. */
@@ -60,7 +60,8 @@ void grouping_put(const struct grouping *grouping, unsigned i, const struct item
                   struct text *text);
 
 /* The same of a field by its name: a scalar's value, or a hash; and what it is called. */
-uint64_t grouping_field_number(const struct item *item, const char *name);
+uint64_t grouping_field_number(struct field_finder *finder, const struct item *item,
+                               const char *name);
 void grouping_put_field(const struct item *item, const char *name, struct text *text);
 
 /* The value that the name of key I stands for: a CPU, a thread, an integer field. False: there is none. */

@@ -60,6 +60,7 @@ static inline void histogram_prefetch(const struct histogram *histogram, uint64_
     unsigned bucket = histogram_bucket(v);
     const uint64_t *doubling = histogram->doublings[bucket >> HISTOGRAM_SUB_BITS];
 
+    __builtin_prefetch(histogram, 1);
     if (likely(doubling != NULL))
         __builtin_prefetch(&doubling[bucket & ((1u << HISTOGRAM_SUB_BITS) - 1)], 1);
 }

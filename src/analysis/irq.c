@@ -118,7 +118,7 @@ static _cold_ struct row *add_row(struct irq *irq, const struct irq_rule *rule,
     irq->n_extra = irq->rows.n;
     row->origin = item->origin;
     if (rule->number) {
-        row->values[1] = (int64_t)grouping_field_number(item, rule->number);
+        row->values[1] = (int64_t)grouping_field_number(&irq->finder, item, rule->number);
         row->has_value |= 1u << 1;
     }
     for (unsigned i = 0; i < grouping->n; i++)
@@ -134,10 +134,11 @@ static struct row *get_row(struct irq *irq, const struct irq_rule *rule, const s
     uint64_t numbers[ROW_KEYS] = {(uintptr_t)rule->kind};
     struct row *row;
 
-    numbers[1] =
-        rule->name ? grouping_field_number(item, rule->name) : hash_bytes(name, strlen(name));
+    numbers[1] = rule->name ? grouping_field_number(&irq->finder, item, rule->name)
+                            : hash_bytes(name, strlen(name));
     if (rule->number)
-        numbers[1] = hash_mix(hash_mix(0, numbers[1]), grouping_field_number(item, rule->number));
+        numbers[1] = hash_mix(hash_mix(0, numbers[1]),
+                              grouping_field_number(&irq->finder, item, rule->number));
     grouping_numbers(&irq->analysis.settings.grouping, item, numbers + 2);
     row = rows_find(&irq->rows, numbers);
     return row ? row : add_row(irq, rule, item, name, numbers);
@@ -178,7 +179,7 @@ static uint64_t begin(void *arg, const struct span_kind *kind, const struct item
     struct row *row;
 
     if (rule->measure == MEASURE_LATENESS)
-        return grouping_field_number(item, "expires");
+        return grouping_field_number(&irq->finder, item, "expires");
     if (rule->measure == MEASURE_DELAY)
         return 0;
     if (!analysis_selects(&irq->analysis, item)) {
@@ -228,7 +229,7 @@ static int count_delay(struct irq *irq, const struct irq_rule *rule, const struc
     if (!row)
         return -ENOMEM;
     if (rule->measure == MEASURE_LATENESS) /* by the kernel's own clock */
-        delay = (int64_t)(grouping_field_number(item, "now") - span->tag);
+        delay = (int64_t)(grouping_field_number(&irq->finder, item, "now") - span->tag);
     else
         row->error_max = MAX(row->error_max, span->error_ns);
     return histogram_add(&irq->extra[row->number].delays, delay < 0 ? 0 : (uint64_t)delay);

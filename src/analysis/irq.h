@@ -13,6 +13,7 @@ struct cpu_spans;
 
 struct irq {
     struct analysis analysis; /* first */
+    struct field_finder finder;
     struct arena arena;
     struct span_rule_list rules;
     struct spans spans;

@@ -375,7 +375,9 @@ static inline void prefetch(const struct sched *sched, const struct state_interv
     if (unlikely(!row))
         return;
     __builtin_prefetch(&row->in[interval->state], 1);
-    if (interval->state == STATE_WOKEN && row->wakes)
+    if (interval->state == STATE_PREEMPTED)
+        __builtin_prefetch(&row->preempt_n, 1);
+    else if (interval->state == STATE_WOKEN && row->wakes)
         histogram_prefetch(row->wakes, (uint64_t)interval->end - (uint64_t)interval->begin);
 }
 

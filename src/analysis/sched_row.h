@@ -6,20 +6,22 @@
 #include "analysis/sched.h"
 
 struct sched_row {
+    /* What each interval concerns comes first: rows are more than a CPU's caches hold. */
     enum state_of of;
     int32_t id;
     const struct origin *origin;
-    bool is_wanted, is_others;
     const char *name; /* NULL: not known */
-    int32_t vcpu, last_cpu, last_by;
-    uint64_t runs, migrations;
-    /* While it ran: inside of a guest, outside, and where that is not known. */
-    int64_t inside, outside, undivided;
-    bool enters;             /* it enters guests: otherwise these say nothing */
+    bool is_wanted, is_others;
+    bool enters; /* it enters guests: otherwise `inside` and the like say nothing */
+    int32_t vcpu;
     struct histogram *wakes; /* NULL: none */
     int64_t wake_sum;
     uint64_t preempt_n;
     int64_t preempt_sum, preempt_max;
+    int32_t last_cpu, last_by;
+    uint64_t runs, migrations;
+    /* While it ran: inside of a guest, outside, and where that is not known. */
+    int64_t inside, outside, undivided;
     struct who_victim who; /* who ran while it waited, if that is looked for */
     struct sched_total {
         int64_t time; /* in the state, as far as it is known */

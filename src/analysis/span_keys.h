@@ -19,7 +19,7 @@ struct key {
 /* A key's hash: of what it begins with, mixed with the values by which it is found, folded. */
 static inline uint64_t start_hash(const struct key *key)
 {
-    return hash_mix(hash_mix(key->name, key->source), key->place);
+    return hash_mix((uint64_t)key->name << 32 | key->source, key->place);
 }
 
 static inline uint32_t fold_hash(uint64_t hash)

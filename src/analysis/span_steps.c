@@ -39,6 +39,11 @@ uint32_t span_steps_name(struct spans *spans, unsigned rule, const char *star, s
 
     if (!keys->has_star || spans->rules[rule]->again == SPAN_AGAIN_REPLACE)
         star = "", len = 0;
+    if (len == 0) {
+        if (keys->plain_name == 0)
+            keys->plain_name = ++spans->n_names;
+        return keys->plain_name;
+    }
     number = (uintptr_t)map_get_str(&keys->names, star, len);
     if (number > 0)
         return (uint32_t)number;

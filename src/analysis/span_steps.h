@@ -29,8 +29,9 @@ struct class_steps {
 
 /* How the keys of a rule are made. */
 struct rule_keys {
-    struct map names; /* by the letters of the '*': the name's number, and one */
-    bool has_star;    /* in every step */
+    struct map names;    /* by the letters of the '*': the name's number, and one */
+    uint32_t plain_name; /* the number of the name without letters; 0: there is none yet */
+    bool has_star;       /* in every step */
     /* Which steps are of other sources than the first, bit 1 << step, by the classes that there are: a source may get the
      * class of a step later. */
     unsigned crossings;

@@ -255,23 +255,31 @@ static inline bool selects(const struct spans *spans, const struct item *item)
     return likely(!spans->selects) || spans->selects(spans->arg, item);
 }
 
-/* Adds a span for KEY, before or after those of the same key. 0: memory is out. */
-static uint32_t put_in(struct spans *spans, const struct key *key, const struct step_use *use,
-                       const struct item *item, bool early, bool in_front)
+/* Adds a span for KEY, before or after those of the same key. PLACE: what find() returned; NULL: not known. 0: memory is out. */
+static uint32_t put_in(struct spans *spans, const struct key *key, uint32_t *place,
+                       const struct step_use *use, const struct item *item, bool early,
+                       bool in_front)
 {
     const struct span_rule *rule = spans->rules[use->rule];
     struct span_ages *ages = early ? &spans->early : &spans->begun;
     struct open_span *span;
-    uint32_t *place;
     uint32_t n;
 
-    if (early && ages->n == EARLY_MAX)
+    if (early && ages->n == EARLY_MAX) {
         give_up(spans, ages->oldest, SPAN_NO_BEGIN);
-    if (unlikely(spans->n_open == SPANS_OPEN_MAX))
+        place = NULL;
+    }
+    if (unlikely(spans->n_open == SPANS_OPEN_MAX)) {
         give_up(spans, ages->oldest, SPAN_GIVEN_UP);
-    if (unlikely(spans->free == 0) && grow(spans) < 0)
-        return 0;
-    place = find(spans, key, spans->rule_keys[use->rule].n_found_by);
+        place = NULL;
+    }
+    if (unlikely(spans->free == 0)) {
+        if (grow(spans) < 0)
+            return 0;
+        place = NULL;
+    }
+    if (unlikely(!place))
+        place = find(spans, key, spans->rule_keys[use->rule].n_found_by);
     n = spans->free;
     span = get_open(spans, n);
     spans->free = span->chain;
@@ -489,7 +497,7 @@ static int begin_late(struct spans *spans, uint32_t *place, const struct step_us
     take_out(spans, place, *place);
     if (spans->ops->begin)
         tag = spans->ops->begin(spans->arg, use->kind, item);
-    n = put_in(spans, key, use, item, false, begins_in_front(spans->rules[use->rule]));
+    n = put_in(spans, key, NULL, use, item, false, begins_in_front(spans->rules[use->rule]));
     if (n == 0)
         return -ENOMEM;
     span = get_open(spans, n);
@@ -538,14 +546,15 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
                  const struct key *key, const struct source_losses *source)
 {
     const struct span_rule *rule = spans->rules[use->rule];
+    uint32_t *place = NULL;
     uint64_t tag = 0;
     uint32_t n;
 
     if (likely(spans->n_buckets > 0)) {
         unsigned n_keys = spans->rule_keys[use->rule].n_found_by;
-        uint32_t *place = find(spans, key, n_keys);
         struct open_span *open;
 
+        place = find(spans, key, n_keys);
         for (; unlikely(*place != 0); place = find_from(spans, place, key, n_keys)) {
             open = get_open(spans, *place);
             if (open->early) {
@@ -572,7 +581,7 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
     }
     if (spans->ops->begin)
         tag = spans->ops->begin(spans->arg, use->kind, item);
-    n = put_in(spans, key, use, item, false, begins_in_front(rule));
+    n = put_in(spans, key, place, use, item, false, begins_in_front(rule));
     if (unlikely(n == 0))
         return -ENOMEM;
     get_open(spans, n)->tag = tag;
@@ -589,7 +598,7 @@ static int put_early(struct spans *spans, const struct step_use *use, const stru
     if (item->error_ns > 0 && rule_keys->crossings >> use->step & 1) {
         /* Of a step in between, only where it cannot be of a span that is open. */
         if (is_last || spans->n_buckets == 0 || *find(spans, key, rule_keys->n_found_by) == 0)
-            return put_in(spans, key, use, item, true, false) == 0 ? -ENOMEM : 0;
+            return put_in(spans, key, NULL, use, item, true, false) == 0 ? -ENOMEM : 0;
         return 0;
     }
     if (is_last)
@@ -789,13 +798,17 @@ int spans_concern(struct spans *spans, const struct event_class *class)
 
 uint64_t *spans_open_tag(struct spans *spans, unsigned rule, const struct item *item)
 {
-    const struct source_losses *source = get_source(spans, item->origin);
-    struct step_use use = {.rule = rule, .name = span_steps_name(spans, rule, "", 0)};
+    const struct source_losses *source;
+    struct step_use use = {.rule = rule};
     struct open_span *open;
     struct key key;
     uint32_t n;
 
-    if (!source || spans->n_buckets == 0 || !make_key(spans, &use, item, source->number, &key))
+    if (!spans_has_open(spans))
+        return NULL;
+    source = get_source(spans, item->origin);
+    use.name = span_steps_name(spans, rule, "", 0);
+    if (!source || !make_key(spans, &use, item, source->number, &key))
         return NULL;
     n = *find(spans, &key, 0);
     if (n == 0)

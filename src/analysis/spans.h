@@ -158,6 +158,11 @@ bool spans_may_be_lost(const struct spans *spans, unsigned rule, const struct or
 void spans_finish(struct spans *spans);
 void spans_done(struct spans *spans);
 
+static inline bool spans_has_open(const struct spans *spans)
+{
+    return spans->n_open > 0;
+}
+
 /* The tag of the span of rule number RULE that is open at the place of ITEM, for a rule that has a place and no keys, and
  * whose steps are of ITEM's source. NULL: none is open, or its end may be among what was lost. For events between the
  * ends of a span that say more of it. */

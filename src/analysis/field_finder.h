@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* Which field of a class has a name, without comparing names for each event: what was found lately is kept. */
+
+#include <stdint.h>
+
+#include "base/macro.h"
+#include "event/kernel_event.h"
+
+#define FIELD_FINDER_RECENT 32
+
+/* Zeroed: empty. */
+struct field_finder {
+    struct {
+        const struct event_class *class;
+        const char *name;
+        int field;
+    } recent[FIELD_FINDER_RECENT];
+};
+
+/* kernel_event_field() of CLASS and NAME, which is not changed while FINDER is used. */
+static inline int field_finder_get(struct field_finder *finder, const struct event_class *class,
+                                   const char *name)
+{
+    unsigned place = (class->index + (unsigned)((uintptr_t)name >> 2)) % FIELD_FINDER_RECENT;
+
+    if (unlikely(finder->recent[place].class != class || finder->recent[place].name != name)) {
+        finder->recent[place].class = class;
+        finder->recent[place].name = name;
+        finder->recent[place].field = kernel_event_field(class, name);
+    }
+    return finder->recent[place].field;
+}
