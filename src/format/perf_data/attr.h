@@ -39,6 +39,7 @@ struct perf_attr {
     uint16_t end_tid, end_time, end_id, end_cpu;
     uint16_t end_size;                     /* 0: they have none of these */
     const struct event_class *class;       /* for the reader */
+    bool is_open;                          /* kernel_class_is_open() of it */
     const struct event_class *guest_class; /* the same, of samples in guests */
 };
 

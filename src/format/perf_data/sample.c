@@ -402,28 +402,47 @@ static _cold_ void decode_own(struct perf_data *perf, struct parts *parts, struc
     }
 }
 
+/* The class of a tracepoint's samples. */
+static _cold_ int make_class(struct perf_data *perf, struct perf_attr *attr)
+{
+    attr->class = kernel_events_class(perf->events, (uint16_t)attr->config);
+    if (!attr->class)
+        return kernel_events_error(perf->events);
+    attr->is_open = attr->class->task_data && kernel_class_is_open(attr->class);
+    return 0;
+}
+
+/* Fills in the class and the thread of a tracepoint's sample. Returns as set_class(). */
+static inline int set_tracepoint(struct perf_data *perf, struct perf_attr *attr,
+                                 struct parts *parts, struct item *item)
+{
+    const struct kernel_common *common = kernel_events_common(perf->events);
+    int r;
+
+    if (attr->config > UINT16_MAX || parts->raw_size < common->size)
+        return 0;
+    if (unlikely(!attr->class)) {
+        r = make_class(perf, attr);
+        if (r < 0)
+            return r;
+    }
+    item->class = attr->class;
+    /* The sample's own is the number that the thread has in the container that perf ran in. */
+    if (likely(common->pid_offset != KERNEL_NO_OFFSET))
+        item->pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
+    if (unlikely(attr->is_open))
+        decode_own(perf, parts, item);
+    return likely(item->class != NULL) ? 1 : kernel_events_error(perf->events);
+}
+
 /* Fills in the class and the origin. 1; 0: the record is damaged; a negative errno. */
-static int set_class(struct perf_data *perf, struct perf_attr *attr, struct parts *parts,
-                     uint8_t cpumode, struct item *item)
+static int set_class(struct perf_data *perf, struct perf_attr *attr, uint8_t cpumode,
+                     struct item *item)
 {
     bool in_guest = perf->guest && (cpumode == MISC_GUEST_KERNEL || cpumode == MISC_GUEST_USER);
     const struct event_class **class = in_guest ? &attr->guest_class : &attr->class;
     const struct perf_origin *of = in_guest ? perf->guest : perf->origin;
-    const struct kernel_common *common = kernel_events_common(perf->events);
 
-    if (attr->type == EVENT_TRACEPOINT && parts->raw) {
-        if (attr->config > UINT16_MAX || parts->raw_size < common->size)
-            return 0;
-        if (unlikely(!attr->class))
-            attr->class = kernel_events_class(perf->events, (uint16_t)attr->config);
-        item->class = attr->class;
-        /* The sample's own is the number that the thread has in the container that perf ran in. */
-        if (likely(common->pid_offset != KERNEL_NO_OFFSET))
-            item->pid = (int32_t)get_u32(perf, parts->raw + common->pid_offset);
-        if (item->class && item->class->task_data && kernel_class_is_open(item->class))
-            decode_own(perf, parts, item);
-        return item->class ? 1 : kernel_events_error(perf->events);
-    }
     if (unlikely(!*class))
         *class = perf_class_of_samples(perf, attr, of);
     item->class = *class;
@@ -450,6 +469,7 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
     struct perf_cpu *cpu;
     struct parts parts;
     struct item item;
+    bool is_tracepoint;
     int64_t time;
     int r;
 
@@ -480,12 +500,14 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         return 0;
     if (attr->tid != PERF_NOWHERE)
         item.pid = (int32_t)get_u32(perf, body + attr->tid + 4);
-    r = set_class(perf, attr, &parts, cpumode, &item);
-    if (r <= 0) {
+    is_tracepoint = attr->type == EVENT_TRACEPOINT && parts.raw;
+    r = is_tracepoint ? set_tracepoint(perf, attr, &parts, &item)
+                      : set_class(perf, attr, cpumode, &item);
+    if (unlikely(r <= 0)) {
         perf->n_unclear += r == 0;
         return r;
     }
-    if (attr->type == EVENT_TRACEPOINT && parts.raw) {
+    if (is_tracepoint) {
         pieces[0] = (struct order_piece){parts.raw, parts.raw_size};
         return put_sample(perf, cpu, &item, pieces, 1);
     }

@@ -298,7 +298,8 @@ const struct event_class *kernel_events_decode(struct kernel_events *events,
 
     if (r > 0)
         return own;
-    made->next = made->start + before;
+    if (text_len(made) > before)
+        made->next = made->start + before;
     if (r == 0)
         return class;
     events->error = r;
