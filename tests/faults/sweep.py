@@ -6,6 +6,7 @@ import argparse
 import errno
 import fnmatch
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -142,7 +143,10 @@ def main(sweep, *operands, prepare=None):
         setattr(options, operand, os.path.abspath(getattr(options, operand)))
     if prepare:
         prepare(options)
-    with tempfile.TemporaryDirectory() as directory:
+    # Each run removes what the one before left: on a disk that takes longer than the run.
+    memory = subprocess.run([os.path.join(HERE, "..", "lib", "memory_directory.sh"), "1000000"], check=True,
+                            stdout=subprocess.PIPE, text=True).stdout.strip()
+    with tempfile.TemporaryDirectory(dir=memory or None) as directory:
         os.mkdir(os.path.join(directory, "run"))
         os.environ["XDG_RUNTIME_DIR"] = os.path.join(directory, "run")
         swept = sweep(options, directory)

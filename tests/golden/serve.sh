@@ -1,5 +1,6 @@
 #!/bin/sh
 # strata serve: what it answers is what the other commands print, and it answers those alone who know its secret.
+many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 command -v python3 >/dev/null || { echo "SKIPPED: python3 is not installed"; exit 77; }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # What strata serve answers at random places, at every level of detail, is what is in the report: see tests/web/places.py.
+many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 command -v python3 >/dev/null || { echo "SKIPPED: python3 is not installed"; exit 77; }
 export XDG_CACHE_HOME="$work/cache"

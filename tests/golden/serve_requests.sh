@@ -1,5 +1,6 @@
 #!/bin/sh
 # strata serve: durations are those of strata latency and strata exits, and arrows join the requests of layers.
+many_files=yes
 . "$(dirname "$0")/../lib/golden.sh"
 command -v python3 >/dev/null || { echo "SKIPPED: python3 is not installed"; exit 77; }
 

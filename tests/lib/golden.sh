@@ -19,16 +19,8 @@ strata=$STRATA_BIN/strata
 at_exit=
 case=
 
-# memory_directory KILOBYTES: where files are in memory, with room for that, and can be run; nothing if there is none.
-memory_directory() {
-    if [ -w /dev/shm ] && ! grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts &&
-        [ "$(df -kP /dev/shm | awk 'NR == 2 { print $4 }')" -ge "$1" ]; then
-        echo /dev/shm
-    fi
-}
-
 parent=
-[ -z "${many_files-}" ] || parent=$(memory_directory 1000000)
+[ -z "${many_files-}" ] || parent=$("$here/../lib/memory_directory.sh" 1000000)
 work=$(mktemp -d "${parent:-${TMPDIR:-/tmp}}/test.XXXXXX")
 trap 'case $? in 0 | 77) ;; *) say_newest ;; esac; eval "$at_exit" || :; rm -rf "$work"' EXIT
 cd "$work"
