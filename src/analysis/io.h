@@ -17,9 +17,13 @@
  *  R5  A loss ends all open requests of its source, and those of a VMM that are over and not notified of yet. At most IO_OPEN_MAX are open; what comes beyond is counted. Of a kernel
  *      that recorded only some threads (origin->pid_filter), none is known to be open: requests end in interrupts. Nor is
  *      one of a source that was cut (origin->is_cut).
+ *  R6  The begin of a request is known, or it counts as one whose begin is not in the trace: a request that may have been queued in
+ *      what is missing (analysis/io_begins.h), and one of a VMM that may have been notified of in a loss. One of a VMM that may
+ *      have notified the guest in a loss is lost.
  *
  * Not thread-safe. */
 
+#include "analysis/io_begins.h"
 #include "analysis/io_why.h"
 #include "analysis/result_rows.h"
 
@@ -112,9 +116,11 @@ struct io_tracker {
     unsigned n_classes;
     struct io_slot *slots; /* number 0 is none */
     uint32_t n_slots, room, free;
-    uint32_t *buckets;            /* by key: slots */
-    struct io_bio *bios;          /* what was queued last, by device and sector */
-    uint32_t first[3], last[3];   /* slots in lists */
+    uint32_t *buckets;          /* by key: slots */
+    struct io_bio *bios;        /* what was queued last, by device and sector */
+    uint32_t first[4], last[4]; /* slots in lists */
+    struct io_begins begins;
+    bool is_finished;             /* nothing follows */
     struct io_thread *interrupts; /* of CPUs */
     unsigned n_interrupts;
     struct io_thread *kicks; /* of devices */

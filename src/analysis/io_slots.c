@@ -179,6 +179,34 @@ static void add_partner(struct io_request *request, const struct io_slot *slot,
         request->at[IO_KICKED] = TIME_UNKNOWN;
 }
 
+/* The begin of request N is not known. What a VMM has of it is its own. */
+static int drop_without_begin(struct io_tracker *tracker, uint32_t n)
+{
+    uint32_t partner = tracker->slots[n].partner;
+
+    io_drop(tracker, n, SPAN_NO_BEGIN);
+    return partner && tracker->slots[partner].ended != TIME_UNKNOWN &&
+                   tracker->slots[partner].list == LIST_NONE
+               ? io_give(tracker, partner)
+               : 0;
+}
+
+int io_give_unsure(struct io_tracker *tracker, const struct origin *origin, uint64_t device,
+                   enum io_kind kind)
+{
+    uint32_t next;
+    int r = 0;
+
+    for (uint32_t n = tracker->first[LIST_UNSURE]; n && r >= 0; n = next) {
+        const struct io_request *request = &tracker->slots[n].request;
+
+        next = tracker->slots[n].list_next;
+        if (request->origin == origin && request->device == device && request->kind == kind)
+            r = io_give(tracker, n);
+    }
+    return r;
+}
+
 int io_give(struct io_tracker *tracker, uint32_t n)
 {
     struct io_request request;
@@ -188,6 +216,19 @@ int io_give(struct io_tracker *tracker, uint32_t n)
         /* The guest's request is given, once it is over. */
         io_list_remove(tracker, n);
         return 0;
+    }
+    if (unlikely(tracker->slots[n].may_lack_begin)) {
+        const struct io_request *whose = &tracker->slots[n].request;
+
+        switch (io_begins_are(&tracker->begins, whose->origin, whose->device, whose->kind)) {
+        case IO_BEGINS_SEEN: return drop_without_begin(tracker, n);
+        case IO_BEGINS_NONE: break;
+        case IO_BEGINS_UNSEEN:
+            if (tracker->is_finished)
+                break;
+            io_list_add(tracker, LIST_UNSURE, n);
+            return 0;
+        }
     }
     request = tracker->slots[n].request;
     set_own_error(&request, &tracker->slots[n]);

@@ -22,6 +22,7 @@ enum io_list {
     LIST_NONE,
     LIST_PENDING, /* handled, and not submitted */
     LIST_OVER,    /* ended: what belongs to it may come still */
+    LIST_UNSURE,  /* over; whether its begin is missing is seen by others of its device */
     LISTS,
 };
 
@@ -40,6 +41,7 @@ struct io_slot {
     uint8_t in_index; /* bits */
     uint8_t list;     /* enum io_list */
     bool is_used, is_vmm, is_ambiguous, was_requeued;
+    bool may_lack_begin; /* R6 */
 };
 
 struct io_bio {
@@ -59,6 +61,7 @@ struct io_thread {
     int64_t time;   /* TIME_UNKNOWN: nothing is */
     int32_t pid;    /* of the thread at that time */
     bool has_ended; /* of a device: requests since it last notified the guest */
+    bool may_lack;  /* of a device: its last event may be lost */
 };
 
 /* SLOT has a point whose time is wrong by up to ERROR_NS. */
@@ -106,5 +109,8 @@ void io_count_fate(struct io_tracker *tracker, const struct io_request *request,
 void io_drop(struct io_tracker *tracker, uint32_t n, enum span_fate fate);
 /* Gives a request that is over, with what its partner knows, and frees both. */
 int io_give(struct io_tracker *tracker, uint32_t n);
+/* Of requests of DEVICE and KIND it is known now whether they have a begin (R6). 0, or as io_give(). */
+int io_give_unsure(struct io_tracker *tracker, const struct origin *origin, uint64_t device,
+                   enum io_kind kind);
 /* Gives those that are over and cannot be joined any more at NOW. */
 int io_give_due(struct io_tracker *tracker, int64_t now);

@@ -169,6 +169,7 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     struct item begin = *item;
     struct io_slot *slot;
     struct io_bio *bio;
+    int r;
 
     if (n && tracker->slots[n].was_requeued) {
         tracker->slots[n].was_requeued = false;
@@ -194,10 +195,15 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     slot->request.sectors = slot->left = (uint32_t)field(item, class, 2);
     slot->request.kind = kind;
     slot->request.at[IO_ISSUED] = item->time;
+    r = io_begins_put(&tracker->begins, item, device, kind, slot->request.at[IO_QUEUED],
+                      tracker->ticks_per_ms * 1000, &slot->may_lack_begin);
     io_index_add(tracker, BY_BLOCK, block_hash(item->origin, device, sector), n);
     if (item->origin->layer == LAYER_GUEST)
         io_join(tracker, n);
-    return 0;
+    return r >= 0 && tracker->first[LIST_UNSURE] &&
+                   io_begins_are(&tracker->begins, item->origin, device, kind) != IO_BEGINS_UNSEEN
+               ? io_give_unsure(tracker, item->origin, device, kind)
+               : r;
 }
 
 static int put_complete(struct io_tracker *tracker, const struct item *item,
@@ -261,6 +267,15 @@ static int put_handle(struct io_tracker *tracker, const struct item *item,
     struct io_thread *kick = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, device);
     struct io_slot *slot;
 
+    if (unlikely(kick && kick->may_lack)) {
+        kick->may_lack = false;
+        if (kick->time == TIME_UNKNOWN && tracker->counts.points >> IO_KICKED & 1) {
+            if (n)
+                io_drop(tracker, n, SPAN_AGAIN);
+            count_fate_at(tracker, item, IO_HANDLED, SPAN_NO_BEGIN);
+            return 0;
+        }
+    }
     n = renew_slot(tracker, n, item, IO_HANDLED);
     if (!n)
         return 0;
@@ -413,6 +428,9 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
     case EVENT_QUEUE:
         sector = field(item, class, 2) == 0 ? FLUSH_SECTOR : field(item, class, 1);
         bio = get_bio(tracker, item->origin, field(item, class, 0), sector);
+        if (unlikely(bio->origin && !is_bio(bio, item->origin, field(item, class, 0), sector)) &&
+            io_begins_lose(&tracker->begins, bio->origin, item->time) < 0)
+            return -ENOMEM;
         *bio = (struct io_bio){.origin = item->origin,
                                .device = field(item, class, 0),
                                .sector = sector,
@@ -494,8 +512,10 @@ static int drop_all(struct io_tracker *tracker, const struct origin *origin, enu
         if (tracker->interrupts[i].origin == origin)
             tracker->interrupts[i].time = TIME_UNKNOWN;
     for (unsigned i = 0; i < tracker->n_kicks; i++)
-        if (tracker->kicks[i].origin == origin)
+        if (tracker->kicks[i].origin == origin) {
             tracker->kicks[i].time = TIME_UNKNOWN;
+            tracker->kicks[i].may_lack = true;
+        }
     if (tracker->blk_origin == origin)
         tracker->blk_origin = NULL;
     return drop_unnotified(tracker, origin, fate);
@@ -509,6 +529,8 @@ static _cold_ int complete(struct io_tracker *tracker, const struct origin *orig
     if (map_get(&tracker->complete, (uintptr_t)origin))
         return 0;
     r = drop_all(tracker, origin, SPAN_EARLY);
+    if (r >= 0)
+        r = io_begins_lose(&tracker->begins, origin, origin->complete_from);
     return r < 0 ? r : map_put(&tracker->complete, (uintptr_t)origin, tracker);
 }
 
@@ -586,10 +608,15 @@ int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigne
 
         if (unlikely(item->kind != ITEM_EVENT)) {
             r = drop_all(tracker, item->origin, SPAN_LOST);
+            if (r >= 0)
+                r = io_begins_lose(&tracker->begins, item->origin,
+                                   item->is_open ? INT64_MAX : item->time);
             if (r < 0)
                 return r;
             continue;
         }
+        if (unlikely(item->before_loss) && io_begins_begin_loss(&tracker->begins, item) < 0)
+            return -ENOMEM;
         if (unlikely(item->class->index >= tracker->n_classes ||
                      !tracker->classes[item->class->index].known) &&
             add_class(tracker, item) < 0)
@@ -621,8 +648,11 @@ int io_tracker_finish(struct io_tracker *tracker)
 {
     int r = 0;
 
+    tracker->is_finished = true;
     while (tracker->first[LIST_OVER] && r >= 0)
         r = io_give(tracker, tracker->first[LIST_OVER]);
+    while (tracker->first[LIST_UNSURE] && r >= 0)
+        r = io_give(tracker, tracker->first[LIST_UNSURE]);
     if (r >= 0 && tracker->ops->open)
         io_tracker_foreach_open(tracker, tracker->ops->open, tracker->arg);
     for (uint32_t i = 1; i < tracker->n_slots && r >= 0; i++)
@@ -646,6 +676,7 @@ void io_tracker_done(struct io_tracker *tracker)
     free(tracker->slots);
     free(tracker->buckets);
     free(tracker->bios);
+    io_begins_done(&tracker->begins);
     free(tracker->classes);
     free(tracker->interrupts);
     free(tracker->kicks);

@@ -615,13 +615,15 @@ static inline bool may_be_of(const struct spans *spans, const struct open_span *
     return likely(crossings == 0) || crossings >> use->step & 1 || open->origin == item->origin;
 }
 
-/* ITEM is a step after the first. 1: of a span that was open; 0: of none. */
+/* ITEM is a step after the first. 1: of a span that was open, or that was given up here, as it may have ended before; 0: of
+ * none. */
 static int go_on(struct spans *spans, const struct step_use *use, const struct item *item,
                  const struct key *key, const struct source_losses *source)
 {
     const struct span_rule *rule = spans->rules[use->rule];
     struct open_span *open;
     struct span span;
+    bool may_be_end = false; /* of a span that may have ended before */
     uint32_t *place;
     uint32_t n = 0;
     int r;
@@ -643,6 +645,7 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
             continue;
         }
         if (unlikely(may_have_ended(spans, open, source, item->cpu) || is_gone(spans, open))) {
+            may_be_end |= !is_gone(spans, open);
             end_without_end(spans, open, fate_of(spans, open, source, item->cpu, SPAN_LOST));
             take_out(spans, place, n);
         } else if (likely(may_follow(rule, open->step, use->step))) {
@@ -651,7 +654,7 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
         n = next;
     }
     if (n == 0)
-        return 0;
+        return may_be_end;
     open->at[use->step] = item->time;
     open->step = (uint8_t)use->step;
     if (use->step != rule->n_steps - 1) {

@@ -360,9 +360,12 @@ struct track *tracks_named_counter(struct tracks *tracks, struct group *group, c
     const char *key;
 
     snprintf(full, sizeof full, "%.*s of %" PRId32, (int)MIN(len, (size_t)NAME_MAX_LEN), name, pid);
-    if (group->n_counters >= TRACKS_MAX) /* all others are one curve */
-        snprintf(full, sizeof full, "other counters");
     track = map_get_str(&group->named_counters, full, strlen(full));
+    if (!track && group->n_counters >= TRACKS_MAX) {
+        /* All others are one curve. */
+        snprintf(full, sizeof full, "other counters");
+        track = map_get_str(&group->named_counters, full, strlen(full));
+    }
     if (track)
         return track;
     group->n_counters++;

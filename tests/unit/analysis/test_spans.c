@@ -703,6 +703,9 @@ static void test_losses(void **state)
     lose(w, w->guest, 14, CPU_UNKNOWN);
     spans_finish(&w->spans);
     expect(w, "1 lost, 2-7, 3 lost, 4-9, 10 lost, 13 lost");
+    /* The ends of these have their begin in the trace. */
+    for (unsigned i = 0; i < w->spans.n_kinds; i++)
+        assert_int_equal(w->spans.kinds[i]->fates[SPAN_NO_BEGIN], 0);
 }
 
 /* P2: what ends before a loss comes, though after it began. */
@@ -1064,7 +1067,7 @@ static void test_model(void **state)
             unsigned what = (unsigned)(random_u64() % 1000);
             uint64_t id = random_u64() % n_ids;
             int32_t cpu = (int32_t)(random_u64() % 3);
-            bool complete_one = false;
+            bool complete_one = false, is_of_lost = false;
 
             if (what < 4) {
                 int32_t lost_cpu = what == 0 ? CPU_UNKNOWN : cpu;
@@ -1107,11 +1110,12 @@ static void test_model(void **state)
                 if (found == UINT32_MAX)
                     break;
                 complete_one = !model[found].lost;
+                is_of_lost |= model[found].lost;
                 model_done(done, &n_done, model[found].begin, complete_one ? t : 0,
                            complete_one ? SPAN_COMPLETE : SPAN_LOST);
                 model_take(&n_model, found);
             }
-            no_begin += !complete_one;
+            no_begin += !complete_one && !is_of_lost;
         }
         for (unsigned i = 0; i < n_model; i++)
             model_done(done, &n_done, model[i].begin, 0, model[i].lost ? SPAN_LOST : SPAN_OPEN);

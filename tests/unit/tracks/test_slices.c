@@ -677,6 +677,21 @@ static void test_100000_requests(void **state)
     assert_int_equal(put_one(w, w->issue, N + 3, 1), 'B');
 }
 
+/* A counter that has a curve of its own keeps it when there are too many for others. */
+static void test_many_counters(void **state)
+{
+    struct world *w = *state;
+    struct tracks *tracks = &w->record.slices.tracks;
+    struct group *group = tracks_group(tracks, w->guest);
+    const struct track *own = tracks_named_counter(tracks, group, "a", 1, 7), *other;
+
+    group->n_counters = TRACKS_MAX;
+    assert_ptr_equal(tracks_named_counter(tracks, group, "a", 1, 7), own);
+    other = tracks_named_counter(tracks, group, "b", 1, 7);
+    assert_ptr_not_equal(other, own);
+    assert_ptr_equal(tracks_named_counter(tracks, group, "c", 1, 7), other);
+}
+
 /* An event whose fields are the same memory again and again is not written as it is, but as far as it goes. */
 static void test_too_long_for_a_packet(void **state)
 {
@@ -790,6 +805,7 @@ int main(void)
         TEST(test_no_ends),
         TEST(test_depth),
         TEST(test_100000_requests),
+        TEST(test_many_counters),
         TEST(test_too_long_for_a_packet),
         cmocka_unit_test(test_numbers_of_fields),
     };
