@@ -30,6 +30,12 @@ class Case:
             firsts, lasts = firsts + (self.vmm.records[0][0],), lasts + (self.vmm.records[-1][0],)
         host.window = min(max(lasts), host.source.end) - max(min(firsts), host.source.begin)
 
+    def n_events(self, source):
+        """Of the source of this name, or of the only one."""
+        if source in self.truths or not self.vmm:
+            return len(self.truths.get(source, self.truths["host"]).visible)
+        return len(self.vmm.records)
+
     def of(self, truth):
         """Options that select a kernel."""
         return [f"--source={truth.kernel.name}"] if self.is_directory else []

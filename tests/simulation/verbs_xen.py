@@ -6,6 +6,7 @@ from bisect import bisect_right
 from truth import overlap
 from verbs import Case, check_divided
 from verbs_row import check_fates, check_row, contains, require
+from verbs_summary import check_summary
 
 OPTIONS = ["--cpu-hz=1000000000", "--cpu-vendor=amd", "--xen=4.17"]
 WAITS = ("woken", "preempted")
@@ -27,8 +28,11 @@ class XenTruth:
 
 
 class XenCase(Case):
-    def __init__(self, strata, path):
-        self.strata, self.path = strata, path
+    def __init__(self, strata, path, truth):
+        self.strata, self.path, self.truth = strata, path, truth
+
+    def n_events(self, source):
+        return len(self.truth.visible)
 
     def run(self, *args, is_last=False):
         return super().run(*args, *OPTIONS, is_last=is_last)
@@ -106,6 +110,8 @@ def check_sql(case, truth):
 
 
 def check_all(strata, path, file):
-    case, truth = XenCase(strata, path), XenTruth(file)
+    truth = XenTruth(file)
+    case = XenCase(strata, path, truth)
     for check in check_exits, check_sched, check_vcpus, check_sql:
         check(case, truth)
+    check_summary(case)
