@@ -339,8 +339,11 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
     if (!row->is_wanted)
         return 0;
     if (unlikely(select != NULL)) {
-        if (!ranges_include(&select->options->cpus, interval->cpu))
+        if (!ranges_include(&select->options->cpus, interval->cpu)) {
+            if (interval->state == STATE_RUNNING)
+                row->last_cpu = interval->cpu; /* it moves from there */
             return 0;
+        }
         is_counted = selection_has_time(select, interval->begin);
         within = selection_time_within(select, interval->begin, interval->end);
     }

@@ -12,7 +12,24 @@ int sched_add_contradictions(const struct sched *sched, struct result *result)
 {
     struct result_contradictions *all = &result->contradictions;
     uint64_t missing_wakes = 0, late_vcpus = 0;
+    unsigned n_cpus = 0;
 
+    for (unsigned i = 0; i < sched->states->n_sources; i++)
+        n_cpus = MAX(n_cpus, states_cpus(sched->states, i));
+    all->by_cpu = arena_alloc(&result->arena, MAX(n_cpus, 1u) * sizeof *all->by_cpu);
+    if (!all->by_cpu)
+        return -ENOMEM;
+    for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+        uint64_t n = 0;
+
+        for (unsigned i = 0; i < sched->states->n_sources; i++)
+            if (cpu < states_cpus(sched->states, i))
+                n += states_cpu_contradictions(sched->states, i, cpu);
+        if (n > 0) {
+            all->by_cpu[all->n_cpus].cpu = (int32_t)cpu;
+            all->by_cpu[all->n_cpus++].n = n;
+        }
+    }
     for (unsigned i = 0; i < sched->states->n_sources; i++) {
         const struct origin *origin;
         const struct state_counts *counts = states_counts(sched->states, i, &origin);
@@ -28,28 +45,6 @@ int sched_add_contradictions(const struct sched *sched, struct result *result)
         result->unpaired[SPAN_GONE] += counts->gone;
         result->unpaired[SPAN_CONTRADICTED] += counts->contradicted;
         result->unpaired[SPAN_GIVEN_UP] += counts->given_up;
-        for (unsigned cpu = 0; cpu < states_cpus(sched->states, i); cpu++) {
-            uint64_t n = states_cpu_contradictions(sched->states, i, cpu);
-            unsigned at = 0;
-
-            if (n == 0)
-                continue;
-            while (at < all->n_cpus && all->by_cpu[at].cpu != (int32_t)cpu)
-                at++;
-            if (at == all->n_cpus) {
-                void *more = arena_alloc(&result->arena, (at + 1) * sizeof *all->by_cpu);
-
-                if (!more)
-                    return -ENOMEM;
-                if (at > 0)
-                    memcpy(more, all->by_cpu, at * sizeof *all->by_cpu);
-                all->by_cpu = more;
-                all->by_cpu[at].cpu = (int32_t)cpu;
-                all->by_cpu[at].n = 0;
-                all->n_cpus++;
-            }
-            all->by_cpu[at].n += n;
-        }
     }
     if (late_vcpus > 0) {
         int r = result_add_note(result,

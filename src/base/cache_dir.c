@@ -16,14 +16,33 @@
 
 /* ---- The directory ---- */
 
+/* PATH, or of what does not exist yet the directory around it, is this user's, or root's: as root with the environment of
+ * another user ("sudo -E"), what is made there would be in that user's way, and links there would lead anywhere. */
+static bool is_own(const char *path, bool must_exist)
+{
+    _cleanup_free_ char *copy = strdup(path);
+    struct stat st;
+    char *slash;
+
+    while (copy && *copy) {
+        if (stat(copy, &st) == 0)
+            return st.st_uid == geteuid() || (!must_exist && st.st_uid == 0);
+        slash = strrchr(copy, '/');
+        if (must_exist || errno != ENOENT || !slash)
+            return false;
+        *slash = '\0';
+    }
+    return copy && !must_exist;
+}
+
 void cache_dir_put_path(struct text *text)
 {
     const char *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
 
-    if (cache && *cache == '/')
+    if (cache && *cache == '/' && is_own(cache, false))
         text_printf(text, "%s/strata", cache);
-    else if (home && *home == '/')
+    else if (!(cache && *cache == '/') && home && *home == '/' && is_own(home, true))
         text_printf(text, "%s/.cache/strata", home);
     text_put_char(text, '\0');
 }
@@ -92,8 +111,9 @@ void cache_key_put_text(struct sha256 *sha, const char *text)
 
 static void put_file(struct sha256 *sha, const struct stat *st)
 {
-    const uint64_t facts[] = {(uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec,
-                              (uint64_t)st->st_mtim.tv_nsec, (uint64_t)st->st_ino,
+    const uint64_t facts[] = {(uint64_t)st->st_size,         (uint64_t)st->st_mtim.tv_sec,
+                              (uint64_t)st->st_mtim.tv_nsec, (uint64_t)st->st_ctim.tv_sec,
+                              (uint64_t)st->st_ctim.tv_nsec, (uint64_t)st->st_ino,
                               (uint64_t)st->st_dev};
 
     sha256_put(sha, facts, sizeof facts);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/lost_cpus.h"
 #include "base/macro.h"
 #include "base/shell_word.h"
 #include "base/ticks.h"
@@ -164,6 +165,7 @@ static void put_losses(const struct result *result, struct text *out)
 static void put_contradictions(const struct result *result, struct text *out)
 {
     const struct result_contradictions *contradictions = &result->contradictions;
+    struct lost_cpus cpus = {0};
 
     if (contradictions->n == 0)
         return;
@@ -171,8 +173,10 @@ static void put_contradictions(const struct result *result, struct text *out)
                 contradictions->n == 1 ? "switch does not follow from the one before"
                                        : "switches do not follow from the ones before");
     for (unsigned i = 0; i < contradictions->n_cpus; i++)
-        text_printf(out, "%sCPU %d: %" PRIu64, i == 0 ? " (" : ", ", contradictions->by_cpu[i].cpu,
-                    contradictions->by_cpu[i].n);
+        lost_cpus_add(&cpus, (unsigned)contradictions->by_cpu[i].cpu, contradictions->by_cpu[i].n);
+    if (contradictions->n_cpus > 0)
+        text_put_literal(out, " (");
+    lost_cpus_put(&cpus, out);
     text_put_str(out, contradictions->n_cpus > 0 ? ")\n" : "\n");
 }
 

@@ -260,6 +260,7 @@ grep -q '^guest  *guest .* no agent has answered$' status || fail "$(cat status)
 "$strata" ctl silent status -f json >status || fail "$(cat status)"
 jq -se 'map(select(.source == "guest")) | length == 1 and (.[0].recording | not)' status >/dev/null || fail "$(cat status)"
 "$strata" report silent >report 2>told || fail "$(cat told)"
+wait_for 'grep -q "^strata: .*no agent has answered yet" err'
 ! grep -q 'cannot be shown' told || fail "$(cat told)"
 kill -TERM $recorder
 wait $recorder || [ $? -eq 1 ] || fail "$(cat err)"

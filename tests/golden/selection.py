@@ -13,7 +13,7 @@ DURATIONS = ["n", "sum", "negative"]
 OF_EXITS = ["run", "wait", "sleep", "unknown", "vmm", "vmm_run", "vmm_n"]
 OF_IRQ = ["self", "delay_n"]
 SCHED = ["run", "wait", "sleep", "runs", "wake_n", "wake_sum", "preempt_n", "preempt_sum", "run_n", "run_sum",
-         "sleep_n", "sleep_sum"]
+         "sleep_n", "sleep_sum", "migrations"]
 SCHED_BY_CPU = ["run", "idle", "interrupt", "runs"]
 MAXIMA = {"max", "wake_max", "preempt_max"}
 
@@ -109,7 +109,7 @@ def check_times(verb, columns, begin, end, has_fates=True):
 
 def check_sched_cpus():
     """What runs, runs on a CPU. Which one a vCPU of Xen waits for before it runs first is not known."""
-    columns = ["run", "runs", "run_n", "run_sum"]
+    columns = ["run", "runs", "run_n", "run_sum", "migrations"]
     if not IS_IN_TICKS:
         columns += ["wake_n", "wake_sum", "preempt_n", "preempt_sum"]
     whole = strata("sched")

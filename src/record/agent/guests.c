@@ -91,6 +91,19 @@ bool guest_missing_pages(const struct guest_progress *progress, char *buf, size_
     return progress->full || progress->gaps > 0;
 }
 
+/* Somebody who forgot the agent is told while the machine runs, not at its end. */
+static void give_hint(const struct guests *guests, struct guest *guest, uint64_t now)
+{
+    if (guest->hint_at == 0 || now < guest->hint_at)
+        return;
+    guest->hint_at = 0;
+    if (!guest->ended && !guests->stopping && guest_is_silent(guest) && guests->report &&
+        !guest->is_wait_reported && !*guest_boot(guest)->boot_id)
+        guests->report(guests->userdata, guest->config.name,
+                       "no agent has answered yet; the guest's kernel is recorded from when "
+                       "strata-agent starts in the guest (man 8 strata-agent)");
+}
+
 void guest_end(struct guest *guest, int error, const char *what)
 {
     char missing[160];
@@ -250,6 +263,9 @@ unsigned guests_poll(struct guests *guests, struct pollfd *fds, uint64_t now, ui
             until = MIN(until, virtio_trace_due_at(&guests->guests[i], now));
     for (unsigned i = 0; i < guests->n; i++)
         until = MIN(until, guests_clock_due(&guests->guests[i]));
+    for (unsigned i = 0; i < guests->n; i++)
+        if (guests->guests[i].hint_at && !guests->guests[i].ended)
+            until = MIN(until, guests->guests[i].hint_at);
     guests->wake_by = until == UINT64_MAX ? 0 : until;
     *ret_until = all_ended(guests) ? 0 : until;
     return n;
@@ -259,8 +275,10 @@ int guests_serve(struct guests *guests, const struct pollfd *fds, uint64_t now)
 {
     serve(guests, fds, now);
     check_sizes(guests, now);
-    for (unsigned i = 0; i < guests->n; i++)
+    for (unsigned i = 0; i < guests->n; i++) {
         guest_read_kvm(guests, &guests->guests[i], now);
+        give_hint(guests, &guests->guests[i], now);
+    }
     return !all_ended(guests);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock_ns.h"
 #include "base/macro.h"
 #include "record/agent/guest_boot.h"
 #include "record/agent/guests_clock.h"
@@ -12,6 +13,8 @@
 /* Descriptors of one guest, and others of this process. */
 #define OPEN_PER_GUEST 7u
 #define OPEN_BESIDE 32u
+/* From then on a guest without an agent is mentioned: firmware and a kernel start in less, mostly. */
+#define GUEST_HINT_NS (10 * NSEC_PER_SEC)
 
 /* With an empty file of pages a directory is a trace without events; without any file it could not be read. */
 int guest_make_first_file(struct guest *guest, struct error *error)
@@ -104,6 +107,8 @@ static int open_guest(struct guests *guests, const struct guest_config *config, 
                             .live.fd = -1,
                             .virtio.control = {.in = -1, .out = -1},
                             .messages_left = GUEST_MESSAGES_MAX};
+    if (!config->virtio_trace && !config->is_host)
+        guest->hint_at = clock_ns(CLOCK_MONOTONIC) + GUEST_HINT_NS;
     guest->trace = *config->trace;
     guest->trace.max_size = guests->max_size;
     options.config = &guest->trace;
