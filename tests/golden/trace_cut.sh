@@ -103,6 +103,19 @@ read_cut 1 "$told"
 grep '\[001\]' lines | tail -n 1 | grep -q LOST || fail "$(tail -n 3 lines)"
 keep_going "$told"
 
+# What is left may be the end: nothing is known before it begins.
+case="its first pages are missing"
+copy cut
+"$strata" info cut >info
+before=$(fact 'complete from')
+tail -c +151553 cut/guest/cpu0.raw >rest && mv rest cut/guest/cpu0.raw
+status=0
+"$strata" info cut >info 2>told || status=$?
+first=$("$strata" report --cpu 0 -k cut 2>told | awk 'NR == 1 { print $1 }')
+awk -v from="$(fact 'complete from')" -v first="$first" -v before="$before" \
+    'BEGIN { exit !(from > before && from <= first) }' ||
+    fail "complete from '$(fact 'complete from')', CPU 0 from '$first': $(cat told)"
+
 case="cut in a page"
 copy cut
 truncate -s -6000 cut/guest/cpu1.raw

@@ -584,7 +584,8 @@ static const char *cpu_hint(const struct source *source)
     return cpu->capture->first == source ? kernel_events_hint(cpu->capture->events) : NULL;
 }
 
-/* When the CPU begins. A buffer that went round has lost what came before its first page. */
+/* When the CPU begins. A buffer that went round has lost what came before its first page, and a file that is shorter than the
+ * recorder wrote may have. */
 static void note_begin(const struct ftrace_cpu *cpu)
 {
     struct ftrace_capture *capture = cpu->capture;
@@ -597,7 +598,7 @@ static void note_begin(const struct ftrace_cpu *cpu)
         return;
     time = time_of(cpu, MIN(load_u64_swap(head, capture->layout.swap), (uint64_t)INT64_MAX));
     capture->origin->last_begin = MAX(capture->origin->last_begin, time);
-    if (ftrace_page_is_after_loss(&capture->layout, head))
+    if (cpu->feed->is_cut || ftrace_page_is_after_loss(&capture->layout, head))
         capture->origin->lost_begin = MAX(capture->origin->lost_begin, time);
 }
 

@@ -52,7 +52,7 @@ struct page_feed {
                 struct error *error);
     int (*skip)(struct page_feed *feed, uint64_t number, struct error *error);
     void (*free)(struct page_feed *feed);
-    bool is_cut;          /* there were more pages after the last one */
+    bool is_cut;          /* there were more pages after the last one, or before the first */
     bool is_unfinished;   /* there may have been, which were never written */
     uint64_t done, total; /* bytes, for progress; total 0: not known */
     const char *path;     /* for messages */
