@@ -202,6 +202,11 @@ static void put_clocks(struct text *text, const struct tight_clocks *clocks)
     text_put(text, (const char *)digest, sizeof digest);
 }
 
+static bool is_key(const char *name)
+{
+    return strlen(name) == CACHE_KEY_SIZE - 1 && strspn(name, "0123456789abcdef") == strlen(name);
+}
+
 /* What was not used for long. */
 static void clean(int directory)
 {
@@ -212,7 +217,8 @@ static void clean(int directory)
     for (int i = 0; i < n; i++) {
         struct stat st;
 
-        if (fstatat(directory, entries[i]->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (is_key(entries[i]->d_name) &&
+            fstatat(directory, entries[i]->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(st.st_mode) && now - st.st_mtime > UNUSED_S_MAX)
             unlinkat(directory, entries[i]->d_name, 0);
         free(entries[i]);

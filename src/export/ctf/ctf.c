@@ -33,6 +33,7 @@
 #include "base/bytes.h"
 #include "base/fd.h"
 #include "event/value.h"
+#include "export/bounds.h"
 #include "export/ctf/tsdl.h"
 #include "export/export.h"
 #include "export/put_binary.h"
@@ -457,6 +458,5 @@ int export_ctf_open(const struct export_options *options, struct sink **ret_sink
         free(ctf);
         return error_set(error, r, options->name, "cannot open it: %s", strerror(-r));
     }
-    *ret_sink = &ctf->sink;
-    return 0;
+    return export_bounds_open(&ctf->sink, ret_sink, error);
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "export/bounds.h"
 #include "export/trace_dat/export.h"
 
 static int failed(struct dat_export *dat, int err)
@@ -271,6 +272,5 @@ int export_trace_dat_open(const struct export_options *options, struct sink **re
         trace_dat_free(&dat->sink);
         return r;
     }
-    *ret_sink = &dat->sink;
-    return 0;
+    return export_bounds_open(&dat->sink, ret_sink, error);
 }
