@@ -211,7 +211,7 @@ struct strata_reader_item {
     int64_t
         time; /* in ticks of the source's clock; of a loss its end; or STRATA_READER_TIME_UNKNOWN */
     /* The largest possible error of a time that was converted from another clock, in ns; UINT32_MAX: that
-     * or more; 0: the time is of its own clock. */
+     * or more, or not known, as events contradict what is stated of the clock; 0: the time is of its own clock. */
     uint32_t time_error_ns;
     const struct strata_reader_source *source;
     const struct strata_reader_class *event_class; /* NULL of a loss */

@@ -145,19 +145,6 @@ static bool is_wanted(const struct io *io, const struct io_request *request)
     return name && glob_match(io->analysis.settings.task, name);
 }
 
-static bool is_vmm_point(unsigned point)
-{
-    return point >= IO_KICKED && point <= IO_NOTIFIED;
-}
-
-/* The largest error of the time that REQUEST was between two of its points. */
-static uint32_t error_between(const struct io_request *request, unsigned from, unsigned until)
-{
-    if (is_vmm_point(from) != is_vmm_point(until))
-        return request->error_ns;
-    return is_vmm_point(from) ? request->vmm_error_ns : request->own_error_ns;
-}
-
 static void keep_slow(struct io *io, const struct io_request *request, struct row *row,
                       int64_t begin, int64_t end, uint32_t error_ns, bool is_open)
 {
@@ -175,8 +162,16 @@ static void keep_slow(struct io *io, const struct io_request *request, struct ro
                              .end_vcpu = request->end_vcpu,
                              .is_partial = begin < io->why.gone_until,
                              .row = row};
+    unsigned before = 0;
 
     memcpy(slow.at, request->at, sizeof request->at);
+    while (slow.at[before] == TIME_UNKNOWN)
+        before++;
+    for (unsigned i = before + 1; i < IO_POINTS; i++)
+        if (slow.at[i] != TIME_UNKNOWN) {
+            slow.errors[i] = io_request_error(request, before, i);
+            before = i;
+        }
     slowest_keep(&io->rows.slowest, &slow);
 }
 
@@ -185,7 +180,7 @@ static int put_span(struct io *io, const struct io_request *request, const struc
 {
     const struct analysis_span span = {.begin = request->at[first],
                                        .end = request->at[last],
-                                       .error_ns = error_between(request, first, last),
+                                       .error_ns = io_request_error(request, first, last),
                                        .cpu = request->cpu,
                                        .pid = request->pid,
                                        .vcpu = request->vcpu,
@@ -283,20 +278,20 @@ static int put_request(void *arg, const struct io_request *request)
     if (request->at[last] - request->at[first] > group->longest)
         note_longest(group, request, first, last);
     r = count(io, group, request, IO_TOTAL, request->at[first], request->at[last],
-              error_between(request, first, last));
+              io_request_error(request, first, last));
     before = first;
     for (unsigned i = first + 1; r >= 0 && i <= last; i++) {
         if (request->at[i] == TIME_UNKNOWN)
             continue;
         r = count(io, group, request, i, request->at[before], request->at[i],
-                  error_between(request, before, i));
+                  io_request_error(request, before, i));
         before = i;
     }
     if (r >= 0 && io->analysis.put_span)
         r = put_span(io, request, group->rows[IO_TOTAL], first, last);
     if (r >= 0 && io->rows.slowest.max > 0)
         keep_slow(io, request, group->rows[IO_TOTAL], request->at[first], request->at[last],
-                  error_between(request, first, last), false);
+                  io_request_error(request, first, last), false);
     return r;
 }
 

@@ -64,8 +64,10 @@ struct io_request {
     int64_t at[IO_POINTS];
     uint32_t
         error_ns; /* of a duration between two layers, at most; of one that is open, up to any other event */
-    /* Of one within the layer of its first point, and within its VMM: 0 where the clock of that was steady. */
+    /* Of the times of the layer of its first point, and of its VMM's: the sum of two. In which part of their clocks they are
+     * (struct item). */
     uint32_t own_error_ns, vmm_error_ns;
+    uint8_t own_part, vmm_part;
     int32_t cpu, pid,
         vcpu;         /* of its issue; the thread is the one that queued it, where that is known */
     int32_t vmm_pid;  /* the thread that handled it; PID_UNKNOWN */
@@ -73,6 +75,9 @@ struct io_request {
     int32_t end_vcpu; /* the guest's vCPU on which it completes; VCPU_UNKNOWN */
     uint32_t group;   /* of begin(); where two layers have it, of the guest's event */
 };
+
+/* The largest error of the time that REQUEST was between two of its points. */
+uint32_t io_request_error(const struct io_request *request, unsigned from, unsigned until);
 
 struct io_tracker_ops {
     /* 0, or a negative errno that io_tracker_put() returns. */

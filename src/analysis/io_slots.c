@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ticks.h"
+
 /* How long after the completion of a request the VMM may notify the guest of it. */
 #define NOTIFY_MAX_MS 10
 #define PLACES_MAX 4096u
@@ -146,20 +148,35 @@ struct io_thread *io_place(struct io_thread **places, unsigned *n, const struct 
 
 /* ---- The end of a request ---- */
 
-/* The largest error of a duration between two points of SLOT. */
-static uint32_t own_error(const struct io_slot *slot)
+static bool is_vmm_point(unsigned point)
 {
-    return slot->unsteady ? (uint32_t)MIN(2 * (uint64_t)slot->error_ns, UINT32_MAX) : 0;
+    return point >= IO_KICKED && point <= IO_NOTIFIED;
+}
+
+uint32_t io_request_error(const struct io_request *request, unsigned from, unsigned until)
+{
+    int64_t ticks = ticks_between(request->at[from], request->at[until]);
+
+    if (is_vmm_point(from) != is_vmm_point(until))
+        return request->error_ns;
+    if (!is_vmm_point(from))
+        return clock_duration_error(request->origin, ticks, request->own_part,
+                                    request->own_error_ns);
+    return clock_duration_error(request->vmm ? request->vmm : request->origin, ticks,
+                                request->vmm_part, request->vmm_error_ns);
 }
 
 static void set_own_error(struct io_request *request, const struct io_slot *slot)
 {
-    uint32_t error_ns = own_error(slot);
+    uint32_t error_ns = clock_errors_sum(slot->error_ns, slot->error_ns);
 
-    if (slot->is_vmm)
+    if (slot->is_vmm) {
         request->vmm_error_ns = error_ns;
-    else
+        request->vmm_part = slot->clock_part;
+    } else {
         request->own_error_ns = error_ns;
+        request->own_part = slot->clock_part;
+    }
 }
 
 /* What the partner of a guest's request knows of it. */
@@ -169,8 +186,8 @@ static void add_partner(struct io_request *request, const struct io_slot *slot,
     request->vmm = partner->request.origin;
     request->vmm_pid = partner->request.vmm_pid;
     request->kick_pid = partner->request.kick_pid;
-    request->error_ns = (uint32_t)MIN((uint64_t)slot->error_ns + partner->error_ns, UINT32_MAX);
-    request->vmm_error_ns = own_error(partner);
+    request->error_ns = clock_errors_sum(slot->error_ns, partner->error_ns);
+    set_own_error(request, partner);
     for (unsigned i = IO_KICKED; i <= IO_NOTIFIED; i++)
         request->at[i] = partner->request.at[i];
     /* One that came before the request was issued is of another one. */

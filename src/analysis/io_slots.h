@@ -6,6 +6,7 @@
 
 #include "analysis/io.h"
 #include "base/macro.h"
+#include "event/clock_error.h"
 
 #define IO_BUCKETS 4096u /* of each index */
 #define IO_BIOS 16384u
@@ -33,7 +34,8 @@ struct io_slot {
     uint32_t left;        /* … and how long it is */
     uint32_t partner;     /* the same request in the other layer; 0: none */
     uint32_t error_ns;    /* of its own clock, the largest */
-    bool unsteady;        /* that was not steady at one of its points */
+    uint8_t clock_part;   /* that all of its points are in, or CLOCK_UNSTEADY */
+    bool has_time;        /* it has such a point */
     int64_t ended;        /* TIME_UNKNOWN: it is open */
     uint32_t next[INDEXES], before[INDEXES]; /* in the bucket */
     uint32_t bucket[INDEXES];
@@ -51,7 +53,7 @@ struct io_bio {
     int32_t pid;   /* of the thread that queued it, and … */
     uint32_t comm; /* … its name then, as in items */
     uint32_t error_ns;
-    bool unsteady;
+    uint8_t clock_part;
 };
 
 /* What is remembered of a CPU, or of a device. */
@@ -64,11 +66,12 @@ struct io_thread {
     bool may_lack;  /* of a device: its last event may be lost */
 };
 
-/* SLOT has a point whose time is wrong by up to ERROR_NS. */
-static inline void io_note_error(struct io_slot *slot, uint32_t error_ns, bool unsteady)
+/* SLOT has a point whose time is wrong by up to ERROR_NS, in CLOCK_PART of its clock. */
+static inline void io_note_error(struct io_slot *slot, uint32_t error_ns, uint8_t clock_part)
 {
     slot->error_ns = MAX(slot->error_ns, error_ns);
-    slot->unsteady |= unsteady;
+    slot->clock_part = slot->has_time ? clock_parts_join(slot->clock_part, clock_part) : clock_part;
+    slot->has_time = true;
 }
 
 /* Whether the data of SLOT's source would have its end. */

@@ -27,15 +27,6 @@ static int32_t find_handler(const struct io *io, const struct slow_span *slow)
     return PID_UNKNOWN;
 }
 
-/* The largest error that the stage which ends at POINT has in requests like SLOW. */
-static uint32_t stage_error(const struct io *io, const struct slow_span *slow, unsigned point)
-{
-    const struct io_group *group = find_group(io, slow);
-    const struct row *row = group ? group->rows[point] : NULL;
-
-    return row ? row->error_max : 0;
-}
-
 /* Puts what thread PID did, unless it is unknown. */
 static void put_thread(const struct io *io, int32_t pid, int64_t begin, int64_t end,
                        const struct clock *clock, struct text *text)
@@ -124,7 +115,7 @@ static unsigned next_point(const struct io *io, const struct slow_span *slow)
 
 /* Adds a stage from COPY's last one, or its begin, to END; COPY->stages is STAGES. */
 static int add_stage(const struct io *io, struct result *result, const struct slow_span *slow,
-                     unsigned point, int64_t end, struct result_slow *copy,
+                     unsigned point, int64_t end, uint32_t error_ns, struct result_slow *copy,
                      struct result_stage *stages)
 {
     int64_t begin = copy->n_stages > 0 ? stages[copy->n_stages - 1].end : slow->begin;
@@ -135,7 +126,7 @@ static int add_stage(const struct io *io, struct result *result, const struct sl
     *stage = (struct result_stage){.name = io_request_stage(&request, point),
                                    .begin = begin,
                                    .end = end,
-                                   .error_ns = stage_error(io, slow, point)};
+                                   .error_ns = error_ns};
     return add_why(io, result, slow, point, begin, end, &stage->why);
 }
 
@@ -149,9 +140,10 @@ int io_add_slowest(const struct io *io, struct result *result)
 
         for (unsigned j = 1; j < IO_POINTS && r == 0; j++)
             if (slow->at[j] != TIME_UNKNOWN && (copy.n_stages > 0 || slow->at[j] != slow->begin))
-                r = add_stage(io, result, slow, j, slow->at[j], &copy, stages);
+                r = add_stage(io, result, slow, j, slow->at[j], slow->errors[j], &copy, stages);
         if (r == 0 && slow->is_open)
-            r = add_stage(io, result, slow, next_point(io, slow), slow->end, &copy, stages);
+            r = add_stage(io, result, slow, next_point(io, slow), slow->end, slow->error_ns, &copy,
+                          stages);
         if (r < 0 || result_add_slow(result, &copy) < 0)
             return -ENOMEM;
     }

@@ -130,7 +130,7 @@ static void get_origin(const struct io_tracker *tracker, struct io_slot *slot,
     slot->request.cpu = item->cpu;
     slot->request.pid = item->pid;
     slot->request.vcpu = item->vcpu;
-    io_note_error(slot, item->error_ns, item->unsteady);
+    io_note_error(slot, item->error_ns, item->clock_part);
 }
 
 /* Counts a request of which ITEM is all that is known. */
@@ -182,7 +182,7 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     bio = get_bio(tracker, item->origin, device, sector);
     if (is_bio(bio, item->origin, device, sector) && bio->time <= item->time) {
         slot->request.at[IO_QUEUED] = bio->time;
-        io_note_error(slot, bio->error_ns, bio->unsteady);
+        io_note_error(slot, bio->error_ns, bio->clock_part);
         bio->origin = NULL;
         if (bio->pid != PID_UNKNOWN) {
             begin.pid = bio->pid;
@@ -225,7 +225,7 @@ static int put_complete(struct io_tracker *tracker, const struct item *item,
         return 0;
     }
     slot = &tracker->slots[n];
-    io_note_error(slot, item->error_ns, item->unsteady);
+    io_note_error(slot, item->error_ns, item->clock_part);
     if (sectors > 0 && sectors < slot->left) {
         io_index_remove(tracker, BY_BLOCK, n);
         slot->next_sector += sectors;
@@ -334,7 +334,7 @@ static void put_submit(struct io_tracker *tracker, const struct item *item,
             continue;
         io_list_remove(tracker, i);
         slot->request.at[IO_SUBMITTED] = item->time;
-        io_note_error(slot, item->error_ns, item->unsteady);
+        io_note_error(slot, item->error_ns, item->clock_part);
         slot->pool = pool;
         slot->pool_request = request;
         io_index_add(tracker, BY_POOL, io_hash((uintptr_t)item->origin, pool, request), i);
@@ -356,7 +356,7 @@ static void put_worked(struct io_tracker *tracker, const struct item *item,
             slot->pool_request != request)
             continue;
         slot->request.at[IO_WORKED] = item->time;
-        io_note_error(slot, item->error_ns, item->unsteady);
+        io_note_error(slot, item->error_ns, item->clock_part);
         io_index_remove(tracker, BY_POOL, i);
     }
 }
@@ -372,7 +372,7 @@ static int put_returned(struct io_tracker *tracker, const struct item *item,
         return 0;
     io_index_remove(tracker, BY_VMM, n);
     tracker->slots[n].request.at[IO_RETURNED] = item->time;
-    io_note_error(&tracker->slots[n], item->error_ns, item->unsteady);
+    io_note_error(&tracker->slots[n], item->error_ns, item->clock_part);
     device = io_place(&tracker->kicks, &tracker->n_kicks, item->origin, field(item, class, 0));
     if (device)
         device->has_ended = true;
@@ -397,7 +397,7 @@ static void put_notify(struct io_tracker *tracker, const struct item *item,
         if (slot->request.at[IO_NOTIFIED] != TIME_UNKNOWN)
             break;
         slot->request.at[IO_NOTIFIED] = item->time;
-        io_note_error(slot, item->error_ns, item->unsteady);
+        io_note_error(slot, item->error_ns, item->clock_part);
     }
     if (device)
         device->has_ended = false;
@@ -436,7 +436,7 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
                                .sector = sector,
                                .time = item->time,
                                .error_ns = item->error_ns,
-                               .unsteady = item->unsteady,
+                               .clock_part = item->clock_part,
                                .pid = item->pid,
                                .comm = item->comm};
         return 0;

@@ -146,7 +146,7 @@ void result_refute_errors(struct result *result)
 
             if (!result_has(row, column) || row->values[column].number == 0)
                 continue;
-            row->has_value &= ~(1u << column);
+            row->has_value &= ~(UINT64_C(1) << column);
             result_set_unknown(row, column);
         }
 }

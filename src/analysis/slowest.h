@@ -21,8 +21,9 @@ struct slow_span {
     struct row *row;
     /* The analysis's own: other threads that worked for it, and the vCPU on which it ends. */
     int32_t other_pid, first_pid, end_vcpu;
-    bool is_partial;        /* the analysis's own: something is not known of it */
-    int64_t at[SLOW_STEPS]; /* of its steps; TIME_UNKNOWN: none */
+    bool is_partial;             /* the analysis's own: something is not known of it */
+    int64_t at[SLOW_STEPS];      /* of its steps; TIME_UNKNOWN: none */
+    uint32_t errors[SLOW_STEPS]; /* of the time from the step before to each, ns */
 };
 
 /* A heap, the shortest on top. */

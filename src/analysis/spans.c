@@ -11,6 +11,7 @@
 #include "analysis/span_steps.h"
 #include "base/macro.h"
 #include "base/map.h"
+#include "event/clock_error.h"
 
 #define EARLY_MAX 4096
 
@@ -27,7 +28,7 @@ struct open_span {
     uint8_t step; /* that was seen last */
     bool counted; /* spans->selects selects it */
     bool early;   /* it is an end */
-    bool unsteady;
+    uint8_t clock_part;
     uint64_t place;
     uint64_t keys[SPAN_KEYS];
     struct span_kind *kind;
@@ -293,7 +294,7 @@ static uint32_t put_in(struct spans *spans, const struct key *key, uint32_t *pla
     span->step = (uint8_t)use->step;
     span->early = early;
     span->counted = selects(spans, item);
-    span->unsteady = item->unsteady;
+    span->clock_part = item->clock_part;
     span->place = key->place;
     for (unsigned i = 0; i < rule->n_keys; i++)
         span->keys[i] = key->keys[i];
@@ -332,6 +333,7 @@ static void make_span(const struct open_span *open, struct span *span)
     span->pid = open->pid;
     span->vcpu = open->vcpu;
     span->error_ns = 0;
+    span->begin_error_ns = open->error_ns;
     span->tag = open->tag;
 }
 
@@ -466,11 +468,6 @@ static enum span_fate fate_at_finish(const struct spans *spans, const struct ope
     return fate == SPAN_OPEN && is_gone(spans, span) ? SPAN_GONE : fate;
 }
 
-static uint32_t add_errors(uint32_t a, uint32_t b)
-{
-    return a + b < a ? UINT32_MAX : a + b;
-}
-
 /* Whether OPEN, which was found for KEY, has all of it: of a rule of which one is open at a place at a time, it may be
  * another. */
 static inline bool is_same(const struct span_rule *rule, const struct open_span *open,
@@ -518,7 +515,8 @@ static int complete_early(struct spans *spans, uint32_t *place, const struct ste
                         .cpu = item->cpu,
                         .pid = item->pid,
                         .vcpu = item->vcpu,
-                        .error_ns = add_errors(early->error_ns, item->error_ns)};
+                        .error_ns = clock_errors_sum(early->error_ns, item->error_ns),
+                        .begin_error_ns = item->error_ns};
 
     for (unsigned i = 0; i < last; i++)
         span.at[i] = TIME_UNKNOWN;
@@ -560,7 +558,7 @@ static int begin(struct spans *spans, const struct step_use *use, const struct i
             if (open->early) {
                 if (is_same(rule, open, use, key) && may_follow(rule, 0, open->step) &&
                     (uint64_t)item->time - (uint64_t)open->at[open->step] <=
-                        add_errors(open->error_ns, item->error_ns))
+                        clock_errors_sum(open->error_ns, item->error_ns))
                     return open->step == rule->n_steps - 1
                                ? complete_early(spans, place, use, item)
                                : begin_late(spans, place, use, item, key);
@@ -662,8 +660,11 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
         return 1;
     }
     make_span(open, &span);
-    if (unlikely(item->origin != open->origin || open->unsteady || item->unsteady))
-        span.error_ns = add_errors(open->error_ns, item->error_ns);
+    span.error_ns = clock_errors_sum(open->error_ns, item->error_ns);
+    if (likely(item->origin == open->origin))
+        span.error_ns = clock_duration_error(item->origin, item->time - open->at[0],
+                                             clock_parts_join(open->clock_part, item->clock_part),
+                                             span.error_ns);
     take_out(spans, place, n);
     span.kind = open->kind;
     open->kind->fates[SPAN_COMPLETE] += open->counted;

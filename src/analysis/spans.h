@@ -64,10 +64,10 @@ struct span {
     const struct origin *origin; /* of its begin */
     int64_t at[SPAN_STEPS];      /* of each step; TIME_UNKNOWN: it did not come */
     int32_t cpu, pid, vcpu;      /* of its begin */
-    /* The largest error of its duration, if two clocks stamped its ends, or the one was not steady at an end; of one that is
-     * not complete, of its begin. */
+    /* The largest error of its duration (event/clock_error.h); of one that is not complete, of its begin. */
     uint32_t error_ns;
-    uint64_t tag; /* what begin() returned */
+    uint32_t begin_error_ns; /* of when it began */
+    uint64_t tag;            /* what begin() returned */
 };
 
 static inline int64_t span_begin(const struct span *span)

@@ -302,7 +302,7 @@ static int print(const struct analysis_options *options, const struct trace *tra
     if (r == 0 && result.n_rows == 0 && result.n_slowest == 0 && run->analysis->left_out > 0)
         report_left_out(options, run->analysis);
     if (r == 0) {
-        if (trace_clocks_are_refuted(&trace->clocks))
+        if (!catalogue_errors_are_known(&trace->catalogue))
             result_refute_errors(&result);
         result_sort(&result,
                     options->sort ? run->sort_column : analysis_default_order(run->analysis));
@@ -359,7 +359,7 @@ static int walk_and_print(const struct analysis_options *options, struct walk *w
 
     if (options->events) {
         print_spans_begin(&printer, run->analysis, (enum table_format)options->format, walk->out);
-        printer.is_error_refuted = trace_clocks_are_refuted(&walk->trace->clocks);
+        printer.is_error_refuted = !catalogue_errors_are_known(&walk->trace->catalogue);
         run->analysis->put_span = put_span;
         run->analysis->put_span_arg = &printer;
         walk->draws = true;

@@ -65,15 +65,16 @@ static double get_unknown(const struct result *result, const struct result_row *
     return isnan(unknown) ? row->lost_share : unknown;
 }
 
-void finding_put_error(const struct result *result, const struct result_row *row, struct text *text)
+void finding_put_error(const struct result *result, const struct result_row *row, double ns,
+                       struct text *text)
 {
-    static const struct clock ns = {"", NANOSECONDS};
+    static const struct clock clock = {"", NANOSECONDS};
     double error = finding_number_or_0(result, row, "error");
 
-    if (error <= 0)
+    if (!print_shows_error((int64_t)error, ns))
         return;
     text_put_literal(text, " \xc2\xb1");
-    print_duration(&ns, (int64_t)error, text);
+    print_duration(&clock, (int64_t)error, text);
 }
 
 void finder_add(struct finder *finder, const struct result *result, const struct result_row *row,

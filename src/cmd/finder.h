@@ -31,8 +31,8 @@ const char *finding_key(const struct result *result, const struct result_row *ro
 void finding_put_time(const struct result *result, double v, struct text *text);
 void finding_put_column(const struct result *result, const struct result_row *row,
                         const char *column, struct text *text);
-/* The clock error of a row's durations, if there is one. */
-void finding_put_error(const struct result *result, const struct result_row *row,
+/* The clock error of a row's durations, if it shows in one of NS. */
+void finding_put_error(const struct result *result, const struct result_row *row, double ns,
                        struct text *text);
 
 /* Adds the sentence in FINDER->text, and how much is unknown, if that is not next to nothing. It is about COLUMN of ROW;

@@ -375,7 +375,7 @@ static void put_exit(const struct result *result, const struct result_row *row, 
     finding_put_column(result, row, "p50", text);
     text_put_literal(text, ", at most ");
     finding_put_column(result, row, "max", text);
-    finding_put_error(result, row, text);
+    finding_put_error(result, row, finding_number_or_0(result, row, "max"), text);
     if (wait >= 0.2 * sum && sum > 0)
         text_printf(text, "; in %.0f%% of it the vCPU waits for a CPU", wait / sum * 100);
     if (is_unnamed(finding_key(result, row, "reason")))
@@ -442,7 +442,7 @@ static void put_tail(const struct result *result, const struct result_row *row, 
 {
     text_printf(text, "1 of 100 takes ");
     finding_put_column(result, row, "p99", text);
-    finding_put_error(result, row, text);
+    finding_put_error(result, row, finding_number_or_0(result, row, "p99"), text);
     text_put_literal(text, " or more, the median is ");
     finding_put_column(result, row, "p50", text);
     text_printf(text, " (%.0f)", finding_number_or_0(result, row, "n"));
@@ -496,7 +496,7 @@ static void find_stage(struct finder *finder, unsigned whole)
                 finding_number(result, longest, "part") * 100,
                 finding_key(result, longest, "stage"));
     finding_put_column(result, longest, "mean", &finder->text);
-    finding_put_error(result, longest, &finder->text);
+    finding_put_error(result, longest, finding_number_or_0(result, longest, "mean"), &finder->text);
     text_put_literal(&finder->text, " of ");
     finding_put_column(result, total, "mean", &finder->text);
     text_printf(&finder->text, " on average (%.0f)", finding_number(result, total, "n"));
@@ -520,7 +520,7 @@ static void find_slow_request(struct finder *finder, const struct result_row *to
     put_requests(result, total, &finder->text);
     text_put_literal(&finder->text, " takes ");
     finding_put_column(result, total, "max", &finder->text);
-    finding_put_error(result, total, &finder->text);
+    finding_put_error(result, total, finding_number_or_0(result, total, "max"), &finder->text);
     if (total->longest_part && total->longest_share >= STAGE_PART_MIN) {
         text_printf(&finder->text, ", %.0f%% of it in stage %s", total->longest_share * 100,
                     total->longest_part);
@@ -592,7 +592,7 @@ static void find_interrupts(struct finder *finder)
         text_printf(&finder->text, "a handler of %s %s runs for ",
                     finding_key(result, longest, "kind"), finding_key(result, longest, "name"));
         finding_put_time(result, most, &finder->text);
-        finding_put_error(result, longest, &finder->text);
+        finding_put_error(result, longest, most, &finder->text);
         text_put_literal(&finder->text, ", the median is ");
         finding_put_column(result, longest, "p50", &finder->text);
         text_printf(&finder->text, " (%.0f)", finding_number_or_0(result, longest, "n"));
@@ -602,7 +602,7 @@ static void find_interrupts(struct finder *finder)
         text_printf(&finder->text, "%s %s is ", finding_key(result, latest, "kind"),
                     finding_key(result, latest, "name"));
         finding_put_time(result, late, &finder->text);
-        finding_put_error(result, latest, &finder->text);
+        finding_put_error(result, latest, late, &finder->text);
         text_printf(&finder->text, " late or more in 1 of 100 of %.0f times",
                     finding_number_or_0(result, latest, "delay_n"));
         finder_add(finder, result, latest, "delay_p99", SHARE_MIN, "irq --sort delay_p99");
@@ -635,7 +635,7 @@ static void find_errors(struct finder *finder)
     if (!worst)
         return;
     text_put_literal(&finder->text, "some durations are known within");
-    finding_put_error(worst_result, worst, &finder->text);
+    finding_put_error(worst_result, worst, 0, &finder->text);
     text_put_literal(&finder->text, " only; those with ~ are below their error");
     finder_add(finder, worst_result, worst, "error", SHARE_MIN / 2, "info");
 }

@@ -171,13 +171,15 @@ static double get_median(const struct result *result, const struct result_row *r
                : 0;
 }
 
-/* Errors of less than 1 % of the median are not shown. */
+bool print_shows_error(int64_t error_ns, double ns)
+{
+    return error_ns != 0 && (double)error_ns * 100 >= ns;
+}
+
 static bool is_error_shown(const struct result *result, const struct result_row *row,
                            unsigned column)
 {
-    int64_t error = row->values[column].number;
-
-    return error != 0 && (double)error * 100 >= get_median(result, row);
+    return print_shows_error(row->values[column].number, get_median(result, row));
 }
 
 /* `~`: the median is within the error. */

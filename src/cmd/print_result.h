@@ -52,6 +52,8 @@ unsigned print_sparkline_width(const struct result *result);
 void print_duration(const struct clock *clock, int64_t ticks, struct text *out);
 /* The same in a sentence, where no heading says what a number without a unit is: "12 ticks". */
 void print_duration_with_unit(const struct clock *clock, int64_t ticks, struct text *out);
+/* Whether text has the error ERROR_NS of a duration of NS: not if it is less than 1 % of it, and is below the digits. */
+bool print_shows_error(int64_t error_ns, double ns);
 /* How wrong the durations of ROW may be, as COLUMN says, as text shows it: nothing if that is little. */
 void print_error_ns(const struct result *result, const struct result_row *row, unsigned column,
                     struct text *out);

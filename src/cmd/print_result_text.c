@@ -206,12 +206,17 @@ static void put_why(const char *const *why, const char *indent, struct text *out
         text_printf(out, "%s%s\n", indent, *why);
 }
 
-/* " ±3.79ms"; nothing, if it is 0. */
-static void put_error(const struct result *result, uint32_t error_ns, struct text *out)
+/* " ±3.79ms"; nothing, if that is below the digits of the time from BEGIN to END. */
+static void put_error(const struct result *result, uint32_t error_ns, int64_t begin, int64_t end,
+                      struct text *out)
 {
     static const struct clock ns = {.hz = NANOSECONDS};
+    int64_t ticks = ticks_between(begin, end);
+    double duration = (double)(ticks < 0 ? -ticks : ticks);
 
-    if (error_ns == 0)
+    if (result->clock.hz != 0)
+        duration = duration * NANOSECONDS / (double)result->clock.hz;
+    if (!print_shows_error(error_ns, result->is_error_refuted ? 0 : duration))
         return;
     text_put_literal(out, " \xc2\xb1");
     if (result->is_error_refuted)
@@ -228,7 +233,7 @@ static void put_slow(const struct result *result, const struct result_slow *slow
     text_printf(out, "%9s",
                 duration_text(buf, sizeof buf, &result->clock,
                               (uint64_t)MAX(ticks_between(slow->begin, slow->end), 0)));
-    put_error(result, slow->error_ns, out);
+    put_error(result, slow->error_ns, slow->begin, slow->end, out);
     text_put_str(out, slow->is_open ? " and not ended  " : "  ");
     clock_put_time(&result->clock, slow->begin, out);
     for (unsigned i = 0; slow->row && i < result->n_keys; i++)
@@ -243,7 +248,7 @@ static void put_slow(const struct result *result, const struct result_slow *slow
 
         text_put_literal(out, "    ");
         print_duration(&result->clock, ticks_between(stage->begin, stage->end), out);
-        put_error(result, stage->error_ns, out);
+        put_error(result, stage->error_ns, stage->begin, stage->end, out);
         text_printf(out, " %s%s\n", stage->name,
                     slow->is_open && i + 1 == slow->n_stages ? ", not ended" : "");
         put_why(stage->why, "      ", out);

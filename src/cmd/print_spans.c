@@ -115,6 +115,14 @@ static void put_keys(struct span_printer *printer, const struct analysis_span *s
     }
 }
 
+static double ns_between(const struct span_printer *printer, int64_t begin, int64_t end)
+{
+    int64_t ticks = ticks_between(begin, end);
+    double duration = (double)(ticks < 0 ? -ticks : ticks);
+
+    return printer->clock.hz ? duration * NANOSECONDS / (double)printer->clock.hz : duration;
+}
+
 void print_span(struct span_printer *printer, const struct analysis_span *span)
 {
     static const struct clock ns = {.hz = NANOSECONDS};
@@ -128,7 +136,7 @@ void print_span(struct span_printer *printer, const struct analysis_span *span)
         table_unknown(table, COLUMN_ERROR);
     else if (table->format != TABLE_TEXT)
         table_u64(table, COLUMN_ERROR, span->error_ns);
-    else if (span->error_ns > 0)
+    else if (print_shows_error(span->error_ns, ns_between(printer, span->begin, span->end)))
         print_duration(&ns, span->error_ns, table_cell(table, COLUMN_ERROR));
     if (span->cpu != CPU_UNKNOWN)
         table_i64(table, COLUMN_CPU, span->cpu);

@@ -122,7 +122,7 @@ static int commit(struct atomic_output *output)
 /* Makes the errors unknown that causes and effects contradict. */
 static void refute_errors(struct summary *summary, const struct trace *trace)
 {
-    if (!trace_clocks_are_refuted(&trace->clocks))
+    if (catalogue_errors_are_known(&trace->catalogue))
         return;
     for (unsigned i = 0; i < SUMMARY_PARTS; i++)
         result_refute_errors(&summary->results[i]);

@@ -62,6 +62,14 @@ struct origin *catalogue_add_origin(struct catalogue *catalogue, const struct or
     return copy && catalogue_list_origin(catalogue, copy) == 0 ? copy : NULL;
 }
 
+bool catalogue_errors_are_known(const struct catalogue *catalogue)
+{
+    for (unsigned i = 0; i < catalogue->n_origins; i++)
+        if (catalogue->origins[i]->is_error_refuted)
+            return false;
+    return true;
+}
+
 void catalogue_done(struct catalogue *catalogue)
 {
     free(catalogue->classes);

@@ -150,6 +150,10 @@ struct origin {
     bool is_live;
     /* What is stated of its clock is refuted (trace/clocks.h): by how much its times are wrong is not known. */
     bool is_error_refuted;
+    /* By how much a duration between two of its events may be wrong at most (event/clock_error.h): this part of it, as the rate of
+     * its clock is not known more exactly, and so many ns. 0: it is exact. */
+    double rate_error;
+    uint32_t duration_error_ns;
     /* More was lost, or may be missing, than is counted: the recorder says so, or did not come to its end. */
     bool lost_uncounted;
     /* The lost events that its recorder counted, by its records or beyond them; 0: none, or it has no count. */

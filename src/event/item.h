@@ -60,13 +60,20 @@ struct item {
         bool
             is_open; /* loss: nothing of its CPU follows, though the recording went on: it has no end */
     };
-    /* With `error_ns`: the clock stood still or was set within that error. The time from and to others of the same clock has
-     * their errors, then, like that between two clocks. */
-    bool unsteady;
+    /* With `error_ns`: the number of the time in which the clock ran without being set or standing still, or
+     * CLOCK_UNSTEADY: it did so somewhere near, within that error (event/clock_error.h). */
+    uint8_t clock_part;
     /* The largest possible error of `time`, in ns, saturated, if it was converted to another clock
      * (timeline/clock_convert.h); 0: stamped by that clock itself. Readers leave it 0. */
     uint32_t error_ns;
 };
+
+/* Whether it is known by how much ITEM's time may be wrong, which is then ITEM->error_ns: not if what is stated of its clock
+ * is refuted. For all that states the error of a time. */
+static inline bool item_error_is_known(const struct item *item)
+{
+    return item->error_ns == 0 || !item->origin->is_error_refuted;
+}
 
 /* Name of thread PID of ORIGIN (either may be unknown), or NULL. */
 static inline const char *origin_task_name(const struct origin *origin, int32_t pid)

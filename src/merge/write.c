@@ -261,8 +261,11 @@ static int put_clock(struct dir *directory, const struct merge_source *source,
                 source->counter.multiplier == source->counter.divisor;
 
     out->clock = (struct manifest_clock){.name = source->clock.name, .hz = source->clock.hz};
-    if (source->recorded && source->has_pairs_file && domain->map.n == 0)
+    if (source->recorded && source->has_pairs_file && domain->map.n == 0) {
+        if (source->recorded->clock.hz) /* as recorded, too */
+            out->clock.hz = source->recorded->clock.hz;
         return copy_pairs(directory, source, out);
+    }
     if (!same)
         return write_pairs(directory, source, out);
     out->clock.host = true;

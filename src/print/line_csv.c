@@ -168,7 +168,8 @@ static void put_common(struct line_csv *line, const struct item *item)
         p = time_column_put(&line->time, &origin->clock, p, item->time);
     if (line->options.errors) {
         *p++ = ',';
-        p = number_dec(p, item->error_ns);
+        if (item_error_is_known(item))
+            p = number_dec(p, item->error_ns);
     }
     if (likely(who)) {
         out->next = text_copy_units(p, who->text, who->len);

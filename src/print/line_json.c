@@ -122,7 +122,10 @@ static void put_common(struct line_json *line, struct text *out, const struct it
     }
     if (line->options.errors || item->error_ns) {
         text_put_literal(out, "\"error_ns\":");
-        text_put_u64(out, item->error_ns);
+        if (item_error_is_known(item))
+            text_put_u64(out, item->error_ns);
+        else
+            text_put_literal(out, "null");
         text_put_char(out, ',');
     }
     text_put_literal(out, "\"layer\":\"");

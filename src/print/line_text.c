@@ -172,7 +172,7 @@ static char *put_cpu(const struct line_text *line, char *p, int32_t cpu)
 }
 
 /* What a time may be wrong by, in a column. */
-static char *put_error(char *p, uint32_t ns)
+static char *put_error(char *p, const struct item *item)
 {
     static const struct {
         const char *name;
@@ -180,8 +180,11 @@ static char *put_error(char *p, uint32_t ns)
     } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
     char word[NUMBER_MAX];
     size_t len = 0, unit = 0;
+    uint32_t ns = item->error_ns;
 
-    if (ns == UINT32_MAX) {
+    if (!item_error_is_known(item)) {
+        word[len++] = '?';
+    } else if (ns == UINT32_MAX) {
         len = (size_t)(PUT(word, ">4s") - word);
     } else if (ns == 0) {
         word[len++] = '0';
@@ -224,7 +227,7 @@ static _cold_ char *put_time_and_more(struct line_text *line, char *p, const str
 
     if (line->options.errors) {
         *p++ = ' ';
-        p = put_error(p, item->error_ns);
+        p = put_error(p, item);
     }
     if (line->layer_width > 0) {
         *p++ = ' ';

@@ -137,6 +137,19 @@ static PyObject *event_time(PyObject *object, void *closure)
     return py_time(((const struct py_event *)object)->time, 0);
 }
 
+static PyObject *error_of(uint32_t ns)
+{
+    if (ns == UINT32_MAX)
+        Py_RETURN_NONE;
+    return PyLong_FromUnsignedLong(ns);
+}
+
+static PyObject *event_time_error(PyObject *object, void *closure)
+{
+    (void)closure;
+    return error_of(((const struct py_event *)object)->time_error);
+}
+
 static PyGetSetDef event_getset[] = {
     {"name", event_name, NULL, "The event's name: 'sched_switch'.", NULL},
     {"group", event_group, NULL, "The kernel's group: 'sched'; '' where there are no groups.",
@@ -149,12 +162,14 @@ static PyGetSetDef event_getset[] = {
      "Nanoseconds of the trace's timeline; ticks where the rate of the clock is not known; None\n"
      "where the time is not known.",
      NULL},
+    {"time_error", event_time_error, NULL,
+     "The largest possible error of the time in ns; 0: its own clock; None: it is not known, or\n"
+     "4294967295 or more.",
+     NULL},
     {NULL},
 };
 
 static PyMemberDef event_members[] = {
-    {"time_error", T_UINT, offsetof(struct py_event, time_error), READONLY,
-     "The largest possible error of the time in ns; 4294967295: that or more; 0: its own clock."},
     {"cpu", T_INT, offsetof(struct py_event, cpu), READONLY, "-1: not known."},
     {"pid", T_INT, offsetof(struct py_event, pid), READONLY, "The thread's number; -1: not known."},
     {"vcpu", T_INT, offsetof(struct py_event, vcpu), READONLY,
@@ -237,7 +252,14 @@ static PyObject *loss_lost(PyObject *object, void *closure)
     return PyLong_FromUnsignedLongLong(self->lost);
 }
 
+static PyObject *loss_time_error(PyObject *object, void *closure)
+{
+    (void)closure;
+    return error_of(((const struct py_loss *)object)->time_error);
+}
+
 static PyGetSetDef loss_getset[] = {
+    {"time_error", loss_time_error, NULL, "As an event's.", NULL},
     {"time", loss_time, NULL, "When it ended, in ns; None: not known.", NULL},
     {"since", loss_time, NULL, "When it began, in ns; None: not known.", &py_loss_type},
     {"lost", loss_lost, NULL, "How many events are missing; None: an unknown number.", NULL},
@@ -247,7 +269,6 @@ static PyGetSetDef loss_getset[] = {
 static PyMemberDef loss_members[] = {
     {"layer", T_OBJECT, offsetof(struct py_loss, layer), READONLY, "As an event's."},
     {"source", T_OBJECT, offsetof(struct py_loss, source), READONLY, "As an event's."},
-    {"time_error", T_UINT, offsetof(struct py_loss, time_error), READONLY, "As an event's."},
     {"cpu", T_INT, offsetof(struct py_loss, cpu), READONLY, "-1: not known."},
     {"skipped", T_ULONGLONG, offsetof(struct py_loss, skipped), READONLY,
      "Bytes of damaged input that were skipped; 0: the tracer lost the events."},

@@ -60,7 +60,8 @@ static inline struct value common_cell(const struct event_row *row, enum event_c
         if (unlikely(item->time == TIME_UNKNOWN))
             return cell_null();
         return cell_integer(table_ns(item, item->time));
-    case EVENT_ERROR: return cell_integer_if(item->error_ns, row->errors);
+    case EVENT_ERROR:
+        return cell_integer_if(item->error_ns, row->errors && item_error_is_known(item));
     case EVENT_SOURCE: return cell_integer(row->source);
     case EVENT_CPU: return cell_integer_if(item->cpu, item->cpu != CPU_UNKNOWN);
     case EVENT_PID: return cell_integer_if(item->pid, item->pid != PID_UNKNOWN);

@@ -131,7 +131,8 @@ static int put_loss(struct tables_sink *sink, const struct item *item)
         [LOSS_COL_SINCE] =
             cell_integer_if(item->since == TIME_UNKNOWN ? 0 : table_ns(item, item->since),
                             item->since != TIME_UNKNOWN),
-        [LOSS_COL_ERROR] = cell_integer_if(item->error_ns, sink->options.errors),
+        [LOSS_COL_ERROR] =
+            cell_integer_if(item->error_ns, sink->options.errors && item_error_is_known(item)),
         [LOSS_COL_SOURCE] = cell_integer(tables_source(sink, item->origin)),
         [LOSS_COL_CPU] = cell_integer_if(item->cpu, item->cpu != CPU_UNKNOWN),
         [LOSS_COL_LOST] = cell_integer_if((int64_t)item->lost, item->lost != LOST_UNKNOWN),

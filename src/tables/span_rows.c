@@ -143,7 +143,10 @@ static int put_span(struct tables_sink *sink, const struct span *span, enum span
         [SPAN_COL_END] = cell_integer_if(complete ? clock_to_ns(clock, end) : 0, complete),
         [SPAN_COL_DURATION] =
             cell_integer_if(complete ? clock_to_ns(clock, end - begin) : 0, complete),
-        [SPAN_COL_ERROR] = cell_integer_if(span->error_ns, complete && sink->options.errors),
+        [SPAN_COL_ERROR] = cell_integer_if(
+            span->error_ns,
+            complete && sink->options.errors &&
+                (span->error_ns == 0 || catalogue_errors_are_known(sink->options.catalogue))),
         [SPAN_COL_KEY] = slot && slot->known ? cell_text_of(slot->len ? slot->text : "", slot->len)
                                              : cell_null(),
         [SPAN_COL_CPU] = cell_integer_if(span->cpu, span->cpu != CPU_UNKNOWN),

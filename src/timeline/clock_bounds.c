@@ -21,25 +21,16 @@ struct knot {
     double low, high;
 };
 
-static bool has_jumps(const struct clock_map *map)
-{
-    bool any = map->set_back_ns != 0;
-
-    for (unsigned i = 0; i + 1 < map->n; i++)
-        any |= map->pairs[i].jump_ns != 0;
-    return any;
-}
-
 int clock_bounds_init(struct clock_bounds *bounds, const struct clock_map *map)
 {
     *bounds = (struct clock_bounds){.length = PIECE_NS};
-    if (!map || map->wander_ppm == 0 || map->n == 0 || has_jumps(map))
+    if (!map || map->wander_ppm == 0 || map->n == 0 || clock_map_has_jumps(map))
         return 0;
     bounds->pieces = calloc(CLOCK_BOUNDS_PIECES, sizeof *bounds->pieces);
     if (!bounds->pieces)
         return -ENOMEM;
     bounds->map = map;
-    bounds->drift = (double)map->rate_error_ns / (double)map->rate_ns + (double)map->rate_ppm / 1e6;
+    bounds->drift = clock_map_rate_error(map);
     return 0;
 }
 
@@ -247,7 +238,7 @@ static double middle_of(const struct knot *knot)
     return (knot->low + knot->high) / 2;
 }
 
-static struct course find_course(const struct knot *knots, unsigned n)
+static struct course find_course(const struct knot *knots, unsigned n, const struct slopes *rates)
 {
     const struct knot *through = &knots[0];
     struct slopes slopes = {-INFINITY, INFINITY};
@@ -265,6 +256,11 @@ static struct course find_course(const struct knot *knots, unsigned n)
         slopes.least = MAX(slopes.least, MIN(a, b));
         slopes.most = MIN(slopes.most, MAX(a, b));
     }
+    /* The rate that is known, too, as far as it is within all bounds. */
+    if (MAX(slopes.least, rates->least) <= MIN(slopes.most, rates->most)) {
+        slopes.least = MAX(slopes.least, rates->least);
+        slopes.most = MIN(slopes.most, rates->most);
+    }
     return (struct course){
         .is_line = isfinite(slopes.least) && slopes.least <= slopes.most,
         .through = through,
@@ -281,10 +277,10 @@ static double follow(const struct course *course, const struct knot *knot)
 
 /* The knots as pairs of a map. Returns how many. */
 static unsigned make_pairs(const struct clock_map *map, const struct knot *knots, unsigned n,
-                           struct clock_map_pair *pairs)
+                           const struct slopes *rates, struct clock_map_pair *pairs)
 {
     double rate = (double)map->rate_ns / (double)map->rate_ticks;
-    const struct course course = find_course(knots, n);
+    const struct course course = find_course(knots, n, rates);
     unsigned kept = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -306,6 +302,20 @@ static unsigned make_pairs(const struct clock_map *map, const struct knot *knots
     return kept;
 }
 
+/* What is known of the rate holds for MAP, too, whose pairs do not say it. SLOPES are by times of the first map, which may
+ * differ from the true ones as much as these. */
+static int limit_rate(const struct clock_bounds *bounds, const struct slopes *slopes,
+                      struct clock_map *map)
+{
+    double rate = (double)bounds->map->rate_ns / (double)bounds->map->rate_ticks;
+    double more = bounds->drift * bounds->drift;
+    int r = clock_map_limit_rate(map, rate * (1 + slopes->least - more),
+                                 rate * (1 + slopes->most + more));
+
+    map->extra_ns = bounds->map->extra_ns; /* its pairs have it */
+    return r;
+}
+
 int clock_bounds_map(const struct clock_bounds *bounds, struct clock_map *ret_map,
                      int64_t *ret_by_ns)
 {
@@ -317,7 +327,7 @@ int clock_bounds_map(const struct clock_bounds *bounds, struct clock_map *ret_ma
     unsigned n;
     int r;
 
-    if (!bounds->map || bounds->n == 0)
+    if (!bounds->map)
         return -ENOENT;
     knots = calloc(bounds->map->n + (size_t)2 * bounds->n, sizeof *knots);
     pairs = calloc(bounds->map->n + (size_t)2 * bounds->n, sizeof *pairs);
@@ -335,10 +345,12 @@ int clock_bounds_map(const struct clock_bounds *bounds, struct clock_map *ret_ma
     for (unsigned i = 0; i < n; i++)
         if (knots[i].low > knots[i].high)
             knots[i].low = knots[i].high = (knots[i].low + knots[i].high) / 2;
-    n = make_pairs(bounds->map, knots, n, pairs);
+    n = make_pairs(bounds->map, knots, n, &slopes, pairs);
     error_clear(&error);
     r = n == 0 ? -ENOENT
                : clock_map_of_pairs(pairs, n, "cause and effect", bounds->map->given_hz, ret_map,
                                     &error);
+    if (r == 0)
+        r = limit_rate(bounds, &slopes, ret_map);
     return r == 0 || r == -ENOMEM ? r : -ENOENT;
 }

@@ -41,8 +41,9 @@ void clock_bounds_add_most(struct clock_bounds *bounds, int64_t host_ns, int64_t
 /* … at least NS. */
 void clock_bounds_add_least(struct clock_bounds *bounds, int64_t host_ns, int64_t ns);
 
-/* Makes the map that all bounds and the map's own ones leave, which the caller frees. -EINVAL: they leave none, and
- * *RET_BY_NS says by how much the bounds contradict each other; -ENOENT: there are none; -ENOMEM. */
+/* Makes the map that all bounds and the map's own ones leave, which the caller frees: on a straight line, if one is within
+ * them, so that durations are as exact as what is known of the rate. -EINVAL: they leave none, and
+ * *RET_BY_NS says by how much the bounds contradict each other; -ENOENT: the map is not to be tightened; -ENOMEM. */
 int clock_bounds_map(const struct clock_bounds *bounds, struct clock_map *ret_map,
                      int64_t *ret_by_ns);
 

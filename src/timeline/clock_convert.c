@@ -25,10 +25,10 @@ static void relate_times(struct transform *each, struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         int64_t error = 0;
 
-        items[i].unsteady = false;
+        items[i].clock_part = 0;
         if (likely(items[i].time != TIME_UNKNOWN)) {
             items[i].time = convert(relate, items[i].time, &error);
-            items[i].unsteady = relate->piece.unsteady;
+            items[i].clock_part = relate->piece.part;
         }
         items[i].error_ns = (uint32_t)MIN(error, (int64_t)UINT32_MAX);
         if (unlikely(items[i].kind == ITEM_LOSS && items[i].since != TIME_UNKNOWN))
@@ -59,7 +59,7 @@ static void relate_error(struct transform *each, struct item *items, unsigned n)
 
     for (unsigned i = 0; i < n; i++) {
         items[i].error_ns = relate->error_ns;
-        items[i].unsteady = false;
+        items[i].clock_part = 0;
     }
 }
 

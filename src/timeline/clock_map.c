@@ -16,6 +16,8 @@
 /* Bounds beyond this, of 73 years, are infinite. */
 #define ERROR_MAX ((int64_t)1 << 61)
 #define MILLION 1000000
+/* The ns of a rate that is known otherwise than by pairs: numbers that are as large as products allow. */
+#define LIMITED_NS ((int64_t)1 << 50)
 /* The most pairs that are dropped at an end. */
 #define TRIM_MAX 64
 
@@ -346,6 +348,73 @@ static int trim(struct clock_map *clock_map, uint64_t hz)
     return find_rate(clock_map, hz);
 }
 
+/* ---- The rate, and what it leaves open ---- */
+
+double clock_map_rate_error(const struct clock_map *clock_map)
+{
+    return (double)clock_map->rate_error_ns / (double)clock_map->rate_ns +
+           (double)clock_map->rate_ppm / MILLION;
+}
+
+/* Makes the usual rate what is known of it otherwise, as far as the pairs allow that and it is more exact. */
+static void apply_limits(struct clock_map *clock_map)
+{
+    double rate = (double)clock_map->rate_ns / (double)clock_map->rate_ticks;
+    double error = rate * clock_map_rate_error(clock_map);
+    double least = MAX(clock_map->limit_least, rate - error);
+    double most = MIN(clock_map->limit_most, rate + error);
+    double ticks;
+
+    if (clock_map->limit_most == 0)
+        return;
+    if (clock_map->rate_ticks == 0) { /* one pair, and no given rate */
+        least = clock_map->limit_least;
+        most = clock_map->limit_most;
+        error = most;
+    }
+    ticks = (double)LIMITED_NS / ((least + most) / 2);
+    if (least > most || (most - least) / 2 >= error || ticks < 1 || ticks > (double)ERROR_MAX)
+        return;
+    clock_map->rate_ns = LIMITED_NS;
+    clock_map->rate_ticks = (int64_t)ticks;
+    clock_map->rate_error_ns = (int64_t)((most - least) / (most + least) * (double)LIMITED_NS) + 2;
+    clock_map->rate_ppm = 0;
+}
+
+/* By which part durations between A and B may be wrong, if the clock was steady: the rate is within the limits of any time's,
+ * and within those that A and B give. */
+static double interval_error(const struct clock_map *clock_map, const struct clock_map_pair *a,
+                             const struct clock_map_pair *b)
+{
+    double ticks = (double)(b->ticks - a->ticks), ns = (double)(b->host_ns - a->host_ns);
+    double usual = (double)clock_map->rate_ns / (double)clock_map->rate_ticks * ticks / ns;
+    double own = ((double)a->error_ns + (double)b->error_ns + 2) / ns +
+                 (double)clock_map->wander_ppm / MILLION;
+    double off = usual > 1 ? usual - 1 : 1 - usual;
+
+    return MIN(own, off + usual * clock_map_rate_error(clock_map));
+}
+
+/* Numbers the times in which the clock was steady, and finds what durations in them may be wrong by. */
+static void find_duration_error(struct clock_map *clock_map)
+{
+    struct clock_map_pair *pairs = clock_map->pairs;
+    double error = clock_map_rate_error(clock_map);
+    uint8_t part = 0;
+
+    for (unsigned i = 0; i + 1 < clock_map->n; i++) {
+        bool is_steady = pairs[i].jump_ns == 0 && part != CLOCK_UNSTEADY;
+
+        if (is_steady)
+            error = MAX(error, interval_error(clock_map, &pairs[i], &pairs[i + 1]));
+        pairs[i].part = is_steady ? part : CLOCK_UNSTEADY;
+        if (!is_steady && part != CLOCK_UNSTEADY)
+            part++;
+    }
+    pairs[clock_map->n - 1].part = clock_map->set_back_ns > 0 ? CLOCK_UNSTEADY : part;
+    clock_map->duration_error = error;
+}
+
 /* Dropped pairs must not disagree with the map: bounds are widened until they do not. */
 static void hold_to_all(struct clock_map *clock_map)
 {
@@ -386,11 +455,12 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
     if (clock_map->n > 1) {
         if (find_rate(clock_map, hz) < 0 || trim(clock_map, hz) < 0)
             return error_set(error, -ENOMEM, name, "out of memory");
-        clock_map->hz = (uint64_t)narrow(wide_div(wide_product(clock_map->rate_ticks, NSEC_PER_SEC),
-                                                  wide_of(clock_map->rate_ns)));
     } else {
         set_given_rate(clock_map);
     }
+    apply_limits(clock_map);
+    clock_map->hz = (uint64_t)narrow(
+        wide_div(wide_product(clock_map->rate_ticks, NSEC_PER_SEC), wide_of(clock_map->rate_ns)));
     if (clock_map->hz == 0)
         return error_set(
             error, -EINVAL, name,
@@ -398,6 +468,7 @@ static int make(struct clock_map *clock_map, const char *name, struct error *err
                 ? "the clocks drift apart impossibly fast"
                 : "holds a single pair, which gives no rate, and the rate is not known");
     hold_to_all(clock_map);
+    find_duration_error(clock_map);
     widen_pairs(clock_map, clock_map->extra_ns);
     return 0;
 }
@@ -419,6 +490,22 @@ int clock_map_set_steady(struct clock_map *clock_map)
 {
     clock_map->wander_ppm = 0;
     return make(clock_map, NULL, NULL);
+}
+
+int clock_map_limit_rate(struct clock_map *clock_map, double least, double most)
+{
+    clock_map->limit_least = MAX(clock_map->limit_least, least);
+    clock_map->limit_most = clock_map->limit_most > 0 ? MIN(clock_map->limit_most, most) : most;
+    return make(clock_map, NULL, NULL);
+}
+
+bool clock_map_has_jumps(const struct clock_map *clock_map)
+{
+    bool any = clock_map->set_back_ns != 0;
+
+    for (unsigned i = 0; i + 1 < clock_map->n; i++)
+        any |= clock_map->pairs[i].jump_ns != 0;
+    return any;
 }
 
 void clock_map_widen(struct clock_map *clock_map, int64_t ns)
@@ -530,7 +617,7 @@ static void find_between(const struct clock_map *clock_map, const struct clock_m
     int64_t middle = middle_of(a, b);
     bool second = ticks >= middle;
 
-    piece->unsteady = a->jump_ns > 0;
+    piece->part = a->part;
     piece->from = second ? middle : a->ticks;
     piece->len = (uint64_t)((second ? b->ticks : middle) - piece->from);
     piece->host_ns = between(clock_map, a, b, piece->from, &piece->error_ns);
@@ -546,7 +633,7 @@ static void find_outside(const struct clock_map *clock_map, bool behind, int64_t
     wide slope = wide_add(wide_product(clock_map->rate_error_ns, MILLION),
                           wide_product(clock_map->rate_ns, clock_map->rate_ppm));
 
-    piece->unsteady = clock_map->set_back_ns > 0;
+    piece->part = behind ? edge->part : clock_map->set_back_ns > 0 ? CLOCK_UNSTEADY : 0;
     piece->rate = make_rate(wide_of(clock_map->rate_ns), wide_of(clock_map->rate_ticks), false,
                             &piece->shift);
     piece->len = (uint64_t)1 << MIN(piece->shift, 61);

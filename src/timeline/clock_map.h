@@ -32,6 +32,9 @@
  * So it is between two pairs with a pause between them; no rate follows from these, but that a given one which they exceed
  * is too low.
  *
+ * A duration within the clock is wrong by what its rate leaves open (event/clock_error.h). The rate at any time is that of the
+ * longest interval, within the errors of its ends and the wander, and that of the time's own interval within the same.
+ *
  * Before the first pair and after the last one the rate of all pairs holds (where clocks stood still or were set: that
  * of the longest time in which they did not), with the error of its ends.
  *
@@ -40,6 +43,7 @@
 
 #include "base/error.h"
 #include "base/wide.h"
+#include "event/clock_error.h"
 
 #define CLOCK_MAP_WANDER_PPM 20
 /* What clocks may differ by, where a single pair gives no rate. */
@@ -53,6 +57,8 @@ struct clock_map_pair {
     int64_t error_ns;
     int64_t jump_ns; /* set when a map is made: what the bound is wider by up to the next pair */
     bool is_paused;  /* the clock stood still, once at least, between this pair and the next */
+    uint8_t
+        part; /* set when a map is made: in which it is steady up to the next pair, or CLOCK_UNSTEADY */
 };
 
 struct clock_map {
@@ -66,6 +72,10 @@ struct clock_map {
      * addition. */
     int64_t rate_ns, rate_error_ns, rate_ticks;
     unsigned rate_ppm;
+    /* What is known of the rate otherwise, ns a tick at any time; 0: nothing (clock_map_limit_rate()). */
+    double limit_least, limit_most;
+    /* By which part of it a duration that is converted may be wrong, if the clock was steady meanwhile. */
+    double duration_error;
     unsigned wander_ppm; /* CLOCK_MAP_WANDER_PPM, unless the caller knows better */
     int64_t set_back_ns; /* what all bounds are wider by, as the clock was set back */
     int64_t extra_ns; /* … and by what '# error' says: in the errors of `pairs`, not in `given` */
@@ -81,7 +91,9 @@ struct clock_map_piece {
     uint64_t error_rate; /* ns of the bound a tick, times 2^error_shift */
     uint8_t shift, error_shift;
     bool error_falls;
-    bool unsteady; /* the clock stood still or was set somewhere between the pairs around it */
+    /* The number of the time in which the clock was steady; CLOCK_UNSTEADY: it stood still or was set somewhere between the
+     * pairs around the piece. Where there are too many such times, all the later ones are not steady. */
+    uint8_t part;
 };
 
 /* HZ: the rate, where it is known otherwise; 0: not. -EINVAL with ERROR: no such file, no pairs, or no rate;
@@ -97,6 +109,13 @@ int clock_map_of_pairs(const struct clock_map_pair *pairs, unsigned n, const cha
 /* Declares that the two clocks run at the same rate, whatever adjusts it, until one of them is set,
  * like the host's CLOCK_REALTIME and CLOCK_MONOTONIC. -ENOMEM. */
 int clock_map_set_steady(struct clock_map *clock_map);
+/* Between LEAST and MOST ns a tick, at any time at which it was steady, is known of the rate, however few the pairs are. Is
+ * ignored if the pairs contradict it. -ENOMEM. */
+int clock_map_limit_rate(struct clock_map *clock_map, double least, double most);
+/* Whether the clock was set or stood still somewhere. */
+bool clock_map_has_jumps(const struct clock_map *clock_map);
+/* By which part of it a duration in ticks may be wrong, of which CLOCK_MAP's hz makes ns. */
+double clock_map_rate_error(const struct clock_map *clock_map);
 /* All bounds become wider by NS, also those after clock_map_set_steady(). */
 void clock_map_widen(struct clock_map *clock_map, int64_t ns);
 /* Makes a deep copy. -ENOMEM. */

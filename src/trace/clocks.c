@@ -8,14 +8,6 @@
 
 static const struct clock host_clock = {"monotonic", NANOSECONDS};
 
-bool trace_clocks_are_refuted(const struct trace_clocks *clocks)
-{
-    for (unsigned i = 0; i < clocks->n; i++)
-        if (clocks->rows[i].violations > 0)
-            return true;
-    return false;
-}
-
 void trace_clock_put_violations(const struct trace_clock *clock, struct text *text)
 {
     char a[32], b[32];

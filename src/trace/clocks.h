@@ -34,9 +34,6 @@ struct trace_clocks {
     unsigned n;
 };
 
-/* Whether what is stated of a clock is contradicted: the errors of all times are not known, then. */
-bool trace_clocks_are_refuted(const struct trace_clocks *clocks);
-
 /* "8 of 4115 causes and effects contradict the stated error of 174us, the worst by 2.1ms at 12.5: …". */
 void trace_clock_put_violations(const struct trace_clock *clock, struct text *text);
 /* "the clock of guest is wrong: " and that, of each that is; nothing if none is. */

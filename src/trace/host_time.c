@@ -8,6 +8,7 @@
 
 #include "base/sparse.h"
 #include "format/ctf/ctf.h"
+#include "timeline/clock_bounds.h"
 #include "timeline/clock_convert.h"
 #include "trace/open.h"
 
@@ -61,6 +62,78 @@ static int convert_pairs(const struct trace_input *input, struct clock_map *cloc
     return 0;
 }
 
+/* The rate of the host's time stamp counter, ns a tick, as far as a moment at which a recording began and one at which it
+ * ended tell it: that of the longest. False: none do. */
+static bool find_tsc_rate(const struct trace_input *input, double *ret_least, double *ret_most)
+{
+    const struct manifest *manifest = input->manifest;
+    double longest = 0;
+
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_host *host = manifest->sources[i].host;
+        const struct manifest_moment *a = &manifest->sources[i].began;
+        const struct manifest_moment *b = &manifest->sources[i].ended;
+        double ns = (double)(b->monotonic_ns - a->monotonic_ns), error;
+
+        if (!host || !host->boot_id || strcmp(host->boot_id, input->host) != 0 ||
+            trace_input_is_merged(input) || !a->tsc || !b->tsc || b->tsc <= a->tsc ||
+            !a->error_ns || !b->error_ns || ns <= longest)
+            continue;
+        error = (double)(a->error_ns + b->error_ns) + ns * CLOCK_MAP_WANDER_PPM / 1e6;
+        *ret_least = (ns - error) / (double)(b->tsc - a->tsc);
+        *ret_most = (ns + error) / (double)(b->tsc - a->tsc);
+        longest = ns;
+    }
+    return longest > 0 && *ret_least > 0;
+}
+
+/* A guest's time stamp counter mostly runs as the host's does. It is taken to if the rate that the guest's kernel has for it
+ * says so, too: that one is measured by another clock, and may be wrong, but not by chance as the host's is. */
+static int limit_rate(const struct trace_input *input, struct clock_map *map)
+{
+    double given = map->given_hz > 0 ? 1e9 / (double)map->given_hz : 0;
+    double least = 0, most = 0;
+
+    if (strcmp(input->origin->clock.name, "x86-tsc") != 0 || !find_tsc_rate(input, &least, &most))
+        return 0;
+    if (input->origin->layer != LAYER_HOST) {
+        if (given < least * (1 - CLOCK_MAP_DRIFT_PPM / 1e6) ||
+            given > most * (1 + CLOCK_MAP_DRIFT_PPM / 1e6))
+            return 0;
+        least = MIN(least, given * (1 - CLOCK_MAP_WANDER_PPM / 1e6));
+        most = MAX(most, given * (1 + CLOCK_MAP_WANDER_PPM / 1e6));
+    }
+    return clock_map_limit_rate(map, least, most);
+}
+
+/* Puts times on a straight line through the pairs, where that makes durations more exact, and no time less: between two pairs
+ * near to each other, or inexact ones, times would run too fast or too slowly by what these may be wrong. */
+static int straighten(struct clock_map *map)
+{
+    const struct clock_map_pair *pairs = map->pairs;
+    struct clock_bounds bounds;
+    struct clock_map line;
+    int64_t by;
+    int r = clock_bounds_init(&bounds, map);
+
+    if (r < 0)
+        return r;
+    r = clock_bounds_map(&bounds, &line, &by);
+    clock_bounds_done(&bounds);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    if (line.duration_error >= map->duration_error ||
+        (map->limit_most == 0 &&
+         clock_map_bound(&line, pairs[0].ticks, pairs[map->n - 1].ticks) >
+             clock_map_bound(map, pairs[0].ticks, pairs[map->n - 1].ticks))) {
+        clock_map_done(&line);
+        return 0;
+    }
+    clock_map_done(map);
+    *map = line;
+    return 0;
+}
+
 static int read_pairs(const struct trace_input *input, struct clock_map *ret, struct error *error)
 {
     _cleanup_free_ char *path = NULL;
@@ -75,6 +148,8 @@ static int read_pairs(const struct trace_input *input, struct clock_map *ret, st
         r = convert_pairs(input, ret, error);
     if (r >= 0 && strcmp(input->origin->clock.name, "realtime") == 0)
         r = clock_map_set_steady(ret);
+    if (r >= 0)
+        r = limit_rate(input, ret);
     if (r < 0)
         clock_map_done(ret);
     return r;
@@ -131,6 +206,12 @@ static int find_relation(struct trace *trace, struct trace_input *input)
         error_print(&error, why, sizeof why);
         return unrelated(trace, input, "%s", why);
     }
+    input->n_exchanges = clock_map.n_given;
+    r = straighten(&clock_map);
+    if (r < 0) {
+        clock_map_done(&clock_map);
+        return r;
+    }
     input->clock_map = malloc(sizeof *input->clock_map);
     if (!input->clock_map) {
         clock_map_done(&clock_map);
@@ -141,8 +222,11 @@ static int find_relation(struct trace *trace, struct trace_input *input)
     for (unsigned i = 0; i < input->n_origins; i++) {
         struct clock *own = &trace->catalogue.origins[input->first_origin + i]->clock;
 
-        if (own->hz == 0 && clock->pairs)
+        if (own->hz == 0 && clock->pairs) {
             own->hz = clock_map.hz;
+            trace->catalogue.origins[input->first_origin + i]->rate_error =
+                clock_map_rate_error(&clock_map);
+        }
     }
     return 0;
 }
@@ -378,7 +462,9 @@ static int put_on_timeline(struct trace *trace, struct trace_input *input)
     for (unsigned i = 0; i < input->n_origins; i++)
         trace->catalogue.origins[input->first_origin + i]->clock =
             (struct clock){"monotonic", NANOSECONDS};
-    if (!input->clock_map && input->host_error_ns == 0)
+    if (input->clock_map)
+        trace_set_duration_error(trace, input);
+    else if (input->host_error_ns == 0)
         return 0;
     for (unsigned i = 0; i < input->n_sources; i++) {
         struct source *source = input->sources[i];

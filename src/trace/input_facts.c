@@ -221,20 +221,21 @@ static void put_snapshot(const struct facts *facts, const struct manifest_snapsh
 }
 
 /* True if strata merge made its timeline, whose host is not known. */
-static bool is_merged(const struct trace_input *input)
+bool trace_input_is_merged(const struct trace_input *input)
 {
     return input->host && strncmp(input->host, "merge:", 6) == 0;
 }
 
 const char *trace_input_timeline(const struct trace_input *input)
 {
-    return is_merged(input) ? "the timeline of strata merge" : "the host's monotonic clock";
+    return trace_input_is_merged(input) ? "the timeline of strata merge"
+                                        : "the host's monotonic clock";
 }
 
 static void put_relation(const struct facts *facts, const struct trace_input *input)
 {
     const struct clock_map *clock_map = input->clock_map;
-    bool merged = is_merged(input);
+    bool merged = trace_input_is_merged(input);
     bool by_kvm =
         !merged && input->recorded && input->recorded->guest && input->recorded->guest->kvm;
     const char *timeline = trace_input_timeline(input);
@@ -256,11 +257,11 @@ static void put_relation(const struct facts *facts, const struct trace_input *in
     most = clock_map_bound(clock_map, clock_map->pairs[0].ticks,
                            clock_map->pairs[clock_map->n - 1].ticks);
     snprintf(text, sizeof text, "%s, by %u %s%s%s, within %.1f to %.1f us", timeline,
-             clock_map->n_given,
+             input->n_exchanges,
              merged   ? "pair"
              : by_kvm ? "reading"
                       : "exchange",
-             clock_map->n_given == 1 ? "" : "s", by_kvm ? " from KVM" : "", (double)least / 1000,
+             input->n_exchanges == 1 ? "" : "s", by_kvm ? " from KVM" : "", (double)least / 1000,
              (double)most / 1000);
     facts->put(facts->arg, "related to", text);
 }

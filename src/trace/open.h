@@ -107,6 +107,9 @@ int host_time_choose_timebase(struct trace *trace, const struct trace_options *o
 /* Sets the vCPU of events whose thread runs one, according to the manifest of PART. -ENOMEM. */
 int vcpus_identify(struct trace *trace, struct trace_input *input);
 
+/* Tells what reads its items how exact durations are that INPUT's clock map converts. */
+void trace_set_duration_error(struct trace *trace, const struct trace_input *input);
+
 /* Notes from when on INPUT is complete, if its CPUs begin at different times, as the beginnings of their files were released
  * (record/retention.h). */
 void trace_note_begins(struct trace_input *input);

@@ -26,7 +26,7 @@
 #define SIZE_MAX_READ (64u << 20)
 #define UNUSED_S_MAX (30 * 86400)
 
-static const char magic[8] = "strclk1";
+static const char magic[8] = "strclk2";
 
 struct file_head {
     char magic[8];
@@ -35,6 +35,8 @@ struct file_head {
 
 struct file_row {
     int64_t stated_ns, error_ns, worst_ns, worst_at;
+    int64_t extra_ns;
+    double limit_least, limit_most;
     uint64_t pairs, violations, hz, n_source, n_pairs;
     char worst[TIGHT_TEXT_SIZE];
 };
@@ -82,6 +84,10 @@ static int take_map(struct rest *rest, const struct file_row *row, struct clock_
     }
     r = clock_map_of_pairs(pairs, (unsigned)row->n_pairs, "cause and effect", row->hz, ret, &error);
     free(pairs);
+    if (r == 0 && (r = clock_map_limit_rate(ret, row->limit_least, row->limit_most)) < 0)
+        clock_map_done(ret);
+    if (r == 0)
+        ret->extra_ns = row->extra_ns;
     return r;
 }
 
@@ -170,6 +176,9 @@ static void put_row(struct text *text, const struct tight_clock *tight)
         .worst_at = clock->worst_at,
         .pairs = clock->pairs,
         .violations = clock->violations,
+        .extra_ns = map ? map->extra_ns : 0,
+        .limit_least = map ? map->limit_least : 0,
+        .limit_most = map ? map->limit_most : 0,
         .hz = map ? map->given_hz : 0,
         .n_source = strlen(tight->source),
         .n_pairs = map ? map->n_given : 0,

@@ -258,18 +258,13 @@ static int get_clocks(const char *path, const struct trace_options *options,
 
 /* ---- The trace that is opened ---- */
 
-static bool is_merged(const struct trace_input *input)
-{
-    return input->host && strncmp(input->host, "merge:", 6) == 0;
-}
-
 /* Whether INPUT is of a directory whose sources may have causes and effects in each other. */
 static bool may_have_causes(const struct trace_input *input)
 {
     const struct manifest *manifest = input->manifest;
     unsigned guests = 0, others = 0;
 
-    if (!input->recorded || !input->clock_map || is_merged(input))
+    if (!input->recorded || !input->clock_map || trace_input_is_merged(input))
         return false;
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         enum layer layer;

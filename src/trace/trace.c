@@ -449,6 +449,17 @@ int trace_open(const char *const *paths, unsigned n_paths, const struct trace_op
     return 0;
 }
 
+void trace_set_duration_error(struct trace *trace, const struct trace_input *input)
+{
+    for (unsigned i = 0; i < input->n_origins; i++) {
+        struct origin *origin = trace->catalogue.origins[input->first_origin + i];
+
+        origin->rate_error = input->clock_map->duration_error;
+        origin->duration_error_ns =
+            (uint32_t)MIN(2 * input->clock_map->extra_ns, (int64_t)UINT32_MAX);
+    }
+}
+
 int trace_set_clock_map(struct trace *trace, unsigned number, const struct clock_map *map)
 {
     struct clock_map copy;
@@ -459,6 +470,7 @@ int trace_set_clock_map(struct trace *trace, unsigned number, const struct clock
     /* The stages that convert refer to it. */
     clock_map_done(trace->inputs[number].clock_map);
     *trace->inputs[number].clock_map = copy;
+    trace_set_duration_error(trace, &trace->inputs[number]);
     trace_set_bounds(trace, &trace->inputs[number]);
     return 0;
 }

@@ -77,6 +77,7 @@ struct trace_input {
     /* How its clock relates to its host's: by a clock map, or it is the host's clock itself, with an
      * error of at most `host_error_ns`. Otherwise the reason why not, a sentence about "it". */
     struct clock_map *clock_map;
+    unsigned n_exchanges; /* pairs of clocks that it was made of */
     bool on_host_clock;
     uint32_t host_error_ns;
     const char *unrelated;
@@ -147,6 +148,8 @@ bool trace_input_host_times(const struct trace_input *input, int64_t first, int6
  * first item is read. -ENOMEM. */
 int trace_set_clock_map(struct trace *trace, unsigned number, const struct clock_map *map);
 
+/* Whether it is of a directory that strata merge made. */
+bool trace_input_is_merged(const struct trace_input *input);
 /* What the timeline is that PART can be put on, in words. */
 const char *trace_input_timeline(const struct trace_input *input);
 

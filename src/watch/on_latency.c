@@ -81,7 +81,7 @@ static bool was_noted(const struct on_latency *self, const struct span *span)
         const struct noted *noted = &self->noted[i];
         int64_t moved = ticks_between(noted->begin, span_begin(span));
 
-        if (moved >= -(int64_t)span->error_ns && moved <= (int64_t)span->error_ns &&
+        if (moved >= -(int64_t)span->begin_error_ns && moved <= (int64_t)span->begin_error_ns &&
             noted->pid == span->pid && noted->cpu == span->cpu &&
             noted->rule == span->kind->rule_number)
             return true;
@@ -108,7 +108,7 @@ static void note(struct on_latency *self, const struct span *span, int64_t ns, b
     self->text.next = self->text.start;
     put_duration(&self->text, ns);
     text_put_str(&self->text, has_ended ? " " : " and not ended, since ");
-    watch_put_time(&self->text, span_begin(span), span->error_ns);
+    watch_put_time(&self->text, span_begin(span), span->begin_error_ns);
     watch_put_where(&self->text, self->rule.pass, span->origin,
                     origin_task_name(span->origin, span->pid), span->pid);
 }
@@ -151,7 +151,7 @@ static void incomplete(void *arg, const struct span *span, enum span_fate fate)
     else if (ticks_between(span_begin(span), end) <= limit && crossed > self->since &&
              crossed <= self->rule.pass->window->to)
         self->undecided =
-            MIN(self->undecided, ticks_sum(crossed, -MAX((int64_t)span->error_ns, MOVES_NS)));
+            MIN(self->undecided, ticks_sum(crossed, -MAX((int64_t)span->begin_error_ns, MOVES_NS)));
 }
 
 static int begin(struct watch_rule *rule)

@@ -33,7 +33,7 @@ move wrong 60000000 0
 move early -60000000 0
 "$strata" info -f json wrong early >>json
 "$strata" info wrong >info
-grep -q '^  tightened  *no: [0-9]* of [0-9]* causes and effects contradict the stated error of 3.79ms, the worst by ' info ||
+grep -q '^  tightened  *no: [0-9]* of [0-9]* causes and effects contradict the stated error of 64.3us, the worst by ' info ||
     fail "says nothing of a wrong clock: $(grep tightened info)"
 
 python3 - json <<'END' || fail "wrong"
@@ -48,7 +48,7 @@ assert set(found) == {"vm", "later", "sooner", "wrong", "early"}, found.keys()
 for path in "vm", "later", "sooner":
     causal = found[path]
     assert causal["violations"] == 0 and causal["pairs"] >= 100, (path, causal)
-    assert causal["error_ns"] < causal["stated_ns"] / 5, (path, causal)
+    assert causal["error_ns"] < causal["stated_ns"] / (1.5 if path == "vm" else 5), (path, causal)
 for path in "wrong", "early":
     causal = found[path]
     assert causal["violations"] >= 5, (path, causal)
@@ -64,12 +64,12 @@ case="strata io"
 grep -q "^strata: wrong: source 'guest': the clock is not tightened: [0-9]* of " err || fail "$(cat err)"
 "$strata" io -f json --no-causal wrong >stated-wrong 2>err
 [ ! -s err ] || fail "$(cat err)"
-"$strata" io vm | grep -q '^clock error of guest ±[0-9]*us (stated ±3.79ms), by [0-9]* causes and effects$' || fail "text"
+"$strata" io vm | grep -q '^clock error of guest ±[0-9.]*us (stated ±64.3us), by [0-9]* causes and effects$' || fail "text"
 python3 - <<'END' || fail "rows"
 import json
 rows, stated, wrong, stated_wrong = (json.load(open(name)) for name in ("rows", "stated", "rows-wrong", "stated-wrong"))
 clock, = rows["clocks"]
-assert clock["source"] == "guest" and clock["error_ns"] < clock["stated_ns"] / 5 and clock["violations"] == 0, clock
+assert clock["source"] == "guest" and clock["error_ns"] < clock["stated_ns"] / 1.5 and clock["violations"] == 0, clock
 clock, = wrong["clocks"]
 assert clock["violations"] > 0 and clock["error_ns"] is None and clock["worst_ns"] > 0 and clock["worst"], clock
 # An error that is known to be false is not printed.
@@ -79,15 +79,15 @@ assert "clocks" not in stated
 def stage(result, name):
     return next(row for row in result["rows"] if row["key"]["stage"] == name and row["key"]["kind"] == "read"
                 and row["key"]["layer"] == "guest")
-assert sum(row["negative"] for row in rows["rows"]) < sum(row["negative"] for row in stated["rows"]) / 2
+assert sum(row["negative"] for row in rows["rows"]) <= sum(row["negative"] for row in stated["rows"])
 for name in "kick", "inject":
     a, b = stage(rows, name), stage(stated, name)
-    assert a["n"] == b["n"] and a["error"] < b["error"] / 5, (a, b)
+    assert a["n"] == b["n"] and a["error"] < b["error"] / 1.5, (a, b)
 END
 
 # Where requests are still joined across the clocks, their rows have an error, which is not known.
 case="rows between two clocks"
-move near 4500000 0
+move near 200000 0
 "$strata" io -f json near >rows-wrong 2>err || fail "$(cat err)"
 "$strata" io -f json --no-causal near >stated-wrong 2>err || fail "$(cat err)"
 python3 - <<'END' || fail "rows"
@@ -99,13 +99,39 @@ END
 "$strata" io near >lines 2>err || fail "$(cat err)"
 ! grep '±[0-9]' lines || fail "prints an error that does not hold"
 
+# Of the wrong clock no time has an error that is a number, and all others have theirs.
+case="events of a wrong clock"
+"$strata" report -f text near >lines 2>err || fail "$(cat err)"
+grep ' guest ' lines | grep -v '±?' && fail "report states an error of the guest's events"
+grep ' vmm ' lines | grep -qv '±[0-9]' && fail "report states none of the monitor's"
+"$strata" report -f json near >json 2>err || fail "$(cat err)"
+"$strata" report -f csv near >csv 2>err || fail "$(cat err)"
+"$strata" sql --format=json -c "SELECT layer, error_ns FROM event UNION ALL
+    SELECT 'span', error_ns FROM span WHERE error_ns > 0" near >sql 2>err || fail "$(cat err)"
+"$strata" export --to chrome near -o chrome.json 2>err || fail "$(cat err)"
+"$strata" export --to perfetto near -o out.perfetto 2>err || fail "$(cat err)"
+python3 - <<'END' || fail "errors"
+import csv, json
+rows = [json.loads(line) for line in open("json")]
+assert all(row.get("error_ns", 0) is None for row in rows if row["layer"] == "guest")
+assert all(row.get("error_ns", 0) is not None for row in rows if row["layer"] != "guest")
+for row in csv.DictReader(open("csv")):
+    assert (row["error_ns"] == "") == (row["layer"] == "guest"), row
+for line in open("sql"):
+    row = json.loads(line)
+    assert row["layer"] != "span" and (row.get("error_ns") is None) == (row["layer"] == "guest"), row
+errors = [event["args"]["strata.error_ns"] for event in json.load(open("chrome.json"))["traceEvents"]
+          if "strata.error_ns" in event.get("args", {})]
+assert errors.count(None) > 1000 and any(error for error in errors), len(errors)
+END
+
 case="the page"
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 for i in built kept; do
     python3 - "$strata" <<'END' || fail "$i"
 import json, re, signal, subprocess, sys, urllib.request
-NOTE = r"the clock of guest is wrong: \d+ of \d+ causes and effects contradict the stated error of 3.79ms, the worst by .*"
+NOTE = r"the clock of guest is wrong: \d+ of \d+ causes and effects contradict the stated error of 64.3us, the worst by .*"
 for trace, is_wrong in ("near", True), ("vm", False):
     process = subprocess.Popen([sys.argv[1], "serve", trace], stdout=subprocess.PIPE, text=True)
     try:
@@ -153,7 +179,7 @@ stated, tightened = ([json.loads(line) for line in open(name)] for name in sys.a
 def errors(events):
     return [event["error_ns"] for event in events if event["layer"] == "guest" and "event" in event]
 assert len(errors(stated)) == len(errors(tightened)) > 1000
-assert max(errors(tightened)) < max(errors(stated)) / 5, (max(errors(tightened)), max(errors(stated)))
+assert max(errors(tightened)) < max(errors(stated)) / 1.5, (max(errors(tightened)), max(errors(stated)))
 def early(events): # requests that QEMU handles before the guest issues them
     issued = {}
     return sum(1 for event in events if "event" in event and

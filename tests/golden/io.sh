@@ -67,66 +67,66 @@ grep -q "^ *the trace has 'thread_pool_submit_aio', which may end stage 'vmm'; i
 case="as text"
 "$strata" io --layer guest,vmm --slowest 1 vm >actual
 cat >expected <<'END'
-LAYER  DEVICE          KIND   STAGE          N     N/s     SUM SHARE%    MEAN     MIN     P50     P90     P99     MAX    ERROR  BYTES   PART
-guest  254,0           read   total        121   194.1  43.5ms   6.97   359us  83.2us   207us   713us  2.08ms  4.47ms        - 495616 100.00
-guest  254,0           read   queue        121   194.1  3.43ms   0.55  28.4us  8.85us  20.2us  38.4us   103us   739us        -      -   7.89
-guest  254,0           read   kick         121   194.1  7.42ms   1.19  61.3us  19.6us  39.4us  85.0us   299us  1.43ms ~±99.0us      -  17.07
-guest  254,0           read   dispatch     121   194.1   868us   0.14  7.17us  2.00us  5.95us  11.9us  23.8us  37.0us        -      -   2.00
-guest  254,0           read   vmm          121   194.1  2.09ms   0.34  17.3us  4.00us  11.9us  37.4us  65.0us  79.0us        -      -   4.80
-guest  254,0           read   backend      121   194.1  9.94ms   1.59  82.1us  13.0us  36.4us  93.2us   315us  4.10ms        -      -  22.86
-guest  254,0           read   done         121   194.1   525us   0.08  4.34us  2.00us  4.00us  5.06us  19.2us  20.0us        -      -   1.21
-guest  254,0           read   inject       121   194.1  18.1ms   2.90   149us  24.3us  47.6us   356us  1.56ms  1.80ms ~±99.0us      -  41.53
-guest  254,0           read   guest        121   194.1  1.15ms   0.18  9.50us  3.49us  7.23us  13.7us  82.9us   123us        -      -   2.64
-vmm    0x556c8f3788f0  read   total          4     0.2   951us   0.00   238us   137us   150us   469us   469us   469us        -  12800 100.00
-vmm    0x556c8f3788f0  read   dispatch       4     0.2  84.0us   0.00  21.0us  9.00us  19.2us  30.0us  30.0us  30.0us        -      -   8.83
-vmm    0x556c8f3788f0  read   vmm            4     0.2   185us   0.00  46.2us  36.0us  38.4us  57.9us  57.9us  58.0us        -      -  19.45
-vmm    0x556c8f3788f0  read   backend        4     0.2   659us   0.00   165us  54.0us   101us   395us   395us   395us        -      -  69.30
-vmm    0x556c8f3788f0  read   done           4     0.2  23.0us   0.00  5.75us  5.00us  5.95us  5.95us  5.95us  6.00us        -      -   2.42
-guest  254,0           write  total          2     3.2  12.0ms   1.92  5.99ms  1.58ms  1.59ms  10.4ms  10.4ms  10.4ms        - 491520 100.00
-guest  254,0           write  queue          2     3.2  10.1ms   1.63  5.07ms  1.02ms  1.02ms  9.04ms  9.04ms  9.13ms        -      -  84.76
-guest  254,0           write  kick           2     3.2   493us   0.08   246us   197us   199us   296us   296us   296us  ±89.6us      -   4.11
-guest  254,0           write  dispatch       2     3.2  68.0us   0.01  34.0us  32.0us  32.0us  36.0us  36.0us  36.0us        -      -   0.57
-guest  254,0           write  vmm            2     3.2  87.0us   0.01  43.5us  19.0us  19.2us  68.0us  68.0us  68.0us        -      -   0.73
-guest  254,0           write  backend        2     3.2   300us   0.05   150us   121us   122us   178us   178us   179us        -      -   2.51
-guest  254,0           write  done           2     3.2  15.0us   0.00  7.50us  6.00us  6.00us  9.00us  9.00us  9.00us        -      -   0.13
-guest  254,0           write  inject         2     3.2   611us   0.10   306us  56.5us  56.8us   549us   549us   555us ~±89.6us      -   5.10
-guest  254,0           write  guest          2     3.2   251us   0.04   125us  29.4us  29.4us   221us   221us   221us        -      -   2.09
-guest  254,0           flush  total          2     3.2  11.8ms   1.90  5.91ms  3.38ms  3.38ms  8.45ms  8.45ms  8.45ms        -      0 100.00
-guest  254,0           flush  queue          2     3.2  1.81ms   0.29   906us   344us   348us  1.46ms  1.46ms  1.47ms        -      -  15.33
-guest  254,0           flush  device         2     3.2  9.52ms   1.53  4.76ms  3.01ms  3.01ms  6.49ms  6.49ms  6.51ms        -      -  80.50
-guest  254,0           flush  guest          2     3.2   494us   0.08   247us  23.4us  23.4us   471us   471us   471us        -      -   4.18
+LAYER  DEVICE          KIND   STAGE          N     N/s     SUM SHARE%    MEAN     MIN     P50     P90     P99     MAX   ERROR  BYTES   PART
+guest  254,0           read   total        121   194.1  43.5ms   6.97   359us  83.2us   207us   713us  2.08ms  4.47ms       - 495616 100.00
+guest  254,0           read   queue        121   194.1  3.43ms   0.55  28.4us  8.85us  20.2us  38.4us   103us   738us       -      -   7.89
+guest  254,0           read   kick         121   194.1  7.72ms   1.24  63.8us  23.9us  42.5us  89.1us   299us  1.43ms ±32.3us      -  17.75
+guest  254,0           read   dispatch     121   194.1   868us   0.14  7.17us  2.00us  5.95us  11.9us  23.8us  37.0us       -      -   2.00
+guest  254,0           read   vmm          121   194.1  2.09ms   0.34  17.3us  4.00us  11.9us  37.4us  65.0us  79.0us       -      -   4.81
+guest  254,0           read   backend      121   194.1  9.94ms   1.59  82.1us  13.0us  36.4us  93.2us   315us  4.10ms       -      -  22.86
+guest  254,0           read   done         121   194.1   525us   0.08  4.34us  2.00us  4.00us  5.06us  19.2us  20.0us       -      -   1.21
+guest  254,0           read   inject       121   194.1  17.8ms   2.85   147us  22.1us  43.5us   356us  1.56ms  1.80ms ±32.3us      -  40.84
+guest  254,0           read   guest        121   194.1  1.15ms   0.18  9.50us  3.49us  7.23us  13.7us  82.9us   123us       -      -   2.64
+vmm    0x556c8f3788f0  read   total          4     0.2   951us   0.00   238us   137us   150us   469us   469us   469us       -  12800 100.00
+vmm    0x556c8f3788f0  read   dispatch       4     0.2  84.0us   0.00  21.0us  9.00us  19.2us  30.0us  30.0us  30.0us       -      -   8.83
+vmm    0x556c8f3788f0  read   vmm            4     0.2   185us   0.00  46.2us  36.0us  38.4us  57.9us  57.9us  58.0us       -      -  19.45
+vmm    0x556c8f3788f0  read   backend        4     0.2   659us   0.00   165us  54.0us   101us   395us   395us   395us       -      -  69.30
+vmm    0x556c8f3788f0  read   done           4     0.2  23.0us   0.00  5.75us  5.00us  5.95us  5.95us  5.95us  6.00us       -      -   2.42
+guest  254,0           write  total          2     3.2  12.0ms   1.92  5.99ms  1.58ms  1.59ms  10.4ms  10.4ms  10.4ms       - 491520 100.00
+guest  254,0           write  queue          2     3.2  10.1ms   1.63  5.07ms  1.02ms  1.02ms  9.04ms  9.04ms  9.13ms       -      -  84.76
+guest  254,0           write  kick           2     3.2   492us   0.08   246us   195us   195us   298us   298us   298us ±32.2us      -   4.11
+guest  254,0           write  dispatch       2     3.2  68.0us   0.01  34.0us  32.0us  32.0us  36.0us  36.0us  36.0us       -      -   0.57
+guest  254,0           write  vmm            2     3.2  87.0us   0.01  43.5us  19.0us  19.2us  68.0us  68.0us  68.0us       -      -   0.73
+guest  254,0           write  backend        2     3.2   300us   0.05   150us   121us   122us   178us   178us   179us       -      -   2.51
+guest  254,0           write  done           2     3.2  15.0us   0.00  7.50us  6.00us  6.00us  9.00us  9.00us  9.00us       -      -   0.13
+guest  254,0           write  inject         2     3.2   611us   0.10   306us  54.1us  54.1us   557us   557us   557us ±32.2us      -   5.11
+guest  254,0           write  guest          2     3.2   251us   0.04   125us  29.4us  29.4us   221us   221us   221us       -      -   2.09
+guest  254,0           flush  total          2     3.2  11.8ms   1.90  5.91ms  3.38ms  3.38ms  8.44ms  8.44ms  8.44ms       -      0 100.00
+guest  254,0           flush  queue          2     3.2  1.81ms   0.29   906us   344us   348us  1.46ms  1.46ms  1.47ms       -      -  15.33
+guest  254,0           flush  device         2     3.2  9.52ms   1.53  4.76ms  3.01ms  3.01ms  6.49ms  6.49ms  6.51ms       -      -  80.50
+guest  254,0           flush  guest          2     3.2   494us   0.08   247us  23.4us  23.4us   471us   471us   471us       -      -   4.18
       2848 events in 23.4s
-clock error of guest ±324us (stated ±3.79ms), by 246 causes and effects
+clock error of guest ±34.9us (stated ±64.3us), by 246 causes and effects
 
 The slowest, each with the time when it began:
-   10.4ms  29749.584408653  guest  254,0  write  total  CPU 1  dd-109
+   10.4ms  29749.584411789  guest  254,0  write  total  CPU 1  dd-109
     9.13ms queue
-    197us ±89.6us kick
+    195us ±32.2us kick
     36.0us dispatch
     68.0us vmm
     179us backend
     9.00us done
-    555us ±89.6us inject
+    557us ±32.2us inject
     221us guest
-  strata report --from 29749.584408653 --until 29749.594803430 vm
+  strata report --from 29749.584411789 --until 29749.594805954 vm
 END
 diff expected actual || fail "text"
 
 case="why"
-"$strata" io --task dd --slowest 3 vm | sed -n '/^ *8.45ms  2/,$p' | grep -v '^  strata report' >actual
+"$strata" io --task dd --slowest 3 vm | sed -n '/^ *8.44ms  2/,$p' | grep -v '^  strata report' >actual
 cat >expected <<'END'
-   8.45ms  29749.598329579  guest  254,0  flush  total  CPU 0  dd-109
+   8.44ms  29749.598331896  guest  254,0  flush  total  CPU 0  dd-109
     1.47ms queue
       ALL CPUs/TCG-5574 ran 1.47 ms
     6.51ms device
-      worker-7853 ran 219.7 us, slept 6.23 ms, was runnable 62.1 us on CPU 0 behind ALL CPUs/TCG-5574 (54% of it); qemu-system-x86-5559 ran 461.6 us, slept 5.96 ms, was runnable 85.2 us on CPU 0 behind ALL CPUs/TCG-5574 (59% of it); ALL CPUs/TCG-5574 ran 5.79 ms, was runnable 713.7 us on CPU 0 behind qemu-system-x86-5559 (65% of it)
+      worker-7853 ran 219.7 us, slept 6.22 ms, was runnable 62.1 us on CPU 0 behind ALL CPUs/TCG-5574 (54% of it); qemu-system-x86-5559 ran 461.6 us, slept 5.96 ms, was runnable 85.2 us on CPU 0 behind ALL CPUs/TCG-5574 (59% of it); ALL CPUs/TCG-5574 ran 5.79 ms, was runnable 713.7 us on CPU 0 behind qemu-system-x86-5559 (65% of it)
     471us guest
       ALL CPUs/TCG-5574 ran 470.7 us
-   4.47ms  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
+   4.47ms  29749.643811208  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
       ALL CPUs/TCG-5574 ran 21.9 us
-    98.0us ±99.0us kick
-      ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574 (100% of it), slept 19.6 us
+    98.3us ±30.7us kick
+      ALL CPUs/TCG-5574 ran 71.1 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574 (100% of it), slept 20.0 us
     7.00us dispatch
       qemu-system-x86-5559 ran 7.0 us
     37.0us vmm
@@ -135,8 +135,8 @@ cat >expected <<'END'
       worker-7853 ran 10.2 us, slept 4.09 ms, was runnable 2.1 us on CPU 0 behind qemu-system-x86-5559 (100% of it); qemu-system-x86-5559 ran 59.8 us, was runnable 4.04 ms on CPU 0 behind ALL CPUs/TCG-5574 (99% of it)
     19.0us done
       qemu-system-x86-5559 ran 19.0 us
-    163us ±99.0us inject
-      ALL CPUs/TCG-5574 ran 91.6 us, was runnable 71.8 us on CPU 0 behind qemu-system-x86-5559 (100% of it)
+    163us ±30.7us inject
+      ALL CPUs/TCG-5574 ran 91.0 us, was runnable 71.8 us on CPU 0 behind qemu-system-x86-5559 (100% of it)
     21.9us guest
       ALL CPUs/TCG-5574 ran 21.9 us
 END
@@ -164,7 +164,7 @@ for span in json.load(open(sys.argv[1]))["slowest"]:
 assert n > 10, n
 END
 # The flush that a task waits for is its own, although a thread of the kernel issues it.
-"$strata" io --task dd --slowest 3 vm | grep -q '^ *8.45ms .*  flush  total  CPU 0  dd-109$' || fail "not of the task that queued it"
+"$strata" io --task dd --slowest 3 vm | grep -q '^ *8.44ms .*  flush  total  CPU 0  dd-109$' || fail "not of the task that queued it"
 
 # Of a thread that slept most of the time, what it waited for between is not the first reason.
 . "$here/../lib/made_io.sh"
@@ -176,11 +176,11 @@ case="not ended"
 n=$(count_events --until 29749.648 vm)
 "$strata" io --layer guest,vmm,host --task dd --limit "$n" --slowest 3 vm | sed -n '/^ *4.08ms /,$p' >actual
 cat >expected <<'END'
-   4.08ms ±84.1us and not ended  29749.643811572  guest  254,0  read  total  CPU 0  dd-114
+   4.08ms and not ended  29749.643811208  guest  254,0  read  total  CPU 0  dd-114
     21.9us queue
       ALL CPUs/TCG-5574 ran 21.9 us
-    98.0us ±84.0us kick
-      ALL CPUs/TCG-5574 ran 70.7 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574 (100% of it), slept 19.6 us
+    98.3us ±30.7us kick
+      ALL CPUs/TCG-5574 ran 71.1 us, was runnable 21.0 us on CPU 0 behind qemu-system-x86-5559 (100% of it), slept 6.3 us; qemu-system-x86-5559 ran 27.2 us, was runnable 51.1 us on CPU 0 behind ALL CPUs/TCG-5574 (100% of it), slept 20.0 us
     7.00us dispatch
       qemu-system-x86-5559 ran 7.0 us
     37.0us vmm
@@ -214,10 +214,10 @@ n=$(count_events --layer vmm,guest -e '-guest:block_*' --from 29749.6437 --until
 [ "$(grep -c ' total  ' actual)" -eq 1 ] || fail "rows: $(cat actual)"
 grep -A3 ' not ended  ' actual >shown
 diff - shown <<'END' || fail "alone: $(cat actual)"
-   3.81ms ±1.06us and not ended  29749.643931404  vmm  0x556c8f3788f0  read  total  qemu-system-x86-5559
+   3.95ms and not ended  29749.643931404  vmm  0x556c8f3788f0  read  total  qemu-system-x86-5559
     7.00us dispatch
     37.0us vmm
-    3.77ms backend, not ended
+    3.91ms backend, not ended
 END
 
 case="joined and not joined"

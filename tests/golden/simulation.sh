@@ -17,3 +17,4 @@ check xen --partitions 11
 check perf 3 4
 check lttng 5 6 4074
 check clock 3 5 9
+check rate 1 2 3 4 5 6

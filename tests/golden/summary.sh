@@ -100,7 +100,11 @@ finds 'of the read requests of 254,0 (guest), 1 of 100 takes 2.08ms or more, the
 finds "waits most, 89.2%; for 9% of its waits, Strata's own threads ran (the cost of recording); who ran for 45% of them is unknown; "
 "$strata" sched --who --layer host --pid 7797 -f json vm | jq -e '.recorder | .own_ns / .wait_ns > 0.09 and .own_ns / .wait_ns < 0.1 and
     .unknown_ns / .wait_ns > 0.445 and .unknown_ns / .wait_ns < 0.455' >out || fail "sched --who says something else"
-# 66 % of the time is in the stage kick, which is shorter than its error.
+# Where the rate of the guest's clock is not known otherwise than by two exchanges, the stage kick is shorter than its error.
+mkdir vague
+cp -r vm/* vague
+jq 'del(.sources[].began.tsc)' vm/trace.json >vague/trace.json
+check vague
 ! grep -q 'stage kick' findings || fail "a finding within the error of the clocks"
 finds 'some durations are known within'
 # One thread for one vCPU, and a guest whose switches are there for a part of the time: most of its waits cannot be called
@@ -118,7 +122,7 @@ grep -q '^0  *host .* 67\.03 *2\.95 *18\.71 *9\.21$' out || fail "$(cat out)"
 . "$here/../lib/made_io.sh"
 check unjoined
 finds 'read requests of 254,0 (guest only) spend 89% of their time in stage device (guest only), 226us of 254us on average (30)'
-finds 'read requests of 254,0 (guest) spend 42% of their time in stage inject, 165us ±99.4us of 394us on average (91)'
+finds 'read requests of 254,0 (guest) spend 41% of their time in stage inject, 162us ±32.6us of 394us on average (91)'
 ! grep -q 'in stage total' findings || fail "a total is no stage of itself"
 # One of four, which no percentile shows.
 check held

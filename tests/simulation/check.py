@@ -100,6 +100,23 @@ def make_clock(seed, path):
     return sources, [f"the guest's clock is wrong by {guest.lie} ns, its stated error is {guest.error_ns} ns"]
 
 
+def make_rate(seed, path):
+    """A machine whose guest's clock is known by two pairs, which are as inexact as they say, and its rate in other ways, or not."""
+    rng = random.Random(seed)
+    made = machine.Machine(rng, rng.randint(1, 4), rng.randint(1, 3), rng.randint(2, 6), rng.random() < 0.8)
+    end = rng.randint(25, 50) * machine.MILLI
+    made.run(end + machine.MILLI)
+    error_ns = rng.choice([500, 5000, 50000])
+    guest = Source(made.guest, 0, end, rng.choice([10**9, 2100000000, 2596120002]), rng.randrange(10**12), error_ns)
+    guest.off = rng.randint(-error_ns, error_ns), rng.randint(-error_ns, error_ns)
+    guest.given_hz = int(guest.hz * rng.choice([0, 1, 1, 1 + rng.uniform(-2e-4, 2e-4), 1 + rng.uniform(-0.02, 0.02)]))
+    sources = [Source(made.host, 0, end), guest]
+    for source in sources:
+        source.tsc_hz = rng.choice([0, guest.hz])
+    kernel_files.write_manifest(path, [source.write(path) for source in sources])
+    return sources, [f"the guest's clock of {guest.hz} Hz, {guest.given_hz} by its kernel; pairs off by {guest.off} of {error_ns} ns"]
+
+
 def make_xen(seed, path):
     """The same of a file of xentrace."""
     rng = random.Random(seed)
@@ -156,6 +173,9 @@ def check(strata, seed, kind, has_partitions):
         elif kind == "clock":
             sources, words = make_clock(seed, path)
             verbs.check_clock(strata, path, sources)
+        elif kind == "rate":
+            sources, words = make_rate(seed, path)
+            verbs.check_rate(strata, path, sources)
         elif kind in ("perf", "lttng"):
             source, words = make_file(seed, f"{path}/made", kind)
             verbs.check_all(strata, f"{path}/made", [source], False)
@@ -165,7 +185,7 @@ def check(strata, seed, kind, has_partitions):
             other = f"{path}/other"
             verbs_summary.check_diff(case, verbs.Case(strata, other, make(seed + 500, other)[0]))
         if has_partitions:
-            check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path, "clock": path}.get(kind, f"{path}/made"))
+            check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path, "clock": path, "rate": path}.get(kind, f"{path}/made"))
     except Difference as difference:
         kept = os.path.join(tempfile.gettempdir(), f"simulation-{seed}")
         shutil.rmtree(kept, ignore_errors=True)
@@ -179,7 +199,7 @@ def check(strata, seed, kind, has_partitions):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=0)
-    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "clock"], default="kvm", help="what is recorded, and how (kvm)")
+    parser.add_argument("--kind", choices=["kvm", "xen", "perf", "lttng", "clock", "rate"], default="kvm", help="what is recorded, and how (kvm)")
     parser.add_argument("--partitions", action="store_true", help="the parts of each trace, by every selection, are the whole, too")
     parser.add_argument("strata")
     parser.add_argument("seeds", type=int, nargs="*")

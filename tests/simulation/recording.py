@@ -28,6 +28,9 @@ class Source:
         self.kernel, self.begin, self.end = kernel, begin, end
         self.hz, self.offset, self.error_ns = hz, offset, error_ns
         self.lie = 0  # by how much the host's times of its clock are wrong, beside their error
+        self.off = (0, 0)  # the same of each of the two pairs of clocks, within their error
+        self.given_hz = hz  # what its kernel takes its rate for
+        self.tsc_hz = 0  # of the host, whose counter was read when the recording began and when it ended; 0: it was not
         self.gaps = []
         self.lost = 0  # by the recorder's count
         self.facts = {}
@@ -114,11 +117,14 @@ class Source:
                   "guest": {"release": "6.1.0", "machine": "x86_64", "boot_id": BOOT_ID[::-1] if self.kernel.is_guest else BOOT_ID},
                   "began": {"realtime_ns": REALTIME, "monotonic_ns": BASE + self.begin},
                   "ended": {"realtime_ns": REALTIME + self.end - self.begin, "monotonic_ns": BASE + self.end}}
+        for moment in (source["began"], source["ended"]) if self.tsc_hz else ():
+            moment.update(tsc=moment["monotonic_ns"] * self.tsc_hz // 10**9, error_ns=20)
         if self.kernel.is_guest:
-            source["clock"] = {"name": clock, "hz": self.hz, "pairs": f"{name}/clock-pairs"}
+            source["clock"] = {"name": clock, "hz": self.given_hz, "pairs": f"{name}/clock-pairs"}
             threads = [{"id": t.pid, "name": t.comm, "vcpu": v} for v, t in enumerate(self.kernel.vcpus)]
             source["vmm"] = {"pid": 100, "program": "qemu-system-x86_64", "accelerator": "kvm", "threads": threads}
-            lines = [f"{BASE + t + self.lie} {self.ticks(t)} {self.error_ns}\n" for t in (self.begin, self.end)]
+            lines = [f"{BASE + t + self.lie + off} {self.ticks(t)} {self.error_ns}\n"
+                     for t, off in zip((self.begin, self.end), self.off)]
             with open(f"{directory}/clock-pairs", "w", encoding="ascii") as file:
                 file.write("".join(lines))
             files[f"{name}/clock-pairs"] = os.path.getsize(f"{directory}/clock-pairs")

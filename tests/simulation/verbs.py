@@ -283,3 +283,27 @@ def check_clock(strata, path, sources):
         for truth in case.truths.values():
             for check in check_sched, check_irq, check_latency:
                 check(case, truth)
+
+
+def check_rate(strata, path, sources):
+    """Durations within a layer are true within the error that is stated of them."""
+    case = Case(strata, path, sources)
+    truth = case.truths["guest"]
+    spans = {kind: sorted((s for s in truth.kernel.spans if s.kind == kind and s.end is not None and
+                           truth.first <= s.begin and s.end <= truth.last), key=lambda s: s.begin) for kind in ("irq", "softirq")}
+    kinds = [kind for kind in spans if spans[kind]]
+    for options in ["--layer=guest"], ["--source=guest"], ["--layer=guest", "--causal"]:
+        causal = options[-1] == "--causal"
+        run = ["latency", *kinds, options[0], "-f", "json", *([] if causal else ["--no-causal"])]
+        lines = [json.loads(line) for line in case.run(*run, "--events").splitlines()] if kinds else []
+        for kind in kinds:
+            listed = sorted((line for line in lines if line["key"]["name"] == kind), key=lambda line: line["begin_ns"])
+            require(len(listed) == len(spans[kind]), f"{run}: {len(listed)} spans, not {len(spans[kind])}")
+            for line, span in zip(listed, spans[kind]):
+                off = line["end_ns"] - line["begin_ns"] - (span.end - span.begin)
+                # The clock's ticks, and what is printed, are rounded.
+                require(abs(off) <= line["error_ns"] + 2, f"{run}: off by {off}, not {line['error_ns']}", line, span.end - span.begin)
+        for row in json.loads(case.run(*run))["rows"] if kinds else ():
+            durations = [s.end - s.begin for s in spans[row["key"]["name"]]]
+            for name, true in ("min", min(durations)), ("max", max(durations)), ("mean", sum(durations) / len(durations)):
+                require(abs(row[name] - true) <= row["error"] + 2, f"{run}: {name} {row[name]}, not {true}", row)

@@ -63,7 +63,7 @@ struct exporter {
     struct calendar calendar;
     int dir;
     size_t held; /* bytes */
-    bool has_error, has_lost_unknown;
+    bool has_error, has_error_unknown, has_lost_unknown;
     int64_t error_ns; /* the largest of a time */
     uint64_t n_losses, n_lost;
     struct part *parts, *last;
@@ -268,6 +268,7 @@ static int make_room(struct exporter *exporter)
 
 static void note_error(struct exporter *exporter, const struct value *error_ns)
 {
+    exporter->has_error_unknown |= exporter->options->errors && !error_ns->present;
     if (!error_ns->present)
         return;
     exporter->has_error = true;
@@ -380,8 +381,9 @@ static int finish_files(struct exporter *exporter)
     snprintf(losses, sizeof losses, "%" PRIu64, exporter->n_losses);
     snprintf(lost, sizeof lost, "%" PRIu64, exporter->n_lost);
     snprintf(error_ns, sizeof error_ns, "%" PRId64, exporter->error_ns);
-    if (exporter->has_error)
-        facts[n++] = (struct parquet_fact){"strata.error_ns", error_ns};
+    if (exporter->has_error || exporter->has_error_unknown)
+        facts[n++] = (struct parquet_fact){"strata.error_ns",
+                                           exporter->has_error_unknown ? "unknown" : error_ns};
     if (exporter->options->trace_id[0])
         facts[n++] = (struct parquet_fact){"strata.trace", exporter->options->trace_id};
     for (struct part *part = exporter->parts; part && r == 0; part = part->next)

@@ -202,7 +202,9 @@ static void put_beside(struct text *out, const struct slice *slice, const char *
         }
         between = ",";
     }
-    if (item->error_ns)
+    if (!item_error_is_known(item))
+        text_printf(out, "%s\"" SLICE_OWN "error_ns\":null", between);
+    else if (item->error_ns)
         PUT_OWN(out, between, SLICE_OWN "error_ns", item->error_ns);
 }
 

@@ -149,6 +149,7 @@ struct beside {
     unsigned task;
     unsigned vcpu;
     unsigned cut;
+    unsigned error; /* that of its time is not known */
 };
 
 static void look_up(struct perfetto *perfetto, const struct slice *slice, struct beside *ret)
@@ -160,6 +161,8 @@ static void look_up(struct perfetto *perfetto, const struct slice *slice, struct
                                       slice->name_len, SLICE_NAMES_MAX);
     if (unlikely(slice->cut != NULL))
         beside.cut = perfetto_text_number(&perfetto->strings, PERFETTO_STRINGS, slice->cut);
+    if (unlikely(slice->item && !item_error_is_known(slice->item)))
+        beside.error = perfetto_text_number(&perfetto->strings, PERFETTO_STRINGS, "unknown");
     if (slice->item && slice->item->kind == ITEM_EVENT) {
         if (slice_tells_pid(slice))
             beside.task = task_number(perfetto, slice->item);
@@ -210,7 +213,9 @@ static char *put_beside(const struct perfetto *perfetto, char *p, const struct s
         else
             p = put_own(perfetto, p, OWN_VCPU, ANNOTATION_INT, (uint64_t)item->vcpu);
     }
-    if (item->error_ns)
+    if (unlikely(beside->error != 0))
+        p = put_own(perfetto, p, OWN_ERROR_NS, ANNOTATION_STRING_IID, beside->error);
+    else if (item->error_ns)
         p = put_own(perfetto, p, OWN_ERROR_NS, ANNOTATION_UINT, item->error_ns);
     if (unlikely(beside->cut != 0))
         p = put_own(perfetto, p, OWN_CUT, ANNOTATION_STRING_IID, beside->cut);

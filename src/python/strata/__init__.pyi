@@ -30,7 +30,7 @@ class Event:
     fields: Tuple[str, ...]
     values: Tuple[_Value, ...]
     time: Optional[int]
-    time_error: int
+    time_error: Optional[int]
     cpu: int
     pid: int
     vcpu: int
@@ -45,7 +45,7 @@ class Loss:
     source: str
     since: Optional[int]
     time: Optional[int]
-    time_error: int
+    time_error: Optional[int]
     cpu: int
     lost: Optional[int]
     skipped: int

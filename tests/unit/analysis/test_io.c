@@ -6,6 +6,7 @@
 
 #include "analysis/io.h"
 #include "base/macro.h"
+#include "event/clock_error.h"
 #include "event/kernel.h"
 
 #define SOURCES 6
@@ -68,7 +69,7 @@ static int count(void *arg, const struct io_request *request)
     w->n++;
     w->n_queued += request->at[IO_QUEUED] != TIME_UNKNOWN;
     w->request_pid = request->pid;
-    w->own_error = request->own_error_ns;
+    w->own_error = io_request_error(request, IO_ISSUED, IO_COMPLETED);
     assert_int_equal(request->vmm_error_ns, 0);
     return 0;
 }
@@ -95,7 +96,7 @@ static void put(struct world *w, const struct event_class *class, uint64_t secto
                         .pid = w->pid,
                         .vcpu = VCPU_UNKNOWN,
                         .error_ns = 7,
-                        .unsteady = w->unsteady};
+                        .clock_part = w->unsteady ? CLOCK_UNSTEADY : 0};
 
     assert_int_equal(io_tracker_put(&w->tracker, &item, 1), 0);
 }

@@ -8,6 +8,7 @@
 #include "analysis/span_match.h"
 #include "analysis/spans.h"
 #include "base/macro.h"
+#include "event/clock_error.h"
 #include "random.h"
 
 /* ---- a world of classes with numbers as fields, and a record of what became of spans ---- */
@@ -180,7 +181,7 @@ static void put(struct world *w, const struct event_class *class, int64_t time, 
                         .pid = pid,
                         .vcpu = VCPU_UNKNOWN,
                         .error_ns = class->origin == w->guest ? 50 : 0,
-                        .unsteady = w->unsteady};
+                        .clock_part = w->unsteady ? CLOCK_UNSTEADY : 0};
 
     snprintf(payload.name, sizeof payload.name, "n%u", (unsigned)(id % 1000000));
     assert_int_equal(spans_put(&w->spans, &item, 1), 0);
@@ -998,6 +999,35 @@ static void test_unsteady(void **state)
     expect(w, "0-5, 10-15, 20-25, 30-35");
 }
 
+/* Within a source, too, durations are as exact as the rate of its clock is known, and never worse than both ends. */
+static void test_rate(void **state)
+{
+    struct world *w = *state;
+
+    use(w, "a_begin(id) -> a_end(id)");
+    w->guest->rate_error = 0.01;
+    w->guest->clock.hz = NANOSECONDS;
+    start(w);
+    put(w, w->begin, 0, 0, 7, 1);
+    put(w, w->end, 100, 0, 7, 1);
+    assert_int_equal(w->error_ns, 4); /* with what is rounded */
+    put(w, w->begin, 1000, 0, 7, 1);
+    put(w, w->end, 6000, 0, 7, 1);
+    assert_in_range(w->error_ns, 52, 53);
+    put(w, w->begin, 10000, 0, 7, 1);
+    put(w, w->end, 90000, 0, 7, 1);
+    assert_int_equal(w->error_ns, 100);
+    w->guest->clock.hz = NANOSECONDS / 2;
+    put(w, w->begin, 100000, 0, 7, 1);
+    put(w, w->end, 101000, 0, 7, 1);
+    assert_in_range(w->error_ns, 22, 23);
+    w->guest->duration_error_ns = 30;
+    put(w, w->begin, 200000, 0, 7, 1);
+    put(w, w->end, 201000, 0, 7, 1);
+    assert_in_range(w->error_ns, 52, 53);
+    spans_finish(&w->spans);
+}
+
 /* Ends without begins do not pile up, and neither do spans without an end. */
 static void test_bounds(void **state)
 {
@@ -1200,6 +1230,7 @@ int main(void)
         TEST(bounds),
         TEST(late_class),
         TEST(unsteady),
+        TEST(rate),
         TEST(open_until),
         TEST(open_and_silent),
         TEST(cut),

@@ -102,6 +102,16 @@ static double check(const struct simulated *clock, double seconds, unsigned each
         /* 3: a tick, and what doubles round. */
         if (off > (double)error + 3)
             fail_msg("at %.0f ns: off by %.0f, not %lld", ns, off, (long long)error);
+        if (!clock_map_has_jumps(&clock_map)) {
+            double length = 10e9 * pow(10, -6 * random_part());
+            double end = floor(ticks_at(clock, ns + length));
+            int64_t told_length = clock_map_convert(&clock_map, (int64_t)end, NULL) - told;
+
+            length = time_of(clock, end) - truth;
+            if (fabs((double)told_length - length) > clock_map.duration_error * length + 5)
+                fail_msg("%.0f ns are %lld, which may be wrong by %g of it", length,
+                         (long long)told_length, clock_map.duration_error);
+        }
         if (ns > 0 && ns < (seconds - 1) * 1e9)
             largest = MAX(largest, (double)error);
         ns += 7.7e6 * (0.5 + random_part());
@@ -137,6 +147,41 @@ static void fast_exchanges_make_narrow_bounds(void **state)
     /* 145 us each way, as over virtio-serial to an emulated guest. */
     assert_true(check(&clock, 60, 10, 145000) < 220000);
     assert_true(check(&clock, 60, 10, 10000) < 40000);
+}
+
+/* Of a pair alone, and of two that are near to each other, what is known of the rate otherwise. */
+static void a_rate_that_is_known_makes_durations_exact(void **state)
+{
+    static const char *const texts[] = {
+        "29749478455983 47249237179 51596\n",
+        "29749478455983 47249237179 51596\n29749500723474 47296037380 84539\n",
+    };
+    const double tick = 1 / 2.100001;
+    struct clock_map clock_map;
+    int64_t error;
+
+    (void)state;
+    for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
+        for (uint64_t hz = 0; hz <= 2100000999; hz += 2100000999) {
+            if (hz == 0 && i == 0)
+                continue; /* no rate */
+            assert_int_equal(clock_map_parse(texts[i], strlen(texts[i]), "p", hz, &clock_map, NULL),
+                             0);
+            assert_true(clock_map.duration_error > 400e-6);
+            assert_int_equal(
+                clock_map_limit_rate(&clock_map, tick * (1 - 30e-6), tick * (1 + 30e-6)), 0);
+            assert_true(fabs(clock_map_rate_error(&clock_map) - 30e-6) < 1e-9);
+            assert_in_range(clock_map.hz, 2100000990, 2100001010);
+            (void)clock_map_convert(&clock_map, 47249237179 + 2100001000, &error);
+            assert_in_range(error, 51596 + 29000, 84539 + 31000);
+            clock_map_done(&clock_map);
+        }
+    }
+    /* One that the pairs contradict. */
+    assert_int_equal(clock_map_parse(texts[1], strlen(texts[1]), "p", 0, &clock_map, NULL), 0);
+    assert_int_equal(clock_map_limit_rate(&clock_map, tick * 1.01, tick * 1.02), 0);
+    assert_true(clock_map.duration_error > 400e-6);
+    clock_map_done(&clock_map);
 }
 
 static void one_pair_needs_a_rate(void **state)
@@ -594,7 +639,9 @@ static void between_two_pairs_a_clock_is_steady_or_not(void **state)
         struct clock_map_piece piece;
 
         clock_map_find(&clock_map, ticks, &piece);
-        assert_int_equal(piece.unsteady, ticks >= 2000000000 && ticks < 3000000000);
+        assert_int_equal(piece.part, ticks < 2000000000   ? 0
+                                     : ticks < 3000000000 ? CLOCK_UNSTEADY
+                                                          : 1);
     }
     clock_map_done(&clock_map);
 }
@@ -810,6 +857,7 @@ int main(void)
         cmocka_unit_test(times_are_within_their_bounds),
         cmocka_unit_test(fast_exchanges_make_narrow_bounds),
         cmocka_unit_test(one_pair_needs_a_rate),
+        cmocka_unit_test(a_rate_that_is_known_makes_durations_exact),
         cmocka_unit_test(slow_pairs_are_told_by_their_neighbours),
         cmocka_unit_test(what_is_no_file_of_pairs_is_refused),
         cmocka_unit_test(a_last_line_that_is_cut_off_is_passed_over),

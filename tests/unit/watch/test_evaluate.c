@@ -243,7 +243,7 @@ static void a_span_of_a_late_source_may_move(void **state)
                    "1000000 1000000 100000\n5000000 5000000 100000\n199960000 200000000 1000\n");
     trace_dir_event(&watched.dir, EVENT_FINISH, 150, 1);
     trace_dir_put(&watched.dir, 160, 0);
-    expect(&watched, 100, 200, "0 59 1 span, 140ms at 0.009998 by thread 7 [vmm]\n");
+    expect(&watched, 100, 200, "0 59 1 span, 140ms at 0.009998 +-95us by thread 7 [vmm]\n");
     expect(&watched, 200, 300, "");
     unwatch(&watched);
 }

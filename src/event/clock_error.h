@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/* By how much a duration may be wrong at most, of which the ends are events of one clock or of two.
+ *
+ * Between two clocks it is the sum of what their times may be wrong by. Within one it is what the rate of the clock leaves
+ * open (struct origin), and not more than that sum; but if the clock was set or stood still in between, it is the sum. */
+
+#include "event/item.h"
+
+/* A part of a clock's time in which it may have been set, or stood still. */
+#define CLOCK_UNSTEADY UINT8_MAX
+/* Rounding of converted times, ns. */
+#define CLOCK_ROUNDED 2
+
+static inline uint32_t clock_errors_sum(uint32_t a, uint32_t b)
+{
+    return a + b < a ? UINT32_MAX : a + b;
+}
+
+/* The number of the part that two events of a clock are both in, or CLOCK_UNSTEADY: it was set, or stood still, in between. */
+static inline uint8_t clock_parts_join(uint8_t a, uint8_t b)
+{
+    return a == b ? a : CLOCK_UNSTEADY;
+}
+
+/* Of TICKS within ORIGIN's clock, in PART of it; SUM: of the errors of the ends, in ns. */
+static inline uint32_t clock_duration_error(const struct origin *origin, int64_t ticks,
+                                            uint8_t part, uint32_t sum)
+{
+    double ns;
+
+    if (likely(origin->rate_error == 0 && origin->duration_error_ns == 0))
+        return part == CLOCK_UNSTEADY ? sum : 0;
+    if (part == CLOCK_UNSTEADY)
+        return sum;
+    ns = (double)(ticks < 0 ? -ticks : ticks);
+    if (origin->clock.hz != NANOSECONDS && origin->clock.hz != 0)
+        ns = ns * NANOSECONDS / (double)origin->clock.hz;
+    ns = ns * origin->rate_error + 1 + CLOCK_ROUNDED + origin->duration_error_ns; /* rounded up */
+    if (sum > 0 && ns > sum)
+        return sum;
+    return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
