@@ -17,6 +17,8 @@
 #include "proto/message.h"
 #include "record/agent/guest_recorder.h"
 #include "timeline/clock_map.h"
+#include "trace/trace.h"
+#include "tracedir/manifest.h"
 
 #define AGENT "strata-agent"
 /* Of --flight: kernels hold their events for 5 s at most. */
@@ -127,20 +129,28 @@ const char *record_kernel_agent(char *buf, size_t size)
     return AGENT;
 }
 
-/* By how many ns the time of any event of boot N may be wrong on the host's timeline; -1: not known. */
-static int64_t boot_error(const char *dir, const struct guest *guest, unsigned n)
+/* By how many ns the time of any event of boot N may be wrong on the host's timeline, as TRACE has it, which is NULL if it
+ * cannot be opened; -1: not known. */
+static int64_t boot_error(const char *dir, const struct trace *trace, const struct guest *guest,
+                          unsigned n)
 {
     const struct guest_boot *boot = &guest->boots[n];
+    int64_t first = (int64_t)MIN(boot->first_event, (uint64_t)INT64_MAX);
+    int64_t last = (int64_t)MIN(boot->last_event, (uint64_t)INT64_MAX), worst;
     struct clock_map clock_map;
     char name[96], path[PATH_MAX];
-    int64_t worst;
 
     guest_store_boot_name(&guest->store, n, name, sizeof name);
+    for (unsigned i = 0; trace && i < trace->n_inputs; i++) {
+        const struct trace_input *input = &trace->inputs[i];
+
+        if (input->clock_map && input->recorded && strcmp(input->recorded->path, name) == 0)
+            return clock_map_bound(input->clock_map, first, last);
+    }
     snprintf(path, sizeof path, "%s/%s/" GUEST_PAIRS, dir, name);
     if (clock_map_read(path, boot->hz, &clock_map, NULL) < 0)
         return -1;
-    worst = clock_map_bound(&clock_map, (int64_t)MIN(boot->first_event, (uint64_t)INT64_MAX),
-                            (int64_t)MIN(boot->last_event, (uint64_t)INT64_MAX));
+    worst = clock_map_bound(&clock_map, first, last);
     clock_map_done(&clock_map);
     return worst;
 }
@@ -148,11 +158,20 @@ static int64_t boot_error(const char *dir, const struct guest *guest, unsigned n
 /* The same of all boots. */
 static int64_t worst_error(const char *dir, const struct guest *guest)
 {
+    const struct trace_options options = {.stated_clocks = true,
+                                          .host_time = true,
+                                          .leave_out_unrelated = true,
+                                          .reader = {.keep_going = true}};
+    struct trace *trace = NULL;
+    struct error error = {0};
     int64_t worst = -1;
 
+    if (trace_open(&dir, 1, &options, &trace, &error) < 0)
+        trace = NULL;
     for (unsigned i = 0; i < guest->n_boots; i++)
         if (guest->n_boots == 1 || guest->boots[i].last_event > 0)
-            worst = MAX(worst, boot_error(dir, guest, i));
+            worst = MAX(worst, boot_error(dir, trace, guest, i));
+    trace_free(trace);
     return worst;
 }
 

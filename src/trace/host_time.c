@@ -12,6 +12,9 @@
 #include "timeline/clock_convert.h"
 #include "trace/open.h"
 
+/* How many times as exact durations become by a straight line, if times are put on one. */
+#define STRAIGHT_GAIN 4
+
 /* ---- How one clock relates to its host's ---- */
 
 /* Records a printf-like reason why PART cannot be put on a timeline. -ENOMEM. */
@@ -106,8 +109,9 @@ static int limit_rate(const struct trace_input *input, struct clock_map *map)
     return clock_map_limit_rate(map, least, most);
 }
 
-/* Puts times on a straight line through the pairs, where that makes durations more exact, and no time less: between two pairs
- * near to each other, or inexact ones, times would run too fast or too slowly by what these may be wrong. */
+/* Puts times on a straight line through the pairs, where that makes durations several times as exact: between two pairs near to
+ * each other, or inexact ones, times would run too fast or too slowly by what these may be wrong. The largest error of a time
+ * does not grow by it, if nothing but the pairs is known. */
 static int straighten(struct clock_map *map)
 {
     const struct clock_map_pair *pairs = map->pairs;
@@ -122,7 +126,7 @@ static int straighten(struct clock_map *map)
     clock_bounds_done(&bounds);
     if (r < 0)
         return r == -ENOMEM ? r : 0;
-    if (line.duration_error >= map->duration_error ||
+    if (line.duration_error * STRAIGHT_GAIN > map->duration_error ||
         (map->limit_most == 0 &&
          clock_map_bound(&line, pairs[0].ticks, pairs[map->n - 1].ticks) >
              clock_map_bound(map, pairs[0].ticks, pairs[map->n - 1].ticks))) {
