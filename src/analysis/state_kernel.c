@@ -16,6 +16,9 @@
 
 #define IDLE_THREAD 0
 
+/* A part of a second: what else the thread that is left does in the switch itself takes less. */
+#define SWITCHES_LAST_AT_MOST 10000u
+
 static int32_t cpu_number(const struct state_source *source, const struct state_cpu *cpu)
 {
     return (int32_t)(cpu - source->cpus);
@@ -158,18 +161,31 @@ static void found_running(struct state_source *source, struct state_cpu *cpu, in
     run(source, cpu, id, time, false);
 }
 
+/* Whether ITEM may be of the switch that CPU is in: of the thread that it left, which the kernel still takes for the current
+ * one for a moment, with interrupts off. */
+static bool is_in_switch(const struct state_source *source, const struct state_cpu *cpu,
+                         const struct class_plan *plan, const struct item *item)
+{
+    const struct state_thread *thread;
+    uint64_t hz = source->origin->clock.hz;
+
+    if (!cpu->switching || item->pid != cpu->left || plan->role != PLAN_STAMP)
+        return false;
+    if (hz != 0 &&
+        (uint64_t)(item->time - cpu->since) > MAX(hz / SWITCHES_LAST_AT_MOST, UINT64_C(1)))
+        return false;
+    thread = state_thread_find(source, item->pid);
+    return !thread || thread->now.state != STATE_WOKEN;
+}
+
 static _cold_ void stamp_slow(struct state_source *source, struct state_cpu *cpu,
-                              const struct item *item)
+                              const struct class_plan *plan, const struct item *item)
 {
     enum state_why why = STATE_IS_LOST;
 
     if (cpu->known) {
-        if (cpu->switching && item->pid == cpu->left) {
-            const struct state_thread *thread = state_thread_find(source, item->pid);
-
-            if (!thread || thread->now.state != STATE_WOKEN)
-                return;
-        }
+        if (is_in_switch(source, cpu, plan, item))
+            return;
         if (cpu->switched) {
             state_cpu_contradicted(source, cpu, item->time);
             why = STATE_IS_CONTRADICTED;
@@ -183,14 +199,14 @@ static _cold_ void stamp_slow(struct state_source *source, struct state_cpu *cpu
 
 /* ITEM is of the thread that CPU runs. */
 static inline void stamp(struct state_source *source, struct state_cpu *cpu,
-                         const struct item *item)
+                         const struct class_plan *plan, const struct item *item)
 {
     if (likely(cpu->known && cpu->runs == item->pid)) {
         cpu->proof = MAX(cpu->proof, item->time);
         cpu->switching = false;
         return;
     }
-    stamp_slow(source, cpu, item);
+    stamp_slow(source, cpu, plan, item);
 }
 
 /* T6: ITEM shows that events of thread ID are in the trace of a filtered source. */
@@ -276,6 +292,13 @@ static void enter(struct state_source *source, const struct class_plan *plan,
     run_thread(source, thread, cpu, time, true, why);
 }
 
+/* PREV, which is left, makes the event: what says another one, numbers threads as a container does, or processes. */
+static _cold_ void check_stamp(struct state_source *source, const struct item *item, int32_t prev)
+{
+    if (item->pid >= 0 && prev >= 0 && !source->origin->kernel)
+        source->stamped = false;
+}
+
 static void put_switch(struct state_source *source, const struct class_plan *plan,
                        const struct item *item, struct state_cpu *cpu)
 {
@@ -284,6 +307,8 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
     int32_t number = cpu_number(source, cpu);
     int64_t time = cpu->known ? MAX(item->time, cpu->proof) : item->time;
 
+    if (unlikely(item->pid != prev))
+        check_stamp(source, item, prev);
     source->counts.switches += state_is_counted(source, time);
     source->events |= STATE_EVENT_SWITCH;
     cpu->switched = true;
@@ -441,7 +466,7 @@ static _cold_ void stamp_exit(struct state_source *source, const struct class_pl
     struct item own = *item;
 
     own.pid = (int32_t)quick_read(&plan->a, item);
-    stamp(source, cpu, &own);
+    stamp(source, cpu, plan, &own);
 }
 
 /* A thread that is not the first of its process takes its number. */
@@ -522,7 +547,7 @@ void state_kernel_put(struct state_source *source, const struct class_plan *plan
         if (unlikely(plan->role == PLAN_EXEC))
             put_exec(source, plan, item, cpu);
         if (likely(source->stamped && item->pid >= 0))
-            stamp(source, cpu, item);
+            stamp(source, cpu, plan, item);
         if (unlikely(source->origin->pid_filter) && source->stamped && is_of_recorded_thread(plan))
             note_recorded(source, item->pid, item->time);
     }
@@ -536,7 +561,7 @@ void state_kernel_put(struct state_source *source, const struct class_plan *plan
             state_thread_find(source, (int32_t)quick_read(&plan->a, item));
 
         source->events |= STATE_EVENT_EXIT;
-        if (cpu && !source->stamped && quick_read(&plan->a, item) > 0)
+        if (cpu && (!source->stamped || item->pid < 0) && quick_read(&plan->a, item) > 0)
             stamp_exit(source, plan, item, cpu);
         if (thread)
             thread->exiting = true;

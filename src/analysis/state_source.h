@@ -125,7 +125,7 @@ struct state_source {
     const struct origin *origin;
     struct state_counts counts;
     unsigned events;
-    bool stamped;    /* events tell what thread runs */
+    bool stamped;    /* events tell what thread runs, by the number that switches have of it */
     bool has_waking; /* sched_waking */
     bool is_xen;
     bool incomplete; /* before origin->complete_from */

@@ -137,8 +137,7 @@ static struct state_source *add_source(struct states *states, const struct origi
         .origin = origin,
         .is_xen = origin->layer == LAYER_HYPERVISOR,
         .incomplete = origin->complete_from != 0,
-        /* Other tracers may tell the number that a thread has in its container. */
-        .stamped = origin->kernel != NULL,
+        .stamped = true, /* until a switch refutes it */
         .first = TIME_UNKNOWN,
         .last = TIME_UNKNOWN,
         .lost_until = TIME_UNKNOWN,

@@ -42,8 +42,11 @@
  *      and counted. Threads that ended are forgotten.
  *
  * Before the first sched_switch of a CPU, events of several threads contradict nothing: switches may not be traced.
- * An event of a thread that the last sched_switch of the CPU took off it contradicts nothing, until the thread is
- * woken or the next one has been seen to run: kernels emit events while they switch, such as tlb_flush.
+ * An event of a thread that the last sched_switch of the CPU took off it contradicts nothing for 100 us, until the thread is
+ * woken or the next one has been seen to run: kernels emit events while they switch, such as tlb_flush. Events of interrupts,
+ * the scheduler and guests are not among them: they contradict.
+ * Where the format does not prove that events tell the kernel's own numbers of threads (origin->kernel), they are taken for
+ * these until a switch is stamped with another thread than the one that it takes off.
  *
  * Not thread-safe. */
 

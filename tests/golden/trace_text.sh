@@ -85,6 +85,53 @@ echo 'strata: 4712 events were lost (CPU 1: 12) in 2 places, and an unknown numb
 # CPU 0 begins later.
 grep -n LOST out | cut -d: -f1 | paste -sd' ' | grep -qx '1 2 11' || fail "$(cat out)"
 
+# What is lost of a CPU is missing between its last event and its next one; what begins meanwhile elsewhere may not be complete.
+case="a loss of a CPU"
+cat >loss.txt <<'END'
+            a-7       [000] .....     1.000000: sys_enter: NR 1 (0, 0, 0, 0, 0, 0)
+            b-8       [001] .....     1.500000: sys_enter: NR 1 (0, 0, 0, 0, 0, 0)
+            a-7       [000] .....     2.100000: block_rq_issue: 254,0 WS 4096 () 2048 + 8 none,0,0 [a]
+            a-7       [000] .....     2.500000: block_rq_complete: 254,0 WS () 2048 + 8 [0]
+CPU:1 [LOST 12 EVENTS]
+            b-8       [001] .....     3.500000: sys_exit: NR 1 = 1
+            a-7       [000] .....     5.000000: sys_exit: NR 1 = 1
+END
+# loss_of FILE: from when to when.
+loss_of() { "$strata" report -f json "$1" 2>/dev/null | jq -c 'select(.cause) | [.cpu, .lost, .since_ns, .time_ns]'; }
+[ "$(loss_of loss.txt)" = '[1,12,1500000000,3500000000]' ] || fail "$(loss_of loss.txt)"
+# Half of CPU 1's time is unknown.
+[ "$("$strata" latency --no-causal block -f json loss.txt 2>/dev/null | jq -c '[.covered_ns, .unpaired.lost, .rows[].n]')" = '[3000000000,1,0]' ] ||
+    fail "$("$strata" latency --no-causal block -f json loss.txt 2>/dev/null)"
+# By a pipe, too.
+cat loss.txt | "$strata" report -f json - 2>/dev/null | diff - /dev/fd/3 3<<END || fail "a pipe"
+$("$strata" report -f json loss.txt 2>/dev/null)
+END
+# perf's.
+cat >perf.txt <<'END'
+ a     7 [000]     1.000000000: sched:sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=b next_pid=8 next_prio=120
+ a     9 [001]     2.000000000: sched:sched_switch: prev_comm=a prev_pid=9 prev_prio=120 prev_state=S ==> next_comm=b next_pid=6 next_prio=120
+ b     8 [000]     3.000000000: PERF_RECORD_LOST lost 5
+END
+[ "$(loss_of perf.txt)" = '[0,5,1000000000,3000000000]' ] || fail "$(loss_of perf.txt)"
+
+# trace-cmd's words, also at the begin, of a file and of one of several instances.
+case="events dropped"
+{ printf 'cpus=2\nCPU:0 [28598 EVENTS DROPPED]\n'; sed 's/\[LOST 12 EVENTS\]/[EVENTS DROPPED]/' loss.txt; } >dropped.txt
+[ "$(loss_of dropped.txt | paste -sd' ')" = '[0,28598,null,1000000000] [1,null,1500000000,3500000000]' ] || fail "$(loss_of dropped.txt)"
+sed 's/^CPU/x: CPU/' dropped.txt >instance.txt
+[ "$(loss_of instance.txt)" = "$(loss_of dropped.txt)" ] || fail "$(loss_of instance.txt)"
+
+case=latency-format
+cat >latency.txt <<'END'
+# tracer: nop
+#
+# nop latency trace v1.1.5 on 6.18.0
+# --------------------------------------------------------------------
+       a-7         0..... 3056749us : sys_exit: NR 9 = 1
+END
+! "$strata" report latency.txt >out 2>err || fail "it is read"
+grep -q '^strata: latency.txt: .* latency-format .* is not read' err || fail "$(cat err)"
+
 case="lines that are damaged"
 { cat trace.txt; echo garbage; tail -n 1 trace.txt; } >damaged.txt
 "$strata" report damaged.txt >out 2>err
@@ -172,6 +219,15 @@ END
 diff expected got || fail "events"
 [ "$("$strata" latency --no-causal -f json --by func function graph.txt | jq -c '[.rows[] | [.key.func, .sum]] | sort')" = \
     '[["do_irq",28100],["do_more [mod]",39001],["do_that",541],["do_this",100250],["idle_this",100000],["other",1000]]' ] || fail "spans"
+
+case="function_graph: a loss"
+cat >graph.txt <<'END'
+  360.774500 |   0)    sh-4802     |   0.541 us    |  do_this();
+  360.774510 |   1)  <idle>-0      |   0.541 us    |  idle_this();
+CPU:0 [LOST 4 EVENTS]
+  360.774520 |   0)    sh-4802     |   0.541 us    |  do_that();
+END
+[ "$(loss_of graph.txt)" = '[0,4,360774500541,360774520000]' ] || fail "$(loss_of graph.txt)"
 
 case="function_graph without times"
 cat >graph.txt <<'END'

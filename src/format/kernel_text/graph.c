@@ -257,11 +257,19 @@ static bool read_graph_line(const char *text, size_t len, struct graph_line *ret
     return false;
 }
 
-bool graph_probe(const char *text, size_t len)
+bool graph_probe(const char *text, size_t len, struct kernel_line *ret)
 {
     struct graph_line line;
 
-    return read_graph_line(text, len, &line);
+    if (!read_graph_line(text, len, &line))
+        return false;
+    *ret = (struct kernel_line){
+        .kind = KERNEL_TEXT_FTRACE,
+        .cpu = (int32_t)line.cpu,
+        .time = line.time,
+        .pid = PID_UNKNOWN,
+    };
+    return true;
 }
 
 /* ---- Functions that have begun ---- */

@@ -48,8 +48,8 @@ struct graph {
 void graph_init(struct graph *graph);
 void graph_done(struct graph *graph);
 
-/* Whether the line of LEN bytes is one of this tracer. */
-bool graph_probe(const char *text, size_t len);
+/* Whether the line of LEN bytes is one of this tracer: *RET has its CPU, and its time or TIME_UNKNOWN. */
+bool graph_probe(const char *text, size_t len, struct kernel_line *ret);
 /* The event number PART of the line, from 0 on: *RET, which is valid until the next call. Returns how many events the line has, up
  * to 2: call it for each, in order. -EINVAL: it is no line of this tracer; -ENOMEM. */
 int graph_read(struct graph *graph, const char *text, size_t len, unsigned part,

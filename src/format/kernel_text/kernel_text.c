@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "format/kernel_text/kernel_text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #define COMMS_MAX 65536u
 #define PROBE_LINES 64u
 #define CPUS_MAX 65536u
+#define LINES_AHEAD_MAX 2048u
 
 /* trace_marker's event: what it is called in ftrace's text, and in its formats. */
 #define MARKER "tracing_mark_write"
@@ -32,6 +34,14 @@ struct names {
     struct origin origin;
     const char **comms; /* from number 1 on */
     uint32_t n_comms;
+};
+
+struct text_cpu {
+    bool begun; /* of an overwritten file: its first event was met */
+    bool has_last;
+    int64_t last; /* when its last event was, or its last loss ended */
+    uint64_t
+        place; /* of its last event among all items, from 1 on; 0: a loss has followed, or there was none */
 };
 
 struct kernel_text {
@@ -54,7 +64,8 @@ struct kernel_text {
     unsigned n_events, n_other;
     /* Of ftrace's file `trace`: events of before were overwritten, and each CPU begins at a time of its own. */
     bool is_overwritten;
-    uint8_t seen[CPUS_MAX / 8]; /* CPUs, a bit each */
+    struct text_cpu cpus[CPUS_MAX];
+    uint64_t n_lent; /* items of the runs before */
     /* The line is to be read once more, after the loss that comes before it, or for its next event. */
     bool again;
     unsigned part; /* of the line: the number of its event that comes next */
@@ -141,7 +152,7 @@ bool kernel_text_probe(const void *head, size_t n)
             return false;
         if (kernel_line_read(p, len, &line) || kernel_line_lost(p, len, &cpu, &lost))
             return true;
-        if (graph_probe(p, len))
+        if (graph_probe(p, len, &line))
             return true;
         if (!is_passed_over(p, len))
             return false;
@@ -278,6 +289,37 @@ static void put_loss(struct kernel_text *text, struct item *item, enum loss_caus
     };
 }
 
+/* CPU has an event at TIME, which is ITEM, or a loss that ends there; NULL. */
+static void note_last(struct kernel_text *text, int32_t cpu, int64_t time, const struct item *item)
+{
+    if (cpu == CPU_UNKNOWN)
+        return;
+    text->cpus[cpu].has_last = true;
+    text->cpus[cpu].last = time;
+    text->cpus[cpu].place = item ? text->n_lent + (uint64_t)(item - text->items) + 1 : 0;
+}
+
+/* A loss of CPU follows its last event. */
+static void mark_last(struct kernel_text *text, int32_t cpu)
+{
+    uint64_t place = cpu != CPU_UNKNOWN ? text->cpus[cpu].place : 0;
+
+    if (place > text->n_lent)
+        text->items[place - text->n_lent - 1].before_loss = true;
+}
+
+/* LOST events of CPU are missing between its last event and TIME. */
+static void put_lost(struct kernel_text *text, struct item *item, int32_t cpu, uint64_t lost,
+                     int64_t time)
+{
+    put_loss(text, item, LOSS_DROPPED, cpu, lost, 0);
+    item->time = time;
+    if (cpu != CPU_UNKNOWN)
+        item->since = text->cpus[cpu].has_last ? text->cpus[cpu].last : TIME_UNKNOWN;
+    mark_last(text, cpu);
+    note_last(text, cpu, time, NULL);
+}
+
 /* trace_marker's lines are of the class that the kernel's formats call print. */
 static void rename_marker(struct kernel_line *line)
 {
@@ -328,6 +370,7 @@ static int put_event(struct kernel_text *text, struct kernel_line *line, struct 
     /* Numbers are aligned. */
     text->used += ((size_t)item->size + 7) / 8 * 8;
     text->n_events++;
+    note_last(text, line->cpu, line->time, item);
     return 1;
 }
 
@@ -351,14 +394,12 @@ static uint64_t count_overwritten(const char *p, size_t len)
 /* Whether LINE is the first of its CPU, of which events of before may be missing. */
 static bool is_first_of_cpu(struct kernel_text *text, const struct kernel_line *line)
 {
-    uint8_t *seen;
     bool is_first;
 
     if (!text->is_overwritten || line->cpu == CPU_UNKNOWN)
         return false;
-    seen = &text->seen[line->cpu / 8];
-    is_first = !(*seen >> line->cpu % 8 & 1);
-    *seen |= (uint8_t)(1u << line->cpu % 8);
+    is_first = !text->cpus[line->cpu].begun;
+    text->cpus[line->cpu].begun = true;
     return is_first && text->n_events > 0;
 }
 
@@ -384,11 +425,31 @@ static int read_graph(struct kernel_text *text, const char *p, size_t len, struc
     return put_event(text, &line, item);
 }
 
-/* A whole line. 1: it is ITEM; 0: it is none; or a negative errno. */
-static int read_line(struct kernel_text *text, const char *p, size_t len, struct item *item)
+/* When a loss of CPU ends, of which a line tells that is followed by the N bytes at P: with the event of the next line.
+ * -EAGAIN: that is not whole yet. */
+static int find_loss_end(const struct kernel_text *text, const uint8_t *p, size_t n, int32_t cpu,
+                         int64_t *ret)
+{
+    struct kernel_line line;
+    size_t len, total;
+
+    *ret = text->time;
+    if (!find_line(p, n, text->in.ended, &len, &total))
+        return text->in.ended || n > KERNEL_TEXT_LINE_MAX ? 0 : -EAGAIN;
+    if ((kernel_line_read((const char *)p, len, &line) ||
+         graph_probe((const char *)p, len, &line)) &&
+        line.is_ticks == text->is_ticks && line.cpu == cpu)
+        *ret = line.time;
+    return 0;
+}
+
+/* A whole line, which N_MORE bytes at MORE follow. 1: it is ITEM; 0: it is none; or a negative errno; -EAGAIN: more must follow. */
+static int read_line(struct kernel_text *text, const char *p, size_t len, const uint8_t *more,
+                     size_t n_more, struct item *item)
 {
     struct kernel_line line;
     int32_t cpu;
+    int64_t time;
     uint64_t lost;
     int r;
 
@@ -409,12 +470,14 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, struct
             return put_event(text, &line, item);
         if (line.lost) {
             text->time = line.time;
-            put_loss(text, item, LOSS_DROPPED, line.cpu, line.lost, 0);
+            put_lost(text, item, line.cpu, line.lost, line.time);
         }
         return line.lost > 0;
     }
     if (kernel_line_lost(p, len, &cpu, &lost)) {
-        put_loss(text, item, LOSS_DROPPED, cpu, lost, 0);
+        if (find_loss_end(text, more, n_more, cpu, &time) < 0)
+            return -EAGAIN;
+        put_lost(text, item, cpu, lost, time);
         return 1;
     }
     lost = count_overwritten(p, len);
@@ -457,8 +520,8 @@ static int step(struct kernel_text *text, struct item *item)
         return text->skipping ? -EAGAIN : 0;
     }
     if (find_line(p, n, text->in.ended, &len, &total) && len <= KERNEL_TEXT_LINE_MAX) {
-        r = read_line(text, (const char *)p, len, item);
-        if (!text->again)
+        r = read_line(text, (const char *)p, len, p + total, n - total, item);
+        if (!text->again && r != -EAGAIN)
             input_skip(&text->in, total);
         return r;
     }
@@ -470,6 +533,39 @@ static int step(struct kernel_text *text, struct item *item)
         return 0;
     put_loss(text, item, LOSS_UNREADABLE, CPU_UNKNOWN, LOST_UNKNOWN, KERNEL_TEXT_LINE_MAX);
     return 1;
+}
+
+/* Marks those of the N items of the run after which a loss of their CPU follows, as far as the text is here. */
+static void look_ahead(struct kernel_text *text, unsigned n)
+{
+    const uint8_t *p = input_at(&text->in);
+    size_t left = input_buffered(&text->in);
+    unsigned waiting = 0;
+    size_t len, total;
+
+    if (!memmem(p, left, " EVENTS", 7) && !memmem(p, left, "PERF_RECORD_LOST", 16))
+        return;
+    for (unsigned i = 0; i < n; i++)
+        waiting += text->items[i].cpu != CPU_UNKNOWN &&
+                   text->cpus[text->items[i].cpu].place == text->n_lent + i + 1;
+    for (unsigned lines = 0;
+         waiting > 0 && lines < LINES_AHEAD_MAX && find_line(p, left, text->in.ended, &len, &total);
+         lines++, p += total, left -= total) {
+        struct kernel_line line = {0};
+        uint64_t lost = 0;
+        bool is_event = kernel_line_read((const char *)p, len, &line) ||
+                        graph_probe((const char *)p, len, &line);
+
+        if (is_event ? line.is_record && !line.lost
+                     : !kernel_line_lost((const char *)p, len, &line.cpu, &lost))
+            continue;
+        if (line.cpu == CPU_UNKNOWN || text->cpus[line.cpu].place <= text->n_lent)
+            continue;
+        if (!is_event || line.lost)
+            mark_last(text, line.cpu);
+        text->cpus[line.cpu].place = 0;
+        waiting--;
+    }
 }
 
 static int text_next(struct source *source, const struct item **ret_items)
@@ -499,6 +595,15 @@ static int text_next(struct source *source, const struct item **ret_items)
         }
         n += r == 1;
     }
+    /* What can be had without waiting. */
+    if (n > 0 && text->error == 0 && !text->in.ended && text->in.size != UINT64_MAX &&
+        input_buffered(&text->in) < INPUT_BUFFER_SIZE / 2) {
+        r = input_refill(&text->in, &text->source.error);
+        if (r < 0)
+            text->error = error_set(&text->source.error, r, text->in.path, "%s", error_text(r));
+    }
+    look_ahead(text, (unsigned)n);
+    text->n_lent += (unsigned)n;
     return n > 0 ? n : text->error;
 }
 
@@ -564,6 +669,19 @@ static void look_for_kind(struct kernel_text *text)
     }
 }
 
+/* "# nop latency trace v1.1.5 on 6.18.0", in the text's head. */
+static bool is_latency_format(const struct input *in)
+{
+    const uint8_t *p = input_at(in);
+    size_t n = input_buffered(in);
+    size_t len, total;
+
+    for (; n > 0 && *p == '#' && find_line(p, n, true, &len, &total); p += total, n -= total)
+        if (memmem(p, len, " latency trace v", 16))
+            return true;
+    return false;
+}
+
 static int add_origin(struct kernel_text *text)
 {
     struct arena *arena = &text->catalogue->arena;
@@ -603,6 +721,13 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
     graph_init(&text->graph);
     text->time = text->begin = TIME_UNKNOWN;
     text->is_html = is_html((const char *)input_at(&text->in), input_buffered(&text->in));
+    if (is_latency_format(&text->in)) {
+        r = error_set(error, -EOPNOTSUPP, text->in.path,
+                      "the tracer's option latency-format wrote it, which is not read; 'echo 0 "
+                      ">/sys/kernel/tracing/options/latency-format' and read the trace again");
+        text_free(&text->source);
+        return r;
+    }
     look_for_kind(text);
     text->payloads = malloc(PAYLOADS_SIZE);
     r = text->payloads ? add_origin(text) : -ENOMEM;

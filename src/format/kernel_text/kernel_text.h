@@ -12,7 +12,10 @@
  *  T4  Any other line is a loss of unknown size (LOSS_UNREADABLE), and so is what of a line exceeds KERNEL_TEXT_LINE_MAX.
  *  T5  What ftrace says was overwritten before the first event is a loss; so is what may be missing of each further CPU before
  *      its first event, then.
- *  T6  Times are of a clock that is not told, in ns at the resolution of the text, or of a clock of ticks with no rate. */
+ *  T6  What was lost of a CPU, by a line that says so, is missing between the CPU's last event and the event of the next line.
+ *      The event before has `before_loss`, if the loss is among the text that is read when it is lent.
+ *  T7  The text of the option latency-format is refused: its times are those since the first event, and its names are cut.
+ *  T8  Times are of a clock that is not told, in ns at the resolution of the text, or of a clock of ticks with no rate. */
 
 #include "base/input.h"
 #include "event/catalogue.h"
@@ -23,6 +26,6 @@
 /* Whether a file that begins with the N bytes HEAD is such a text. */
 bool kernel_text_probe(const void *head, size_t n);
 
-/* Takes over IN, also on failure. Reads up to the first event, to know the clock. -ENOMEM, or an errno from reading. */
+/* Takes over IN, also on failure. Reads up to the first event, to know the clock. -ENOMEM, -EOPNOTSUPP (T7), or an errno from reading. */
 int kernel_text_open(struct input *in, struct catalogue *catalogue, struct source **ret_source,
                      struct error *error);

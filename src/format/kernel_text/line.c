@@ -317,14 +317,19 @@ bool kernel_line_read(const char *text, size_t len, struct kernel_line *ret)
 bool kernel_line_lost(const char *text, size_t len, int32_t *ret_cpu, uint64_t *ret_lost)
 {
     struct rest rest = {text, text + len};
+    const char *name_end = memmem(text, len, ": CPU:", 6);
     uint64_t cpu;
     uint64_t lost = LOST_UNKNOWN;
+    bool is_ftrace;
 
-    if (!take(&rest, "CPU:") || !take_number(&rest, &cpu) || cpu > 65535 || !take(&rest, " [LOST "))
+    if (name_end && !memchr(text, ' ', (size_t)(name_end - text)))
+        rest.p = name_end + 2;
+    if (!take(&rest, "CPU:") || !take_number(&rest, &cpu) || cpu > 65535 || !take(&rest, " ["))
         return false;
+    is_ftrace = take(&rest, "LOST ");
     if (digits(&rest) > 0 && (!take_number(&rest, &lost) || !take(&rest, " ")))
         return false;
-    if (!take(&rest, "EVENTS]"))
+    if (!take(&rest, is_ftrace ? "EVENTS]" : "EVENTS DROPPED]"))
         return false;
     *ret_cpu = (int32_t)cpu;
     *ret_lost = lost;

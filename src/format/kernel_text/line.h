@@ -46,5 +46,6 @@ struct kernel_line {
 /* Reads LEN bytes of TEXT, which has no newline. False: it tells no event. */
 bool kernel_line_read(const char *text, size_t len, struct kernel_line *ret);
 
-/* "CPU:3 [LOST 12 EVENTS]", as ftrace writes between lines. *RET_LOST: LOST_UNKNOWN where it has no number. */
+/* "CPU:3 [LOST 12 EVENTS]", as ftrace writes before the CPU's next event; "CPU:3 [12 EVENTS DROPPED]" or "NAME: CPU:3 …", as
+ * trace-cmd does. *RET_LOST: LOST_UNKNOWN where it has no number. */
 bool kernel_line_lost(const char *text, size_t len, int32_t *ret_cpu, uint64_t *ret_lost);

@@ -164,7 +164,9 @@ static void put(struct world *w, const struct event_class *class, int64_t time, 
     assert_int_equal(states_put(&w->states, &item, 1), 0);
 }
 
-static void change(struct world *w, int64_t time, int cpu, int prev, int64_t prev_state, int next)
+/* By a thread that its event calls PID, and PREV otherwise. */
+static void change_by(struct world *w, int64_t time, int cpu, int pid, int prev, int64_t prev_state,
+                      int next)
 {
     struct payload p = {0};
     int32_t ids[2] = {prev, next};
@@ -174,7 +176,12 @@ static void change(struct world *w, int64_t time, int cpu, int prev, int64_t pre
     memcpy(p.bytes + 20, &prev_state, 8);
     snprintf((char *)p.bytes + 28, 16, "t%d", next);
     memcpy(p.bytes + 44, &ids[1], 4);
-    put(w, w->change, time, cpu, prev, p.bytes, 48);
+    put(w, w->change, time, cpu, pid, p.bytes, 48);
+}
+
+static void change(struct world *w, int64_t time, int cpu, int prev, int64_t prev_state, int next)
+{
+    change_by(w, time, cpu, prev, prev, prev_state, next);
 }
 
 static void about(struct world *w, const struct event_class *class, int64_t time, int cpu, int pid,
@@ -378,6 +385,61 @@ static void test_contradictions(void **state)
               "25-30, 7 unknown ?25-30?, 7 running 30-30?, 8 sleeping 30-30?");
     assert_int_equal(counts(w)->contradictions, 1);
     assert_int_equal(counts(w)->missing_wakes, 1);
+}
+
+/* Of a thread that the last switch took off, what only shows if it was switched to again. */
+static void test_left_thread(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 0, 9);
+    about(w, w->other, 22, 0, 7, 0, 0); /* as while it switches */
+    about(w, w->irq, 30, 0, 7, 0, 0);
+    about(w, w->irq_end, 40, 0, 7, 0, 0);
+    change(w, 50, 0, 7, 1, 0);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-20, 9 running 20-20?, 7 unknown ?20-30?, 7 running ?30-50, "
+              "7 sleeping 50-50?, 9 unknown ?20-50?");
+    assert_int_equal(counts(w)->contradictions, 1);
+    restart(w);
+    /* Long after the switch, any event does. */
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 1000, 0, 7, 0, 9);
+    about(w, w->other, 101000, 0, 7, 0, 0);
+    about(w, w->other, 101001, 0, 7, 0, 0);
+    change(w, 200000, 0, 7, 1, 0);
+    expect_of(w, STATE_OF_CPU,
+              "0 running 10-1000, 0 unknown ?1000-101001?, 0 running ?101001-200000");
+    restart(w);
+    /* 9 is seen where 7 is meant to have gone on. */
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 0, 9);
+    about(w, w->waking, 30, 0, 7, 8, 0);
+    about(w, w->other, 40, 0, 9, 0, 0);
+    expect_of(w, STATE_OF_CPU, "0 running 10-20, 0 unknown ?20-30?, 0 unknown ?30-40?");
+}
+
+/* What events tell of their threads counts in all formats, unless switches refute it. */
+static void test_stamps(void **state)
+{
+    struct world *w = *state;
+
+    w->kernel->kernel = NULL;
+    change(w, 10, 0, 0, 0, 7);
+    about(w, w->other, 15, 0, 7, 0, 0);
+    about(w, w->other, 20, 0, 8, 0, 0);
+    change(w, 50, 0, 8, 1, 0);
+    expect_of(w, STATE_OF_CPU, "0 running 10-15?, 0 unknown ?15-20?, 0 running ?20-50");
+    assert_int_equal(counts(w)->contradictions, 1);
+    restart(w);
+    /* As in a container: 7 is called 1007 there. */
+    change(w, 10, 0, 0, 0, 1007);
+    change_by(w, 20, 0, 7, 1007, 0, 9);
+    about(w, w->other, 25, 0, 5, 0, 0);
+    change_by(w, 30, 0, 5, 9, 0, 1007);
+    expect_of(w, STATE_OF_CPU, "0 running 10-20, 0 running 20-30");
+    assert_int_equal(counts(w)->contradictions, 0);
 }
 
 /* Where there are no switches, threads take turns all the same. */
@@ -1275,6 +1337,8 @@ int main(void)
         TEST(cpus),
         TEST(begin_in_interrupt),
         TEST(contradictions),
+        TEST(left_thread),
+        TEST(stamps),
         TEST(early_wake),
         TEST(refuted_waits),
         TEST(exit_runs),
