@@ -16,6 +16,8 @@
 #include "tracedir/tracefs_copy.h"
 
 #define PAIRS_NAME "clock-pairs"
+/* A source has far fewer files beside them that could be called so. */
+#define PAIRS_PLACES_MAX 1000
 
 struct dir {
     struct merge *merge;
@@ -218,11 +220,56 @@ static int copy_recorded(struct dir *directory, const struct merge_source *sourc
     return copy_whole_dir(directory, from, source, &options, out);
 }
 
+/* Where the file at PATH of the recorded source is in the result, in the arena; NULL: not as it was, or out of memory. */
+static const char *path_in_result(struct merge *merge, const struct manifest_source *recorded,
+                                  const struct manifest_source *out, const char *path)
+{
+    size_t len = strlen(recorded->path);
+
+    if (strcmp(path, recorded->path) == 0)
+        return out->path;
+    return strncmp(path, recorded->path, len) == 0 && path[len] == '/'
+               ? join(merge, out->path, path + len + 1)
+               : NULL;
+}
+
+/* A place for SOURCE's file of pairs that has no other file of it: "guest/clock-pairs", or with a number appended. *RET_IS_COPIED:
+ * its own pairs are there, copied with the directory that has the trace. NULL: out of memory, or there is none. */
+static const char *pairs_place(struct dir *directory, const struct merge_source *source,
+                               const struct manifest_source *out, bool *ret_is_copied)
+{
+    const struct manifest_source *recorded = source->recorded;
+    const char *pairs = recorded ? recorded->clock.pairs : NULL;
+    char path[4096];
+
+    if (pairs && strcmp(pairs, recorded->path) != 0)
+        pairs = path_in_result(directory->merge, recorded, out, pairs);
+    else
+        pairs = NULL;
+    if (pairs) {
+        snprintf(path, sizeof path, "%s/%s", directory->path, pairs);
+        *ret_is_copied = access(path, F_OK) == 0;
+        if (*ret_is_copied)
+            return pairs;
+    }
+    *ret_is_copied = false;
+    for (unsigned i = 1; i <= PAIRS_PLACES_MAX; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, i == 1 ? PAIRS_NAME : PAIRS_NAME "-%u", i);
+        snprintf(path, sizeof path, "%s/%s/%s", directory->path, source->name, name);
+        if (access(path, F_OK) < 0)
+            return join(directory->merge, source->name, name);
+    }
+    return NULL;
+}
+
 /* The file that relates SOURCE to the timeline. */
 static int write_pairs(struct dir *directory, const struct merge_source *source,
                        struct manifest_source *out)
 {
-    const char *path = join(directory->merge, source->name, PAIRS_NAME);
+    bool ignored;
+    const char *path = pairs_place(directory, source, out, &ignored);
     const char *to = path ? join(directory->merge, directory->path, path) : NULL;
     int r;
 
@@ -238,17 +285,21 @@ static int write_pairs(struct dir *directory, const struct merge_source *source,
 static int copy_pairs(struct dir *directory, const struct merge_source *source,
                       struct manifest_source *out)
 {
-    const char *path = join(directory->merge, source->name, PAIRS_NAME);
-    const char *to = path ? join(directory->merge, directory->path, path) : NULL;
+    bool is_copied;
+    const char *path = pairs_place(directory, source, out, &is_copied);
     _cleanup_free_ char *from = NULL;
     int r;
 
-    if (!to)
+    if (!path)
         return merge_no_memory(directory->merge);
-    (void)unlink(to);
+    if (is_copied) {
+        out->clock.pairs = path;
+        return 0;
+    }
     r = manifest_resolve(source->path, source->recorded->clock.pairs, &from,
                          &directory->merge->error);
-    return r < 0 ? r : copy_to(directory, from, source->name, PAIRS_NAME, false, &out->clock.pairs);
+    return r < 0 ? r
+                 : copy_to(directory, from, source->name, base_of(path), false, &out->clock.pairs);
 }
 
 /* How its clock relates to the timeline. */
@@ -310,19 +361,6 @@ static void put_moments(const struct merge *merge, const struct merge_source *so
         moments[i]->monotonic_ns = 0;
         moments[i]->error_ns = 0;
     }
-}
-
-/* Where the file at PATH of the recorded source is in the result, in the arena; NULL: not as it was, or out of memory. */
-static const char *path_in_result(struct merge *merge, const struct manifest_source *recorded,
-                                  const struct manifest_source *out, const char *path)
-{
-    size_t len = strlen(recorded->path);
-
-    if (strcmp(path, recorded->path) == 0)
-        return out->path;
-    return strncmp(path, recorded->path, len) == 0 && path[len] == '/'
-               ? join(merge, out->path, path + len + 1)
-               : NULL;
 }
 
 static struct manifest_file *find_file(struct manifest_file *files, unsigned n, const char *path)

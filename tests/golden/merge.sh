@@ -322,6 +322,18 @@ tells '^again-guest  of the same host as vm' both again=both -o twice --link
 
 tells common --trace-events trace-events vm.log guest -s 'guest:guest:sys_enter_write = vm:marker' --link -o linked
 [ "$(stat -c %i vm.log)" = "$(stat -c %i linked/vm/trace.log)" ]
+# A log that is called as the file of pairs is in a merged directory keeps its events.
+cp -r one named
+mkdir named/vmm/p
+mv named/vmm/clock-pairs named/vmm/p/pairs
+mv named/vmm/trace.log named/vmm/clock-pairs
+sed 's#vmm/clock-pairs#vmm/p/pairs#; s#vmm/trace.log#vmm/clock-pairs#' one/trace.json >named/trace.json
+"$strata" report one 2>/dev/null | wc -l >want
+"$strata" merge -o named-merged named >told 2>err || fail "$(cat err)"
+cmp one/vmm/trace.log named-merged/qemu/clock-pairs
+cmp one/vmm/clock-pairs named-merged/qemu/clock-pairs-2
+"$strata" report named-merged 2>/dev/null | wc -l | cmp - want
+
 before=$(cksum <three/vmm/clock-pairs)
 tells common one three --link -s 'qemu:marker~n (\d+) = qemu-2:marker~n (\d+)' -o linked2
 [ "$(cksum <three/vmm/clock-pairs)" = "$before" ]
