@@ -64,11 +64,21 @@ def put_tty(path):
     os.symlink("/dev/ptmx", path)
 
 
+def put_dangling(path):
+    os.symlink("/nonexistent/file", path)
+
+
+def put_loop(path):
+    os.symlink(os.path.basename(path), path)
+
+
 def put_zero(path):
     os.mknod(path, 0o600 | 0o020000, os.makedev(1, 5))
 
 
-KINDS = [put_fifo, put_socket, put_link, put_tty] + ([put_zero] if os.geteuid() == 0 else [])
+# Without one, events would be missing without a word.
+STREAMS = ["ctf/stream", "ftrace/cpu0.raw"]
+KINDS = [put_fifo, put_socket, put_link, put_tty, put_dangling, put_loop] + ([put_zero] if os.geteuid() == 0 else [])
 VERBS = [["report"], ["report", "-f", "json"], ["info"], ["stat"], ["export", "--to", "csv"],
          ["export", "--to", "ctf", "-o", "exported"], ["merge", "-o", "merged"]]
 
@@ -105,6 +115,9 @@ def main():
                                 ["grep", "-rqs", SECRET, "merged", "exported"], check=False).returncode == 0:
                             failed += 1
                             print(f"FAILED: {what}: what the link points to gets out")
+                        elif f"{trace}/{name}" in STREAMS and (done.returncode != 1 or name not in done.stderr.decode()):
+                            failed += 1
+                            print(f"FAILED: {what}: status {done.returncode}, and not said where: {done.stderr.decode()}")
                     except subprocess.TimeoutExpired:
                         failed += 1
                         print(f"FAILED: {what}: hangs")

@@ -6,7 +6,8 @@
  *                     u32 0x75d11d57, 16 bytes UUID, u32 checksum,
  *                     u32 bits of content, u32 bits of the packet, both with this header,
  *                     u8 compression, encryption, checksum's scheme (each 0: none), u8 1, u8 8 or u8 2, u8 0
- *   DIR/NAME       any other file: a stream (ctf.c). Directories and hidden files are not looked at.
+ *   DIR/NAME       any other file: a stream (ctf.c). Directories and hidden files are not looked at;
+ *                     what is not a regular file is an error, as it stands where a stream was.
  *   DIR/CHANNEL_CPU_INDEX   a part of a stream, of LTTng's --tracefile-size: those of one CHANNEL and CPU are one stream, in the
  *                     order of their first packets, as LTTng begins again with the first */
 #include "format/ctf/ctf.h"
@@ -79,7 +80,7 @@ static int list_streams(const char *path, struct names *names, struct error *err
         char **bigger;
 
         if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0 ||
-            fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 || !S_ISREG(st.st_mode))
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
             continue;
         bigger = realloc(names->names, (names->n + 1) * sizeof *names->names);
         r = -ENOMEM;
@@ -100,7 +101,7 @@ static int list_streams(const char *path, struct names *names, struct error *err
 /* The first bytes of a file; how many, 0 when it cannot be read. */
 static size_t read_head(const char *path, void *head, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ssize_t n;
 
     if (fd < 0)

@@ -142,8 +142,9 @@ static int find_raws(const char *directory, struct ftrace_files *files)
                 path = NULL;
                 return -ENOMEM;
             }
-            /* A live trace_pipe_raw is a regular file too. */
-            if (stat(path, &st) < 0 || S_ISDIR(st.st_mode))
+            /* What is there, but is not a regular file as a live trace_pipe_raw is too, is an error when it is opened:
+             * without it, a CPU would be missing. */
+            if (lstat(path, &st) < 0)
                 continue;
             r = ftrace_files_add(files, path, (int)cpu);
             if (r >= 0)
