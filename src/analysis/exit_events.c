@@ -7,7 +7,9 @@
 #include "analysis/span_rule.h"
 #include "analysis/states.h"
 #include "base/glob.h"
+#include "base/hash.h"
 #include "base/macro.h"
+#include "base/printable.h"
 #include "event/kernel_event.h"
 #include "event/msr_names.h"
 #include "event/program.h"
@@ -201,6 +203,7 @@ static void find_reason(const struct event_class *class, struct exit_class *foun
             found->kind = event_class_field(class, kvm_reasons[i].kind);
             found->fixed_isa = found->reason >= 0 ? kvm_reasons[i].isa : EXIT_ISA_UNKNOWN;
         }
+        found->is_named = found->reason >= 0 && class->fields[found->reason].type == FIELD_STRING;
         break;
     }
 }
@@ -291,9 +294,26 @@ bool exit_is_unused(const struct exit_class *class, const struct item *item)
            number_of(item, class->kind) != KVM_RUN;
 }
 
+/* The reason that the text of ITEM names; of a name that is not known, a number of its own. */
+static struct exit_reason named_reason(const struct exit_class *class, const struct item *item)
+{
+    struct value value = item_value(item, (unsigned)class->reason);
+    struct exit_reason reason = {.isa = EXIT_ISA_UNKNOWN, .is_nested = class->is_nested};
+
+    if (value.present && !exit_reason_of_name(value.s, value.len, &reason.isa, &reason.number)) {
+        reason.isa = EXIT_ISA_UNKNOWN;
+        reason.number = hash_bytes(value.s, value.len);
+    }
+    return reason;
+}
+
 void exit_reason_of(const struct exit_class *class, const struct item *item,
                     struct exit_reason *ret_reason)
 {
+    if (class->is_named) {
+        *ret_reason = named_reason(class, item);
+        return;
+    }
     struct exit_reason reason = {.isa = class->fixed_isa,
                                  .is_nested = class->is_nested,
                                  .number = number_of(item, class->reason)};
@@ -345,7 +365,14 @@ void exit_reason_put(const struct exit_class *class, const struct item *item,
         if (value.present && item_put_name(item, (unsigned)class->reason, &value, text))
             return;
     }
-    if (name)
+    if (!name && class->is_named) {
+        struct value value = item_value(item, (unsigned)class->reason);
+
+        if (value.present)
+            text_put_safe(text, value.s, value.len);
+        else
+            text_put_literal(text, "unknown");
+    } else if (name)
         text_put_str(text, name);
     else if (reason->isa == EXIT_ISA_RISCV || reason->isa == EXIT_ISA_ARM64 ||
              reason->isa == EXIT_ISA_S390 || reason->isa == EXIT_ISA_POWER)

@@ -51,6 +51,7 @@ struct exit_class {
     /* of EXIT_STEP */
     bool begins; /* an exit; otherwise it ends one */
     int reason, isa, kind;
+    bool is_named; /* the reason is text */
     enum exit_isa fixed_isa;
     bool is_nested; /* of a guest's guest */
     int vcpu;       /* the vCPU's number in its VM */

@@ -382,6 +382,39 @@ const char *exit_reason_name(enum exit_isa isa, uint64_t reason)
     return NULL;
 }
 
+/* Whether TEXT is NAME, or NAME and flags after a space; names have spaces too. */
+static bool is_name(const char *name, const char *text, size_t len)
+{
+    size_t n = name ? strlen(name) : 0;
+
+    return n > 0 && n <= len && memcmp(name, text, n) == 0 && (n == len || text[n] == ' ');
+}
+
+bool exit_reason_of_name(const char *name, size_t len, enum exit_isa *ret_isa, uint64_t *ret_reason)
+{
+    static const struct {
+        enum exit_isa isa;
+        const char *const *names;
+        size_t n;
+        uint64_t first;
+    } tables[] = {
+        {EXIT_ISA_VMX, vmx_names, ARRAY_SIZE(vmx_names), 0},
+        {EXIT_ISA_SVM, svm_names, ARRAY_SIZE(svm_names), 0},
+        {EXIT_ISA_SVM, svm_more_names, ARRAY_SIZE(svm_more_names), SVM_MORE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+        for (size_t j = 0; j < tables[i].n; j++)
+            if (is_name(tables[i].names[j], name, len)) {
+                *ret_isa = tables[i].isa;
+                *ret_reason = tables[i].first + j;
+                return true;
+            }
+    *ret_isa = EXIT_ISA_SVM;
+    *ret_reason = UINT32_MAX;
+    return is_name(exit_reason_name(EXIT_ISA_SVM, UINT32_MAX), name, len);
+}
+
 static const struct {
     enum exit_isa isa;
     uint64_t reason;

@@ -5,6 +5,7 @@
  * trace output and in perf kvm. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Whose numbers they are. */
@@ -29,6 +30,11 @@ enum exit_isa {
 
 /* "io"; NULL: no such number is known. */
 const char *exit_reason_name(enum exit_isa isa, uint64_t reason);
+
+/* The x86 reason that NAME of LEN bytes is, "npf" or "EPT_VIOLATION"; flags that the kernel appends are not looked at. False: no
+ * such name is known. */
+bool exit_reason_of_name(const char *name, size_t len, enum exit_isa *ret_isa,
+                         uint64_t *ret_reason);
 
 /* Whether the guest was idle: it waits for an interrupt until the next entry. */
 bool exit_reason_is_idle(enum exit_isa isa, uint64_t reason);

@@ -258,3 +258,20 @@ cat >expected <<'END'
 [null,0,11,"funcgraph_exit","do_IRQ",9500]
 END
 diff expected got || fail "events"
+
+# KVM's exits by what their texts say, of AMD's and Intel's, of newer kernels and of older ones.
+cat >kvm.script <<'END'
+ kvm-guest   330 [001]   1.000000000: kvm:kvm_entry: vcpu 0, rip 0x1000
+ kvm-guest   330 [001]   1.000001000: kvm:kvm_exit: vcpu 0 reason npf rip 0x1000 info1 0x0000000100000014 info2 0x0000000000001000 intr_info 0x00000000 error_code 0x00000000
+ kvm-guest   330 [001]   1.000002000: kvm:kvm_entry: vcpu 0, rip 0x1000 intr_info 0x00000000 error_code 0x00000000
+ kvm-guest   330 [001]   1.000003000: kvm:kvm_exit: vcpu 0 reason EPT_VIOLATION FAILED_VMENTRY rip 0x1000 info1 0x0000000000000014 info2 0x0000000000001000 intr_info 0x00000000 error_code 0x00000000 requests 0x0000000000000000
+ kvm-guest   330 [001]   1.000004000: kvm:kvm_entry: vcpu 0
+ kvm-guest   330 [001]   1.000005000: kvm:kvm_exit: reason CPUID rip 0x1000 info 0 0
+ kvm-guest   330 [001]   1.000006000: kvm:kvm_entry: vcpu 0, rip 0x1000
+ kvm-guest   330 [001]   1.000007000: kvm:kvm_exit: vcpu 0 reason later rip 0x1000 info1 0x0000000000000000 info2 0x0000000000000000 intr_info 0x00000000 error_code 0x00000000
+ kvm-guest   330 [001]   1.000008000: kvm:kvm_entry: vcpu 0, rip 0x1000
+END
+"$strata" exits -f json kvm.script 2>err | jq -r '.. | objects | .reason? // empty' | sort -u >got || fail "$(cat err)"
+printf '%s\n' CPUID EPT_VIOLATION later npf >expected
+LC_ALL=C sort -o got got
+diff expected got || fail "reasons of exits"
