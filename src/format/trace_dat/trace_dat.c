@@ -101,19 +101,25 @@ static int count_cpus(struct opening *o)
 static int open_buffers(struct opening *o)
 {
     struct dat_file *file = o->file;
-    bool is_text = false;
+    bool is_text = false, has_cpus = false;
     int r = count_cpus(o);
 
     if (r < 0)
         return r;
     if (file->n_buffers == 0)
         return error_set(o->error, -EBADMSG, o->name, "no buffer with events");
-    for (unsigned i = 0; i < file->n_buffers; i++)
+    for (unsigned i = 0; i < file->n_buffers; i++) {
         is_text |= file->buffers[i].is_text;
+        has_cpus |= file->buffers[i].n_cpus > 0;
+    }
     if (o->n_max == 0 && is_text)
         return error_set(o->error, -ENOTSUP, o->name,
                          "it holds the text of a latency tracer, not events; trace-cmd report "
                          "shows it");
+    if (!has_cpus)
+        return error_set(o->error, -EBADMSG, o->name,
+                         "unfinished, or trace-cmd recorded nothing: it has the pages of no CPU; "
+                         "of files NAME.cpuN that it left, trace-cmd restore makes a trace.dat");
     o->buffer_size = MIN(BUFFER_SIZE, BUFFERS_MAX / MAX(o->n_max, 1u));
     o->sources = calloc(MAX(o->n_max, 1u), sizeof(struct source *));
     if (!o->sources)

@@ -244,6 +244,11 @@ static void tables(void **state)
     *p = 99;
     expect_error(-EBADMSG, "no buffer");
 
+    /* As trace-cmd leaves it that was ended early. */
+    load("v7");
+    store_le32(find_option(3) + 18, 0);
+    expect_error(-EBADMSG, "unfinished");
+
     load("v7");
     p = find_option(3) + 22;
     for (unsigned i = 0; i < 2; i++) {
