@@ -23,6 +23,8 @@ struct cpu_coverage {
     int64_t first, last; /* item; TIME_UNKNOWN: there was none */
     int64_t gap_end;
     uint64_t lost;      /* ticks */
+    uint64_t lost_late; /* of these, after the last event of the trace, if that is still `late` */
+    int64_t late;
     int64_t open_since; /* it has no data from here on; INT64_MAX: it has */
     bool begins_lost;   /* `lost` has the time before its first event */
 };
@@ -86,6 +88,7 @@ static _cold_ int add_cpu(struct source_coverage *source, unsigned place)
         cpus[i] = (struct cpu_coverage){.first = TIME_UNKNOWN,
                                         .last = TIME_UNKNOWN,
                                         .gap_end = TIME_UNKNOWN,
+                                        .late = TIME_UNKNOWN,
                                         .open_since = INT64_MAX};
     source->cpus = cpus;
     source->n_cpus = n;
@@ -137,6 +140,20 @@ static int64_t last_before_loss(const struct source_coverage *source,
     return last;
 }
 
+/* A loss counts up to the last event of the trace, which may still come. */
+static void add_lost(const struct coverage *coverage, struct cpu_coverage *cpu, int64_t begin,
+                     int64_t end)
+{
+    int64_t late_begin = MAX(begin, coverage->last);
+
+    cpu->lost += (uint64_t)end - (uint64_t)begin;
+    if (cpu->late != coverage->last)
+        cpu->lost_late = 0;
+    cpu->late = coverage->last;
+    if (late_begin < end)
+        cpu->lost_late += (uint64_t)end - (uint64_t)late_begin;
+}
+
 static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *source,
                            struct cpu_coverage *cpu, const struct item *item)
 {
@@ -161,7 +178,7 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
     begin = source_begin(coverage, source);
     begin = begin == TIME_UNKNOWN ? item->time : MAX(since, begin);
     if (begin < item->time)
-        cpu->lost += (uint64_t)item->time - (uint64_t)begin;
+        add_lost(coverage, cpu, begin, item->time);
     cpu->gap_end = item->time;
     /* Before its first event, all of it is counted already. */
     if (cpu->first == TIME_UNKNOWN)
@@ -211,7 +228,7 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
                 coverage->first = item->time;
         }
         cpu->last = item->time;
-        coverage->last = item->time;
+        coverage->last = MAX(coverage->last, item->time);
     }
     return 0;
 }
@@ -248,11 +265,12 @@ int64_t coverage_duration(const struct coverage *coverage)
 
 /* What CPU of SOURCE lost that was recorded from BEGIN to END, in ticks, also where nothing of it follows. Where its CPUs
  * begin at times of their own, each is recorded from its first event on, at the latest from when all are. */
-static double cpu_lost(const struct source_coverage *source, const struct cpu_coverage *cpu,
-                       int64_t begin, int64_t end)
+static double cpu_lost(const struct coverage *coverage, const struct source_coverage *source,
+                       const struct cpu_coverage *cpu, int64_t begin, int64_t end)
 {
     int64_t since = MAX(cpu->open_since, begin);
-    double lost = (double)cpu->lost + (since < end ? (double)end - (double)since : 0);
+    uint64_t late = cpu->late == coverage->last ? cpu->lost_late : 0;
+    double lost = (double)(cpu->lost - late) + (since < end ? (double)end - (double)since : 0);
     int64_t from = source->origin->complete_from;
 
     if (from == 0 || cpu == &source->cpus[0] || cpu->first == TIME_UNKNOWN || cpu->begins_lost)
@@ -261,7 +279,7 @@ static double cpu_lost(const struct source_coverage *source, const struct cpu_co
     return lost + (from > begin ? (double)from - (double)begin : 0);
 }
 
-/* Until when it was recorded. Of one that was cut: as long as others were. */
+/* Until when it was recorded, at the latest the last event of the trace. Of one that was cut: as long as others were. */
 static int64_t source_end(const struct coverage *coverage, const struct source_coverage *source)
 {
     int64_t known = source->origin->known_until;
@@ -272,7 +290,7 @@ static int64_t source_end(const struct coverage *coverage, const struct source_c
             return coverage->last;
         end = MAX(end, MAX(source->cpus[i].last, source->cpus[i].gap_end));
     }
-    return known != 0 ? MAX(end, MIN(known, coverage->last)) : end;
+    return MIN(MAX(end, known != 0 ? known : TIME_UNKNOWN), coverage->last);
 }
 
 static const struct source_coverage *get_source(const struct coverage *coverage,
@@ -303,9 +321,9 @@ static int64_t source_lost(const struct coverage *coverage, const struct source_
 
     if (recorded == 0)
         return 0;
-    lost = source->n_cpus > 0 ? cpu_lost(source, &source->cpus[0], begin, end) : 0;
+    lost = source->n_cpus > 0 ? cpu_lost(coverage, source, &source->cpus[0], begin, end) : 0;
     for (unsigned i = 1; i < source->n_cpus; i++)
-        lost += cpu_lost(source, &source->cpus[i], begin, end) / n;
+        lost += cpu_lost(coverage, source, &source->cpus[i], begin, end) / n;
     return lost >= (double)recorded ? recorded : (int64_t)lost;
 }
 
@@ -328,7 +346,10 @@ int64_t coverage_lost(const struct coverage *coverage, const struct origin *orig
 
 int64_t coverage_covered(const struct coverage *coverage, const struct origin *origin)
 {
-    return coverage_recorded(coverage, origin) - coverage_lost(coverage, origin);
+    int64_t recorded =
+        origin ? coverage_recorded(coverage, origin) : coverage_duration(coverage);
+
+    return recorded - coverage_lost(coverage, origin);
 }
 
 /* A time in which spans are covered. */

@@ -9,8 +9,9 @@
  * A loss on one CPU of a source with N CPUs takes 1/N of its time from the source's covered time: events of the other
  * CPUs are there. A loss whose CPU is unknown takes all of its time. A loss whose start is unknown starts at the last
  * item of its CPU; if the CPU is unknown, too, at the earliest of all CPUs' last items. A loss
- * without an end (item->is_open) goes on to the last event of the trace. The time before the first event of a source is
- * not lost. Where its CPUs begin at different times (origin->complete_from), the time of each before its own first event is.
+ * without an end (item->is_open) goes on to the last event of the trace. What a loss takes after the last event of the
+ * trace does not count: that time is not in the trace's duration. So 0 <= covered <= recorded <= duration. The time before
+ * the first event of a source is not lost. Where its CPUs begin at different times (origin->complete_from), the time of each before its own first event is.
  * Not thread-safe. */
 
 #include "analysis/losses.h"
@@ -45,7 +46,7 @@ int coverage_put_selected(struct coverage *coverage, const struct selection *sel
 /* From the first event to the last, in ticks. */
 int64_t coverage_duration(const struct coverage *coverage);
 /* Of the source ORIGIN, in ticks: how long it was recorded, what of that it lost, and the rest. 0 of one without events.
- * coverage_lost() of NULL: of the source that lost most. */
+ * coverage_lost() of NULL: of the source that lost most. coverage_covered() of NULL: the duration without that. */
 int64_t coverage_recorded(const struct coverage *coverage, const struct origin *origin);
 int64_t coverage_lost(const struct coverage *coverage, const struct origin *origin);
 int64_t coverage_covered(const struct coverage *coverage, const struct origin *origin);

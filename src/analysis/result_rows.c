@@ -64,7 +64,7 @@ static int64_t quantile(const struct histogram *durations, unsigned permille, in
 static int64_t get_covered(const struct coverage *coverage, const struct row *row)
 {
     if (row->has_more_sources)
-        return coverage_duration(coverage) - coverage_lost(coverage, NULL);
+        return coverage_covered(coverage, NULL);
     return row->n_sources > 0 ? coverage_covered_pairs(coverage, row->sources, row->n_sources)
                               : coverage_covered(coverage, row->origin);
 }

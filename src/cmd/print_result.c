@@ -461,8 +461,7 @@ void print_json_head(const struct result *result, struct json_writer *w)
     if (coverage->first != TIME_UNKNOWN) {
         write_time(result, w, "first", coverage->first);
         write_time(result, w, "duration", coverage_duration(coverage));
-        write_time(result, w, "covered",
-                   coverage_duration(coverage) - coverage_lost(coverage, NULL));
+        write_time(result, w, "covered", coverage_covered(coverage, NULL));
     }
 }
 

@@ -86,6 +86,47 @@ static void covered_time(void **state)
     coverage_done(&coverage);
 }
 
+/* What is lost after the last event is not in the trace's time, nor in what is covered of it. */
+static void loss_at_end(void **state)
+{
+    const struct origin four_cpus = {.layer = LAYER_VMM, .n_cpus = 4};
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_event(&coverage, &two_cpus, 0, 1);
+    put_event(&coverage, &two_cpus, 0, 4);
+    put_loss(&coverage, &two_cpus, 0, TIME_UNKNOWN, 10);
+    put_loss(&coverage, &two_cpus, 0, 10, 20);
+    assert_int_equal(coverage_duration(&coverage), 3);
+    assert_int_equal(coverage_recorded(&coverage, &two_cpus), 3);
+    assert_int_equal(coverage_lost(&coverage, NULL), 0);
+    assert_int_equal(coverage_covered(&coverage, &two_cpus), 3);
+    assert_int_equal(coverage_covered(&coverage, NULL), 3);
+    assert_true(coverage_lost_share(&coverage, NULL) == 0);
+    /* Once an event follows, it is. */
+    put_event(&coverage, &other, 0, 24);
+    assert_int_equal(coverage_duration(&coverage), 23);
+    assert_int_equal(coverage_recorded(&coverage, &two_cpus), 19);
+    assert_int_equal(coverage_lost(&coverage, &two_cpus), 16 / 2);
+    assert_int_equal(coverage_covered(&coverage, NULL), 23 - 8);
+    coverage_done(&coverage);
+    coverage_init(&coverage);
+    for (int32_t cpu = 0; cpu < 4; cpu++)
+        put_event(&coverage, &four_cpus, cpu, 2);
+    put_loss(&coverage, &four_cpus, 0, TIME_UNKNOWN, 10);
+    for (int32_t cpu = 0; cpu < 4; cpu++)
+        put_event(&coverage, &four_cpus, cpu, 12);
+    for (int32_t cpu = 0; cpu < 4; cpu++)
+        put_loss(&coverage, &four_cpus, cpu, 8, 20);
+    /* CPU 0: all of it; the others since 8. */
+    assert_int_equal(coverage_duration(&coverage), 10);
+    assert_int_equal(coverage_lost(&coverage, NULL), (10 + 3 * 4) / 4);
+    assert_int_equal(coverage_covered(&coverage, &four_cpus), 5);
+    assert_int_equal(coverage_covered(&coverage, NULL), 5);
+    coverage_done(&coverage);
+}
+
 /* Of an unknown CPU, since an unknown time: since the last event of the CPU that is silent for longest. */
 static void loss_without_start(void **state)
 {
@@ -98,8 +139,12 @@ static void loss_without_start(void **state)
     put_event(&coverage, &two_cpus, 0, 2500);
     put_event(&coverage, &two_cpus, 1, 2900);
     put_loss(&coverage, &two_cpus, CPU_UNKNOWN, TIME_UNKNOWN, 3000);
-    assert_int_equal(coverage_covered(&coverage, &two_cpus), 2000 - 500);
+    assert_int_equal(coverage_recorded(&coverage, &two_cpus), 1900);
+    assert_int_equal(coverage_covered(&coverage, &two_cpus), 1500);
+    assert_int_equal(coverage_lost(&coverage, NULL), 400);
+    put_event(&coverage, &two_cpus, 1, 3000);
     assert_int_equal(coverage_lost(&coverage, NULL), 500);
+    assert_int_equal(coverage_covered(&coverage, &two_cpus), 2000 - 500);
     assert_false(coverage_has_loss(&coverage, 1000, 2499));
     coverage_done(&coverage);
 }
@@ -305,12 +350,12 @@ static void copied_stages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(column_as_printed),  cmocka_unit_test(covered_time),
-        cmocka_unit_test(loss_without_start), cmocka_unit_test(many_losses),
-        cmocka_unit_test(source_of_its_own),  cmocka_unit_test(known_to_be_recorded),
-        cmocka_unit_test(cut_source),         cmocka_unit_test(covered_of_late_cpu),
-        cmocka_unit_test(covered_by_pairs),   cmocka_unit_test(sorted_rows),
-        cmocka_unit_test(copied_stages),
+        cmocka_unit_test(column_as_printed),    cmocka_unit_test(covered_time),
+        cmocka_unit_test(loss_at_end),          cmocka_unit_test(loss_without_start),
+        cmocka_unit_test(many_losses),          cmocka_unit_test(source_of_its_own),
+        cmocka_unit_test(known_to_be_recorded), cmocka_unit_test(cut_source),
+        cmocka_unit_test(covered_of_late_cpu),  cmocka_unit_test(covered_by_pairs),
+        cmocka_unit_test(sorted_rows),          cmocka_unit_test(copied_stages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
