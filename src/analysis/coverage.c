@@ -17,6 +17,7 @@
 
 struct gap {
     int64_t since, until;
+    int64_t least_since; /* of it and of those after it; of source_totals */
 };
 
 struct cpu_coverage {
@@ -27,16 +28,33 @@ struct cpu_coverage {
     int64_t late;
     int64_t open_since; /* it has no data from here on; INT64_MAX: it has */
     bool begins_lost;   /* `lost` has the time before its first event */
+    bool is_seen;       /* it is in source_coverage.seen */
+};
+
+/* What totals are made of, so that they are made once for all rows. */
+struct totals_of {
+    uint64_t n_events, n_losses;
+    int64_t known_from, known_until, complete_from;
+    unsigned n_cpus;
+};
+
+struct source_totals {
+    bool is_made;
+    struct totals_of of;
+    int64_t begin, end, recorded, lost;
+    int64_t open_since; /* the earliest of its CPUs */
 };
 
 struct source_coverage {
     const struct origin *origin;
     struct cpu_coverage *cpus; /* [0]: CPU unknown; CPU N is [N + 1] */
     unsigned n_cpus;           /* entries */
-    unsigned n_seen;           /* CPUs with an item */
-    int64_t first;             /* event; TIME_UNKNOWN: there was none */
-    struct gap *gaps;          /* by `until` */
+    unsigned *seen;            /* entries of CPUs with an event, and room for all; not [0] */
+    unsigned n_seen;
+    int64_t first;    /* event; TIME_UNKNOWN: there was none */
+    struct gap *gaps; /* by `until` */
     unsigned n_gaps, gaps_room;
+    struct source_totals totals;
 };
 
 void coverage_init(struct coverage *coverage)
@@ -48,6 +66,7 @@ void coverage_done(struct coverage *coverage)
 {
     for (unsigned i = 0; i < coverage->n_sources; i++) {
         free(coverage->sources[i]->cpus);
+        free(coverage->sources[i]->seen);
         free(coverage->sources[i]->gaps);
         free(coverage->sources[i]);
     }
@@ -81,27 +100,44 @@ static _cold_ int add_cpu(struct source_coverage *source, unsigned place)
 {
     unsigned n = MAX(place + 1, source->n_cpus * 2);
     struct cpu_coverage *cpus = realloc(source->cpus, n * sizeof *cpus);
+    unsigned *seen;
 
     if (!cpus)
         return -ENOMEM;
+    source->cpus = cpus;
+    seen = realloc(source->seen, n * sizeof *seen);
+    if (!seen)
+        return -ENOMEM;
+    source->seen = seen;
     for (unsigned i = source->n_cpus; i < n; i++)
         cpus[i] = (struct cpu_coverage){.first = TIME_UNKNOWN,
                                         .last = TIME_UNKNOWN,
                                         .gap_end = TIME_UNKNOWN,
                                         .late = TIME_UNKNOWN,
                                         .open_since = INT64_MAX};
-    source->cpus = cpus;
     source->n_cpus = n;
     return 0;
 }
 
+static void note_seen(struct source_coverage *source, struct cpu_coverage *cpu)
+{
+    unsigned place = (unsigned)(cpu - source->cpus);
+
+    if (place == 0 || cpu->is_seen)
+        return;
+    cpu->is_seen = true;
+    source->seen[source->n_seen++] = place;
+}
+
 static int add_gap(struct source_coverage *source, int64_t since, int64_t until)
 {
+    unsigned at;
+
     if (source->n_gaps == GAPS_MAX) {
         for (unsigned i = 0; i < GAPS_MAX / 2; i++)
             source->gaps[i] =
                 (struct gap){MIN(source->gaps[2 * i].since, source->gaps[2 * i + 1].since),
-                             MAX(source->gaps[2 * i].until, source->gaps[2 * i + 1].until)};
+                             source->gaps[2 * i + 1].until, 0};
         source->n_gaps = GAPS_MAX / 2;
     }
     if (source->n_gaps == source->gaps_room) {
@@ -113,7 +149,9 @@ static int add_gap(struct source_coverage *source, int64_t since, int64_t until)
         source->gaps = gaps;
         source->gaps_room = room;
     }
-    source->gaps[source->n_gaps++] = (struct gap){since, until};
+    for (at = source->n_gaps++; unlikely(at > 0 && source->gaps[at - 1].until > until); at--)
+        source->gaps[at] = source->gaps[at - 1];
+    source->gaps[at] = (struct gap){since, until, 0};
     return 0;
 }
 
@@ -133,10 +171,12 @@ static int64_t last_before_loss(const struct source_coverage *source,
 {
     int64_t last = cpu->last;
 
-    for (unsigned i = 1; cpu == &source->cpus[0] && i < source->n_cpus; i++)
-        if (source->cpus[i].last != TIME_UNKNOWN &&
-            (last == TIME_UNKNOWN || source->cpus[i].last < last))
-            last = source->cpus[i].last;
+    for (unsigned i = 0; cpu == &source->cpus[0] && i < source->n_seen; i++) {
+        int64_t other = source->cpus[source->seen[i]].last;
+
+        if (other != TIME_UNKNOWN && (last == TIME_UNKNOWN || other < last))
+            last = other;
+    }
     return last;
 }
 
@@ -219,7 +259,7 @@ int coverage_put(struct coverage *coverage, const struct item *items, unsigned n
             continue;
         }
         if (unlikely(cpu->last == TIME_UNKNOWN)) {
-            source->n_seen += place > 0;
+            note_seen(source, cpu);
             if (cpu->first == TIME_UNKNOWN)
                 cpu->first = item->time;
             if (source->first == TIME_UNKNOWN)
@@ -293,8 +333,8 @@ static int64_t source_end(const struct coverage *coverage, const struct source_c
     return MIN(MAX(end, known != 0 ? known : TIME_UNKNOWN), coverage->last);
 }
 
-static const struct source_coverage *get_source(const struct coverage *coverage,
-                                                const struct origin *origin)
+static struct source_coverage *get_source(const struct coverage *coverage,
+                                          const struct origin *origin)
 {
     for (unsigned i = 0; i < coverage->n_sources; i++)
         if (coverage->sources[i]->origin == origin)
@@ -302,36 +342,68 @@ static const struct source_coverage *get_source(const struct coverage *coverage,
     return NULL;
 }
 
-static int64_t source_recorded(const struct coverage *coverage,
-                               const struct source_coverage *source)
-{
-    int64_t begin = source_begin(coverage, source), end = source_end(coverage, source);
-
-    if (begin == TIME_UNKNOWN || end <= begin)
-        return 0;
-    return (int64_t)MIN((uint64_t)end - (uint64_t)begin, (uint64_t)INT64_MAX);
-}
-
-static int64_t source_lost(const struct coverage *coverage, const struct source_coverage *source)
+static int64_t sum_lost(const struct coverage *coverage, const struct source_coverage *source,
+                        const struct source_totals *totals)
 {
     unsigned n = MAX(MAX(source->n_seen, source->origin->n_cpus), 1u);
-    int64_t recorded = source_recorded(coverage, source);
-    int64_t begin = source_begin(coverage, source), end = source_end(coverage, source);
-    double lost;
+    double lost = 0;
 
-    if (recorded == 0)
+    if (totals->recorded == 0)
         return 0;
-    lost = source->n_cpus > 0 ? cpu_lost(coverage, source, &source->cpus[0], begin, end) : 0;
-    for (unsigned i = 1; i < source->n_cpus; i++)
-        lost += cpu_lost(coverage, source, &source->cpus[i], begin, end) / n;
-    return lost >= (double)recorded ? recorded : (int64_t)lost;
+    for (unsigned i = 0; i < source->n_cpus; i++)
+        lost += cpu_lost(coverage, source, &source->cpus[i], totals->begin, totals->end) /
+                (i == 0 ? 1 : n);
+    return lost >= (double)totals->recorded ? totals->recorded : (int64_t)lost;
+}
+
+static _cold_ void make_totals(const struct coverage *coverage, struct source_coverage *source)
+{
+    struct source_totals *totals = &source->totals;
+    int64_t least = INT64_MAX;
+
+    totals->begin = source_begin(coverage, source);
+    totals->end = source_end(coverage, source);
+    totals->recorded = totals->begin == TIME_UNKNOWN || totals->end <= totals->begin
+                           ? 0
+                           : ticks_between(totals->begin, totals->end);
+    totals->lost = sum_lost(coverage, source, totals);
+    totals->open_since = INT64_MAX;
+    for (unsigned i = 0; i < source->n_cpus; i++)
+        totals->open_since = MIN(totals->open_since, source->cpus[i].open_since);
+    for (unsigned i = source->n_gaps; i-- > 0;) {
+        least = MIN(least, source->gaps[i].since);
+        source->gaps[i].least_since = least;
+    }
+}
+
+static const struct source_totals *get_totals(const struct coverage *coverage,
+                                              struct source_coverage *source)
+{
+    const struct origin *origin = source->origin;
+    const struct totals_of *made = &source->totals.of;
+    struct totals_of of = {.n_events = coverage->n_events,
+                           .n_losses = coverage->losses.n,
+                           .known_from = origin->known_from,
+                           .known_until = origin->known_until,
+                           .complete_from = origin->complete_from,
+                           .n_cpus = origin->n_cpus};
+
+    if (likely(source->totals.is_made && made->n_events == of.n_events &&
+               made->n_losses == of.n_losses && made->known_from == of.known_from &&
+               made->known_until == of.known_until && made->complete_from == of.complete_from &&
+               made->n_cpus == of.n_cpus))
+        return &source->totals;
+    make_totals(coverage, source);
+    source->totals.of = of;
+    source->totals.is_made = true;
+    return &source->totals;
 }
 
 int64_t coverage_recorded(const struct coverage *coverage, const struct origin *origin)
 {
-    const struct source_coverage *source = get_source(coverage, origin);
+    struct source_coverage *source = get_source(coverage, origin);
 
-    return source ? source_recorded(coverage, source) : 0;
+    return source ? get_totals(coverage, source)->recorded : 0;
 }
 
 int64_t coverage_lost(const struct coverage *coverage, const struct origin *origin)
@@ -340,14 +412,13 @@ int64_t coverage_lost(const struct coverage *coverage, const struct origin *orig
 
     for (unsigned i = 0; i < coverage->n_sources; i++)
         if (!origin || coverage->sources[i]->origin == origin)
-            most = MAX(most, source_lost(coverage, coverage->sources[i]));
+            most = MAX(most, get_totals(coverage, coverage->sources[i])->lost);
     return most;
 }
 
 int64_t coverage_covered(const struct coverage *coverage, const struct origin *origin)
 {
-    int64_t recorded =
-        origin ? coverage_recorded(coverage, origin) : coverage_duration(coverage);
+    int64_t recorded = origin ? coverage_recorded(coverage, origin) : coverage_duration(coverage);
 
     return recorded - coverage_lost(coverage, origin);
 }
@@ -365,13 +436,17 @@ static bool make_part(const struct coverage *coverage, const struct coverage_pai
 
     *ret = (struct covered_part){INT64_MIN, INT64_MAX, 0};
     for (unsigned i = 0; i < ARRAY_SIZE(origins); i++) {
-        const struct source_coverage *source = get_source(coverage, origins[i]);
+        struct source_coverage *source = get_source(coverage, origins[i]);
+        const struct source_totals *totals;
 
-        if (!source || source_recorded(coverage, source) == 0)
+        if (!source)
             return false;
-        ret->begin = MAX(ret->begin, source_begin(coverage, source));
-        ret->end = MIN(ret->end, source_end(coverage, source));
-        ret->lost = MAX(ret->lost, source_lost(coverage, source));
+        totals = get_totals(coverage, source);
+        if (totals->recorded == 0)
+            return false;
+        ret->begin = MAX(ret->begin, totals->begin);
+        ret->end = MIN(ret->end, totals->end);
+        ret->lost = MAX(ret->lost, totals->lost);
     }
     return ret->begin < ret->end;
 }
@@ -410,11 +485,14 @@ double coverage_lost_share(const struct coverage *coverage, const struct origin 
     double most = 0;
 
     for (unsigned i = 0; i < coverage->n_sources; i++) {
-        const struct source_coverage *source = coverage->sources[i];
-        int64_t recorded = source_recorded(coverage, source);
+        struct source_coverage *source = coverage->sources[i];
+        const struct source_totals *totals;
 
-        if (recorded > 0 && (!origin || source->origin == origin))
-            most = MAX(most, (double)source_lost(coverage, source) / (double)recorded);
+        if (origin && source->origin != origin)
+            continue;
+        totals = get_totals(coverage, source);
+        if (totals->recorded > 0)
+            most = MAX(most, (double)totals->lost / (double)totals->recorded);
     }
     return most;
 }
@@ -422,14 +500,21 @@ double coverage_lost_share(const struct coverage *coverage, const struct origin 
 bool coverage_has_loss(const struct coverage *coverage, int64_t from, int64_t until)
 {
     for (unsigned i = 0; i < coverage->n_sources; i++) {
-        const struct source_coverage *source = coverage->sources[i];
+        struct source_coverage *source = coverage->sources[i];
+        unsigned low = 0, high = source->n_gaps;
 
-        for (unsigned j = 0; j < source->n_gaps; j++)
-            if (source->gaps[j].since <= until && source->gaps[j].until >= from)
-                return true;
-        for (unsigned j = 0; j < source->n_cpus; j++)
-            if (source->cpus[j].open_since <= until)
-                return true;
+        if (get_totals(coverage, source)->open_since <= until)
+            return true;
+        while (low < high) {
+            unsigned middle = (low + high) / 2;
+
+            if (source->gaps[middle].until < from)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low < source->n_gaps && source->gaps[low].least_since <= until)
+            return true;
     }
     return false;
 }

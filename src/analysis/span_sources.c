@@ -25,9 +25,9 @@ _cold_ struct source_losses *span_source_slow(struct spans *spans, const struct 
 
 static void update_all(struct source_losses *source)
 {
-    source->all = MAX(source->any_cpu, source->complete);
-    for (unsigned i = 0; i < source->n_cpus; i++)
-        source->all = MAX(source->all, source->cpus[i].lost);
+    source->all = MAX(MAX(source->any_cpu, source->complete), source->cpus_last);
+    if (source->cpus_begun > 0)
+        source->all = MAX(source->all, SPAN_LOSS_HAS_BEGUN);
 }
 
 void span_sources_complete(struct spans *spans, struct source_losses *source)
@@ -79,6 +79,8 @@ int span_sources_begin_loss(struct spans *spans, const struct item *event)
         return r;
     if (!cpu)
         source->n_begun++;
+    else
+        source->cpus_begun += cpu->lost < SPAN_LOSS_HAS_BEGUN;
     *(cpu ? &cpu->lost : &source->any_cpu) =
         MAX(cpu ? cpu->lost : source->any_cpu, SPAN_LOSS_HAS_BEGUN);
     source->all = MAX(source->all, SPAN_LOSS_HAS_BEGUN);
@@ -117,8 +119,10 @@ int span_sources_put_loss(struct spans *spans, const struct item *item)
         update_all(source);
         return 0;
     }
+    source->cpus_begun -= cpu->lost == SPAN_LOSS_HAS_BEGUN;
     if (cpu->lost != SPAN_LOSS_IS_OPEN)
         cpu->lost = sequence;
+    source->cpus_last = MAX(source->cpus_last, sequence);
     update_all(source);
     return 0;
 }

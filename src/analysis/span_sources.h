@@ -25,6 +25,8 @@ struct source_losses {
     uint32_t n_begun; /* such losses that have begun and not ended */
     struct span_cpu *cpus;
     unsigned n_cpus;
+    unsigned cpus_begun; /* CPUs with SPAN_LOSS_HAS_BEGUN */
+    uint32_t cpus_last;  /* the highest other number that a CPU has */
     bool has_switches;
     uint32_t
         complete; /* when all CPUs had begun; SPAN_LOSS_HAS_BEGUN: not all have; 0: they always had */

@@ -133,6 +133,8 @@ struct state_source {
     int64_t first, last;
     struct state_cpu *cpus;
     unsigned n_cpus;
+    uint16_t *seen_cpus; /* numbers of those with events, in order; room for `n_cpus` */
+    unsigned n_seen;
     uint32_t loss;                /* losses so far */
     int64_t lost_until;           /* TIME_UNKNOWN: there was none */
     uint32_t completed;           /* that of when all CPUs had begun; 0 */
@@ -222,15 +224,13 @@ static inline bool state_is_wanted(const struct state_source *source, enum state
 {
     return source->states->wanted & STATES_OF(of);
 }
+/* The slow half of state_cpu_seen(). */
+void state_cpu_first_seen(struct state_source *source, struct state_cpu *cpu, int64_t time);
 /* CPU has an event at TIME. */
-static inline void state_cpu_seen(const struct state_source *source, struct state_cpu *cpu,
-                                  int64_t time)
+static inline void state_cpu_seen(struct state_source *source, struct state_cpu *cpu, int64_t time)
 {
-    if (unlikely(!cpu->seen)) {
-        cpu->seen = true;
-        cpu->since = source->first;
-        cpu->begin = time;
-    }
+    if (unlikely(!cpu->seen))
+        state_cpu_first_seen(source, cpu, time);
     cpu->last = time;
 }
 

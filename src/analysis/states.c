@@ -204,11 +204,15 @@ _cold_ struct state_cpu *state_cpu_add(struct state_source *source, int32_t cpu)
 {
     unsigned n;
     struct state_cpu *more;
+    uint16_t *seen;
 
     if (cpu < 0 || cpu >= STATE_CPUS_MAX)
         return NULL;
     n = MIN(MAX((unsigned)cpu + 1, source->n_cpus * 2), (unsigned)STATE_CPUS_MAX);
-    more = realloc(source->cpus, n * sizeof *more);
+    seen = realloc(source->seen_cpus, n * sizeof *seen);
+    if (seen)
+        source->seen_cpus = seen;
+    more = seen ? realloc(source->cpus, n * sizeof *more) : NULL;
     if (!more) {
         source->states->error = -ENOMEM;
         return NULL;
@@ -224,6 +228,28 @@ _cold_ struct state_cpu *state_cpu_add(struct state_source *source, int32_t cpu)
 static int32_t cpu_number(const struct state_source *source, const struct state_cpu *cpu)
 {
     return (int32_t)(cpu - source->cpus);
+}
+
+_cold_ void state_cpu_first_seen(struct state_source *source, struct state_cpu *cpu, int64_t time)
+{
+    uint16_t number = (uint16_t)cpu_number(source, cpu);
+    unsigned low = 0, high = source->n_seen;
+
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+
+        if (source->seen_cpus[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    memmove(source->seen_cpus + low + 1, source->seen_cpus + low,
+            (source->n_seen - low) * sizeof *source->seen_cpus);
+    source->seen_cpus[low] = number;
+    source->n_seen++;
+    cpu->seen = true;
+    cpu->since = source->first;
+    cpu->begin = time;
 }
 
 void state_cpu_end(struct state_source *source, struct state_cpu *cpu, int64_t end, bool seen)
@@ -375,6 +401,21 @@ static bool is_recorded_to_end(const struct state_source *source)
     return !source->origin->is_live && (!source->is_xen || source->origin->known_until != 0);
 }
 
+/* CPU lost events up to TIME. Returns since when. */
+static int64_t lose_cpu(struct state_source *source, struct state_cpu *cpu, const struct item *item,
+                        int64_t time)
+{
+    /* Without its start: since the last event of the CPU that shows what ran. */
+    int64_t since = item->since != TIME_UNKNOWN && item->since <= time
+                        ? MAX(item->since, cpu->proof)
+                        : cpu->proof;
+
+    state_cpu_forget(source, cpu, since, MAX(since, time), STATE_IS_LOST);
+    cpu->lost_until = MAX(since, time);
+    cpu->guest = GUEST_TIME_NONE;
+    return since;
+}
+
 static void put_loss(struct state_source *source, const struct item *item)
 {
     int64_t time = item->time != TIME_UNKNOWN ? item->time : source->last;
@@ -382,19 +423,11 @@ static void put_loss(struct state_source *source, const struct item *item)
 
     if (time == TIME_UNKNOWN)
         return;
-    for (unsigned i = 0; i < source->n_cpus; i++) {
-        struct state_cpu *cpu = &source->cpus[i];
-        int64_t since;
-
-        if (!cpu->seen || (item->cpu != CPU_UNKNOWN && item->cpu != (int32_t)i))
-            continue;
-        /* Without its start: since the last event of the CPU that shows what ran. */
-        since = item->since != TIME_UNKNOWN && item->since <= time ? MAX(item->since, cpu->proof)
-                                                                   : cpu->proof;
-        state_cpu_forget(source, cpu, since, MAX(since, time), STATE_IS_LOST);
-        cpu->lost_until = MAX(since, time);
-        cpu->guest = GUEST_TIME_NONE;
-        first = MIN(first, since);
+    if (item->cpu == CPU_UNKNOWN) {
+        for (unsigned i = 0; i < source->n_seen; i++)
+            first = MIN(first, lose_cpu(source, &source->cpus[source->seen_cpus[i]], item, time));
+    } else if ((uint32_t)item->cpu < source->n_cpus && source->cpus[item->cpu].seen) {
+        first = lose_cpu(source, &source->cpus[item->cpu], item, time);
     }
     if (item->is_open)
         put_cut(source, item->cpu);
@@ -475,9 +508,8 @@ static int64_t recorded_until(const struct state_source *source)
 {
     int64_t until = source->last;
 
-    for (unsigned i = 0; i < source->n_cpus; i++)
-        if (source->cpus[i].seen && !is_recorded_to_end(source))
-            until = MIN(until, source->cpus[i].last);
+    for (unsigned i = 0; i < source->n_seen && !is_recorded_to_end(source); i++)
+        until = MIN(until, source->cpus[source->seen_cpus[i]].last);
     return until;
 }
 
@@ -556,6 +588,7 @@ void states_done(struct states *states)
         struct state_source *source = states->sources[i];
 
         free(source->cpus);
+        free(source->seen_cpus);
         free(source->threads);
         free(source->buckets);
         state_domains_done(source);
@@ -589,11 +622,7 @@ unsigned states_cpus(const struct states *states, unsigned i)
 
 unsigned states_cpus_seen(const struct states *states, unsigned i)
 {
-    unsigned n = 0;
-
-    for (unsigned cpu = 0; cpu < states->sources[i]->n_cpus; cpu++)
-        n += states->sources[i]->cpus[cpu].seen;
-    return n;
+    return states->sources[i]->n_seen;
 }
 
 unsigned states_events(const struct states *states, unsigned i)

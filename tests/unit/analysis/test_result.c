@@ -164,6 +164,22 @@ static void many_losses(void **state)
     assert_true(coverage_has_loss(&coverage, 0, 1));
     assert_true(coverage_has_loss(&coverage, 999991, 1000000));
     coverage_done(&coverage);
+    /* One that ends later may begin before others; answers hold for what was put before them. */
+    coverage_init(&coverage);
+    put_event(&coverage, &two_cpus, 0, 0);
+    put_event(&coverage, &two_cpus, 1, 100);
+    put_loss(&coverage, &two_cpus, 0, 110, 120);
+    assert_false(coverage_has_loss(&coverage, 50, 60));
+    assert_false(coverage_has_loss(&coverage, 121, 200));
+    put_loss(&coverage, &two_cpus, 1, 130, 140);
+    put_loss(&coverage, &two_cpus, CPU_UNKNOWN, 40, 150);
+    assert_true(coverage_has_loss(&coverage, 50, 60));
+    assert_false(coverage_has_loss(&coverage, 30, 39));
+    assert_true(coverage_has_loss(&coverage, 145, 200));
+    assert_false(coverage_has_loss(&coverage, 151, 200));
+    put_loss(&coverage, &two_cpus, 65535, 160, 170);
+    assert_true(coverage_has_loss(&coverage, 151, 200));
+    coverage_done(&coverage);
 }
 
 /* The boot of a guest is not time of its events, nor is what follows them, whatever else is in the trace. */
