@@ -350,7 +350,10 @@ int clock_bounds_map(const struct clock_bounds *bounds, struct clock_map *ret_ma
     r = n == 0 ? -ENOENT
                : clock_map_of_pairs(pairs, n, "cause and effect", bounds->map->given_hz, ret_map,
                                     &error);
-    if (r == 0)
+    if (r == 0) {
         r = limit_rate(bounds, &slopes, ret_map);
+        if (r < 0)
+            clock_map_done(ret_map);
+    }
     return r == 0 || r == -ENOMEM ? r : -ENOENT;
 }

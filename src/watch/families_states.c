@@ -101,6 +101,21 @@ static int put_vcpu(struct families *families, const struct state_interval *inte
     }
 }
 
+/* Without, a thread is seen here and there, and what it did in between is not known. */
+static bool has_switches(const struct families *families, const struct origin *origin)
+{
+    const struct states *states = &families->states;
+
+    for (unsigned i = 0; i < states->n_sources; i++) {
+        const struct origin *of;
+
+        (void)states_counts(states, i, &of);
+        if (of == origin)
+            return states_events(states, i) & STATE_EVENT_SWITCH;
+    }
+    return false;
+}
+
 static int put_guest_cpu(const struct state_interval *interval)
 {
     struct family_machine *machine = family_source_of(interval->origin)->guest_of;
@@ -127,7 +142,7 @@ static int put_intervals(void *arg, const struct state_interval *intervals, unsi
             return r;
         if (interval->of == STATE_OF_VCPU ||
             (interval->of == STATE_OF_THREAD && layer == LAYER_HOST &&
-             interval->vcpu != VCPU_UNKNOWN))
+             interval->vcpu != VCPU_UNKNOWN && has_switches(families, interval->origin)))
             r = put_vcpu(families, interval);
         else if (interval->of == STATE_OF_CPU && layer == LAYER_GUEST)
             r = put_guest_cpu(interval);

@@ -97,9 +97,24 @@ def check_interrupts(trace, found):
             same("time of interrupts", totals(found, "strata_interrupt_seconds_total", "kind"), seconds))
 
 
+def of_no_vcpu(trace):
+    """How long the threads of vCPUs ran in states that are not of a vCPU: before the run of their first kvm_entry, and after
+    their virtual machine."""
+    query = """SELECT e.vcpu_id, sum(s.duration_ns) AS ns FROM state s
+        JOIN (SELECT DISTINCT pid, vcpu_id FROM host_kvm_entry) e ON s.id = e.pid
+        WHERE s.kind = 'thread' AND s.layer = 'host' AND s.state = 'running' AND s.vcpu IS NULL GROUP BY 1"""
+    r = subprocess.run([strata, "sql", "--format=json", "-c", query, trace], capture_output=True, text=True, check=False)
+    if r.returncode != 0:
+        assert "no such table" in r.stderr, r.stderr
+    return [json.loads(line) for line in r.stdout.splitlines()]
+
+
 def check_vcpus(trace, found):
-    """What is known from kvm_entry and kvm_exit; the other states of a thread count from when it is known to run a vCPU."""
+    """What is known from kvm_entry and kvm_exit. A thread counts while it is known to run a vCPU: what is live cannot look back,
+    as the verb does."""
     seconds = {}
+    for row in of_no_vcpu(trace):
+        add(seconds, (str(row["vcpu_id"]), "vmm"), -row["ns"] / 1e9)
     for row in rows("sched", trace, "--by", "vcpu"):
         for state in "guest", "vmm":
             add(seconds, (row["key"]["vcpu"], state), row.get(state, 0) / 1e9)
