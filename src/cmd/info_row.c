@@ -429,6 +429,8 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
         text_put_literal(cell, "an unknown number, as its problems say");
     } else if (source && !source->lost_known) {
         text_put_literal(cell, "nothing by its records; the recorder has no count");
+    } else if (!source && info->tally.losses.n_recorders > 0) {
+        text_put_literal(cell, "unknown: the file is not all that was recorded");
     } else {
         text_put_literal(cell, "nothing");
     }

@@ -34,6 +34,18 @@ is "$(info guest layer)" guest
 is "$(info kvm 'command line')" "/usr/bin/perf kvm --host stat record -a -o kvm.data"
 is "$(info packed compression)" zstd
 
+# One file of several: the number of CLOCKID's section (23) becomes DIR_FORMAT's (24), whose content is not read.
+case="perf record --threads"
+python3 - <<'END'
+data = bytearray(open("clock.data", "rb").read())
+assert data[72 + 2] & 0x80 and not data[72 + 3] & 1
+data[72 + 2] &= 0x7F
+data[72 + 3] |= 1
+open("threads.data", "wb").write(data)
+END
+is "$(info threads lost)" "unknown: the file is not all that was recorded"
+"$strata" info threads.data 2>&1 | grep -q 'perf record --threads wrote; only this file is read' || fail "no note"
+
 case="exits, as perf kvm stat report"
 "$strata" exits -f json kvm.data >rows 2>err || fail "$(cat err)"
 jq -r '.rows[] | [.key.reason, .n, .min, .max, .sum / .n] | join(" ")' rows | LC_ALL=C sort >ours

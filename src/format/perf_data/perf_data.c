@@ -281,6 +281,11 @@ static const char *perf_hint(const struct source *source)
             perf->aux_bytes);
     if (perf->features.is_directory)
         say(perf, "it is of a directory that perf record --threads wrote; only this file is read");
+    if (perf->n_not_leaders)
+        say(perf,
+            "of groups that are sampled by their leader (:S), only the leader is shown: %" PRIu64
+            " values of the others are not",
+            perf->n_not_leaders);
     if (perf->n_unclear)
         say(perf, "%" PRIu64 " records are damaged, or of no event that the file names",
             perf->n_unclear);
@@ -390,6 +395,7 @@ static struct perf_origin *make_origin(struct perf_data *perf, enum layer layer)
 {
     struct arena *arena = &perf->catalogue->arena;
     struct origin origin = {
+        .lost_uncounted = perf->features.is_directory,
         .layer = layer,
         .format = "perf.data",
         .path = arena_strdup(arena, perf->path),

@@ -84,6 +84,7 @@ struct perf_data {
     struct perf_tasks tasks;
     uint64_t n_unknown; /* records of types that are not known */
     uint64_t n_unclear; /* records that are too short, or of no event */
+    uint64_t n_not_leaders; /* values of events that their group's leader sampled (:S) */
     uint64_t n_throttled;
     int64_t lent;    /* time of the youngest item lent */
     uint64_t n_late; /* items that are older than that when they are lent */

@@ -337,7 +337,7 @@ struct parts {
 };
 
 /* Bytes of the values that were read of counters; false: there are fewer. */
-static bool skip_read(const struct perf_data *perf, const struct perf_attr *attr, const uint8_t **p,
+static bool skip_read(struct perf_data *perf, const struct perf_attr *attr, const uint8_t **p,
                       const uint8_t *end)
 {
     uint64_t format = attr->read_format, n = 1;
@@ -353,10 +353,11 @@ static bool skip_read(const struct perf_data *perf, const struct perf_attr *attr
     if ((size_t)(end - *p) < times || n > ((size_t)(end - *p) - times) / value)
         return false;
     *p += times + (size_t)n * value;
+    perf->n_not_leaders += format & READ_GROUP && n > 1 ? n - 1 : 0;
     return true;
 }
 
-static bool read_parts(const struct perf_data *perf, const struct perf_attr *attr, const uint8_t *p,
+static bool read_parts(struct perf_data *perf, const struct perf_attr *attr, const uint8_t *p,
                        const uint8_t *end, struct parts *ret)
 {
     *ret = (struct parts){0};
