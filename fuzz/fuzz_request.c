@@ -10,6 +10,7 @@
 #include "base/remove_dir.h"
 #include "base/utf8.h"
 #include "index/build.h"
+#include "libraries/libpcre2.h"
 #include "serve/routes.h"
 #include "serve/tsp_uuid.h"
 #include "trace/trace.h"
@@ -66,7 +67,8 @@ static void make_server(void)
     int fd = memfd_create("index", MFD_CLOEXEC);
 
     make_trace();
-    if (fd < 0 || trace_open(paths, 1, &trace_options, &trace, &error) < 0 ||
+    if (fd < 0 || libpcre2_load(&error) < 0 ||
+        trace_open(paths, 1, &trace_options, &trace, &error) < 0 ||
         index_build(trace, &options, fd, &error) < 0 ||
         index_open_fd(fd, "index", &index, &error) < 0) {
         fprintf(stderr, "%s: %s\n", error.path, error.what);

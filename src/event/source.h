@@ -89,4 +89,7 @@ struct reader_options {
     const char *temporary_dir;
     /* fixes the ends of files (base/reopen_cache.h); NULL: none */
     struct reopen_cache *cache;
+    /* What stands in the place of a file and is none, such as a link, is passed over: the caller knows which files there
+     * should be. */
+    bool passes_over;
 };

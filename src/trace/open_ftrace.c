@@ -173,15 +173,18 @@ static int mark_cuts(struct open_ctx *ctx, struct ftrace_files *files)
     for (unsigned i = 0; recorded && i < recorded->n_files; i++) {
         const struct manifest_file *file = &recorded->files[i];
         struct ftrace_raw *raw;
+        bool is_missing;
         uint32_t cpu;
 
         if (!cpu_of_file(file, recorded->path, &cpu) ||
-            !recorded_file_is_cut(ctx, file, NULL, NULL))
+            !recorded_file_is_cut(ctx, file, &is_missing, NULL))
             continue;
         raw = find_raw(ctx, files, cpu);
         if (!raw)
             return -ENOMEM;
         raw->is_cut = true;
+        /* A link or a directory may be there. */
+        raw->is_missing |= is_missing;
     }
     for (unsigned i = 0; recorded && i < files->n_raws; i++)
         files->raws[i].is_unfinished = recorded->lost_uncounted || ctx->is_unfinished;

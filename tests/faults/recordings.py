@@ -191,7 +191,8 @@ class Sweep(SiteSweep):
         if done.returncode == 0:
             return self.judge_success(case, done)
         if wanted is None:
-            self.is_unanswered = case == "guest" and not self.agent_sent and "v: no agent has answered" in done.stderr
+            self.is_unanswered = case == "guest" and not self.agent_sent and \
+                re.search("v: (no agent has answered|was stopped before its agent traced)", done.stderr) is not None
             return f"{SHORT_MATTERS}: {done.stderr}"
         # 126: the program could not be started.
         if done.returncode not in (1, 126):
@@ -211,8 +212,8 @@ class Sweep(SiteSweep):
 
     def run(self, case, name, **armed):
         what = ""
-        # On a busy machine the program may end before the agent has answered. A short transfer that keeps the agent from
-        # answering does so each time.
+        # On a busy machine the program may end before the agent has answered, or traced. A short transfer that keeps the
+        # agent from it does so each time.
         for _ in range(TRIES_MAX):
             self.is_unanswered = False
             what = self.run_once(case, name, **armed)

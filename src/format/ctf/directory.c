@@ -66,7 +66,9 @@ static int compare_names(const void *a, const void *b)
     return x_len != y_len ? (x_len > y_len) - (x_len < y_len) : strcmp(x, y);
 }
 
-static int list_streams(const char *path, struct names *names, struct error *error)
+/* PASSES_OVER: as in struct reader_options. */
+static int list_streams(const char *path, bool passes_over, struct names *names,
+                        struct error *error)
 {
     DIR *dir = opendir(path);
     struct dirent *entry;
@@ -80,7 +82,8 @@ static int list_streams(const char *path, struct names *names, struct error *err
         char **bigger;
 
         if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0 ||
-            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+            fstatat(dirfd(dir), entry->d_name, &st, passes_over ? 0 : AT_SYMLINK_NOFOLLOW) < 0 ||
+            (passes_over ? !S_ISREG(st.st_mode) : S_ISDIR(st.st_mode)))
             continue;
         bigger = realloc(names->names, (names->n + 1) * sizeof *names->names);
         r = -ENOMEM;
@@ -123,7 +126,7 @@ bool ctf_probe_dir(const char *path)
     n = read_head(file, head, sizeof head);
     if (ctf_tsdl_probe(head, n) || ctf2_probe(head, n) || is_magic(head, n, METADATA_MAGIC))
         return true;
-    if (list_streams(path, &names, NULL) < 0)
+    if (list_streams(path, false, &names, NULL) < 0)
         return false;
     for (unsigned i = 0; i < names.n; i++) {
         n = read_head(names.names[i], head, sizeof head);
@@ -433,7 +436,7 @@ int ctf_open_dirs(const char *const *paths, unsigned n, struct catalogue *catalo
         r = -ENOMEM;
     /* The streams first: what was in them then, the metadata that is read afterwards describes. */
     for (unsigned i = 0; i < n && r >= 0; i++)
-        r = list_streams(paths[i], &names[i], error);
+        r = list_streams(paths[i], options->passes_over, &names[i], error);
     if (r >= 0)
         r = read_metadata(metadata, options, &text, &len, error);
     if (r >= 0)
