@@ -102,8 +102,9 @@ static int start(struct recorder *recorder, struct error *error)
     r = guests_join(recording_dir(recording), max_size(self), &self->config, 1, &self->guests,
                     error);
     /* Messages of this machine's agent come by its standard error instead. */
-    if (r >= 0 && !self->settings.agent && !self->settings.is_led) {
-        self->guests.report = report;
+    if (r >= 0 && !self->settings.agent) {
+        self->guests.report = self->settings.is_led ? NULL : report;
+        self->guests.hint = report;
         self->guests.userdata = recorder;
     }
     return r;

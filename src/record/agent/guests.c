@@ -97,11 +97,11 @@ static void give_hint(const struct guests *guests, struct guest *guest, uint64_t
     if (guest->hint_at == 0 || now < guest->hint_at)
         return;
     guest->hint_at = 0;
-    if (!guest->ended && !guests->stopping && guest_is_silent(guest) && guests->report &&
+    if (!guest->ended && !guests->stopping && guest_is_silent(guest) && guests->hint &&
         !guest->is_wait_reported && !*guest_boot(guest)->boot_id)
-        guests->report(guests->userdata, guest->config.name,
-                       "no agent has answered yet; the guest's kernel is recorded from when "
-                       "strata-agent starts in the guest (man 8 strata-agent)");
+        guests->hint(guests->userdata, guest->config.name,
+                     "no agent has answered yet; the guest's kernel is recorded from when "
+                     "strata-agent starts in the guest (man 8 strata-agent)");
 }
 
 void guest_end(struct guest *guest, int error, const char *what)

@@ -123,6 +123,8 @@ struct guests {
     uint64_t sizes_next;
     /* Prints a message about a guest. May be NULL. */
     void (*report)(void *userdata, const char *guest, const char *what);
+    /* The same of a guest whose agent has not answered for some seconds. */
+    void (*hint)(void *userdata, const char *guest, const char *what);
     void *userdata;
 };
 
