@@ -135,7 +135,7 @@ class Questions(unittest.TestCase):
         rows = {row[0]: row for row in self.ask('losses-and-clocks')}
         self.assertEqual(set(rows), set(HOSTS))
         self.assertEqual([rows[host][1] for host in ('far0', 'far2', 'far5')], ['9', '8', '10'])
-        # The guest's clock in the disk recording: 3.8 ms as its pairs say, less by causes and effects.
+        # The guest's clock in the disk recording: 64 us by its pairs and the host's rate, less by causes and effects.
         self.assertTrue(10000 < int(rows['far0'][4]) < 100000, rows['far0'])
         self.assertEqual(sum(int(row[2]) for row in rows.values()), 0)
 
