@@ -285,7 +285,8 @@ if qemu=$(command -v qemu-system-x86_64); then
     manifest '.suppressed == null'
     [ $((repeats + suppressed)) -eq 5000 ] || fail "$repeats repeats and $suppressed suppressed of 5000"
     [ "$(ls qemu/snapshots | wc -l)" -eq 3 ] || fail "$(ls qemu/snapshots)"
-    [ "$(wc -l <err)" -lt 15 ] || fail "says too much"
+    # Two of them are there only if the machine stood still for long before it was killed.
+    [ "$(wc -l <err)" -le 15 ] || fail "says too much"
 
     # Events of QEMU itself are recorded for it, and known.
     case=vmm
