@@ -111,8 +111,12 @@ static bool has_changed(void *arg)
 {
     const struct serve_source *source = arg;
     char key[INDEX_CACHE_KEY_SIZE];
+    int r;
 
-    return serve_source_key(source, key) < 0 || strcmp(key, source->key) != 0;
+    if (!*source->key) /* it could not be said before */
+        return false;
+    r = serve_source_key(source, key);
+    return r < 0 ? r == -ENOENT : strcmp(key, source->key) != 0;
 }
 
 /* INDEX becomes the server's. */

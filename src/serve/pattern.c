@@ -43,6 +43,8 @@ int pattern_compile(const char *expression, struct pattern **ret, struct error *
                                      PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C, &r, &at, NULL);
     if (!pattern->code) {
         free(pattern);
+        if (r == PCRE2_ERROR_HEAP_FAILED)
+            return error_set(error, -ENOMEM, NULL, "out of memory");
         (void)libpcre2.get_error_message(r, why, sizeof why);
         return error_set(error, -EINVAL, NULL,
                          "'%s' is not a regular expression: %s at character %zu", expression, why,
