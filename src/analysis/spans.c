@@ -11,6 +11,7 @@
 #include "analysis/span_steps.h"
 #include "base/macro.h"
 #include "base/map.h"
+#include "base/ticks.h"
 #include "event/clock_error.h"
 
 #define EARLY_MAX 4096
@@ -662,7 +663,7 @@ static int go_on(struct spans *spans, const struct step_use *use, const struct i
     make_span(open, &span);
     span.error_ns = clock_errors_sum(open->error_ns, item->error_ns);
     if (likely(item->origin == open->origin))
-        span.error_ns = clock_duration_error(item->origin, item->time - open->at[0],
+        span.error_ns = clock_duration_error(item->origin, ticks_between(open->at[0], item->time),
                                              clock_parts_join(open->clock_part, item->clock_part),
                                              span.error_ns);
     take_out(spans, place, n);

@@ -171,8 +171,8 @@ static bool is_in_switch(const struct state_source *source, const struct state_c
 
     if (!cpu->switching || item->pid != cpu->left || plan->role != PLAN_STAMP)
         return false;
-    if (hz != 0 &&
-        (uint64_t)(item->time - cpu->since) > MAX(hz / SWITCHES_LAST_AT_MOST, UINT64_C(1)))
+    if (hz != 0 && (uint64_t)ticks_between(cpu->since, item->time) >
+                       MAX(hz / SWITCHES_LAST_AT_MOST, UINT64_C(1)))
         return false;
     thread = state_thread_find(source, item->pid);
     return !thread || thread->now.state != STATE_WOKEN;

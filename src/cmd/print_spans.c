@@ -118,7 +118,7 @@ static void put_keys(struct span_printer *printer, const struct analysis_span *s
 static double ns_between(const struct span_printer *printer, int64_t begin, int64_t end)
 {
     int64_t ticks = ticks_between(begin, end);
-    double duration = (double)(ticks < 0 ? -ticks : ticks);
+    double duration = ticks < 0 ? -(double)ticks : (double)ticks;
 
     return printer->clock.hz ? duration * NANOSECONDS / (double)printer->clock.hz : duration;
 }

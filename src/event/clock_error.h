@@ -34,7 +34,7 @@ static inline uint32_t clock_duration_error(const struct origin *origin, int64_t
         return part == CLOCK_UNSTEADY ? sum : 0;
     if (part == CLOCK_UNSTEADY)
         return sum;
-    ns = (double)(ticks < 0 ? -ticks : ticks);
+    ns = ticks < 0 ? -(double)ticks : (double)ticks;
     if (origin->clock.hz != NANOSECONDS && origin->clock.hz != 0)
         ns = ns * NANOSECONDS / (double)origin->clock.hz;
     ns = ns * origin->rate_error + 1 + CLOCK_ROUNDED + origin->duration_error_ns; /* rounded up */
