@@ -82,8 +82,8 @@ struct perf_data {
     struct perf_cpu *cpus;
 
     struct perf_tasks tasks;
-    uint64_t n_unknown; /* records of types that are not known */
-    uint64_t n_unclear; /* records that are too short, or of no event */
+    uint64_t n_unknown;     /* records of types that are not known */
+    uint64_t n_unclear;     /* records that are too short, or of no event */
     uint64_t n_not_leaders; /* values of events that their group's leader sampled (:S) */
     uint64_t n_throttled;
     int64_t lent;    /* time of the youngest item lent */
