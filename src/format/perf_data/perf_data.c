@@ -283,8 +283,8 @@ static const char *perf_hint(const struct source *source)
         say(perf, "it is of a directory that perf record --threads wrote; only this file is read");
     if (perf->n_not_leaders)
         say(perf,
-            "of groups that are sampled by their leader (:S), only the leader is shown: %" PRIu64
-            " values of the others are not",
+            "of groups that are sampled by their leader (:S), only the leader is shown, and not "
+            "%" PRIu64 " values of the others",
             perf->n_not_leaders);
     if (perf->n_unclear)
         say(perf, "%" PRIu64 " records are damaged, or of no event that the file names",

@@ -152,8 +152,10 @@ static void test_read_values(void **state)
         "2000 cpu3 guest ?-6 perf:instructions ip=0x500 cpumode=unknown depth=1 callchain=[0x600]\n"
         "2010 cpu3 guest ?-6 perf:type-4-config-0x1c2 ip=0x501 cpumode=unknown raw=[0x1 0x2 0x3 "
         "0x4]\n"
-        "its AUX area traces (24 bytes) are not read; perf script decodes them; 2 records are "
-        "damaged, or of no event that the file names; 2 records are of types that are not known\n");
+        "its AUX area traces (24 bytes) are not read; perf script decodes them; of groups that are "
+        "sampled by their leader (:S), only the leader is shown, and not 1 values of the others; "
+        "2 records are damaged, or of no event that the file names; 2 records are of types that "
+        "are not known\n");
 }
 
 /* Samples of the host and of guests, as perf kvm --host --guest takes them: each of its layer. */
