@@ -2,8 +2,8 @@
 #include "base/address.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 
 int host_port_parse(const char *text, size_t len, struct host_port *ret)
 {
@@ -45,6 +45,15 @@ bool host_port_is_address(const struct host_port *host_port)
     memcpy(address, host_port->host, host_port->host_len);
     address[host_port->host_len] = '\0';
     return inet_pton(AF_INET, address, unused) == 1 || inet_pton(AF_INET6, address, unused) == 1;
+}
+
+bool address_is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(
+            &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+    return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 ==
+           IN_LOOPBACKNET;
 }
 
 int number_pair_parse(const char *text, uint32_t ret_numbers[2])

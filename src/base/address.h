@@ -3,6 +3,7 @@
 
 /* Parsing socket addresses. The caller knows which parts an address has and strips the prefix ("tcp:"). */
 
+#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "base/macro.h"
@@ -21,6 +22,9 @@ int host_port_parse(const char *text, size_t len, struct host_port *ret);
 
 /* Whether the parsed HOST is an IP address in digits. */
 bool host_port_is_address(const struct host_port *host_port);
+
+/* Whether ADDRESS, of IPv4 or IPv6, is one that only this machine reaches. */
+bool address_is_loopback(const struct sockaddr *address);
 
 /* Parses "A" or "A:B", numbers below UINT32_MAX: a port, or a vsock address. Returns how many there
  * are; -EINVAL. */

@@ -40,10 +40,12 @@ void cache_dir_put_path(struct text *text)
     const char *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
 
-    if (cache && *cache == '/' && is_own(cache, false))
-        text_printf(text, "%s/strata", cache);
-    else if (!(cache && *cache == '/') && home && *home == '/' && is_own(home, true))
+    if (cache && *cache == '/') {
+        if (is_own(cache, false))
+            text_printf(text, "%s/strata", cache);
+    } else if (home && *home == '/' && is_own(home, true)) {
         text_printf(text, "%s/.cache/strata", home);
+    }
     text_put_char(text, '\0');
 }
 

@@ -2,7 +2,6 @@
 #include "metrics/http.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -126,17 +125,14 @@ static enum MHD_Result answer_message(struct MHD_Connection *connection, unsigne
     return answer(connection, status, "text/plain; charset=utf-8", &text);
 }
 
-static bool is_loopback(int fd)
+static bool is_local(int fd)
 {
     struct sockaddr_storage address = {0};
     socklen_t len = sizeof address;
 
-    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
-        return false;
-    if (address.ss_family == AF_INET)
-        return ntohl(((struct sockaddr_in *)&address)->sin_addr.s_addr) >> 24 == 127;
-    return address.ss_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&address)->sin6_addr);
+    return getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
+           (address.ss_family == AF_INET || address.ss_family == AF_INET6) &&
+           address_is_loopback((const struct sockaddr *)&address);
 }
 
 /* HOST, the header, names this machine itself: not a site whose name resolves to it, for a page in this machine's browser
@@ -292,7 +288,7 @@ int metrics_server_new(const int *sockets, unsigned n, const struct metrics *met
         server->is_local = true;
     }
     for (unsigned i = 0; server && i < n; i++)
-        server->is_local &= is_loopback(sockets[i]);
+        server->is_local &= is_local(sockets[i]);
     for (unsigned i = 0; r >= 0 && i < MIN(n, METRICS_SERVER_LISTENERS_MAX); i++)
         r = start_daemon(server, sockets[i]);
     if (r < 0) {

@@ -86,15 +86,6 @@ static int open_loopback(unsigned port, struct listeners *listeners)
     return r;
 }
 
-static bool is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET6)
-        return IN6_IS_ADDR_LOOPBACK(
-            &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-    return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 ==
-           IN_LOOPBACKNET;
-}
-
 static bool is_any(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET6)
@@ -119,7 +110,7 @@ static int open_host(const char *where, unsigned port, struct listeners *listene
     r = -EAFNOSUPPORT;
     for (const struct addrinfo *a = addresses; a && r < 0; a = a->ai_next) {
         r = add(listeners, a->ai_addr, a->ai_addrlen);
-        listeners->is_public = !is_loopback(a->ai_addr);
+        listeners->is_public = !address_is_loopback(a->ai_addr);
         listeners->is_any = is_any(a->ai_addr);
     }
     freeaddrinfo(addresses);
