@@ -15,7 +15,8 @@ void cache_dir_put_path(struct text *text);
  * mode 0700, if they are not there. Its descriptor, or a negative errno with ERROR. */
 int cache_dir_open(const char *directory, const char *name, bool make, struct error *error);
 
-/* A key is made of texts, and of files by their paths, sizes, times (of data and of the inode) and inodes; of a directory by all in it. */
+/* A key is made of texts, and of files by their paths, sizes, inodes and times, both of the data and of the inode; of a
+ * directory by all in it. */
 #define CACHE_KEY_SIZE (2 * SHA256_SIZE + 1)
 void cache_key_put_text(struct sha256 *sha, const char *text);
 int cache_key_put_path(struct sha256 *sha, const char *path, struct error *error);

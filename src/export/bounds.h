@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* A sink before those of CTF and trace.dat, whose files have no words for what the trace knows of its bounds: where a CPU's
- * recording begins after that of others (origin->complete_from), or ends before them (is_open of a loss). There, they get
- * losses with a begin and an end in the trace. */
+/* A sink before those of CTF and trace.dat. These formats cannot say that the recording of a CPU begins after that of other
+ * CPUs (origin->complete_from), or ends before theirs (is_open of a loss). They get losses that begin and end in the trace. */
 
 #include "export/export.h"
 
