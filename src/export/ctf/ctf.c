@@ -399,6 +399,15 @@ static int ctf_put(struct sink *sink, const struct item *items, unsigned n)
     return 0;
 }
 
+/* From when on all CPUs of ORIGIN were recorded, by the export's clock; 0: from the begin. */
+static uint64_t complete_from(const struct ctf *ctf, const struct origin *origin)
+{
+    return origin->complete_from == 0
+               ? 0
+               : export_since(clock_to_ns(&origin->clock, origin->complete_from),
+                              ctf->offset_s * NANOSECONDS);
+}
+
 static int ctf_finish(struct sink *sink)
 {
     static const struct clock none = {.name = "none", .hz = NANOSECONDS};
@@ -411,7 +420,8 @@ static int ctf_finish(struct sink *sink)
         return r;
     tsdl_put_start(&start, ctf->clock ? ctf->clock : &none, ctf->offset_s);
     for (unsigned i = 0; i < catalogue->n_origins; i++)
-        tsdl_put_source(&start, i, catalogue->origins[i]);
+        tsdl_put_source(&start, i, catalogue->origins[i],
+                        complete_from(ctf, catalogue->origins[i]));
     text_put_literal(&start, "};\n");
     if (start.error || ctf->declarations.error)
         r = export_no_memory(&sink->error);

@@ -67,7 +67,8 @@ void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset
         text_put_literal(text, "    time_unit = \"ticks of a rate that is not known\";\n");
 }
 
-void tsdl_put_source(struct text *text, unsigned number, const struct origin *origin)
+void tsdl_put_source(struct text *text, unsigned number, const struct origin *origin,
+                     uint64_t complete_from)
 {
     text_printf(text, "    source_%u_layer = \"%s\";\n", number, layer_name(origin->layer));
     text_printf(text, "    source_%u_format = ", number);
@@ -75,6 +76,8 @@ void tsdl_put_source(struct text *text, unsigned number, const struct origin *or
     text_printf(text, ";\n    source_%u_path = ", number);
     put_quoted(text, origin->path);
     text_put_literal(text, ";\n");
+    if (complete_from != 0)
+        text_printf(text, "    source_%u_complete_from = %" PRIu64 ";\n", number, complete_from);
 }
 
 void tsdl_put_stream(struct text *text, unsigned id, const struct origin *origin, bool cpus)

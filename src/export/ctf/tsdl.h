@@ -30,8 +30,9 @@ static inline unsigned ctf_element_size(const struct field *field)
 
 /* Writes the begin of the metadata: trace and clock. OFFSET_S: the second that times count from. */
 void tsdl_put_start(struct text *text, const struct clock *clock, int64_t offset_s);
-/* `source_N_…` of the environment. */
-void tsdl_put_source(struct text *text, unsigned number, const struct origin *origin);
+/* `source_N_…` of the environment. COMPLETE_FROM, by the clock: from when on all CPUs are there; 0: from the begin. */
+void tsdl_put_source(struct text *text, unsigned number, const struct origin *origin,
+                     uint64_t complete_from);
 void tsdl_put_stream(struct text *text, unsigned id, const struct origin *origin, bool cpus);
 /* With the first N_FIELDS of its fields; VCPU: with a vCPU in its context. */
 void tsdl_put_class(struct text *text, unsigned id, unsigned stream,

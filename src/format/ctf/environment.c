@@ -22,9 +22,18 @@ static int add_source_layer(struct ctf_metadata *m, struct arena *arena, uint64_
     return source->layer ? 0 : -ENOMEM;
 }
 
-static bool is_source_layer(const char *key, uint64_t *ret_number)
+/* `source_N_complete_from`, after the layer. */
+static void set_source_complete(struct ctf_metadata *m, uint64_t number, uint64_t ticks)
 {
-    static const char start[] = "source_", end[] = "_layer";
+    for (struct ctf_source_decl *source = m->sources; source; source = source->next)
+        if (source->number == number)
+            source->complete_from = ticks;
+}
+
+/* Whether KEY is `source_N` and END. */
+static bool is_of_source(const char *key, const char *end, uint64_t *ret_number)
+{
+    static const char start[] = "source_";
     const char *digits = key + strlen(start);
     size_t n;
 
@@ -56,9 +65,11 @@ int ctf_environment_set(struct ctf_metadata *m, struct arena *arena, const char 
             *texts[i].ret = arena_strdup(arena, text);
             return *texts[i].ret ? 0 : -ENOMEM;
         }
-    if (text && is_source_layer(key, &source))
+    if (text && is_of_source(key, "_layer", &source))
         return add_source_layer(m, arena, source, text);
-    if (strcmp(key, "vpid") == 0) {
+    if (!text && number > 0 && is_of_source(key, "_complete_from", &source)) {
+        set_source_complete(m, source, (uint64_t)number);
+    } else if (strcmp(key, "vpid") == 0) {
         m->pid = number;
     } else if (strcmp(key, "clock_ticks") == 0) {
         m->ticks = (uint64_t)number;

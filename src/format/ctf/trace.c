@@ -260,6 +260,17 @@ static int add_origins(struct ctf_trace *trace, const char *path)
     return trace->first || add_origin(trace, path, layer_of(m)) ? 0 : -ENOMEM;
 }
 
+/* When what an export has of the source of STREAM becomes complete; 0: at its begin. */
+static int64_t complete_from(const struct ctf_trace *trace, const struct ctf_stream_decl *stream)
+{
+    const struct ctf_source_decl *source =
+        is_exported(&trace->metadata) ? trace->metadata.sources : NULL;
+
+    while (source && source->number != stream->id / 2)
+        source = source->next;
+    return source && source->complete_from != 0 ? ctf_to_ns(trace, source->complete_from) : 0;
+}
+
 /* What is known of the origins once the layout is. */
 static void settle_origins(struct ctf_trace *trace)
 {
@@ -273,6 +284,7 @@ static void settle_origins(struct ctf_trace *trace)
         origin->clock = first->clock;
         origin->clock_uuid = first->clock_uuid;
         origin->host_name = first->host_name;
+        origin->lost_begin = complete_from(trace, stream->decl);
         if (stream->vcpu_names)
             origin->put_vcpu = xen_vcpu_put;
     }

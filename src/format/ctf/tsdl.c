@@ -120,10 +120,11 @@ static int trace_type(struct parser *p, const char *key, struct ctf_type *type, 
 
 static int env_value(struct parser *p, const char *key, void *of)
 {
+    bool is_number = tsdl_is_number(p);
     int64_t number = 0;
-    int r = tsdl_is_number(p) ? tsdl_to_number(p, &number) : 0;
+    int r = is_number ? tsdl_to_number(p, &number) : 0;
 
-    return r < 0 ? r : ctf_environment_set(of, p->arena, key, p->text, number);
+    return r < 0 ? r : ctf_environment_set(of, p->arena, key, is_number ? NULL : p->text, number);
 }
 
 static int clock_value(struct parser *p, const char *key, void *of)

@@ -166,6 +166,8 @@ struct ctf_source_decl {
     struct ctf_source_decl *next;
     uint64_t number;
     const char *layer;
+    /* By the trace's clock: before it, not all CPUs of the source were recorded. 0: they were. */
+    uint64_t complete_from;
 };
 
 struct ctf_metadata {
