@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -89,14 +90,40 @@ static void print_help(FILE *out)
     fputs("\nRun 'strata help COMMAND' for details.\n", out);
 }
 
+/* The verb for what a shell, perf, trace-cmd, LTTng or babeltrace2 calls NAME; NULL: none is known. */
+static const char *find_other_name(const char *name)
+{
+    static const char *const others[][2] = {
+        {"attach", "record --attach"},
+        {"convert", "export"},
+        {"create", "record"},
+        {"dump", "report"},
+        {"hist", "stat"},
+        {"kvm", "exits"},
+        {"listen", "collect"},
+        {"ls", "list"},
+        {"query", "sql"},
+        {"script", "report"},
+        {"show", "report"},
+        {"start", "record"},
+        {"trace", "record"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (strcmp(others[i][0], name) == 0)
+            return others[i][1];
+    return NULL;
+}
+
 static int no_such_verb(const char *name)
 {
     const char *names[ARRAY_SIZE(verbs) + 2] = {"help", "version"};
-    const char *near;
+    const char *near = find_other_name(name);
 
     for (size_t i = 0; verbs[i].name; i++)
         names[i + 2] = verbs[i].name;
-    near = suggest_find(name, strlen(name), names);
+    if (!near)
+        near = suggest_find(name, strlen(name), names);
     if (near)
         cli_error("unknown command '%s'; did you mean '%s'?", name, near);
     else if (access(name, F_OK) == 0)
@@ -138,6 +165,20 @@ static void hold_standard_descriptors(void)
             _exit(EXIT_FAILURE);
 }
 
+/* Of the main thread. Threads that libc starts have as much. */
+#define STACK_MIN_KIB 512
+
+static bool has_stack(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= (rlim_t)STACK_MIN_KIB * 1024)
+        return true;
+    cli_error("the stack is limited to %ju KiB, and %d are needed; raise the limit: ulimit -s 8192",
+              (uintmax_t)limit.rlim_cur / 1024, STACK_MIN_KIB);
+    return false;
+}
+
 static int run(int argc, char **argv)
 {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
@@ -145,7 +186,7 @@ static int run(int argc, char **argv)
     const struct verb *verb = find_verb(called);
 
     if (verb && !verb->command)
-        return verb->function(argc, argv);
+        return has_stack() ? verb->function(argc, argv) : EXIT_FAILURE;
 
     if (argc < 2) {
         print_help(stderr);
@@ -162,7 +203,7 @@ static int run(int argc, char **argv)
     verb = find_verb(argv[1]);
     if (!verb)
         return no_such_verb(argv[1]);
-    return verb->function(argc - 1, argv + 1);
+    return has_stack() ? verb->function(argc - 1, argv + 1) : EXIT_FAILURE;
 }
 
 int strata_main(int argc, char **argv)

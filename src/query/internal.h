@@ -65,6 +65,13 @@ int query_survey(struct query *query);
 /* Makes the rows of TABLE_SPAN or TABLE_STATE. */
 int query_make_intervals(struct query *query, enum fixed_table table);
 
+/* As query_tables() and query_columns(), of what is known without reading the trace. */
+void query_known_tables(const struct query *query, void (*put)(void *arg, const char *name),
+                        void *arg);
+int query_known_columns(struct query *query, const char *name,
+                        void (*put)(void *arg, const char *column, const char *type), void *arg,
+                        struct error *error);
+
 /* Row of `thread`: the name of thread PID of source SOURCE. NULL: none. */
 const struct value *query_thread_name(const struct query *query, unsigned source, int32_t pid);
 

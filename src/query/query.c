@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "query/copies.h"
 #include "query/internal.h"
+#include "query/nearest.h"
 #include "tables/sql.h"
 
 static int no_memory(struct error *error)
@@ -112,52 +112,40 @@ void query_note_losses(struct query *query, const struct trace *trace, struct lo
         query->losses = *losses;
 }
 
-/* The table that was probably meant by the one that SQLite says is not there; NULL: none is similar. */
-static const char *suggest_table(const struct query *query)
+/* Puts the error at LINE of NAME, with what was probably meant. OFFSET: where in SQL; negative: it is not known. */
+static int put_syntax_error(const char *message, const char *near, const char *sql, int offset,
+                            const char *name, unsigned line, struct error *error)
 {
-    static const char start[] = "no such table: ";
-    const char *message = sqlite3_errmsg(query->db);
-    _cleanup_free_ const char **names = NULL;
-    unsigned n = 0;
-
-    if (strncmp(message, start, sizeof start - 1) != 0 || !query->events)
-        return NULL;
-    for (const struct event_family *family = query->events->first_family; family;
-         family = family->next)
-        n++;
-    names = calloc(n + FIXED_TABLES + 1, sizeof *names);
-    if (!names)
-        return NULL;
-    n = 0;
-    for (; n < FIXED_TABLES; n++)
-        names[n] = fixed_tables[n].name;
-    for (const struct event_family *family = query->events->first_family; family;
-         family = family->next)
-        names[n++] = family->name;
-    message += sizeof start - 1;
-    return suggest_find(message, strlen(message), names);
-}
-
-/* The error of DB, after SQL was not understood. NAME and LINE: where it begins. */
-static int syntax_error(struct query *query, const char *sql, const char *name, unsigned line,
-                        struct error *error)
-{
-    int offset = sqlite3_error_offset(query->db);
+    const char *quote = near ? "'?" : "", *hint = near ? "; did you mean '" : "";
     const char *start = sql;
 
-    if (offset < 0 || strlen(sql) < (size_t)offset) {
-        const char *near = suggest_table(query);
-
-        return error_set(error, -EINVAL, name, "%s%s%s%s", sqlite3_errmsg(query->db),
-                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    }
+    near = near ? near : "";
+    if (offset < 0 || strlen(sql) < (size_t)offset)
+        return error_set(error, -EINVAL, name, "%s%s%s%s", message, hint, near, quote);
     for (const char *p = sql; p < sql + offset; p++)
         if (*p == '\n') {
             line++;
             start = p + 1;
         }
-    return error_on_line(error, -EINVAL, name, line, "column %d: %s",
-                         (int)(sql + offset - start) + 1, sqlite3_errmsg(query->db));
+    return error_on_line(error, -EINVAL, name, line, "column %d: %s%s%s%s",
+                         (int)(sql + offset - start) + 1, message, hint, near, quote);
+}
+
+/* The error of the database, after SQL was not understood. NAME and LINE: where it begins. */
+static int syntax_error(struct query *query, const char *sql, const char *name, unsigned line,
+                        struct error *error)
+{
+    int offset = sqlite3_error_offset(query->db);
+    _cleanup_free_ char *message = strdup(sqlite3_errmsg(query->db));
+    struct nearest nearest = {0};
+    int r;
+
+    if (!message)
+        return no_memory(error);
+    r = put_syntax_error(message, nearest_find(&nearest, query, message, sql), sql, offset, name,
+                         line, error);
+    nearest_done(&nearest);
+    return r;
 }
 
 /* Whether the tables of events, which are not known yet, may make the statement one that is understood. */
@@ -207,42 +195,42 @@ int query_step(struct query *query, sqlite3_stmt *statement, struct error *error
     return error_set(error, -EINVAL, NULL, "%s", sqlite3_errmsg(query->db));
 }
 
-int query_tables(struct query *query, void (*put)(void *arg, const char *name), void *arg,
-                 struct error *error)
+void query_known_tables(const struct query *query, void (*put)(void *arg, const char *name),
+                        void *arg)
 {
-    int r = query_survey(query);
-
-    if (r < 0) {
-        *error = query->error;
-        return r;
-    }
     for (unsigned i = 0; i < FIXED_TABLES; i++)
         put(arg, fixed_tables[i].name);
     for (unsigned i = 0; reserved_table_names[i]; i++)
         put(arg, reserved_table_names[i]);
-    for (const struct event_family *family = query->events->first_family; family;
-         family = family->next) {
+    for (const struct event_family *family = query->events ? query->events->first_family : NULL;
+         family; family = family->next) {
         put(arg, family->name);
         for (const struct event_table *table = family->first; table && family->first->next_variant;
              table = table->next_variant)
             put(arg, table->sql_name);
     }
-    return 0;
 }
 
-int query_columns(struct query *query, const char *name,
-                  void (*put)(void *arg, const char *column, const char *type), void *arg,
-                  struct error *error)
+int query_tables(struct query *query, void (*put)(void *arg, const char *name), void *arg,
+                 struct error *error)
+{
+    int r = query_survey(query);
+
+    if (r < 0)
+        *error = query->error;
+    else
+        query_known_tables(query, put, arg);
+    return r;
+}
+
+int query_known_columns(struct query *query, const char *name,
+                        void (*put)(void *arg, const char *column, const char *type), void *arg,
+                        struct error *error)
 {
     struct text sql = TEXT_IN_MEMORY;
     sqlite3_stmt *statement = NULL;
     int code = SQLITE_NOMEM;
-    int r = query_survey(query);
 
-    if (r < 0) {
-        *error = query->error;
-        return r;
-    }
     text_put_literal(&sql, "SELECT * FROM ");
     sql_put_name(&sql, name);
     text_put(&sql, "", 1);
@@ -257,6 +245,19 @@ int query_columns(struct query *query, const char *name,
         put(arg, sqlite3_column_name(statement, i), sqlite3_column_decltype(statement, i));
     sqlite3_finalize(statement);
     return 0;
+}
+
+int query_columns(struct query *query, const char *name,
+                  void (*put)(void *arg, const char *column, const char *type), void *arg,
+                  struct error *error)
+{
+    int r = query_survey(query);
+
+    if (r < 0) {
+        *error = query->error;
+        return r;
+    }
+    return query_known_columns(query, name, put, arg, error);
 }
 
 const struct losses *query_losses(const struct query *query)

@@ -19,6 +19,9 @@ says() {
 says 2 "strata: unknown command 'reprot'; did you mean 'report'?" reprot trace.simpletrace
 says 2 "strata: unknown command 'exprot'; did you mean 'export'?" help exprot
 says 2 "strata: unknown command 'verison'; did you mean 'version'?" verison
+says 2 "strata: unknown command 'ls'; did you mean 'list'?" ls
+says 2 "strata: unknown command 'start'; did you mean 'record'?" start
+says 2 "strata: unknown command 'script'; did you mean 'report'?" script
 says 2 "strata: unknown command 'nosuchverb'; 'strata help' lists the commands" nosuchverb
 says 2 "strata: unknown command 'trace.simpletrace'; to show a trace: strata report trace.simpletrace" trace.simpletrace
 
@@ -91,6 +94,20 @@ done
 says 2 "strata report: unknown option '--to'" report --to +8 trace.simpletrace
 "$strata" stat --until +8 trace.simpletrace >until 2>err || fail "$(cat err)"
 
+# Tables and columns of SQL.
+says 1 "strata: -c: no such table: blk_root_atach; did you mean 'vmm_blk_root_attach'?" \
+    sql -c 'SELECT * FROM blk_root_atach' trace.simpletrace
+says 1 "strata: -c: no such table: spann; did you mean 'span'?" sql -c 'SELECT * FROM spann' trace.simpletrace
+says 1 "strata: -c:1: column 8: no such column: evnt; did you mean 'event'?" sql -c 'SELECT evnt FROM event' trace.simpletrace
+says 1 "strata: -c:1: column 10: no such column: e.tyme_ns; did you mean 'time_ns'?" \
+    sql -c 'SELECT   e.tyme_ns FROM vmm_blk_root_attach e' trace.simpletrace
+says 1 "strata: -c:1: column 8: no such column: nosuch" sql -c 'SELECT nosuch FROM event' trace.simpletrace
+
+# A stack that is too small.
+(ulimit -s 64 && says 1 "strata: the stack is limited to 64 KiB, and 512 are needed; raise the limit: ulimit -s 8192" \
+    report trace.simpletrace)
+(ulimit -s 512 && "$strata" summary trace.simpletrace >out 2>err) || fail "$(cat err)"
+
 # A time that ends before it begins, in either order of the options.
 says 2 "strata report: --until '8' leaves no time: --from is after --until" report --from 8.5 --until 8 trace.simpletrace
 says 2 "strata irq: --from '+2.000000001' leaves no time: --from is after --until" irq --until +2 --from +2.000000001 xen.raw
@@ -107,6 +124,18 @@ says 0 "strata: no event matches the selection by --until; the trace begins at $
 says 0 "strata: no event matches the selection by --cpu" report --cpu 77 xen.raw
 says 0 "strata: no event matches the selection by --cpu, --pid" report --cpu 0-1 --pid 99999 xen.raw
 says 0 "strata: no event matches the selection by --layer" report --layer guest xen.raw
+# All verbs alike: status 0 where nothing matches, and 1 where no event is left that an analysis needs.
+for verb in report stat summary 'stat --every 1' 'stat --gaps 3' 'export -t csv'; do
+    # shellcheck disable=SC2086 # words
+    says 0 "strata: no event matches the selection by --from; the trace begins at $first and ends at $last" \
+        $verb --from 99999999 trace.simpletrace
+done
+for verb in exits io irq sched 'latency block'; do
+    # shellcheck disable=SC2086 # words
+    says 1 "strata: no event matches the selection by --from; the trace begins at $first and ends at $last" \
+        $verb --from 99999999 trace.simpletrace
+done
+says 0 "strata: none of the 1 requests is of a task 'nosuch'" io --task nosuch trace.simpletrace
 "$strata" report --limit 0 trace.simpletrace >out 2>err
 [ ! -s err ] || fail "$(cat err)"
 says 0 "strata: no event in the trace matches 'blk_root_atach'; did you mean 'blk_root_attach'?" \
