@@ -96,6 +96,16 @@ int io_begins_lose(struct io_begins *begins, const struct origin *origin, int64_
     return 0;
 }
 
+int io_begins_forget(struct io_begins *begins, const struct origin *origin, int64_t time)
+{
+    struct io_begins_source *source = get_source(begins, origin, time);
+
+    if (!source)
+        return -ENOMEM;
+    source->missing_until = MAX(source->missing_until, time);
+    return 0;
+}
+
 int io_begins_begin_loss(struct io_begins *begins, const struct item *event)
 {
     struct io_begins_source *source = get_source(begins, event->origin, event->time);

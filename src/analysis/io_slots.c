@@ -218,7 +218,8 @@ int io_give_unsure(struct io_tracker *tracker, const struct origin *origin, uint
         const struct io_request *request = &tracker->slots[n].request;
 
         next = tracker->slots[n].list_next;
-        if (request->origin == origin && request->device == device && request->kind == kind)
+        if (request->origin == origin && request->device == device &&
+            io_begin_kind(request->kind) == io_begin_kind(kind))
             r = io_give(tracker, n);
     }
     return r;
@@ -237,7 +238,8 @@ int io_give(struct io_tracker *tracker, uint32_t n)
     if (unlikely(tracker->slots[n].may_lack_begin)) {
         const struct io_request *whose = &tracker->slots[n].request;
 
-        switch (io_begins_are(&tracker->begins, whose->origin, whose->device, whose->kind)) {
+        switch (io_begins_are(&tracker->begins, whose->origin, whose->device,
+                              io_begin_kind(whose->kind))) {
         case IO_BEGINS_SEEN: return drop_without_begin(tracker, n);
         case IO_BEGINS_NONE: break;
         case IO_BEGINS_UNSEEN:

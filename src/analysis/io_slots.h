@@ -10,6 +10,7 @@
 
 #define IO_BUCKETS 4096u /* of each index */
 #define IO_BIOS 16384u
+#define IO_BIO_WAYS 8u /* of them in a set: one is in the set of its hash */
 
 enum io_index {
     BY_BLOCK, /* origin, device, sector */
@@ -80,6 +81,12 @@ static inline bool io_knows_open(const struct io_slot *slot)
     return !slot->request.origin->pid_filter && !slot->request.origin->is_cut;
 }
 
+/* For io_begins_put(): reads, writes and discards of a device begin in the same way, flushes in another. */
+static inline unsigned io_begin_kind(enum io_kind kind)
+{
+    return kind == IO_WRITE || kind == IO_DISCARD ? IO_READ : kind;
+}
+
 static inline uint32_t io_hash(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t h = (a ^ a >> 31) * UINT64_C(0x9e3779b97f4a7c15) ^ b;
@@ -112,7 +119,7 @@ void io_count_fate(struct io_tracker *tracker, const struct io_request *request,
 void io_drop(struct io_tracker *tracker, uint32_t n, enum span_fate fate);
 /* Gives a request that is over, with what its partner knows, and frees both. */
 int io_give(struct io_tracker *tracker, uint32_t n);
-/* Of requests of DEVICE and KIND it is known now whether they have a begin (R6). 0, or as io_give(). */
+/* Of requests of DEVICE that begin as KIND does it is known now whether they have a begin (R6). 0, or as io_give(). */
 int io_give_unsure(struct io_tracker *tracker, const struct origin *origin, uint64_t device,
                    enum io_kind kind);
 /* Gives those that are over and cannot be joined any more at NOW. */

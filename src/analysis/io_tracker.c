@@ -93,17 +93,27 @@ static uint32_t block_hash(const struct origin *origin, uint64_t device, uint64_
     return io_hash((uintptr_t)origin, device, sector);
 }
 
-static struct io_bio *get_bio(struct io_tracker *tracker, const struct origin *origin,
-                              uint64_t device, uint64_t sector)
-{
-    /* Not by the address of ORIGIN: what is forgotten would be another thing each time. */
-    return &tracker->bios[io_hash((uint64_t)origin->layer, device, sector) % IO_BIOS];
-}
-
 static bool is_bio(const struct io_bio *bio, const struct origin *origin, uint64_t device,
                    uint64_t sector)
 {
     return bio->origin == origin && bio->device == device && bio->sector == sector;
+}
+
+/* Where what was queued for SECTOR is; otherwise a free place, or that of the oldest in its set. */
+static struct io_bio *place_of_bio(struct io_tracker *tracker, const struct origin *origin,
+                                   uint64_t device, uint64_t sector)
+{
+    /* Not by the address of ORIGIN: what is forgotten would be another thing each time. */
+    uint32_t set = io_hash((uint64_t)origin->layer, device, sector) % (IO_BIOS / IO_BIO_WAYS);
+    struct io_bio *bios = &tracker->bios[set * IO_BIO_WAYS], *best = bios;
+
+    for (unsigned i = 0; i < IO_BIO_WAYS; i++) {
+        if (is_bio(&bios[i], origin, device, sector))
+            return &bios[i];
+        if (best->origin && (!bios[i].origin || bios[i].time < best->time))
+            best = &bios[i];
+    }
+    return best;
 }
 
 static uint32_t find_block(const struct io_tracker *tracker, const struct origin *origin,
@@ -179,7 +189,7 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     if (!n)
         return 0;
     slot = &tracker->slots[n];
-    bio = get_bio(tracker, item->origin, device, sector);
+    bio = place_of_bio(tracker, item->origin, device, sector);
     if (is_bio(bio, item->origin, device, sector) && bio->time <= item->time) {
         slot->request.at[IO_QUEUED] = bio->time;
         io_note_error(slot, bio->error_ns, bio->clock_part);
@@ -195,13 +205,15 @@ static int put_issue(struct io_tracker *tracker, const struct item *item,
     slot->request.sectors = slot->left = (uint32_t)field(item, class, 2);
     slot->request.kind = kind;
     slot->request.at[IO_ISSUED] = item->time;
-    r = io_begins_put(&tracker->begins, item, device, kind, slot->request.at[IO_QUEUED],
-                      tracker->ticks_per_ms * 1000, &slot->may_lack_begin);
+    r = io_begins_put(&tracker->begins, item, device, io_begin_kind(kind),
+                      slot->request.at[IO_QUEUED], tracker->ticks_per_ms * 1000,
+                      &slot->may_lack_begin);
     io_index_add(tracker, BY_BLOCK, block_hash(item->origin, device, sector), n);
     if (item->origin->layer == LAYER_GUEST)
         io_join(tracker, n);
     return r >= 0 && tracker->first[LIST_UNSURE] &&
-                   io_begins_are(&tracker->begins, item->origin, device, kind) != IO_BEGINS_UNSEEN
+                   io_begins_are(&tracker->begins, item->origin, device, io_begin_kind(kind)) !=
+                       IO_BEGINS_UNSEEN
                ? io_give_unsure(tracker, item->origin, device, kind)
                : r;
 }
@@ -427,9 +439,9 @@ static int put_event(struct io_tracker *tracker, const struct item *item,
     case EVENT_NONE: return 0;
     case EVENT_QUEUE:
         sector = field(item, class, 2) == 0 ? FLUSH_SECTOR : field(item, class, 1);
-        bio = get_bio(tracker, item->origin, field(item, class, 0), sector);
+        bio = place_of_bio(tracker, item->origin, field(item, class, 0), sector);
         if (unlikely(bio->origin && !is_bio(bio, item->origin, field(item, class, 0), sector)) &&
-            io_begins_lose(&tracker->begins, bio->origin, item->time) < 0)
+            io_begins_forget(&tracker->begins, bio->origin, bio->time) < 0)
             return -ENOMEM;
         *bio = (struct io_bio){.origin = item->origin,
                                .device = field(item, class, 0),

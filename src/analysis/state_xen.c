@@ -285,7 +285,8 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
             put_cpu(source, plan, id, cpu, item->time);
         if (!is_idle(id))
             put_vcpu(source, plan, id, item, since);
-        if (likely(cpu))
+        /* Others are woken on a CPU while it runs what it is not known to run. */
+        if (likely(cpu) && (plan->from == STATE_RUNNING || plan->to == STATE_RUNNING))
             cpu->guest = GUEST_TIME_NONE;
         return;
     }

@@ -44,6 +44,16 @@ class Truth:
         wakes = [e for e in self.visible if e.name in ("sched_waking", "sched_wakeup")]
         return wakes[0].values["pid"] if wakes and self.kernel.machine.has_waking and wakes[0].name == "sched_wakeup" else None
 
+    @cached_property
+    def names(self):
+        """What the trace calls its threads: {pid: set of names}."""
+        names = {}
+        for event in self.visible:
+            for prefix in ("", "prev_", "next_") if event.name.startswith("sched_") else ():
+                if f"{prefix}comm" in event.values:
+                    names.setdefault(event.values[f"{prefix}pid"], set()).add(event.values[f"{prefix}comm"])
+        return names
+
     def time(self, ns):
         """The time of the event that is printed with NS, when the source is shown alone, by its own clock."""
         hz, offset = self.source.hz, self.source.offset
@@ -59,6 +69,10 @@ class Truth:
         """Whether a part of the trace, or of CPU, is missing in BEGIN..END."""
         late = [pages[0].events[0].time for c, pages in enumerate(self.source.cpus) if pages and cpu in (None, c)]
         if self.source.facts.get("released") and any(begin <= time for time in late):
+            return True
+        # A file that is shorter than the recorder wrote may lack its beginning.
+        if any(self.source.cut_bytes[c] and pages and begin <= pages[0].events[0].time for c, pages in enumerate(self.source.cpus)
+               if cpu in (None, c)):
             return True
         return any((g.until is None or g.until >= begin) and (g.since is None or g.since <= end) for g in self.source.gaps
                    if cpu in (None, g.cpu))

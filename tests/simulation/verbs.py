@@ -221,7 +221,8 @@ def check_sched(case, truth):
         thread = truth.threads[row["key"]["pid"]]
         if thread.pid == truth.woken_late:
             continue
-        require(row["key"]["task"] == thread.comm, "sched: task", row["key"])
+        names = truth.names.get(thread.pid, {"-"})  # of one that no event names, only that it runs is known
+        require(row["key"]["task"] in names, "sched: task", row["key"], names)
         check_shares(f"sched {thread.comm}", row, truth, thread.states)
     for row in case.json("sched", "--by=cpu", *case.of(truth))["rows"]:
         cpu = row["key"]["cpu"]

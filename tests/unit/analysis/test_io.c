@@ -42,6 +42,7 @@ struct world {
     struct io_tracker tracker;
     unsigned n, n_queued;
     int64_t now;
+    const char *rwbs;    /* of the events; NULL: they read */
     int32_t pid;         /* of the events */
     int32_t request_pid; /* of the last request */
     int32_t group_pid;   /* of what begin() was given */
@@ -86,7 +87,7 @@ static const struct io_tracker_ops ops = {.request = count, .begin = note_begin}
 
 static void put(struct world *w, const struct event_class *class, uint64_t sector)
 {
-    struct payload payload = {.sector = sector, .dev = 8 << 20, .nr_sector = 8, .rwbs = "R"};
+    struct payload payload = {.sector = sector, .dev = 8 << 20, .nr_sector = 8};
     struct item item = {.kind = ITEM_EVENT,
                         .time = ++w->now,
                         .origin = class->origin,
@@ -98,6 +99,7 @@ static void put(struct world *w, const struct event_class *class, uint64_t secto
                         .error_ns = 7,
                         .clock_part = w->unsteady ? CLOCK_UNSTEADY : 0};
 
+    memcpy(payload.rwbs, w->rwbs ? w->rwbs : "R", strlen(w->rwbs ? w->rwbs : "R"));
     assert_int_equal(io_tracker_put(&w->tracker, &item, 1), 0);
 }
 
@@ -267,6 +269,43 @@ static void test_begins(void **state)
     assert_int_equal(io_tracker_finish(&w.tracker), 0);
     io_tracker_done(&w.tracker);
     assert_int_equal(w.n, 101);
+    /* Writes begin as reads do, flushes by themselves. */
+    assert_int_equal(io_tracker_init(&w.tracker, &clock, &ops, &w), 0);
+    w.n = 0;
+    w.rwbs = "FF";
+    do_request(&w, classes, 0, false);
+    w.rwbs = "WS";
+    do_request(&w, classes, 8, false);
+    w.rwbs = "R";
+    do_request(&w, classes, 16, true);
+    assert_int_equal(io_tracker_finish(&w.tracker), 0);
+    assert_int_equal(w.n, 2);
+    assert_int_equal(w.tracker.counts.fates[SPAN_NO_BEGIN], 1);
+    io_tracker_done(&w.tracker);
+    catalogue_done(&w.catalogue);
+}
+
+/* What was queued is remembered until it is issued, wherever it is remembered. */
+static void test_remembers(void **state)
+{
+    const struct clock clock = {"monotonic", NANOSECONDS};
+    struct origin origin = {
+        .layer = LAYER_HOST, .format = "made", .path = "h", .clock = clock, .kernel = &a_kernel};
+    struct world w = {0};
+    const struct origin *source = catalogue_add_origin(&w.catalogue, &origin);
+    const struct event_class *classes[] = {add(&w, source, "block_bio_queue"),
+                                           add(&w, source, "block_rq_issue"),
+                                           add(&w, source, "block_rq_complete")};
+
+    (void)state;
+    assert_int_equal(io_tracker_init(&w.tracker, &clock, &ops, &w), 0);
+    for (uint64_t i = 0; i < 1000; i++)
+        put(&w, classes[0], 8 * i);
+    for (uint64_t i = 0; i < 1000; i++)
+        do_request(&w, classes, 8 * i, false);
+    assert_int_equal(io_tracker_finish(&w.tracker), 0);
+    io_tracker_done(&w.tracker);
+    assert_int_equal(w.n_queued, 1000);
     catalogue_done(&w.catalogue);
 }
 
@@ -787,6 +826,7 @@ int main(void)
         cmocka_unit_test(test_unsteady),
         cmocka_unit_test(test_whose),
         cmocka_unit_test(test_begins),
+        cmocka_unit_test(test_remembers),
         cmocka_unit_test(test_why_of_long_ago),
         cmocka_unit_test(test_why_of_too_long),
         cmocka_unit_test(test_open),

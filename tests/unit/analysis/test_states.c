@@ -52,7 +52,7 @@ struct world {
     struct catalogue catalogue;
     struct origin *kernel, *xen;
     struct event_class *change, *waking, *wakeup, *wakeup_new, *migrate, *exit, *exec, *other, *irq,
-        *irq_end, *entry, *left, *dom_rem, *destroy, *timer, *runstates[4][4];
+        *irq_end, *entry, *left, *dom_rem, *destroy, *timer, *vmentry, *vmexit, *runstates[4][4];
     int32_t vcpu; /* of the events that are put */
     struct states states;
     struct state_interval *intervals;
@@ -122,6 +122,8 @@ static int setup(void **state)
     w->dom_rem = add(w, w->xen, "dom_rem", destroy_fields, ARRAY_SIZE(destroy_fields));
     w->destroy = add(w, w->xen, "domain_destroy", destroy_fields, ARRAY_SIZE(destroy_fields));
     w->timer = add(w, w->xen, "timer", destroy_fields, ARRAY_SIZE(destroy_fields));
+    w->vmentry = add(w, w->xen, "vmentry", destroy_fields, ARRAY_SIZE(destroy_fields));
+    w->vmexit = add(w, w->xen, "vmexit", destroy_fields, ARRAY_SIZE(destroy_fields));
     w->xen->known_until = 1000000;
     w->vcpu = VCPU_UNKNOWN;
     w->intervals = calloc(RECORDED_MAX, sizeof *w->intervals);
@@ -735,13 +737,13 @@ static void runstate(struct world *w, int64_t time, int cpu, unsigned domain, un
     put(w, w->runstates[from][to], time, cpu, PID_UNKNOWN, numbers, sizeof numbers);
 }
 
-/* The first run of thread 5 was INSIDE of a guest for so long; -1: this is not known. ENTERS: it enters guests. */
+/* The first run of thread or vCPU 5 was INSIDE of a guest for so long; -1: this is not known. ENTERS: it enters guests. */
 static void expect_inside(struct world *w, int64_t inside, bool enters)
 {
     unsigned i = 0;
 
     assert_int_equal(states_finish(&w->states), 0);
-    while (i < w->n && (w->intervals[i].of != STATE_OF_THREAD || w->intervals[i].id != 5 ||
+    while (i < w->n && (w->intervals[i].of == STATE_OF_CPU || w->intervals[i].id != 5 ||
                         w->intervals[i].state != STATE_RUNNING))
         i++;
     assert_true(i < w->n);
@@ -778,6 +780,21 @@ static void test_guest_time(void **state)
     about(w, w->left, 40, 0, 5, 0, 0);
     about(w, w->entry, 45, 0, 5, 0, 0);
     expect_inside(w, -1, false);
+}
+
+/* T12, where it is not known which vCPU runs before it stops. Meanwhile it wakes another one. */
+static void test_guest_time_found(void **state)
+{
+    struct world *w = *state;
+
+    about(w, w->vmentry, 10, 0, PID_UNKNOWN, 0, 0);
+    about(w, w->vmexit, 20, 0, PID_UNKNOWN, 0, 0);
+    runstate(w, 21, 0, 0, 6, BLOCK, WAIT);
+    about(w, w->vmentry, 25, 0, PID_UNKNOWN, 0, 0);
+    about(w, w->vmexit, 28, 0, PID_UNKNOWN, 0, 0);
+    runstate(w, 30, 0, 0, 5, RUN, WAIT);
+    runstate(w, 30, 0, 0, 6, WAIT, RUN);
+    expect_inside(w, 10 + 3, true);
 }
 
 static void test_vcpus(void **state)
@@ -1352,6 +1369,7 @@ int main(void)
         TEST(string_names),
         TEST(many_threads),
         TEST(guest_time),
+        TEST(guest_time_found),
         TEST(vcpus),
         TEST(offline),
         TEST(vcpus_after_loss),
