@@ -208,6 +208,7 @@ is "$(jq -r 'if has("lost") then "lost" else .fields.v end' out | uniq | tr '\n'
 is "$(jq -r 'select(.event == "untimed") | .time' out | sort -u)" "null"
 is "$(jq -r 'select(.event == "timed") | .fields.v' out | md5sum)" "$(seq 0 4999 | md5sum)"
 "$strata" info foreign/time-of-one >out 2>err && ! grep "out of order" out || fail "an event without time is not late"
+is "$("$strata" report foreign/counts | sed 's/.*: //')" 's=["x","yz"] tag=b v=[7]'
 is "$("$strata" report foreign/absolute | sed 's/.*: //')" 'len=1 far=[10 11 12] near=[20] inner.n=2 inner.own=[30 31]'
 for name in stream none; do
     "$strata" report "foreign/no-classes/$name" >out 2>err && [ ! -s out ] && [ ! -s err ] || fail "$name: $(cat out err)"

@@ -8,6 +8,7 @@ no-stream      events without a stream class
 other-uuid     packets with another UUID than the metadata; other-uuid-damaged: also bytes that look like a packet of a third
 restarts       a clock that starts again, in few events and in many; late: one event that is late
 absolute       lengths with absolute paths, where nearer fields have the same name
+counts         lengths that are a number of the environment, or an enum
 no-classes     packets of a stream without event classes, and metadata without a stream
 many           an event with 2000 fields
 words          numbers in binary, characters, more semicolons than needed
@@ -108,6 +109,11 @@ event { name = e; fields := struct {
     struct { uint8_t n; uint8_t own[event.fields.inner.n]; } inner;
 }; };
 """, bytes([3, 1, 10, 11, 12, 20, 2, 30, 31]))
+    make("counts", COMMENT + TYPES + "env { word = \"3\"; two = 2; };\n" + head[len(COMMENT + TYPES):] + """
+event { name = e; fields := struct {
+    string s[env.two]; enum : uint8_t { a, b } tag; uint8_t v[tag];
+}; };
+""", b"x\0yz\0" + bytes([1, 7]))
     make("no-classes/stream", head + "stream { packet.context := struct { uint32_t packet_size; }; };\n",
          struct.pack("<II", 32, 32))
     make("no-classes/none", head.replace("le; };", "le; packet.header := struct { uint32_t magic; }; };"),

@@ -128,6 +128,11 @@ static void note_length(struct ctf_member *target, const char *name)
         target->length = strcmp(called + strlen(name), "_length") == 0;
 }
 
+static bool is_count(const struct ctf_type *type)
+{
+    return (type->kind == CTF_INTEGER || type->kind == CTF_ENUM) && !type->is_signed;
+}
+
 static int resolve_reference(struct ctf_scopes *scopes, struct ctf_type *type, const char *name)
 {
     const char *what = type->kind == CTF_VARIANT ? "the tag of variant" : "the length of sequence";
@@ -139,8 +144,7 @@ static int resolve_reference(struct ctf_scopes *scopes, struct ctf_type *type, c
     if (!target)
         return wrong(scopes, type->line, "%s '%s', '%s', is not declared before it", what, name,
                      type->reference);
-    if (type->kind == CTF_VARIANT ? target->type->kind != CTF_ENUM
-                                  : target->type->kind != CTF_INTEGER || target->type->is_signed)
+    if (type->kind == CTF_VARIANT ? target->type->kind != CTF_ENUM : !is_count(target->type))
         return wrong(scopes, type->line, "%s '%s', '%s', is not an %s", what, name, type->reference,
                      type->kind == CTF_VARIANT ? "enum" : "unsigned integer");
     /* A type that is used in two places may find its reference in each. */

@@ -118,12 +118,25 @@ static int trace_type(struct parser *p, const char *key, struct ctf_type *type, 
     return strcmp(key, "packet.header") == 0 ? to_struct(p, key, type, &m->packet_header) : 0;
 }
 
+static int keep_number(struct parser *p, const char *key, int64_t number)
+{
+    struct environment_number *kept = arena_alloc(p->arena, sizeof *kept);
+
+    if (!kept)
+        return -ENOMEM;
+    *kept = (struct environment_number){p->numbers, arena_strdup(p->arena, key), number};
+    p->numbers = kept;
+    return kept->key ? 0 : -ENOMEM;
+}
+
 static int env_value(struct parser *p, const char *key, void *of)
 {
     bool is_number = tsdl_is_number(p);
     int64_t number = 0;
     int r = is_number ? tsdl_to_number(p, &number) : 0;
 
+    if (is_number && r >= 0)
+        r = keep_number(p, key, number);
     return r < 0 ? r : ctf_environment_set(of, p->arena, key, is_number ? NULL : p->text, number);
 }
 

@@ -36,6 +36,13 @@ struct name {
     struct ctf_type *type;
 };
 
+/* A number of the environment, which is the length of arrays [env.KEY]. */
+struct environment_number {
+    struct environment_number *next;
+    const char *key;
+    int64_t number;
+};
+
 struct parser {
     const char *path;
     const char *at;
@@ -46,6 +53,7 @@ struct parser {
     struct arena *arena;
     struct ctf_metadata *metadata;
     struct ctf_event_decl **last_event;
+    struct environment_number *numbers;
     struct name *names; /* those of inner scopes come last */
     size_t n_names;
     size_t names_room;

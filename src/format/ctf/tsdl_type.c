@@ -318,17 +318,36 @@ static int read_words(struct parser *p, struct ctf_type **ret, const char **ret_
     return *ret ? 0 : tsdl_wrong(p, "undeclared type '%s'", words);
 }
 
+/* The number of the environment that the token names, "env.KEY". NULL: none. */
+static const struct environment_number *find_number(const struct parser *p)
+{
+    static const char scope[] = "env.";
+    const struct environment_number *number = p->numbers;
+
+    if (strncmp(p->text, scope, strlen(scope)) != 0)
+        return NULL;
+    while (number && strcmp(number->key, p->text + strlen(scope)) != 0)
+        number = number->next;
+    return number;
+}
+
 /* "[N]" or "[NAME]", any number of times; the first is of the whole. */
 static int read_dimensions(struct parser *p, unsigned depth, struct ctf_type **type)
 {
     struct ctf_type array = {.kind = CTF_ARRAY, .line = p->line, .weight = 1};
+    const struct environment_number *number = NULL;
     int64_t n = 0;
     int r = tsdl_next(p);
 
     if (r >= 0 && p->token != TOKEN_WORD)
         return tsdl_wrong(p, "expected the length of an array");
-    if (r >= 0 && tsdl_is_number(p)) {
-        r = tsdl_to_number(p, &n);
+    if (r >= 0)
+        number = find_number(p);
+    if (r >= 0 && (number || tsdl_is_number(p))) {
+        if (number)
+            n = number->number;
+        else
+            r = tsdl_to_number(p, &n);
         if (r >= 0 && n < 0)
             r = tsdl_wrong(p, "array of negative length");
         array.length = (uint64_t)n;
