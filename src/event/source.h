@@ -92,4 +92,7 @@ struct reader_options {
     /* What stands in the place of a file and is none, such as a link, is passed over: the caller knows which files there
      * should be. */
     bool passes_over;
+    /* Whether the file PATH, of several that are streams, has less than its recorder wrote. NULL: none is known to. */
+    bool (*is_cut)(const void *arg, const char *path);
+    const void *is_cut_arg;
 };

@@ -72,7 +72,10 @@ int known_cpus_missing(const struct open_ctx *ctx, const struct ftrace_files *fi
                        struct cpu_set *ret);
 /* Notes that there are no data of the CPUs in MISSING, and sets ctx->is_cut, unless there are none. -ENOMEM. */
 int known_cpus_note(struct open_ctx *ctx, const struct cpu_set *missing);
-/* Adds a loss of unknown size after the last item of ctx's sources. -ENOMEM. */
+/* Adds a source without items to CTX. -ENOMEM. */
+int open_nothing(struct open_ctx *ctx);
+/* Adds a loss of unknown size after the last item of the last of ctx's sources; where it has none, at the begin of the recording.
+ * -ENOMEM. */
 int recorded_cut_add(struct open_ctx *ctx);
 
 /* Notes that SOURCE is not shown because of ERROR. 0, -ENOMEM. */

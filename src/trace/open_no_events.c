@@ -20,6 +20,17 @@ static void free_source(struct source *source)
 
 static const struct source_ops ops = {.next = next, .free = free_source};
 
+int open_nothing(struct open_ctx *ctx)
+{
+    struct source *source = calloc(1, sizeof *source);
+
+    if (!source)
+        return -ENOMEM;
+    source->ops = &ops;
+    source->ordered = true;
+    return open_ctx_add(ctx, source);
+}
+
 int open_no_events(struct open_ctx *ctx, struct error *error)
 {
     const struct origin origin = {
@@ -28,14 +39,8 @@ int open_no_events(struct open_ctx *ctx, struct error *error)
         .path = ctx->path,
         .clock = {"monotonic", NANOSECONDS},
     };
-    struct source *source;
 
-    if (!catalogue_add_origin(&ctx->trace->catalogue, &origin))
+    if (!catalogue_add_origin(&ctx->trace->catalogue, &origin) || open_nothing(ctx) < 0)
         return error_set(error, -ENOMEM, NULL, "out of memory");
-    source = calloc(1, sizeof *source);
-    if (!source)
-        return error_set(error, -ENOMEM, NULL, "out of memory");
-    source->ops = &ops;
-    source->ordered = true;
-    return open_ctx_add(ctx, source);
+    return 0;
 }

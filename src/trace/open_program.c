@@ -1,8 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /* Traces in CTF: what programs that link libstrata wrote, and other tracers'. */
 
+#include <string.h>
+
 #include "format/ctf/ctf.h"
 #include "trace/open.h"
+
+/* Whether FILE of the manifest is the file NAME of the directory of CTX's source; NULL: is in it. */
+static bool is_file(const struct open_ctx *ctx, const struct manifest_file *file, const char *name)
+{
+    size_t len = strlen(ctx->recorded->path);
+
+    return strncmp(file->path, ctx->recorded->path, len) == 0 && file->path[len] == '/' &&
+           (!name || strcmp(file->path + len + 1, name) == 0);
+}
+
+/* Whether the stream PATH has a part of what was recorded: it has losses from its end on. */
+static bool is_stream_cut(const void *arg, const char *path)
+{
+    const struct open_ctx *ctx = arg;
+    const char *name = strrchr(path, '/');
+    uint64_t bytes;
+
+    for (unsigned i = 0; name && i < ctx->recorded->n_files; i++)
+        if (is_file(ctx, &ctx->recorded->files[i], name + 1))
+            return recorded_file_is_cut(ctx, &ctx->recorded->files[i], NULL, &bytes) && bytes > 0;
+    return false;
+}
+
+/* Whether nothing is there of a stream, or not all metadata: what is lost may have been at any time. */
+static bool lacks_stream(const struct open_ctx *ctx)
+{
+    bool lacks = false;
+    uint64_t bytes;
+
+    for (unsigned i = 0; i < ctx->recorded->n_files && !lacks; i++) {
+        const struct manifest_file *file = &ctx->recorded->files[i];
+
+        lacks = is_file(ctx, file, NULL) && recorded_file_is_cut(ctx, file, NULL, &bytes) &&
+                (bytes == 0 || is_file(ctx, file, "metadata"));
+    }
+    return lacks;
+}
 
 int open_ctf_dir(struct open_ctx *ctx, struct error *error)
 {
@@ -12,11 +51,18 @@ int open_ctf_dir(struct open_ctx *ctx, struct error *error)
     unsigned n;
     int r;
 
-    options.passes_over = ctx->recorded && ctx->recorded->n_files > 0;
+    if (ctx->recorded && ctx->recorded->n_files > 0) {
+        options.passes_over = true;
+        options.is_cut = is_stream_cut;
+        options.is_cut_arg = ctx;
+    }
     r = ctf_open_dirs(dirs, MAX(ctx->n_dirs, 1u), &ctx->trace->catalogue, &options, &sources, &n,
                       error);
     if (r < 0)
         return r;
     open_ctx_set(ctx, sources, n);
-    return 0;
+    if (!ctx->is_cut || !lacks_stream(ctx))
+        return 0;
+    r = open_nothing(ctx);
+    return r < 0 ? error_set(error, r, NULL, "out of memory") : recorded_cut_add(ctx);
 }

@@ -253,8 +253,8 @@ static int open_input(struct open_ctx *ctx, struct error *error)
     if (live_fd >= 0 && note_pipe(trace, live_fd) < 0)
         return -ENOMEM;
     r = open_kind(ctx, error);
-    /* The files of a kernel's CPUs have losses of their own. */
-    if (r >= 0 && is_short && ctx->kind != CAPTURE_FTRACE_FOLDER)
+    /* The files of a kernel's CPUs, and of streams, have losses of their own. */
+    if (r >= 0 && is_short && ctx->kind != CAPTURE_FTRACE_FOLDER && ctx->kind != CAPTURE_CTF_FOLDER)
         r = recorded_cut_add(ctx);
     if (r < 0)
         return r;

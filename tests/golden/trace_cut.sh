@@ -409,6 +409,29 @@ for kind in removed nowhere pipe directory; do
     cut_is 1 "cut/lttng-ust/chan_0: is missing; the $(size one/lttng-ust/chan_0) bytes that the recorder wrote are lost"
 done
 
+# Of several streams, the one that was cut has its loss where it ends, and the loss goes on to the end.
+case="stream of several"
+python3 - one/lttng-ust <<'END_OF_SCRIPT'
+import struct, sys
+data = bytearray(open(f"{sys.argv[1]}/chan_0", "rb").read())
+for packet in range(0, len(data), 4096):
+    struct.pack_into("<I", data, packet + 80, 1)  # the CPU
+open(f"{sys.argv[1]}/chan_1", "wb").write(data)
+END_OF_SCRIPT
+one ctf lttng-ust
+again
+truncate -s 4096 cut/lttng-ust/chan_0
+"$strata" report cut >lines 2>told && fail "nothing is missing"
+awk '/LOST/ && /\[000\]/ { lost = 1 } /\[001\]/ && !/LOST/ && lost { after++ } END { exit !(after > 50) }' lines ||
+    fail "it is not lost where the stream ends: $(cat lines)"
+# What comes later lacks the events, too.
+"$strata" stat -f json --from 26949 cut >stat.json 2>told || [ $? -eq 1 ] || fail "$(cat told)"
+[ "$(jq -c '[.events, .lost.uncounted]' stat.json)" = '[73,1]' ] || fail "$(cat stat.json)"
+# Of a stream that is not there, nothing is known from the begin on.
+rm cut/lttng-ust/chan_0
+"$strata" report cut >lines 2>told && fail "nothing is missing"
+head -n 1 lines | grep -q LOST || fail "$(head -n 2 lines)"
+
 # A CPU of Xen that was recorded and has no window is not recorded from begin to end.
 case="a CPU of Xen"
 xz -dc "$DATA/xen/xen-4.17-all.raw.xz" >xen.raw

@@ -105,13 +105,16 @@ static int pass_over(struct ctf *c, uint64_t *skipped)
     return r;
 }
 
-/* At the end of the file. If it is known whose CPU's events these were, nothing of it follows. */
+/* At the end of the file. If it is known whose CPU's events these were, or that more were recorded, nothing of it follows. */
 static void put_open_gap(struct ctf *c, unsigned *n)
 {
-    bool is_open = c->cpu != CPU_UNKNOWN;
+    bool is_open = c->is_cut || c->cpu != CPU_UNKNOWN;
 
+    if (!c->has_gap)
+        c->gap_since = MAX(c->last, c->since);
     ctf_end_gap(c, n, MAX(c->gap_since, c->last));
     c->items[*n - 1].is_open = is_open;
+    c->is_cut = false;
 }
 
 /* Something is damaged, and R says what. At the file's END nothing follows it. */
@@ -241,7 +244,7 @@ static int at_end(struct ctf *c, unsigned *n)
     int r;
 
     if (!c->in_packet && left == 0) {
-        if (c->has_gap && c->files.next == c->files.n)
+        if ((c->has_gap || c->is_cut) && c->files.next == c->files.n)
             put_open_gap(c, n);
         return 0;
     }
@@ -415,6 +418,7 @@ int ctf_stream_open(struct ctf_trace *trace, struct input *in, const struct read
     c->in = *in;
     c->source.skips = in->seekable && in->size != UINT64_MAX;
     *in = (struct input){.fd = -1};
+    c->is_cut = options->is_cut && options->is_cut(options->is_cut_arg, c->in.path);
     c->trace = trace;
     c->keep_going = options->keep_going;
     c->tid = PID_UNKNOWN;

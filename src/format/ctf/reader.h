@@ -97,6 +97,7 @@ struct ctf {
     const struct ctf_stream_class *class; /* of the packet at hand */
     bool keep_going;
     bool damaged; /* what follows is to be passed over */
+    bool is_cut;  /* its recorder wrote more than is here */
     bool foreign; /* its packets have another UUID than the metadata: */
     uint8_t uuid[16];
     int failed;
