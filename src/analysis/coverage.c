@@ -49,7 +49,7 @@ struct source_coverage {
     const struct origin *origin;
     struct cpu_coverage *cpus; /* [0]: CPU unknown; CPU N is [N + 1] */
     unsigned n_cpus;           /* entries */
-    unsigned *seen;            /* entries of CPUs with an event, and room for all; not [0] */
+    unsigned *seen;            /* entries of CPUs with an item, and room for all; not [0] */
     unsigned n_seen;
     int64_t first;    /* event; TIME_UNKNOWN: there was none */
     struct gap *gaps; /* by `until` */
@@ -200,6 +200,7 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
     int64_t since = item->since != TIME_UNKNOWN ? item->since : last_before_loss(source, cpu);
     int64_t begin;
 
+    note_seen(source, cpu);
     losses_add(&coverage->losses, item);
     losses_add(&coverage->layers.losses[item->origin->layer], item);
     cpu->begins_lost |= cpu->first == TIME_UNKNOWN && cpu != &source->cpus[0];
@@ -214,9 +215,11 @@ static _cold_ int put_loss(struct coverage *coverage, struct source_coverage *so
         since = cpu->gap_end;
     if (since >= item->time)
         return 0;
-    /* Nor is that before the source's. */
+    /* Nor is that before the source's, nor what has events: those of the CPU count. */
     begin = source_begin(coverage, source);
     begin = begin == TIME_UNKNOWN ? item->time : MAX(since, begin);
+    if (cpu != &source->cpus[0])
+        begin = MAX(begin, cpu->last);
     if (begin < item->time)
         add_lost(coverage, cpu, begin, item->time);
     cpu->gap_end = item->time;
@@ -308,12 +311,17 @@ int64_t coverage_duration(const struct coverage *coverage)
 static double cpu_lost(const struct coverage *coverage, const struct source_coverage *source,
                        const struct cpu_coverage *cpu, int64_t begin, int64_t end)
 {
+    bool has_cpu = cpu != &source->cpus[0];
     int64_t since = MAX(cpu->open_since, begin);
     uint64_t late = cpu->late == coverage->last ? cpu->lost_late : 0;
-    double lost = (double)(cpu->lost - late) + (since < end ? (double)end - (double)since : 0);
     int64_t from = source->origin->complete_from;
+    double lost = (double)(cpu->lost - late);
 
-    if (from == 0 || cpu == &source->cpus[0] || cpu->first == TIME_UNKNOWN || cpu->begins_lost)
+    /* Without CPUs, other streams may go on: their events count. */
+    if (!has_cpu)
+        since = MAX(since, cpu->last);
+    lost += since < end ? (double)end - (double)since : 0;
+    if (from == 0 || !has_cpu || cpu->first == TIME_UNKNOWN || cpu->begins_lost)
         return lost;
     from = MIN(MIN(from, cpu->first), end);
     return lost + (from > begin ? (double)from - (double)begin : 0);

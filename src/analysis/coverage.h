@@ -7,11 +7,16 @@
  * more is known (origin->known_from, known_until), for all of the trace that lies within that.
  *
  * A loss on one CPU of a source with N CPUs takes 1/N of its time from the source's covered time: events of the other
- * CPUs are there. A loss whose CPU is unknown takes all of its time. A loss whose start is unknown starts at the last
- * item of its CPU; if the CPU is unknown, too, at the earliest of all CPUs' last items. A loss
- * without an end (item->is_open) goes on to the last event of the trace. What a loss takes after the last event of the
- * trace does not count: that time is not in the trace's duration. So 0 <= covered <= recorded <= duration. The time before
- * the first event of a source is not lost. Where its CPUs begin at different times (origin->complete_from), the time of each before its own first event is.
+ * CPUs are there. The N CPUs are those of the source's format, or else those that have an event or a loss. A loss whose CPU is
+ * unknown takes all of its time. A loss whose start is unknown starts at the last item of its CPU; if the CPU is unknown, too, at
+ * the earliest of all CPUs' last items. A loss may be stated from earlier on than it was: CTF counts what was lost in a packet,
+ * together with the packet's events. So it takes no time before the last event of its CPU: these events count in rates, and
+ * their time does as well. Otherwise rates have no limit, as all events may be where no time is. Where the loss was earlier, in
+ * truth, the rate is that of the events that are there, which is too small by the lost ones, and not too large.
+ * A loss without an end (item->is_open) goes on to the last event of the trace; of a source without CPUs, from its last event on.
+ * What a loss takes after the last event of the trace does not count: that time is not in the trace's duration. So 0 <= covered <=
+ * recorded <= duration. The time before the first event of a source is not lost. Where its CPUs begin at different times
+ * (origin->complete_from), the time of each before its own first event is.
  * Not thread-safe. */
 
 #include "analysis/losses.h"

@@ -67,14 +67,14 @@ static void covered_time(void **state)
     put_event(&coverage, &other, CPU_UNKNOWN, 1200);
     put_loss(&coverage, &two_cpus, 0, TIME_UNKNOWN, 1400); /* since 1000, the last event */
     put_event(&coverage, &two_cpus, 1, 2000);
-    put_loss(&coverage, &two_cpus, 1, 1900, 2100); /* since then */
+    put_loss(&coverage, &two_cpus, 1, 1900, 2100); /* since 2000, the last event */
     put_loss(&coverage, &other, CPU_UNKNOWN, 1300, 2200);
     put_loss(&coverage, &other, CPU_UNKNOWN, 2100, 2300); /* 100 of it once more */
     put_event(&coverage, &two_cpus, 0, 3000);
     assert_int_equal(coverage.n_events, 5);
     assert_int_equal(coverage_duration(&coverage), 2000);
-    assert_int_equal(coverage_covered(&coverage, &two_cpus), 2000 - 200 - 100);
-    assert_int_equal(coverage_lost(&coverage, &two_cpus), 300);
+    assert_int_equal(coverage_covered(&coverage, &two_cpus), 2000 - 200 - 50);
+    assert_int_equal(coverage_lost(&coverage, &two_cpus), 250);
     assert_int_equal(coverage_recorded(&coverage, &other), 2300 - 1200); /* a loss is its last */
     assert_int_equal(coverage_covered(&coverage, &other), 100);
     assert_int_equal(coverage_lost(&coverage, NULL), 1000);
@@ -83,6 +83,40 @@ static void covered_time(void **state)
     assert_true(coverage_has_loss(&coverage, 1350, 1360));
     assert_true(coverage_has_loss(&coverage, 2250, 2900));
     assert_false(coverage_has_loss(&coverage, 2350, 2900));
+    coverage_done(&coverage);
+}
+
+/* Events count that came while some were lost, and so does their time. */
+static void events_in_a_loss(void **state)
+{
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_event(&coverage, &two_cpus, 0, 1000);
+    put_event(&coverage, &two_cpus, 1, 1000);
+    put_event(&coverage, &two_cpus, 0, 1800);
+    put_event(&coverage, &two_cpus, 1, 1900);
+    put_loss(&coverage, &two_cpus, 0, 1000, 2000); /* in the packet of 1800 */
+    put_event(&coverage, &two_cpus, 1, 3000);
+    assert_int_equal(coverage_covered(&coverage, &two_cpus), 2000 - 200 / 2);
+    /* When in the packet is not known. */
+    assert_true(coverage_has_loss(&coverage, 1100, 1200));
+    coverage_done(&coverage);
+}
+
+/* A CPU of which nothing but a loss is there is one of the source's. */
+static void cpu_of_losses(void **state)
+{
+    const struct origin text = {.layer = LAYER_HOST};
+    struct coverage coverage;
+
+    (void)state;
+    coverage_init(&coverage);
+    put_event(&coverage, &text, 0, 1000);
+    put_loss(&coverage, &text, 1, 1000, 3000);
+    put_event(&coverage, &text, 0, 3000);
+    assert_int_equal(coverage_covered(&coverage, &text), 2000 - 2000 / 2);
     coverage_done(&coverage);
 }
 
@@ -115,8 +149,7 @@ static void loss_at_end(void **state)
     for (int32_t cpu = 0; cpu < 4; cpu++)
         put_event(&coverage, &four_cpus, cpu, 2);
     put_loss(&coverage, &four_cpus, 0, TIME_UNKNOWN, 10);
-    for (int32_t cpu = 0; cpu < 4; cpu++)
-        put_event(&coverage, &four_cpus, cpu, 12);
+    put_event(&coverage, &other, 0, 12);
     for (int32_t cpu = 0; cpu < 4; cpu++)
         put_loss(&coverage, &four_cpus, cpu, 8, 20);
     /* CPU 0: all of it; the others since 8. */
@@ -251,6 +284,18 @@ static void cut_source(void **state)
     assert_int_equal(coverage_recorded(&coverage, &two_cpus), 4000);
     assert_int_equal(coverage_lost(&coverage, &two_cpus), 3000 / 2);
     coverage_done(&coverage);
+    /* Of several streams of one without CPUs, others go on. */
+    cut.origin = &other;
+    cut.cpu = CPU_UNKNOWN;
+    coverage_init(&coverage);
+    put_event(&coverage, &other, CPU_UNKNOWN, 1000);
+    assert_int_equal(coverage_put(&coverage, &cut, 1), 0);
+    put_event(&coverage, &other, CPU_UNKNOWN, 3000);
+    put_event(&coverage, &two_cpus, 0, 5000);
+    assert_int_equal(coverage_recorded(&coverage, &other), 4000);
+    assert_int_equal(coverage_lost(&coverage, &other), 2000);
+    assert_true(coverage_has_loss(&coverage, 2500, 2600));
+    coverage_done(&coverage);
 }
 
 /* Of two CPUs, one begins later: of the last seconds that are kept, not of a CPU that is idle. */
@@ -367,6 +412,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(column_as_printed),    cmocka_unit_test(covered_time),
+        cmocka_unit_test(events_in_a_loss),     cmocka_unit_test(cpu_of_losses),
         cmocka_unit_test(loss_at_end),          cmocka_unit_test(loss_without_start),
         cmocka_unit_test(many_losses),          cmocka_unit_test(source_of_its_own),
         cmocka_unit_test(known_to_be_recorded), cmocka_unit_test(cut_source),
