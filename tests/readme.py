@@ -8,6 +8,8 @@ shell per page from the first block to the last; the lines after a command are i
 error), of a terminal of 100 columns. A line "..." stands for any number of lines. --update keeps as many lines above and below a
 "..." as there were.
 
+A table whose head is "question", "command" has commands in its last column; those that end by themselves have to succeed.
+
 A fenced block marked `python NAME` is written into the file DIR/NAME before the commands run.
 """
 
@@ -40,6 +42,30 @@ def examples(text):
             start = block.start(1) + (lines[first].start() if first < len(lines) else lines[-1].end())
             end = block.start(1) + lines[i - 1].end() if i > first else start
             yield command[2:].rstrip("\n"), text[start:end].splitlines(), start, end
+
+
+def table_commands(text):
+    """The commands of tables of questions, without those that go on until they are ended."""
+    for table in re.finditer(r"^\| question \| command \|\n\|[-|]+\n((?:\|.*\n)+)", text, re.M):
+        for row in table.group(1).splitlines():
+            command = re.fullmatch(r"\|.*\| `([^|]*)` \|", row)
+            if not command:
+                sys.exit(f"no command: {row}")
+            if not re.match(r"strata (top|view) ", command.group(1)):
+                yield command.group(1)
+
+
+def failing(path, text, directory):
+    """How many of these commands there are, and how many fail."""
+    commands = list(table_commands(text))
+    failed = 0
+    for command in commands:
+        done = subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              cwd=directory, text=True)
+        if done.returncode != 0:
+            failed += 1
+            print(f"{path}: $ {command}\nexit status {done.returncode}: {done.stdout}")
+    return len(commands), failed
 
 
 def run(commands, directory):
@@ -91,7 +117,9 @@ def check(path, directory, update):
             print("\n".join(difflib.unified_diff(expected, shortened(expected, got), path, "printed", lineterm="")))
     if update:
         open(path, "w", encoding="utf-8").write(text)
-    return len(found), wrong
+        return len(found), wrong
+    n_commands, failed = failing(path, text, directory)
+    return len(found) + n_commands, wrong + failed
 
 
 def main():
@@ -104,7 +132,7 @@ def main():
     if update:
         print(f"{wrong} of {found} examples updated")
     elif wrong:
-        sys.exit(f"{wrong} of {found} examples print something else; tests/golden/readme.sh --update updates them")
+        sys.exit(f"{wrong} of {found} examples fail or print something else; tests/golden/readme.sh --update updates them")
     else:
         print(f"{found} examples")
 
