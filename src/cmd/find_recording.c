@@ -52,6 +52,8 @@ bool find_is_recorded(const char *path, pid_t *ret_recorder)
     is_live = search.recorder > 0;
     if (is_live)
         *ret_recorder = search.recorder;
+    else
+        is_live = registry_is_recorded_by_other(path);
     /* That of another user is not in the registry, but may answer. */
     if (!is_live && top_flush_begin(&flush, path) >= 0) {
         is_live = true;

@@ -54,6 +54,9 @@ int open_ctxs_append(struct open_ctx **ctxs, unsigned *n, const struct open_ctx 
 
 /* ---- What a reader of the recording should know of it ---- */
 
+/* Of another user, whose process is not known. */
+#define RECORDER_OF_OTHER (-1)
+
 struct search {
     struct stat dir;
     pid_t recorder; /* 0: not found */
@@ -70,13 +73,15 @@ static int find_recorder(const struct registry_recording *recording, void *userd
     return search->recorder != 0;
 }
 
-/* The recorder that writes into DIR; 0: none of this user's. */
+/* The recorder that writes into DIR; 0: none. */
 static pid_t recorder_of(const char *dir, const char *runtime_dir)
 {
     struct search search = {0};
 
     if (stat(dir, &search.dir) == 0)
         (void)registry_foreach(runtime_dir, find_recorder, &search);
+    if (search.recorder == 0 && registry_is_recorded_by_other(dir))
+        return RECORDER_OF_OTHER;
     return search.recorder;
 }
 
@@ -126,14 +131,15 @@ static int note_end(struct trace *trace, const struct trace_options *options, co
     }
     if (!names[0])
         return 0;
-    if (recorder)
+    if (recorder == RECORDER_OF_OTHER)
+        r = trace_note(trace,
+                       "%s: still recording, by another user; showing what is written so far", dir);
+    else if (recorder)
         r = trace_note(trace, "%s: still recording (process %ld); showing what is written so far",
                        dir, (long)recorder);
     else
-        r = trace_note(trace,
-                       "%s: the recording of %s is incomplete: its recorder was killed, or belongs "
-                       "to another user",
-                       dir, names);
+        r = trace_note(trace, "%s: the recording of %s is incomplete: its recorder was killed", dir,
+                       names);
     if (r >= 0)
         trace->not_ended = trace->notes[trace->n_notes - 1];
     return r;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracedir/registry.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
@@ -293,6 +295,15 @@ const char *registry_name(const struct registry_entry *registry_entry, const cha
 }
 
 /* ---- Those that there are ---- */
+
+bool registry_is_recorded_by_other(const char *trace)
+{
+    _cleanup_(closep) int fd = open(trace, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_uid != geteuid() &&
+           flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
 
 struct search {
     bool any_user;

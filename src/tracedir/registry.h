@@ -60,6 +60,9 @@ int registry_find_restore(const char *parent, pid_t pid, char **ret);
 /* The process is restored: removes what those recorders have left. */
 void registry_drop_restore(const char *parent, pid_t pid);
 
+/* Whether TRACE is another user's, and locked by its recorder, which the registry may not show to this user. */
+bool registry_is_recorded_by_other(const char *trace);
+
 /* ---- Those of this user, and those of services that it may see ---- */
 
 /* $XDG_RUNTIME_DIR of the service that systemd starts. */

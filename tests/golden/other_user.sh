@@ -103,6 +103,27 @@ stop
 mkdir theirs
 chown $other theirs
 XDG_RUNTIME_DIR=$runtime
+
+# A recording of root's, while it goes on and after its recorder was killed, as another user reads it.
+cp "$strata" strata
+: >ready
+"$strata" record -o recorded -- ./controlled >ready 2>errors &
+recorder=$!
+at_exit='kill -9 $recorder $pid 2>/dev/null || :'
+wait_for '[ -s ready ] && grep -q '\''"path"'\'' recorded/trace.json'
+read -r pid _ <ready
+chmod -R a+rX recorded
+as_other env XDG_RUNTIME_DIR="$work/theirs" ./strata info recorded >out 2>told || fail "info: $(cat told)"
+grep -qx 'strata: recorded: still recording, by another user; showing what is written so far' told || fail "info: $(cat told)"
+as_other env XDG_RUNTIME_DIR="$work/theirs" ./strata ctl recorded status >out 2>told || fail "status: $(cat out told)"
+grep -q 'is recorded$' out || fail "status: $(cat out)"
+kill -9 $recorder $pid
+wait || :
+as_other env XDG_RUNTIME_DIR="$work/theirs" ./strata info recorded >out 2>told || [ $? -eq 1 ] || fail "info: $(cat told)"
+grep -q 'is incomplete: its recorder was killed$' told || fail "killed: $(cat told)"
+! as_other env XDG_RUNTIME_DIR="$work/theirs" ./strata ctl recorded status >out 2>told || fail "status: $(cat out told)"
+pid=
+
 if findmnt -n -o OPTIONS -T "$work" 2>/dev/null | grep -qw nosuid; then
     echo 'other_user: SKIPPED in part: no setuid programs here' >&2
     exit 0
