@@ -16,14 +16,20 @@
  * handlers require; readdir() may allocate. */
 static unsigned remove_entries(int fd);
 
+void remove_dir_entries(int dir)
+{
+    /* Entries that one pass removes may hide others from it. */
+    do
+        lseek(dir, 0, SEEK_SET);
+    while (remove_entries(dir) > 0);
+}
+
 bool remove_dir_at(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd >= 0) {
-        /* Entries that one pass removes may hide others from it. */
-        while (remove_entries(fd) > 0)
-            lseek(fd, 0, SEEK_SET);
+        remove_dir_entries(fd);
         close(fd);
     }
     return unlinkat(dir, name, AT_REMOVEDIR) == 0;

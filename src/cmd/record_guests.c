@@ -425,7 +425,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
     const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     FILE *out = record_run_summary_file(run);
     _cleanup_(text_done) struct text line = TEXT_IN_MEMORY;
-    char size[16], missing[160];
+    char size[16], missing[160], error[24];
 
     bytes_text(size, sizeof size, progress->bytes);
     text_printf(&line, "%s: %s of %" PRIu32 " CPU%s", guest->config.name, size, progress->n_cpus,
@@ -438,11 +438,10 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
                     run->dir, guest->config.name);
     output_line(out, "%.*s", (int)text_len(&line), line.start);
     if (boot->n_pairs)
-        output_line(out,
-                    "  its clock %s is related to the host's by %u %s%s%s, the best within %.*f us",
+        output_line(out, "  its clock %s is related to the host's by %u %s%s%s, the best within %s",
                     boot->clock, boot->n_pairs, boot->by_kvm ? "reading" : "exchange",
                     plural(boot->n_pairs), boot->by_kvm ? " from KVM" : "",
-                    boot->best.error_ns < 10000, (double)boot->best.error_ns / 1000);
+                    record_error_text(error, sizeof error, (int64_t)boot->best.error_ns));
     if (progress->waited_ns && progress->stopped_ns)
         output_line(
             out,

@@ -183,7 +183,7 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     uint64_t lost = guest_lost(guest);
     bool is_whole = true;
     int64_t worst = -1;
-    char missing[160];
+    char missing[160], error[24];
 
     if (guest_is_silent(guest)) {
         cli_message("  %-6s nothing", guest->config.name);
@@ -192,10 +192,9 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     if (!guest->config.is_host)
         worst = worst_error(dir, guest);
     if (worst >= 0)
-        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %" PRId64
-                    " us; Linux %s",
-                    guest->config.name, progress->events, plural, lost, (worst + 999) / 1000,
-                    boot->release);
+        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %s; Linux %s",
+                    guest->config.name, progress->events, plural, lost,
+                    record_error_text(error, sizeof error, worst), boot->release);
     else
         cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->config.name,
                     progress->events, plural, lost, boot->release);

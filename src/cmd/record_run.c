@@ -12,7 +12,9 @@
 #include "cmd/record_guests.h"
 #include "cmd/record_live.h"
 #include "cmd/record_service.h"
+#include "event/clock.h"
 #include "record/flight.h"
+#include "trace/clocks.h"
 
 void cmd_print_report(void *userdata, const char *text)
 {
@@ -176,6 +178,34 @@ static void on_begun(void *userdata)
     record_service_begun(run->dir ? recording_path(run->recording) : run->options->output);
 }
 
+bool record_run_is_void(const struct record_run *run)
+{
+    const struct record_options *options = run->options;
+
+    /* There, the directory may have snapshots. */
+    if (!run->dir || options->restarts || options->flight.ns > 0 || options->flight.bytes > 0)
+        return false;
+    for (unsigned i = 0; i < run->n; i++) {
+        const struct record_item *item = &run->items[i];
+
+        if (item->is_void && item->is_void(item))
+            return !record_run_has_others(run, item);
+    }
+    return false;
+}
+
+/* What to do with what was recorded. Where that is nothing, the directory is free for the next try. */
+static void finish(struct record_run *run)
+{
+    if (record_run_is_void(run)) {
+        recording_remove(run->recording);
+        cli_error("nothing was recorded, and nothing is left in %s", run->dir);
+    } else if (run->dir && record_run_has_others(run, NULL)) {
+        cli_print_command("summary", run->dir);
+        cli_print_command("view", run->dir);
+    }
+}
+
 int record_run(struct record_run *run, const char *dir)
 {
     char limit[RECORD_LIMIT_MAX];
@@ -216,6 +246,7 @@ int record_run(struct record_run *run, const char *dir)
             status = recording_is_full(run->recording) ? EXIT_FAILURE : EXIT_SUCCESS;
             status = sum_up_items(run, true, status);
             status = sum_up_items(run, false, status);
+            finish(run);
         }
     }
     if (r < 0) {
@@ -228,6 +259,13 @@ int record_run(struct record_run *run, const char *dir)
 FILE *record_run_summary_file(const struct record_run *run)
 {
     return run->options->live.on || run->options->runs ? stderr : stdout;
+}
+
+const char *record_error_text(char *buf, size_t size, int64_t ns)
+{
+    static const struct clock clock = {"", NANOSECONDS};
+
+    return duration_text(buf, size, &clock, trace_clock_round_up(ns));
 }
 
 void record_run_tell_length(const struct record_run *run, double seconds)
@@ -244,7 +282,7 @@ bool record_run_has_others(const struct record_run *run, const struct record_ite
         const struct recorder *recorder = run->items[i].recorder;
         struct recorder_sources sources = {0};
 
-        if (recorder != item->recorder && recorder->ops->sources &&
+        if ((!item || recorder != item->recorder) && recorder->ops->sources &&
             recorder->ops->sources(recorder, &arena, &sources) >= 0)
             any |= sources.n > 0;
     }

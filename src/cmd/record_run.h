@@ -15,6 +15,8 @@ struct record_item {
     struct recorder *recorder;
     /* Prints what came of it. An exit status. */
     int (*sum_up)(const struct record_run *run, const struct record_item *item);
+    /* Whether it has ended with nothing that is worth a recording; NULL: never. */
+    bool (*is_void)(const struct record_item *item);
     void *userdata; /* of the item; freed by … */
     void (*free)(void *userdata);
     uint64_t bytes_shown; /* by the progress line, when it was last written */
@@ -45,8 +47,12 @@ bool record_run_add(struct record_run *run, const struct record_item *item);
 int record_run(struct record_run *run, const char *dir);
 /* Where a summary that people ask for goes: not to what events, or a command, write to. */
 FILE *record_run_summary_file(const struct record_run *run);
-/* Whether something else than ITEM has a source in the trace. */
+/* Whether something else than ITEM (NULL: anything) has a source in the trace. */
 bool record_run_has_others(const struct record_run *run, const struct record_item *item);
+/* Whether nothing was recorded, of which nothing is left in the directory. */
+bool record_run_is_void(const struct record_run *run);
+/* By how much a time may be wrong, "1.05us", and never less than NS. BUF of 24 bytes or more; is returned. */
+const char *record_error_text(char *buf, size_t size, int64_t ns);
 /* Prints for how long was recorded, and where. */
 void record_run_tell_length(const struct record_run *run, double seconds);
 void record_run_done(struct record_run *run);

@@ -117,7 +117,7 @@ static void vm_done(struct vm *vm)
 static void print_vmm(const struct qemu_probe *probe, const struct qemu_summary *summary)
 {
     const char *plural = summary->events == 1 ? "" : "s";
-    char size[16];
+    char size[16], worst[24];
 
     if (probe->backend == VMM_BACKEND_SIMPLE)
         cli_message("  vmm    %s of events, by the host's clock; QEMU %s",
@@ -126,9 +126,10 @@ static void print_vmm(const struct qemu_probe *probe, const struct qemu_summary 
         cli_message("  vmm    %" PRIu64 " event%s, %" PRIu64 " lost, of libstrata's rings; QEMU %s",
                     summary->events, plural, summary->lost, probe->version);
     else
-        cli_message("  vmm    %" PRIu64 " line%s of events, %" PRIu64
-                    " lost, times within %.1f us; QEMU %s",
-                    summary->events, plural, summary->lost, summary->worst_us, probe->version);
+        cli_message(
+            "  vmm    %" PRIu64 " line%s of events, %" PRIu64 " lost, times within %s; QEMU %s",
+            summary->events, plural, summary->lost,
+            record_error_text(worst, sizeof worst, (int64_t)summary->worst_ns), probe->version);
 }
 
 static int sum_up(const struct record_run *run, const struct record_item *item)
@@ -144,8 +145,10 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
         (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &vm->terminal);
     qemu_recorder_sum_up(recorder, &summary);
     is_whole = summary.lost == 0 && !recorder->has_lost_uncounted;
-    record_run_tell_length(run, summary.seconds);
-    print_vmm(&vm->probe, &summary);
+    if (!record_run_is_void(run)) {
+        record_run_tell_length(run, summary.seconds);
+        print_vmm(&vm->probe, &summary);
+    }
     if (guest)
         is_whole &= record_kernel_tell(run->dir, guest);
     for (unsigned i = 0; i < recorder->n_problems; i++)
@@ -157,6 +160,17 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
         (vm->settings.wrapped && !summary.has_come))
         return EXIT_FAILURE;
     return run->options->strict && !is_whole ? EXIT_LOSSES : EXIT_SUCCESS;
+}
+
+/* It has refused its command line, or printed its help: there was no machine. */
+static bool is_void(const struct record_item *item)
+{
+    const struct vm *vm = item->userdata;
+    struct qemu_summary summary;
+
+    qemu_recorder_sum_up(item->recorder, &summary);
+    return !vm->settings.running && !vm->settings.wrapped && !summary.is_running &&
+           !summary.is_ended && summary.bytes + summary.events + summary.lost == 0;
 }
 
 /* ---- The course ---- */
@@ -226,7 +240,8 @@ static int add_machine(struct record_run *run, struct vm *vm)
         .is_optional = true,
         .is_led = true,
     };
-    struct record_item item = {.sum_up = sum_up, .userdata = vm}, guest = {.sum_up = sum_up_guest};
+    struct record_item item = {.sum_up = sum_up, .is_void = is_void, .userdata = vm};
+    struct record_item guest = {.sum_up = sum_up_guest};
 
     if (run->options->guest && guest_recorder_new(&settings, &guest.recorder) < 0)
         return cli_no_memory();
@@ -278,7 +293,6 @@ static int record_machine(const struct record_options *options, struct vm *vm)
         status = record_run(&run, record_output(options, name, sizeof name));
         if (recording_has_begun(run.recording)) {
             qemu_recorder_sum_up(vm->machine, &summary);
-            cli_print_command("report", run.dir);
             /* How QEMU ends when the recorder ends it is no result of QEMU's, nor is the end of one that it has not started
              * a result of the recorder's. */
             if (!summary.is_ended && !settings->running && child_exit_status(summary.child) != 0)

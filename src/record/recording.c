@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock_ns.h"
+#include "base/remove_dir.h"
 #include "base/text.h"
 #include "record/directory.h"
 #include "record/recorder_internal.h"
@@ -676,6 +677,12 @@ int recording_run(struct recording *recording, struct error *error)
 bool recording_has_begun(const struct recording *recording)
 {
     return recording && recording->has_begun;
+}
+
+void recording_remove(struct recording *recording)
+{
+    if (recording->dir.fd >= 0)
+        remove_dir_entries(recording->dir.fd);
 }
 
 int recording_dir(const struct recording *recording)

@@ -53,6 +53,8 @@ int recording_add(struct recording *recording, struct recorder *recorder);
 int recording_run(struct recording *recording, struct error *error);
 /* Whether recording_run() had started all recorders; not so where RECORDING is NULL. */
 bool recording_has_begun(const struct recording *recording);
+/* After recording_run(): removes what was recorded, and with recording_free() the directory, if it was made. */
+void recording_remove(struct recording *recording);
 void recording_free(struct recording *recording);
 
 /* ---- For recorders ---- */

@@ -146,8 +146,15 @@ nothing_left
 case='another status'
 record 1 -o option -- $none -nosuch
 says 'invalid option'
-tells option 'QEMU ended with status 1'
-"$strata" report option >/dev/null 2>&1 || fail "report"
+says 'QEMU ended with status 1'
+says 'strata: nothing was recorded, and nothing is left in option'
+[ ! -e option ] || fail "left: $(ls -R option)"
+# The next try may have the same directory, also one that was there.
+mkdir option
+record 1 -o option -- $none -nosuch
+record 1 -o option -- $none -drive file=nosuch
+record 0 -o option -- $none -device help
+[ -z "$(ls option)" ] || fail "left: $(ls -R option)"
 nothing_left
 
 # QEMU is asked what it can trace without what its user wants traced, and ends in order, so that nothing is left of it.

@@ -190,14 +190,21 @@ def marks_of(run, folder):
 
 def check_summary(run, out, said):
     """The summary that the recorder printed says of the guest what its trace has."""
-    summary = re.search(r"guest +(\d+) events?, (\d+) lost, times within (\d+) us; Linux", said)
+    summary = re.search(r"guest +(\d+) events?, (\d+) lost, times within ([\d.]+[nm]?u?s); Linux", said)
     expect(summary, "no summary:", said)
     info = subprocess.run([run.strata, "info", "--format", "json", out], stdout=subprocess.PIPE, check=True, text=True).stdout
     info = [json.loads(line) for line in info.splitlines()]
     info = next(source for source in info if source.get("layer") == "guest")
     expect(info["events"] == int(summary[1]), "the summary has", summary[1], "events;", info)
     expect(info["facts"]["lost in all"] == summary[2], "the summary has", summary[2], "lost;", info)
-    expect(-(-info["host_time"]["error_ns"] // 1000) == int(summary[3]), "the summary has an error of", summary[3], "us;", info)
+    expect(is_rounded_up(summary[3], info["host_time"]["error_ns"]), "the summary has an error of", summary[3], info)
+
+
+def is_rounded_up(text, ns):
+    """Whether TEXT, "1.05us", is NS with three digits, and no less."""
+    number, unit = re.fullmatch(r"([\d.]+)(\w+)", text).groups()
+    stated = float(number) * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit]
+    return ns * (1 - 1e-9) <= stated <= ns * 1.011 + 1
 
 
 def guest_errors(run, trace):

@@ -13,7 +13,7 @@ import time
 
 from agent import Agent
 from machine import CPUS, PATIENCE, Machine, expect, wait_until
-from record import error_bound, guest_errors, sources, traced
+from record import error_bound, guest_errors, is_rounded_up, sources, traced
 
 MARKS = 5
 CLUSTER = 65536
@@ -197,8 +197,8 @@ def record_reset(run):
     expect(problem in said, "that is not printed:", said)
     expect("was reset before" in recorded["guest.2"]["problems"][-1], recorded["guest.2"])
     errors = guest_errors(run, out)
-    summary = re.search(r"guest +(\d+) events?, (\d+) lost, times within (\d+) us; Linux", said)
-    expect(summary and int(summary[3]) == -(-max(errors) // 1000), "the summary is not of all boots, within", errors, said)
+    summary = re.search(r"guest +(\d+) events?, (\d+) lost, times within ([\d.]+[nm]?u?s); Linux", said)
+    expect(summary and is_rounded_up(summary[3], max(errors)), "the summary is not of all boots, within", errors, said)
 
 
 def hot_plug(guest, monitor, out, folder):

@@ -348,7 +348,8 @@ static void stats(const struct recorder *recorder, struct recorder_stats *ret)
     struct qemu_summary summary;
 
     qemu_recorder_sum_up(recorder, &summary);
-    *ret = (struct recorder_stats){.events = summary.events, .lost = summary.lost};
+    *ret = (struct recorder_stats){
+        .bytes = summary.bytes, .events = summary.events, .lost = summary.lost};
 }
 
 static const struct recorder_ops ops = {
@@ -397,10 +398,12 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .seconds = (double)(self->ended.monotonic_ns - self->began.monotonic_ns) / 1e9,
         .events = self->log.lines,
         .lost = self->log.lost_lines,
+        .bytes = self->log.bytes + self->simple_size,
         .simple_size = self->simple_size,
-        .worst_us = (double)(self->clock.worst + self->clock.extra) / 1000,
+        .worst_ns = (uint64_t)(self->clock.worst + self->clock.extra),
         .is_cut_off = self->log.error < 0,
         .has_come = self->has_come,
+        .is_running = self->monitor.answers,
         .is_ended = self->is_ended,
         .is_left_changed = self->is_left_changed,
         .child = &self->child,

@@ -50,10 +50,12 @@ struct qemu_summary {
     double seconds;
     uint64_t events; /* lines of the log, or events of libstrata's rings */
     uint64_t lost;
+    uint64_t bytes;            /* of the log and of trace.simple */
     uint64_t simple_size;      /* of trace.simple */
-    double worst_us;           /* by which the times of the log may be wrong at most */
+    uint64_t worst_ns;         /* by which the times of the log may be wrong at most */
     bool is_cut_off;           /* the trace of QEMU itself ends before QEMU did */
     bool has_come;             /* QEMU has answered */
+    bool is_running;           /* or was: its main loop has answered */
     bool is_ended;             /* by the recorder, as the recording could not go on */
     bool is_left_changed;      /* its settings could not be restored */
     const struct child *child; /* what was started */
