@@ -388,7 +388,8 @@ static int put_state(struct exits *exits, struct exit_class *class, const struct
 {
     struct item copy;
 
-    if (note_source(exits, &exits->state_sources, class, item) < 0)
+    /* Wake-ups alone do not tell when a thread left its CPU. */
+    if (class->pid < 0 && note_source(exits, &exits->state_sources, class, item) < 0)
         return -ENOMEM;
     if (!spans_has_open(&exits->spans))
         return 0;
@@ -542,9 +543,10 @@ static int add_notes(const struct exits *exits, struct result *result)
     /* A KVM without hardware virtualization (kvm_pvm) has the event, and never traces it. */
     if (r == 0 && exits->vmm_sources.used > 0 && exits->n_exits[EXITS_OF_KVM] == 0)
         r = result_add_note(
-            result, "KVM of this host traced kvm_userspace_exit, but no kvm_exit: it has no "
-                    "such exits or they were not recorded; exits that KVM handles by itself "
-                    "are unknown");
+            result,
+            "KVM of this host traced kvm_userspace_exit, but no kvm_exit: it has no "
+            "such exits, they were not recorded, or their format is missing; exits that KVM "
+            "handles by itself are unknown");
     else if (r == 0 && exits->n_exits[EXITS_OF_QEMU] > 0 && exits->n_exits[EXITS_OF_KVM] == 0)
         r = result_add_note(result,
                             "QEMU sees only the exits that KVM passes on to it; to see all, record "

@@ -54,8 +54,8 @@ struct exits {
     unsigned n_classes;
     struct exit_times *times; /* of each row */
     unsigned n_times;
-    struct map state_sources;       /* by origin: those that have scheduler events */
-    struct map vmm_sources;         /* … that tell which exits the VMM handles */
+    struct map state_sources; /* by origin: those whose events tell when a thread or vCPU ran */
+    struct map vmm_sources;   /* … that tell which exits the VMM handles */
     uint64_t n_exits[EXIT_TRACERS]; /* that began */
     const struct origin *kvm;       /* of the last exit of KVM; NULL: there was none */
     bool is_unnamed;                /* reasons of Xen are numbers, as the CPU vendor is not known */

@@ -31,6 +31,11 @@ jq -r '.rows[] | select(.n > 0) | [.key.reason, .n] | join(" ")' rows | LC_ALL=C
 awk '$2 ~ /^[0-9]+$/ { print $1, $2 }' "$DATA/kvm/exits.perf.txt" | LC_ALL=C sort >theirs
 diff theirs ours >&2 || fail "not as perf (<) has it"
 
+case="without switches"
+# Wake-ups do not tell when a vCPU's thread left its CPU.
+"$strata" exits -e '-sched_switch' -f json kvm >rows 2>err || fail "$(cat err)"
+jq -e '.rows | length > 3 and all(.[]; has("run") or has("wait") or has("unknown") | not)' rows >/dev/null || fail "$(jq -c '.rows[0]' rows)"
+
 # A span of `strata sql` has its reason as the key.
 for trace in "--cpu-vendor=amd xen-4.17-all" kvm; do
     case="in SQL: $trace"
