@@ -318,6 +318,7 @@ struct run {
     struct diff_condition *conditions;
     bool is_failed;
     bool is_lossy; /* either trace */
+    bool is_part;  /* either trace could not be read whole */
 };
 
 /* Each trace is read once per analysis. Pipes end after the first time. */
@@ -358,8 +359,11 @@ static int compare(struct run *run, const struct diff_verb *verb, struct text *o
 
         status = diff_side_read(&sides[i], &run->options->open, &run->options->select,
                                 run->paths[i], run->is_again, verb, &settings);
-        if (status != EXIT_SUCCESS)
+        if (!sides[i].is_read)
             break;
+        /* What was read is compared, as other verbs show it. */
+        run->is_part |= status != EXIT_SUCCESS;
+        status = EXIT_SUCCESS;
         run->is_lossy |= sides[i].has_losses;
         sides[i].has_result = true;
         if (analysis_result(&sides[i].analyses.analysis, &sides[i].coverage, &sides[i].result) < 0)
@@ -402,7 +406,8 @@ static int parse_conditions(struct run *run)
 /* A condition that no row is under would pass whatever changed. */
 static int check_conditions(const struct run *run)
 {
-    int status = run->is_failed                               ? EXIT_CHANGED
+    int status = run->is_part                                 ? EXIT_FAILURE
+                 : run->is_failed                             ? EXIT_CHANGED
                  : run->is_lossy && run->options->open.strict ? EXIT_LOSSES
                                                               : EXIT_SUCCESS;
 

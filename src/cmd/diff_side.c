@@ -149,9 +149,12 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
         return r == -EINVAL ? EXIT_FAILURE : cli_no_memory();
     sink_begin(&side->analyses.analysis.sink);
     status = walk_through(&walk);
-    side->has_losses = status == EXIT_SUCCESS && walk_has_losses(&walk);
-    if (sink_finish(&side->analyses.analysis.sink) < 0)
+    side->has_losses = walk_has_losses(&walk);
+    side->is_read = walk.error.code != -ENOMEM;
+    if (sink_finish(&side->analyses.analysis.sink) < 0) {
+        side->is_read = false;
         status = EXIT_FAILURE;
+    }
     text_done(&out);
     return status;
 }

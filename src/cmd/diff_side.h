@@ -34,6 +34,7 @@ struct diff_side {
     const struct diff_verb *verb;
     bool has_result;
     bool has_losses;
+    bool is_read; /* as far as it can be read: there is something to compare */
 };
 
 struct diff_verb {
@@ -48,7 +49,7 @@ struct diff_verb {
 const struct diff_verb *diff_verb_find(const char *name);
 
 /* Reads PATH from its start into SIDE, which diff_side_done() frees, also after a failure. AGAIN: it was read before, and its warnings are
- * printed. An exit status; errors are printed. */
+ * printed. An exit status; errors are printed. After a failure, what could be read is there if side->is_read. */
 int diff_side_read(struct diff_side *side, const struct open_options *open,
                    const struct select_options *select, char *path, bool again,
                    const struct diff_verb *verb, const struct analysis_settings *settings);

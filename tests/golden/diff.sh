@@ -212,6 +212,19 @@ grep -q 'only_[ab]\|0xffffffff82' found && fail "$(cat found)"
 "$strata" diff first second irq >out 2>err || fail "$(cat err)"
 grep -qx '2 functions moved with their kernel; their addresses are those in A' out || fail "$(cat out)"
 
+# What can be read is compared, as other verbs show it.
+case="damaged"
+xz -dc "$DATA/qemu/trace.simpletrace.xz" >boot.trace
+head -c 1600000 boot.trace >damaged.trace
+"$strata" diff boot.trace damaged.trace >out 2>err && fail "no status"
+grep -q '^strata: damaged.trace: offset 1[0-9]*: the file ends within a record' err || fail "$(cat err)"
+grep -q '^vmm  *serial_read ' out || fail "$(cat out)"
+cp -r vm without
+rm without/vmm/trace.log
+"$strata" diff vm without io >out 2>err && fail "no status"
+grep -q "^strata: the source 'vmm' cannot be shown: " err || fail "$(cat err)"
+grep -q '^guest  254,0 ' out || fail "$(cat out)"
+
 case="nothing to compare"
 "$strata" diff vm vm exits >out 2>err || fail "$(cat err)"
 grep -qx 'strata: neither trace has what strata exits measures' err || fail "$(cat err)"
