@@ -46,6 +46,28 @@ END
 is "$(info threads lost)" "unknown: the file is not all that was recorded"
 "$strata" info threads.data 2>&1 | grep -q 'perf record --threads wrote; only this file is read' || fail "no note"
 
+# cut_off NAME BYTES: cut.data, its first BYTES; what of it `strata report -k` shows.
+cut_off() {
+    head -c "$2" "$1.data" >cut.data
+    "$strata" stat cut.data >out 2>err && fail "is read"
+    grep -q '^strata: cut.data: offset [0-9]*: the file was cut: .* not in it; --keep-going reads the events that are$' err || fail "$(cat err)"
+    "$strata" report -k cut.data >out 2>err || fail "$(cat err)"
+}
+case="cut within its records"
+# No format of a tracepoint is left. What is there is as it was, and the end of each CPU is a loss.
+cut_off kvm 30000
+grep -q 'the formats of events .* are missing; .*; the file was cut, and lacks the formats of tracepoints$' err || fail "$(cat err)"
+grep -v LOST out | awk '{ print $1, $2, $3, $4 }' >left
+[ "$(wc -l <left)" -gt 50 ] || fail "$(cat left)"
+"$strata" report kvm.data 2>err | sed 's/: .*//' | awk '{ print $1, $2, $3, $4 }' | head -n "$(wc -l <left)" >expected
+sed 's/ *unknown-.*//; s/:$//' left >shown
+awk '{ print $1, $2 }' expected >left
+awk '{ print $1, $2 }' shown | cmp - left || fail "other events"
+grep -q LOST out || fail "nothing is lost"
+"$strata" info -k cut.data 2>err | grep -q '^  complete  *no, the file was cut$' || fail "info"
+"$strata" sched -k cut.data >out 2>err && fail "sched"
+grep -q 'no scheduler events .*, unless events without a format (unknown-' err || fail "$(cat err)"
+
 case="exits, as perf kvm stat report"
 "$strata" exits -f json kvm.data >rows 2>err || fail "$(cat err)"
 jq -r '.rows[] | [.key.reason, .n, .min, .max, .sum / .n] | join(" ")' rows | LC_ALL=C sort >ours

@@ -173,6 +173,14 @@ int perf_header_record(struct perf_data *perf, const struct perf_record *record,
 
 /* ---- The header of a file ---- */
 
+/* The file ends before WHAT, which its header names at OFFSET. */
+static int file_ends(struct perf_data *perf, uint64_t offset, const char *what, struct error *error)
+{
+    perf->is_cut = true;
+    return error_at(error, -EBADMSG, perf->path, offset, "the file was cut: %s not in it%s", what,
+                    perf->end > 0 ? "; --keep-going reads the events that are" : "");
+}
+
 /* Reads a section of at most SECTION_MAX bytes. */
 static int load_section(struct perf_data *perf, const uint8_t *section, const char *what,
                         uint8_t **ret, size_t *ret_size, struct error *error)
@@ -186,10 +194,11 @@ static int load_section(struct perf_data *perf, const uint8_t *section, const ch
     if (r == -ENOMEM)
         return out_of_memory(perf, error);
     if (r == -EFBIG)
-        return error_at(error, r, perf->path, offset, "%s take more than 64 MB", what);
+        return error_at(error, r, perf->path, offset, "%s larger than 64 MB", what);
+    if (r == -EBADMSG)
+        return file_ends(perf, offset, what, error);
     if (r < 0)
-        return error_at(error, r, perf->path, offset, "%s cannot be read: %s", what,
-                        r == -EBADMSG ? "the file ends before" : error_text(r));
+        return error_at(error, r, perf->path, offset, "%s not readable: %s", what, error_text(r));
     *ret = (uint8_t *)bytes;
     return 0;
 }
@@ -199,7 +208,7 @@ static int read_ids(struct perf_data *perf, const uint8_t *section, struct perf_
 {
     _cleanup_free_ uint8_t *ids = NULL;
     size_t size;
-    int r = load_section(perf, section, "the IDs of an event", &ids, &size, error);
+    int r = load_section(perf, section, "the IDs of an event are", &ids, &size, error);
 
     /* Each event has its own: if they shared them, there could be any number in a small file. */
     if (r == 0 && size > perf->id_bytes_left)
@@ -222,7 +231,7 @@ static int read_attrs(struct perf_data *perf, uint64_t entry, const uint8_t *sec
     if (entry < PERF_ATTR_SIZE_MIN + 16 || entry > 65536)
         return error_at(error, -EBADMSG, perf->path, 16,
                         "the size of an event's attributes is wrong");
-    r = load_section(perf, section, "the attributes of its events", &attrs, &size, error);
+    r = load_section(perf, section, "the attributes of its events are", &attrs, &size, error);
     for (size_t at = 0; r == 0 && size - at >= entry; at += (size_t)entry) {
         struct perf_attr *attr;
 
@@ -247,13 +256,14 @@ static int read_feature(struct perf_data *perf, unsigned feature, const uint8_t 
                         struct error *error)
 {
     _cleanup_free_ uint8_t *bytes = NULL;
-    char what[32];
+    char what[32] = "the formats of tracepoints are";
     size_t size;
     int r;
 
     if (!is_wanted(feature))
         return perf_feature_read(&perf->features, &perf->attrs, feature, section, 0);
-    snprintf(what, sizeof what, "feature %u", feature);
+    if (feature != FEATURE_TRACING_DATA)
+        snprintf(what, sizeof what, "feature %u is", feature);
     r = load_section(perf, section, what, &bytes, &size, error);
     if (r < 0)
         return r;
@@ -276,8 +286,7 @@ static int read_features(struct perf_data *perf, const uint8_t flags[32], uint64
         if (!(word >> feature % 64 & 1))
             continue;
         if (input_read_at(&perf->in, offset, section, sizeof section, error) < 16)
-            return error_at(error, -EBADMSG, perf->path, offset,
-                            "the file ends before what describes its features");
+            return file_ends(perf, offset, "its features are", error);
         r = read_feature(perf, feature, section, error);
         offset += sizeof section;
     }
@@ -301,6 +310,12 @@ static int read_file_header(struct perf_data *perf, const uint8_t header[HEADER_
     perf->end = size ? begin + size : UINT64_MAX;
     if (size > 0)
         r = read_features(perf, header + 72, begin + size, error);
+    /* Records have their times and numbers without them. */
+    if (r < 0 && perf->is_cut && perf->keep_going) {
+        error_clear(error);
+        perf->has_no_formats = !perf->events;
+        r = 0;
+    }
     return r < 0 ? r : input_seek(&perf->in, begin, error);
 }
 

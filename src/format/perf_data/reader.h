@@ -56,7 +56,9 @@ struct perf_data {
     char *path;
     struct catalogue *catalogue;
     bool swap, big_endian, is_stream, keep_going;
-    bool is_unfinished; /* perf did not complete its header */
+    bool is_unfinished;  /* perf did not complete its header */
+    bool is_cut;         /* the file ends before what its header names */
+    bool has_no_formats; /* of tracepoints, as it was cut */
     bool has_pending, at_end, no_times;
     int result; /* at the end: what next() returns */
     unsigned n_cpus;
