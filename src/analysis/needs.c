@@ -6,6 +6,8 @@
 
 #include "base/macro.h"
 
+#define WITHOUT_FORMAT_LISTED 4
+
 #define LIST(...)         \
     (const char *const[]) \
     {                     \
@@ -106,18 +108,35 @@ static const struct analysis_needs *find(const char *name, size_t len)
     return NULL;
 }
 
-void needs_put_missing(const char *name, const char *selected, struct text *text)
+/* ", unless events without a format (unknown-319) are such events": of CLASSES that have none; nothing if all have one. */
+static void put_without_format(const struct catalogue *classes, struct text *text)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < classes->n_classes; i++)
+        if (classes->classes[i]->has_no_format && n++ < WITHOUT_FORMAT_LISTED)
+            text_printf(text, "%s%s", n > 1 ? ", " : ", unless events without a format (",
+                        classes->classes[i]->name);
+    if (n > WITHOUT_FORMAT_LISTED)
+        text_printf(text, " and %u more", n - WITHOUT_FORMAT_LISTED);
+    if (n > 0)
+        text_put_literal(text, ") are such events");
+}
+
+void needs_put_missing(const char *name, const char *selected, const struct catalogue *classes,
+                       struct text *text)
 {
     const struct analysis_needs *needs = find(name, strlen(name));
 
-    if (*selected) {
-        text_printf(text, "no %s, as far as it is selected by %s", needs->events, selected);
-        return;
-    }
-    text_printf(text,
-                "no %s; record with 'strata record --for %s' and --host, --guest, --xen or '-- "
-                "qemu-system-...'",
-                needs->events, name);
+    text_printf(text, "no %s", needs->events);
+    if (*selected)
+        text_printf(text, ", as far as it is selected by %s", selected);
+    put_without_format(classes, text);
+    if (!*selected)
+        text_printf(text,
+                    "; record with 'strata record --for %s' and --host, --guest, --xen or '-- "
+                    "qemu-system-...'",
+                    name);
 }
 
 int needed_events_find(const char *names, struct needed_events *ret_events, struct error *error)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/strings.h"
 #include "base/text.h"
+#include "event/catalogue.h"
 
 /* Lists of events, as `strata record` accepts them; ended by NULL. NULL: it uses none of that layer. */
 struct analysis_needs {
@@ -26,8 +27,10 @@ extern const struct analysis_needs analysis_needs[];
 extern const struct analysis_needs needs_usual;
 
 /* "no VM exits are in this trace (...); record with ...": of the analysis called NAME. SELECTED: the options that left
- * out a part of the trace, where such events may be: "..., as far as --pid selects it"; "": none did. */
-void needs_put_missing(const char *name, const char *selected, struct text *text);
+ * out a part of the trace, where such events may be: "..., as far as --pid selects it"; "": none did. Events of CLASSES without
+ * a format may be such events, and are named. */
+void needs_put_missing(const char *name, const char *selected, const struct catalogue *classes,
+                       struct text *text);
 
 /* The events of several analyses, each once. Strings are borrowed. */
 struct needed_events {

@@ -321,7 +321,8 @@ static int put_span(void *arg, const struct analysis_span *span)
 }
 
 /* Reports that the trace has no event that ANALYSIS is about, and how such are recorded. EXIT_FAILURE. */
-static int report_missing(const struct analysis_options *options, const struct analysis *analysis)
+static int report_missing(const struct analysis_options *options, const struct trace *trace,
+                          const struct analysis *analysis)
 {
     _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
     _cleanup_(text_done) struct text selected = TEXT_IN_MEMORY;
@@ -329,7 +330,7 @@ static int report_missing(const struct analysis_options *options, const struct a
     select_options_put_read(&options->select, &selected);
     text_put_char(&selected, '\0');
     if (!selected.error)
-        needs_put_missing(analysis->ops->name, selected.start, &text);
+        needs_put_missing(analysis->ops->name, selected.start, trace_classes(trace), &text);
     if (text.error || selected.error)
         return cli_no_memory();
     cli_error("%.*s", (int)text_len(&text), text.start);
@@ -434,6 +435,6 @@ int analysis_run(const struct analysis_options *options, struct trace *trace,
     int status = analysis_print(options, trace, analysis);
 
     return status != EXIT_FAILURE && !analysis->ops->has_events(analysis)
-               ? report_missing(options, analysis)
+               ? report_missing(options, trace, analysis)
                : status;
 }

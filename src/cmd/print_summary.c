@@ -312,7 +312,7 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
         if (summary_is_shown(summary, i))
             r = put_part(summary, findings, i, trace, top, line_width, out);
     if (r >= 0)
-        r = summary_foreach_missing(summary, put_missing, &missing);
+        r = summary_foreach_missing(summary, trace_classes(trace), put_missing, &missing);
     return r < 0 ? r : out->error == -ENOMEM ? -ENOMEM : 0;
 }
 
@@ -397,7 +397,8 @@ static int write_parts(const struct summary *summary, const struct trace_clocks 
     return r;
 }
 
-static int write_missing(const struct summary *summary, struct json_writer *w)
+static int write_missing(const struct summary *summary, const struct catalogue *classes,
+                         struct json_writer *w)
 {
     struct text text = TEXT_IN_MEMORY;
     int r = 0;
@@ -407,7 +408,7 @@ static int write_missing(const struct summary *summary, struct json_writer *w)
         if (!summary_is_missing(summary, i))
             continue;
         text.next = text.start;
-        needs_put_missing(summary_parts[i].analysis, "", &text);
+        needs_put_missing(summary_parts[i].analysis, "", classes, &text);
         json_write_object(w);
         json_write_key(w, "analysis");
         json_write_str(w, summary_parts[i].analysis);
@@ -441,7 +442,7 @@ int print_summary_json(const struct summary *summary, const struct findings *fin
     json_write_end(&w);
     json_write_key(&w, "missing");
     if (r >= 0)
-        r = write_missing(summary, &w);
+        r = write_missing(summary, trace_classes(trace), &w);
     json_write_key(&w, "sources");
     if (r >= 0)
         r = put_sources(summary, trace, 0, 0, &w, out);

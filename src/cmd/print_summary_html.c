@@ -563,7 +563,7 @@ int print_summary_html(struct summary_page *page, struct text *out)
     begin_section(out, "missing", "What this trace cannot answer");
     text_put_literal(out, "<dl>\n");
     if (r >= 0)
-        r = summary_foreach_missing(page->summary, put_missing, out);
+        r = summary_foreach_missing(page->summary, trace_classes(page->trace), put_missing, out);
     text_put_literal(out, "</dl>\n");
     end_section(out);
     if (r >= 0)

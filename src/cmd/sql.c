@@ -144,6 +144,30 @@ static void report_losses(struct sql_session *session)
     text_done(&text);
 }
 
+static void note_hint(void *arg, const char *path, const char *hint)
+{
+    struct sql_session *session = arg;
+    _cleanup_(text_done) struct text text = TEXT_IN_MEMORY;
+    const char *kept;
+
+    text_printf(&text, "%s: %s", path, hint);
+    text_put_char(&text, '\0');
+    if (text.error)
+        return;
+    for (unsigned i = 0; i < session->hints.n; i++)
+        if (strcmp(session->hints.items[i], text.start) == 0)
+            return;
+    kept = arena_strdup(&session->arena, text.start);
+    if (kept)
+        (void)strings_add(&session->hints, kept);
+}
+
+static void report_hints(struct sql_session *session)
+{
+    for (; session->n_hints < session->hints.n; session->n_hints++)
+        cli_error("%s", session->hints.items[session->n_hints]);
+}
+
 static unsigned count_lines(const char *from, const char *to)
 {
     unsigned n = 0;
@@ -204,6 +228,7 @@ int sql_run(struct sql_session *session, const char *sql, const char *name)
     }
     if (r < 0)
         return EXIT_FAILURE;
+    report_hints(session);
     report_losses(session);
     return status;
 }
@@ -323,6 +348,8 @@ static int run(const struct sql_options *options, struct reopening *reopening, s
         .n_rules = pairs->rules.n,
         .progress = show_progress,
         .progress_arg = &session,
+        .hint = note_hint,
+        .hint_arg = &session,
         .stopped = &stopped,
     };
     struct error error = {0};
@@ -359,6 +386,8 @@ static int run(const struct sql_options *options, struct reopening *reopening, s
         text_done(&session.out);
     }
     query_close(session.query);
+    strings_done(&session.hints);
+    arena_done(&session.arena);
     return status;
 }
 

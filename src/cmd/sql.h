@@ -3,6 +3,8 @@
 
 /* What the parts of strata sql have in common: the command, its printing, its shell. */
 
+#include "base/arena.h"
+#include "base/strings.h"
 #include "base/text.h"
 #include "cli/progress.h"
 #include "print/table.h"
@@ -16,6 +18,9 @@ struct sql_session {
     bool spreadsheet; /* as in struct table_form */
     bool has_memory_limit;
     struct progress progress; /* until the first rows are shown */
+    struct arena arena;       /* of `hints` */
+    struct strings hints;     /* of the readers, "PATH: HINT"; the first `n_hints` were reported */
+    unsigned n_hints;
     uint64_t n_losses; /* of the records, when losses were reported, and one; 0: they were not */
 };
 

@@ -118,7 +118,7 @@ static bool explains_missing(const struct summary *summary, unsigned part)
            !summary_is_shown(summary, part) && !summary_is_missing(summary, part);
 }
 
-int summary_foreach_missing(const struct summary *summary,
+int summary_foreach_missing(const struct summary *summary, const struct catalogue *classes,
                             void (*put)(void *arg, const char *command, const char *text),
                             void *arg)
 {
@@ -128,7 +128,7 @@ int summary_foreach_missing(const struct summary *summary,
         if (!summary_is_missing(summary, i))
             continue;
         text.next = text.start;
-        needs_put_missing(summary_parts[i].analysis, "", &text);
+        needs_put_missing(summary_parts[i].analysis, "", classes, &text);
         text_put_char(&text, '\0');
         if (text.error)
             return -ENOMEM;

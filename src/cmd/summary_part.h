@@ -36,7 +36,7 @@ unsigned summary_find_notes(const struct summary *summary, const struct findings
                             unsigned part, const char **notes);
 
 /* Calls PUT for each analysis that SUMMARY has no table of: why, and how to record its events. 0, -ENOMEM. */
-int summary_foreach_missing(const struct summary *summary,
+int summary_foreach_missing(const struct summary *summary, const struct catalogue *classes,
                             void (*put)(void *arg, const char *command, const char *text),
                             void *arg);
 

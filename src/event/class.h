@@ -185,11 +185,13 @@ struct event_class {
      * class's index, by which events are counted. */
     const struct event_class *variant_of;
     unsigned stat_row;
-    uint32_t declared_line;             /* of `declared_in` */
-    uint64_t id;                        /* the wire format's own number */
-    const char *format;                 /* printf-style, over the fields in order; NULL: none */
-    const char *declared_in;            /* file, NULL: built in or not known */
-    bool disabled;                      /* declared with `disable` */
+    uint32_t declared_line;  /* of `declared_in` */
+    uint64_t id;             /* the wire format's own number */
+    const char *format;      /* printf-style, over the fields in order; NULL: none */
+    const char *declared_in; /* file, NULL: built in or not known */
+    bool disabled;           /* declared with `disable` */
+    bool
+        has_no_format; /* its format is missing or invalid: events are bytes, and may be any event */
     const struct text_program *program; /* `format` compiled; NULL: none */
     /* The fields as "name=value …" compiled, if they are the event's text; otherwise NULL. */
     const struct text_program *fields_program;

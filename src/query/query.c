@@ -110,6 +110,8 @@ void query_note_losses(struct query *query, const struct trace *trace, struct lo
         losses_add_recorded(losses, trace->catalogue.origins[i], false);
     if (losses->n > query->losses.n || !losses_any(&query->losses))
         query->losses = *losses;
+    if (trace && query->options.hint)
+        trace_hints(trace, query->options.hint, query->options.hint_arg);
 }
 
 /* Puts the error at LINE of NAME, with what was probably meant. OFFSET: where in SQL; negative: it is not known. */

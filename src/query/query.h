@@ -38,6 +38,9 @@ struct query_options {
     /* Is called with each run of items that is read; NULL: nothing. */
     void (*progress)(void *arg, const struct trace *trace);
     void *progress_arg;
+    /* Is called after each reading with the hints of its readers (trace_hints()), the same ones several times; NULL: nothing. */
+    void (*hint)(void *arg, const char *path, const char *hint);
+    void *hint_arg;
     const volatile sig_atomic_t
         *stopped; /* not 0: a query fails with -EINTR; set by a signal's handler. May be NULL */
     bool errors;  /* times have bounds */

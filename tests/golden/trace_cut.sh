@@ -239,12 +239,20 @@ rm -rf cut
 cp -r whole cut
 id=$(sed -n 's/^ID: //p' cut/guest/guest/events/sched/sched_switch/format)
 rm cut/guest/guest/events/sched/sched_switch/format
-told="the format of event $id is missing; it shows as bytes, as unknown-$id"
+told="the format of event $id is missing; it shows as bytes, as unknown-$id; copy its file 'format' to cut/guest/guest/events/GROUP/NAME/"
 for verb in report info stat 'stat -j2'; do
     # shellcheck disable=SC2086 # a verb and its option
     "$strata" $verb cut >lines 2>err || fail "$verb: $(cat err)"
     [ "$(grep -cF "strata: cut/guest: $told" err)" -eq 1 ] || fail "$verb: $(cat err)"
 done
+"$strata" sql -c 'select count(*) from events' -c 'select count(*) from state' cut >lines 2>err || fail "sql: $(cat err)"
+[ "$(grep -cF "strata: cut/guest: $told" err)" -eq 1 ] || fail "sql: $(cat err)"
+# An analysis whose events these may be does not say that the trace has none.
+"$strata" sched cut >lines 2>err && fail "sched: $(cat lines)"
+grep -qF "sched_switch; of Xen, RUNSTATE_CHANGE), unless events without a format (unknown-$id) are such events; " err ||
+    fail "sched: $(cat err)"
+"$strata" summary -f json cut >lines 2>err || fail "summary: $(cat err)"
+jq -r '.missing[] | select(.analysis == "sched").text' lines | grep -qF "events without a format (unknown-$id)" || fail "summary: $(cat lines)"
 
 # ---- Every file that a source has, whatever its format ----
 

@@ -63,7 +63,8 @@ struct live_files *live_files_new(void)
     struct live_files *files = calloc(1, sizeof *files);
 
     if (files)
-        files->formats = (struct kernel_formats){format_of, kallsyms_of, free_files};
+        files->formats = (struct kernel_formats){
+            .format = format_of, .kallsyms = kallsyms_of, .free = free_files};
     return files;
 }
 

@@ -293,7 +293,7 @@ int ftrace_tree_new(const char *path, const char *kallsyms, struct reopen_cache 
     tree->formats.kallsyms = tree_kallsyms;
     tree->formats.free = tree_free;
     tree->cache = cache;
-    tree->path = strdup(path);
+    tree->formats.path = tree->path = strdup(path);
     tree->kallsyms = kallsyms ? strdup(kallsyms) : NULL;
     if (!tree->path || (kallsyms && !tree->kallsyms)) {
         tree_free(&tree->formats);

@@ -234,6 +234,8 @@ static void perf_facts(const struct source *source,
         put(arg, "compression", "zstd");
     if (perf->is_unfinished)
         put(arg, "complete", "no, perf did not finish");
+    if (perf->is_cut)
+        put(arg, "complete", "no, the file was cut");
 }
 
 static void perf_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
@@ -269,6 +271,9 @@ static const char *perf_hint(const struct source *source)
         say(perf, "%s", formats);
     if (perf->is_unfinished)
         say(perf, "perf did not finish the file, so that it has no formats of tracepoints");
+    if (perf->is_cut)
+        say(perf, "the file was cut, and lacks %s",
+            perf->has_no_formats ? "the formats of tracepoints" : "a part of what describes it");
     if (perf->n_throttled)
         say(perf,
             "the kernel throttled sampling, so that samples are missing (%" PRIu64
@@ -325,7 +330,8 @@ static int make_events(struct perf_data *perf)
 
     if (!formats)
         return -ENOMEM;
-    *formats = (struct kernel_formats){no_format, no_kallsyms, free_formats};
+    *formats =
+        (struct kernel_formats){.format = no_format, .kallsyms = no_kallsyms, .free = free_formats};
     return kernel_events_new(perf->catalogue, &facts, formats, &perf->events);
 }
 

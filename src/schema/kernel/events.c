@@ -631,6 +631,7 @@ static int make_unknown(struct kernel_events *events, uint16_t id, struct event_
     fields->offset = events->common.size;
     class->fields = fields;
     class->n_fields = 1;
+    class->has_no_format = true;
     return 0;
 }
 
@@ -715,6 +716,9 @@ static void put_missing(const struct kernel_events *events, struct text *hint)
                 one ? " is missing; it shows as bytes, as unknown-%u"
                     : " are missing; they show as bytes, such as unknown-%u",
                 events->missing[0]);
+    if (events->formats->path)
+        text_printf(hint, "; copy its file 'format' to %s/events/GROUP/NAME/",
+                    events->formats->path);
 }
 
 static void put_bad_headers(const struct eh_events *headers, struct text *hint)

@@ -48,6 +48,7 @@ struct kernel_formats {
      * address is printed. -ENOENT: not available. */
     int (*kallsyms)(struct kernel_formats *formats, char **ret_text, size_t *ret_len);
     void (*free)(struct kernel_formats *formats);
+    const char *path; /* of the tracefs tree, for messages; NULL: formats are not files */
 };
 
 /* What all events of a kernel begin with. */
