@@ -39,3 +39,8 @@ jq ".sources[0].files = {\"host/cpu0.raw\": $(stat -c %s cut/host/cpu0.raw), \"h
 mv new cut/trace.json
 "$strata" info cut >info 2>err && fail "it is whole"
 both cut
+
+# perf says that a CPU lost events in a later round than its last event before.
+case=perf
+xz -dc "$DATA/perf/lost.data.xz" >lost.data
+both lost.data

@@ -49,6 +49,23 @@ static int records_damaged(struct perf_data *perf, int err, const char *what)
     return perf_handle_damage(perf, skipped);
 }
 
+/* Up to when items can be lent at the end of a round. The last event of a CPU waits for the next record of the CPU, as this may say
+ * that events between them were lost. Not in a pipe, where that record may come late, and not where too much would wait. */
+static int64_t limit_of_round(const struct perf_data *perf)
+{
+    int64_t limit = perf->next_limit;
+
+    if (!perf->in.seekable || order_held(perf->order) > PERF_DATA_WAITING_MAX)
+        return limit;
+    for (unsigned i = 1; i < perf->n_cpus; i++) {
+        const struct perf_cpu *cpu = &perf->cpus[i];
+
+        if (cpu->held && cpu->last > perf->lent)
+            limit = MIN(limit, cpu->last - 1);
+    }
+    return MAX(limit, perf->limit);
+}
+
 /* Reads the next record. */
 static int read_record(struct perf_data *perf)
 {
@@ -62,7 +79,7 @@ static int read_record(struct perf_data *perf)
         r = perf_record_next(perf, &record, &what);
     perf->has_pending = false;
     if (r > 0 && record.type == RECORD_FINISHED_ROUND) {
-        perf->limit = perf->next_limit;
+        perf->limit = limit_of_round(perf);
         perf->next_limit = perf->max_time;
         return 0;
     }

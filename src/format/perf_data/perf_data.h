@@ -56,9 +56,11 @@ bool perf_data_is_stream(const void *head, size_t size);
  * LAYER_HOST, or LAYER_GUEST if only what runs in guests was sampled.
  *
  * Holds the records of two rounds, at most PERF_DATA_HELD_MAX bytes of them: beyond that, the older half is lent, and
- * what comes too late after that is lent at once. Takes IN over, also when it fails; unless it is a stream, it must be
+ * what comes too late after that is lent at once. Up to PERF_DATA_WAITING_MAX bytes wait longer: until each CPU has a record
+ * after them, which may be a loss (item->before_loss). Takes IN over, also when it fails; unless it is a stream, it must be
  * seekable. */
 #define PERF_DATA_HELD_MAX ((size_t)256 * 1024 * 1024)
+#define PERF_DATA_WAITING_MAX ((size_t)16 * 1024 * 1024)
 int perf_data_open(struct input *in, const char *name, struct catalogue *catalogue,
                    const struct reader_options *options, struct source **ret_source,
                    struct error *error);
