@@ -37,6 +37,7 @@
  * are from 1970 become CLOCK_REALTIME. */
 #include "format/ctf/ctf.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -51,6 +52,11 @@ int ctf_damaged(struct ctf *c, const char *format, ...)
     error_put(&c->source.error, -EBADMSG, c->in.path, input_offset(&c->in), 0, format, args);
     va_end(args);
     return -EBADMSG;
+}
+
+int ctf_time_is_damaged(struct ctf *c, uint64_t ticks)
+{
+    return ctf_damaged(c, "invalid time stamp %" PRIu64 ": more than 292 years", ticks);
 }
 
 int ctf_out_of_memory(struct ctf *c)

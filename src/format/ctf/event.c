@@ -235,6 +235,8 @@ int ctf_walk_record(struct ctf *c, unsigned *n)
         if (r < 0)
             return r;
     }
+    if (unlikely(!ctf_has_time(c->trace, c->heard.ticks)))
+        return ctf_time_is_damaged(c, c->heard.ticks);
     item->time = stream->has_times ? ctf_to_ns(c->trace, c->heard.ticks) : TIME_UNKNOWN;
     if (c->trace->strata)
         item->time = MAX(item->time, c->last);

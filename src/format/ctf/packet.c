@@ -274,6 +274,10 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     c->end = heard->values[CTF_ROLE_END];
     /* The packet that a tracer was writing when it ended has an end of 0: the end is unknown. */
     c->has_end = ctf_has(heard, CTF_ROLE_END) && (c->end != 0 || begin == 0);
+    if (!ctf_has_time(c->trace, begin))
+        return ctf_time_is_damaged(c, begin);
+    if (c->has_end && !ctf_has_time(c->trace, c->end))
+        return ctf_time_is_damaged(c, c->end);
     if (c->has_end && c->end < begin)
         return ctf_damaged(c, "the packet ends before it begins");
     c->tid = ctf_has(heard, CTF_ROLE_TID) ? (int32_t)heard->values[CTF_ROLE_TID] : PID_UNKNOWN;
@@ -301,7 +305,8 @@ void ctf_end_events(struct ctf *c, unsigned *n)
     int64_t end = c->has_end ? MAX(ctf_to_ns(c->trace, c->end), c->last) : c->last;
 
     if (c->pending)
-        ctf_put_loss(c, n, LOSS_DROPPED, c->pending, c->since, end);
+        ctf_put_loss(c, n, LOSS_DROPPED, c->pending > INT64_MAX ? LOST_UNKNOWN : c->pending,
+                     c->since, end);
     c->pending = 0;
     c->since = end;
 }

@@ -64,6 +64,7 @@ struct ctf_trace {
     int64_t base_ns;
     uint64_t factor;
     unsigned shift;
+    uint64_t length_max; /* ticks from base_ticks, in either direction, that have a time in ns */
     struct ctf_comms comms;
     unsigned n_foreign; /* streams whose packets have another UUID than the metadata */
     const struct ctf *first_foreign;
@@ -149,6 +150,14 @@ struct ctf {
     struct item items[RUN_MAX];
 };
 
+/* Whether TICKS have a time. */
+static inline bool ctf_has_time(const struct ctf_trace *trace, uint64_t ticks)
+{
+    int64_t since = (int64_t)(ticks - trace->base_ticks);
+
+    return (since < 0 ? -(uint64_t)since : (uint64_t)since) <= trace->length_max;
+}
+
 static inline int64_t ctf_to_ns(const struct ctf_trace *trace, uint64_t ticks)
 {
     int64_t since = (int64_t)(ticks - trace->base_ticks);
@@ -177,6 +186,8 @@ bool ctf_is_repeated(const struct ctf *c);
 
 /* -EBADMSG, where the next byte of the input stands. */
 int ctf_damaged(struct ctf *c, const char *format, ...) _printf_(2, 3) _cold_;
+/* The same of TICKS, which have no time. */
+int ctf_time_is_damaged(struct ctf *c, uint64_t ticks) _cold_;
 int ctf_out_of_memory(struct ctf *c);
 
 /* Notes what a thread is called now (TID may be PID_UNKNOWN); *RET_COMM: for items. LEN 0: nothing is known, and it is

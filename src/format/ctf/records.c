@@ -63,7 +63,7 @@ _hot_ int ctf_walk_records(struct ctf *c, unsigned *n)
             ticks +=
                 (ctf_place_read(&form->time, p) - ticks) & ~UINT64_C(0) >> (64 - form->time.size);
         p += (form->size + 7) / 8;
-        if (unlikely(p > end))
+        if (unlikely(p > end || !ctf_has_time(trace, ticks)))
             break;
         size = ctf_size_of(class, p, (size_t)(end - p));
         if (unlikely(size == SIZE_MAX))

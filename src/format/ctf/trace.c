@@ -186,6 +186,19 @@ static void set_rate(struct ctf_trace *trace, uint64_t hz)
     trace->factor = wide_low(factor);
 }
 
+/* Beyond it, times in ns have no room. */
+static void set_length_max(struct ctf_trace *trace)
+{
+    uint64_t base = trace->base_ns < 0 ? -(uint64_t)trace->base_ns : (uint64_t)trace->base_ns;
+    wide unit = wide_mul(wide_of(INT64_C(1) << trace->shift / 2),
+                         wide_of(INT64_C(1) << (trace->shift - trace->shift / 2)));
+    wide room = wide_of_u64((uint64_t)INT64_MAX - MIN(base, (uint64_t)INT64_MAX));
+    wide length = wide_div(wide_mul(room, unit), wide_of_u64(trace->factor));
+
+    trace->length_max =
+        wide_is_less(wide_of_u64(UINT64_MAX), length) ? UINT64_MAX : wide_low(length);
+}
+
 static void set_clock(struct ctf_trace *trace, struct origin *origin)
 {
     const struct ctf_metadata *m = &trace->metadata;
@@ -271,12 +284,23 @@ static int64_t complete_from(const struct ctf_trace *trace, const struct ctf_str
     return source && source->complete_from != 0 ? ctf_to_ns(trace, source->complete_from) : 0;
 }
 
+/* Whether CLOCK is further from 1970 than times in ns go. */
+static bool is_too_far(const struct ctf_clock *clock)
+{
+    wide ns = wide_mul(wide_of(clock->offset_s), wide_of(NANOSECONDS));
+
+    ns = wide_add(ns, wide_div(wide_mul(wide_of(clock->offset), wide_of(NANOSECONDS)),
+                               wide_of_u64(clock->hz)));
+    return wide_is_less(wide_of(INT64_MAX), ns) || wide_is_less(ns, wide_of(INT64_MIN));
+}
+
 /* What is known of the origins once the layout is. */
 static void settle_origins(struct ctf_trace *trace)
 {
     const struct origin *first = &trace->first->origin;
 
     set_clock(trace, &trace->first->origin);
+    set_length_max(trace);
     for (uint32_t i = 0; i < trace->layout.n_streams; i++) {
         const struct ctf_stream_class *stream = &trace->layout.streams[i];
         struct origin *origin = stream->decl->origin;
@@ -331,6 +355,9 @@ int ctf_trace_new(const char *path, const char *metadata_path, const char *text,
                             &trace->layout, error);
     if (r < 0)
         return error_set(error, r, path, "out of memory");
+    if (trace->layout.clock && trace->layout.clock->since_1970 && is_too_far(trace->layout.clock))
+        return error_set(error, -EBADMSG, metadata_path,
+                         "invalid offset of the clock: more than 292 years from 1970");
     settle_origins(trace);
     *ret = trace;
     return 0;

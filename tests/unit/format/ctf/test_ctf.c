@@ -642,6 +642,34 @@ static void test_bare(void **state)
     expect(-EBADMSG, "8 e v=65\n263 e v=66\n");
 }
 
+/* A time that has no room in ns is an error, and no other time. */
+static void test_late(void **state)
+{
+#define SLOW(offset)                                                                  \
+    "/* CTF 1.8 */\n"                                                                 \
+    "typealias integer { size = 8; } := u8;\n"                                        \
+    "clock { name = \"slow\"; freq = 1; offset_s = " offset "; };\n"                  \
+    "typealias integer { size = 64; align = 8; map = clock.slow.value; } := stamp;\n" \
+    "trace { byte_order = le; };\n"                                                   \
+    "stream { event.header := struct { u8 id; stamp timestamp; }; };\n"               \
+    "event { id = 2; name = \"e\"; fields := struct { u8 v; }; };\n"
+
+    (void)state;
+    stream = (struct bytes){0};
+    assert_int_equal(open_metadata(SLOW("0")), 0);
+    for (uint64_t time = UINT64_C(9223372035); time <= UINT64_C(9223372037); time++) {
+        put_int(2, 1);
+        put_int(time, 8);
+        put_int(7, 1);
+    }
+    expect(-EBADMSG, "9223372035000000000 e v=7\n9223372036000000000 e v=7\n");
+    assert_string_equal(error.what, "invalid time stamp 9223372037: more than 292 years");
+    assert_int_equal(error.offset, 20);
+    assert_int_equal(open_metadata(SLOW("9223372037")), -EBADMSG);
+    assert_string_equal(error.what, "invalid offset of the clock: more than 292 years from 1970");
+#undef SLOW
+}
+
 #define NO_TIME "-9223372036854775808 "
 
 /* Events of a stream without time stamps have no time, with an event header or without. */
@@ -999,6 +1027,7 @@ int main(void)
         cmocka_unit_test(test_bits),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bare),
+        cmocka_unit_test(test_late),
         cmocka_unit_test(test_no_time),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_many_variants),
