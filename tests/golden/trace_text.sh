@@ -138,7 +138,9 @@ case="lines that are damaged"
 grep -q ' LOST: events, how many is not known, .* with 7 damaged bytes of input skipped$' out || fail "$(cat out)"
 [ "$("$strata" info -f json damaged.txt | jq .events)" -eq 12 ] || fail "the line behind it"
 { cat trace.txt; head -c 100000 /dev/zero | tr '\0' x; echo; tail -n 1 trace.txt; } >long.txt
-[ "$("$strata" info -f json long.txt | jq -c '[.events, .lost.uncounted]')" = '[12,1]' ] || fail "a line that is too long"
+[ "$("$strata" info -f json long.txt | jq -c "[.events, .lost.uncounted, .lost.skipped_bytes]")" = "[12,1,100000]" ] || fail "a line that is too long"
+{ cat trace.txt; head -c 100000 /dev/zero | tr "\0" x; } >long.txt
+[ "$("$strata" info -f json long.txt | jq -c "[.events, .lost.uncounted, .lost.skipped_bytes]")" = "[11,1,100000]" ] || fail "a last line that is too long"
 
 case="a page of systrace"
 {

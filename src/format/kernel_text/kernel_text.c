@@ -55,8 +55,9 @@ struct kernel_text {
     unsigned n_classes;
     enum kernel_text_kind kind;
     bool is_html;
-    bool in_trace; /* of a page: within its trace */
-    bool skipping; /* the rest of a line that is too long */
+    bool in_trace;    /* of a page: within its trace */
+    bool skipping;    /* a line that is too long */
+    uint64_t skipped; /* bytes of it */
     bool is_ticks;
     int64_t time;  /* of the event before, or the first; TIME_UNKNOWN: there was none */
     int64_t begin; /* of the first event */
@@ -496,15 +497,29 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
     return 1;
 }
 
-/* The rest of a line that is too long. */
-static void skip_rest(struct kernel_text *text)
+/* The end of a line that is too long. 1: there is an item; 0: there is none. */
+static int end_too_long(struct kernel_text *text, struct item *item)
+{
+    text->skipping = false;
+    /* Of a page, its viewer has lines of any length. */
+    if (text->is_html && !text->in_trace)
+        return 0;
+    put_loss(text, item, LOSS_UNREADABLE, CPU_UNKNOWN, LOST_UNKNOWN,
+             (size_t)MIN(text->skipped, (uint64_t)UINT32_MAX));
+    return 1;
+}
+
+/* The next bytes of such a line. As step(). */
+static int skip_too_long(struct kernel_text *text, struct item *item)
 {
     const uint8_t *p = input_at(&text->in);
     size_t n = input_buffered(&text->in);
     const uint8_t *newline = memchr(p, '\n', n);
+    size_t len = newline ? (size_t)(newline - p) : n;
 
-    text->skipping = !newline;
-    input_skip(&text->in, newline ? (size_t)(newline - p) + 1 : n);
+    text->skipped += len;
+    input_skip(&text->in, len + (newline != NULL));
+    return newline ? end_too_long(text, item) : -EAGAIN;
 }
 
 /* One line of what is buffered. 1: there is an item; 0: there is none, go on; -EAGAIN: no whole line is there. */
@@ -515,10 +530,8 @@ static int step(struct kernel_text *text, struct item *item)
     size_t len, total;
     int r;
 
-    if (text->skipping && n > 0) {
-        skip_rest(text);
-        return text->skipping ? -EAGAIN : 0;
-    }
+    if (text->skipping && n > 0)
+        return skip_too_long(text, item);
     if (find_line(p, n, text->in.ended, &len, &total) && len <= KERNEL_TEXT_LINE_MAX) {
         r = read_line(text, (const char *)p, len, p + total, n - total, item);
         if (!text->again && r != -EAGAIN)
@@ -527,12 +540,9 @@ static int step(struct kernel_text *text, struct item *item)
     }
     if (n <= KERNEL_TEXT_LINE_MAX)
         return -EAGAIN;
-    /* Of a page, its viewer has lines of any length. */
     text->skipping = true;
-    if (text->is_html && !text->in_trace)
-        return 0;
-    put_loss(text, item, LOSS_UNREADABLE, CPU_UNKNOWN, LOST_UNKNOWN, KERNEL_TEXT_LINE_MAX);
-    return 1;
+    text->skipped = 0;
+    return 0;
 }
 
 /* Marks those of the N items of the run after which a loss of their CPU follows, as far as the text is here. */
@@ -595,6 +605,9 @@ static int text_next(struct source *source, const struct item **ret_items)
         }
         n += r == 1;
     }
+    if (text->skipping && text->error == 0 && n < RUN_MAX && text->in.ended &&
+        input_buffered(&text->in) == 0)
+        n += end_too_long(text, &text->items[n]);
     /* What can be had without waiting. */
     if (n > 0 && text->error == 0 && !text->in.ended && text->in.size != UINT64_MAX &&
         input_buffered(&text->in) < INPUT_BUFFER_SIZE / 2) {
