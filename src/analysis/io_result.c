@@ -115,7 +115,7 @@ static int order_rows(struct io *io, struct result *result)
         }
         if (whole) {
             whole->is_whole = true;
-            whole->rest = (int64_t)wide_low(rest);
+            whole->rest = wide_clamp(rest);
             whole->longest_part = group->longest_stage;
             whole->longest_share =
                 group->longest > 0 ? (double)group->stage_ticks / (double)group->longest : 0;

@@ -13,11 +13,12 @@ void losses_add(struct losses *losses, const struct item *loss)
         losses->damaged++;
         losses->skipped += loss->skipped;
     }
-    if (loss->lost == LOST_UNKNOWN) {
+    /* A count that the sum has no room for is a file's claim. */
+    if (loss->lost == LOST_UNKNOWN || loss->lost > UINT64_MAX - losses->events) {
         losses->uncounted++;
         return;
     }
-    losses->events = add_saturated(losses->events, loss->lost);
+    losses->events += loss->lost;
     origin = &losses->by_origin[MIN(loss->origin->number, LOSSES_ORIGINS - 1u)];
     *origin = add_saturated(*origin, loss->lost);
     if (loss->cpu >= 0 && loss->cpu < LOSSES_CPUS) {
@@ -38,7 +39,9 @@ void losses_add_recorded(struct losses *losses, const struct origin *origin, boo
     unsigned number = MIN(origin->number, LOSSES_ORIGINS - 1u);
     uint64_t more = origin->lost - MIN(losses->by_origin[number], origin->lost);
 
-    if (more > 0 && (is_part || number == LOSSES_ORIGINS - 1u)) {
+    if (more > UINT64_MAX - losses->events) {
+        losses->n_recorders++;
+    } else if (more > 0 && (is_part || number == LOSSES_ORIGINS - 1u)) {
         losses->elsewhere = add_saturated(losses->elsewhere, origin->lost);
     } else if (more > 0) {
         losses->unplaced = add_saturated(losses->unplaced, more);
@@ -51,8 +54,8 @@ void losses_add_recorded(struct losses *losses, const struct origin *origin, boo
 void losses_merge(struct losses *losses, const struct losses *other)
 {
     losses->n += other->n;
+    losses->uncounted += other->uncounted + (other->events > UINT64_MAX - losses->events);
     losses->events = add_saturated(losses->events, other->events);
-    losses->uncounted += other->uncounted;
     losses->skipped += other->skipped;
     losses->damaged += other->damaged;
     losses->n_cpus = MAX(losses->n_cpus, other->n_cpus);

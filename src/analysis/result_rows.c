@@ -105,7 +105,10 @@ void result_set_durations(struct result *result, const struct duration_columns *
                         (double)from->n * (double)result->clock.hz / (double)covered);
     if (from->n == 0)
         return;
-    result_set_number(to, columns->sum, wide_clamp(from->sum));
+    if (wide_is_less(wide_of(INT64_MAX), from->sum))
+        result_set_unknown(to, columns->sum);
+    else
+        result_set_number(to, columns->sum, wide_clamp(from->sum));
     if (covered > 0)
         result_set_real(to, columns->share, wide_to_double(from->sum) / (double)covered);
     result_set_number(to, columns->mean, wide_clamp(wide_div(from->sum, wide_of_u64(from->n))));

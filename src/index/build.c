@@ -365,7 +365,7 @@ static int count_item(struct builder *builder, const struct item *item)
     if (unlikely(!group))
         return -ENOMEM;
     if (unlikely(item->kind == ITEM_LOSS)) {
-        if (item->lost == LOST_UNKNOWN || header->n_lost == LOST_UNKNOWN)
+        if (item->lost >= LOST_UNKNOWN - header->n_lost)
             header->n_lost = LOST_UNKNOWN;
         else
             header->n_lost += item->lost;

@@ -373,7 +373,7 @@ static int put_loss(struct ctf *ctf, struct stream *stream, const struct item *i
     if (r < 0)
         return r;
     stream->last = stream_time(ctf, stream, item, item->time);
-    stream->discarded += item->lost == LOST_UNKNOWN ? 1 : item->lost;
+    stream->discarded += item->lost > UINT64_MAX / 2 - stream->discarded ? 1 : item->lost;
     return flush(ctf, stream);
 }
 
