@@ -126,6 +126,7 @@ static void run(struct state_source *source, struct state_cpu *cpu, int32_t id, 
     cpu->since = cpu->proof = time;
     cpu->since_seen = seen;
     cpu->interrupts = 0;
+    cpu->interrupts_known = seen;
     cpu->switching = false;
 }
 
@@ -332,12 +333,20 @@ static void put_switch(struct state_source *source, const struct class_plan *pla
 
 /* ---- wake-ups ---- */
 
-/* Who wakes by ITEM. */
-static int32_t waker_of(struct state_source *source, const struct item *item)
+/* ITEM wakes THREAD. */
+static void note_waker(struct state_source *source, struct state_thread *thread,
+                       const struct item *item)
 {
     const struct state_cpu *cpu = state_cpu_get(source, item->cpu);
 
-    return cpu && cpu->known && cpu->interrupts > 0 ? STATE_BY_INTERRUPT : item->pid;
+    if (cpu && cpu->known && cpu->interrupts > 0) {
+        thread->waker = STATE_BY_INTERRUPT;
+        thread->waker_unsure = false;
+        return;
+    }
+    thread->waker_unsure = !cpu || !cpu->known || !cpu->interrupts_known;
+    thread->waker =
+        thread->waker_unsure && source->events & STATE_EVENT_INTERRUPT ? PID_UNKNOWN : item->pid;
 }
 
 static void put_wake(struct state_source *source, const struct class_plan *plan,
@@ -351,7 +360,10 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     struct state_thread *thread;
 
     source->events |= STATE_EVENT_WAKE;
-    source->has_waking |= plan->role == PLAN_WAKING;
+    if (unlikely(plan->role == PLAN_WAKING && !source->has_waking)) {
+        source->has_waking = true;
+        state_learn_events(source, STATE_EVENT_WAKE);
+    }
     if (id == IDLE_THREAD)
         return;
     if (is_second && source->is_cut)
@@ -367,7 +379,7 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
         source->counts.early_wakes += !is_second;
         if (!is_second) {
             thread->woken_early = true;
-            thread->waker = waker_of(source, item);
+            note_waker(source, thread, item);
         }
         return;
     case STATE_RUNNABLE:
@@ -395,9 +407,10 @@ static void put_wake(struct state_source *source, const struct class_plan *plan,
     state_thread_set(source, thread, STATE_WOKEN, item->time,
                      !(is_second && thread->now.state == STATE_UNKNOWN), why);
     thread->woken_early = false;
+    thread->now.begin_unsure = plan->role == PLAN_WAKEUP;
     if (target >= 0)
         thread->now.cpu = target;
-    thread->waker = waker_of(source, item);
+    note_waker(source, thread, item);
 }
 
 static void put_new(struct state_source *source, const struct class_plan *plan,
@@ -427,7 +440,7 @@ static void put_new(struct state_source *source, const struct class_plan *plan,
     state_thread_set(source, thread, STATE_WOKEN, item->time, true, STATE_ENDS);
     if (plan->b.field >= 0)
         thread->now.cpu = (int32_t)quick_read(&plan->b, item);
-    thread->waker = waker_of(source, item);
+    note_waker(source, thread, item);
 }
 
 static void put_migrate(struct state_source *source, const struct class_plan *plan,
@@ -499,10 +512,13 @@ static void put_interrupt(struct state_source *source, const struct class_plan *
     bool begins = plan->role == PLAN_INTERRUPT_BEGINS;
     int64_t time = MAX(item->time, cpu->since);
 
-    source->events |= STATE_EVENT_INTERRUPT;
+    if (unlikely(!(source->events & STATE_EVENT_INTERRUPT))) {
+        source->events |= STATE_EVENT_INTERRUPT;
+        state_learn_events(source, STATE_EVENT_INTERRUPT);
+    }
     if (!cpu->known)
         return;
-    if (unlikely(!begins && cpu->interrupts == 0 && !cpu->since_seen)) {
+    if (unlikely(!begins && cpu->interrupts == 0 && !cpu->interrupts_known)) {
         /* It began before what is known of the CPU. */
         state_cpu_unknown(source, cpu, cpu->since, time);
         cpu->since = time;
@@ -517,11 +533,13 @@ static void put_interrupt(struct state_source *source, const struct class_plan *
 }
 
 static void put_guest(struct state_source *source, const struct class_plan *plan,
-                      const struct item *item)
+                      const struct item *item, struct state_cpu *cpu)
 {
     struct state_thread *thread = state_thread_find(source, item->pid);
 
     source->events |= STATE_EVENT_GUEST;
+    if (cpu && plan->role == PLAN_GUEST_BEGINS && cpu->interrupts == 0)
+        cpu->interrupts_known = true;
     if (!thread || thread->now.state != STATE_RUNNING)
         return;
     state_guest_cross(&thread->guest, plan->role == PLAN_GUEST_BEGINS, item->time,
@@ -573,7 +591,7 @@ void state_kernel_put(struct state_source *source, const struct class_plan *plan
             put_interrupt(source, plan, item, cpu);
         break;
     case PLAN_GUEST_BEGINS:
-    case PLAN_GUEST_ENDS: put_guest(source, plan, item); break;
+    case PLAN_GUEST_ENDS: put_guest(source, plan, item, cpu); break;
     default: break;
     }
 }

@@ -71,6 +71,7 @@ struct state_cpu {
     uint8_t state;           /* STATE_IDLE, RUNNING, INTERRUPT; while known */
     uint8_t base;            /* what an interrupt interrupts */
     unsigned interrupts;     /* nested */
+    bool interrupts_known;   /* none that began before is among them, unseen */
     int32_t runs, left;      /* threads; vCPUs */
     int32_t runs_id;         /* as in intervals */
     int64_t since;           /* it is in STATE, or not known */
@@ -87,9 +88,10 @@ struct state_thread {
     struct state_interval now;
     uint32_t next; /* in the bucket, or of the free ones */
     bool used;
-    bool exiting;     /* a thread that has exited, or a vCPU whose domain is destroyed */
-    bool recorded;    /* of a filtered source: its own events are in the trace (T6) */
-    bool woken_early; /* while it ran, or after it was preempted, maybe on its way to sleep */
+    bool exiting;      /* a thread that has exited, or a vCPU whose domain is destroyed */
+    bool recorded;     /* of a filtered source: its own events are in the trace (T6) */
+    bool woken_early;  /* while it ran, or after it was preempted, maybe on its way to sleep */
+    bool waker_unsure; /* T13 */
     int32_t waker;
     uint32_t loss; /* state_source.loss when it came into its state */
     /* How its domain counts it. */
@@ -208,6 +210,8 @@ static inline struct state_cpu *state_cpu_get(struct state_source *source, int32
 void state_give(struct state_source *source, struct state_interval *interval);
 /* The slow half of state_hold(): hands over the oldest. 0, -ENOMEM: the error is set. */
 int state_make_room(struct state_source *source);
+/* T13: SOURCE has events that it was not known to have, of STATE_EVENT_WAKE or STATE_EVENT_INTERRUPT. */
+void state_learn_events(struct state_source *source, unsigned events);
 /* Room for an interval of a thread or a vCPU, to be filled in. NULL: memory is out, and the error is set. */
 static inline struct state_interval *state_hold(struct state_source *source)
 {

@@ -192,6 +192,7 @@ static void hold_interval(struct state_source *source, struct state_thread *thre
     interval->end_seen = why == STATE_ENDS;
     if (interval->state == STATE_WOKEN) {
         interval->by = thread->waker;
+        interval->by_unsure = thread->waker_unsure;
     } else if (interval->state == STATE_RUNNING) {
         interval->inside = guest_inside(&thread->guest, interval, why);
         interval->enters = thread->guest.entered && thread->guest.left;
@@ -233,6 +234,7 @@ void state_thread_set(struct state_source *source, struct state_thread *thread, 
     now->state = (uint8_t)state;
     now->begin = time;
     now->begin_seen = begin_seen;
+    now->begin_unsure = false;
     now->moved_from = CPU_UNKNOWN;
     now->inside = -1;
     thread->loss = source->loss;

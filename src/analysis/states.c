@@ -368,6 +368,35 @@ static void take_held(struct state_source *source, int64_t since, uint64_t *coun
     source->lost_end = source->held_end;
 }
 
+static void learn_of(struct state_interval *interval, unsigned events)
+{
+    if (interval->state == STATE_WOKEN && interval->begin_unsure && events & STATE_EVENT_WAKE)
+        interval->begin_seen = false;
+    if (interval->state == STATE_WOKEN && interval->by_unsure && events & STATE_EVENT_INTERRUPT)
+        interval->by = PID_UNKNOWN;
+}
+
+_cold_ void state_learn_events(struct state_source *source, unsigned events)
+{
+    for (uint64_t i = source->held_begin; i < source->held_end; i++) {
+        struct state_interval *interval = &source->held[i % HELD_ROOM];
+        bool was_seen = interval->begin_seen;
+
+        learn_of(interval, events);
+        source->counts.no_begin +=
+            was_seen && !interval->begin_seen && state_is_counted(source, interval->begin);
+    }
+    for (uint32_t i = 1; i < source->n_threads; i++) {
+        struct state_thread *thread = &source->threads[i];
+
+        if (!thread->used)
+            continue;
+        learn_of(&thread->now, events);
+        if (thread->waker_unsure && events & STATE_EVENT_INTERRUPT)
+            thread->waker = PID_UNKNOWN;
+    }
+}
+
 _cold_ int state_make_room(struct state_source *source)
 {
     if (!source->held) {

@@ -38,6 +38,9 @@
  *  T12 A thread or vCPU that begins or stops to run by an event does so outside of a guest. The first entry or exit of a run
  *      proves where it was before, since the run is known. A run without these is outside if the trace shows its begin or its
  *      end, and otherwise unknown.
+ *  T13 Before the first sched_waking of a source, a sched_wakeup begins a wait; from then on, such a wait has begun unseen. Before the
+ *      first event of an interrupt, the thread of a CPU wakes others; from then on, it does so where a switch or an entry to a guest
+ *      since the CPU's first event, or its last loss, shows that no interrupt has begun before. Otherwise, who wakes is unknown.
  *  T5  At most STATES_THREADS_MAX threads of a source are known at a time. Beyond, one that does not run is given up
  *      and counted. Threads that ended are forgotten.
  *
@@ -133,6 +136,9 @@ struct state_interval {
     uint8_t of, state; /* enum state_of, enum state */
     bool begin_seen : 1, end_seen : 1;
     bool enters : 1; /* of a thread or vCPU: it was seen to enter a guest, and to leave it */
+    /* For the engine, of one that was woken: a source that turns out to have other events (T13) has its begin, or who woke it,
+     * elsewhere. */
+    bool begin_unsure : 1, by_unsure : 1;
 };
 
 _Static_assert(sizeof(struct state_interval) <= 64, "an interval is one cache line");

@@ -5,6 +5,8 @@ happened, or what it states as unknown contains that.
 check.py --runs N STRATA: the same with N random seeds. --kind: machines with Xen instead of Linux, or Linux as perf or LTTng records it. A seed that fails is kept: check.py STRATA SEED runs it alone."""
 
 import argparse
+import atexit
+import functools
 import os
 import random
 import shutil
@@ -23,6 +25,8 @@ import verbs
 import verbs_summary
 import verbs_xen
 import xen
+
+OTHERS, N_OTHERS = 500, 8  # seeds of the machines that others are compared with
 
 
 def plant(rng, source):
@@ -154,6 +158,14 @@ def make_file(seed, path, kind):
     return source, [f"{kind}: {what} {source.gaps}"]
 
 
+@functools.cache
+def other_case(strata, number):
+    """What `strata diff` compares traces with."""
+    path = tempfile.mkdtemp(prefix="simulation-other.")
+    atexit.register(shutil.rmtree, path)
+    return verbs.Case(strata, path, make(OTHERS + number, path)[0])
+
+
 def check_partitions(strata, trace):
     """The parts of a trace are the whole."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/selection.py")
@@ -182,8 +194,7 @@ def check(strata, seed, kind, has_partitions):
         else:
             sources, words = make(seed, path)
             case = verbs.check_all(strata, path, sources)
-            other = f"{path}/other"
-            verbs_summary.check_diff(case, verbs.Case(strata, other, make(seed + 500, other)[0]))
+            verbs_summary.check_diff(case, other_case(strata, seed % N_OTHERS))
         if has_partitions:
             check_partitions(strata, {"xen": f"{path}/xen.raw", "kvm": path, "clock": path, "rate": path}.get(kind, f"{path}/made"))
     except Difference as difference:

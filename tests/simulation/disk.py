@@ -29,6 +29,7 @@ class Request:
         self.cpu = self.pid = None
         self.thread = None
         self.is_done = False
+        self.taken_since = None  # QEMU's last event before it handled this that could be the notification of it
 
 
 class Disk:
@@ -115,6 +116,7 @@ class Vmm:
             yield kernel.some(1, 8)
             self.number += 1
             request.number = self.number
+            request.taken_since = taken[i - 1].at["dispatch"] if i else kick
             if i == 0:
                 request.at["kick"] = kick
             address = 0x7f0000000000 + self.number % 61 * 256

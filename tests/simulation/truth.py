@@ -39,12 +39,6 @@ class Truth:
         return states[i] if i >= 0 and (states[i].end is None or states[i].end > time) else None
 
     @cached_property
-    def woken_late(self):
-        """The thread whose sched_waking comes just before the trace, and its sched_wakeup is the first of all, or None."""
-        wakes = [e for e in self.visible if e.name in ("sched_waking", "sched_wakeup")]
-        return wakes[0].values["pid"] if wakes and self.kernel.machine.has_waking and wakes[0].name == "sched_wakeup" else None
-
-    @cached_property
     def names(self):
         """What the trace calls its threads: {pid: set of names}."""
         names = {}

@@ -1,5 +1,6 @@
 """What each verb prints, compared with the truth."""
 
+import functools
 import json
 import subprocess
 
@@ -9,6 +10,7 @@ from verbs_io import check_io
 from verbs_parts import check_by, check_stat, check_state_sums
 from verbs_row import check_fates, check_row, contains, require
 from verbs_summary import check_summary
+from verbs_tight import check_spans, check_states
 from verbs_who import check_wakers, check_who
 
 WAITS = ("woken", "preempted")
@@ -51,6 +53,10 @@ class Case:
     def json(self, *args):
         out = self.run(*args, "-f", "json", "--no-causal")
         return json.loads(out) if out else None
+
+    @functools.cache
+    def json_once(self, *args):
+        return self.json(*args)
 
     def lines(self, *args):
         return [json.loads(line) for line in self.run(*args, "-f", "json", "--no-causal").splitlines()]
@@ -162,8 +168,7 @@ def check_sql(case, truth):
                 require(span and (span.end, span.cpu, span.pid) == (end, row["cpu"], row["pid"]), "sql: span", row)
         elif row["state"] != "unknown":
             states = truth.kernel.cpus[row["id"]] if row["kind"] == "cpu" else truth.threads[row["id"]].states
-            if (truth.begins_in_interrupt(row["id"], begin, end) if row["kind"] == "cpu" else
-                    row["id"] == truth.woken_late):
+            if row["kind"] == "cpu" and truth.begins_in_interrupt(row["id"], begin, end):
                 continue
             names = WAITS if row["state"] == "runnable" else (row["state"],)
             true = overlap(states, begin, end, names, truth.until)
@@ -186,8 +191,6 @@ def check_state_events(case, truth, by):
     for line in case.lines("sched", "--by", by, "--events", *case.of(truth)):
         begin, end = truth.time(line["begin_ns"]), truth.time(line["end_ns"])
         states = states_of(truth, line, by)
-        if by == "task" and line["pid"] == truth.woken_late:
-            continue
         true = truth.state_at(states, begin)
         if by == "cpu" and truth.begins_in_interrupt(line["cpu"], begin, end):
             continue  # what is nested in one that began earlier
@@ -219,8 +222,6 @@ def check_sched(case, truth):
         return
     for row in result["rows"]:
         thread = truth.threads[row["key"]["pid"]]
-        if thread.pid == truth.woken_late:
-            continue
         names = truth.names.get(thread.pid, {"-"})  # of one that no event names, only that it runs is known
         require(row["key"]["task"] in names, "sched: task", row["key"], names)
         check_shares(f"sched {thread.comm}", row, truth, thread.states)
@@ -258,7 +259,7 @@ def check_vcpus(case):
     result = case.json("sched", "--by=vcpu", *case.of(truth)) if guest else None
     for row in result["rows"] if result else []:
         thread = guest.vcpus[int(row["key"]["vcpu"])]
-        if row["key"]["layer"] == "host" and thread.pid != truth.woken_late:
+        if row["key"]["layer"] == "host":
             check_divided(f"sched --by vcpu: {thread.comm}", row, thread.states, thread.in_guest, truth.first, truth.last, truth.until)
 
 
@@ -269,6 +270,8 @@ def check_all(strata, path, sources, is_directory=True):
     check_vcpus(case)
     for truth in case.truths.values():
         for check in check_sched, check_who, check_wakers, check_irq, check_latency, check_stat, check_sql, check_state_sums:
+            check(case, truth)
+        for check in (check_spans, check_states) if len(case.truths) > 1 else ():
             check(case, truth)
     check_summary(case)
     return case

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from disk import POINTS, VDEV
 from recording import BASE
 from verbs_row import check_row, require
+from verbs_tight import check_requests
 
 VMM_POINTS = POINTS[POINTS.index("kick"):POINTS.index("notify") + 1]
 NOTIFY_WITHIN = 10 * 10**6  # a notification is of requests that were completed so long before it
@@ -76,7 +77,7 @@ def check_stages(case, layer, request, span):
         require(stage["name"].replace(" (guest only)", "") == name and is_near(stage["begin_ns"], request, begin) and
                 is_near(stage["end_ns"], request, end), what, stage, begin, end, request.at)
     if layer == "guest" and not has_vmm and case.vmm and "notify" in request.at:
-        whole = is_whole(case, "vmm", request, request.at.get("kick", request.at["dispatch"]), request.at["notify"])
+        whole = is_whole(case, "vmm", request, request.taken_since, request.at["notify"])
         require(not whole, f"{what}: QEMU's part is not joined", request.at)
     return stages
 
@@ -158,6 +159,7 @@ def check_io(case):
             key = key_of(span["key"] | {"stage": stage["name"]})
             spans.setdefault(key, []).append((stage["begin_ns"], stage["end_ns"]))
     check_rows(result["rows"], spans)
+    check_requests(case, lambda line: find(layers, case, line))
     for key, size in sizes.items():
         rows = [row for row in result["rows"] if key_of(row["key"]) == key]
         require(sum(row["bytes"] for row in rows) == size, f"io {key}: bytes", rows, size)

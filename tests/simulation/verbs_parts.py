@@ -63,7 +63,7 @@ def check_state_sums(case, truth):
     for (kind, number), of in sums.items():
         if kind == "cpu":
             states, nested = truth.kernel.cpus[number], truth.begins_in_interrupt(number, truth.first, truth.last)
-        elif kind == "thread" and number in truth.threads and number != truth.woken_late:
+        elif kind == "thread" and number in truth.threads:
             states, nested = truth.threads[number].states, 0
         else:
             continue

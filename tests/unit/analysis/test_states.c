@@ -312,6 +312,57 @@ static void test_moves(void **state)
     assert_int_equal(counts(w)->unseen_moves, 1);
 }
 
+/* T13: what began unseen may be what wakes, once the trace has interrupts; a switch shows that there is none. */
+static void test_wakers_unseen(void **state)
+{
+    struct world *w = *state;
+
+    about(w, w->waking, 5, 0, 9, 7, 0);
+    change(w, 10, 1, 6, 1, 7);
+    about(w, w->waking, 12, 1, 7, 6, 1);
+    about(w, w->irq_end, 15, 0, 9, 0, 0);
+    about(w, w->waking, 16, 0, 9, 8, 0);
+    change(w, 20, 0, 9, 1, 8);
+    about(w, w->waking, 25, 0, 8, 9, 0);
+    about(w, w->irq, 26, 0, 8, 0, 0);
+    about(w, w->waking, 27, 0, 8, 5, 0);
+    about(w, w->irq_end, 28, 0, 8, 0, 0);
+    change(w, 30, 0, 8, 1, 9);
+    change(w, 40, 0, 9, 1, 5);
+    change(w, 50, 1, 7, 1, 6);
+    assert_int_equal(states_finish(&w->states), 0);
+    assert_int_equal(woken_at(w, 5)->by, PID_UNKNOWN);
+    assert_int_equal(woken_at(w, 12)->by, 7);
+    assert_int_equal(woken_at(w, 16)->by, PID_UNKNOWN);
+    assert_int_equal(woken_at(w, 25)->by, 8);
+    assert_int_equal(woken_at(w, 27)->by, STATE_BY_INTERRUPT);
+    restart(w);
+    /* Without interrupts in the trace, threads wake. */
+    about(w, w->waking, 5, 0, 9, 7, 0);
+    change(w, 10, 0, 9, 1, 7);
+    assert_int_equal(states_finish(&w->states), 0);
+    assert_int_equal(woken_at(w, 5)->by, 9);
+}
+
+/* T13: the sched_waking of the first sched_wakeup may be before the trace. */
+static void test_first_wakeup(void **state)
+{
+    struct world *w = *state;
+
+    about(w, w->wakeup, 5, 0, 9, 7, 0);
+    about(w, w->wakeup, 6, 0, 9, 8, 0);
+    change(w, 10, 0, 9, 1, 7);
+    about(w, w->waking, 15, 0, 7, 9, 0);
+    about(w, w->wakeup, 16, 0, 7, 9, 0);
+    change(w, 20, 0, 7, 1, 8);
+    change(w, 30, 0, 8, 1, 9);
+    assert_int_equal(states_finish(&w->states), 0);
+    assert_false(woken_at(w, 5)->begin_seen);
+    assert_false(woken_at(w, 6)->begin_seen);
+    assert_true(woken_at(w, 15)->begin_seen);
+    assert_int_equal(counts(w)->no_begin, 2);
+}
+
 static void test_cpus(void **state)
 {
     struct world *w = *state;
@@ -1351,6 +1402,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(threads),
+        TEST(wakers_unseen),
+        TEST(first_wakeup),
         TEST(cpus),
         TEST(begin_in_interrupt),
         TEST(contradictions),
