@@ -241,6 +241,11 @@ static int record_command_line(const struct record_options *options, char **comm
     }
     if (options->guest)
         return report_guest_events(options, command[0]);
+    if (qemu_command_is_tool(command[0]))
+        cli_warning("%s: its events are recorded only if it is built with libstrata; without that, "
+                    "its --trace "
+                    "enable=PATTERN,file=LOG writes them, without times",
+                    command[0]);
     return record_program(options, command);
 }
 

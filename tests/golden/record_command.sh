@@ -78,6 +78,22 @@ if command -v sudo >/dev/null; then
     [ ! -e nope ] || fail "a directory is left"
 fi
 
+case='a program that is not known, in front of QEMU'
+record 1 -o nope -- flock lock "$qemu" $none
+says "flock: may start ${qemu##*/}, "
+says "add --qemu=$qemu if"
+[ ! -e nope ] || fail "a directory is left"
+seen locked 0 --qemu "$qemu" -- flock lock "$qemu" $none
+record 1 -o nope -- docker run image qemu-system-x86_64 $none
+says 'run: strata record --attach PID'
+record 1 -o nope -- su nobody -c "exec qemu-system-x86_64 $none"
+says 'run strata as that user: su'
+
+case='a program of QEMU without a machine'
+script qemu-img 'exit 0'
+record 1 -o nope -- ./qemu-img info
+says './qemu-img: its events are recorded only if it is built with libstrata'
+
 case='a script that becomes QEMU'
 seen becomes 0 --qemu qemu-system-x86_64 -- ./start.sh -name 'a b'
 jq -e '.sources[0].vmm.command == ["./start.sh", "-name", "a b"]' becomes/trace.json >/dev/null ||

@@ -49,6 +49,35 @@ static bool changes_user(const char *word)
     return is_among(word, names, ARRAY_SIZE(names));
 }
 
+/* Whether OPTION, of PROGRAM, has it do that. */
+static bool option_changes_user(const char *program, const char *option)
+{
+    static const struct {
+        const char *program, *option;
+    } options[] = {
+        {"setpriv", "--reuid"},   {"setpriv", "--euid"},    {"setpriv", "--ruid"},
+        {"chroot", "--userspec"}, {"systemd-run", "--uid"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (strcmp(name_of(program), options[i].program) == 0 &&
+            strncmp(option, options[i].option, strlen(options[i].option)) == 0)
+            return true;
+    return false;
+}
+
+/* Programs that have another process run a program, or run it where this machine's files are not. */
+static bool runs_elsewhere(const char *word)
+{
+    static const char *const names[] = {
+        "bwrap",      "chroot",      "crictl",     "docker",         "firejail",    "kubectl",
+        "lxc-attach", "lxc-execute", "machinectl", "nerdctl",        "nsenter",     "podman",
+        "proot",      "runc",        "ssh",        "systemd-nspawn", "systemd-run",
+    };
+
+    return is_among(word, names, ARRAY_SIZE(names));
+}
+
 /* *RET_PROGRAM stays as it is if WORD is no program. */
 static int find_program(const char *word, const char *path, char **ret_program, struct error *error)
 {
@@ -127,12 +156,87 @@ static int refuse_user(const char *word, struct error *error)
                      name_of(word));
 }
 
+static int refuse_elsewhere(const char *word, struct error *error)
+{
+    return error_set(error, -EINVAL, word,
+                     "starts QEMU out of the recorder's reach; start it without strata, "
+                     "with -qmp unix:PATH,server=on,wait=off, and run: strata record --attach PID");
+}
+
+static int refuse_unknown(const char *word, const char *qemu, struct error *error)
+{
+    return error_set(error, -EINVAL, word,
+                     "may start %s, which needs further options to be recorded; add --qemu=%s if "
+                     "it passes its last arguments on to QEMU",
+                     name_of(qemu), qemu);
+}
+
+/* ---- Behind a program that is not known ---- */
+
+/* Whether WORD is the name of a QEMU, which may be a file of another machine's. */
+static bool names_qemu(const char *word)
+{
+    const char *name = name_of(word);
+
+    if (strncmp(name, "qemu-system-", 12) != 0)
+        return strcmp(name, "qemu-kvm") == 0;
+    name += 12;
+    return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+/* An option whose operand is a command for a shell: -c, -lc. */
+static bool is_shell_command(const char *option)
+{
+    return option[0] == '-' && option[1] != '-' && option[1] && option[strlen(option) - 1] == 'c';
+}
+
+/* The QEMU that PROGRAM, WORDS[0], may start, as its other N - 1 words say. False: they name none. *RET_USER: as another
+ * user. */
+static bool find_in_operands(const char *const *words, unsigned n, char *buf, size_t size,
+                             bool *ret_user)
+{
+    *ret_user = changes_user(words[0]);
+    for (unsigned i = 1; i < n; i++) {
+        *ret_user |= option_changes_user(words[0], words[i]);
+        if (is_shell_command(words[i - 1]) && find_in_line(words[i], buf, size))
+            return true;
+        if (!names_qemu(words[i]))
+            continue;
+        snprintf(buf, size, "%s", words[i]);
+        return true;
+    }
+    return false;
+}
+
+/* OTHER_USER: the program before them that runs them as another user; NULL: none does. */
+static int refuse_operands(const char *const *words, unsigned n, const char *other_user,
+                           struct error *error)
+{
+    char qemu[256];
+    bool user;
+
+    if (!find_in_operands(words, n, qemu, sizeof qemu, &user))
+        return 0;
+    return other_user                 ? refuse_user(other_user, error)
+           : user                     ? refuse_user(words[0], error)
+           : runs_elsewhere(words[0]) ? refuse_elsewhere(words[0], error)
+                                      : refuse_unknown(words[0], qemu, error);
+}
+
+bool qemu_command_is_tool(const char *program)
+{
+    static const char *const names[] = {"qemu-img", "qemu-io", "qemu-nbd", "qemu-storage-daemon"};
+
+    return is_among(program, names, ARRAY_SIZE(names));
+}
+
 /* ---- Commands ---- */
 
 int qemu_command_find(const char *const *command, unsigned n, const char *path,
                       struct qemu_command *ret, struct error *error)
 {
     const char *other_user = NULL;
+    unsigned last = 0; /* the last program */
 
     for (unsigned i = 0; i < n; i++) {
         _cleanup_free_ char *program = NULL;
@@ -141,6 +245,8 @@ int qemu_command_find(const char *const *command, unsigned n, const char *path,
 
         if (i > 0 && strncmp(command[i], "PATH=", 5) == 0)
             path = command[i] + 5; /* as env(1) has it */
+        if (i > 0 && option_changes_user(command[last], command[i]))
+            other_user = command[last];
         if (i > 0 && (command[i][0] == '-' || strchr(command[i], '=')))
             continue;
         r = find_program(command[i], path, &program, error);
@@ -155,10 +261,12 @@ int qemu_command_find(const char *const *command, unsigned n, const char *path,
         if (program && find_in_script(program, qemu, sizeof qemu))
             return other_user ? refuse_user(other_user, error)
                               : refuse_script(command[i], qemu, error);
+        if (program || i == 0)
+            last = i;
         if (changes_user(command[i]))
             other_user = command[i];
         else if ((program || i == 0) && !runs_another(command[i]))
-            return 0; /* another program; what is none is a value, as in "nice -n 5" */
+            break; /* another program; what is none is a value, as in "nice -n 5" */
     }
-    return 0;
+    return refuse_operands(command + last, n - last, other_user, error);
 }

@@ -600,16 +600,8 @@ static void qemu_is_found_behind_others(void **state)
         snprintf(search, sizeof search, "/usr/bin:/bin:%s", dir);
     }
     {
-        COMMAND("other", "qemu-system-x");
-        assert_int_equal(r, 0);
-    }
-    {
-        COMMAND("nice", "other", "qemu-system-x");
-        assert_int_equal(r, 0);
-    }
-    {
-        COMMAND("no-such-program", "qemu-system-x");
-        assert_int_equal(r, 0);
+        COMMAND("setpriv", "--no-new-privs", "qemu-system-x");
+        assert_true(r == 1 && found.n_before == 2);
     }
     {
         COMMAND("sudo", "-u", "other-user", "qemu-system-x");
@@ -617,11 +609,52 @@ static void qemu_is_found_behind_others(void **state)
         assert_non_null(strstr(error.what, "as another user"));
     }
     {
+        COMMAND("setpriv", "--reuid=5", "qemu-system-x");
+        assert_int_equal(r, -EINVAL);
+        assert_non_null(strstr(error.what, "as another user"));
+    }
+    {
         COMMAND("sudo", "other", "qemu-system-x");
-        assert_int_equal(r, 0);
+        assert_int_equal(r, -EINVAL);
+        assert_non_null(strstr(error.what, "as another user"));
     }
     unlink(qemu);
     unlink(other);
+}
+
+#define UNKNOWN(SAYS, ...)                                               \
+    do {                                                                 \
+        const char *says = SAYS;                                         \
+        COMMAND(__VA_ARGS__);                                            \
+        assert_int_equal(r, *says ? -EINVAL : 0);                        \
+        if (!strstr(error.what, says))                                   \
+            fail_msg("%s %s: '%s'", command[0], command[1], error.what); \
+    } while (0)
+
+/* A program that is not known, with a QEMU among its operands, most likely starts it. */
+static void qemu_behind_an_unknown_program_is_told(void **state)
+{
+    char other[128], unshare[128], su[128], docker[128], search[160];
+
+    made("other", "", other);
+    made("unshare", "", unshare);
+    made("su", "", su);
+    made("docker", "", docker);
+    snprintf(search, sizeof search, "%s", dir);
+    UNKNOWN("add --qemu=qemu-system-x if", "other", "qemu-system-x");
+    UNKNOWN("add --qemu=/opt/qemu-system-x86_64 if", "unshare", "-m", "/opt/qemu-system-x86_64",
+            "-m");
+    UNKNOWN("add --qemu=qemu-system-arm if", "other", "-c", "exec qemu-system-arm -m 1");
+    UNKNOWN("as another user", "su", "-", "nobody", "-c", "qemu-system-arm -m 1");
+    UNKNOWN("--attach PID", "docker", "run", "image", "qemu-system-arm");
+    UNKNOWN("", "other", "qemu-system-x.conf");
+    UNKNOWN("", "other", "qemu-system-");
+    UNKNOWN("", "other", "exec qemu-system-arm");
+    UNKNOWN("", "no-such-program", "none");
+    unlink(other);
+    unlink(unshare);
+    unlink(su);
+    unlink(docker);
 }
 
 static void script_that_starts_qemu_is_told(void **state)
@@ -705,6 +738,7 @@ int main(void)
         cmocka_unit_test(dead_recorders_dir_is_removed),
         cmocka_unit_test(monitor_tells_of_threads_and_end),
         cmocka_unit_test(qemu_is_found_behind_others),
+        cmocka_unit_test(qemu_behind_an_unknown_program_is_told),
         cmocka_unit_test(script_that_starts_qemu_is_told),
         cmocka_unit_test(children_end),
     };
