@@ -16,6 +16,7 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/proc.h"
+#include "base/process_root.h"
 
 static _Noreturn void fail(int errors)
 {
@@ -59,6 +60,12 @@ static void place(int fd, int target, int errors)
 
 static _Noreturn void run(const struct child_how *how, pid_t parent, int errors)
 {
+    int r = how->root_of > 0 ? process_root_enter(how->root_of) : 0;
+
+    if (r < 0) {
+        errno = -r;
+        fail(errors);
+    }
     if (how->end_signal && prctl(PR_SET_PDEATHSIG, how->end_signal) < 0)
         fail(errors);
     if (how->end_signal && getppid() != parent) /* the parent died before prctl() */

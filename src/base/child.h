@@ -26,6 +26,8 @@ struct child_how {
     int in, out, err;               /* the child's 0, 1 and 2; -1: inherit ours */
     const sigset_t *mask;           /* blocked signals of the child; NULL: inherit ours */
     int end_signal;                 /* sent to the child if we end first; 0: none */
+    pid_t
+        root_of; /* it runs with the files and the rights of this process (base/process_root.h); 0: with ours */
     bool keep_capabilities; /* it is ours: it gets our ambient and inheritable capabilities */
     bool new_session;       /* it leads one: without a terminal, whose signals it does not get */
 };

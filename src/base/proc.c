@@ -76,3 +76,15 @@ bool proc_began_after(pid_t pid, const struct timespec *moment)
     began = (double)clock_ns(CLOCK_REALTIME) / 1e9 - ago;
     return began > (double)moment->tv_sec + 1 + (double)moment->tv_nsec / 1e9;
 }
+
+unsigned long proc_inner_number(const char *text)
+{
+    const char *at = strstr(text, "\nNSpid:");
+    const char *end = at ? strchrnul(at + 1, '\n') : NULL;
+    const char *last = NULL;
+
+    for (; at < end; at++)
+        if (*at == '\t')
+            last = at + 1;
+    return last ? strtoul(last, NULL, 10) : 0;
+}

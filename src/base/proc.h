@@ -14,6 +14,8 @@ int proc_text(const char *path, char *buf, size_t size);
 /* Start time of process PID in clock ticks (sysconf(_SC_CLK_TCK)) since the boot, and its state: 'Z' or
  * 'X' if it has ended. -errno: it does not exist, is not visible, or could not be read. */
 int proc_stat(pid_t pid, uint64_t *ret_start, char *ret_state);
+/* The number in the innermost PID namespace of TEXT, the content of /proc/PID/status; 0: the kernel does not show it. */
+unsigned long proc_inner_number(const char *text);
 /* Whether proc_stat()'s error R says that there is no such process, and not that it could not be read. */
 bool proc_is_gone(int r);
 /* Converts a start time of proc_stat() to ns of CLOCK_BOOTTIME. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/needs.h"
+#include "base/process_root.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "cli/output.h"
@@ -96,6 +97,7 @@ static int choose_events(const struct record_options *options, const struct qemu
 struct vm {
     struct qemu_recorder_settings settings;
     struct qemu_probe probe;
+    pid_t root_of;               /* of a running QEMU that has other files than are here; 0: none */
     struct record_kernel kernel; /* the guest's */
     struct recorder *machine,
         *guest; /* as they were added; guest NULL: its kernel is not recorded */
@@ -155,7 +157,7 @@ static int sum_up(const struct record_run *run, const struct record_item *item)
         cli_message("  %s", recorder->problems[i]);
     if (guest)
         record_kernel_tell_problems(guest);
-    if (summary.is_cut_off || summary.is_left_changed ||
+    if (summary.is_cut_off || summary.is_refused || summary.is_left_changed ||
         (guest && (guest_is_silent(guest) || record_kernel_is_cut(guest))) ||
         (vm->settings.wrapped && !summary.has_come))
         return EXIT_FAILURE;
@@ -203,8 +205,9 @@ static int choose(const struct record_options *options, struct vm *vm)
 
     qemu_arguments_read(settings->program, settings->command + settings->n_before,
                         settings->n_command - settings->n_before, &arguments);
-    if (qemu_probe(settings->program, arguments.accelerator, getenv("XDG_RUNTIME_DIR"), &vm->probe,
-                   &error) < 0) {
+    /* The user that runs it there may not use what its command names. */
+    if (qemu_probe(settings->program, vm->root_of, vm->root_of ? "" : arguments.accelerator,
+                   getenv("XDG_RUNTIME_DIR"), &vm->probe, &error) < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;
     }
@@ -350,8 +353,12 @@ int record_vm_running(const struct record_options *options,
     vm.settings.command = running->argv;
     /* What it executes may have been replaced since, by another version. */
     vm.settings.program = running->program;
+    if (!running->libvirt && running->has_root) {
+        vm.root_of = running->pid;
+        vm.settings.program = process_root_inside(running->pid, running->program);
+    }
     snprintf(program, sizeof program, "/proc/%ld/exe", (long)running->pid);
-    if (faccessat(AT_FDCWD, running->program, X_OK, AT_EACCESS) < 0)
+    if (!vm.root_of && faccessat(AT_FDCWD, running->program, X_OK, AT_EACCESS) < 0)
         vm.settings.program = program;
     return record_machine(options, &vm);
 }

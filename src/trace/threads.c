@@ -41,8 +41,10 @@ int threads_name(struct trace *trace, const struct trace_input *input)
         return -ENOMEM;
     names->n = 0;
     for (unsigned i = 0; i < vmm->n_threads; i++)
-        if (vmm->threads[i].name && *vmm->threads[i].name)
-            names->threads[names->n++] = vmm->threads[i];
+        if (vmm->threads[i].name && *vmm->threads[i].name) {
+            names->threads[names->n] = vmm->threads[i];
+            names->threads[names->n++].id = manifest_thread_own_id(&vmm->threads[i]);
+        }
     qsort(names->threads, names->n, sizeof *names->threads, compare);
     for (unsigned i = 0; i < input->n_origins; i++) {
         struct origin *origin = trace->catalogue.origins[input->first_origin + i];

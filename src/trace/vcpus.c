@@ -184,7 +184,8 @@ static int list_threads(struct trace *trace, const struct trace_input *input,
         /* vCPUs of several monitors could not be distinguished by their numbers. */
         for (unsigned j = 0; j < vmm->n_threads; j++)
             threads->items[threads->n++] = (struct vm_thread){
-                .id = vmm->threads[j].id,
+                .id = input->origin->layer == LAYER_VMM ? manifest_thread_own_id(&vmm->threads[j])
+                                                        : vmm->threads[j].id,
                 .vcpu = n_vmms > 1 ? VCPU_UNKNOWN : vmm->threads[j].vcpu,
                 .is_exact = is_exact,
                 .vm = name,

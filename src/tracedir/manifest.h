@@ -128,9 +128,16 @@ struct manifest_guest {
  * (QEMU's emulation of several vCPUs by one thread), identifies none. */
 struct manifest_thread {
     int32_t id;
+    int32_t
+        own_id; /* in the PID namespace of the monitor, as its own events have it; 0: the same */
     const char *name; /* or NULL */
     int32_t vcpu;     /* that it runs, at most MANIFEST_CPUS_MAX - 1; -1: none */
 };
+
+static inline int32_t manifest_thread_own_id(const struct manifest_thread *thread)
+{
+    return thread->own_id ? thread->own_id : thread->id;
+}
 
 /* A virtual machine monitor, of the layer vmm. Its threads show which vCPU caused events of the layers
  * vmm and host on the same host. Unknown strings are NULL. */

@@ -262,6 +262,7 @@ static const struct manifest_thread *get_threads(struct reader *reader, const js
         if (!json_is_integer(json_object_get(value, "id")))
             complain(reader, "threads", "a list of objects with an id each");
         threads[i].id = (int32_t)get_number(reader, value, "id", INT32_MAX);
+        threads[i].own_id = (int32_t)get_number(reader, value, "own_id", INT32_MAX);
         threads[i].name = get_string(reader, value, "name");
         threads[i].vcpu = json_object_get(value, "vcpu")
                               ? (int32_t)get_number(reader, value, "vcpu", MANIFEST_CPUS_MAX - 1)

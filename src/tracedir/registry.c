@@ -266,6 +266,9 @@ int registry_add(const char *parent, const char *trace, struct registry_entry *r
 
     parent = choose_parent(parent);
     locked_dir_sweep(parent, PREFIX, true, is_needed, NULL);
+    /* What was there for a QEMU of another user. */
+    if (strcmp(parent, "/tmp") != 0)
+        locked_dir_sweep("/tmp", PREFIX, true, is_needed, NULL);
     r = locked_dir_make(parent, PREFIX, &registry_entry.dir);
     if (r >= 0)
         r = put_recording(&registry_entry, trace);

@@ -145,6 +145,8 @@ static int set_threads(json_t *object, const struct manifest_thread *threads, un
         json_t *thread = json_object();
 
         r |= json_object_set_new(thread, "id", json_integer(threads[i].id));
+        if (threads[i].own_id)
+            r |= json_object_set_new(thread, "own_id", json_integer(threads[i].own_id));
         r |= set_string(thread, "name", threads[i].name);
         if (threads[i].vcpu >= 0)
             r |= json_object_set_new(thread, "vcpu", json_integer(threads[i].vcpu));

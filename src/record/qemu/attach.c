@@ -127,24 +127,20 @@ static int start_thread(struct qemu_recorder *self, enum qemu_phase phase, struc
     return qmp_thread_start(&self->qmp_thread, error);
 }
 
-/* QEMU must reach what it writes to. Where it is of another user, the directory of the recording's files of that kind
- * becomes that user's, unless they are in the domain's. The FIFO is first, by its descriptor: QEMU could replace a name in a
- * directory that it owns. */
+/* QEMU must reach what it writes to. If it is of another user, that user gets the FIFO, and the directory of simpletrace's file.
+ * The FIFO is given by its descriptor: QEMU could replace a name in a directory that it owns. */
 static int give_files(struct qemu_recorder *self, struct error *error)
 {
-    const struct registry_entry *entry = recording_registry_entry(self->recorder.recording);
-    bool is_in_domain = self->fifo_in_domain && !self->simple_to;
     uid_t uid = 0;
     gid_t gid = 0;
 
     if (log_place_user(self->settings.running->pid, &uid, &gid) < 0 || uid == geteuid())
         return 0;
     if ((self->log_to && fchown(self->log.fifo, uid, gid) < 0) ||
-        (!is_in_domain &&
-         (chown(entry->dir.path, uid, gid) < 0 ||
-          fchownat(recording_dir(self->recorder.recording), VMM_DIR, uid, gid, 0) < 0)))
-        return error_set(error, -errno, entry->dir.path, "cannot be given to QEMU's user %u: %s",
-                         (unsigned)uid, strerror(errno));
+        (self->simple_to &&
+         fchownat(recording_dir(self->recorder.recording), VMM_DIR, uid, gid, 0) < 0))
+        return error_set(error, -errno, self->log_to ? self->log_to : self->simple_to,
+                         "cannot be given to QEMU's user %u: %s", (unsigned)uid, strerror(errno));
     return 0;
 }
 
@@ -157,7 +153,7 @@ int qemu_attach(struct qemu_recorder *self, struct error *error)
         return error_set(error, r, NULL, "cannot watch process %ld; it may have ended", (long)pid);
     self->changes.pid = pid;
     self->changes.entry = recording_registry_entry(self->recorder.recording);
-    self->changes.fifo = self->fifo_in_domain;
+    self->changes.fifo = self->fifo_left;
     r = qemu_left_find(recording_settings(self->recorder.recording)->runtime, pid, &self->left);
     if (r < 0)
         return error_set(error, r, NULL, "out of memory");
@@ -231,6 +227,7 @@ static int finish_thread(struct qemu_recorder *self, struct error *error)
     struct qmp_thread *thread = &self->qmp_thread;
     int r = qmp_thread_finish(thread, error);
 
+    self->is_refused |= thread->refused.code != 0;
     note_left(self);
     if (thread->refused.code && self->phase == QEMU_ADDS_PORT)
         recorder_problem(
@@ -347,6 +344,8 @@ int qemu_attach_log(const struct qemu_running *running)
     const char *log = qemu_running_log(running);
     char path[64];
 
+    if (log)
+        return qemu_running_file(running, log, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
     snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)running->pid);
-    return open(log ? log : path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    return open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }

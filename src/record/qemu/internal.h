@@ -10,6 +10,7 @@
 #include "record/qemu/log.h"
 #include "record/qemu/log_place.h"
 #include "record/qemu/monitor.h"
+#include "record/qemu/place.h"
 #include "record/qemu/qmp_thread.h"
 #include "record/qemu/recorder.h"
 #include "record/qemu/restore.h"
@@ -47,13 +48,17 @@ struct qemu_recorder {
     struct qemu_restore left;     /* what a killed recorder left changed; restored first */
     struct error left_error;      /* … and what could not be restored */
     struct qmp_thread qmp_thread; /* sends commands to the monitor */
-    const char *port, *added;     /* the socket of the guest's port; of the one to add, or NULL */
-    char *fifo_in_domain;         /* of the log, in the directory of libvirt's domain; NULL */
-    const char *stop_reason;      /* why libvirt's domain has stopped; NULL */
-    const char *log_to;           /* the FIFO that QEMU logs to … */
-    const char *simple_to;        /* … or the file for simpletrace */
-    const char *control;          /* the name of the control socket for other clients */
+    /* The socket of the guest's port; of the one to add, as QEMU names it, or NULL. */
+    const char *port, *added;
+    struct qemu_place place; /* of the files between this process and a running QEMU */
+    char *fifo_in_domain;    /* of the log, in the directory of libvirt's domain; NULL */
+    const char *fifo_left; /* the FIFO in the domain or in the place, for a later recorder; NULL */
+    const char *stop_reason; /* why libvirt's domain has stopped; NULL */
+    const char *log_to;      /* the FIFO that QEMU logs to … */
+    const char *simple_to;   /* … or the file for simpletrace */
+    const char *control;     /* the name of the control socket for other clients */
     struct manifest_moment began, ended;
+    bool is_refused;    /* QEMU refused to write events, or to add the port */
     struct child child; /* the started command, or the process attached to … */
     struct child
         qemu; /* … and QEMU, if the command started it; pid 0: the command is QEMU, or QEMU has not connected */

@@ -3,11 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/macro.h"
 #include "proto/message.h"
+#include "record/qemu/place.h"
 
 /* {"events": [of trace-event-get-state, those that were on], "log": PATH, "simple": PATH, "simple_was_on": …,
  * "domain_port": true, "fifo": PATH}; each may lack. */
@@ -98,10 +97,8 @@ int qemu_left_find(const char *runtime, pid_t pid, struct qemu_restore *ret)
 /* Its reader has ended, and QEMU writes elsewhere. */
 static void remove_fifo(struct qemu_restore *left)
 {
-    struct stat st;
-
-    if (left->fifo && lstat(left->fifo, &st) == 0 && S_ISFIFO(st.st_mode))
-        (void)unlink(left->fifo);
+    if (left->fifo)
+        qemu_place_remove_left(left->fifo);
     left->fifo = NULL;
 }
 

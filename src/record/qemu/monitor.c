@@ -12,6 +12,7 @@
 #include "base/clock_ns.h"
 #include "base/fd.h"
 #include "base/macro.h"
+#include "base/proc.h"
 #include "control/qmp.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -111,6 +112,19 @@ static void set_name(struct qemu_monitor *monitor, struct manifest_thread *threa
     monitor->changed = true;
 }
 
+/* The number of thread ID in the PID namespace of QEMU; 0: the same, or not known. */
+static int find_own_id(const struct qemu_monitor *monitor, int id)
+{
+    char path[64], text[4096];
+    unsigned long own;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", monitor->pid, id);
+    if (proc_text(path, text, sizeof text) < 0)
+        return 0;
+    own = proc_inner_number(text);
+    return own > INT32_MAX || own == (unsigned long)id ? 0 : (int)own;
+}
+
 static void read_name(struct qemu_monitor *monitor, int id)
 {
     struct manifest_thread *thread = find(monitor, id);
@@ -130,6 +144,8 @@ static void read_name(struct qemu_monitor *monitor, int id)
     name[strcspn(name, "\n")] = '\0';
     if (!thread) {
         thread = add(monitor, id);
+        if (thread)
+            thread->own_id = find_own_id(monitor, id);
         /* One that runs a vCPU, maybe one that was plugged in: which, the monitor knows. */
         monitor->wants_cpus |= strncmp(name, "CPU ", 4) == 0;
     }
@@ -155,10 +171,18 @@ void qemu_monitor_look(struct qemu_monitor *monitor)
     }
 }
 
-static void note_vcpu(struct qemu_monitor *monitor, int id, int vcpu)
+/* OWN_ID: as QEMU says it. */
+static void note_vcpu(struct qemu_monitor *monitor, int own_id, int vcpu)
 {
     struct manifest_thread *free_one = NULL;
+    int id = own_id, other = 0;
     const char *name = NULL;
+
+    for (unsigned i = 0; i < monitor->n_threads; i++)
+        if (manifest_thread_own_id(&monitor->threads[i]) == own_id) {
+            id = monitor->threads[i].id;
+            other = monitor->threads[i].own_id;
+        }
 
     for (unsigned i = 0; i < monitor->n_threads; i++) {
         struct manifest_thread *thread = &monitor->threads[i];
@@ -175,6 +199,7 @@ static void note_vcpu(struct qemu_monitor *monitor, int id, int vcpu)
         free_one = add(monitor, id);
     if (!free_one)
         return;
+    free_one->own_id = other;
     free_one->vcpu = vcpu;
     monitor->changed = true;
     if (name)
@@ -188,6 +213,9 @@ static void note_cpus(struct qemu_monitor *monitor, const json_t *list)
     size_t i;
     json_t *cpu;
 
+    /* First: in a PID namespace, its threads have other numbers than here. */
+    if (json_array_size(list) > 0)
+        qemu_monitor_look(monitor);
     json_array_foreach(list, i, cpu)
     {
         json_int_t id = json_integer_value(json_object_get(cpu, "thread-id"));

@@ -14,6 +14,7 @@
 #include "base/child.h"
 #include "base/clock_ns.h"
 #include "base/glob.h"
+#include "base/process_root.h"
 #include "control/client.h"
 #include "control/qmp.h"
 #include "record/qemu/arguments.h"
@@ -105,6 +106,7 @@ bool vmm_is_qemu(const char *program)
 
 struct probing {
     const char *program;
+    pid_t root_of;
     struct child child;
     struct qmp *qmp;
     int errors; /* a file without a name for its standard error */
@@ -248,6 +250,7 @@ static int start(struct probing *probing, const char *const *argv, int in, int o
         .out = out,
         .err = probing->errors,
         .end_signal = SIGKILL,
+        .root_of = probing->root_of,
         /* What its user wants traced is of the QEMU that is recorded. */
         .variable = "STRATA_TRACE=",
     };
@@ -411,14 +414,14 @@ static int try_declarations(struct qemu_probe *probe, const char *path)
 
 /* Where a QEMU that is installed, or lies where it was built, has them. The first file that has all events of PROBE, or else
  * the first one. */
-static int find_declarations(const char *program, struct qemu_probe *probe)
+static int find_declarations(const char *program, pid_t root_of, struct qemu_probe *probe)
 {
     static const char *const places[] = {
         "%s/../share/qemu/trace-events-all",      "%s/trace/trace-events-all",
         "%s/../trace/trace-events-all",           "/usr/share/qemu/trace-events-all",
         "/usr/local/share/qemu/trace-events-all",
     };
-    _cleanup_free_ char *full = realpath(program, NULL);
+    _cleanup_free_ char *full = root_of > 0 ? strdup(program) : realpath(program, NULL);
     char *slash = full ? strrchr(full, '/') : NULL;
     const char *dir = slash ? full : ".";
     int r = 0;
@@ -433,15 +436,23 @@ static int find_declarations(const char *program, struct qemu_probe *probe)
         if (places[i][0] == '%' ? asprintf(&path, "%s%s", dir, places[i] + 2) < 0
                                 : asprintf(&path, "%s", places[i]) < 0)
             return -ENOMEM;
+        if (root_of > 0) {
+            char *there = process_root_path(root_of, path);
+
+            free(path);
+            path = there;
+            if (!path)
+                return -ENOMEM;
+        }
         r = try_declarations(probe, path);
     }
     return r;
 }
 
-int qemu_probe(const char *program, const char *accelerator, const char *runtime,
+int qemu_probe(const char *program, pid_t root_of, const char *accelerator, const char *runtime,
                struct qemu_probe *ret, struct error *error)
 {
-    struct probing probing = {.program = program, .child = {.end = -1}};
+    struct probing probing = {.program = program, .root_of = root_of, .child = {.end = -1}};
     struct qemu_probe probe = {0};
     int r;
 
@@ -461,7 +472,7 @@ int qemu_probe(const char *program, const char *accelerator, const char *runtime
     if (probe.logs && probe.backend == VMM_BACKEND_NONE)
         probe.backend = VMM_BACKEND_LOG;
     if (r >= 0)
-        r = find_declarations(program, &probe);
+        r = find_declarations(program, root_of, &probe);
     close(probing.errors);
     if (r < 0) {
         qemu_probe_done(&probe);

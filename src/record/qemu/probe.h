@@ -3,6 +3,8 @@
 
 /* What a virtual machine monitor on this host is, and what it can trace. */
 
+#include <sys/types.h>
+
 #include "base/error.h"
 
 /* How QEMU hands out its events. Several may be built in; this is the best of them. */
@@ -33,10 +35,11 @@ bool vmm_is_qemu(const char *program);
 int qemu_find_program(const char *command, const char *path, char **ret_program,
                       struct error *error);
 
+/* ROOT_OF: the process whose root directory has PROGRAM, which is not trusted; 0: this one. */
 /* Runs PROGRAM, a path, without a machine, to ask it. ACCELERATOR is what its command names ("kvm:tcg"), as it may have
  * no other; "": none. -ETIMEDOUT; -ENOEXEC: it ends before it answers, or cannot be run; ERROR says how. RUNTIME is
  * $XDG_RUNTIME_DIR or NULL. */
-int qemu_probe(const char *program, const char *accelerator, const char *runtime,
+int qemu_probe(const char *program, pid_t root_of, const char *accelerator, const char *runtime,
                struct qemu_probe *ret, struct error *error);
 void qemu_probe_done(struct qemu_probe *probe);
 

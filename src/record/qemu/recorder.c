@@ -330,6 +330,7 @@ static void free_recorder(struct recorder *recorder)
     if (self->fifo_in_domain && !self->is_left_changed)
         (void)unlink(self->fifo_in_domain);
     free(self->fifo_in_domain);
+    qemu_place_done(&self->place);
     qemu_restore_done(&self->changes);
     qemu_restore_done(&self->left);
     qmp_free(self->settings.connection);
@@ -385,6 +386,7 @@ int qemu_recorder_new(const struct qemu_recorder_settings *settings, struct reco
     self->monitor.listener = -1;
     self->qmp_thread = QMP_THREAD_NONE;
     self->claim = self->line = -1;
+    self->place = QEMU_PLACE_NONE;
     self->again_at = self->remind_at = UINT64_MAX;
     *ret = &self->recorder;
     return 0;
@@ -405,6 +407,7 @@ void qemu_recorder_sum_up(const struct recorder *recorder, struct qemu_summary *
         .has_come = self->has_come,
         .is_running = self->monitor.answers,
         .is_ended = self->is_ended,
+        .is_refused = self->is_refused,
         .is_left_changed = self->is_left_changed,
         .child = &self->child,
     };

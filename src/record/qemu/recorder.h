@@ -57,6 +57,7 @@ struct qemu_summary {
     bool has_come;             /* QEMU has answered */
     bool is_running;           /* or was: its main loop has answered */
     bool is_ended;             /* by the recorder, as the recording could not go on */
+    bool is_refused;           /* QEMU refused to record what was asked for */
     bool is_left_changed;      /* its settings could not be restored */
     const struct child *child; /* what was started */
 };

@@ -13,6 +13,7 @@
 #include "base/clock_ns.h"
 #include "base/input.h"
 #include "base/proc.h"
+#include "base/process_root.h"
 #include "proto/message.h"
 #include "record/qemu/probe.h"
 #include "tracedir/registry.h"
@@ -67,19 +68,16 @@ static const char *copy(struct parse *parse, const char *text, size_t len)
     return s;
 }
 
-/* A path as we can open it, where that of the process is relative. */
+/* A path of the process, as this one opens it. */
 static const char *path_of(struct parse *parse, const char *path)
 {
     _cleanup_free_ char *full = NULL;
 
-    if (!path || *path == '/' || parse->running->pid == 0)
+    if (!path || parse->running->pid == 0 || (*path == '/' && !parse->running->has_root))
         return path;
-    if (asprintf(&full, "/proc/%ld/cwd/%s", (long)parse->running->pid, path) < 0) {
-        full = NULL;
-        parse->no_memory = true;
-        return NULL;
-    }
-    return copy(parse, full, strlen(full));
+    full = qemu_running_path(parse->running, path);
+    parse->no_memory |= !full;
+    return full ? copy(parse, full, strlen(full)) : NULL;
 }
 
 /* ---- Values: "word,key=value,key", where a comma in a value is doubled ---- */
@@ -303,7 +301,7 @@ static void parse_trace(struct parse *parse, const char *value)
     parse->running->trace_file = NULL;
     while ((part = next_part(parse, &value)))
         if (strncmp(part, "file=", 5) == 0)
-            parse->running->trace_file = path_of(parse, part + 5);
+            parse->running->trace_file = part + 5;
 }
 
 /* libvirt keeps a key in the directory of the domain: -object secret,id=masterKey0,file=DIR/master-key.aes. */
@@ -344,7 +342,7 @@ static void parse_option(struct parse *parse, const char *option, const char *va
     else if (strcmp(option, "trace") == 0)
         parse_trace(parse, value);
     else if (strcmp(option, "D") == 0)
-        parse->running->log = path_of(parse, value);
+        parse->running->log = value;
 }
 
 static const struct object *find_chardev(const struct parse *parse, const char *id)
@@ -385,6 +383,17 @@ static void conclude(struct parse *parse)
     }
 }
 
+/* Whether the paths of its command line are of other files than here. With -chroot, QEMU opened them before. */
+static bool has_other_files(const struct qemu_running *running)
+{
+    if (!process_root_differs(running->pid))
+        return false;
+    for (unsigned i = 1; i < running->n && !process_root_has_mounts(running->pid); i++)
+        if (strcmp(running->argv[i], "-chroot") == 0 || strcmp(running->argv[i], "--chroot") == 0)
+            return false;
+    return true;
+}
+
 int qemu_running_parse(struct qemu_running *running)
 {
     _cleanup_free_ struct parse *parse = calloc(1, sizeof *parse);
@@ -396,6 +405,7 @@ int qemu_running_parse(struct qemu_running *running)
     if (!parse->qmp)
         return -ENOMEM;
     running->qmp = parse->qmp;
+    running->has_root = running->pid > 0 && has_other_files(running);
     for (unsigned i = 1; i + 1 < running->n; i++) {
         const char *option = running->argv[i];
 
@@ -566,6 +576,25 @@ int64_t qemu_running_since(const struct qemu_running *running)
 {
     return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) +
                      proc_start_ns(running->start));
+}
+
+char *qemu_running_path(const struct qemu_running *running, const char *path)
+{
+    char *full;
+
+    if (*path != '/')
+        return asprintf(&full, "/proc/%ld/cwd/%s", (long)running->pid, path) < 0 ? NULL : full;
+    return running->has_root ? process_root_path(running->pid, path) : strdup(path);
+}
+
+int qemu_running_file(const struct qemu_running *running, const char *path, int flags)
+{
+    _cleanup_free_ char *full = NULL;
+
+    if (running->has_root)
+        return MAX(process_root_open(running->pid, path, flags), -1);
+    full = qemu_running_path(running, path);
+    return full ? open(full, flags | O_CLOEXEC) : -1;
 }
 
 bool qemu_running_lives(const struct qemu_running *running)

@@ -24,10 +24,12 @@ struct qemu_running {
     const char *const *qmp; /* sockets on which it speaks QMP, best first */
     unsigned n_qmp;
     const char *qmp_elsewhere; /* another address of QMP: a descriptor, TCP; NULL: none */
-    const char *port;          /* the socket of the port org.strata.agent; NULL */
-    const char *log;           /* of -D; NULL: standard error */
-    const char *trace_file;    /* of the last -trace, which replaces the one before; NULL */
-    bool has_times;            /* lines of the log have times: -msg timestamp=on */
+    /* The paths of sockets are those that this process uses. */
+    const char *port;       /* the socket of the port org.strata.agent; NULL */
+    const char *log;        /* of -D, as QEMU names it; NULL: standard error */
+    const char *trace_file; /* of the last -trace, which replaces the one before; NULL */
+    bool has_root;          /* its paths are of other files than here */
+    bool has_times;         /* lines of the log have times: -msg timestamp=on */
 };
 
 /* -ESRCH: there is no such process; -ENOEXEC: it is not QEMU; -EACCES: of another user; with ERROR. */
@@ -42,6 +44,10 @@ int qemu_running_foreach(int (*found)(const struct qemu_running *running, void *
                          void *userdata);
 /* When it was started, CLOCK_REALTIME, ns, to a hundredth of a second. */
 int64_t qemu_running_since(const struct qemu_running *running);
+/* The path by which this process opens PATH, as QEMU names it; allocated. NULL: out of memory. */
+char *qemu_running_path(const struct qemu_running *running, const char *path);
+/* Opens PATH, as QEMU names it, and no file outside of its root directory. -1: it cannot be opened. */
+int qemu_running_file(const struct qemu_running *running, const char *path, int flags);
 /* Whether it is there still. */
 bool qemu_running_lives(const struct qemu_running *running);
 

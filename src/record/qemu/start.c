@@ -16,16 +16,20 @@
 #include "record/qemu/attach.h"
 #include "tracedir/host.h"
 
-/* The path of NAME in the recording's directory. */
-static const char *inside(struct qemu_recorder *self, const char *name)
+static const char *join(struct qemu_recorder *self, const char *dir, const char *name)
 {
-    const char *dir = recording_path(self->recorder.recording);
     size_t size = strlen(dir) + strlen(name) + 2;
     char *path = arena_alloc(&self->arena, size);
 
     if (path)
         snprintf(path, size, "%s/%s", dir, name);
     return path;
+}
+
+/* The path of NAME in the recording's directory. */
+static const char *inside(struct qemu_recorder *self, const char *name)
+{
+    return join(self, recording_path(self->recorder.recording), name);
 }
 
 /* So that the trace is read by these wherever it is taken. */
@@ -107,13 +111,43 @@ static int make_empty(struct qemu_recorder *self, struct error *error)
     return 0;
 }
 
+/* Where the log of QEMU goes through: *RET as this process names it, and self->log_to as QEMU does. */
+static int choose_fifo(struct qemu_recorder *self, const char **ret, struct error *error)
+{
+    char fifo[REGISTRY_NAME_MAX];
+
+    registry_name(recording_registry_entry(self->recorder.recording), "log", fifo);
+    if (self->fifo_in_domain) {
+        *ret = self->log_to = self->fifo_left = self->fifo_in_domain;
+    } else if (self->place.parent >= 0) {
+        *ret = join(self, self->place.dir.path, "log");
+        self->log_to = join(self, self->place.inside, "log");
+        self->fifo_left = join(self, self->place.left, "log");
+    } else {
+        *ret = self->log_to = arena_strdup(&self->arena, fifo);
+    }
+    return *ret && self->log_to ? 0 : error_set(error, -ENOMEM, NULL, "out of memory");
+}
+
+/* A running QEMU may not reach this user's files. Without a place it is asked all the same, and says why it cannot. */
+static void make_place(struct qemu_recorder *self)
+{
+    pid_t pid = self->settings.running->pid;
+    struct error error = {0};
+
+    if (self->settings.domain)
+        self->fifo_in_domain = log_place_in_domain(self->settings.running);
+    if (!self->fifo_in_domain && qemu_place_is_needed(pid) &&
+        qemu_place_make(pid, &self->place, &error) < 0)
+        recorder_problem(&self->recorder, "%s", error.what);
+}
+
 /* What takes the events, and where QEMU is to put them. FILE is what its user's -trace has for that; NULL: nothing. */
 static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *arguments,
                      const char *file, struct vmm_additions *additions, struct error *error)
 {
     enum vmm_backend backend = self->settings.probe->backend;
-    char fifo[REGISTRY_NAME_MAX];
-    const char *path, *pairs;
+    const char *path, *pairs, *fifo;
     bool rest;
     int copy;
     int r;
@@ -145,19 +179,18 @@ static int open_sink(struct qemu_recorder *self, const struct qemu_arguments *ar
         return make_empty(self, error);
     path = inside(self, VMM_LOG);
     pairs = inside(self, VMM_PAIRS);
-    registry_name(recording_registry_entry(self->recorder.recording), "log", fifo);
-    if (self->settings.domain)
-        self->fifo_in_domain = log_place_in_domain(self->settings.running);
-    additions->log = arena_strdup(&self->arena, self->fifo_in_domain ? self->fifo_in_domain : fifo);
-    if (!path || !pairs || !additions->log)
+    if (!path || !pairs)
         return error_set(error, -ENOMEM, NULL, "out of memory");
+    r = choose_fifo(self, &fifo, error);
+    if (r < 0)
+        return r;
+    additions->log = self->log_to;
     if (file)
         additions->trace_file = additions->log;
     r = open_copy(self->settings.running, arguments, &rest, &copy, error);
     if (r >= 0)
-        r = qemu_log_pipe_open(additions->log, path,
-                               recording_settings(self->recorder.recording)->max_size, copy, rest,
-                               self->settings.passes, &self->log, error);
+        r = qemu_log_pipe_open(fifo, path, recording_settings(self->recorder.recording)->max_size,
+                               copy, rest, self->settings.passes, &self->log, error);
     if (r >= 0) {
         self->log.names = self->settings.probe->events;
         self->log.n_names = self->settings.probe->n_events;
@@ -215,6 +248,25 @@ static const char *name_in_runtime(struct qemu_recorder *self, const char *name)
     char buf[REGISTRY_NAME_MAX];
 
     return arena_strdup(&self->arena, registry_name(entry, name, buf));
+}
+
+/* The socket of the port to add. libvirt has a name of its own for it, which is known when it is there. */
+static int choose_port(struct qemu_recorder *self, struct error *error)
+{
+    const struct qemu_recorder_settings *settings = &self->settings;
+
+    if (!settings->guest || self->port)
+        return 0;
+    if (self->place.parent >= 0 && !settings->domain) {
+        self->added = join(self, self->place.inside, "agent");
+        self->port = join(self, self->place.dir.path, "agent");
+    } else {
+        self->added = name_in_runtime(self, "agent");
+        self->port = settings->domain ? NULL : self->added;
+    }
+    return self->added && (self->port || settings->domain)
+               ? 0
+               : error_set(error, -ENOMEM, NULL, "out of memory");
 }
 
 int qemu_join_guest(struct qemu_recorder *self, struct error *error)
@@ -339,6 +391,8 @@ static int begin(struct qemu_recorder *self, struct error *error)
         r = read_command(self, &self->port, &file, error);
     if (file && settings->probe->backend == VMM_BACKEND_LOG)
         arguments.log = file;
+    if (r >= 0 && settings->running)
+        make_place(self);
     if (r >= 0)
         r = open_sink(self, &arguments, file, &additions, error);
     if (r < 0)
@@ -347,14 +401,12 @@ static int begin(struct qemu_recorder *self, struct error *error)
     additions.control = self->control;
     additions.monitor = name_in_runtime(self, "monitor");
     additions.config = name_in_runtime(self, "config");
-    if (settings->guest && !self->port)
-        self->added = additions.port = name_in_runtime(self, "agent");
-    /* libvirt has a name of its own for it, which is known when it is there. */
-    if (!self->port && !settings->domain)
-        self->port = self->added;
-    if ((!settings->running && !self->control) || !additions.monitor || !additions.config ||
-        (settings->guest && !self->port && !self->added))
+    if ((!settings->running && !self->control) || !additions.monitor || !additions.config)
         return error_set(error, -ENOMEM, NULL, "out of memory");
+    r = choose_port(self, error);
+    if (r < 0)
+        return r;
+    additions.port = self->added;
     self->began = host_moment();
     /* Before QEMU runs: a trace whose recorder is killed at once opens, too. */
     r = recording_note(recording, error);
@@ -362,9 +414,7 @@ static int begin(struct qemu_recorder *self, struct error *error)
         return r;
     if (!settings->running)
         return start(self, &arguments, &additions, error);
-    if (self->log.fifo >= 0)
-        self->log_to = additions.log;
-    else if (settings->probe->backend == VMM_BACKEND_SIMPLE)
+    if (self->log.fifo < 0 && settings->probe->backend == VMM_BACKEND_SIMPLE)
         self->simple_to = additions.trace_file;
     return qemu_attach(self, error);
 }

@@ -60,7 +60,8 @@ static void check_log(struct qemu_recorder *self, pid_t pid)
     registry_name(recording_registry_entry(self->recorder.recording), "log", fifo);
     own = qemu_running_log(&running);
     if (own && strcmp(own, fifo) != 0) {
-        _cleanup_free_ char *log = realpath(own, NULL);
+        _cleanup_free_ char *full = qemu_running_path(&running, own);
+        _cleanup_free_ char *log = full ? realpath(full, NULL) : NULL;
 
         recorder_problem(&self->recorder,
                          "QEMU's events are in %s, and not recorded: %s has an option -D or "

@@ -71,19 +71,6 @@ int process_has_its_number(const struct process *process)
                                                         : is_as_old(process, (long)process->pid);
 }
 
-/* The number in the innermost pid namespace of TEXT, /proc/PID/status; 0: the kernel does not have it. */
-static unsigned long inner_number(const char *text)
-{
-    const char *at = strstr(text, "\nNSpid:");
-    const char *end = at ? strchrnul(at + 1, '\n') : NULL;
-    const char *last = NULL;
-
-    for (; at < end; at++)
-        if (*at == '\t')
-            last = at + 1;
-    return last ? strtoul(last, NULL, 10) : 0;
-}
-
 /* Whether PID of this pid namespace is PROCESS, of a namespace below: 1, 0. -errno: that cannot be read. */
 static int is_seen_as(const struct process *process, long pid)
 {
@@ -95,7 +82,7 @@ static int is_seen_as(const struct process *process, long pid)
     r = proc_text(path, text, sizeof text);
     if (r < 0)
         return proc_is_gone(r) ? 0 : r;
-    if (inner_number(text) != process->pid)
+    if (proc_inner_number(text) != process->pid)
         return 0;
     snprintf(path, sizeof path, "/proc/%ld/ns/pid", pid);
     /* Another user's namespace cannot be read. One that is exiting has none any more. */

@@ -149,8 +149,8 @@ static int sources(const struct recorder *recorder, struct arena *arena,
     if (!source || !vmm || !threads)
         return -ENOMEM;
     for (unsigned i = 0; i < known->n; i++)
-        threads[i] = (struct manifest_thread){known->items[i].id, known->items[i].name,
-                                              known->items[i].vcpu};
+        threads[i] = (struct manifest_thread){
+            .id = known->items[i].id, .name = known->items[i].name, .vcpu = known->items[i].vcpu};
     *vmm = (struct manifest_vmm){
         .pid = process->pid,
         .program = process->program,

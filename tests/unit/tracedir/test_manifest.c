@@ -95,7 +95,7 @@ static void test_round_trip(void **state)
     static const struct manifest_percpu percpu = {.buffer = "toy"};
     static const char *const command[] = {"qemu", "-m", ""};
     static const struct manifest_thread threads[] = {
-        {12, "CPU 0/TCG", 0}, {13, NULL, -1}, {14, "CPU 4095/TCG", 4095}};
+        {12, 3, "CPU 0/TCG", 0}, {13, 0, NULL, -1}, {14, 0, "CPU 4095/TCG", 4095}};
     static const struct manifest_vmm vmm = {
         .pid = 11,
         .program = "/usr/bin/qemu",
@@ -214,6 +214,8 @@ static void test_round_trip(void **state)
     assert_string_equal(source->vmm->command[2], "");
     assert_int_equal(source->vmm->n_threads, 3);
     assert_int_equal(source->vmm->threads[0].id, 12);
+    assert_int_equal(source->vmm->threads[0].own_id, 3);
+    assert_int_equal(source->vmm->threads[1].own_id, 0);
     assert_string_equal(source->vmm->threads[0].name, "CPU 0/TCG");
     assert_int_equal(source->vmm->threads[0].vcpu, 0);
     assert_null(source->vmm->threads[1].name);
