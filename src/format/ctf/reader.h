@@ -64,7 +64,7 @@ struct ctf_trace {
     int64_t base_ns;
     uint64_t factor;
     unsigned shift;
-    uint64_t length_max; /* ticks from base_ticks, in either direction, that have a time in ns */
+    uint64_t after_max, before_max; /* ticks from base_ticks that have a time in ns */
     struct ctf_comms comms;
     unsigned n_foreign; /* streams whose packets have another UUID than the metadata */
     const struct ctf *first_foreign;
@@ -155,7 +155,7 @@ static inline bool ctf_has_time(const struct ctf_trace *trace, uint64_t ticks)
 {
     int64_t since = (int64_t)(ticks - trace->base_ticks);
 
-    return (since < 0 ? -(uint64_t)since : (uint64_t)since) <= trace->length_max;
+    return since < 0 ? -(uint64_t)since <= trace->before_max : (uint64_t)since <= trace->after_max;
 }
 
 static inline int64_t ctf_to_ns(const struct ctf_trace *trace, uint64_t ticks)

@@ -186,17 +186,22 @@ static void set_rate(struct ctf_trace *trace, uint64_t hz)
     trace->factor = wide_low(factor);
 }
 
-/* Beyond it, times in ns have no room. */
-static void set_length_max(struct ctf_trace *trace)
+/* How many ticks ROOM, in ns, is. */
+static uint64_t ticks_in(const struct ctf_trace *trace, uint64_t room)
 {
-    uint64_t base = trace->base_ns < 0 ? -(uint64_t)trace->base_ns : (uint64_t)trace->base_ns;
     wide unit = wide_mul(wide_of(INT64_C(1) << trace->shift / 2),
                          wide_of(INT64_C(1) << (trace->shift - trace->shift / 2)));
-    wide room = wide_of_u64((uint64_t)INT64_MAX - MIN(base, (uint64_t)INT64_MAX));
-    wide length = wide_div(wide_mul(room, unit), wide_of_u64(trace->factor));
+    wide length = wide_div(wide_mul(wide_of_u64(MIN(room, (uint64_t)INT64_MAX)), unit),
+                           wide_of_u64(trace->factor));
 
-    trace->length_max =
-        wide_is_less(wide_of_u64(UINT64_MAX), length) ? UINT64_MAX : wide_low(length);
+    return wide_is_less(wide_of_u64(INT64_MAX), length) ? INT64_MAX : wide_low(length);
+}
+
+/* Beyond these, times in ns have no room. */
+static void set_limits(struct ctf_trace *trace)
+{
+    trace->after_max = ticks_in(trace, (uint64_t)INT64_MAX - (uint64_t)trace->base_ns);
+    trace->before_max = ticks_in(trace, (uint64_t)trace->base_ns - (uint64_t)INT64_MIN);
 }
 
 static void set_clock(struct ctf_trace *trace, struct origin *origin)
@@ -300,7 +305,7 @@ static void settle_origins(struct ctf_trace *trace)
     const struct origin *first = &trace->first->origin;
 
     set_clock(trace, &trace->first->origin);
-    set_length_max(trace);
+    set_limits(trace);
     for (uint32_t i = 0; i < trace->layout.n_streams; i++) {
         const struct ctf_stream_class *stream = &trace->layout.streams[i];
         struct origin *origin = stream->decl->origin;
