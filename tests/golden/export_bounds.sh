@@ -44,3 +44,13 @@ both cut
 case=perf
 xz -dc "$DATA/perf/lost.data.xz" >lost.data
 both lost.data
+
+# Several layers in one file stay apart: two kernels have CPUs, threads and switches of the same numbers.
+case=layers
+tar -xJf "$DATA/io/virtio-blk.tar.xz"
+"$strata" export --to trace.dat -o layers.dat vm 2>err || fail "$(cat err)"
+for verb in sched irq; do
+    "$strata" $verb vm 2>err | grep -v '^clock error of ' >wanted || fail "$verb: $(cat err)"
+    "$strata" $verb layers.dat >got 2>err || fail "$verb: $(cat err)"
+    cmp -s wanted got || fail "$verb: $(diff wanted got)"
+done

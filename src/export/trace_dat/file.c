@@ -14,6 +14,7 @@
 enum {
     OPTION_BUFFER = 3,
     OPTION_TRACE_CLOCK = 4,
+    OPTION_UNAME = 5,
     OPTION_OFFSET = 7,
     OPTION_CPU_COUNT = 8,
 };
@@ -151,6 +152,24 @@ static void put_clock(struct dat_export *dat, const char *clock)
     text_put_char(&dat->out, ']');
 }
 
+/* The layers of the buffers: a trace.dat has no place for them, and readers show or pass over this text. */
+static void put_layers(struct dat_export *dat)
+{
+    struct text layers = TEXT_IN_MEMORY;
+
+    text_put_literal(&layers, "strata-export");
+    for (const struct dat_buffer *b = dat->buffers; b; b = b->next) {
+        text_put_char(&layers, ' ');
+        text_put_str(&layers, layer_name(b->origin->layer));
+    }
+    text_put_char(&layers, '\0');
+    put_option(dat, OPTION_UNAME, (uint32_t)text_len(&layers));
+    text_put(&dat->out, layers.start ? layers.start : "", text_len(&layers));
+    if (layers.error)
+        dat->out.error = layers.error;
+    text_done(&layers);
+}
+
 static void put_options(struct dat_export *dat, uint32_t n_rows)
 {
     /* The tables follow each other, after the options and the first table's clock. */
@@ -172,6 +191,7 @@ static void put_options(struct dat_export *dat, uint32_t n_rows)
         put_option(dat, OPTION_OFFSET, (uint32_t)len);
         text_put(&dat->out, offset, (size_t)len);
     }
+    put_layers(dat);
     place = text_total(&dat->out) + 2;
     for (const struct dat_buffer *b = dat->buffers ? dat->buffers->next : NULL; b; b = b->next)
         place += 6 + 8 + strlen(b->name) + 1;

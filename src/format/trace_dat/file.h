@@ -65,7 +65,9 @@ struct dat_file {
     struct dat_text kallsyms, printk, cmdlines;
     uint64_t sections[32]; /* version 7: offsets by number, 0: none */
     struct ftrace_times times;
-    bool is_realtime;   /* the option 1 was there */
+    bool is_realtime; /* the option 1 was there */
+    /* Of what strata exported: the names of the buffers' layers, with a blank before each, the top buffer's first. Or NULL. */
+    const char *layers;
     uint8_t **unpacked; /* what dat_text.memory points into */
     unsigned n_unpacked;
     uint64_t n_metadata;  /* version 7: bytes of options and of unpacked sections so far */

@@ -16,6 +16,7 @@ enum {
     OPTION_DATE = 1,
     OPTION_BUFFER = 3,
     OPTION_TRACE_CLOCK = 4,
+    OPTION_UNAME = 5,
     OPTION_OFFSET = 7,
     OPTION_CPU_COUNT = 8,
     OPTION_TIME_SHIFT = 12,
@@ -296,6 +297,19 @@ static int read_buffer(struct dat_reader *r, unsigned id, const uint8_t *p, uint
     return buffer->is_text ? 0 : read_buffer_cpus(r, p, end, buffer);
 }
 
+/* What the system was called: an export has its layers there. */
+static int read_uname(struct dat_reader *r, const uint8_t *p, uint32_t size)
+{
+    static const char exported[] = "strata-export";
+    size_t start = strlen(exported);
+
+    if (size <= start || memcmp(p, exported, start) != 0)
+        return 0;
+    r->file->layers = arena_strndup(&r->file->arena, (const char *)p + start,
+                                    strnlen((const char *)p, size) - start);
+    return r->file->layers ? 0 : error_set(r->error, -ENOMEM, r->file->path, "out of memory");
+}
+
 /* A number as text; the data need not end in a NUL. */
 static int64_t option_number(const uint8_t *p, uint32_t size)
 {
@@ -328,6 +342,7 @@ int dat_read_option(struct dat_reader *r, unsigned id, const uint8_t *p, uint32_
         if (size > 1)
             file->clock = ftrace_clock((const char *)p, size);
         return 0;
+    case OPTION_UNAME: return read_uname(r, p, size);
     case OPTION_CPU_COUNT:
         if (size < 4)
             return dat_error(r, "the option with the number of CPUs is too short");

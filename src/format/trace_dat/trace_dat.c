@@ -27,11 +27,27 @@ struct opening {
     unsigned n_sources, n_max;
 };
 
+/* The layer of the buffer NUMBER, as the file says, or as it was given. */
+static enum layer layer_of(const struct opening *o, unsigned number)
+{
+    const char *p = o->file->layers;
+    enum layer layer = o->layer;
+    char name[16];
+
+    for (unsigned i = 0; p && i < number; i++)
+        p = strchr(p + 1, ' ');
+    if (p && sscanf(p, " %15[^ ]", name) == 1)
+        (void)layer_by_name(name, &layer);
+    return layer;
+}
+
 static int open_buffer(struct opening *o, const struct dat_buffer *buffer)
 {
     struct ftrace_layout layout = o->file->layout;
-    struct origin origin = {
-        .layer = o->layer, .format = "trace.dat", .n_cpus = buffer->n_cpus, .clock = buffer->clock};
+    struct origin origin = {.layer = layer_of(o, (unsigned)(buffer - o->file->buffers)),
+                            .format = "trace.dat",
+                            .n_cpus = buffer->n_cpus,
+                            .clock = buffer->clock};
     const struct ftrace_times *times = &o->file->times;
     struct ftrace_capture *capture;
     char path[512];
@@ -98,6 +114,13 @@ static int count_cpus(struct opening *o)
     return 0;
 }
 
+static int open_events(struct opening *o)
+{
+    kernel_events_unref(o->events);
+    o->events = NULL;
+    return dat_events_open(o->file, o->catalogue, &o->events, o->error);
+}
+
 static int open_buffers(struct opening *o)
 {
     struct dat_file *file = o->file;
@@ -124,9 +147,13 @@ static int open_buffers(struct opening *o)
     o->sources = calloc(MAX(o->n_max, 1u), sizeof(struct source *));
     if (!o->sources)
         return error_set(o->error, -ENOMEM, o->name, "out of memory");
-    for (unsigned i = 0; i < file->n_buffers && r == 0; i++)
-        if (!file->buffers[i].is_text)
+    for (unsigned i = 0; i < file->n_buffers && r == 0; i++) {
+        /* Instances are of one kernel, and layers are not. */
+        if (i == 0 || file->layers)
+            r = open_events(o);
+        if (r == 0 && !file->buffers[i].is_text)
             r = open_buffer(o, &file->buffers[i]);
+    }
     return r;
 }
 
@@ -141,11 +168,8 @@ int trace_dat_open(struct input *in, const char *name, enum layer layer,
     r = dat_file_open(in, name, &o.file, error);
     if (r < 0)
         return r;
-    r = dat_events_open(o.file, catalogue, &o.events, error);
-    if (r == 0) {
-        r = open_buffers(&o);
-        kernel_events_unref(o.events);
-    }
+    r = open_buffers(&o);
+    kernel_events_unref(o.events);
     dat_file_unref(o.file);
     if (r < 0) {
         while (o.n_sources > 0)
