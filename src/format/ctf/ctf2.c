@@ -291,7 +291,7 @@ static int read_text(struct ctf2_parser *p, const char *at, const char *end)
     json_t *fragment;
     int r;
 
-    fragment = json_loadb(at, (size_t)(end - at), JSON_REJECT_DUPLICATES, &why);
+    fragment = ctf2_load(at, end, &why);
     if (!fragment && json_error_code(&why) == json_error_out_of_memory)
         return -ENOMEM;
     if (!fragment) {

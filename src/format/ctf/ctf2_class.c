@@ -347,8 +347,8 @@ static int read_variant(struct ctf2_parser *p, const json_t *class, unsigned dep
         options.member = (uint32_t)i;
         r = ctf2_get_string(p, option, "name", false, &name);
         if (r >= 0)
-            r = ctf2_for_ranges(p, json_object_get(option, "selector-field-ranges"), &options,
-                                put_choice);
+            r = ctf2_for_ranges(p, json_object_get(option, "selector-field-ranges"), false,
+                                &options, put_choice);
         if (r >= 0)
             r = add_member(p, type, name, json_object_get(option, "field-class"), depth);
     }
@@ -380,7 +380,8 @@ static int read_optional(struct ctf2_parser *p, const json_t *class, unsigned de
     if (!options.choices)
         return -ENOMEM;
     /* Of a boolean: any value but 0, which is as good as ~0 for an unsigned number. */
-    r = ranges ? ctf2_for_ranges(p, ranges, &options, put_choice) : put_choice(p, &options, 1, -1);
+    r = ranges ? ctf2_for_ranges(p, ranges, false, &options, put_choice)
+               : put_choice(p, &options, 1, -1);
     type->choices = options.choices;
     type->n_choices = options.n;
     absent = &type->members[type->n_members++];

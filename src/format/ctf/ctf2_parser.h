@@ -41,6 +41,11 @@ struct ctf2_parser {
 /* -EBADMSG, in the fragment. */
 #define ctf2_wrong(p, ...) error_on_line((p)->error, -EBADMSG, (p)->path, (p)->line, __VA_ARGS__)
 
+/* The JSON text from AT to END; NULL: WHY. */
+json_t *ctf2_load(const char *at, const char *end, json_error_t *why);
+/* Whether JSON is an integer; of one above 2^63 - 1, which is RET_LARGE, RET has the bits. */
+bool ctf2_integer(const json_t *json, int64_t *ret, bool *ret_large);
+
 /* The property KEY of OBJECT as a string, or as an integer of LEAST or more. What is missing leaves *RET as it is, unless it is
  * REQUIRED. */
 int ctf2_get_string(struct ctf2_parser *p, const json_t *object, const char *key, bool required,
@@ -52,8 +57,9 @@ int ctf2_get_integer(struct ctf2_parser *p, const json_t *object, const char *ke
 int ctf2_get_align(struct ctf2_parser *p, const json_t *class, const char *key, uint32_t *ret);
 /* The number of bits, byte order, bit order and alignment. */
 int ctf2_get_bits(struct ctf2_parser *p, const json_t *class, struct ctf_type *type);
-/* "[[LOW, HIGH], …]": calls PUT for each. */
-int ctf2_for_ranges(struct ctf2_parser *p, const json_t *ranges, void *arg,
+/* "[[LOW, HIGH], …]": calls PUT for each. Those of a signed field have no number above 2^63 - 1; those of others are as
+ * signed ones. */
+int ctf2_for_ranges(struct ctf2_parser *p, const json_t *ranges, bool is_signed, void *arg,
                     int (*put)(struct ctf2_parser *p, void *arg, int64_t low, int64_t high));
 /* The mappings of an integer, or the flags of a bit map: {LABEL: RANGES}. */
 int ctf2_get_labels(struct ctf2_parser *p, const json_t *object, struct ctf_type *type);

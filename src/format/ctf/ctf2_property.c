@@ -47,8 +47,7 @@ int ctf2_get_bits(struct ctf2_parser *p, const json_t *class, struct ctf_type *t
     return 0;
 }
 
-/* "[[LOW, HIGH], …]": calls PUT for each. */
-int ctf2_for_ranges(struct ctf2_parser *p, const json_t *ranges, void *arg,
+int ctf2_for_ranges(struct ctf2_parser *p, const json_t *ranges, bool is_signed, void *arg,
                     int (*put)(struct ctf2_parser *p, void *arg, int64_t low, int64_t high))
 {
     size_t n = json_array_size(ranges);
@@ -58,15 +57,21 @@ int ctf2_for_ranges(struct ctf2_parser *p, const json_t *ranges, void *arg,
         return ctf2_wrong(p, "'%s': not ranges of integers", p->member);
     for (size_t i = 0; i < n && r >= 0; i++) {
         const json_t *range = json_array_get(ranges, i);
-        const json_t *low = json_array_get(range, 0), *high = json_array_get(range, 1);
+        int64_t low, high;
+        bool low_large, high_large;
 
-        if (json_array_size(range) != 2 || !json_is_integer(low) || !json_is_integer(high))
+        if (json_array_size(range) != 2 ||
+            !ctf2_integer(json_array_get(range, 0), &low, &low_large) ||
+            !ctf2_integer(json_array_get(range, 1), &high, &high_large))
             return ctf2_wrong(p, "'%s': not ranges of integers", p->member);
-        if (json_integer_value(low) > json_integer_value(high))
-            return ctf2_wrong(p, "'%s': the range [%lld, %lld] ends before it begins", p->member,
-                              (long long)json_integer_value(low),
-                              (long long)json_integer_value(high));
-        r = put(p, arg, json_integer_value(low), json_integer_value(high));
+        if (is_signed && (low_large || high_large))
+            return ctf2_wrong(p, "'%s': a range beyond the values of the field", p->member);
+        if (low_large && (!high_large || low > high))
+            return ctf2_wrong(p, "'%s': a range ends before it begins", p->member);
+        if (!high_large && low > high)
+            return ctf2_wrong(p, "'%s': the range [%" PRId64 ", %" PRId64 "] ends before it begins",
+                              p->member, low, high);
+        r = put(p, arg, low, high);
     }
     return r;
 }
@@ -112,7 +117,7 @@ int ctf2_get_labels(struct ctf2_parser *p, const json_t *object, struct ctf_type
         labels.label = arena_strdup(p->arena, key);
         if (!labels.label)
             return -ENOMEM;
-        r = ctf2_for_ranges(p, value, &labels, put_label);
+        r = ctf2_for_ranges(p, value, type->is_signed, &labels, put_label);
         if (r < 0)
             return r;
     }

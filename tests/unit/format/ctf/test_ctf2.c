@@ -208,6 +208,58 @@ static void test_variable(void **state)
     }
 }
 
+/* Ranges of unsigned numbers go up to 2^64 - 1. */
+static void test_large(void **state)
+{
+#define U64                                                                            \
+    "{\"type\": \"fixed-length-unsigned-integer\", \"length\": 64, \"alignment\": 8, " \
+    "\"byte-order\": \"little-endian\""
+#define S64                                                                          \
+    "{\"type\": \"fixed-length-signed-integer\", \"length\": 64, \"alignment\": 8, " \
+    "\"byte-order\": \"little-endian\""
+#define MAX_U64 "18446744073709551615"
+    static const struct {
+        const char *metadata, *why;
+    } wrong[] = {
+        {START STREAM EVENT(MEMBER("a", S64 ", \"mappings\": {\"x\": [[1, " MAX_U64 "]]}}")),
+         "'a': a range beyond the values of the field"},
+        {START STREAM EVENT(MEMBER("a", U64 ", \"mappings\": {\"x\": [[" MAX_U64 ", 1]]}}")),
+         "'a': a range ends before it begins"},
+        {START STREAM EVENT(
+             MEMBER("a", U64 ", \"mappings\": {\"x\": [[1, 18446744073709551616]]}}")),
+         "not JSON: too big integer near '18446744073709551616'"},
+        {START STREAM EVENT(
+             MEMBER("a", U64 ", \"mappings\": {\"x\": [[-9223372036854775809, 1]]}}")),
+         "not JSON: too big negative integer near '-9223372036854775809'"},
+    };
+    char shown[128];
+
+    (void)state;
+    assert_int_equal(
+        open_metadata(START STREAM EVENT(MEMBER(
+            "t", U64
+            ", \"mappings\": {\"large \\\" " MAX_U64 "\": [[9223372036854775807, " MAX_U64
+            "]], \"one\": [[1, 1]]}}") ", " MEMBER("v",
+                                                   "{\"type\": \"variant\", "
+                                                   "\"selector-field-location\": {\"path\": "
+                                                   "[\"t\"]}, "
+                                                   "\"options\": [{\"selector-field-ranges\": [[0, "
+                                                   "1]], \"field-class\": " U8 "}, "
+                                                   "{\"name\": \"l\", \"selector-field-ranges\": "
+                                                   "[[9223372036854775808, " MAX_U64
+                                                   "]], \"field-class\": " CLASS(
+                                                       MEMBER("x", U8)) "}]}"))),
+        0);
+    assert_int_equal(read_stream("\1\0\0\0\0\0\0\0\7\xff\xff\xff\xff\xff\xff\xff\xff\5", 18, shown,
+                                 sizeof shown),
+                     0);
+    assert_string_equal(shown, "t=one v=7\nt=18446744073709551615 v.x=5\n");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(open_metadata(wrong[i].metadata), -EBADMSG);
+        assert_string_equal(error.what, wrong[i].why);
+    }
+}
+
 /* A length may be in an option of a variant, and out of several structures. */
 static void test_locations(void **state)
 {
@@ -256,9 +308,8 @@ static int done(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_bombs),
-        cmocka_unit_test(test_variable),
+        cmocka_unit_test(test_errors),    cmocka_unit_test(test_bombs),
+        cmocka_unit_test(test_variable),  cmocka_unit_test(test_large),
         cmocka_unit_test(test_locations),
     };
 
