@@ -67,7 +67,7 @@ fi
 daemon= logd= pid= made=
 ended() {
     [ -z "$pid" ] || kill -KILL $pid 2>/dev/null || true
-    for name in $(virsh list --name 2>/dev/null); do
+    for name in $(virsh list --uuid 2>/dev/null); do
         virsh destroy "$name" >/dev/null 2>&1 || true
     done
     [ -z "$daemon" ] || kill $daemon 2>/dev/null || true
@@ -165,13 +165,9 @@ END
     virsh create "$1.xml" >/dev/null 2>errors || fail "virsh create: $(cat errors)"
     qemu=$(virsh_pid "$1")
 }
-# The process that libvirt has for it.
+# The process that libvirt has for it. The name of its file may be shortened.
 virsh_pid() {
-    if [ "$instance" = system ]; then
-        cat "/run/libvirt/qemu/$1.pid"
-    else
-        cat "$XDG_RUNTIME_DIR/libvirt/qemu/run/$1.pid"
-    fi
+    pgrep -o -f -- "-uuid $(virsh domuuid "$1")"
 }
 hmp() {
     virsh qemu-monitor-command "$1" --hmp "$2" >hmp.out 2>&1 || fail "$2: $(cat hmp.out)"
@@ -316,6 +312,28 @@ end TERM
 recorded 4
 states $web | diff before - >&2 || fail "its events"
 logs $web
+
+# A name that means something to shells, printf, globs and URIs, and has a letter that is not ASCII.
+case=hostile
+hostile="it's \$(touch pwned); touch pwned #?*%s%n\"-$instance é"
+domain "$hostile"
+"$strata" list >listed || fail "list"
+word=$(sed -n "s/^ *$qemu .*; strata record --libvirt \(.*\)/\1/p" listed)
+[ "$(eval "printf '%s' $word")" = "$hostile" ] || fail "$word: $(cat listed)"
+rm -rf trace
+env --default-signal=INT "$strata" record -o trace -e runstate_set --libvirt "$hostile" >out 2>told &
+pid=$!
+wait_for 'states "$hostile" 2>/dev/null | grep -q "^runstate_set\$" || ! kill -0 $pid 2>/dev/null'
+kill -0 $pid 2>/dev/null || fail "$(cat told)"
+pause "$hostile" 1
+end TERM
+recorded 2
+"$strata" info trace >shown 2>&1 || fail "$(cat shown)"
+"$strata" ctl "$hostile" list runstate_set >now 2>told || fail "$(cat told)"
+[ ! -e pwned ] || fail "a name was run"
+virsh destroy "$hostile" >/dev/null
+
+qemu=$(virsh_pid $web)
 
 # A recorder that is killed leaves events on and the FIFO; the next one begins all the same.
 case=killed
