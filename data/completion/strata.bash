@@ -135,6 +135,13 @@ _strata()
         _strata_list 'exits sched io irq'
         return
         ;;
+    record:-e | record:--event)
+        # As the installed QEMU declares them.
+        words=$(sed -n 's/^\(disable \|vcpu \)*\([a-z][A-Za-z0-9_]*\)(.*/\2/p' \
+            "${STRATA_EVENTS:-/usr/share/qemu/trace-events-all}" 2>/dev/null)
+        _strata_list "$words"
+        return
+        ;;
     stat:-b | stat:--by)
         _strata_list 'event cpu task layer vcpu source-event'
         return

@@ -52,7 +52,16 @@ is 'guest' strata report --layer = g
 is 'guest,vmm' strata stat --layer guest,v
 is 'exits sched io irq' strata record --for ''
 is 'exits,sched' strata record --for = exits,s
+is 'exits,sched,io exits,sched,irq' strata record --for = exits,sched,i
 is 'task' strata stat -b t
+events=$(mktemp)
+printf '# what declares events\nblk_read(int n) "%%d"\nvcpu guest_mem(int n) "%%d"\ndisable blk_write(int n) "%%d"\n' >"$events"
+STRATA_EVENTS=$events
+export STRATA_EVENTS
+is 'blk_read blk_write' strata record -e b
+is 'blk_read,guest_mem' strata record --event = blk_read,g
+rm "$events"
+unset STRATA_EVENTS
 has 'cpu,vcpu' strata stat --by = cpu,
 has 'version -V' strata ''
 is 'stat' strata help st

@@ -516,7 +516,8 @@ static void run(int channel, const struct guest_child_options *options)
                       error_text(child->write_error));
     else if (r >= 0 && child->session.started_at == 0)
         r = error_set(&error, -ECANCELED, NULL, "%s",
-                      *child->session.boot_id ? GUEST_NOT_TRACED : GUEST_NO_AGENT);
+                      *child->session.boot_id || options->config->is_host ? GUEST_NOT_TRACED
+                                                                          : GUEST_NO_AGENT);
     live_stream_drain(&child->live, SHOW_TIMEOUT_MS);
     send_progress(child, clock_ns(CLOCK_MONOTONIC));
     if (r < 0 && !error.what[0])
