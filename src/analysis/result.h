@@ -80,7 +80,8 @@ struct result_row {
     const struct batches *batches, *intervals;
     /* Of durations: what its sources lost, as a share of the time that they were recorded; of several, the most. */
     double lost_share;
-    bool is_own; /* of a thread of Strata's own */
+    const struct origin *origin; /* the source of its first span; NULL: of several, or not known */
+    bool is_own;                 /* of a thread of Strata's own */
     /* Of its waits for a CPU, the part during which others of them ran, and during which it is not known what ran; 0: not
      * looked for. */
     double own_part, own_unknown;

@@ -91,6 +91,7 @@ void result_set_durations(struct result *result, const struct duration_columns *
 
     to->durations = &from->durations;
     to->lost_share = get_lost_share(result->coverage, from);
+    to->origin = from->has_more_sources ? NULL : from->origin;
     if (from->batches) {
         to->batches = &from->batches->durations;
         to->intervals = &from->batches->intervals.batches;

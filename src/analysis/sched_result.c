@@ -121,6 +121,7 @@ static int add_row(const struct sched *sched, struct result *result, const struc
         to->own_unknown = (double)row->who.unknown / (double)row->who.waited;
     }
     to->is_own = is_own(row);
+    to->origin = row->origin;
     sched_set_values(to, &m);
     to->durations = row->wakes;
     return set_keys(sched, result, to, 0, row);

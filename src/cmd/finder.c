@@ -100,6 +100,7 @@ void finder_add(struct finder *finder, const struct result *result, const struct
             .unknown = unknown,
             .error_ns = number >= 0 ? finding_number_or_0(result, row, "error") : 0,
             .weight = weight,
+            .is_of_all = finder->is_of_all,
         };
         if (finding->text && finding->command)
             findings->n++;
@@ -107,4 +108,5 @@ void finder_add(struct finder *finder, const struct result *result, const struct
             findings->error = -ENOMEM;
     }
     finder->text.next = finder->text.start;
+    finder->is_of_all = false;
 }

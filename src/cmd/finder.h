@@ -13,6 +13,7 @@ struct finder {
     const struct summary *summary;
     struct findings *findings;
     struct text text; /* in memory: the sentence */
+    bool is_of_all;   /* the sentence is of other rows, too; finder_add() resets it */
 };
 
 const struct result *finder_result(const struct finder *finder, enum summary_part part);

@@ -161,6 +161,7 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
             most = busy;
         }
     }
+    finder->is_of_all = n_busy != 1;
     if (n_busy > 0) {
         if (n_busy == 1)
             text_printf(&finder->text, "CPU %s of the %s is busy %.1f%% of the time",
@@ -178,6 +179,7 @@ static void find_busy_cpus(struct finder *finder, const char *layer)
                     idle / n * 100);
         finder_add(finder, result, busiest, "idle_share", 0.04, "sched --by cpu");
     }
+    finder->is_of_all = false;
 }
 
 /* "dd-114 of the guest"; vCPUs of Xen have no number of a thread. */
@@ -243,6 +245,7 @@ static void find_waiting_tasks(struct finder *finder, bool has_waiting_vcpus)
                     finding_number_or_0(result, waits, "wait_share") * 100);
         put_recorder_part(waits, &finder->text);
         make_task_command(result, waits, "sched --who", command);
+        finder->is_of_all = n > 1;
         finder_add(finder, result, waits, "wait_share", most, command);
     }
     if (wakes) {
@@ -327,6 +330,7 @@ static void find_recording(struct finder *finder, const char *layer)
     }
     if (MAX(run, share) < SHARE_MIN)
         return;
+    finder->is_of_all = true;
     result = finder_result(finder, part);
     text_printf(&finder->text,
                 "the cost of recording: Strata's own threads use %.1f%% of a CPU of the %s",
@@ -366,7 +370,7 @@ static void put_exit(const struct result *result, const struct result_row *row, 
     double sum = finding_number_or_0(result, row, "sum");
     double wait = finding_number_or_0(result, row, "wait");
 
-    text_printf(text, "exits by %s take %.1f%% of the time of a vCPU: %.0f",
+    text_printf(text, "exits by %s take %.1f%% of a vCPU's time, over all vCPUs: %.0f",
                 finding_key(result, row, "reason"), share * 100,
                 finding_number_or_0(result, row, "n"));
     if (rate > 0)
@@ -572,7 +576,7 @@ static void find_interrupts(struct finder *finder)
         double delay = finding_number_or_0(result, row, "delay_p99");
 
         if (share >= SHARE_MIN) {
-            text_printf(&finder->text, "%s %s runs %.1f%% of the time of a CPU: %.0f",
+            text_printf(&finder->text, "%s %s runs %.1f%% of a CPU's time, over all CPUs: %.0f",
                         finding_key(result, row, "kind"), finding_key(result, row, "name"),
                         share * 100, finding_number_or_0(result, row, "n"));
             finder_add(finder, result, row, "share", MIN(share, 1.0), "irq --by cpu --sort sum");

@@ -18,6 +18,7 @@ struct finding {
     double unknown;  /* the part of its time that is unknown: 0 to 1 */
     double error_ns; /* the largest clock error of its durations */
     double weight;   /* by which they are in order */
+    bool is_of_all;  /* not of its row alone, but of others, too */
 };
 
 struct findings {

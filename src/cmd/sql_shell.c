@@ -251,8 +251,11 @@ int sql_shell(struct sql_session *session)
             statement.next = statement.start;
             continue;
         }
-        if (!line)
+        if (!line) { /* Ctrl-D */
+            text_put_char(&session->out, '\n');
+            text_flush(&session->out);
             break;
+        }
         if (text_len(&statement) == 0 && line[0] == '.') {
             add_history(line);
             goes_on = run_command(session, line);

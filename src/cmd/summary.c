@@ -11,7 +11,7 @@
 #include "cli/select_options.h"
 #include "cmd/analysis.h"
 #include "cmd/cmd.h"
-#include "cmd/findings.h"
+#include "cmd/findings_refine.h"
 #include "cmd/pairs.h"
 #include "cmd/print_summary.h"
 #include "cmd/print_summary_html.h"
@@ -95,6 +95,8 @@ static int print(struct summary_run *run, struct walk *walk)
     struct findings findings;
     int r = findings_find(&run->summary, &walk->trace->clocks, &findings);
 
+    if (r >= 0)
+        r = findings_refine(&findings, walk->trace);
     if (r >= 0 && run->options->html)
         r = put_page(run, &findings, walk);
     else if (r >= 0)

@@ -91,7 +91,7 @@ check --cpu-vendor amd --cpu-hz 2G xen-4.17-all
 check kvm
 finds "the cost of recording: Strata's own threads use 69.4% of a CPU of the host; vCPU 0 waits behind them 10.7% of the time, 73% of its waits; 10.9% of its time is unknown"
 ! grep -q 'vCPU 0 waits for a CPU' findings || fail "what the recording costs is a finding about the workload"
-finds 'exits by io take 13.0% of the time of a vCPU: 1000, 408/s, the median 60.9us, at most 21.8ms'
+finds "exits by io take 13.0% of a vCPU's time, over all vCPUs: 1000, 408/s, the median 60.9us, at most 21.8ms"
 check perf.ctf
 check vm
 finds '2 of 2 CPUs of the host are busy 90% of the time or more; CPU 0, the busiest, 99.9%'
@@ -179,7 +179,24 @@ begins "Snapshot saved by the trigger 'latency block > 300ms' at 2026-11-24 14:0
 by 'exit', 'qmp:STOP'; 2 more times until it was saved; 1 trigger before it saved no snapshot"
 "$strata" summary -f json "a snapshot's" | jq -e '.snapshots[0] | .trigger == "latency block > 300ms" and .what == "3 spans\nno more" and
     .also == ["exit", "qmp:STOP"] and .repeats == 2 and .suppressed == 1' >/dev/null || fail "JSON"
+# The request that it was saved for is the first finding.
+case="what a snapshot was taken for"
+first() {
+    jq ".snapshot = {reason: \"trigger\", trigger: \"$1\", what: \"\", time: {realtime_ns: 1795528897477660000}}" vm/trace.json \
+        >"a snapshot's/trace.json"
+    "$strata" summary -f json "a snapshot's" | jq -r '.findings[0].text' >out
+    grep -q "$2" out || fail "$1: $(cat out)"
+}
+first 'latency block > 2ms' '^of the read requests of 254,0 (guest), 1 of 100 takes 2.08ms or more'
+first 'runnable clang > 20% for 1s' '^of 25 tasks that wait for a CPU'
+first 'exits > 2x' '^of 25 tasks that wait for a CPU'
 "$strata" summary -f json vm | jq -e 'has("snapshots") | not' >/dev/null || fail "snapshots of none"
+# Two machines with disks of the same name.
+cp -r vm another
+"$strata" merge -o both vm another >out 2>err || fail "$(cat err)"
+"$strata" summary both >out 2>err || fail "$(cat err)"
+[ -z "$(grep '^- ' out | sort | uniq -d)" ] || fail "twice: $(grep '^- ' out | sort | uniq -d)"
+grep -q '^- vmm-2: of the read requests of 0x556c8f3788f0 (vmm), ' out || fail "$(grep '^- ' out)"
 # Of several directories, each line says which it is of.
 "$strata" summary "a snapshot's" vm >out 2>err || fail "$(cat err)"
 head -n 1 out | grep -q "^Snapshot a snapshot's: saved by the trigger" || fail "$(head -n 1 out)"
