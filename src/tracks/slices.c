@@ -186,7 +186,7 @@ static int put_loss(struct slices *slices, const struct item *item)
     if (!track)
         return -ENOMEM;
     slice.track = track;
-    if (!has_since) {
+    if (!has_since && !item->is_open) {
         slices->ops->slice(slices, &slice);
         return 0;
     }
@@ -195,6 +195,9 @@ static int put_loss(struct slices *slices, const struct item *item)
     slice.name_len = sizeof name - 1;
     slice.ns = slice_step(track, since);
     slices->ops->slice(slices, &slice);
+    /* It goes on to the end of the trace. */
+    if (item->is_open)
+        return 0;
     slice = (struct slice){.kind = SLICE_END, .track = track, .ns = slice_step(track, ns)};
     slices->ops->slice(slices, &slice);
     return 0;

@@ -233,6 +233,22 @@ static void lose(struct world *w, int64_t since, int64_t time, int cpu)
     assert_int_equal(slices_put(&w->record.slices, &item, 1), 0);
 }
 
+/* Nothing of CPU follows, from TIME on. */
+static void cut(struct world *w, int64_t time, int cpu)
+{
+    struct item item = {.kind = ITEM_LOSS,
+                        .is_open = true,
+                        .time = time,
+                        .since = TIME_UNKNOWN,
+                        .origin = w->guest,
+                        .lost = LOST_UNKNOWN,
+                        .cpu = cpu,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN};
+
+    assert_int_equal(slices_put(&w->record.slices, &item, 1), 0);
+}
+
 static void expect(struct world *w, const char *expected)
 {
     w->record.text[w->record.len] = '\0';
@@ -431,6 +447,20 @@ static void test_losses(void **state)
               "B CPU 0 13 c\n"
               "E CPU 0 20 (events were lost)\n"
               "i lost 20\n");
+}
+
+/* Of a CPU that has no data, or whose data end early, the loss lasts to the end of the trace. */
+static void test_cut(void **state)
+{
+    struct world *w = *state;
+
+    cut(w, 1, 1);
+    emit(w, w->next, 1, 0, 0, WORDS(7, letters("a")));
+    cut(w, 5, 0);
+    expect(w, "B CPU 1 lost 1 lost\n"
+              "B CPU 0 1 a\n"
+              "E CPU 0 5 (events were lost)\n"
+              "B CPU 0 lost 5 lost\n");
 }
 
 static void test_threads(void **state)
@@ -793,6 +823,7 @@ int main(void)
         TEST(test_flows_within_errors),
         TEST(test_many_flows),
         TEST(test_losses),
+        TEST(test_cut),
         TEST(test_broken_switches),
         TEST(test_missing_switch),
         TEST(test_threads),
