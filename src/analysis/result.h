@@ -74,8 +74,10 @@ struct result_row {
     uint64_t has_value;         /* bit 1 << column: the value is known */
     uint64_t is_unknown;        /* the same: there is a value, and the trace does not tell it */
     union result_value *values; /* by column */
-    const struct histogram *durations;   /* borrowed from the analysis; NULL: none */
-    const struct result_period *periods; /* result->n_periods of them; NULL: none */
+    const struct histogram *durations; /* borrowed from the analysis; NULL: none */
+    /* result_row_period() has them all. NULL: rows are not over time. */
+    const struct result_period *periods;
+    unsigned first_period, n_periods; /* of `periods`: nothing was in the others */
     /* Of the durations, and of the intervals between spans; borrowed from the analysis; NULL: none. */
     const struct batches *batches, *intervals;
     /* Of durations: what its sources lost, as a share of the time that they were recorded; of several, the most. */
@@ -91,6 +93,15 @@ struct result_row {
     const char *longest_part;
     double longest_share;
 };
+
+/* Of period number I, which is below result->n_periods, of a row over time. */
+static inline const struct result_period *result_row_period(const struct result_row *row,
+                                                            unsigned i)
+{
+    static const struct result_period nothing;
+
+    return i - row->first_period < row->n_periods ? &row->periods[i - row->first_period] : &nothing;
+}
 
 /* A part of one of the longest spans. */
 struct result_stage {

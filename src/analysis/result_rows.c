@@ -124,11 +124,12 @@ void result_set_durations(struct result *result, const struct duration_columns *
 static int add_periods(struct result *result, const struct rows *rows, const struct row *from,
                        struct result_row *to)
 {
-    struct result_period *periods = arena_alloc(&result->arena, rows->n_periods * sizeof *periods);
+    unsigned n = MIN(from->n_periods, rows->n_periods - MIN(from->first_period, rows->n_periods));
+    struct result_period *periods = arena_alloc(&result->arena, MAX(n, 1u) * sizeof *periods);
 
     if (!periods)
         return -ENOMEM;
-    for (unsigned i = 0; i < MIN(from->n_periods, rows->n_periods); i++) {
+    for (unsigned i = 0; i < n; i++) {
         const struct row_period *period = &from->periods[i];
 
         periods[i] = (struct result_period){
@@ -139,6 +140,8 @@ static int add_periods(struct result *result, const struct rows *rows, const str
         };
     }
     to->periods = periods;
+    to->first_period = from->first_period;
+    to->n_periods = n;
     return 0;
 }
 

@@ -166,21 +166,31 @@ _cold_ void row_add_source(struct row *row, const struct origin *begin, const st
         row->has_more_sources = true;
 }
 
-static _cold_ int more_periods(struct row *row, unsigned n)
+/* Room for period NUMBER. */
+static _cold_ int more_periods(struct row *row, unsigned number)
 {
-    unsigned room = MIN(MAX(n, row->n_periods * 2), ROW_PERIODS_MAX);
-    struct row_period *periods = realloc(row->periods, room * sizeof *periods);
+    unsigned n = row->n_periods;
+    unsigned first = n > 0 ? MIN(row->first_period, number) : number;
+    unsigned before = n > 0 ? row->first_period - first : 0;
+    unsigned room = before > 0 ? before + n : MAX(number - first + 1, n * 2);
+    struct row_period *periods;
 
+    room = MIN(room, ROW_PERIODS_MAX - first);
+    periods = realloc(row->periods, room * sizeof *periods);
     if (!periods)
         return -ENOMEM;
-    memset(periods + row->n_periods, 0, (room - row->n_periods) * sizeof *periods);
+    memmove(periods + before, periods, n * sizeof *periods);
+    memset(periods, 0, before * sizeof *periods);
+    memset(periods + before + n, 0, (room - before - n) * sizeof *periods);
     row->periods = periods;
+    row->first_period = first;
     row->n_periods = room;
     return 0;
 }
 
 static int count_period(struct rows *rows, struct row *row, int64_t begin, int64_t duration)
 {
+    struct row_period *period;
     uint64_t number = 0;
 
     if (rows->periods_begin == TIME_UNKNOWN)
@@ -189,11 +199,12 @@ static int count_period(struct rows *rows, struct row *row, int64_t begin, int64
         number = ((uint64_t)begin - (uint64_t)rows->periods_begin) / (uint64_t)rows->every;
     if (number >= ROW_PERIODS_MAX)
         return -ERANGE;
-    if (number >= row->n_periods && more_periods(row, (unsigned)number + 1) < 0)
+    if (number - row->first_period >= row->n_periods && more_periods(row, (unsigned)number) < 0)
         return -ENOMEM;
     rows->n_periods = MAX(rows->n_periods, (unsigned)number + 1);
-    row->periods[number].sum = ticks_sum(row->periods[number].sum, duration);
-    return histogram_add(&row->periods[number].durations, duration < 0 ? 0 : (uint64_t)duration);
+    period = &row->periods[number - row->first_period];
+    period->sum = ticks_sum(period->sum, duration);
+    return histogram_add(&period->durations, duration < 0 ? 0 : (uint64_t)duration);
 }
 
 int row_count(struct rows *rows, struct row *row, int64_t begin, int64_t duration,

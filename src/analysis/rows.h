@@ -53,8 +53,8 @@ struct row {
     int64_t max_at;             /* when the longest began */
     uint32_t error_max;         /* ns */
     struct histogram durations; /* those below 0 count as 0 */
-    struct row_period *periods; /* by number, from rows->periods_begin on */
-    unsigned n_periods;
+    struct row_period *periods; /* by number, from `first_period` on: most rows have spans in few */
+    unsigned first_period, n_periods;
     struct row_batches *batches; /* NULL: not asked for */
 };
 

@@ -249,7 +249,7 @@ static void set_periods(struct result_table *t, const struct result_row *row)
     json_write_array(w);
     for (unsigned i = 0; i < result->n_periods; i++) {
         int64_t begin = result->periods_begin + (int64_t)i * result->every;
-        const struct result_period *period = &row->periods[i];
+        const struct result_period *period = result_row_period(row, i);
 
         json_write_array(w);
         json_write_i64(w, clock_to_ns(&result->clock, begin));
