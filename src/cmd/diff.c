@@ -14,6 +14,7 @@
 #include "cmd/diff_side.h"
 #include "cmd/print_result.h"
 #include "print/table.h"
+#include "print/wrap.h"
 
 #define OUT_SIZE ((size_t)64 * 1024)
 #define EXIT_CHANGED 4 /* --fail */
@@ -302,8 +303,12 @@ static int put_diff(const struct diff_options *options, const struct diff *diff,
     if (table.format == TABLE_JSON)
         json_write_finish(&table.json);
     r = table_end(&table);
-    if (options->format == TABLE_TEXT)
-        put_legend(diff, out);
+    if (options->format == TABLE_TEXT) {
+        _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
+
+        put_legend(diff, &lines);
+        wrap_lines(out, &lines, form.line_width);
+    }
     return r;
 }
 

@@ -14,6 +14,7 @@
 #include "cmd/print_result.h"
 #include "cmd/walk.h"
 #include "print/sparkline.h"
+#include "print/wrap.h"
 
 #define BAR_WIDTH 50
 
@@ -43,7 +44,7 @@ static uint64_t sparkline_value(const struct result *result, const struct result
     uint64_t value = 0;
 
     for (unsigned j = i * per; j < MIN((i + 1) * per, result->n_periods); j++) {
-        uint64_t v = period_value(&row->periods[j], of_p99);
+        uint64_t v = period_value(result_row_period(row, j), of_p99);
 
         value = of_p99 ? MAX(value, v) : value + v;
     }
@@ -330,8 +331,8 @@ static void put_histogram(const struct result *result, const struct result_row *
     }
 }
 
-void print_result_footer(const struct result *result, const struct print_options *options,
-                         struct text *out)
+static void put_footer(const struct result *result, const struct print_options *options,
+                       struct text *out)
 {
     uint64_t negative = count_negative(result);
     uint64_t n = options->top == 0 ? result->n_rows : MIN(options->top, (uint64_t)result->n_rows);
@@ -357,4 +358,13 @@ void print_result_footer(const struct result *result, const struct print_options
     for (unsigned i = 0; options->histogram && i < n; i++)
         if (result->rows[i]->durations)
             put_histogram(result, result->rows[i], out);
+}
+
+void print_result_footer(const struct result *result, const struct print_options *options,
+                         struct text *out)
+{
+    _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
+
+    put_footer(result, options, &lines);
+    wrap_lines(out, &lines, options->line_width);
 }

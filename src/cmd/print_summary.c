@@ -14,6 +14,7 @@
 #include "cmd/summary_part.h"
 #include "cmd/walk.h"
 #include "print/sparkline.h"
+#include "print/wrap.h"
 #include "tracedir/manifest.h"
 
 /* ---- rates over time ---- */
@@ -213,6 +214,7 @@ static int put_part(const struct summary *summary, const struct findings *findin
     const struct rates *rates = summary_rates(summary, (enum summary_part)part);
     const struct result *result = &summary->results[part];
     _cleanup_free_ const char **notes = calloc(result->n_notes + 1, sizeof *notes);
+    _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
     struct result shown = *result; /* with the notes that were not shown */
     bool is_first = summary_has_footer(summary, part);
     uint64_t n = top * summary_parts[part].rows_scale;
@@ -241,39 +243,46 @@ static int put_part(const struct summary *summary, const struct findings *findin
         text_printf(out, "%10" PRIu64 " more row%s\n", result->n_rows - n,
                     result->n_rows - n == 1 ? "" : "s");
     for (unsigned i = 0; i < shown.n_notes && !is_first; i++)
-        text_printf(out, "%s\n", shown.notes[i]);
+        text_printf(&lines, "%s\n", shown.notes[i]);
+    wrap_lines(out, &lines, line_width);
     return 0;
 }
 
 static void put_findings(const struct findings *findings, const struct trace *trace,
-                         struct text *out)
+                         unsigned line_width, struct text *out)
 {
+    _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
+
     text_put_str(out, findings->n > 0 ? "What stands out:\n"
                                       : "Nothing stands out by the analyses that this trace has "
                                         "events for.\n");
     for (unsigned i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->items[i];
 
-        text_printf(out, "- %s\n    strata %s", finding->text, finding->command);
-        print_paths(trace, out);
-        text_put_char(out, '\n');
+        text_printf(&lines, "- %s\n    strata %s", finding->text, finding->command);
+        print_paths(trace, &lines);
+        text_put_char(&lines, '\n');
     }
+    wrap_lines(out, &lines, line_width);
 }
 
 /* The first line has the title before it. */
 struct missing_lines {
     struct text *out;
+    unsigned line_width;
     bool has_title;
 };
 
 static void put_missing(void *arg, const char *command, const char *text)
 {
+    _cleanup_(text_done) struct text line = TEXT_IN_MEMORY;
     struct missing_lines *lines = arg;
 
     if (!lines->has_title)
         text_put_literal(lines->out, "\nWhat this trace cannot answer:\n");
     lines->has_title = true;
-    text_printf(lines->out, "- %s: %s\n", command, text);
+    text_printf(&line, "- %s: %s\n", command, text);
+    wrap_lines(lines->out, &line, lines->line_width);
 }
 
 int print_summary_text(const struct summary *summary, const struct findings *findings,
@@ -282,12 +291,12 @@ int print_summary_text(const struct summary *summary, const struct findings *fin
 {
     const struct result *result = &summary->results[0];
     const struct coverage *coverage = &summary->coverage;
-    struct missing_lines missing = {.out = out};
+    struct missing_lines missing = {.out = out, .line_width = line_width};
     int r;
 
     if (snapshot_reasons_put(trace, out))
         text_put_char(out, '\n');
-    put_findings(findings, trace, out);
+    put_findings(findings, trace, line_width, out);
     text_put_literal(out, "\nThe trace: ");
     print_events(result, 0, out);
     if (coverage->first != TIME_UNKNOWN) {

@@ -11,6 +11,7 @@
 #include "event/program.h"
 #include "print/sparkline.h"
 #include "print/table.h"
+#include "print/wrap.h"
 
 const char *const stat_kinds[STAT_KINDS] = {"event", "cpu",  "task",
                                             "layer", "vcpu", "source-event"};
@@ -430,59 +431,59 @@ static int put_row(const struct stat *stat, const struct recorded_list *recorded
 /* ---- What stands around it ---- */
 
 /* One line per layer, because CPU 0 of one layer is not CPU 0 of another. */
-static void put_losses(const struct stat *stat)
+static void put_losses(const struct stat *stat, struct text *out)
 {
     unsigned layers = trace_layers(stat->trace);
-    const char *ending = ": all of this is without them\n";
+    const char *ending = ": counts are without them, and RATE/s is over that time, too\n";
 
     if (layers == 0 && losses_any(&stat->tally.losses)) {
-        losses_put(&stat->tally.losses, stat->out);
-        text_put_str(stat->out, ending);
+        losses_put(&stat->tally.losses, out);
+        text_put_str(out, ending);
     }
     for (unsigned i = 0; i < LAYERS; i++) {
         if (!(layers >> i & 1) || !losses_any(&stat->tally.layers.losses[i]))
             continue;
-        text_printf(stat->out, "%s: ", layer_name((enum layer)i));
-        losses_put(&stat->tally.layers.losses[i], stat->out);
-        text_put_str(stat->out, ending);
+        text_printf(out, "%s: ", layer_name((enum layer)i));
+        losses_put(&stat->tally.layers.losses[i], out);
+        text_put_str(out, ending);
     }
 }
 
-static void put_summary(const struct stat *stat)
+static void put_summary(const struct stat *stat, struct text *out)
 {
     const struct tally *tally = &stat->tally;
     char buf[32];
 
-    text_printf(stat->out, "%12" PRIu64 " event%s", tally->count, tally->count == 1 ? "" : "s");
+    text_printf(out, "%12" PRIu64 " event%s", tally->count, tally->count == 1 ? "" : "s");
     if (tally->first != TIME_UNKNOWN)
-        text_printf(stat->out, " in %s%s",
+        text_printf(out, " in %s%s",
                     duration_text(buf, sizeof buf, &stat->clock, tally_duration(tally)),
                     stat->clock.hz ? "" : " ticks (the clock's rate is not known)");
-    text_put_char(stat->out, '\n');
+    text_put_char(out, '\n');
     if (tally->n_without_keys)
-        text_printf(stat->out, "%12" PRIu64 " %s no such field and %s not counted\n",
+        text_printf(out, "%12" PRIu64 " %s no such field and %s not counted\n",
                     tally->n_without_keys, tally->n_without_keys == 1 ? "event has" : "events have",
                     tally->n_without_keys == 1 ? "is" : "are");
-    put_losses(stat);
+    put_losses(stat, out);
 }
 
-static void put_gaps(const struct stat *stat)
+static void put_gaps(const struct stat *stat, struct text *out)
 {
     const struct tally *tally = &stat->tally;
 
     if (tally->n_gaps)
-        text_put_literal(stat->out, "\nThe longest times without an event:\n");
+        text_put_literal(out, "\nThe longest times without an event:\n");
     for (unsigned i = 0; i < tally->n_gaps; i++) {
         const struct tally_gap *gap = &tally->gaps[i];
         char buf[32];
 
-        text_printf(stat->out, "%9s  from ",
+        text_printf(out, "%9s  from ",
                     duration_text(buf, sizeof buf, &stat->clock,
                                   (uint64_t)gap->end - (uint64_t)gap->begin));
-        clock_put_time(&stat->clock, gap->begin, stat->out);
-        text_put_literal(stat->out, " to ");
-        clock_put_time(&stat->clock, gap->end, stat->out);
-        text_printf(stat->out, ", after %s%s\n", gap->class->name,
+        clock_put_time(&stat->clock, gap->begin, out);
+        text_put_literal(out, " to ");
+        clock_put_time(&stat->clock, gap->end, out);
+        text_printf(out, ", after %s%s\n", gap->class->name,
                     gap->lost ? "; events were lost there" : "");
     }
 }
@@ -573,6 +574,19 @@ static void begin_json(const struct stat *stat, struct json_writer *w)
     json_write_lines(w);
 }
 
+static void put_footer(const struct stat *stat, unsigned n_rows, unsigned line_width)
+{
+    _cleanup_(text_done) struct text lines = TEXT_IN_MEMORY;
+
+    if (n_rows > 0)
+        text_put_literal(&lines,
+                         "(P50 to MAX: intervals from one event of a row to the next; MAX AT: "
+                         "when the longest began)\n");
+    put_summary(stat, &lines);
+    put_gaps(stat, &lines);
+    wrap_lines(stat->out, &lines, line_width);
+}
+
 int stat_print(const struct stat *stat)
 {
     struct table_column columns[STAT_COLUMNS];
@@ -600,13 +614,9 @@ int stat_print(const struct stat *stat)
         json_write_finish(&table.json);
     end = table_end(&table);
     r = r < 0 ? r : end;
-    if (table.format == TABLE_TEXT && n > 0)
-        text_put_literal(stat->out, "(P50 to MAX: intervals from one event of a row to "
-                                    "the next; MAX AT: when the longest began)\n");
-    if (table.format == TABLE_TEXT) {
-        put_summary(stat);
-        put_gaps(stat);
-    } else if (table.format == TABLE_CSV)
+    if (table.format == TABLE_TEXT)
+        put_footer(stat, n, form.line_width);
+    else if (table.format == TABLE_CSV)
         warn_losses(stat);
     if (stat->tally.has_late_periods)
         cli_error("--every makes more than %u periods; the last one counts all that comes after",
