@@ -243,26 +243,26 @@ static void put_open_wait(struct sched *sched, struct sched_row *row,
     keep_slow(sched, row, interval, end, true);
 }
 
-/* IS_COUNTED: it began in the times that are asked for. Of what ran when the trace begins, or is seen to run after a loss, it
- * is not known that it began: it may be one run with what was before. */
-static void put_run(struct sched_row *row, const struct state_interval *interval, int64_t duration,
+/* WITHIN: how much of it is in the times that are asked for; IS_COUNTED: it began there. Of what ran when the trace begins, or is
+ * seen to run after a loss, it is not known that it began: it may be one run with what was before. */
+static void put_run(struct sched_row *row, const struct state_interval *interval, int64_t within,
                     bool is_counted)
 {
-    if (unlikely(!is_counted)) {
-        row->last_cpu = interval->cpu;
-        return;
-    }
-    row->runs +=
-        interval->begin_seen && (interval->of != STATE_OF_CPU || row->last_by != interval->by);
-    row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
-    row->last_cpu = interval->cpu;
     row->enters |= interval->enters;
-    if (likely(interval->inside >= 0)) {
-        row->inside = ticks_sum(row->inside, MIN(interval->inside, duration));
-        row->outside = ticks_sum(row->outside, duration - MIN(interval->inside, duration));
-    } else {
-        row->undivided = ticks_sum(row->undivided, duration);
+    if (likely(within > 0)) {
+        if (likely(interval->inside >= 0)) {
+            row->inside = ticks_sum(row->inside, MIN(interval->inside, within));
+            row->outside = ticks_sum(row->outside, within - MIN(interval->inside, within));
+        } else {
+            row->undivided = ticks_sum(row->undivided, within);
+        }
     }
+    if (likely(is_counted)) {
+        row->runs +=
+            interval->begin_seen && (interval->of != STATE_OF_CPU || row->last_by != interval->by);
+        row->migrations += row->last_cpu != CPU_UNKNOWN && row->last_cpu != interval->cpu;
+    }
+    row->last_cpu = interval->cpu;
 }
 
 static int put_steal(struct sched *sched, const struct state_interval *interval)
@@ -271,13 +271,8 @@ static int put_steal(struct sched *sched, const struct state_interval *interval)
     struct state_interval part = *interval;
 
     if (select && select->started && interval->of == STATE_OF_THREAD) {
-        /* When it was inside of the guest during a run is not known here: a run is not divided. */
-        if (interval->state == STATE_RUNNING && !selection_has_time(select, interval->begin))
-            return 0;
-        if (interval->state != STATE_RUNNING) {
-            part.begin = MAX(part.begin, select->rows_from);
-            part.end = MIN(part.end, select->rows_to);
-        }
+        part.begin = MAX(part.begin, select->rows_from);
+        part.end = MIN(part.end, select->rows_to);
         if (part.begin >= part.end)
             return 0;
     }
@@ -356,7 +351,7 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
         total->sum = ticks_sum(total->sum, duration);
     }
     if (interval->state == STATE_RUNNING)
-        put_run(row, interval, duration, is_counted);
+        put_run(row, interval, within, is_counted);
     else if (unlikely(!is_counted))
         ;
     else if ((interval->state == STATE_WOKEN || interval->state == STATE_PREEMPTED) &&

@@ -4,8 +4,8 @@
 /* Where the time of threads, vCPUs, CPUs and domains went, and how long they waited for a CPU: rows over the states
  * engine (analysis/states.h). An analysis; the verb sched shows it.
  *
- * Of a selection (settings->select), times in states are those within its times. What is counted, as waits and runs, and
- * the time that a run was inside of a guest, is in the times in which it began. CPUs are those of intervals; threads and
+ * Of a selection (settings->select), times in states, and inside of a guest, are those within its times. What is counted, as
+ * waits and runs, is in the times in which it began. CPUs are those of intervals; threads and
  * vCPUs are rows. */
 
 #include "analysis/analysis.h"

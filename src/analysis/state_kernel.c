@@ -542,7 +542,7 @@ static void put_guest(struct state_source *source, const struct class_plan *plan
         cpu->interrupts_known = true;
     if (!thread || thread->now.state != STATE_RUNNING)
         return;
-    state_guest_cross(&thread->guest, plan->role == PLAN_GUEST_BEGINS, item->time,
+    state_guest_cross(source, &thread->guest, plan->role == PLAN_GUEST_BEGINS, item->time,
                       thread->now.begin, thread->now.begin_seen);
     if (plan->role == PLAN_GUEST_BEGINS) {
         /* Of another virtual machine than those whose threads are known, it would be mistaken for theirs. */

@@ -54,9 +54,10 @@ struct class_plan {
 
 /* When what runs was inside of a guest (T12). */
 struct guest_time {
-    int64_t inside, since; /* TIME_UNKNOWN: it is not inside */
-    bool crossed;          /* there was an entry or an exit in this run */
-    bool entered, left;    /* there ever was one */
+    int64_t inside;     /* of what is counted */
+    int64_t since;      /* TIME_UNKNOWN: it is not inside */
+    bool crossed;       /* there was an entry or an exit in this run */
+    bool entered, left; /* there ever was one */
 };
 
 #define GUEST_TIME_NONE ((struct guest_time){.since = TIME_UNKNOWN})
@@ -168,6 +169,15 @@ static inline bool state_is_counted(const struct state_source *source, int64_t t
     const struct selection *select = source->states->select;
 
     return likely(!select) || selection_has_time(select, time);
+}
+
+/* What is counted of the time from BEGIN to END, in ticks. */
+static inline int64_t state_time_within(const struct state_source *source, int64_t begin,
+                                        int64_t end)
+{
+    const struct selection *select = source->states->select;
+
+    return likely(!select) ? ticks_between(begin, end) : selection_time_within(select, begin, end);
 }
 
 static inline int64_t quick_read(const struct quick_field *field, const struct item *item)
@@ -296,8 +306,8 @@ enum state_why { STATE_ENDS, STATE_IS_OPEN, STATE_IS_LOST, STATE_IS_CONTRADICTED
 void state_thread_set(struct state_source *source, struct state_thread *thread, enum state state,
                       int64_t time, bool begin_seen, enum state_why why);
 /* What runs enters a guest, or leaves it, at TIME. It runs since BEGIN, which an event shows or not. */
-void state_guest_cross(struct guest_time *guest, bool enters, int64_t time, int64_t begin,
-                       bool begin_seen);
+void state_guest_cross(const struct state_source *source, struct guest_time *guest, bool enters,
+                       int64_t time, int64_t begin, bool begin_seen);
 /* What it was in, and is in from now on, is lost: but for what runs. */
 void state_thread_lost(struct state_source *source, struct state_thread *thread);
 /* If something was lost since, and it does not run, its state is unknown. */

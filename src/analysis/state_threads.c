@@ -145,8 +145,8 @@ static void count_wait(struct state_source *source, const struct state_thread *t
     }
 }
 
-void state_guest_cross(struct guest_time *guest, bool enters, int64_t time, int64_t begin,
-                       bool begin_seen)
+void state_guest_cross(const struct state_source *source, struct guest_time *guest, bool enters,
+                       int64_t time, int64_t begin, bool begin_seen)
 {
     if (!guest->crossed && !enters && !begin_seen)
         guest->since = begin;
@@ -160,16 +160,16 @@ void state_guest_cross(struct guest_time *guest, bool enters, int64_t time, int6
     }
     guest->left = true;
     if (guest->since != TIME_UNKNOWN)
-        guest->inside = ticks_sum(guest->inside, ticks_between(guest->since, time));
+        guest->inside = ticks_sum(guest->inside, state_time_within(source, guest->since, time));
     guest->since = TIME_UNKNOWN;
 }
 
 /* How long RUN, which ends at its end by WHY, was inside of a guest; -1: it is not known (T12). */
-static int64_t guest_inside(const struct guest_time *guest, const struct state_interval *run,
-                            enum state_why why)
+static int64_t guest_inside(const struct state_source *source, const struct guest_time *guest,
+                            const struct state_interval *run, enum state_why why)
 {
     if (unlikely(guest->since != TIME_UNKNOWN))
-        return ticks_sum(guest->inside, ticks_between(guest->since, run->end));
+        return ticks_sum(guest->inside, state_time_within(source, guest->since, run->end));
     return likely(run->begin_seen || guest->crossed || why == STATE_ENDS) ? guest->inside : -1;
 }
 
@@ -194,7 +194,7 @@ static void hold_interval(struct state_source *source, struct state_thread *thre
         interval->by = thread->waker;
         interval->by_unsure = thread->waker_unsure;
     } else if (interval->state == STATE_RUNNING) {
-        interval->inside = guest_inside(&thread->guest, interval, why);
+        interval->inside = guest_inside(source, &thread->guest, interval, why);
         interval->enters = thread->guest.entered && thread->guest.left;
         /* It did so up to its last proof, which TIME is. */
         return;

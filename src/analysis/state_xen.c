@@ -303,8 +303,9 @@ void state_xen_put(struct state_source *source, const struct class_plan *plan,
     thread = state_thread_find(source, item->vcpu);
     enters = plan->role == PLAN_XEN_GUEST_BEGINS;
     if (thread && thread->now.state == STATE_RUNNING)
-        state_guest_cross(&thread->guest, enters, item->time, thread->now.begin,
+        state_guest_cross(source, &thread->guest, enters, item->time, thread->now.begin,
                           thread->now.begin_seen);
     else if (cpu && !cpu->known)
-        state_guest_cross(&cpu->guest, enters, item->time, recorded_since(source, cpu), false);
+        state_guest_cross(source, &cpu->guest, enters, item->time, recorded_since(source, cpu),
+                          false);
 }

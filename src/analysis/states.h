@@ -182,7 +182,8 @@ struct states {
         wanted; /* STATES_OF(): the intervals that are made. What else is reported of waits requires those of
                       * threads and vCPUs */
     int error;
-    /* Counts are of what is within its times, as is states_duration(); intervals are of all items. NULL: all. */
+    /* Counts are of what is within its times, as are states_duration() and the time inside of a guest of an interval;
+     * intervals are of all items. NULL: all. */
     const struct selection *select;
 };
 

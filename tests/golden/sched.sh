@@ -215,6 +215,22 @@ vmm -= guest
 assert row["run_unknown"] == 0 and abs(row["guest"] - guest) <= 4 and abs(row["vmm"] - vmm) <= 4, (row, guest, vmm)
 END
 
+# So it is of a part of the trace, and the parts add up: of a run that reaches out of it, what was within.
+case="the parts of what a vCPU ran in a part of the trace"
+"$strata" sched --by vcpu -f json trace | jq -r '.rows[] | select(.run_unknown != null) | "\(.guest) \(.vmm) \(.run_unknown)"' >whole
+"$strata" report -f json trace | jq -r .time_ns | sed -n '1p;$p' | python3 -c '
+first, last = (int(line) for line in open(0))
+edges = [first + (last + 1 - first) * part // 7 for part in range(8)]
+for begin, end in zip(edges, edges[1:]):
+    print(*("%d.%09d" % divmod(time, 10**9) for time in (begin, end - 1)))' >times
+while read -r from until; do
+    "$strata" sched --by vcpu -f json --from $from --until $until trace 2>/dev/null
+done <times >parts
+jq -s -r -e '[.[].rows[]? | select(.run_unknown != null)] as $rows | if ($rows | length) < 2 or
+    any($rows[]; (.guest + .vmm + .run_unknown - .run | fabs) > 4) then halt_error else
+    "\([$rows[].guest] | add) \([$rows[].vmm] | add) \([$rows[].run_unknown] | add)" end' parts >sums || fail "$(cat parts)"
+paste whole sums | awk '{ for (i = 1; i <= 3; i++) if (($i - $(i + 3)) ^ 2 > 64) exit 1 }' || fail "$(cat whole sums)"
+
 # Of the domain that is created, runs and is destroyed, only the time between counts.
 case="a domain that is not there all the time"
 "$strata" report -e '*_to_*' -f json all.raw >events
