@@ -430,7 +430,7 @@ static void put_lost(const struct info *info, const struct manifest_source *sour
     } else if (source && !source->lost_known) {
         text_put_literal(cell, "nothing by its records; the recorder has no count");
     } else if (!source && info->tally.losses.n_recorders > 0) {
-        text_put_literal(cell, "unknown: the file is not all that was recorded");
+        text_put_literal(cell, "unknown: the file does not say");
     } else {
         text_put_literal(cell, "nothing");
     }
@@ -441,7 +441,8 @@ static bool is_lost_unknown(const struct info *info, const struct manifest_sourc
 {
     if (has_count(&info->tally.losses))
         return false;
-    return info->stopped || (source && (!source->complete || source->lost_uncounted));
+    return info->stopped || (source ? !source->complete || source->lost_uncounted
+                                    : info->tally.losses.n_recorders > 0);
 }
 
 static void set_lost(const struct info *info, struct table *table)

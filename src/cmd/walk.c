@@ -481,7 +481,7 @@ static void put_recorded(const struct losses *losses, struct text *text)
         text_printf(text, "; the recorder counted %" PRIu64 " in the whole trace",
                     losses->elsewhere);
     if (losses->n_recorders)
-        text_put_literal(text, "; more are not counted, as the recorder says");
+        text_put_literal(text, "; more may be missing that are not counted");
 }
 
 /* The same, where no record says anything. */
@@ -493,8 +493,7 @@ static void put_unplaced(const struct losses *losses, struct text *text)
                     losses->unplaced + losses->elsewhere == 1 ? " was" : "s were",
                     losses->elsewhere ? " of the whole trace" : "");
     else if (losses->n_recorders)
-        text_put_literal(text,
-                         "events may be missing, as the recorder says; how many is not known");
+        text_put_literal(text, "events may be missing; how many is not known");
     if (losses->n_recorders && (losses->unplaced || losses->elsewhere))
         text_put_literal(text, "; more are not counted");
 }

@@ -18,6 +18,7 @@ static void *run_loop(void *userdata)
 {
     const struct libvirt_api *api = userdata;
 
+    pthread_setname_np(pthread_self(), "strata-libvirt");
     while (api->run_loop() >= 0)
         ;
     return NULL;

@@ -62,6 +62,7 @@ static void *run_request(void *userdata)
     struct error error = {0};
     char *answer = NULL;
 
+    pthread_setname_np(pthread_self(), "strata-libvirt");
     if (exchange->api->monitor_command(exchange->domain, exchange->request, &answer, 0) < 0)
         libvirt_error(exchange->api, -EIO, "", "libvirt does not pass commands to QEMU's monitor",
                       &error);

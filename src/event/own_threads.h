@@ -3,7 +3,8 @@
 
 /* Strata's own threads in a kernel's trace: those of the recorder and the agent, and those that its runtime adds to a traced
  * program. What they do is the cost of recording, not a part of the workload. They are recognised by the processes that
- * the trace directory names, and by the names that Strata gives its threads. */
+ * the trace directory names, and by names: all that Strata starts is called strata-SOMETHING. What is called strata is any
+ * command of Strata, and the recorder only where its trace directory does not name that. */
 
 #include "event/class.h"
 

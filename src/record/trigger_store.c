@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -127,6 +128,7 @@ static void remove_oldest(struct trigger_store *store, unsigned n)
     }
     pid = n_ours > 0 ? fork() : -1;
     if (pid == 0) {
+        (void)prctl(PR_SET_NAME, "strata-remove");
         (void)setsid();
         _exit(remove_all(store->items, n_ours) ? EXIT_SUCCESS : EXIT_FAILURE);
     }

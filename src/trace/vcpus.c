@@ -250,8 +250,9 @@ static void note_recorder(const struct trace_input *input, struct origin *origin
     const struct manifest_source *recorded = input->recorded;
 
     origin->pid_filter = recorded->pid_filter;
-    if (recorded->host && origin->layer != LAYER_GUEST)
-        origin->recorder_pid = recorded->host->recorder;
+    if (origin->layer != LAYER_GUEST)
+        origin->recorder_pid =
+            recorded->host && recorded->host->recorder > 0 ? recorded->host->recorder : PID_UNKNOWN;
     if (recorded->guest)
         origin->agent_pid = recorded->guest->agent_pid;
 }

@@ -39,7 +39,7 @@ PATIENCE = 120
 # A source that did not hand over what it held within the second that a snapshot waits for it.
 LATE = "did not send them within a second"
 INCOMPLETE = "is incomplete: its recorder was killed"
-MISSING = "as the recorder says"
+MISSING = "may be missing"
 NO_PAGES = "no tracefs copy"
 KILLED = "was killed by signal 9"
 ENDED = ", before the snapshot"

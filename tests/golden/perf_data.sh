@@ -43,7 +43,7 @@ data[72 + 2] &= 0x7F
 data[72 + 3] |= 1
 open("threads.data", "wb").write(data)
 END
-is "$(info threads lost)" "unknown: the file is not all that was recorded"
+is "$(info threads lost)" "unknown: the file does not say"
 "$strata" info threads.data 2>&1 | grep -q 'perf record --threads wrote; only this file is read' || fail "no note"
 
 # cut_off NAME BYTES: cut.data, its first BYTES; what of it `strata report -k` shows.

@@ -251,7 +251,7 @@ prints ' 0+ ' summary --from +0.1
 stated 0 false ''
 for command in report stat summary "$of"; do
     # shellcheck disable=SC2086 # words
-    prints "events may be missing, as the recorder says; how many is not known" $command
+    prints "events may be missing; how many is not known" $command
 done
 lost_is '{"events":0,"uncounted":0,"places":0,"skipped_bytes":0,"incomplete":true}' summary
 stated 0 true ', "lost_uncounted": true'

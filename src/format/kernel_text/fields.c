@@ -10,6 +10,7 @@
  *   d, u, x   a number, with a sign, without, or hexadecimal with or without 0x
  *   c, s      a text of up to 15 or 127 bytes
  *   S         the state of a task, "S", "R+", as the number that the kernel has
+ *   T         the same in the letters of trace-cmd's plugin
  *   D         a device, "8,16", as the number that the kernel has
  *   V         the number of a softirq
  *   H         "handled" or "unhandled", as 1 or 0
@@ -24,7 +25,7 @@ struct kernel_pattern {
 /* clang-format off */
 static const struct kernel_pattern patterns[] = {
     {"sched", "sched_switch", "prev_comm={prev_comm:c} prev_pid={prev_pid:d} prev_prio={prev_prio:d} prev_state={prev_state:S} ==> next_comm={next_comm:c} next_pid={next_pid:d} next_prio={next_prio:d}"},
-    {"sched", "sched_switch", "{prev_comm:c}:{prev_pid:d} [{prev_prio:d}] {prev_state:S} ==> {next_comm:c}:{next_pid:d} [{next_prio:d}]"},
+    {"sched", "sched_switch", "{prev_comm:c}:{prev_pid:d} [{prev_prio:d}] {prev_state:T} ==> {next_comm:c}:{next_pid:d} [{next_prio:d}]"},
     {"sched", "sched_waking", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"},
     {"sched", "sched_waking", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"},
     {"sched", "sched_wakeup", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"},
@@ -162,10 +163,10 @@ static bool read_number(const char *p, size_t len, unsigned base, bool has_sign,
     return true;
 }
 
-/* "S", "D|W", "R+": bits of the kernel since 4.14, of which those that older ones have are the same but for dead tasks. */
-static bool read_state(const char *p, size_t len, uint64_t *ret)
+/* "S", "D|W", "R+": bits of the kernel since 4.14, of which those that older ones have are the same but for dead tasks. trace-cmd has
+ * LETTERS of its own for the same bits. */
+static bool read_state(const char *letters, const char *p, size_t len, uint64_t *ret)
 {
-    static const char letters[] = "SDTtXZPI";
     uint64_t v = 0;
 
     if (len > 1 && p[len - 1] == '+') {
@@ -177,14 +178,16 @@ static bool read_state(const char *p, size_t len, uint64_t *ret)
         return true;
     }
     for (size_t i = 0; i < len; i++) {
-        const char *letter = memchr(letters, p[i], sizeof letters - 1);
+        const char *letter = strchr(letters, p[i]);
 
         if (p[i] == '|' && i > 0 && i + 1 < len)
             continue;
-        if (letter)
+        if (letter && *letter)
             v |= UINT64_C(1) << (letter - letters);
-        else if (!memchr("KWNRxm", p[i], 6)) /* what analyses do not look at */
+        else if (!memchr("KWNRxm", p[i], 6))
             return false;
+        else if (len == 1) /* not runnable; as what is parked */
+            v |= 0x40;
     }
     *ret = v;
     return len > 0;
@@ -215,7 +218,8 @@ static bool read_value(char type, const char *p, size_t len, uint8_t *out)
     case 'V':
     case 'u': is = read_number(p, len, 10, false, &v); break;
     case 'x': is = read_number(p, len, 16, false, &v); break;
-    case 'S': is = read_state(p, len, &v); break;
+    case 'S': is = read_state("SDTtXZPI", p, len, &v); break;
+    case 'T': is = read_state("SDTtZXxW", p, len, &v); break;
     case 'D': is = read_device(p, len, &v); break;
     case 'H':
         v = len == 7 && memcmp(p, "handled", 7) == 0;
@@ -234,29 +238,34 @@ static bool read_value(char type, const char *p, size_t len, uint8_t *out)
     return is;
 }
 
-/* Whether TEXT is as PATTERN says; the values then are at OUT. */
-static bool match(const char *pattern, const char *text, size_t len, uint8_t *out)
+/* Whether what is left of a text, from TEXT to END, is as PATTERN says; the values then are at OUT. A task's name may have in it
+ * what follows it in the pattern, as that of kworker/0:1: it ends at the first place after which all else fits. */
+static bool match(const char *pattern, const char *text, const char *end, uint8_t *out)
 {
-    const char *end = text + len;
     struct piece piece;
 
     while (next_piece(&pattern, &piece)) {
+        bool is_text = piece.type == 'c' || piece.type == 's';
         const char *stop = text;
 
-        /* A text may have what follows it, so that the last field of a pattern takes all that is left. */
-        if (piece.type && piece.literal_len == 0)
+        if (piece.type && piece.literal_len == 0) {
             stop = end;
-        else if (piece.type)
-            stop = memmem(text, (size_t)(end - text), piece.literal, piece.literal_len);
-        if (piece.type && *pattern == '\0' && piece.literal_len > 0) {
+        } else if (piece.type && *pattern == '\0') {
+            /* So the last field of a pattern takes all that is left. */
             stop = (size_t)(end - text) >= piece.literal_len ? end - piece.literal_len : NULL;
-            if (stop && memcmp(stop, piece.literal, piece.literal_len) != 0)
-                stop = NULL;
+        } else if (piece.type) {
+            stop = memmem(text, (size_t)(end - text), piece.literal, piece.literal_len);
+            for (; is_text && stop && stop - text < size_of(piece.type);
+                 stop =
+                     memmem(stop + 1, (size_t)(end - stop - 1), piece.literal, piece.literal_len))
+                if (match(pattern, stop + piece.literal_len, end, out + size_of(piece.type)))
+                    return read_value(piece.type, text, (size_t)(stop - text), out);
+            if (is_text)
+                return false;
         }
-        if (!stop || (piece.type && !read_value(piece.type, text, (size_t)(stop - text), out)))
-            return false;
-        if ((size_t)(end - stop) < piece.literal_len ||
-            memcmp(stop, piece.literal, piece.literal_len) != 0)
+        if (!stop || (size_t)(end - stop) < piece.literal_len ||
+            memcmp(stop, piece.literal, piece.literal_len) != 0 ||
+            (piece.type && !read_value(piece.type, text, (size_t)(stop - text), out)))
             return false;
         out += size_of(piece.type);
         text = stop + piece.literal_len;
@@ -274,7 +283,7 @@ const struct kernel_pattern *kernel_pattern_read(const struct kernel_line *line,
         if (strlen(patterns[i].name) != line->name_len ||
             memcmp(patterns[i].name, line->name, line->name_len) != 0)
             continue;
-        if (match(patterns[i].pattern, line->text, len, p))
+        if (match(patterns[i].pattern, line->text, line->text + len, p))
             return &patterns[i];
     }
     return NULL;
@@ -298,7 +307,7 @@ static struct field field_of(const struct piece *piece, const char *name, uint32
         return field;
     }
     field.storage = STORE_SCALAR;
-    field.type = strchr("dSH", piece->type) ? FIELD_INT : FIELD_UINT;
+    field.type = strchr("dSTH", piece->type) ? FIELD_INT : FIELD_UINT;
     field.c_type = field.type == FIELD_INT ? "int64_t" : "uint64_t";
     field.hex = piece->type == 'x';
     if (piece->type == 'V')

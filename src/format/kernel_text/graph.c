@@ -257,6 +257,22 @@ static bool read_graph_line(const char *text, size_t len, struct graph_line *ret
     return false;
 }
 
+/* An event of trace-cmd's text. */
+static bool read_event(const struct kernel_line *event, struct graph_line *ret)
+{
+    struct rest rest = {event->text, event->text + event->text_len};
+    const char *bar = memchr(rest.p, '|', event->text_len);
+    const char *p = rest.p;
+    size_t n = bar ? (size_t)(bar - p) : 0;
+
+    *ret = (struct graph_line){.time = event->time, .cpu = (unsigned)event->cpu};
+    if (!bar || ret->cpu >= GRAPH_CPUS)
+        return false;
+    trim(&p, &n);
+    rest.p = bar + 1;
+    return read_duration(p, n, &ret->duration) && read_call(rest, ret) && ret->kind != GRAPH_EVENT;
+}
+
 bool graph_probe(const char *text, size_t len, struct kernel_line *ret)
 {
     struct graph_line line;
@@ -353,17 +369,23 @@ static int end_function(struct graph *graph, struct graph_line *line)
 
 /* ---- Events ---- */
 
-static void set_task(struct graph_cpu *cpu, const char *task, size_t len)
+static void set_task(struct graph_cpu *cpu, const char *comm, size_t len, int32_t pid)
+{
+    cpu->is_known = true;
+    cpu->pid = pid;
+    memset(cpu->comm, 0, sizeof cpu->comm);
+    memcpy(cpu->comm, comm, MIN(len, sizeof cpu->comm - 1));
+}
+
+/* TASK: "COMM-PID". */
+static void read_task(struct graph_cpu *cpu, const char *task, size_t len)
 {
     const char *number = find_pid(task, len);
-    size_t n = MIN((size_t)(number - 1 - task), sizeof cpu->comm - 1);
+    int32_t pid = 0;
 
-    cpu->is_known = true;
-    cpu->pid = 0;
     for (const char *p = number; p < task + len; p++)
-        cpu->pid = cpu->pid * 10 + (*p - '0');
-    memset(cpu->comm, 0, sizeof cpu->comm);
-    memcpy(cpu->comm, task, n);
+        pid = pid * 10 + (*p - '0');
+    set_task(cpu, task, (size_t)(number - 1 - task), pid);
 }
 
 static void set_name(struct kernel_line *ret, const char *name)
@@ -416,21 +438,13 @@ static void put_other(const struct graph_line *line, struct kernel_line *ret)
     ret->text_len = (size_t)(end - p - 2);
 }
 
-int graph_read(struct graph *graph, const char *text, size_t len, unsigned part,
-               struct kernel_line *ret)
+static int make_event(struct graph *graph, struct graph_line line, unsigned part,
+                      struct kernel_line *ret)
 {
-    struct graph_line line;
-    struct graph_cpu *cpu;
+    struct graph_cpu *cpu = &graph->cpus[line.cpu];
     bool is_last;
     int r = 0;
 
-    if (!read_graph_line(text, len, &line))
-        return -EINVAL;
-    cpu = &graph->cpus[line.cpu];
-    if (line.task)
-        set_task(cpu, line.task, line.task_len);
-    if (line.kind == GRAPH_SWITCH || line.kind == GRAPH_NOTHING)
-        return 0;
     *ret = (struct kernel_line){
         .kind = KERNEL_TEXT_FTRACE,
         .comm = cpu->comm,
@@ -460,4 +474,30 @@ int graph_read(struct graph *graph, const char *text, size_t len, unsigned part,
     if (is_last)
         cpu->last = ret->time;
     return line.kind == GRAPH_LEAF ? 2 : 1;
+}
+
+int graph_read(struct graph *graph, const char *text, size_t len, unsigned part,
+               struct kernel_line *ret)
+{
+    struct graph_line line;
+
+    if (!read_graph_line(text, len, &line))
+        return -EINVAL;
+    if (line.task)
+        read_task(&graph->cpus[line.cpu], line.task, line.task_len);
+    if (line.kind == GRAPH_SWITCH || line.kind == GRAPH_NOTHING)
+        return 0;
+    return make_event(graph, line, part, ret);
+}
+
+int graph_read_event(struct graph *graph, const struct kernel_line *event, unsigned part,
+                     struct kernel_line *ret)
+{
+    struct graph_line line;
+
+    if (event->name_len < strlen("funcgraph_e") ||
+        memcmp(event->name, "funcgraph_e", strlen("funcgraph_e")) != 0 || !read_event(event, &line))
+        return -EINVAL;
+    set_task(&graph->cpus[line.cpu], event->comm, event->comm_len, event->pid);
+    return make_event(graph, line, part, ret);
 }

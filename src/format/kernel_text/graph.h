@@ -16,6 +16,9 @@
  * are not known. They have no digits beyond microseconds, and durations have: a function ends its duration after its begin, if
  * that is the microsecond of the line, and no event is earlier than the one before it on its CPU.
  *
+ * trace-cmd report prints "[MARK DURATION us] |  FUNCTION() {" and the like after funcgraph_entry or funcgraph_exit, on lines
+ * that have task, CPU and time as those of other events (format/kernel_text/line.h).
+ *
  * Source: Linux, Documentation/trace/ftrace.rst, and kernel/trace/trace_functions_graph.c for what is printed. */
 
 #include "base/arena.h"
@@ -54,3 +57,6 @@ bool graph_probe(const char *text, size_t len, struct kernel_line *ret);
  * to 2: call it for each, in order. -EINVAL: it is no line of this tracer; -ENOMEM. */
 int graph_read(struct graph *graph, const char *text, size_t len, unsigned part,
                struct kernel_line *ret);
+/* The same of EVENT, funcgraph_entry or funcgraph_exit in what trace-cmd report prints. */
+int graph_read_event(struct graph *graph, const struct kernel_line *event, unsigned part,
+                     struct kernel_line *ret);

@@ -404,11 +404,14 @@ static bool is_first_of_cpu(struct kernel_text *text, const struct kernel_line *
     return is_first && text->n_events > 0;
 }
 
-/* The same of a line of function_graph, which may have two events. -EINVAL: it is none. */
-static int read_graph(struct kernel_text *text, const char *p, size_t len, struct item *item)
+/* The same of a line of function_graph, which may have two events. EVENT: it is one of trace-cmd's text, or NULL. -EINVAL: it is
+ * none. */
+static int read_graph(struct kernel_text *text, const struct kernel_line *event, const char *p,
+                      size_t len, struct item *item)
 {
     struct kernel_line line;
-    int n = graph_read(&text->graph, p, len, text->part, &line);
+    int n = event ? graph_read_event(&text->graph, event, text->part, &line)
+                  : graph_read(&text->graph, p, len, text->part, &line);
 
     if (n <= 0)
         return n;
@@ -460,6 +463,9 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
     if (text->is_html && !is_in_trace(&text->in_trace, p, len))
         return 0;
     if (kernel_line_read(p, len, &line) && line.is_ticks == text->is_ticks) {
+        r = read_graph(text, &line, p, len, item);
+        if (r != -EINVAL)
+            return r;
         text->again = is_first_of_cpu(text, &line);
         if (text->again) {
             put_loss(text, item, LOSS_DROPPED, line.cpu, LOST_UNKNOWN, 0);
@@ -470,6 +476,7 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
         if (!line.is_record)
             return put_event(text, &line, item);
         if (line.lost) {
+            text->names->origin.lost_uncounted = false;
             text->time = line.time;
             put_lost(text, item, line.cpu, line.lost, line.time);
         }
@@ -489,7 +496,7 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
     }
     if (is_passed_over(p, len))
         return 0;
-    r = read_graph(text, p, len, item);
+    r = read_graph(text, NULL, p, len, item);
     if (r != -EINVAL)
         return r;
     text->n_other++;
@@ -707,6 +714,7 @@ static int add_origin(struct kernel_text *text)
                    .format = "kernel-text",
                    .path = arena_strdup(arena, text->in.path),
                    .clock = {.name = "unknown", .hz = text->is_ticks ? 0 : NANOSECONDS},
+                   .lost_uncounted = text->kind == KERNEL_TEXT_PERF,
                    .comm = comm_of},
         .comms = arena_alloc(arena, COMMS_MAX * sizeof *names->comms),
     };

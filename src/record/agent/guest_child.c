@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -546,6 +547,7 @@ int guest_child_start(const struct guest_child_options *options, pid_t *ret_pid,
         return error_set(error, r, NULL, "cannot start a process: %s", strerror(-r));
     }
     if (pid == 0) {
+        (void)prctl(PR_SET_NAME, "strata-guest");
         /* It ends when the collector asks it to, or ends itself. */
         signal(SIGINT, SIG_IGN);
         signal(SIGTERM, SIG_IGN);

@@ -41,6 +41,7 @@ static void *thread_main(void *userdata)
     struct qmp_thread *self = userdata;
     const uint64_t one = 1;
 
+    pthread_setname_np(pthread_self(), "strata-qmp");
     self->r = connect_monitor(self);
     if (self->r >= 0)
         self->r = qmp_greet(self->qmp, &self->error);
