@@ -68,17 +68,19 @@ struct state_cpu {
     bool switched;  /* there was a switch */
     bool switching; /* what was switched to was not seen to run yet */
     bool since_seen;
-    bool is_cut;             /* nothing of it follows */
-    uint8_t state;           /* STATE_IDLE, RUNNING, INTERRUPT; while known */
-    uint8_t base;            /* what an interrupt interrupts */
-    unsigned interrupts;     /* nested */
-    bool interrupts_known;   /* none that began before is among them, unseen */
-    int32_t runs, left;      /* threads; vCPUs */
-    int32_t runs_id;         /* as in intervals */
-    int64_t since;           /* it is in STATE, or not known */
-    int64_t proof;           /* it was last seen to be */
-    int64_t last;            /* its last event */
-    int64_t lost_until;      /* the end of its last loss */
+    bool is_cut;           /* nothing of it follows */
+    uint8_t state;         /* STATE_IDLE, RUNNING, INTERRUPT; while known */
+    uint8_t base;          /* what an interrupt interrupts */
+    unsigned interrupts;   /* nested */
+    bool interrupts_known; /* none that began before is among them, unseen */
+    int32_t runs, left;    /* threads; vCPUs */
+    int32_t runs_id;       /* as in intervals */
+    int64_t since;         /* it is in STATE, or not known */
+    int64_t proof;         /* it was last seen to be */
+    int64_t last;          /* its last event */
+    int64_t lost_until;    /* the end of its last loss */
+    bool in_loss; /* it has lost events since `loss_begun`, up to a time that is not reached yet */
+    int64_t loss_begun;
     struct guest_time guest; /* of Xen, while it is not known what runs */
     uint64_t contradictions;
 };
@@ -140,6 +142,7 @@ struct state_source {
     unsigned n_seen;
     uint32_t loss;                /* losses so far */
     int64_t lost_until;           /* TIME_UNKNOWN: there was none */
+    unsigned n_in_loss;           /* CPUs */
     uint32_t completed;           /* that of when all CPUs had begun; 0 */
     struct state_thread *threads; /* number 0 is none */
     uint32_t n_threads, threads_room, free, hand;

@@ -397,6 +397,20 @@ _cold_ void state_learn_events(struct state_source *source, unsigned events)
     }
 }
 
+/* Since when CPUs lose events, of which the loss has not been delivered yet. */
+static int64_t first_loss_begun(const struct state_source *source)
+{
+    int64_t first = INT64_MAX;
+
+    for (unsigned i = 0; i < source->n_seen; i++) {
+        const struct state_cpu *cpu = &source->cpus[source->seen_cpus[i]];
+
+        if (cpu->in_loss)
+            first = MIN(first, cpu->loss_begun);
+    }
+    return first;
+}
+
 _cold_ int state_make_room(struct state_source *source)
 {
     if (!source->held) {
@@ -409,6 +423,8 @@ _cold_ int state_make_room(struct state_source *source)
     }
     if (source->incomplete)
         take_held(source, TIME_UNKNOWN, &source->counts.early);
+    else if (unlikely(source->n_in_loss > 0))
+        take_held(source, first_loss_begun(source), &source->counts.lost);
     hand_over_held(source, HANDED_OVER);
     return 0;
 }
@@ -441,6 +457,8 @@ static int64_t lose_cpu(struct state_source *source, struct state_cpu *cpu, cons
 
     state_cpu_forget(source, cpu, since, MAX(since, time), STATE_IS_LOST);
     cpu->lost_until = MAX(since, time);
+    source->n_in_loss -= cpu->in_loss;
+    cpu->in_loss = false;
     cpu->guest = GUEST_TIME_NONE;
     return since;
 }
@@ -466,6 +484,22 @@ static void put_loss(struct state_source *source, const struct item *item)
     take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN, &source->counts.lost);
     if (source->is_xen)
         state_xen_lost(source, first != INT64_MAX ? first : source->first, time);
+}
+
+/* EVENT is the last of its CPU before a loss (T3). */
+static _cold_ void begin_loss(struct states *states, const struct item *event)
+{
+    struct state_source *source = get_source(states, event->origin);
+    struct state_cpu *cpu;
+
+    if (!source || event->time == TIME_UNKNOWN || (uint32_t)event->cpu >= source->n_cpus)
+        return;
+    cpu = &source->cpus[event->cpu];
+    if (!cpu->seen || cpu->in_loss)
+        return;
+    cpu->in_loss = true;
+    cpu->loss_begun = event->time;
+    source->n_in_loss++;
 }
 
 /* T7: all CPUs have begun. */
@@ -520,6 +554,8 @@ int states_put(struct states *states, const struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         if (likely(items[i].kind == ITEM_EVENT)) {
             put_event(states, &items[i]);
+            if (unlikely(items[i].before_loss))
+                begin_loss(states, &items[i]);
         } else {
             struct state_source *source = get_source(states, items[i].origin);
 

@@ -15,7 +15,8 @@
  *      only to threads that do not want to run; and for one that runs and is moved to another CPU.
  *  T3  A loss makes unknown what its CPU did, from the last event before it on; and what all threads of its source did
  *      that were not on a CPU at that time. Losses are delivered at their end: intervals of threads are held back
- *      until at least STATES_HELD others of their source have followed, so that a loss still takes those that end in it.
+ *      until at least STATES_HELD others of their source have followed, so that a loss still takes those that end in it. Of one
+ *      that a reader has found at its begin (item->before_loss), these are taken before they are handed over, however long it is.
  *  T4  An interval is complete (begin_seen and end_seen) only where events in the trace begin and end it.
  *  T6  A source with `pid_filter` has the events of some threads, and the switches and wake-ups that concern them. What
  *      other threads did is unknown, as is what a CPU did while it ran none of them, idle or not. A thread is one of
