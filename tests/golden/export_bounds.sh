@@ -29,9 +29,25 @@ both one
 "$strata" info one 2>err | sed -n 's/^  complete from //p' >wanted
 "$strata" info one.ctf 2>err | sed -n 's/^  complete from //p' | cmp - wanted || fail "CTF: begins at once"
 
+mkdir early && tar -C early -xJf "$DATA/kvm/exits.tar.xz"
+
+# A CPU that has no data: what its threads did is not known, though the loss has no end but that of the file.
+case="no data"
+cp -r early/trace none
+jq ".sources[0].files = {\"host/cpu0.raw\": $(stat -c %s none/host/cpu0.raw), \"host/cpu1.raw\": $(stat -c %s none/host/cpu1.raw)}" \
+    none/trace.json >new
+mv new none/trace.json
+rm none/host/cpu1.raw
+both none
+states() { "$strata" sched -k --states -f json "$1" 2>err | jq -c '[.rows[] | [.key.task, .key.state, .n, .sum]] | sort'; }
+states none >wanted
+[ "$(jq length wanted)" -gt 3 ] || fail "$(cat wanted)"
+for of in none.ctf none.dat; do
+    states $of | cmp -s wanted - || fail "$of: $(states $of), not $(cat wanted)"
+done
+
 # A recorder that wrote more of a CPU than is there.
 case=end
-mkdir early && tar -C early -xJf "$DATA/kvm/exits.tar.xz"
 mv early/trace cut
 size=$(stat -c %s cut/host/cpu1.raw)
 truncate -s $((size / 8192 * 4096)) cut/host/cpu1.raw

@@ -292,6 +292,7 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
         r = ctf_note_thread(c, c->tid, heard->name, heard->name_len, &c->comm);
     if (r < 0)
         return r;
+    c->has_events |= c->content > cursor.position;
     ctf_move_to(c, cursor.position);
     if (c->is_repeated)
         c->content = cursor.position; /* no event of it */
@@ -299,14 +300,25 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     return 1;
 }
 
+/* Whether the packet is the last one of a CPU that has no events at all: nothing follows the loss, which need not wait for its end. */
+static bool is_all_lost(const struct ctf *c)
+{
+    return !c->has_events && c->cpu != CPU_UNKNOWN && c->size != UINT64_MAX &&
+           input_offset(&c->in) + (c->size - c->origin) / 8 >= c->in.size;
+}
+
 /* All records of the packet are read: reports dropped events. */
 void ctf_end_events(struct ctf *c, unsigned *n)
 {
     int64_t end = c->has_end ? MAX(ctf_to_ns(c->trace, c->end), c->last) : c->last;
 
-    if (c->pending)
+    if (c->pending) {
+        bool is_open = is_all_lost(c);
+
         ctf_put_loss(c, n, LOSS_DROPPED, c->pending > INT64_MAX ? LOST_UNKNOWN : c->pending,
-                     c->since, end);
+                     c->since, is_open ? c->since : end);
+        c->items[*n - 1].is_open = is_open;
+    }
     c->pending = 0;
     c->since = end;
 }

@@ -116,6 +116,7 @@ struct ctf {
     /* From packet to packet. */
     struct ctf_heard heard;
     bool any;
+    bool has_events; /* in its packets so far, but for repeated ones */
     bool has_gap, has_held;
     bool is_repeated;   /* the packet at hand was read before, in an earlier file */
     uint64_t number;    /* of the packet before */

@@ -53,7 +53,8 @@ struct world {
     struct origin *kernel, *xen;
     struct event_class *change, *waking, *wakeup, *wakeup_new, *migrate, *exit, *exec, *other, *irq,
         *irq_end, *entry, *left, *dom_rem, *destroy, *timer, *vmentry, *vmexit, *runstates[4][4];
-    int32_t vcpu; /* of the events that are put */
+    int32_t vcpu;     /* of the events that are put */
+    bool before_loss; /* the event that is put next is */
     struct states states;
     struct state_interval *intervals;
     unsigned n;
@@ -161,8 +162,10 @@ static void put(struct world *w, const struct event_class *class, int64_t time, 
                         .size = size,
                         .cpu = cpu,
                         .pid = pid,
-                        .vcpu = w->vcpu};
+                        .vcpu = w->vcpu,
+                        .before_loss = w->before_loss};
 
+    w->before_loss = false;
     assert_int_equal(states_put(&w->states, &item, 1), 0);
 }
 
@@ -692,6 +695,36 @@ static void test_early(void **state)
     assert_true(counts(w)->early >= 2 * n - 2);
     assert_int_equal(counts(w)->lost, 0);
     w->kernel->complete_from = 0;
+}
+
+/* T3, of a loss in which more than is held back ends: its reader found it at its begin. */
+static void test_long_loss(void **state)
+{
+    struct world *w = *state;
+    const int64_t end = 40 * (int64_t)STATES_HELD;
+    unsigned waits = 0;
+
+    change(w, 1, 0, 0, 0, 7);
+    change(w, 2, 1, 9, 0, 8);
+    w->before_loss = true;
+    about(w, w->other, 5, 0, 7, 0, 0);
+    for (unsigned i = 0; i < 2 * STATES_HELD; i++)
+        change(w, 10 * (int64_t)(i + 1), 1, 8 + (int)(i % 2), 0, 9 - (int)(i % 2));
+    lose(w, w->kernel, 5, end, 0);
+    change(w, end + 1, 1, 8, 0, 9);
+    change(w, end + 2, 1, 9, 0, 8);
+    change(w, end + 3, 1, 8, 0, 9);
+    assert_int_equal(states_finish(&w->states), 0);
+    for (unsigned i = 0; i < w->n; i++) {
+        const struct state_interval *v = &w->intervals[i];
+
+        if (v->of != STATE_OF_THREAD || v->state == STATE_RUNNING || v->state == STATE_UNKNOWN)
+            continue;
+        assert_true(v->begin >= end || v->end <= 5);
+        waits += v->begin >= end;
+    }
+    assert_int_equal(waits, 3);
+    assert_true(counts(w)->lost >= 2 * STATES_HELD - 2);
 }
 
 /* What was released is not taken back, and not given again. */
@@ -1416,6 +1449,7 @@ int main(void)
         TEST(cut),
         TEST(uneven_begins),
         TEST(early),
+        TEST(long_loss),
         TEST(release),
         TEST(no_switches),
         TEST(exec),
