@@ -480,8 +480,8 @@ static void put_loss(struct state_source *source, const struct item *item)
         put_cut(source, item->cpu);
     source->loss++;
     source->lost_until = MAX(source->lost_until, time);
-    /* Of a CPU that had no event yet: since the beginning. */
-    take_held(source, first != INT64_MAX ? first : TIME_UNKNOWN, &source->counts.lost);
+    /* Of a CPU that had no event yet: since the beginning, unless the loss says more. */
+    take_held(source, first != INT64_MAX ? first : item->since, &source->counts.lost);
     if (source->is_xen)
         state_xen_lost(source, first != INT64_MAX ? first : source->first, time);
 }

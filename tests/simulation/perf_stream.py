@@ -8,7 +8,8 @@ from recording import BASE, Gap, Source
 # What samples hold: PERF_SAMPLE_IP, TID, TIME, CPU, PERIOD, RAW, IDENTIFIER.
 SAMPLE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 16
 READ_ID, SAMPLE_ID_ALL, USE_CLOCKID = 1 << 2, 1 << 18, 1 << 25
-COMM, LOST, SAMPLE_RECORD, ATTR, TRACING_DATA, ROUND = 3, 2, 9, 64, 66, 68
+COMM, LOST, SAMPLE_RECORD, ATTR, TRACING_DATA, ROUND, FEATURE = 3, 2, 9, 64, 66, 68, 80
+NRCPUS = 7
 NAMES = [path.partition("/")[2] for path in kernel_files.FORMATS]
 
 
@@ -111,6 +112,7 @@ class PerfStream(Source):
             attr = struct.pack("<IIQQQQQII", 2, 128, kernel_files.IDS[name], 1, SAMPLE, READ_ID, SAMPLE_ID_ALL | USE_CLOCKID, 0, 0)
             attr = (attr + bytes(92 - len(attr)) + struct.pack("<i", 1)).ljust(128, b"\0")
             made += record(ATTR, attr + struct.pack(f"<{n_cpus}Q", *(self.id(name, cpu) for cpu in range(n_cpus))))
+        made += record(FEATURE, struct.pack("<QII", NRCPUS, n_cpus, n_cpus))
         data = tracing_data()
         made += record(TRACING_DATA, struct.pack("<II", len(data), 0)) + data + bytes(-len(data) % 8)
         number = None

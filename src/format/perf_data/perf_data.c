@@ -45,7 +45,7 @@ static int records_damaged(struct perf_data *perf, int err, const char *what)
                                 "%s; --keep-going continues after it", what);
         return 0;
     }
-    perf->at_end = found == 0;
+    perf->at_end = perf->ends_inside = found == 0;
     return perf_handle_damage(perf, skipped);
 }
 
@@ -486,6 +486,7 @@ int perf_data_open(struct input *in, const char *name, struct catalogue *catalog
     perf->keep_going = options->keep_going;
     perf->features.clockid = PERF_ATTR_CLOCKID_NONE;
     perf->max_time = perf->limit = perf->next_limit = perf->lent = TIME_UNKNOWN;
+    perf->first_time = INT64_MAX;
     perf->seek_time = INT64_MIN;
     perf->path = strdup(name);
     r = perf->path ? perf_header_read(perf, error) : -ENOMEM;

@@ -60,7 +60,8 @@ struct perf_data {
     bool is_cut;         /* the file ends before what its header names */
     bool has_no_formats; /* of tracepoints, as it was cut */
     bool has_pending, at_end, no_times;
-    int result; /* at the end: what next() returns */
+    bool ends_inside; /* a record */
+    int result;       /* at the end: what next() returns */
     unsigned n_cpus;
 
     struct perf_attrs attrs;
@@ -77,6 +78,7 @@ struct perf_data {
 
     struct text made; /* the payload of an event that has its fields with it */
     struct order *order;
+    int64_t first_time; /* of all samples so far; INT64_MAX: there was none */
     int64_t max_time;   /* of all records so far; TIME_UNKNOWN: none had one */
     int64_t limit;      /* items up to it can be lent */
     int64_t next_limit; /* the same after the next FINISHED_ROUND */

@@ -213,6 +213,27 @@ static int handle_lost_samples(struct perf_data *perf, const struct perf_record 
     return 0;
 }
 
+/* The file ends inside a record: CPUs of which it has none may have had records after that, of times that were not over yet when all
+ * before was written. */
+static _cold_ int put_unseen(struct perf_data *perf)
+{
+    int64_t since = perf->limit != TIME_UNKNOWN ? perf->limit : perf->first_time;
+    unsigned n = MIN(perf->features.n_cpus, PERF_CPUS_MAX);
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r == 0; i++) {
+        struct perf_cpu *cpu = get_cpu(perf, (int32_t)i);
+
+        if (!cpu)
+            return -ENOMEM;
+        if (cpu->last != TIME_UNKNOWN)
+            continue;
+        cpu->last = since;
+        r = put_damage(perf, cpu, MAX(since, perf->lent), true);
+    }
+    return r;
+}
+
 /* Adds what the CPUs counted and did not report otherwise, each by itself, or together, and what has no end. */
 int perf_handle_end(struct perf_data *perf)
 {
@@ -234,7 +255,7 @@ int perf_handle_end(struct perf_data *perf)
     for (unsigned i = 0; i < perf->n_cpus && r == 0; i++)
         if (perf->cpus[i].is_damaged)
             r = put_damage(perf, &perf->cpus[i], MAX(perf->cpus[i].last, perf->lent), true);
-    return r;
+    return r == 0 && perf->ends_inside && perf->first_time != INT64_MAX ? put_unseen(perf) : r;
 }
 
 /* ---- Tasks ---- */
@@ -495,6 +516,8 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         if (r < 0)
             return r;
     }
+    if (unlikely(cpu->last == TIME_UNKNOWN))
+        perf->first_time = MIN(perf->first_time, time);
     cpu->last = time;
     cpu->held = NULL;
     if (unlikely(time < perf->seek_time))

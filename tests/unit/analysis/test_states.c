@@ -366,6 +366,23 @@ static void test_first_wakeup(void **state)
     assert_int_equal(counts(w)->no_begin, 2);
 }
 
+/* T3: of a CPU without any event, a loss says since when. */
+static void test_loss_of_unseen(void **state)
+{
+    struct world *w = *state;
+
+    change(w, 10, 0, 0, 0, 7);
+    change(w, 20, 0, 7, 1, 0);
+    about(w, w->waking, 25, 0, 0, 7, 0);
+    change(w, 30, 0, 0, 0, 7);
+    change(w, 40, 0, 7, 1, 0);
+    lose(w, w->kernel, 28, 45, 3);
+    change(w, 50, 0, 0, 0, 9);
+    expect_of(w, STATE_OF_THREAD,
+              "7 running 10-20, 7 sleeping 20-25, 7 unknown ?25-30?, 7 running 30-40, "
+              "7 unknown ?40-50?, 9 running 50-50?");
+}
+
 static void test_cpus(void **state)
 {
     struct world *w = *state;
@@ -1437,6 +1454,7 @@ int main(void)
         TEST(threads),
         TEST(wakers_unseen),
         TEST(first_wakeup),
+        TEST(loss_of_unseen),
         TEST(cpus),
         TEST(begin_in_interrupt),
         TEST(contradictions),
