@@ -188,18 +188,18 @@ static int find_queue(struct order *order, int64_t time, unsigned *ret)
     return 0;
 }
 
-int order_put(struct order *order, const struct item *item, const struct order_piece *pieces,
-              unsigned n_pieces)
+struct item *order_put(struct order *order, const struct item *item,
+                       const struct order_piece *pieces, unsigned n_pieces)
 {
     struct queue *queue;
     struct chunk *chunk;
     unsigned number;
     size_t size = 0;
+    struct item *held;
     uint8_t *p;
-    int r = find_queue(order, item->time, &number);
 
-    if (r < 0)
-        return r;
+    if (find_queue(order, item->time, &number) < 0)
+        return NULL;
     for (unsigned i = 0; i < n_pieces; i++)
         size += pieces[i].size;
     queue = &order->queues[number];
@@ -207,15 +207,16 @@ int order_put(struct order *order, const struct item *item, const struct order_p
     if (!chunk || chunk->n == CHUNK_ITEMS || size > chunk->capacity - chunk->used) {
         chunk = make_chunk(order, size);
         if (!chunk)
-            return -ENOMEM;
+            return NULL;
         *(queue->tail ? &queue->tail->next : &queue->head) = chunk;
         queue->tail = chunk;
     }
     p = chunk->bytes + chunk->used;
-    chunk->items[chunk->n] = *item;
+    held = &chunk->items[chunk->n];
+    *held = *item;
     if (n_pieces > 0) {
-        chunk->items[chunk->n].payload = p;
-        chunk->items[chunk->n].size = (uint32_t)size;
+        held->payload = p;
+        held->size = (uint32_t)size;
     }
     for (unsigned i = 0; i < n_pieces; i++) {
         memcpy(p, pieces[i].p, pieces[i].size);
@@ -228,14 +229,7 @@ int order_put(struct order *order, const struct item *item, const struct order_p
     order->youngest = order->n_heap ? MAX(order->youngest, item->time) : item->time;
     if (queue->head == chunk && chunk->n == chunk->first + 1)
         push(order, number);
-    return 0;
-}
-
-struct item *order_last(struct order *order)
-{
-    struct chunk *chunk = order->queues[order->current].tail;
-
-    return &chunk->items[chunk->n - 1];
+    return held;
 }
 
 /* ---- Taking ---- */

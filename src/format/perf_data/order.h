@@ -22,12 +22,10 @@ struct order_piece {
 int order_new(struct order **ret_order);
 void order_free(struct order *order);
 
-/* Adds ITEM, which gets a copy of the pieces, one after the other, as its payload if KEEPS_PAYLOAD. -ENOMEM. */
-int order_put(struct order *order, const struct item *item, const struct order_piece *pieces,
-              unsigned n_pieces);
-
-/* The item that was put last, where it is held until it is taken. */
-struct item *order_last(struct order *order);
+/* Adds ITEM, which gets a copy of the pieces, one after the other, as its payload if there are any. Returns it where it
+ * is held until it is taken; NULL: out of memory. */
+struct item *order_put(struct order *order, const struct item *item,
+                       const struct order_piece *pieces, unsigned n_pieces);
 
 /* Takes up to MAX items that are not younger than LIMIT into ITEMS. Payloads stay valid until the next call. Returns
  * how many. */

@@ -117,7 +117,7 @@ static int put_loss_item(struct perf_data *perf, struct perf_cpu *cpu, struct it
     cpu->held = NULL;
     cpu->last = item->time;
     cpu->is_damaged = false;
-    return order_put(perf->order, item, NULL, 0);
+    return order_put(perf->order, item, NULL, 0) ? 0 : -ENOMEM;
 }
 
 static struct item make_loss(const struct perf_data *perf, const struct perf_cpu *cpu,
@@ -272,7 +272,7 @@ static int handle_comm(struct perf_data *perf, const struct perf_record *record)
     item = make_item(perf, ITEM_PERF_COMM, seen_time(perf, trailer.time), CPU_UNKNOWN,
                      (int32_t)get_u32(perf, record->body + 4));
     name = (struct order_piece){record->body + 8, trailer.size - 8};
-    return order_put(perf->order, &item, &name, 1);
+    return order_put(perf->order, &item, &name, 1) ? 0 : -ENOMEM;
 }
 
 static int handle_fork(struct perf_data *perf, const struct perf_record *record)
@@ -292,7 +292,7 @@ static int handle_fork(struct perf_data *perf, const struct perf_record *record)
                      (int32_t)get_u32(perf, record->body + 8));
     parent = (int32_t)get_u32(perf, record->body + 12);
     piece = (struct order_piece){&parent, sizeof parent};
-    return order_put(perf->order, &item, &piece, 1);
+    return order_put(perf->order, &item, &piece, 1) ? 0 : -ENOMEM;
 }
 
 /* ---- What perf itself reports ---- */
@@ -305,7 +305,7 @@ static int put_own(struct perf_data *perf, const struct trailer *trailer, enum p
         make_item(perf, ITEM_EVENT, seen_time(perf, trailer->time), trailer->cpu, trailer->tid);
 
     item.class = perf_class_own(perf, which);
-    return item.class ? order_put(perf->order, &item, &piece, 1) : -ENOMEM;
+    return item.class && order_put(perf->order, &item, &piece, 1) ? 0 : -ENOMEM;
 }
 
 static int handle_throttle(struct perf_data *perf, const struct perf_record *record)
@@ -475,11 +475,8 @@ static int set_class(struct perf_data *perf, struct perf_attr *attr, uint8_t cpu
 static int put_sample(struct perf_data *perf, struct perf_cpu *cpu, const struct item *item,
                       const struct order_piece *pieces, unsigned n_pieces)
 {
-    int r = order_put(perf->order, item, pieces, n_pieces);
-
-    if (r >= 0)
-        cpu->held = order_last(perf->order);
-    return r;
+    cpu->held = order_put(perf->order, item, pieces, n_pieces);
+    return cpu->held ? 0 : -ENOMEM;
 }
 
 static int handle_sample(struct perf_data *perf, const struct perf_record *record)
@@ -500,9 +497,12 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         perf->n_unclear++;
         return 0;
     }
-    perf->no_times |= attr->time == PERF_NOWHERE;
-    time = seen_time(perf, attr->time == PERF_NOWHERE ? TIME_UNKNOWN
-                                                      : (int64_t)get_u64(perf, body + attr->time));
+    time = TIME_UNKNOWN;
+    if (likely(attr->time != PERF_NOWHERE))
+        time = (int64_t)get_u64(perf, body + attr->time);
+    else
+        perf->no_times = true;
+    time = seen_time(perf, time);
     item = make_item(perf, ITEM_EVENT, time, CPU_UNKNOWN, PID_UNKNOWN);
     if (likely(attr->cpu != PERF_NOWHERE))
         item.cpu = (int32_t)get_u32(perf, body + attr->cpu);
