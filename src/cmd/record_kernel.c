@@ -181,9 +181,10 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     const struct guest_boot *boot = &guest->boots[guest->n_boots - 1];
     const char *plural = progress->events == 1 ? "" : "s";
     uint64_t lost = guest_lost(guest);
-    bool is_whole = true;
+    /* What did not come to its end in order has no count of its last events. */
+    bool is_open = guest->error < 0 && !progress->full;
     int64_t worst = -1;
-    char missing[160], error[24];
+    char missing[160], error[24], text[RECORD_LOST_MAX];
 
     if (guest_is_silent(guest)) {
         cli_message("  %-6s nothing", guest->config.name);
@@ -191,18 +192,18 @@ bool record_kernel_tell(const char *dir, const struct guest *guest)
     }
     if (!guest->config.is_host)
         worst = worst_error(dir, guest);
+    for (unsigned i = 0; i < guest->n_boots; i++)
+        is_open |= guest->boots[i].lost_uncounted;
     if (worst >= 0)
-        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost, times within %s; Linux %s",
-                    guest->config.name, progress->events, plural, lost,
+        cli_message("  %-6s %" PRIu64 " event%s, %s, times within %s; Linux %s", guest->config.name,
+                    progress->events, plural, record_lost_text(lost, is_open, text),
                     record_error_text(error, sizeof error, worst), boot->release);
     else
-        cli_message("  %-6s %" PRIu64 " event%s, %" PRIu64 " lost; Linux %s", guest->config.name,
-                    progress->events, plural, lost, boot->release);
+        cli_message("  %-6s %" PRIu64 " event%s, %s; Linux %s", guest->config.name,
+                    progress->events, plural, record_lost_text(lost, is_open, text), boot->release);
     if (guest_missing_pages(progress, missing, sizeof missing))
         cli_message("  %-6s %s", guest->config.name, missing);
-    for (unsigned i = 0; i < guest->n_boots; i++)
-        is_whole &= !guest->boots[i].lost_uncounted;
-    return lost == 0 && progress->gaps == 0 && !progress->full && is_whole;
+    return lost == 0 && progress->gaps == 0 && !progress->full && !is_open;
 }
 
 void record_kernel_tell_problems(const struct guest *guest)

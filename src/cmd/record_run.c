@@ -268,6 +268,14 @@ const char *record_error_text(char *buf, size_t size, int64_t ns)
     return duration_text(buf, size, &clock, trace_clock_round_up(ns));
 }
 
+const char *record_lost_text(uint64_t lost, bool is_open, char buf[static RECORD_LOST_MAX])
+{
+    if (is_open && lost == 0)
+        return "an unknown number lost";
+    snprintf(buf, RECORD_LOST_MAX, "%s%" PRIu64 " lost", is_open ? "at least " : "", lost);
+    return buf;
+}
+
 void record_run_tell_length(const struct record_run *run, double seconds)
 {
     cli_message("strata: %.1f seconds were recorded into %s", seconds, run->dir);

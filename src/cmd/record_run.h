@@ -53,6 +53,9 @@ bool record_run_has_others(const struct record_run *run, const struct record_ite
 bool record_run_is_void(const struct record_run *run);
 /* By how much a time may be wrong, "1.05us", and never less than NS. BUF of 24 bytes or more; is returned. */
 const char *record_error_text(char *buf, size_t size, int64_t ns);
+/* "0 lost"; with IS_OPEN, if more may be missing than was counted: "at least 5 lost", "an unknown number lost". */
+#define RECORD_LOST_MAX 40
+const char *record_lost_text(uint64_t lost, bool is_open, char buf[static RECORD_LOST_MAX]);
 /* Prints for how long was recorded, and where. */
 void record_run_tell_length(const struct record_run *run, double seconds);
 void record_run_done(struct record_run *run);

@@ -197,7 +197,8 @@ def record_reset(run):
     expect(problem in said, "that is not printed:", said)
     expect("was reset before" in recorded["guest.2"]["problems"][-1], recorded["guest.2"])
     errors = guest_errors(run, out)
-    summary = re.search(r"guest +(\d+) events?, (\d+) lost, times within ([\d.]+[nm]?u?s); Linux", said)
+    # The second boot ended before its agent had sent the rest.
+    summary = re.search(r"guest +(\d+) events?, (an unknown number|at least \d+) lost, times within ([\d.]+[nm]?u?s); Linux", said)
     expect(summary and is_rounded_up(summary[3], max(errors)), "the summary is not of all boots, within", errors, said)
 
 

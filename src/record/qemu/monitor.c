@@ -21,7 +21,8 @@
 #define OBJECTS_AT_ONCE 64u
 /* Between two requests for the status of a machine whose migration ends. */
 #define STATUS_INTERVAL_NS (50 * NSEC_PER_MSEC)
-/* Resets that follow each other within this count as one. */
+/* So many resets within this time count as one. */
+#define RESETS_AT_ONCE 3u
 #define RESET_INTERVAL_NS (2 * NSEC_PER_SEC)
 /* What QEMU may need from the stop of its machine to its own end. */
 #define SHUTDOWN_MAX_NS NSEC_PER_SEC
@@ -287,8 +288,16 @@ bool qemu_monitor_stands_still(const struct qemu_monitor *monitor, uint64_t unti
 /* The firmware resets the machine once or twice more when it finds that it was reset (SeaBIOS does): these are one. */
 static void note_reset(struct qemu_monitor *monitor, uint64_t at)
 {
-    monitor->resets += monitor->resets == 0 || at > monitor->last_reset + RESET_INTERVAL_NS;
-    monitor->last_reset = at;
+    bool is_firmwares = monitor->resets > 0 && monitor->n_at_once < RESETS_AT_ONCE &&
+                        at <= monitor->first_reset + RESET_INTERVAL_NS;
+
+    if (is_firmwares) {
+        monitor->n_at_once++;
+        return;
+    }
+    monitor->resets++;
+    monitor->first_reset = at;
+    monitor->n_at_once = 1;
 }
 
 void qemu_monitor_event(struct qemu_monitor *monitor, const char *event, int64_t realtime_us)

@@ -33,9 +33,10 @@ struct qemu_monitor {
     struct manifest_thread *threads; /* all that were seen */
     unsigned n_threads, room;
     char version[128];
-    char shutdown[64];   /* the reason, of the event SHUTDOWN */
-    unsigned resets;     /* of the machine, since it began; … */
-    uint64_t last_reset; /* … and when it last was */
+    char shutdown[64];    /* the reason, of the event SHUTDOWN */
+    unsigned resets;      /* of the machine, since it began; … */
+    uint64_t first_reset; /* … when the first of the last QEMU resets that are one was … */
+    unsigned n_at_once;   /* … and how many these are */
     bool is_paused;
     bool wants_status;       /* send query-status when it is idle: why it is paused */
     bool is_migrating;       /* sends the rest of it: its status is asked for again */

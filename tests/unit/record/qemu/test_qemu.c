@@ -556,6 +556,16 @@ static void monitor_tells_of_threads_and_end(void **state)
     unlink(path);
 }
 
+/* The firmware may reset the machine twice more; a machine that boots for ever is reset each time. */
+static void test_resets(void **state)
+{
+    struct qemu_monitor monitor = {.listener = -1};
+
+    for (unsigned i = 0; i < 12; i++)
+        qemu_monitor_event(&monitor, "RESET", 0);
+    assert_int_equal(monitor.resets, 4);
+}
+
 /* ---- Commands ---- */
 
 static const char *made(const char *name, const char *text, char path[128])
@@ -738,6 +748,7 @@ int main(void)
         cmocka_unit_test(dead_recorders_dir_is_removed),
         cmocka_unit_test(monitor_tells_of_threads_and_end),
         cmocka_unit_test(qemu_is_found_behind_others),
+        cmocka_unit_test(test_resets),
         cmocka_unit_test(qemu_behind_an_unknown_program_is_told),
         cmocka_unit_test(script_that_starts_qemu_is_told),
         cmocka_unit_test(children_end),
