@@ -217,6 +217,9 @@ vmm -= guest
 assert row["run_unknown"] == 0 and abs(row["guest"] - guest) <= 4 and abs(row["vmm"] - vmm) <= 4, (row, guest, vmm)
 END
 
+"$strata" sched --by vcpu guest >out 2>err || fail "$(cat err)"
+grep -q '^strata: none of the [0-9]* threads is of what --by asks for$' err || fail "$(cat err)"
+
 # So it is of a part of the trace, and the parts add up: of a run that reaches out of it, what was within.
 case="the parts of what a vCPU ran in a part of the trace"
 "$strata" sched --by vcpu -f json trace | jq -r '.rows[] | select(.run_unknown != null) | "\(.guest) \(.vmm) \(.run_unknown)"' >whole

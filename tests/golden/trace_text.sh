@@ -114,6 +114,9 @@ cat >perf.txt <<'END'
  b     8 [000]     3.000000000: PERF_RECORD_LOST lost 5
 END
 [ "$(loss_of perf.txt)" = '[0,5,1000000000,3000000000]' ] || fail "$(loss_of perf.txt)"
+# A thread that has ended has no number.
+echo ':-1  2943/-1 [000]     3.500000000: sched:sched_switch: prev_comm=a prev_pid=8 prev_prio=120 prev_state=Z ==> next_comm=b next_pid=9 next_prio=120' >>perf.txt
+[ "$("$strata" info -f json perf.txt | jq -c '[.events, .lost.events, .lost.uncounted]')" = '[3,5,0]' ] || fail "$("$strata" info -f json perf.txt)"
 
 # perf script prints what was lost only if it is asked to: without a line that tells a loss, nothing is known of losses.
 for lines in '1,2 unknown:' '1,3 5'; do

@@ -136,8 +136,9 @@ static bool read_task(const char *text, size_t len, struct kernel_line *line)
     if (line->kind == KERNEL_TEXT_NONE || !take_number(&number, &pid) || pid > INT32_MAX)
         return false;
     line->pid = (int32_t)pid;
-    /* perf's thread that is not known: ":-1    -1". */
-    if (line->kind == KERNEL_TEXT_FTRACE && pid == 1 && p - text > 1 && p[-2] == ' ') {
+    /* perf's thread that is not known: ":-1    -1", ":-1  2943/-1". */
+    if (line->kind == KERNEL_TEXT_FTRACE && pid == 1 && p - text > 1 &&
+        (p[-2] == ' ' || p[-2] == '/')) {
         line->kind = KERNEL_TEXT_PERF;
         line->pid = PID_UNKNOWN;
         return true;

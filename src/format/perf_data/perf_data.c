@@ -418,7 +418,7 @@ static struct perf_origin *make_origin(struct perf_data *perf, enum layer layer)
 {
     struct arena *arena = &perf->catalogue->arena;
     struct origin origin = {
-        .lost_uncounted = perf->features.is_directory,
+        .lost_uncounted = perf->features.is_directory || perf->is_unfinished,
         .layer = layer,
         .format = "perf.data",
         .path = arena_strdup(arena, perf->path),
