@@ -97,7 +97,10 @@ void result_set_durations(struct result *result, const struct duration_columns *
         to->intervals = &from->batches->intervals.batches;
     }
     result_set_number(to, columns->n, wide_clamp(wide_of_u64(from->n)));
-    result_set_number(to, columns->error, from->error_max);
+    if (from->error_max == ERROR_UNKNOWN)
+        result_set_unknown(to, columns->error);
+    else
+        result_set_number(to, columns->error, from->error_max);
     result_set_number(to, columns->negative, wide_clamp(wide_of_u64(from->n_negative)));
     if (covered > 0)
         result_set_number(to, columns->covered, covered);

@@ -26,10 +26,11 @@ enum summary_part {
 struct summary_source {
     const struct origin *origin;
     uint64_t n_events;
-    uint32_t error_ns;     /* the largest of a time */
-    bool is_error_refuted; /* causes and effects contradict it: it is not known */
-    struct losses losses;  /* of this source */
-    struct rates rates;    /* of events */
+    uint32_t error_ns; /* the largest of a time */
+    bool
+        is_error_refuted; /* it is not known: causes and effects contradict it, or it is too large */
+    struct losses losses; /* of this source */
+    struct rates rates;   /* of events */
 };
 
 struct summary {

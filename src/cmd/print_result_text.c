@@ -214,16 +214,17 @@ static void put_error(const struct result *result, uint32_t error_ns, int64_t be
     static const struct clock ns = {.hz = NANOSECONDS};
     int64_t ticks = ticks_between(begin, end);
     double duration = (double)(ticks < 0 ? -ticks : ticks);
+    bool is_known = !result->is_error_refuted && error_ns != ERROR_UNKNOWN;
 
     if (result->clock.hz != 0)
         duration = duration * NANOSECONDS / (double)result->clock.hz;
-    if (!print_shows_error(error_ns, result->is_error_refuted ? 0 : duration))
+    if (!print_shows_error(error_ns, is_known ? duration : 0))
         return;
     text_put_literal(out, " \xc2\xb1");
-    if (result->is_error_refuted)
-        text_put_char(out, '?');
-    else
+    if (is_known)
         print_duration(&ns, error_ns, out);
+    else
+        text_put_char(out, '?');
 }
 
 static void put_slow(const struct result *result, const struct result_slow *slow, struct text *out)

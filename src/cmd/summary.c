@@ -121,17 +121,18 @@ static int commit(struct atomic_output *output)
     return EXIT_FAILURE;
 }
 
-/* Makes the errors unknown that causes and effects contradict. */
+/* Makes the errors unknown that causes and effects contradict, or that are too large. */
 static void refute_errors(struct summary *summary, const struct trace *trace)
 {
-    if (catalogue_errors_are_known(&trace->catalogue))
-        return;
-    for (unsigned i = 0; i < SUMMARY_PARTS; i++)
+    bool are_known = catalogue_errors_are_known(&trace->catalogue);
+
+    for (unsigned i = 0; i < SUMMARY_PARTS && !are_known; i++)
         result_refute_errors(&summary->results[i]);
     for (unsigned i = 0; i < summary->n_sources; i++) {
         struct summary_source *source = summary->sources[i];
 
-        source->is_error_refuted = source->origin->is_error_refuted;
+        source->is_error_refuted =
+            source->origin->is_error_refuted || source->error_ns == ERROR_UNKNOWN;
     }
 }
 

@@ -68,11 +68,15 @@ struct item {
     uint32_t error_ns;
 };
 
+/* An error that is too large for 32 bits: 4.3 s or more. */
+#define ERROR_UNKNOWN UINT32_MAX
+
 /* Whether it is known by how much ITEM's time may be wrong, which is then ITEM->error_ns: not if what is stated of its clock
  * is refuted. For all that states the error of a time. */
 static inline bool item_error_is_known(const struct item *item)
 {
-    return item->error_ns == 0 || !item->origin->is_error_refuted;
+    return item->error_ns == 0 ||
+           (item->error_ns != ERROR_UNKNOWN && !item->origin->is_error_refuted);
 }
 
 /* Name of thread PID of ORIGIN (either may be unknown), or NULL. */

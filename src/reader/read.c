@@ -469,7 +469,7 @@ static bool fill_item(struct strata_reader *reader)
         .pid = item->pid,
         .vcpu = item->vcpu,
         .time = item->time,
-        .time_error_ns = item_error_is_known(item) ? item->error_ns : UINT32_MAX,
+        .time_error_ns = item_error_is_known(item) ? item->error_ns : ERROR_UNKNOWN,
         .source = reader_tables_source(&reader->tables, catalogue, item->origin),
         .lost_since = STRATA_READER_TIME_UNKNOWN,
     };

@@ -132,6 +132,13 @@ manifest ', "pairs": "vmm/clock-pairs"' ', "host": true, "error_ns": 2500' ', "p
 "$strata" report --format json -e sys_exit trace >told
 grep -q '^{"time":4.607845506,"time_ns":4607845506,.*"layer":"guest"' told
 
+# ---- A clock that is wrong by more than has room: by how much is not known ----
+
+manifest ', "pairs": "vmm/clock-pairs"' ', "host": true, "error_ns": 5000000000' ', "pairs": "host/clock-pairs"' b1
+"$strata" report --format json -e sys_exit trace >told
+grep -q '^{"time":4.607845506,"time_ns":4607845506,"error_ns":null,' told || fail "$(head -n 3 told)"
+"$strata" summary --no-causal -f json trace | jq -e '.sources[] | select(.source == "guest") | .error_ns == null' >/dev/null || fail "summary"
+
 # ---- CPUs that begin at different times, as their first pages were released ----
 
 # When the last CPU begins: in the guest's own time, and in the host's.
