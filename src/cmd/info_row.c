@@ -237,11 +237,13 @@ struct fact_target {
 static void add_fact(void *arg, const char *key, const char *value)
 {
     const struct fact_target *target = arg;
+    const struct manifest_source *source = target->info->trace->inputs[0].recorded;
     char text[80];
 
     if (is_damaged(target->info) && strcmp(key, "complete") == 0 && strcmp(value, "yes") == 0) {
         value = "no; the recorder finished, but parts cannot be read";
-    } else if (is_damaged(target->info) && strcmp(key, "lost in all") == 0) {
+    } else if ((is_damaged(target->info) || (source && source->lost_uncounted)) &&
+               strcmp(key, "lost in all") == 0) {
         snprintf(text, sizeof text, "unknown; %s by the recorder's count", value);
         value = text;
     }

@@ -94,17 +94,20 @@ void qemu_place_remove_left(const char *fifo)
     _cleanup_free_ char *dir = NULL;
     _cleanup_(closep) int fd = -1;
     const char *slash = strrchr(fifo, '/');
+    const char *name;
     struct stat st;
 
-    if (!slash || lstat(fifo, &st) < 0 || !S_ISFIFO(st.st_mode))
+    if (!slash)
         return;
-    (void)unlink(fifo);
+    name = slash + 1;
     dir = strndup(fifo, (size_t)(slash - fifo));
-    slash = dir ? strrchr(dir, '/') : NULL;
-    if (!slash || strncmp(slash + 1, PREFIX, strlen(PREFIX)) != 0)
+    fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    /* Another user owns the directory, and may put something else in its place. */
+    if (fd < 0 || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISFIFO(st.st_mode))
         return;
-    fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
+    (void)unlinkat(fd, name, 0);
+    slash = strrchr(dir, '/');
+    if (!slash || strncmp(slash + 1, PREFIX, strlen(PREFIX)) != 0)
         return;
     (void)unlinkat(fd, "agent", 0);
     (void)unlinkat(fd, MARK, 0);
