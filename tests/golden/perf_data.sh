@@ -135,3 +135,22 @@ is "$("$strata" sql --format=csv -c 'select count(*) as n from host_kvm_exit' kv
     "$(grep -c 'kvm_exit: ' whole)"
 is "$("$strata" sql --format=csv -c 'select sum(period) as n from guest_cpu_clock' guest.data 2>err | tail -1 | tr -d '\r')" \
     "$("$strata" report guest.data | sed -n 's/.* period=//p' | awk '{ n += $1 } END { print n }')"
+
+# A machine of three CPUs, of which perf recorded two: what the third did, and threads that may have run there, is unknown.
+case="some CPUs alone"
+xz -dc "$DATA/perf/packed.data.xz" >two.data
+python3 - two.data three.data <<'PYTHON'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+begin, size = struct.unpack_from("<QQ", data, 40)
+features = [n for n in range(256) if data[72 + n // 8] >> n % 8 & 1]
+at, _ = struct.unpack_from("<QQ", data, begin + size + 16 * features.index(7))  # HEADER_NRCPUS
+assert struct.unpack_from("<II", data, at) == (2, 2)
+struct.pack_into("<II", data, at, 3, 3)
+open(sys.argv[2], "wb").write(data)
+PYTHON
+for of in two three; do "$strata" info -f json $of.data 2>err | jq .lost.uncounted >$of || :; done
+is $(($(cat three) - $(cat two))) 1
+grep -q 'three.data: perf did not record 1 of the 3 CPUs: what they did is unknown$' err || fail "$(cat err)"
+sleeps() { "$strata" sched -f json "$1" 2>/dev/null | jq '[.rows[].sleep // 0] | add'; }
+[ "$(sleeps two.data)" -gt 0 ] && is "$(sleeps three.data)" 0

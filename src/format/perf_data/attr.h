@@ -49,6 +49,7 @@ struct perf_attrs {
     unsigned n, capacity;
     struct map by_id; /* + 1, as 0 is none */
     struct map cpus;  /* by ID: CPU + 1, where that is known */
+    bool has_any_cpu; /* an ID is of a thread on any CPU */
     /* Where the ID is that says whose record it is; NOWHERE: all are of the first attribute. */
     uint16_t id, end_id;
     bool swap, big_endian;

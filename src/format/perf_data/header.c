@@ -111,6 +111,7 @@ static int read_id_index(struct perf_data *perf, const struct perf_record *recor
         uint64_t id = load_u64_swap(record->body + at, perf->swap);
         uint64_t cpu = load_u64_swap(record->body + at + 16, perf->swap);
 
+        perf->attrs.has_any_cpu |= cpu >= PERF_CPUS_MAX;
         if (cpu < PERF_CPUS_MAX && map_put(&perf->attrs.cpus, id, (void *)(uintptr_t)(cpu + 1)) < 0)
             return -ENOMEM;
     }

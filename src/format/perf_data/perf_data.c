@@ -291,6 +291,9 @@ static const char *perf_hint(const struct source *source)
     if (perf->is_cut)
         say(perf, "the file was cut, and lacks %s",
             perf->has_no_formats ? "the formats of tracepoints" : "a part of what describes it");
+    if (perf->n_unrecorded)
+        say(perf, "perf did not record %u of the %u CPUs: what they did is unknown",
+            perf->n_unrecorded, perf->features.n_cpus);
     if (perf->n_throttled)
         say(perf,
             "the kernel throttled sampling, so that samples are missing (%" PRIu64

@@ -78,11 +78,12 @@ struct perf_data {
 
     struct text made; /* the payload of an event that has its fields with it */
     struct order *order;
-    int64_t first_time; /* of all samples so far; INT64_MAX: there was none */
-    int64_t max_time;   /* of all records so far; TIME_UNKNOWN: none had one */
-    int64_t limit;      /* items up to it can be lent */
-    int64_t next_limit; /* the same after the next FINISHED_ROUND */
-    int64_t seek_time;  /* no item before it is needed */
+    unsigned n_unrecorded; /* CPUs */
+    int64_t first_time;    /* of all samples so far; INT64_MAX: there was none */
+    int64_t max_time;      /* of all records so far; TIME_UNKNOWN: none had one */
+    int64_t limit;         /* items up to it can be lent */
+    int64_t next_limit;    /* the same after the next FINISHED_ROUND */
+    int64_t seek_time;     /* no item before it is needed */
     struct perf_cpu *cpus;
 
     struct perf_tasks tasks;

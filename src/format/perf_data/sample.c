@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_set.h"
 #include "base/macro.h"
 #include "event/kernel.h"
 #include "format/perf_data/reader.h"
@@ -211,6 +212,38 @@ static int handle_lost_samples(struct perf_data *perf, const struct perf_record 
         return -ENOMEM;
     cpu->counted += lost;
     return 0;
+}
+
+/* From the first sample on: the CPUs that perf was not asked to record, as by -C. Its table of IDs names the others. */
+static _cold_ int put_unrecorded(struct perf_data *perf, int64_t time)
+{
+    unsigned n = MIN(perf->features.n_cpus, CPU_SET_MAX);
+    struct cpu_set recorded = {0};
+    size_t iter = 0;
+    uint64_t id;
+    void *cpu;
+    int r = 0;
+
+    if (perf->attrs.has_any_cpu)
+        return 0;
+    while (map_next(&perf->attrs.cpus, &iter, &id, &cpu))
+        if ((uintptr_t)cpu <= n)
+            cpu_set_add(&recorded, (uint32_t)((uintptr_t)cpu - 1));
+    perf->n_unrecorded = cpu_set_count(&recorded) > 0 ? n - MIN(n, cpu_set_count(&recorded)) : 0;
+    for (unsigned i = 0; i < n && r == 0 && perf->n_unrecorded > 0; i++) {
+        struct perf_cpu *none = cpu_set_has(&recorded, i) ? NULL : get_cpu(perf, (int32_t)i);
+        struct item item;
+
+        if (cpu_set_has(&recorded, i))
+            continue;
+        if (!none)
+            return -ENOMEM;
+        none->last = time;
+        item = make_loss(perf, none, LOSS_DROPPED, time, LOST_UNKNOWN);
+        item.is_open = true;
+        r = put_loss_item(perf, none, &item);
+    }
+    return r;
 }
 
 /* The file ends inside a record: CPUs of which it has none may have had records after that, of times that were not over yet when all
@@ -516,8 +549,13 @@ static int handle_sample(struct perf_data *perf, const struct perf_record *recor
         if (r < 0)
             return r;
     }
-    if (unlikely(cpu->last == TIME_UNKNOWN))
+    if (unlikely(cpu->last == TIME_UNKNOWN)) {
+        r = perf->first_time == INT64_MAX ? put_unrecorded(perf, time) : 0;
+        if (r < 0)
+            return r;
+        cpu = get_cpu(perf, item.cpu); /* they may have moved */
         perf->first_time = MIN(perf->first_time, time);
+    }
     cpu->last = time;
     cpu->held = NULL;
     if (unlikely(time < perf->seek_time))
