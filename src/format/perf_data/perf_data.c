@@ -391,8 +391,10 @@ static unsigned counted_in(const struct perf_data *perf)
         /* A dummy is there for the records of tasks. */
         if (attr->type == EVENT_SOFTWARE && attr->config == 9)
             continue;
-        /* Tracepoints are of the kernel that records, also where `perf kvm` sets these bits. */
-        if (attr->type == EVENT_TRACEPOINT || !(attr->flags & ATTR_EXCLUDE_HOST))
+        /* Tracepoints are of the kernel that records, also where `perf kvm` sets these bits, and the kernel's own counters
+         * count in it. */
+        if (attr->type == EVENT_TRACEPOINT || attr->type == EVENT_SOFTWARE ||
+            !(attr->flags & ATTR_EXCLUDE_HOST))
             all |= COUNTS_IN_HOST;
         if (attr->type != EVENT_TRACEPOINT && !(attr->flags & ATTR_EXCLUDE_GUEST))
             all |= COUNTS_IN_GUESTS;
