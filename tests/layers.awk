@@ -11,7 +11,7 @@ BEGIN {
     n = split("assert ctype dirent dlfcn endian errno fcntl float fnmatch getopt glob inttypes limits " \
         "cpuid emmintrin linux/fs linux/futex linux/limits linux/magic locale malloc math poll pthread sched semaphore signal spawn stdalign stdarg stdatomic stdbool stddef stdint " \
         "stdio stdlib string strings syslog sys/file sys/ioctl sys/mman sys/mount sys/random sys/prctl sys/resource sys/signalfd sys/socket sys/stat sys/statfs sys/statvfs sys/syscall sys/sysinfo sys/sysmacros sys/time " \
-        "grp langinfo linux/audit linux/capability linux/filter linux/landlock linux/netlink linux/rtnetlink linux/seccomp linux/sock_diag linux/unix_diag pwd regex " \
+        "grp langinfo linux/audit linux/capability linux/filter linux/landlock linux/netlink linux/openat2 linux/rtnetlink linux/seccomp linux/sock_diag linux/unix_diag pwd regex " \
         "sys/types sys/uio sys/un sys/utsname sys/wait termios time unistd wchar " \
         "arpa/inet linux/perf_event linux/vm_sockets netdb netinet/in netinet/tcp sys/epoll sys/eventfd sys/inotify sys/timerfd", names, " ")
     for (i = 1; i <= n; i++)
