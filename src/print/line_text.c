@@ -182,10 +182,10 @@ static char *put_error(char *p, const struct item *item)
     size_t len = 0, unit = 0;
     uint32_t ns = item->error_ns;
 
-    if (!item_error_is_known(item)) {
-        word[len++] = '?';
-    } else if (ns == UINT32_MAX) {
+    if (ns == ERROR_UNKNOWN && !item->origin->is_error_refuted) {
         len = (size_t)(PUT(word, ">4s") - word);
+    } else if (!item_error_is_known(item)) {
+        word[len++] = '?';
     } else if (ns == 0) {
         word[len++] = '0';
     } else {
@@ -198,8 +198,8 @@ static char *put_error(char *p, const struct item *item)
             word[len++] = *name;
     }
     memset(p, ' ', ERROR_WIDTH);
-    p += ERROR_WIDTH - len - (ns != UINT32_MAX);
-    if (ns != UINT32_MAX)
+    p += ERROR_WIDTH - len - (ns != ERROR_UNKNOWN);
+    if (ns != ERROR_UNKNOWN)
         p = PUT(p, "\xc2\xb1");
     return put_literal(p, word, len);
 }

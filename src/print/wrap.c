@@ -14,13 +14,24 @@ static bool is_begin(char c)
     return ((unsigned char)c & 0xc0) != 0x80;
 }
 
+static size_t count_blanks(const char *line, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && line[n] == ' ')
+        n++;
+    return n;
+}
+
 /* How far what follows the first piece of LINE is indented. */
 static size_t find_indent(const char *line, size_t len)
 {
-    size_t blank = strspn(line, " "), word = strcspn(line + blank, " \n");
-    bool is_number = blank > 0 && strspn(line + blank, "0123456789") == word;
+    size_t blank = count_blanks(line, len), word = 0;
+    bool is_number = blank > 0;
 
-    if (blank >= len)
+    for (; blank + word < len && line[blank + word] != ' '; word++)
+        is_number = is_number && line[blank + word] >= '0' && line[blank + word] <= '9';
+    if (blank == len)
         return 0;
     return is_number || (word == 1 && line[blank] == '-') ? blank + word + 1 : blank + 2;
 }
@@ -28,7 +39,7 @@ static size_t find_indent(const char *line, size_t len)
 /* The place of the last space of P before WIDTH characters are over; LEN: they are not, or there is none. */
 static size_t find_break(const char *p, size_t len, size_t indent, size_t width)
 {
-    size_t n = 0, found = len, first = strspn(p, " ");
+    size_t n = 0, found = len, first = count_blanks(p, len);
 
     for (size_t i = 0; i < len; i++) {
         if (p[i] == ' ' && i > first && n + indent <= width)
@@ -49,8 +60,9 @@ static void put_line(struct text *out, const char *line, size_t len, size_t widt
     static const char command[] = "strata ";
     static const char blanks[] = "                    ";
     size_t indent = MIN(find_indent(line, len), sizeof blanks - 1), shift = 0;
+    size_t blank = count_blanks(line, len);
 
-    if (strncmp(line + strspn(line, " "), command, sizeof command - 1) == 0)
+    if (len - blank >= sizeof command - 1 && memcmp(line + blank, command, sizeof command - 1) == 0)
         width = SIZE_MAX;
     for (;;) {
         size_t n = find_break(line, len, shift, width);
