@@ -70,5 +70,6 @@ const char *error_text(int error)
 
 void error_clear(struct error *error)
 {
-    *error = (struct error){.offset = ERROR_NO_OFFSET};
+    if (error)
+        *error = (struct error){.offset = ERROR_NO_OFFSET};
 }

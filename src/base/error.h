@@ -54,5 +54,5 @@ static inline bool error_is_local(int error)
     return error_is_shortage(error) || error == -EIO;
 }
 
-/* Empties ERROR. */
+/* Empties ERROR, which may be NULL. */
 void error_clear(struct error *error);
