@@ -242,7 +242,8 @@ static void add_fact(void *arg, const char *key, const char *value)
 
     if (is_damaged(target->info) && strcmp(key, "complete") == 0 && strcmp(value, "yes") == 0) {
         value = "no; the recorder finished, but parts cannot be read";
-    } else if ((is_damaged(target->info) || (source && source->lost_uncounted)) &&
+    } else if ((is_damaged(target->info) ||
+                (source && (source->lost_uncounted || !source->complete))) &&
                strcmp(key, "lost in all") == 0) {
         snprintf(text, sizeof text, "unknown; %s by the recorder's count", value);
         value = text;
