@@ -339,7 +339,7 @@ void print_json_key(const struct result *result, const struct result_row *row,
 
 static void write_error(const struct result *result, struct json_writer *w, uint32_t error_ns)
 {
-    if (error_ns == ERROR_UNKNOWN || (result->is_error_refuted && error_ns > 0))
+    if (!error_is_known(error_ns, result->is_error_refuted))
         json_write_raw(w, "null", 4);
     else
         json_write_u64(w, error_ns);

@@ -214,7 +214,7 @@ static void put_error(const struct result *result, uint32_t error_ns, int64_t be
     static const struct clock ns = {.hz = NANOSECONDS};
     int64_t ticks = ticks_between(begin, end);
     double duration = (double)(ticks < 0 ? -ticks : ticks);
-    bool is_known = !result->is_error_refuted && error_ns != ERROR_UNKNOWN;
+    bool is_known = error_is_known(error_ns, result->is_error_refuted);
 
     if (result->clock.hz != 0)
         duration = duration * NANOSECONDS / (double)result->clock.hz;

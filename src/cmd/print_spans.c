@@ -132,7 +132,7 @@ void print_span(struct span_printer *printer, const struct analysis_span *span)
     put_time(printer, COLUMN_END, span->end);
     print_duration(&printer->clock, ticks_between(span->begin, span->end),
                    table_cell(table, COLUMN_DURATION));
-    if (span->error_ns == ERROR_UNKNOWN || (printer->is_error_refuted && span->error_ns > 0))
+    if (!error_is_known(span->error_ns, printer->is_error_refuted))
         table_unknown(table, COLUMN_ERROR);
     else if (table->format != TABLE_TEXT)
         table_u64(table, COLUMN_ERROR, span->error_ns);

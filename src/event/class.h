@@ -143,7 +143,7 @@ struct origin {
     /* The kernel recorded only while certain threads ran, and the switches to and from them (its set_event_pid). */
     bool pid_filter;
     /* The processes that recorded it, by the numbers of this kernel (event/own_threads.h). 0: another program
-     * recorded; PID_UNKNOWN: Strata did, its process is not known. */
+     * recorded; PID_UNKNOWN: Strata did, by an unknown process. */
     int32_t recorder_pid, agent_pid;
     /* A file of its recording was cut or removed: of a CPU at least, what came from some time on is missing. */
     bool is_cut;

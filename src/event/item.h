@@ -71,12 +71,17 @@ struct item {
 /* An error that is too large for 32 bits: 4.3 s or more. */
 #define ERROR_UNKNOWN UINT32_MAX
 
+/* IS_REFUTED: causes and effects contradict what is stated of the clock. */
+static inline bool error_is_known(uint32_t error_ns, bool is_refuted)
+{
+    return error_ns == 0 || (error_ns != ERROR_UNKNOWN && !is_refuted);
+}
+
 /* Whether it is known by how much ITEM's time may be wrong, which is then ITEM->error_ns: not if what is stated of its clock
  * is refuted. For all that states the error of a time. */
 static inline bool item_error_is_known(const struct item *item)
 {
-    return item->error_ns == 0 ||
-           (item->error_ns != ERROR_UNKNOWN && !item->origin->is_error_refuted);
+    return error_is_known(item->error_ns, item->origin->is_error_refuted);
 }
 
 /* Name of thread PID of ORIGIN (either may be unknown), or NULL. */

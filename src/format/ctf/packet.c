@@ -300,10 +300,12 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     return 1;
 }
 
-/* Whether the packet is the last one of a CPU that has no events at all: nothing follows the loss, which need not wait for its end. */
+/* Whether the packet is the last one of a CPU that has no events at all: nothing follows the loss, which need not wait for its
+ * end. */
 static bool is_all_lost(const struct ctf *c)
 {
     return !c->has_events && c->cpu != CPU_UNKNOWN && c->size != UINT64_MAX &&
+           c->files.next == c->files.n &&
            input_offset(&c->in) + (c->size - c->origin) / 8 >= c->in.size;
 }
 

@@ -239,7 +239,7 @@ static bool read_value(char type, const char *p, size_t len, uint8_t *out)
 }
 
 /* Whether what is left of a text, from TEXT to END, is as PATTERN says; the values then are at OUT. A task's name may have in it
- * what follows it in the pattern, as that of kworker/0:1: it ends at the first place after which all else fits. */
+ * what follows it in the pattern, as in kworker/0:1: it ends at the first place after which all else fits. */
 static bool match(const char *pattern, const char *text, const char *end, uint8_t *out)
 {
     struct piece piece;
