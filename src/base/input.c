@@ -62,8 +62,10 @@ int input_open_fd(struct input *in, int fd, const char *name, size_t capacity, s
     if (S_ISREG(st.st_mode)) {
         off_t at = lseek(fd, 0, SEEK_CUR);
 
-        if (at == 0 && (at = (off_t)sparse_begin(fd)) > 0)
+        if (at == 0 && (at = (off_t)sparse_begin(fd)) > 0) {
             at = lseek(fd, at, SEEK_SET);
+            opened.is_released = true;
+        }
         opened.seekable = at >= 0;
         opened.offset = at >= 0 ? (uint64_t)at : 0;
         opened.size = (uint64_t)st.st_size;
@@ -114,17 +116,39 @@ static size_t room_before_end(const struct input *in, uint64_t offset, size_t n)
     return offset < in->size ? (size_t)MIN((uint64_t)n, in->size - offset) : 0;
 }
 
+/* More may be released between the look for the first data and the first read, which then finds zeros: true if so. Reading
+ * goes on where the data begin now. */
+static bool is_released_further(struct input *in)
+{
+    uint64_t begin;
+
+    if (!in->is_released)
+        return false;
+    in->is_released = in->filled > 0 && in->buf[0] == 0;
+    if (!in->is_released)
+        return false;
+    begin = sparse_begin(in->fd);
+    if (begin <= in->offset || lseek(in->fd, (off_t)begin, SEEK_SET) < 0)
+        return false;
+    in->offset = begin;
+    in->filled = 0;
+    return true;
+}
+
 static int read_more(struct input *in, struct error *error)
 {
-    size_t room = in->capacity - in->filled;
-
-    if (in->read_max > 0)
-        room = MIN(room, in->read_max);
-    room = room_before_end(in, in->offset + in->filled, room);
     for (;;) {
-        ssize_t n = room > 0 ? read(in->fd, in->buf + in->filled, room) : 0;
+        size_t room = in->capacity - in->filled;
+        ssize_t n;
+
+        if (in->read_max > 0)
+            room = MIN(room, in->read_max);
+        room = room_before_end(in, in->offset + in->filled, room);
+        n = room > 0 ? read(in->fd, in->buf + in->filled, room) : 0;
         if (n > 0) {
             in->filled += (size_t)n;
+            if (unlikely(is_released_further(in)))
+                continue;
             return 1;
         }
         if (n == 0) {
@@ -232,7 +256,7 @@ int input_seek(struct input *in, uint64_t offset, struct error *error)
             return error_at(error, -EINVAL, in->path, offset, "cannot go there");
         in->offset = offset;
         in->next = in->filled = 0;
-        in->ended = false;
+        in->ended = in->is_released = false;
         return 0;
     }
     if (offset < in->offset)

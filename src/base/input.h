@@ -20,8 +20,9 @@ struct input {
     bool owns_fd;
     bool ended; /* end of file was reached */
     bool seekable;
-    bool is_fixed; /* ends at `size`, even if the file grows (base/reopen_cache.h) */
-    char *path;    /* for messages */
+    bool is_released; /* the beginning of the file was released, and nothing has been read yet */
+    bool is_fixed;    /* ends at `size`, even if the file grows (base/reopen_cache.h) */
+    char *path;       /* for messages */
     uint8_t *buf;
     size_t capacity;
     size_t read_max; /* the most to read at once; 0: as fits */

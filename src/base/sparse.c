@@ -57,16 +57,6 @@ uint64_t sparse_begin(int fd)
     return begin;
 }
 
-bool sparse_is_empty(const char *path)
-{
-    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return false;
-    return sparse_begin(fd) >= (uint64_t)st.st_size;
-}
-
 static int punch(int fd, uint64_t from, uint64_t to)
 {
     return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from,

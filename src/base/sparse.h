@@ -9,8 +9,6 @@
 /* Where the data of the regular file FD begin: after a hole at its start, or a block of zero bytes, and all zero bytes that
  * follow; the end of the file where there is nothing else. 0: it begins with data. Does not move FD's offset. */
 uint64_t sparse_begin(int fd);
-/* Whether the regular file at PATH has no bytes that were not released. */
-bool sparse_is_empty(const char *path);
 
 /* Releases the bytes before OFFSET, of which those before FROM are released: they read as zero, and use no disk space but for
  * the rest of a block. Where that is less than the first block, nothing changes. -EOPNOTSUPP: the file system cannot do this;

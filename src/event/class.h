@@ -145,6 +145,8 @@ struct origin {
     /* The processes that recorded it, by the numbers of this kernel (event/own_threads.h). 0: another program
      * recorded; PID_UNKNOWN: Strata did, by an unknown process. */
     int32_t recorder_pid, agent_pid;
+    /* Nothing was in it when it was opened, so its clock is not known. */
+    bool is_empty;
     /* A file of its recording was cut or removed: of a CPU at least, what came from some time on is missing. */
     bool is_cut;
     /* It is still being recorded: of a CPU, what came after its last event may not be here yet. */

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/sparse.h"
 #include "format/ctf/ctf.h"
 #include "timeline/clock_bounds.h"
 #include "timeline/clock_convert.h"
@@ -245,7 +244,7 @@ int host_time_find(struct trace *trace, struct trace_input *input)
         return unrelated(trace, input, "its host is unknown");
     input->host = find_host(input);
     /* Of a log that is empty, or of which nothing is kept, nothing is known, and nothing need be. */
-    if (strcmp(clock->name, "line") == 0 && !sparse_is_empty(input->origin->path))
+    if (strcmp(clock->name, "line") == 0 && !input->origin->is_empty)
         return unrelated(trace, input, "its lines have no times");
     if (!input->recorded->clock.host)
         return find_relation(trace, input);

@@ -21,6 +21,7 @@ struct qemu_log {
     struct log_head_memory memory;
     enum log_prefix prefix; /* of the first event */
     bool timed;
+    bool is_empty; /* had no line when it was opened */
     bool declared; /* there are declarations */
     bool is_cut;   /* it was longer */
     bool skipping; /* a line that is too long is being skipped */
@@ -477,11 +478,13 @@ static void look_for_clock(struct qemu_log *log)
     size_t at = 0;
     struct line line;
 
+    log->is_empty = true;
     while (find_line(log, at, true, &line)) {
         const char *p = (const char *)input_at(&log->in) + at;
         struct log_head head;
         size_t len;
 
+        log->is_empty = false;
         read_head(log, p, p + line.len, &head, &len);
         if (head.prefix) {
             log->prefix = head.prefix;
@@ -558,6 +561,7 @@ static int add_origin(struct qemu_log *log)
         .format = "qemu-log",
         .path = arena_strdup(&log->names.catalogue->arena, log->in.path),
         .clock = {.name = log->timed ? "realtime" : "line", .hz = log->timed ? NANOSECONDS : 0},
+        .is_empty = log->is_empty,
     };
 
     if (!origin.path)

@@ -13,6 +13,7 @@
 
 #include "analysis/common_events.h"
 #include "base/copy.h"
+#include "base/input.h"
 #include "base/macro.h"
 #include "base/sparse.h"
 
@@ -218,6 +219,27 @@ static void begins_with_zeros(void **state)
     }
 }
 
+/* A recording that is still under way releases its beginning between the opening and the first read. */
+static void released_before_the_first_read(void **state)
+{
+    static const char data[4 * 65536] = {[0] = 'a', [65536] = 'b', [3 * 65536] = 'c'};
+    struct error error = {0};
+    struct input in;
+    int fd = open(in_place("released"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    (void)state;
+    assert_int_equal(write(fd, data, sizeof data), sizeof data);
+    assert_int_equal(sparse_release(fd, 0, 65536), 0);
+    assert_int_equal(input_open(&in, in_place("released"), INPUT_BUFFER_SIZE, &error), 0);
+    assert_int_equal(input_offset(&in), 65536);
+    assert_int_equal(sparse_release(fd, 65536, 3 * 65536), 0);
+    assert_int_equal(input_need(&in, 1, &error), 1);
+    assert_int_equal(input_offset(&in), 3 * 65536);
+    assert_int_equal(*input_at(&in), 'c');
+    input_done(&in);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +247,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(dirs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(holes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(begins_with_zeros, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(released_before_the_first_read, set_up, tear_down),
         cmocka_unit_test(what_users_say),
     };
 

@@ -379,6 +379,31 @@ static void without_declarations_names_are_kept(void **state)
     catalogue_done(&catalogue);
 }
 
+/* Lines that come after the opening do not make the clock of the lines another one. */
+static void an_empty_log_has_an_unknown_clock(void **state)
+{
+    struct catalogue catalogue = {0};
+    struct source *source;
+    struct input in;
+    FILE *file = tmpfile();
+
+    assert_non_null(file);
+    assert_int_equal(input_open_fd(&in, dup(fileno(file)), "log", INPUT_BUFFER_SIZE, NULL), 0);
+    assert_int_equal(qemu_log_open(&in, &catalogue, NULL, &source, NULL), 0);
+    assert_true(fputs("1@5.000001:one a 5\n", file) >= 0 && fflush(file) == 0);
+    assert_true(catalogue.origins[0]->is_empty);
+    source_free(source);
+    catalogue_done(&catalogue);
+
+    assert_int_equal(input_open_fd(&in, dup(fileno(file)), "log", INPUT_BUFFER_SIZE, NULL), 0);
+    (void)lseek(fileno(file), 0, SEEK_SET);
+    assert_int_equal(qemu_log_open(&in, &catalogue, NULL, &source, NULL), 0);
+    assert_false(catalogue.origins[0]->is_empty);
+    source_free(source);
+    catalogue_done(&catalogue);
+    (void)fclose(file);
+}
+
 static void names_that_nothing_declares_are_bounded(void **state)
 {
     struct catalogue catalogue = {0};
@@ -496,6 +521,7 @@ int main(void)
         cmocka_unit_test(the_buffer_s_size_does_not_matter),
         cmocka_unit_test(payloads_are_laid_out_as_the_classes_say),
         cmocka_unit_test(without_declarations_names_are_kept),
+        cmocka_unit_test(an_empty_log_has_an_unknown_clock),
         cmocka_unit_test(names_that_nothing_declares_are_bounded),
         cmocka_unit_test(logs_are_recognised),
         cmocka_unit_test(a_real_log_comes_back_whole),
