@@ -118,6 +118,48 @@ END
 echo ':-1  2943/-1 [000]     3.500000000: sched:sched_switch: prev_comm=a prev_pid=8 prev_prio=120 prev_state=Z ==> next_comm=b next_pid=9 next_prio=120' >>perf.txt
 [ "$("$strata" info -f json perf.txt | jq -c '[.events, .lost.events, .lost.uncounted]')" = '[3,5,0]' ] || fail "$("$strata" info -f json perf.txt)"
 
+# A loss of a CPU may be long: many lines of others come before the one that tells it. What a thread did meanwhile is unknown then.
+case="a long loss of a CPU"
+switches() { # CPU 1's 12,000
+    awk 'BEGIN {
+        for (i = 0; i < 12000; i++)
+            printf "t%d-%d [001] d..2. %.6f: sched_switch: prev_comm=t%d prev_pid=%d prev_prio=120 prev_state=R ==> next_comm=t%d next_pid=%d next_prio=120\n",
+                i % 2 + 1, i % 2 + 1, 10.1 + i / 1e5, i % 2 + 1, i % 2 + 1, 2 - i % 2, 2 - i % 2
+    }'
+}
+{
+    echo 't7-7 [003] d..2. 10.000005: sched_switch: prev_comm=t7 prev_pid=7 prev_prio=120 prev_state=R ==> next_comm=t8 next_pid=8 next_prio=120'
+    echo 't5-5 [000] d..2. 10.000100: sched_switch: prev_comm=t5 prev_pid=5 prev_prio=120 prev_state=S ==> next_comm=t6 next_pid=6 next_prio=120'
+    echo 't6-6 [000] d..2. 10.090000: sched_waking: comm=t5 pid=5 prio=120 target_cpu=000'
+    echo 't6-6 [000] d..2. 10.090010: sched_switch: prev_comm=t6 prev_pid=6 prev_prio=120 prev_state=R ==> next_comm=t5 next_pid=5 next_prio=120'
+    echo 't5-5 [000] d..2. 10.090020: sched_switch: prev_comm=t5 prev_pid=5 prev_prio=120 prev_state=S ==> next_comm=t6 next_pid=6 next_prio=120'
+    switches
+    echo 'CPU:3 [LOST 1000 EVENTS]'
+    echo 't7-7 [003] d..2. 11.000001: sched_switch: prev_comm=t7 prev_pid=7 prev_prio=120 prev_state=R ==> next_comm=t8 next_pid=8 next_prio=120'
+} >long.txt
+# states_of FILE: of thread 5, that ran on CPU 0 and may have on CPU 3.
+states_of() { "$strata" sched --states --pid 5 -f json "$1" 2>err | jq -c '[.rows[].key.state] | sort'; }
+[ "$(states_of long.txt)" = '["running"]' ] || fail "$(states_of long.txt)"
+! grep . err || fail "a note"
+# A pipe is read once: that is noted.
+cat long.txt | "$strata" sched --pid 5 - >out 2>err
+grep -q '^strata: standard input: 1 loss was found late: .*; save the text to a file and read that$' err || fail "$(cat err)"
+# So it is of what was overwritten: CPU 3 begins later.
+case="overwritten: a CPU that begins late"
+{ echo '# entries-in-buffer/entries-written: 12005/13000   #P:4'; grep -v -e LOST -e ' 10.000005: ' long.txt; } >late.txt
+[ "$(states_of late.txt)" = '["running"]' ] || fail "$(states_of late.txt)"
+sed -i 's,/13000 ,/12005 ,' late.txt
+[ "$(states_of late.txt)" = '["running","sleeping","woken"]' ] || fail "$(states_of late.txt)"
+
+# The text of one CPU of several.
+case="per_cpu/cpu0/trace"
+{ echo '# entries-in-buffer/entries-written: 12005/12004   #P:4'; grep ' \[000\] ' long.txt; } >cpu0.txt
+[ "$(states_of cpu0.txt)" = '["running"]' ] || fail "$(states_of cpu0.txt)"
+echo 'strata: cpu0.txt: it has events of 1 CPU of 4: what the others did is unknown' | diff - err || fail "$(cat err)"
+"$strata" report -f json cpu0.txt 2>/dev/null | jq -c 'select(.cause) | .cpu' | paste -sd' ' | grep -qx '1 2 3' || fail losses
+sed -i 's/#P:4/#P:1/' cpu0.txt
+[ "$(states_of cpu0.txt)" = '["running","sleeping","woken"]' ] || fail "$(states_of cpu0.txt)"
+
 # perf script prints what was lost only if it is asked to: without a line that tells a loss, nothing is known of losses.
 for lines in '1,2 unknown:' '1,3 5'; do
     sed -n ${lines%% *}p perf.txt >part.txt

@@ -8,6 +8,7 @@
 #include "base/macro.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "format/kernel_text/ahead.h"
 #include "format/kernel_text/fields.h"
 #include "format/kernel_text/graph.h"
 #include "format/kernel_text/line.h"
@@ -18,7 +19,8 @@
 #define COMMS_MAX 65536u
 #define PROBE_LINES 64u
 #define CPUS_MAX 65536u
-#define LINES_AHEAD_MAX 2048u
+/* So many events may come before their loss is found, and those who read take back what they made of it. */
+#define LATE_MAX 4096u
 
 /* trace_marker's event: what it is called in ftrace's text, and in its formats. */
 #define MARKER "tracing_mark_write"
@@ -42,6 +44,7 @@ struct text_cpu {
     int64_t last; /* when its last event was, or its last loss ended */
     uint64_t
         place; /* of its last event among all items, from 1 on; 0: a loss has followed, or there was none */
+    bool is_marked; /* that event was lent with before_loss */
 };
 
 struct kernel_text {
@@ -67,6 +70,11 @@ struct kernel_text {
     bool is_overwritten;
     struct text_cpu cpus[CPUS_MAX];
     uint64_t n_lent; /* items of the runs before */
+    unsigned n_late; /* losses that were found so late */
+    struct text_ahead ahead;
+    unsigned n_absent, next_absent; /* CPUs that are not in the text */
+    bool is_looked_through;         /* `ahead` is known */
+    char hint[192];
     /* The line is to be read once more, after the loss that comes before it, or for its next event. */
     bool again;
     unsigned part; /* of the line: the number of its event that comes next */
@@ -298,15 +306,18 @@ static void note_last(struct kernel_text *text, int32_t cpu, int64_t time, const
     text->cpus[cpu].has_last = true;
     text->cpus[cpu].last = time;
     text->cpus[cpu].place = item ? text->n_lent + (uint64_t)(item - text->items) + 1 : 0;
+    text->cpus[cpu].is_marked = false;
 }
 
 /* A loss of CPU follows its last event. */
 static void mark_last(struct kernel_text *text, int32_t cpu)
 {
-    uint64_t place = cpu != CPU_UNKNOWN ? text->cpus[cpu].place : 0;
+    struct text_cpu *of = cpu != CPU_UNKNOWN ? &text->cpus[cpu] : NULL;
 
-    if (place > text->n_lent)
-        text->items[place - text->n_lent - 1].before_loss = true;
+    if (!of || of->place <= text->n_lent)
+        return;
+    text->items[of->place - text->n_lent - 1].before_loss = true;
+    of->is_marked = true;
 }
 
 /* LOST events of CPU are missing between its last event and TIME. */
@@ -318,6 +329,9 @@ static void put_lost(struct kernel_text *text, struct item *item, int32_t cpu, u
     if (cpu != CPU_UNKNOWN)
         item->since = text->cpus[cpu].has_last ? text->cpus[cpu].last : TIME_UNKNOWN;
     mark_last(text, cpu);
+    if (cpu != CPU_UNKNOWN && !text->cpus[cpu].is_marked && text->cpus[cpu].place > 0 &&
+        text->n_lent > text->cpus[cpu].place + LATE_MAX)
+        text->n_late++;
     note_last(text, cpu, time, NULL);
 }
 
@@ -375,21 +389,24 @@ static int put_event(struct kernel_text *text, struct kernel_line *line, struct 
     return 1;
 }
 
-/* "# entries-in-buffer/entries-written: 3/12   #P:2": what of the written is not there was overwritten. */
-static uint64_t count_overwritten(const char *p, size_t len)
+/* "# entries-in-buffer/entries-written: 3/12   #P:2": what of the written is not there was overwritten. False: it is another line. */
+static bool read_head(const char *p, size_t len, struct text_head *ret)
 {
     static const char head[] = "# entries-in-buffer/entries-written: ";
     char numbers[64] = "";
     unsigned long long there, written;
+    unsigned n_cpus = 0;
 
     if (!begins(p, len, head))
-        return 0;
+        return false;
     len = MIN(len - strlen(head), sizeof numbers - 1);
     memcpy(numbers, p + strlen(head), len);
     /* NOLINTNEXTLINE(cert-err34-c): a number that is too large is compared alone */
-    if (sscanf(numbers, "%18llu/%18llu", &there, &written) != 2 || there >= written)
-        return 0;
-    return written - there;
+    if (sscanf(numbers, "%18llu/%18llu #P:%5u", &there, &written, &n_cpus) < 2)
+        return false;
+    *ret =
+        (struct text_head){.overwritten = written > there ? written - there : 0, .n_cpus = n_cpus};
+    return true;
 }
 
 /* Whether LINE is the first of its CPU, of which events of before may be missing. */
@@ -452,6 +469,7 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
                      size_t n_more, struct item *item)
 {
     struct kernel_line line;
+    struct text_head head;
     int32_t cpu;
     int64_t time;
     uint64_t lost;
@@ -488,10 +506,9 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
         put_lost(text, item, cpu, lost, time);
         return 1;
     }
-    lost = count_overwritten(p, len);
-    if (lost) {
+    if (read_head(p, len, &head) && head.overwritten > 0) {
         text->is_overwritten = true;
-        put_loss(text, item, LOSS_DROPPED, CPU_UNKNOWN, lost, 0);
+        put_loss(text, item, LOSS_DROPPED, CPU_UNKNOWN, head.overwritten, 0);
         return 1;
     }
     if (is_passed_over(p, len))
@@ -541,8 +558,12 @@ static int step(struct kernel_text *text, struct item *item)
         return skip_too_long(text, item);
     if (find_line(p, n, text->in.ended, &len, &total) && len <= KERNEL_TEXT_LINE_MAX) {
         r = read_line(text, (const char *)p, len, p + total, n - total, item);
-        if (!text->again && r != -EAGAIN)
-            input_skip(&text->in, total);
+        if (text->again || r == -EAGAIN)
+            return r;
+        if (unlikely(text->ahead.n > 0) && r == 1 && item->kind == ITEM_EVENT &&
+            text_ahead_begins_loss(&text->ahead, input_offset(&text->in)))
+            mark_last(text, item->cpu);
+        input_skip(&text->in, total);
         return r;
     }
     if (n <= KERNEL_TEXT_LINE_MAX)
@@ -556,18 +577,19 @@ static int step(struct kernel_text *text, struct item *item)
 static void look_ahead(struct kernel_text *text, unsigned n)
 {
     const uint8_t *p = input_at(&text->in);
-    size_t left = input_buffered(&text->in);
+    size_t left = MIN(input_buffered(&text->in), TEXT_AHEAD_BYTES);
+    bool is_end = text->in.ended && left == input_buffered(&text->in);
     unsigned waiting = 0;
     size_t len, total;
 
+    if (text->is_looked_through && !text->ahead.has_losses)
+        return;
     if (!memmem(p, left, " EVENTS", 7) && !memmem(p, left, "PERF_RECORD_LOST", 16))
         return;
     for (unsigned i = 0; i < n; i++)
         waiting += text->items[i].cpu != CPU_UNKNOWN &&
                    text->cpus[text->items[i].cpu].place == text->n_lent + i + 1;
-    for (unsigned lines = 0;
-         waiting > 0 && lines < LINES_AHEAD_MAX && find_line(p, left, text->in.ended, &len, &total);
-         lines++, p += total, left -= total) {
+    for (; waiting > 0 && find_line(p, left, is_end, &len, &total); p += total, left -= total) {
         struct kernel_line line = {0};
         uint64_t lost = 0;
         bool is_event = kernel_line_read((const char *)p, len, &line) ||
@@ -585,6 +607,15 @@ static void look_ahead(struct kernel_text *text, unsigned n)
     }
 }
 
+/* Of a text of one CPU: the next of the others, which are not in it. */
+static void put_absent(struct kernel_text *text, struct item *item)
+{
+    int32_t cpu = (int32_t)text->next_absent++;
+
+    put_loss(text, item, LOSS_DROPPED, cpu + (cpu >= text->ahead.only_cpu), LOST_UNKNOWN, 0);
+    item->is_open = true;
+}
+
 static int text_next(struct source *source, const struct item **ret_items)
 {
     struct kernel_text *text = container_of(source, struct kernel_text, source);
@@ -593,6 +624,8 @@ static int text_next(struct source *source, const struct item **ret_items)
 
     text->used = 0;
     *ret_items = text->items;
+    while (n < RUN_MAX && text->next_absent < text->n_absent)
+        put_absent(text, &text->items[n++]);
     while (text->error == 0 && n < RUN_MAX &&
            text->used + KERNEL_TEXT_FIELDS_SIZE + KERNEL_TEXT_LINE_MAX + 8 <= PAYLOADS_SIZE) {
         r = step(text, &text->items[n]);
@@ -636,6 +669,7 @@ static void text_free(struct source *source)
     map_done(&text->by_name);
     map_done(&text->comms);
     graph_done(&text->graph);
+    text_ahead_done(&text->ahead);
     free(text->payloads);
     free(text);
 }
@@ -652,6 +686,24 @@ static void text_facts(const struct source *source,
         put(arg, "lines that cannot be read", number);
 }
 
+static const char *text_hint(const struct source *source)
+{
+    struct kernel_text *text = container_of(source, struct kernel_text, source);
+    int n = 0;
+
+    if (text->n_absent > 0)
+        n = snprintf(text->hint, sizeof text->hint,
+                     "it has events of 1 CPU of %u: what the others did is unknown",
+                     text->n_absent + 1);
+    if (text->n_late > 0)
+        snprintf(
+            text->hint + n, sizeof text->hint - (size_t)n,
+            "%s%u loss%s found late: what threads did meanwhile may be wrong; save the text to "
+            "a file and read that",
+            n > 0 ? "; " : "", text->n_late, text->n_late == 1 ? " was" : "es were");
+    return n > 0 || text->n_late > 0 ? text->hint : NULL;
+}
+
 static void text_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
 {
     const struct kernel_text *text = container_of(source, struct kernel_text, source);
@@ -664,6 +716,7 @@ static const struct source_ops text_ops = {
     .next = text_next,
     .free = text_free,
     .facts = text_facts,
+    .hint = text_hint,
     .progress = text_progress,
 };
 
@@ -700,6 +753,30 @@ static bool is_latency_format(const struct input *in)
         if (memmem(p, len, " latency trace v", 16))
             return true;
     return false;
+}
+
+/* Looks through a text that can be read again (T9). */
+static int look_through(struct kernel_text *text, struct error *error)
+{
+    const uint8_t *p = input_at(&text->in);
+    size_t n = input_buffered(&text->in);
+    struct text_head head = {0};
+    size_t len, total;
+    int r;
+
+    if (!text->in.seekable)
+        return 0;
+    for (; n > 0 && *p == '#' && find_line(p, n, true, &len, &total); p += total, n -= total)
+        if (read_head((const char *)p, len, &head))
+            break;
+    r = text_ahead_look(&text->ahead, &text->in, text->is_ticks, &head, error);
+    text->is_looked_through = true;
+    if (r < 0)
+        return r;
+    text->names->origin.lost_begin = text->ahead.lost_begin;
+    if (text->ahead.only_cpu != CPU_UNKNOWN && text->begin != TIME_UNKNOWN)
+        text->n_absent = head.n_cpus - 1;
+    return 0;
 }
 
 static int add_origin(struct kernel_text *text)
@@ -752,9 +829,11 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
     look_for_kind(text);
     text->payloads = malloc(PAYLOADS_SIZE);
     r = text->payloads ? add_origin(text) : -ENOMEM;
+    if (r >= 0)
+        r = look_through(text, error);
     if (r < 0) {
         text_free(&text->source);
-        return error_set(error, r, NULL, "out of memory");
+        return r == -ENOMEM ? error_set(error, r, NULL, "out of memory") : r;
     }
     *ret_source = &text->source;
     return 0;

@@ -13,9 +13,12 @@
  *  T5  What ftrace says was overwritten before the first event is a loss; so is what may be missing of each further CPU before
  *      its first event, then.
  *  T6  What was lost of a CPU, by a line that says so, is missing between the CPU's last event and the event of the next line.
- *      The event before has `before_loss`, if the loss is among the text that is read when it is lent.
+ *      The event before has `before_loss`, if the text can be read twice (T9) or the loss is among what is read when it is lent.
  *  T7  The text of the option latency-format is refused: its times are those since the first event, and its names are cut.
- *  T8  Times are of a clock that is not told, in ns at the resolution of the text, or of a clock of ticks with no rate. */
+ *  T8  Times are of a clock that is not told, in ns at the resolution of the text, or of a clock of ticks with no rate.
+ *  T9  A file is looked through before its first event is lent: for losses, however long they are; for when the last of those CPUs
+ *      begins that lost events before (origin->lost_begin); and for a text of one CPU (per_cpu/cpu0/trace) of several, by its
+ *      head: the others are not recorded. */
 
 #include "base/input.h"
 #include "event/catalogue.h"
