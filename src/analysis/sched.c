@@ -434,8 +434,11 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
 
 static int finish(struct sink *sink)
 {
-    int r = states_finish(get_sched(container_of(sink, struct analysis, sink))->states);
+    struct sched *sched = get_sched(container_of(sink, struct analysis, sink));
+    int r = states_finish(sched->states);
 
+    if (r >= 0)
+        r = steal_finish(&sched->steal);
     return r == -ERANGE ? analysis_period_error(sink) : r;
 }
 

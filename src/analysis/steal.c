@@ -23,6 +23,7 @@ struct side {
 
 struct steal_vcpu {
     int32_t vcpu;
+    const struct origin *origin; /* of its thread */
     struct side thread, cpu;
     int64_t times[STEAL_PARTS];
     /* It was seen to enter and leave the guest. What it ran before that is in GUEST, of which so much is VMM or unknown. */
@@ -93,49 +94,80 @@ static void count(struct steal_vcpu *vcpu, const struct piece *thread)
     }
 }
 
+/* BEGIN to END of a wait is PART of VCPU. */
+static int add_wait(struct steal *steal, struct steal_vcpu *vcpu, enum steal_part part,
+                    int64_t begin, int64_t end)
+{
+    struct steal_wait wait = {vcpu->origin, vcpu->vcpu, part, begin, end};
+
+    if (begin >= end)
+        return 0;
+    if (part < STEAL_PARTS)
+        add_time(vcpu, part, ticks_between(begin, end));
+    else
+        vcpu->unknown = ticks_sum(vcpu->unknown, ticks_between(begin, end));
+    return steal->put_wait ? steal->put_wait(steal->arg, &wait) : 0;
+}
+
+static enum steal_part part_of(const struct piece *cpu)
+{
+    return cpu->state == STATE_IDLE                                       ? STEAL_STOLEN_IDLE
+           : cpu->state == STATE_RUNNING || cpu->state == STATE_INTERRUPT ? STEAL_STOLEN
+                                                                          : STEAL_PARTS;
+}
+
+/* What the guest's CPU did while THREAD could run. */
+static int join_wait(struct steal *steal, struct steal_vcpu *vcpu, const struct piece *thread)
+{
+    struct side *cpus = &vcpu->cpu;
+    int64_t at = thread->begin; /* up to here it is counted */
+    int r = 0;
+
+    while (cpus->first < cpus->n && piece_at(cpus, cpus->first)->end <= thread->begin)
+        cpus->first++;
+    for (uint64_t i = cpus->first; i < cpus->n && r >= 0; i++) {
+        const struct piece *cpu = piece_at(cpus, i);
+        int64_t begin = MAX(cpu->begin, at), end = MIN(cpu->end, thread->end);
+
+        if (cpu->begin >= thread->end)
+            break;
+        if (begin >= end)
+            continue;
+        r = add_wait(steal, vcpu, STEAL_PARTS, at, begin);
+        if (r >= 0)
+            r = add_wait(steal, vcpu, part_of(cpu), begin, end);
+        at = end;
+    }
+    return r < 0 ? r : add_wait(steal, vcpu, STEAL_PARTS, at, thread->end);
+}
+
 /* Counts what both sides are known of, or with ALL, what the thread is. */
-static void join(struct steal_vcpu *vcpu, bool all)
+static int join(struct steal *steal, struct steal_vcpu *vcpu, bool all)
 {
     struct side *threads = &vcpu->thread;
-    struct side *cpus = &vcpu->cpu;
 
     while (threads->first < threads->n) {
         const struct piece *thread = piece_at(threads, threads->first);
-        int64_t known = 0;
+        int r = 0;
 
-        if (!state_waits((enum state)thread->state)) {
+        if (!state_waits((enum state)thread->state))
             count(vcpu, thread);
-            threads->first++;
-            continue;
-        }
-        if (!all && cpus->until < thread->end)
-            return;
-        while (cpus->first < cpus->n && piece_at(cpus, cpus->first)->end <= thread->begin)
-            cpus->first++;
-        for (uint64_t i = cpus->first; i < cpus->n; i++) {
-            const struct piece *cpu = piece_at(cpus, i);
-            int64_t time =
-                ticks_between(MAX(cpu->begin, thread->begin), MIN(cpu->end, thread->end));
-
-            if (cpu->begin >= thread->end)
-                break;
-            if (time <= 0)
-                continue;
-            if (cpu->state == STATE_IDLE)
-                add_time(vcpu, STEAL_STOLEN_IDLE, time);
-            else if (cpu->state == STATE_RUNNING || cpu->state == STATE_INTERRUPT)
-                add_time(vcpu, STEAL_STOLEN, time);
-            else
-                continue;
-            known = ticks_sum(known, time);
-        }
-        vcpu->unknown = ticks_sum(vcpu->unknown, ticks_between(thread->begin, thread->end) - known);
+        else if (!all && vcpu->cpu.until < thread->end)
+            return 0;
+        else
+            r = join_wait(steal, vcpu, thread);
+        if (r < 0)
+            return r;
         threads->first++;
     }
+    return 0;
 }
 
-static int put(struct steal_vcpu *vcpu, struct side *side, const struct piece *piece)
+static int put(struct steal *steal, struct steal_vcpu *vcpu, struct side *side,
+               const struct piece *piece)
 {
+    int r = 0;
+
     if (!side->pieces) {
         side->pieces = malloc(STEAL_HELD * sizeof *side->pieces);
         if (!side->pieces)
@@ -144,14 +176,15 @@ static int put(struct steal_vcpu *vcpu, struct side *side, const struct piece *p
     if (side->n - side->first == STEAL_HELD) {
         /* Of the guest's CPU: what it did then is not known. */
         if (side == &vcpu->thread)
-            join(vcpu, true);
+            r = join(steal, vcpu, true);
         else
             side->first++;
     }
+    if (r < 0)
+        return r;
     *piece_at(side, side->n++) = *piece;
     side->until = MAX(side->until, piece->end);
-    join(vcpu, false);
-    return 0;
+    return join(steal, vcpu, false);
 }
 
 int steal_put(struct steal *steal, const struct state_interval *interval)
@@ -172,23 +205,35 @@ int steal_put(struct steal *steal, const struct state_interval *interval)
     vcpu = get_vcpu(steal, number);
     if (!vcpu)
         return -ENOMEM;
-    return put(vcpu, is_thread ? &vcpu->thread : &vcpu->cpu, &piece);
+    if (is_thread)
+        vcpu->origin = interval->origin;
+    return put(steal, vcpu, is_thread ? &vcpu->thread : &vcpu->cpu, &piece);
 }
 
-const int64_t *steal_times(struct steal *steal, int32_t vcpu)
+int steal_finish(struct steal *steal)
 {
     for (unsigned i = 0; i < steal->n; i++) {
-        struct steal_vcpu *found = steal->vcpus[i];
+        struct steal_vcpu *vcpu = steal->vcpus[i];
+        int r = join(steal, vcpu, true);
 
-        if (found->vcpu != vcpu)
+        if (r < 0)
+            return r;
+        if (!vcpu->enters)
             continue;
-        join(found, true);
-        if (found->enters) {
-            add_time(found, STEAL_VMM, found->early_vmm);
-            found->times[STEAL_GUEST] -= found->early_vmm + found->early_unknown;
-            found->early_vmm = found->early_unknown = 0;
-        }
-        return found->thread.n > 0 && found->cpu.n > 0 ? found->times : NULL;
+        add_time(vcpu, STEAL_VMM, vcpu->early_vmm);
+        vcpu->times[STEAL_GUEST] -= vcpu->early_vmm + vcpu->early_unknown;
+        vcpu->early_vmm = vcpu->early_unknown = 0;
+    }
+    return 0;
+}
+
+const int64_t *steal_times(const struct steal *steal, int32_t vcpu)
+{
+    for (unsigned i = 0; i < steal->n; i++) {
+        const struct steal_vcpu *found = steal->vcpus[i];
+
+        if (found->vcpu == vcpu)
+            return found->thread.n > 0 && found->cpu.n > 0 ? found->times : NULL;
     }
     return NULL;
 }

@@ -30,16 +30,31 @@ enum steal_part {
 
 struct steal_vcpu;
 
+/* From `begin` to `end` a vCPU's thread could run: STEAL_STOLEN, STEAL_STOLEN_IDLE, or STEAL_PARTS, where what the guest's CPU did
+ * is unknown. */
+struct steal_wait {
+    const struct origin *origin; /* the host's kernel */
+    int32_t vcpu;
+    enum steal_part part;
+    int64_t begin, end;
+};
+
+/* Zeros are an empty one. */
 struct steal {
     struct steal_vcpu **vcpus;
     unsigned n;
+    /* May be NULL. Called for each wait, in parts that follow each other, as soon as both sides have come as far. */
+    int (*put_wait)(void *arg, const struct steal_wait *wait);
+    void *arg;
 };
 
 void steal_done(struct steal *steal);
-/* An interval of a thread of the host that runs a vCPU, or of a guest's CPU. 0, -ENOMEM. */
+/* An interval of a thread of the host that runs a vCPU, or of a guest's CPU. 0, -ENOMEM, or what put_wait() returned. */
 int steal_put(struct steal *steal, const struct state_interval *interval);
-/* After the last: the times of a vCPU; NULL: it had none of one of the sides. */
-const int64_t *steal_times(struct steal *steal, int32_t vcpu);
+/* After the last: what has waited for the other side is counted. */
+int steal_finish(struct steal *steal);
+/* After steal_finish(): the times of a vCPU; NULL: it had none of one of the sides. */
+const int64_t *steal_times(const struct steal *steal, int32_t vcpu);
 /* At any time: the times of vCPU number I, as far as both sides have come; and how long its thread could run while the
  * guest's CPU is unknown, in *RET_UNKNOWN. NULL: there are fewer vCPUs. */
 const int64_t *steal_times_so_far(const struct steal *steal, unsigned i, int32_t *ret_vcpu,

@@ -20,7 +20,7 @@ void top_layout_help(const struct top_view *view, struct top_rows *rows)
         "+        events were lost: the number may be too small;",
         "         of a request: it goes on",
         "RUNS     the vCPU's thread has a CPU: in the GUEST, the hypervisor or the VMM",
-        "STOLEN   it could run, and waits for a CPU",
+        "WAIT     it could run, and waits for a CPU",
         "UNKNOWN  no event tells, or events were lost",
         "-        nothing that is recorded tells it",
     };

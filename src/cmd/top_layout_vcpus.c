@@ -59,10 +59,10 @@ static int compare_vcpus_by_runs(const void *a, const void *b)
     return i != j ? (i < j) - (i > j) : compare_vcpu_names(x, y);
 }
 
-static int compare_vcpus_by_stolen(const void *a, const void *b)
+static int compare_vcpus_by_wait(const void *a, const void *b)
 {
     const struct vcpu_row *x = a, *y = b;
-    int64_t i = x->parts[TOP_STOLEN], j = y->parts[TOP_STOLEN];
+    int64_t i = x->parts[TOP_WAIT], j = y->parts[TOP_WAIT];
 
     return i != j ? (i < j) - (i > j) : compare_vcpu_names(x, y);
 }
@@ -112,7 +112,7 @@ static void put_vcpu(const struct top_view *view, const struct vcpu_row *row, st
     put_percent(rows, (double)row->parts[TOP_GUEST], whole, has_modes, 7);
     put_percent(rows, (double)row->parts[TOP_HYPERVISOR], whole, has_modes, 7);
     put_percent(rows, (double)row->parts[TOP_VMM], whole, has_modes && vcpu->has_vmm, 7);
-    put_percent(rows, (double)row->parts[TOP_STOLEN], whole, vcpu->kind != TOP_BY_GUEST, 7);
+    put_percent(rows, (double)row->parts[TOP_WAIT], whole, vcpu->kind != TOP_BY_GUEST, 7);
     put_percent(rows, (double)row->parts[TOP_BLOCKED], whole, true, 8);
     put_percent(rows, whole - known, whole, true, 8);
     top_rows_end_row(rows, TOP_PLAIN);
@@ -122,7 +122,7 @@ void top_put_vcpus(const struct top_view *view, struct top_rows *rows, unsigned 
 {
     static int (*const orders[TOP_SORTS])(const void *, const void *) = {
         [TOP_SORT_NUMBER] = compare_vcpus_by_runs,
-        [TOP_SORT_TIME] = compare_vcpus_by_stolen,
+        [TOP_SORT_TIME] = compare_vcpus_by_wait,
         [TOP_SORT_NAME] = compare_vcpus_by_name,
     };
     const struct top_model *model = view->model;
@@ -130,7 +130,7 @@ void top_put_vcpus(const struct top_view *view, struct top_rows *rows, unsigned 
     unsigned n = 0;
 
     top_put_heading(rows, "%-24s %4s%7s%7s%7s%7s%7s%8s%8s", "VCPUS OF, IN %", "VCPU", "RUNS",
-                    "GUEST", "HYPERV", "VMM", "STOLEN", "BLOCKED", "UNKNOWN");
+                    "GUEST", "HYPERV", "VMM", "WAIT", "BLOCKED", "UNKNOWN");
     if (!sorted) {
         rows->row.error = -ENOMEM;
         return;

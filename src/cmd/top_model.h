@@ -59,7 +59,7 @@ enum top_part {
     TOP_HYPERVISOR, /* in the hypervisor: KVM, Xen */
     TOP_VMM,        /* in the virtual machine monitor */
     TOP_RUNS,       /* runs, and it is not known which of the three */
-    TOP_STOLEN,     /* could run, and waits for a CPU */
+    TOP_WAIT,       /* could run, and waits for a CPU */
     TOP_BLOCKED,
     TOP_OFFLINE,
     TOP_PARTS, /* all else is unknown */

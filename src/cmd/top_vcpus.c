@@ -351,7 +351,7 @@ static enum top_part part_of(enum state state)
     case STATE_INTERRUPT: return TOP_RUNS;
     case STATE_RUNNABLE:
     case STATE_WOKEN:
-    case STATE_PREEMPTED: return TOP_STOLEN;
+    case STATE_PREEMPTED: return TOP_WAIT;
     case STATE_SLEEPING:
     case STATE_UNINTERRUPTIBLE:
     case STATE_BLOCKED:
@@ -409,7 +409,7 @@ static bool leads_to(const struct top_vcpu *vcpu, const struct state_interval *n
         return false;
     if (before == TOP_RUNS || vcpu->kind == TOP_BY_GUEST)
         return true;
-    return before == TOP_BLOCKED || before == TOP_OFFLINE ? part == TOP_STOLEN : part == TOP_RUNS;
+    return before == TOP_BLOCKED || before == TOP_OFFLINE ? part == TOP_WAIT : part == TOP_RUNS;
 }
 
 static void put_interval(struct top_model *model, struct top_vcpu *vcpu,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/states.h"
+#include "analysis/steal.h"
 #include "base/glob.h"
 #include "base/hash.h"
 #include "base/ticks.h"
@@ -42,9 +42,9 @@ struct on_share {
     struct watch_rule rule;
     struct states states;
     bool has_states;
+    struct steal steal; /* of vCPUs: which of their waits count */
     struct stretches waits;
-    struct stretches idle; /* of the guests' CPUs, by vCPU */
-    struct key_set over;   /* at the end of the window before */
+    struct key_set over; /* at the end of the window before */
 };
 
 static struct on_share *self_of(struct watch_rule *rule)
@@ -57,11 +57,8 @@ static bool is_of_vcpus(const struct on_share *self)
     return !self->rule.condition->share.task;
 }
 
-static int add(struct stretches *list, uint64_t key, int32_t id,
-               const struct state_interval *interval)
+static int add(struct stretches *list, const struct stretch *stretch)
 {
-    struct stretch *stretch;
-
     if (list->n == STRETCHES_MAX)
         return 0;
     if (list->n == list->room) {
@@ -73,13 +70,7 @@ static int add(struct stretches *list, uint64_t key, int32_t id,
         list->items = bigger;
         list->room = room;
     }
-    stretch = &list->items[list->n++];
-    *stretch = (struct stretch){.key = key,
-                                .begin = interval->begin,
-                                .end = interval->end,
-                                .origin = interval->origin,
-                                .id = id};
-    snprintf(stretch->name, sizeof stretch->name, "%s", interval->name ? interval->name : "");
+    list->items[list->n++] = *stretch;
     return 0;
 }
 
@@ -93,29 +84,57 @@ static uint64_t key_of(const struct on_share *self, const struct origin *origin,
     return hash_mix(hash_bytes(name, strlen(name)), (uint32_t)id);
 }
 
+static int add_of_vcpu(struct on_share *self, int32_t vcpu, const struct origin *origin,
+                       int64_t begin, int64_t end)
+{
+    const struct stretch stretch = {
+        .key = (uint32_t)vcpu, .begin = begin, .end = end, .origin = origin, .id = vcpu};
+
+    return add(&self->waits, &stretch);
+}
+
+/* A wait counts but where the guest's CPU is known to be idle. */
+static int put_wait(void *arg, const struct steal_wait *wait)
+{
+    return wait->part == STEAL_STOLEN_IDLE
+               ? 0
+               : add_of_vcpu(arg, wait->vcpu, wait->origin, wait->begin, wait->end);
+}
+
+static int put_vcpu(struct on_share *self, const struct state_interval *interval)
+{
+    bool is_guest = interval->origin->layer == LAYER_GUEST;
+
+    if (interval->of == STATE_OF_VCPU)
+        return is_guest || !state_waits((enum state)interval->state)
+                   ? 0
+                   : add_of_vcpu(self, interval->id, interval->origin, interval->begin,
+                                 interval->end);
+    if (interval->of == STATE_OF_CPU)
+        return is_guest && self->rule.condition->kind == WATCH_STOLEN
+                   ? steal_put(&self->steal, interval)
+                   : 0;
+    return is_guest || interval->vcpu == VCPU_UNKNOWN ? 0 : steal_put(&self->steal, interval);
+}
+
 static int put_interval(struct on_share *self, const struct state_interval *interval)
 {
-    const struct watch_condition *condition = self->rule.condition;
+    struct stretch stretch;
 
-    if (interval->of == STATE_OF_CPU) {
-        /* A CPU of a guest is the vCPU of that number. */
-        if (condition->kind != WATCH_STOLEN || interval->origin->layer != LAYER_GUEST ||
-            interval->state != STATE_IDLE)
-            return 0;
-        return add(&self->idle, (uint32_t)interval->id, interval->id, interval);
-    }
-    if (!state_waits((enum state)interval->state))
+    if (is_of_vcpus(self))
+        return put_vcpu(self, interval);
+    if (interval->of != STATE_OF_THREAD || !state_waits((enum state)interval->state) ||
+        !glob_match(self->rule.condition->share.task, interval->name))
         return 0;
-    if (is_of_vcpus(self)) {
-        int32_t vcpu = interval->of == STATE_OF_VCPU ? interval->id : interval->vcpu;
-
-        if (vcpu == VCPU_UNKNOWN || interval->origin->layer == LAYER_GUEST)
-            return 0;
-        return add(&self->waits, (uint32_t)vcpu, vcpu, interval);
-    }
-    if (interval->of != STATE_OF_THREAD || !glob_match(condition->share.task, interval->name))
-        return 0;
-    return add(&self->waits, key_of(self, interval->origin, interval->id), interval->id, interval);
+    stretch = (struct stretch){
+        .key = key_of(self, interval->origin, interval->id),
+        .begin = interval->begin,
+        .end = interval->end,
+        .origin = interval->origin,
+        .id = interval->id,
+    };
+    snprintf(stretch.name, sizeof stretch.name, "%s", interval->name ? interval->name : "");
+    return add(&self->waits, &stretch);
 }
 
 static int put_intervals(void *arg, const struct state_interval *intervals, unsigned n)
@@ -133,6 +152,7 @@ static int begin(struct watch_rule *rule)
     struct on_share *self = self_of(rule);
 
     states_init(&self->states, &ops, self);
+    self->steal = (struct steal){.put_wait = put_wait, .arg = self};
     self->states.wanted = STATES_OF(STATE_OF_THREAD);
     if (is_of_vcpus(self))
         self->states.wanted |= STATES_OF(STATE_OF_VCPU) | STATES_OF(STATE_OF_CPU);
@@ -152,40 +172,6 @@ static int compare(const void *a, const void *b)
     if (x->key != y->key)
         return x->key < y->key ? -1 : 1;
     return (x->begin > y->begin) - (x->begin < y->begin);
-}
-
-/* Takes the time in which the guest's CPU was idle from its vCPU's waits, which are cut by it into more. */
-static int subtract_idle(struct on_share *self)
-{
-    struct stretches busy = {0};
-    uint32_t at = 0;
-    int r = 0;
-
-    for (uint32_t i = 0; i < self->waits.n && r >= 0; i++) {
-        struct stretch wait = self->waits.items[i];
-        struct state_interval part = {.origin = wait.origin, .name = wait.name};
-
-        while (at < self->idle.n &&
-               (self->idle.items[at].key < wait.key ||
-                (self->idle.items[at].key == wait.key && self->idle.items[at].end <= wait.begin)))
-            at++;
-        for (uint32_t j = at; j < self->idle.n && r >= 0 && self->idle.items[j].key == wait.key &&
-                              self->idle.items[j].begin < wait.end;
-             j++) {
-            part.begin = wait.begin;
-            part.end = self->idle.items[j].begin;
-            if (part.begin < part.end)
-                r = add(&busy, wait.key, wait.id, &part);
-            wait.begin = MAX(wait.begin, self->idle.items[j].end);
-        }
-        part.begin = wait.begin;
-        part.end = wait.end;
-        if (r >= 0 && part.begin < part.end)
-            r = add(&busy, wait.key, wait.id, &part);
-    }
-    free(self->waits.items);
-    self->waits = busy;
-    return r;
 }
 
 static int compare_keys(const void *a, const void *b)
@@ -279,12 +265,10 @@ static int end(struct watch_rule *rule, struct watch_match *match)
     struct key_set over = {0};
     int r = states_finish(&self->states);
 
+    if (r >= 0)
+        r = steal_finish(&self->steal);
     if (self->waits.n > 0)
         qsort(self->waits.items, self->waits.n, sizeof *self->waits.items, compare);
-    if (self->idle.n > 0)
-        qsort(self->idle.items, self->idle.n, sizeof *self->idle.items, compare);
-    if (r >= 0 && self->idle.n > 0)
-        r = subtract_idle(self);
     for (uint32_t i = 0, n; r >= 0 && i < self->waits.n; i += n) {
         const struct stretch *stretches = &self->waits.items[i];
         struct peak peak;
@@ -318,9 +302,9 @@ static void clear(struct watch_rule *rule)
     if (self->has_states)
         states_done(&self->states);
     self->has_states = false;
+    steal_done(&self->steal);
     free(self->waits.items);
-    free(self->idle.items);
-    self->waits = self->idle = (struct stretches){0};
+    self->waits = (struct stretches){0};
 }
 
 static void idle(struct watch_rule *rule, int64_t from, int64_t to)

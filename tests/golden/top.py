@@ -34,7 +34,7 @@ def shown(path):
     lines = iter(open(path, encoding="utf-8"))
     for line in lines:
         if line.startswith("VCPUS"):
-            names = ("runs", "guest", "hypervisor", "vmm", "stolen", "blocked", "unknown")
+            names = ("runs", "guest", "hypervisor", "vmm", "wait", "blocked", "unknown")
             return dict(zip(names, map(float, next(lines).split()[-7:])))
     raise AssertionError("no row of a vCPU")
 
@@ -45,7 +45,7 @@ def main():
     wanted = {part: ns / duration * 100 for part, ns in wanted.items()}
     for state in json.load(open(sys.argv[3], encoding="utf-8"))["rows"]:
         if state["key"]["pid"] == tid:
-            for part, name in (("runs", "run"), ("stolen", "wait"), ("blocked", "sleep"), ("unknown", "unknown")):
+            for part, name in (("runs", "run"), ("wait", "wait"), ("blocked", "sleep"), ("unknown", "unknown")):
                 wanted[part] = state[name + "_share"] * 100
     assert len(wanted) == 7, wanted
     for part, percent in wanted.items():

@@ -58,7 +58,7 @@ shows "^strata top: trace  recorded by process $pid"
 shows '^victim_tick  *[1-9]'
 shows '^q quit   ? help .* o sort by number'
 keys '?'
-shows '^STOLEN '
+shows '^WAIT '
 keys x
 shows '^victim_tick'
 keys o

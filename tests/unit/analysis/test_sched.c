@@ -206,8 +206,10 @@ static void expect_times(struct steal *steal, int64_t guest_time, int64_t vmm, i
                          int64_t stolen_idle, int64_t halted)
 {
     const int64_t expected[STEAL_PARTS] = {guest_time, vmm, stolen, stolen_idle, halted};
-    const int64_t *times = steal_times(steal, 0);
+    const int64_t *times;
 
+    assert_int_equal(steal_finish(steal), 0);
+    times = steal_times(steal, 0);
     assert_non_null(times);
     for (unsigned i = 0; i < STEAL_PARTS; i++)
         assert_int_equal(times[i], expected[i]);
@@ -237,6 +239,52 @@ static void test_steal(void **state)
     /* Where it was in its first run is not known. */
     expect_times(&steal, 45, 5, 15 + 2 + 10, 5 + 10, 20);
     assert_null(steal_times(&steal, 1));
+    steal_done(&steal);
+}
+
+struct given {
+    struct steal_wait waits[8];
+    unsigned n;
+};
+
+static int keep(void *arg, const struct steal_wait *wait)
+{
+    struct given *given = arg;
+
+    assert_true(given->n < ARRAY_SIZE(given->waits));
+    given->waits[given->n++] = *wait;
+    return 0;
+}
+
+/* The parts of waits follow each other, and together are the waits. */
+static void test_steal_waits(void **state)
+{
+    struct given given = {0};
+    struct steal steal = {.put_wait = keep, .arg = &given};
+    static const struct steal_wait expected[] = {
+        {&host, 0, STEAL_PARTS, 10, 12},  {&host, 0, STEAL_STOLEN, 12, 20},
+        {&host, 0, STEAL_PARTS, 20, 25},  {&host, 0, STEAL_STOLEN_IDLE, 25, 40},
+        {&host, 0, STEAL_STOLEN, 40, 50}, {&host, 0, STEAL_STOLEN, 60, 70},
+        {&host, 0, STEAL_PARTS, 70, 80},
+    };
+
+    (void)state;
+    put(&steal, of_thread(STATE_PREEMPTED, 10, 50));
+    put(&steal, of_cpu(&guest, STATE_RUNNING, 12, 20, 9));
+    put(&steal, of_cpu(&guest, STATE_IDLE, 25, 40, 0));
+    assert_int_equal(given.n, 0);
+    put(&steal, of_cpu(&guest, STATE_RUNNING, 40, 70, 9));
+    put(&steal, of_thread(STATE_RUNNING, 50, 60));
+    put(&steal, of_thread(STATE_WOKEN, 60, 80));
+    assert_int_equal(steal_finish(&steal), 0);
+    assert_int_equal(given.n, ARRAY_SIZE(expected));
+    for (unsigned i = 0; i < given.n; i++) {
+        assert_ptr_equal(given.waits[i].origin, expected[i].origin);
+        assert_int_equal(given.waits[i].vcpu, 0);
+        assert_int_equal(given.waits[i].part, expected[i].part);
+        assert_int_equal(given.waits[i].begin, expected[i].begin);
+        assert_int_equal(given.waits[i].end, expected[i].end);
+    }
     steal_done(&steal);
 }
 
@@ -294,8 +342,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who),          cmocka_unit_test(test_who_in_any_order),
         cmocka_unit_test(test_who_too_many), cmocka_unit_test(test_who_long_ago),
-        cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_so_far),
-        cmocka_unit_test(test_steal_bounds),
+        cmocka_unit_test(test_steal),        cmocka_unit_test(test_steal_waits),
+        cmocka_unit_test(test_steal_so_far), cmocka_unit_test(test_steal_bounds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ static void states_are_split_by_what_runs(void **state)
                                         [TOP_HYPERVISOR] = 10,
                                         [TOP_VMM] = 10,
                                         [TOP_RUNS] = 10, /* before the first entry */
-                                        [TOP_STOLEN] = 5,
+                                        [TOP_WAIT] = 5,
                                         [TOP_BLOCKED] = 30});
     assert_int_equal(w->model.vcpus[0]->vcpu, 3);
     assert_int_equal(w->model.sources[0].events[0], 6);
@@ -223,7 +223,7 @@ static void what_is_known_is_carried_over(void **state)
     put(w, w->enter, 280, THREAD);
     window(w, 200, 300);
     expect_vcpu(w, (int64_t[TOP_PARTS]){[TOP_BLOCKED] = 40,
-                                        [TOP_STOLEN] = 20,
+                                        [TOP_WAIT] = 20,
                                         [TOP_VMM] = 20, /* it was there when it slept */
                                         [TOP_GUEST] = 20});
     /* It runs its guest on and on. The exit that ends now lasted from 50 to 280 ms. */
