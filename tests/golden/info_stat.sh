@@ -76,7 +76,7 @@ tail -n 3 actual >head
 cat >expected <<'END'
 (P50 to MAX: intervals from one event of a row to the next; MAX AT: when the longest began)
        14396 events in 70.3ms
-90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places: counts are without them, and RATE/s is over that time, too
+90735 events were lost (CPU 0: 85078, CPU 1: 5657) in 2 places: counts are without them, and RATE/s and P50 to MAX are over that time, too
 END
 diff expected head
 
