@@ -396,8 +396,9 @@ static void put_runner(const struct spent *spent, const struct runners *runners,
     const char *name = task_name(spent->longest, pid);
     bool is_own = own_thread_is(origin, pid, name);
 
-    text_printf(text, " behind %s-%d (%s%.0f%% of it)", name, pid,
-                is_own ? "a thread of the recorder, " : "",
+    text_put_literal(text, " behind ");
+    origin_put_thread(origin, name, pid, text);
+    text_printf(text, " (%s%.0f%% of it)", is_own ? "a thread of the recorder, " : "",
                 (double)runners->seen[runners->most].ticks * 100 / (double)spent->waited);
 }
 
@@ -406,7 +407,9 @@ static void put_spent(const struct spent *spent, const struct runners *runners, 
 {
     bool slept_most = spent->slept > duration / 2;
 
-    text_printf(text, "%s%s-%d ran ", text_len(text) ? "; " : "", task_name(spent->any, pid), pid);
+    text_put_str(text, text_len(text) ? "; " : "");
+    origin_put_thread(spent->any->origin, task_name(spent->any, pid), pid, text);
+    text_put_literal(text, " ran ");
     put_ticks(clock, spent->ran, text);
     if (slept_most)
         put_part("slept", spent->slept, clock, text);

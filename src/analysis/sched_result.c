@@ -220,7 +220,7 @@ static int set_other(const struct sched *sched, struct result *result, struct re
     else if (row->of == STATE_OF_THREAD && id == 0)
         text_put_literal(&text, "<idle>");
     else if (other && !other->is_others)
-        text_printf(&text, "%s-%" PRId32, sched_row_name(other), id);
+        origin_put_thread(row->origin, sched_row_name(other), id, &text);
     else if (id >= 0)
         text_printf(&text, "%" PRId32, id);
     else

@@ -88,7 +88,7 @@ static int print_span(const struct context_span *span, const struct clock *clock
 {
     const struct select_options select = {.from = make_limit(clock, span->from, false),
                                           .to = make_limit(clock, span->until, true)};
-    const struct view_options view_options = {
+    struct view_options view_options = {
         .origin_number = trace_needs_numbers(trace) ? walk_input_of : NULL,
         .origin_arg = trace,
         .errors = trace_has_errors(trace),
@@ -106,6 +106,7 @@ static int print_span(const struct context_span *span, const struct clock *clock
                         .losses = &counter.losses};
     int status = EXIT_FAILURE;
 
+    view_options.input_names = walk_input_names(trace, &view_options.n_input_names);
     text_put_literal(out, "\nEvents around the span of ");
     print_duration(clock, ticks_between(span->begin, span->end), out);
     text_put_literal(out, " at ");

@@ -187,9 +187,10 @@ static void put_task(const struct result *result, const struct result_row *row, 
 {
     const char *pid = finding_key(result, row, "pid");
 
-    text_put_str(text, finding_key(result, row, "task"));
-    if (strcmp(pid, "-") != 0)
-        text_printf(text, "-%s", pid);
+    if (strcmp(pid, "-") != 0 && row->origin)
+        origin_put_thread(row->origin, finding_key(result, row, "task"), atoi(pid), text);
+    else
+        text_put_str(text, finding_key(result, row, "task"));
     text_printf(text, " of the %s", finding_key(result, row, "layer"));
 }
 

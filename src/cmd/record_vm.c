@@ -96,6 +96,7 @@ static int choose_events(const struct record_options *options, const struct qemu
 /* What the recorder borrows. */
 struct vm {
     struct qemu_recorder_settings settings;
+    struct qemu_arguments arguments;
     struct qemu_probe probe;
     pid_t root_of;               /* of a running QEMU that has other files than are here; 0: none */
     struct record_kernel kernel; /* the guest's */
@@ -199,14 +200,16 @@ static int choose_guest(const struct record_options *options, struct vm *vm)
 static int choose(const struct record_options *options, struct vm *vm)
 {
     struct qemu_recorder_settings *settings = &vm->settings;
-    struct qemu_arguments arguments;
+    struct qemu_arguments *arguments = &vm->arguments;
     struct error error = {0};
     int status;
 
     qemu_arguments_read(settings->program, settings->command + settings->n_before,
-                        settings->n_command - settings->n_before, &arguments);
+                        settings->n_command - settings->n_before, arguments);
+    settings->name = arguments->name[0] ? arguments->name : NULL;
+    settings->uuid = arguments->uuid;
     /* The user that runs it there may not use what its command names. */
-    if (qemu_probe(settings->program, vm->root_of, vm->root_of ? "" : arguments.accelerator,
+    if (qemu_probe(settings->program, vm->root_of, vm->root_of ? "" : arguments->accelerator,
                    getenv("XDG_RUNTIME_DIR"), &vm->probe, &error) < 0) {
         cli_print_error(&error);
         return EXIT_FAILURE;

@@ -102,6 +102,7 @@ static int open_view(const struct report_options *options, struct trace *trace, 
         [FORMAT_CSV] = line_csv_open,
     };
 
+    view_options.input_names = walk_input_names(trace, &view_options.n_input_names);
     return print_parallel_open(views[options->format], &view_options, out, n_threads, ret_view);
 }
 

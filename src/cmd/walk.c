@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "gen/output.h"
 #include "timeline/read_ahead.h"
+#include "tracedir/manifest.h"
 
 /* "2400000000", "2400M", "2.4G". */
 static int parse_hz(void *member, const char *value, struct error *error)
@@ -339,6 +340,21 @@ static int put_selected(struct walk *walk, const struct item *items, unsigned n,
 unsigned walk_input_of(void *arg, const struct origin *origin)
 {
     return trace_input_of(arg, origin);
+}
+
+const char *const *walk_input_names(struct trace *trace, unsigned *ret_n)
+{
+    const char **names =
+        arena_alloc(&trace->catalogue.arena, (trace->n_inputs + 1) * sizeof *names);
+
+    *ret_n = 0;
+    for (unsigned i = 0; names && i < trace->n_inputs; i++) {
+        if (trace->n_manifests != 1 || !trace->inputs[i].recorded)
+            return NULL;
+        names[i] = trace->inputs[i].recorded->name;
+    }
+    *ret_n = names ? trace->n_inputs : 0;
+    return names;
 }
 
 /* The time before which no item is needed, once it is known. */

@@ -135,6 +135,7 @@ struct origin {
     /* Name of the virtual machine whose monitor thread PID is of; NULL: of none that is known. NULL: no monitor's threads
      * are known. */
     const char *(*vm_name)(const struct origin *origin, int32_t pid);
+    bool vms_are_named; /* vm_name() has the name that the user gave to a machine */
     const struct vm_threads *vm_threads; /* for the module that set it; otherwise unused */
     /* Writes the name of an event's vCPU ("d0v1"); NULL: a plain number. */
     void (*put_vcpu)(const struct origin *origin, int32_t vcpu, struct text *text);

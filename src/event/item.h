@@ -91,6 +91,11 @@ static inline const char *origin_task_name(const struct origin *origin, int32_t 
                                                              : NULL;
 }
 
+/* "CPU 0/KVM-148": the thread PID, which is called NAME; in front of it the virtual machine that it is of, where machines have
+ * names: "web8's CPU 0/KVM-148". */
+void origin_put_thread(const struct origin *origin, const char *name, int32_t pid,
+                       struct text *text);
+
 /* Name of the event's thread at that time, or NULL. A loss has none, because its exact time is not
  * known and names change. */
 static inline const char *item_task_name(const struct item *item)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts events and values as text. */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/bytes.h"
@@ -192,4 +193,16 @@ void item_put_text(const struct item *item, struct text *text)
         program_run(class->program, item, text);
     else
         item_put_fields(item, text);
+}
+
+void origin_put_thread(const struct origin *origin, const char *name, int32_t pid,
+                       struct text *text)
+{
+    const char *vm = origin->vms_are_named && pid > 0 ? origin->vm_name(origin, pid) : NULL;
+
+    if (vm) {
+        text_put_str(text, vm);
+        text_put_literal(text, "'s ");
+    }
+    text_printf(text, "%s-%" PRId32, name, pid);
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "merge/internal.h"
+#include "tracedir/machine.h"
 
 #define NAME_LEN_MAX 48
 
@@ -80,8 +81,28 @@ static int add_source(struct merge *merge, const char *path, const struct manife
     return bigger[merge->n_sources++].name ? 0 : merge_no_memory(merge);
 }
 
-/* Each source of a trace directory. NAME: as the user calls it, or NULL. */
-static int add_recorded(struct merge *merge, const char *path, const char *name)
+/* The name of the virtual machine that SOURCE is of, as a part of a source's name; NULL: it has none, or no memory. */
+static char *machine_part(struct merge *merge, const struct manifest *manifest,
+                          const struct manifest_source *source)
+{
+    char name[MACHINE_NAME_SIZE];
+    size_t len;
+
+    if ((strcmp(source->layer, "vmm") != 0 && strcmp(source->layer, "guest") != 0) ||
+        !machine_has_name(manifest, source, name, sizeof name))
+        return NULL;
+    len = MIN(strlen(name), (size_t)NAME_LEN_MAX / 2);
+    for (size_t i = 0; i < len; i++)
+        if (!is_name(&name[i], 1) && !(i > 0 && name[i] == '.'))
+            name[i] = '-';
+    /* An earlier merge may have called it so. */
+    if (strncmp(source->name, name, len) == 0 && source->name[len] == '-')
+        return NULL;
+    return arena_strndup(&merge->arena, name, len);
+}
+
+/* Each source of a trace directory. GIVEN: as the user calls it, or NULL: sources of virtual machines are called by these. */
+static int add_recorded(struct merge *merge, const char *path, const char *given)
 {
     struct manifest *manifest = &merge->manifests[merge->n_manifests];
     const char *wanted = merge->config->open.source;
@@ -93,13 +114,16 @@ static int add_recorded(struct merge *merge, const char *path, const char *name)
     merge->n_manifests++;
     for (unsigned i = 0; i < manifest->n_sources && r >= 0; i++) {
         const struct manifest_source *source = &manifest->sources[i];
+        const char *machine;
         char full[2 * NAME_LEN_MAX + 2];
+        bool is_alone;
 
         if (wanted && strcmp(wanted, source->name) != 0)
             continue;
-        snprintf(full, sizeof full, "%s%s%s", name ? name : "",
-                 name && manifest->n_sources > 1 ? "-" : "",
-                 name && manifest->n_sources == 1 ? "" : source->name);
+        machine = given ? given : machine_part(merge, manifest, source);
+        is_alone = given && manifest->n_sources == 1;
+        snprintf(full, sizeof full, "%s%s%s", machine ? machine : "",
+                 machine && !is_alone ? "-" : "", is_alone ? "" : source->name);
         r = add_source(merge, path, source, full);
         added++;
     }

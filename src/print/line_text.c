@@ -27,9 +27,11 @@ struct task_cell {
 #define NAMED_TASK_WIDTH 20
 #define TASK_WIDTH 8
 #define VCPU_WIDTH 6
+#define INPUT_WIDTH_MAX 100
 #define ERROR_WIDTH 6 /* "±999us" */
 /* Bytes of a line up to the event's name. */
-#define COLUMNS_MAX (TIME_COLUMN_MAX + 2 * NUMBER_MAX + 2 * sizeof(struct task_cell) + 64)
+#define COLUMNS_MAX \
+    (TIME_COLUMN_MAX + 2 * NUMBER_MAX + INPUT_WIDTH_MAX + 2 * sizeof(struct task_cell) + 64)
 #define NAME_MAX_AT_ONCE 512
 _Static_assert(COLUMNS_MAX + NAME_MAX_AT_ONCE < TEXT_ROOM_MAX / 2, "a line's head fits, and more");
 
@@ -43,6 +45,7 @@ struct line_text {
     struct task_cell tasks[TASK_CELLS];
     struct task_cell vcpus[TASK_CELLS];
     size_t layer_width; /* of the longest name of a layer; 0: no such column */
+    size_t input_width; /* of the longest name of an input; 0: numbers */
     bool is_plain;      /* a line has none of what options and layers add */
 };
 
@@ -213,6 +216,20 @@ static char *put_padded(char *p, const char *s, size_t width)
     return p + width;
 }
 
+/* Which input it is of: its name, or its number. */
+static char *put_input(const struct line_text *line, char *p, const struct item *item)
+{
+    const struct view_options *options = &line->options;
+    unsigned number = options->origin_number(options->origin_arg, item->origin);
+
+    if (number >= options->n_input_names)
+        return number_dec(PUT(p, " #"), number);
+    *p++ = ' ';
+    memset(p, ' ', line->input_width);
+    (void)put_word(p, p + line->input_width, options->input_names[number]);
+    return p + line->input_width;
+}
+
 /* The time, and what only some views have before the CPU. Not inline, for the sake of the others. */
 static _cold_ char *put_time_and_more(struct line_text *line, char *p, const struct item *item)
 {
@@ -233,11 +250,7 @@ static _cold_ char *put_time_and_more(struct line_text *line, char *p, const str
         *p++ = ' ';
         p = put_padded(p, layer_name(item->origin->layer), line->layer_width);
     }
-    if (line->options.origin_number) {
-        p = PUT(p, " #");
-        p = number_dec(p, line->options.origin_number(line->options.origin_arg, item->origin));
-    }
-    return p;
+    return line->options.origin_number ? put_input(line, p, item) : p;
 }
 
 static char *put_vcpu_column(struct line_text *line, char *p, const struct item *item)
@@ -379,6 +392,9 @@ int line_text_open(const struct view_options *options, struct text *out, struct 
     for (unsigned i = 0; i < LAYERS; i++)
         if (options->layers >> i & 1)
             line->layer_width = MAX(line->layer_width, strlen(layer_name((enum layer)i)));
+    for (unsigned i = 0; i < options->n_input_names; i++)
+        line->input_width =
+            MIN(MAX(line->input_width, strlen(options->input_names[i])), (size_t)INPUT_WIDTH_MAX);
     line->is_plain =
         !options->color && !options->errors && !options->origin_number && line->layer_width == 0;
     *ret_sink = &line->sink;

@@ -11,6 +11,9 @@ struct view_options {
     /* The number of an origin's input, printed in each line of a trace with several inputs. NULL: no number. */
     unsigned (*origin_number)(void *arg, const struct origin *origin);
     void *origin_arg;
+    /* Text: the names of the inputs, by their numbers, printed in place of these. NULL: they have none. */
+    const char *const *input_names;
+    unsigned n_input_names;
     /* Print the error of each time: several clocks were converted to one. */
     bool errors;
     /* The layers of the trace, a bit for each, 1 << enum layer; each line prints its layer. 0: one layer, which is
@@ -26,14 +29,14 @@ struct view_options {
  *  TIME  seconds with nine decimals; ticks where the clock's rate is not known
  *  [CPU] three digits or more; [---] where it is not known
  *  TASK  COMM-PID, or PID, or the vCPU, or -
- * With `origin_number`, a column #N follows TIME. A loss has the name LOST.
+ * With `origin_number`, a column #N follows TIME, or with `input_names` the name. A loss has the name LOST.
  *
  * With `layers`, `TIME ±ERROR LAYER [CPU] VCPU TASK NAME: TEXT`:
  *  ±ERROR  the largest error of TIME, rounded up to a whole number of at most three digits of ns, us, ms
  *          or s (±62us); ±0 for times of the event's own clock; >4s for larger errors
  *  LAYER   as layer_name() has it
  *  VCPU    vcpuN, or as the layer calls it (d0v1); - where it is not known
- * With `origin_number`, #N follows LAYER. With `flags`, " d..2." follows [CPU]; of others than a kernel's events, a -. */
+ * With `origin_number`, #N, or the name, follows LAYER. With `flags`, " d..2." follows [CPU]; of others than a kernel's events, a -. */
 int line_text_open(const struct view_options *options, struct text *out, struct sink **ret_sink);
 
 /* One JSON object per line; unknown values are left out.

@@ -10,6 +10,7 @@
 #include "event/item.h"
 #include "timeline/clock_map.h"
 #include "trace/trace.h"
+#include "tracedir/machine.h"
 #include "tracedir/manifest.h"
 
 struct facts {
@@ -145,8 +146,12 @@ static void put_vcpus(const struct facts *facts, const struct manifest_vmm *vmm)
 
 static void put_vmm(const struct facts *facts, const struct manifest_vmm *vmm)
 {
+    char name[MACHINE_NAME_SIZE];
     char number[16];
 
+    if (machine_vm_name(vmm, name, sizeof name))
+        facts->put(facts->arg, "virtual machine", name);
+    put_known(facts, "uuid", vmm->uuid);
     put_known(facts, "monitor", vmm->program);
     put_known(facts, "monitor version", vmm->version);
     put_strings(facts, "command", " ", vmm->command, vmm->n_command);

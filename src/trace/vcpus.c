@@ -3,7 +3,6 @@
  * of threads. In the host's kernel, what kvm_entry and kvm_exit say of a listed thread is exact, and replaces what the list
  * says from there on: a recorder may know a thread by its name alone, or not what it runs. */
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "event/value.h"
 #include "timeline/transform.h"
 #include "trace/open.h"
+#include "tracedir/machine.h"
 
 struct vm_thread {
     int32_t id;
@@ -99,17 +99,6 @@ static void vcpus_free(struct transform *each)
 
 /* ---- Which threads ---- */
 
-/* "firecracker-4711" */
-static const char *name_vm(struct arena *arena, const struct manifest_vmm *vmm)
-{
-    const char *slash = vmm->program ? strrchr(vmm->program, '/') : NULL;
-    const char *program = slash ? slash + 1 : vmm->program ? vmm->program : "vm";
-    char name[128];
-
-    snprintf(name, sizeof name, "%.100s-%ld", program, (long)vmm->pid);
-    return arena_strdup(arena, name);
-}
-
 /* Whether its threads are known; those of programs are not. */
 static bool is_listed(const struct manifest_vmm *vmm)
 {
@@ -174,11 +163,13 @@ static int list_threads(struct trace *trace, const struct trace_input *input,
     is_exact = input->origin->layer != LAYER_HOST || n_vmms > 1;
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_vmm *vmm = manifest->sources[i].vmm;
+        char label[MACHINE_LABEL_SIZE];
         const char *name;
 
         if (!is_of(input, &manifest->sources[i]))
             continue;
-        name = name_vm(arena, vmm);
+        machine_vm_label(manifest, vmm, label);
+        name = arena_strdup(arena, label);
         if (!name)
             return -ENOMEM;
         /* vCPUs of several monitors could not be distinguished by their numbers. */
@@ -193,6 +184,20 @@ static int list_threads(struct trace *trace, const struct trace_input *input,
     }
     sort_threads(threads);
     return 0;
+}
+
+/* Whether a machine whose threads INPUT may have was given a name. */
+static bool has_named_vm(const struct trace_input *input)
+{
+    char name[MACHINE_NAME_SIZE];
+    bool found = false;
+
+    for (unsigned i = 0; i < input->manifest->n_sources; i++) {
+        const struct manifest_source *source = &input->manifest->sources[i];
+
+        found |= is_of(input, source) && machine_vm_name(source->vmm, name, sizeof name);
+    }
+    return found;
 }
 
 static const char *vm_name(const struct origin *origin, int32_t pid)
@@ -282,6 +287,7 @@ int vcpus_identify(struct trace *trace, struct trace_input *input)
 
             origin->vm_threads = threads;
             origin->vm_name = vm_name;
+            origin->vms_are_named = has_named_vm(input);
         }
     } else {
         return 0;

@@ -9,19 +9,80 @@ bool machine_is_vm(const struct manifest_source *source)
            (source->vmm->version || source->vmm->accelerator);
 }
 
+/* One value of an option of QEMU, in which a comma is doubled, from P into BUF. Returns where it ends. */
+static const char *get_value(const char *p, char *buf, size_t size)
+{
+    size_t len = 0;
+
+    for (; *p && (*p != ',' || p[1] == ','); p++) {
+        if (len + 1 < size)
+            buf[len++] = *p;
+        p += *p == ',';
+    }
+    buf[len] = '\0';
+    return p;
+}
+
+bool machine_name_of_option(const char *value, char *buf, size_t size)
+{
+    char part[MACHINE_NAME_SIZE];
+    bool is_first = true, found = false;
+
+    for (const char *p = value; *p; p += *p == ',', is_first = false) {
+        size_t key = strcspn(p, "=,");
+        bool has_key = p[key] == '=';
+
+        if (has_key ? key == 5 && strncmp(p, "guest", 5) == 0 : is_first) {
+            p = get_value(has_key ? p + key + 1 : p, part, sizeof part);
+            snprintf(buf, size, "%s", part);
+            found = part[0] != '\0';
+        } else {
+            p = get_value(p, part, sizeof part);
+        }
+    }
+    return found;
+}
+
 bool machine_vm_name(const struct manifest_vmm *vmm, char *buf, size_t size)
 {
-    for (unsigned i = 0; i + 1 < vmm->n_command; i++) {
-        const char *name = vmm->command[i + 1];
+    bool found = vmm->name && *vmm->name;
 
-        if (strcmp(vmm->command[i], "-name") != 0 && strcmp(vmm->command[i], "--name") != 0)
-            continue;
-        if (strncmp(name, "guest=", 6) == 0)
-            name += 6;
-        snprintf(buf, size, "%.*s", (int)strcspn(name, ","), name);
-        return true;
+    if (found)
+        snprintf(buf, size, "%s", vmm->name);
+    for (unsigned i = 0; !found && i + 1 < vmm->n_command; i++)
+        if (strcmp(vmm->command[i], "-name") == 0 || strcmp(vmm->command[i], "--name") == 0)
+            found = machine_name_of_option(vmm->command[i + 1], buf, size);
+    return found;
+}
+
+/* Whether another monitor of MANIFEST than VMM runs a machine called NAME. */
+static bool is_name_taken(const struct manifest *manifest, const struct manifest_vmm *vmm,
+                          const char *name)
+{
+    for (unsigned i = 0; i < manifest->n_sources; i++) {
+        const struct manifest_vmm *other = manifest->sources[i].vmm;
+        char own[MACHINE_NAME_SIZE];
+
+        if (other && other != vmm && other->pid != vmm->pid &&
+            machine_vm_name(other, own, sizeof own) && strcmp(own, name) == 0)
+            return true;
     }
     return false;
+}
+
+void machine_vm_label(const struct manifest *manifest, const struct manifest_vmm *vmm,
+                      char buf[static MACHINE_LABEL_SIZE])
+{
+    const char *slash = vmm->program ? strrchr(vmm->program, '/') : NULL;
+    const char *program = slash ? slash + 1 : vmm->program ? vmm->program : "vm";
+    char name[MACHINE_NAME_SIZE];
+
+    if (!machine_vm_name(vmm, name, sizeof name))
+        snprintf(buf, MACHINE_LABEL_SIZE, "%.100s-%ld", program, (long)vmm->pid);
+    else if (is_name_taken(manifest, vmm, name))
+        snprintf(buf, MACHINE_LABEL_SIZE, "%s-%ld", name, (long)vmm->pid);
+    else
+        snprintf(buf, MACHINE_LABEL_SIZE, "%s", name);
 }
 
 /* The name of the one virtual machine of MANIFEST that has one; false: none has, or several have. */
@@ -51,20 +112,26 @@ static size_t guest_name_len(const char *name)
     return (size_t)(dot - name);
 }
 
+bool machine_has_name(const struct manifest *manifest, const struct manifest_source *source,
+                      char *buf, size_t size)
+{
+    size_t len = guest_name_len(source->name);
+
+    if (strcmp(source->layer, "guest") != 0)
+        return machine_is_vm(source) && machine_vm_name(source->vmm, buf, size);
+    return len == strlen(MACHINE_GUEST_OF_QEMU) &&
+           strncmp(source->name, MACHINE_GUEST_OF_QEMU, len) == 0 && find_vm(manifest, buf, size);
+}
+
 void machine_name(const struct manifest *manifest, const struct manifest_source *source, char *buf,
                   size_t size)
 {
-    if (strcmp(source->layer, "guest") == 0) {
-        size_t len = guest_name_len(source->name);
-
-        if (len == strlen(MACHINE_GUEST_OF_QEMU) &&
-            strncmp(source->name, MACHINE_GUEST_OF_QEMU, len) == 0 && find_vm(manifest, buf, size))
-            return;
-        snprintf(buf, size, "%.*s", (int)len, source->name);
-    } else if (machine_is_vm(source)) {
-        if (!machine_vm_name(source->vmm, buf, size))
-            snprintf(buf, size, "%s", source->vmm->version ? MACHINE_GUEST_OF_QEMU : source->name);
-    } else {
+    if (machine_has_name(manifest, source, buf, size))
+        return;
+    if (strcmp(source->layer, "guest") == 0)
+        snprintf(buf, size, "%.*s", (int)guest_name_len(source->name), source->name);
+    else if (machine_is_vm(source))
+        snprintf(buf, size, "%s", source->vmm->version ? MACHINE_GUEST_OF_QEMU : source->name);
+    else
         snprintf(buf, size, "%s", source->host && source->host->name ? source->host->name : "");
-    }
 }

@@ -16,7 +16,7 @@
  *         "percpu": {"buffer": "NAME", "cpus": [0, 1]},
  *         "guest": {"agent": "0.1.0", "agent_pid": 4712, "release": "6.1.0-18-amd64", "machine": "x86_64",
  *                   "boot_id": "…", "kvm": true, "confined": "user, landlock, seccomp"},
- *         "vmm": {"pid": 4711, "program": "/usr/bin/qemu-system-x86_64", "version": "7.2.22",
+ *         "vmm": {"pid": 4711, "name": "web7", "uuid": "…", "program": "/usr/bin/qemu-system-x86_64", "version": "7.2.22",
  *                 "accelerator": "tcg", "command": ["qemu-system-x86_64", "-m", "256"],
  *                 "threads": [{"id": 4713, "name": "CPU 0/TCG", "vcpu": 0}],
  *                 "exit": "status 0", "qmp": "/run/user/0/…/qmp"},
@@ -142,7 +142,8 @@ static inline int32_t manifest_thread_own_id(const struct manifest_thread *threa
 /* A virtual machine monitor, of the layer vmm. Its threads show which vCPU caused events of the layers
  * vmm and host on the same host. Unknown strings are NULL. */
 struct manifest_vmm {
-    int32_t pid; /* 0: not known */
+    int32_t pid;             /* 0: not known */
+    const char *name, *uuid; /* of its virtual machine */
     const char *program, *version;
     const char *accelerator;    /* "kvm", "tcg" */
     const char *const *command; /* as it was started */

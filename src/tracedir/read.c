@@ -282,6 +282,8 @@ static const struct manifest_vmm *get_vmm(struct reader *reader, const json_t *o
     if (!vmm)
         return no_memory(reader);
     vmm->pid = (int32_t)get_number(reader, json, "pid", INT32_MAX);
+    vmm->name = get_string(reader, json, "name");
+    vmm->uuid = get_string(reader, json, "uuid");
     vmm->program = get_string(reader, json, "program");
     vmm->version = get_string(reader, json, "version");
     vmm->accelerator = get_string(reader, json, "accelerator");

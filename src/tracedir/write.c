@@ -160,6 +160,8 @@ static int set_vmm(json_t *object, const struct manifest_vmm *vmm)
     json_t *json = json_object();
     int r = set_number(json, "pid", vmm->pid);
 
+    r |= set_string(json, "name", vmm->name);
+    r |= set_string(json, "uuid", vmm->uuid);
     r |= set_string(json, "program", vmm->program);
     r |= set_string(json, "version", vmm->version);
     r |= set_string(json, "accelerator", vmm->accelerator);

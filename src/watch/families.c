@@ -208,15 +208,6 @@ const char *family_domain(const struct families *families, const struct origin *
 
 /* ---- Sources ---- */
 
-/* As origins call the monitor VMM (trace/vcpus.c). */
-static void put_vm(const struct manifest_vmm *vmm, char *buf, size_t size)
-{
-    const char *slash = vmm->program ? strrchr(vmm->program, '/') : NULL;
-    const char *program = slash ? slash + 1 : vmm->program ? vmm->program : "vm";
-
-    snprintf(buf, size, "%.100s-%ld", program, (long)vmm->pid);
-}
-
 static int add_vms(struct families *families, const struct manifest *manifest)
 {
     struct family_vm *vms =
@@ -229,12 +220,12 @@ static int add_vms(struct families *families, const struct manifest *manifest)
     families->vms = vms;
     for (unsigned i = 0; i < manifest->n_sources; i++) {
         const struct manifest_source *source = &manifest->sources[i];
-        char vm[128], machine[MACHINE_NAME_SIZE];
+        char vm[MACHINE_LABEL_SIZE], machine[MACHINE_NAME_SIZE];
         struct family_vm *one = &vms[families->n_vms];
 
         if (!source->vmm || source->vmm->n_threads == 0)
             continue;
-        put_vm(source->vmm, vm, sizeof vm);
+        machine_vm_label(manifest, source->vmm, vm); /* as origins call it */
         machine_name(manifest, source, machine, sizeof machine);
         one->vm = arena_strdup(&families->window, vm);
         one->machine = arena_strdup(&families->window, machine);

@@ -85,6 +85,7 @@ static void set_live(struct bound_origin *bound, const struct origin *live)
     bound->origin.task_name = live->task_name ? task_name : NULL;
     bound->origin.comm = live->comm ? comm : NULL;
     bound->origin.vm_name = live->vm_name ? vm_name : NULL;
+    bound->origin.vms_are_named = live->vms_are_named;
     bound->origin.put_vcpu = live->put_vcpu;
     bound->origin.n_cpus = MAX(bound->origin.n_cpus, live->n_cpus);
     bound->origin.pid_filter = live->pid_filter;

@@ -291,6 +291,17 @@ tells '^qemu-2  of the same host as qemu' one two -o same
 refused 1 'cannot be related to that of' one three
 refused 1 'another host' one three --same-host qemu,qemu-2
 
+# Sources of machines that have names are called by these, also when they are merged again.
+for name in web7 'web 8'; do
+    cp -r one "named $name"
+    sed "s#\"complete\": true#\"vmm\": {\"pid\": 7, \"version\": \"7.2\", \"name\": \"$name\"}, &#" one/trace.json >"named $name/trace.json"
+done
+tells '^web-8-qemu  of the same host as web7-qemu' 'named web7' 'named web 8' -o machines
+"$strata" report -e marker -n 2 machines >shown 2>err
+grep -q ' web7-qemu  *\[' shown && grep -q ' web-8-qemu  *\[' shown || fail "$(cat shown)"
+tells '^web-8-qemu  of the same host as web7-qemu' machines
+tells '^web7-2  of the same host as web7' web7='named web7' web7='named web 8'
+
 # Two hosts: events common to one source of each relate all sources of both.
 tells '^two    by 1371 common events of qemu' one two=three guest -o hosts --link \
     -s 'qemu:marker~n (\d+) = two:marker~n (\d+)' -s 'sys_enter_write = two:marker'

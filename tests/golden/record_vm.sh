@@ -41,7 +41,7 @@ none="$qemu -machine none -nodefaults -display none"
 case=events
 known='"vcpu": 1'
 seen events pic_set_irq -e 'pic_set_irq,runstate_set' -e 'pci_*' -- "$qemu" -M pc -nodefaults -display none -m 32 \
-    -smp 2 -name 'a machine'
+    -smp 2 -name 'a machine' -uuid 2b01f7c5-1f2d-4d8a-9e4f-0a4c7f9f2b11
 known='"threads"'
 nothing_left
 grep -q '^[0-9]*@[0-9.]*:pic_set_irq ' events/vmm/trace.log || fail "no event: $(head events/vmm/trace.log)"
@@ -51,7 +51,14 @@ grep -q '"layer":"vmm".*"event":"runstate_set","fields":{.*"new_state":9' json |
 jq -e '.sources[0] | .kind == "qemu-log" and .complete and .lost == 0 and .clock.pairs == "vmm/clock-pairs"
     and .vmm.version and .vmm.exit and .vmm.accelerator == "tcg" and (.vmm.qmp | not)
     and ([.vmm.threads[] | select(.vcpu != null) | .vcpu] | sort) == [0, 1]
-    and (.vmm.command | index("a machine"))' events/trace.json >/dev/null || fail "$(cat events/trace.json)"
+    and (.vmm.command | index("a machine"))
+    and .vmm.name == "a machine" and .vmm.uuid == "2b01f7c5-1f2d-4d8a-9e4f-0a4c7f9f2b11" and .vmm.pid > 0' \
+    events/trace.json >/dev/null || fail "$(cat events/trace.json)"
+"$strata" info events >info
+grep -qx '  virtual machine        a machine' info || fail "$(cat info)"
+grep -qx '  uuid                   2b01f7c5-1f2d-4d8a-9e4f-0a4c7f9f2b11' info || fail "$(cat info)"
+"$strata" stat --by vm events >by_vm
+grep -q '^a machine ' by_vm || fail "$(cat by_vm)"
 says "lines of events, 0 lost"
 
 # The firmware reads from the disk: what strata io needs of QEMU is recorded, beside what -e names, and nothing else.

@@ -81,6 +81,14 @@ static void note_machine(struct qemu_arguments *arguments, const char *value)
     }
 }
 
+/* Each -name adds to the ones before it. */
+static void note_name(struct qemu_arguments *arguments, const char *value)
+{
+    machine_name_of_option(value, arguments->name, sizeof arguments->name);
+    if (strstr(value, "debug-threads="))
+        arguments->names_threads = true;
+}
+
 /* Later options, and later files, win, as they do for QEMU. */
 static void note_config(void *arg, const char *group, const char *key, const char *value)
 {
@@ -92,6 +100,8 @@ static void note_config(void *arg, const char *group, const char *key, const cha
         set_machine(arguments, value, strlen(value));
     else if (is(group, "name", NULL) && is(key, "debug-threads", NULL))
         arguments->names_threads = true;
+    else if (is(group, "name", NULL) && is(key, "guest", NULL))
+        snprintf(arguments->name, sizeof arguments->name, "%s", value);
 }
 
 static void note(struct qemu_arguments *arguments, const char *option, const char *value)
@@ -114,8 +124,10 @@ static void note(struct qemu_arguments *arguments, const char *option, const cha
         note_machine(arguments, value);
     else if (is(option, "readconfig", NULL))
         config_file_read(value, note_config, arguments);
-    else if (is(option, "name", NULL) && strstr(value, "debug-threads="))
-        arguments->names_threads = true;
+    else if (is(option, "uuid", NULL))
+        arguments->uuid = value;
+    else if (is(option, "name", NULL))
+        note_name(arguments, value);
 }
 
 void qemu_arguments_read(const char *program, const char *const *argv, unsigned n,

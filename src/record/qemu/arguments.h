@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "tracedir/machine.h"
 
 #define VMM_ACCELERATOR_SIZE 64u
 #define VMM_MACHINE_SIZE 64u
@@ -20,6 +21,8 @@ struct qemu_arguments {
     /* What may run the guest, in the order of preference: "kvm:tcg"; "": it is not said. */
     char accelerator[VMM_ACCELERATOR_SIZE];
     char machine[VMM_MACHINE_SIZE]; /* the type; "": it is not said */
+    char name[MACHINE_NAME_SIZE];   /* of the virtual machine; "": it is not said */
+    const char *uuid;               /* its UUID; NULL: it is not said */
     bool daemonize;
     bool names_threads; /* -name … debug-threads= says whether */
 };

@@ -26,9 +26,10 @@
 struct qemu_recorder_settings {
     const char *const *command; /* that starts QEMU, as its user would give it */
     unsigned n_command;
-    unsigned n_before;   /* words of it that run another program, in front of QEMU's own */
-    const char *program; /* QEMU */
-    bool wrapped;        /* the command is a script that passes its last arguments on to QEMU */
+    unsigned n_before;       /* words of it that run another program, in front of QEMU's own */
+    const char *program;     /* QEMU */
+    const char *name, *uuid; /* of the virtual machine; NULL: not known */
+    bool wrapped;            /* the command is a script that passes its last arguments on to QEMU */
     /* Attach to this QEMU, which has that command; NULL: start it. */
     const struct qemu_running *running;
     const struct qmp_endpoint *monitor; /* of that */

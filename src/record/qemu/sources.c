@@ -61,6 +61,8 @@ static void put_vmm(const struct qemu_recorder *self, bool final, struct entry *
 {
     entry->vmm = (struct manifest_vmm){
         .pid = self->monitor.pid,
+        .name = self->settings.name,
+        .uuid = self->settings.uuid,
         .program = self->settings.program,
         .version = version(self),
         .accelerator = accelerator(&self->monitor),

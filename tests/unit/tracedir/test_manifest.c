@@ -98,6 +98,8 @@ static void test_round_trip(void **state)
         {12, 3, "CPU 0/TCG", 0}, {13, 0, NULL, -1}, {14, 0, "CPU 4095/TCG", 4095}};
     static const struct manifest_vmm vmm = {
         .pid = 11,
+        .name = "web,7",
+        .uuid = "11111111-1111-1111-1111-111111111117",
         .program = "/usr/bin/qemu",
         .version = "7.2.22",
         .accelerator = "tcg",
@@ -207,6 +209,8 @@ static void test_round_trip(void **state)
     source = &back.sources[2];
     assert_string_equal(source->clock.pairs, "vmm/clock-pairs");
     assert_int_equal(source->vmm->pid, 11);
+    assert_string_equal(source->vmm->name, "web,7");
+    assert_string_equal(source->vmm->uuid, "11111111-1111-1111-1111-111111111117");
     assert_string_equal(source->vmm->program, "/usr/bin/qemu");
     assert_string_equal(source->vmm->version, "7.2.22");
     assert_string_equal(source->vmm->accelerator, "tcg");
