@@ -3,7 +3,7 @@
 # builds and runs each of examples/ with that, by gcc and by clang.
 #
 # Of each: it runs and is traced; a second build does nothing, nor does one after a change that changes
-# no code; a changed declaration is in the program after the next build; a wrong one is told.
+# no code; a changed declaration is in the program after the next build; a wrong one is told. By clang some only run.
 #
 # $STRATA_BIN is the directory of a strata that reads traces; by hand, build/bin.
 set -eu
@@ -78,6 +78,8 @@ example() {
     binary=$(find "$dir/example" -name "$program" -type f -perm -u+x)
     [ -x "$binary" ] || fail "there is no program $program"
     runs "$output" "$event" "$@"
+    # What is built anew is decided by the build, not by the compiler.
+    [ "$CC" = gcc ] || [ "$name" = cmake ] || { echo "ok: $what" && return; }
 
     made >"$dir/before"
     [ "$(wc -l <"$dir/before")" -ge 5 ] || fail "too few files made: $(cat "$dir/before")"
