@@ -29,7 +29,20 @@ MESON = STEP + """case $1 in
 setup) mkdir -p "$2" && touch "$2/build.ninja" ;;
 test)
     mkdir -p "$3/meson-logs"
+    # Without --suite, each of the two runs in one build.
+    case "$3 $* " in
+    *" --suite "*) ;;
+    "build "*" one "*) exit 1 ;;
+    "build "*" two "* | "build-asan "*" one "* | "build-tsan "*) ;;
+    *) exit 1 ;;
+    esac
     echo '{"name": "strata:unit / one", "result": "OK", "duration": 2.5}' >"$3/meson-logs/testlog.json"
+    ;;
+introspect)
+    case $* in
+    *" build") echo '[{"name": "one", "suite": []}, {"name": "two", "suite": []}]' ;;
+    *) echo '[{"name": "one", "suite": []}]' ;;
+    esac
     ;;
 esac
 """
@@ -76,6 +89,8 @@ def main():
                            ("bin/meson", MESON), ("bin/ninja", STEP), ("bin/clang-format-14", STEP), ("bin/clang-tidy-14", STEP)]:
             install(tree / path, text)
         install(tree / "build/guest/debs/complete", "")
+        for name in ["plain_only", "plain_too"]:
+            install(tree / "tests" / name, "# Why.\n")
 
         status, lines = run_on_terminal(tree)
         output = "\n".join(lines)

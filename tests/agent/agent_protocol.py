@@ -20,7 +20,7 @@ from process import Process, all_ended
 from tracefs import CPUS, Instance, Tracefs, account, check, read_folder, wait_for
 
 BIN = sys.argv[1]
-STRATA = f"{BIN}/strata"
+STRATA = os.environ.get("STRATA", f"{BIN}/strata")  # reads what the agent sent
 EVENTS = [("sched:sched_switch", "")]
 
 

@@ -14,7 +14,7 @@ from process import Process, all_ended
 from tracefs import CPUS, Tracefs, account, check, decode, wait_for
 
 BIN = sys.argv[1]
-STRATA = f"{BIN}/strata"
+STRATA = os.environ.get("STRATA", f"{BIN}/strata")  # reads what the agent sent
 PAGE = 4096
 
 
