@@ -434,7 +434,8 @@ static int put_row(const struct stat *stat, const struct recorded_list *recorded
 static void put_losses(const struct stat *stat, struct text *out)
 {
     unsigned layers = trace_layers(stat->trace);
-    const char *ending = ": counts are without them, and RATE/s and P50 to MAX are over that time, too\n";
+    const char *ending =
+        ": counts are without them, and RATE/s and P50 to MAX are over that time, too\n";
 
     if (layers == 0 && losses_any(&stat->tally.losses)) {
         losses_put(&stat->tally.losses, out);
