@@ -123,6 +123,14 @@ static void put_without_format(const struct catalogue *classes, struct text *tex
         text_put_literal(text, ") are such events");
 }
 
+static bool lack_cpu(const struct catalogue *classes)
+{
+    for (unsigned i = 0; i < classes->n_classes; i++)
+        if (classes->classes[i]->origin && classes->classes[i]->origin->lacks_cpu)
+            return true;
+    return false;
+}
+
 void needs_put_missing(const char *name, const char *selected, const struct catalogue *classes,
                        struct text *text)
 {
@@ -132,7 +140,9 @@ void needs_put_missing(const char *name, const char *selected, const struct cata
     if (*selected)
         text_printf(text, ", as far as it is selected by %s", selected);
     put_without_format(classes, text);
-    if (!*selected)
+    if (lack_cpu(classes))
+        text_put_literal(text, ", or their CPU is not; use perf script with -F +cpu");
+    else if (!*selected)
         text_printf(text,
                     "; record with 'strata record --for %s' and --host, --guest, --xen or '-- "
                     "qemu-system-...'",

@@ -9,68 +9,96 @@
 /* "{NAME:TYPE}" is a field; the other letters stand in the text, and "*" is any text up to the next of them. Types:
  *   d, u, x   a number, with a sign, without, or hexadecimal with or without 0x
  *   c, s      a text of up to 15 or 127 bytes
+ *   N         a number, hexadecimal with 0x, otherwise decimal with a sign
  *   S         the state of a task, "S", "R+", as the number that the kernel has
  *   T         the same in the letters of trace-cmd's plugin
  *   D         a device, "8,16", as the number that the kernel has
  *   V         the number of a softirq
  *   H         "handled" or "unhandled", as 1 or 0
  *
- * Source: the print formats of Linux 4.4 to 7.0, and of trace-cmd's plugins. */
+ * Source: the print formats of Linux 4.4 to 7.0, of trace-cmd's plugins, and what trace-cmd report -R prints. */
 struct kernel_pattern {
     const char *group;
     const char *name;
+    size_t name_len;
     const char *pattern;
 };
 
 /* clang-format off */
+#define P(group, name, pattern) {group, name, sizeof(name) - 1, pattern}
 static const struct kernel_pattern patterns[] = {
-    {"sched", "sched_switch", "prev_comm={prev_comm:c} prev_pid={prev_pid:d} prev_prio={prev_prio:d} prev_state={prev_state:S} ==> next_comm={next_comm:c} next_pid={next_pid:d} next_prio={next_prio:d}"},
-    {"sched", "sched_switch", "{prev_comm:c}:{prev_pid:d} [{prev_prio:d}] {prev_state:T} ==> {next_comm:c}:{next_pid:d} [{next_prio:d}]"},
-    {"sched", "sched_waking", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"},
-    {"sched", "sched_waking", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"},
-    {"sched", "sched_wakeup", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"},
-    {"sched", "sched_wakeup", "comm={comm:c} pid={pid:d} prio={prio:d} success=* target_cpu={target_cpu:d}"},
-    {"sched", "sched_wakeup", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"},
-    {"sched", "sched_wakeup", "{comm:c}:{pid:d} [{prio:d}] success=* CPU:{target_cpu:d}"},
-    {"sched", "sched_wakeup_new", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"},
-    {"sched", "sched_wakeup_new", "comm={comm:c} pid={pid:d} prio={prio:d} success=* target_cpu={target_cpu:d}"},
-    {"sched", "sched_wakeup_new", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"},
-    {"sched", "sched_migrate_task", "comm={comm:c} pid={pid:d} prio={prio:d} orig_cpu={orig_cpu:d} dest_cpu={dest_cpu:d}"},
-    {"sched", "sched_process_exit", "comm={comm:c} pid={pid:d} prio={prio:d}"},
-    {"sched", "sched_process_exit", "comm={comm:c} pid={pid:d} prio={prio:d} group_dead=*"},
-    {"sched", "sched_process_free", "comm={comm:c} pid={pid:d} prio={prio:d}"},
-    {"sched", "sched_process_fork", "comm={parent_comm:c} pid={parent_pid:d} child_comm={child_comm:c} child_pid={child_pid:d}"},
-    {"irq", "irq_handler_entry", "irq={irq:d} name={name:s}"},
-    {"irq", "irq_handler_exit", "irq={irq:d} ret={ret:H}"},
-    {"irq", "softirq_entry", "vec={vec:V} [action={action:c}]"},
-    {"irq", "softirq_exit", "vec={vec:V} [action={action:c}]"},
-    {"irq", "softirq_raise", "vec={vec:V} [action={action:c}]"},
-    {"block", "block_rq_issue", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"},
-    {"block", "block_rq_issue", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"},
-    {"block", "block_rq_insert", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"},
-    {"block", "block_rq_insert", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"},
-    {"block", "block_rq_complete", "{dev:D} {rwbs:c} (*) {sector:u} + {nr_sector:u} [{error:d}]"},
-    {"block", "block_rq_complete", "{dev:D} {rwbs:c} (*) {sector:u} + {nr_sector:u} *,*,* [{error:d}]"},
-    {"block", "block_bio_queue", "{dev:D} {rwbs:c} {sector:u} + {nr_sector:u} [{comm:c}]"},
-    {"block", "block_io_start", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"},
-    {"block", "block_io_start", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"},
-    {"block", "block_io_done", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"},
-    {"block", "block_io_done", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"},
-    {"raw_syscalls", "sys_enter", "NR {id:d} (*)"},
-    {"raw_syscalls", "sys_exit", "NR {id:d} = {ret:d}"},
-    {"kvm", "kvm_entry", "vcpu {vcpu_id:u}, rip {rip:x}"},
-    {"kvm", "kvm_entry", "vcpu {vcpu_id:u}, rip {rip:x} *"},
-    {"kvm", "kvm_entry", "vcpu {vcpu_id:u}"},
-    {"kvm", "kvm_exit", "vcpu {vcpu_id:u} reason {exit_reason:s} rip {guest_rip:x} info1 {info1:x} info2 {info2:x} intr_info {intr_info:x} error_code {error_code:x}"},
-    {"kvm", "kvm_exit", "vcpu {vcpu_id:u} reason {exit_reason:s} rip {guest_rip:x} info1 {info1:x} info2 {info2:x} intr_info {intr_info:x} error_code {error_code:x} *"},
-    {"kvm", "kvm_exit", "vcpu {vcpu_id:u} reason {exit_reason:s} rip {guest_rip:x} info {info1:x} {info2:x}"},
-    {"kvm", "kvm_exit", "reason {exit_reason:s} rip {guest_rip:x} info {info1:x} {info2:x}"},
-    {"kvm", "kvm_exit", "reason {exit_reason:s} rip {guest_rip:x}"},
-    {"ftrace", "function", "{func:s} <-{parent:s}"},
-    {"ftrace", "funcgraph_entry", "--> {func:s} ({depth:u})"},
-    {"ftrace", "funcgraph_exit", "<-- {func:s} ({depth:u}) duration={duration:u} ns"},
-    {"ftrace", "funcgraph_exit", "<-- {func:s} ({depth:u})"},
+    P("sched", "sched_switch", "prev_comm={prev_comm:c} prev_pid={prev_pid:d} prev_prio={prev_prio:d} prev_state={prev_state:S} ==> next_comm={next_comm:c} next_pid={next_pid:d} next_prio={next_prio:d}"),
+    P("sched", "sched_switch", "{prev_comm:c}:{prev_pid:d} [{prev_prio:d}] {prev_state:T} ==> {next_comm:c}:{next_pid:d} [{next_prio:d}]"),
+    P("sched", "sched_switch", "prev_comm={prev_comm:c} prev_pid={prev_pid:d} prev_prio={prev_prio:d} prev_state={prev_state:N} next_comm={next_comm:c} next_pid={next_pid:d} next_prio={next_prio:d}"),
+    P("sched", "sched_waking", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"),
+    P("sched", "sched_waking", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"),
+    P("sched", "sched_wakeup", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"),
+    P("sched", "sched_wakeup", "comm={comm:c} pid={pid:d} prio={prio:d} success=* target_cpu={target_cpu:d}"),
+    P("sched", "sched_wakeup", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"),
+    P("sched", "sched_wakeup", "{comm:c}:{pid:d} [{prio:d}] success=* CPU:{target_cpu:d}"),
+    P("sched", "sched_wakeup_new", "comm={comm:c} pid={pid:d} prio={prio:d} target_cpu={target_cpu:d}"),
+    P("sched", "sched_wakeup_new", "comm={comm:c} pid={pid:d} prio={prio:d} success=* target_cpu={target_cpu:d}"),
+    P("sched", "sched_wakeup_new", "{comm:c}:{pid:d} [{prio:d}] CPU:{target_cpu:d}"),
+    P("sched", "sched_migrate_task", "comm={comm:c} pid={pid:d} prio={prio:d} orig_cpu={orig_cpu:d} dest_cpu={dest_cpu:d}"),
+    P("sched", "sched_process_exit", "comm={comm:c} pid={pid:d} prio={prio:d}"),
+    P("sched", "sched_process_exit", "comm={comm:c} pid={pid:d} prio={prio:d} group_dead=*"),
+    P("sched", "sched_process_free", "comm={comm:c} pid={pid:d} prio={prio:d}"),
+    P("sched", "sched_process_fork", "comm={parent_comm:c} pid={parent_pid:d} child_comm={child_comm:c} child_pid={child_pid:d}"),
+    P("sched", "sched_process_fork", "parent_comm={parent_comm:c} parent_pid={parent_pid:d} child_comm={child_comm:c} child_pid={child_pid:d}"),
+    P("irq", "irq_handler_entry", "irq={irq:d} name={name:s}"),
+    P("irq", "irq_handler_exit", "irq={irq:d} ret={ret:H}"),
+    P("irq", "softirq_entry", "vec={vec:V} [action={action:c}]"),
+    P("irq", "softirq_entry", "vec={vec:V}"),
+    P("irq", "softirq_exit", "vec={vec:V} [action={action:c}]"),
+    P("irq", "softirq_exit", "vec={vec:V}"),
+    P("irq", "softirq_raise", "vec={vec:V} [action={action:c}]"),
+    P("irq", "softirq_raise", "vec={vec:V}"),
+    P("block", "block_rq_issue", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"),
+    P("block", "block_rq_issue", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"),
+    P("block", "block_rq_issue", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} bytes={bytes:u} rwbs={rwbs:c} comm={comm:c} cmd=*"),
+    P("block", "block_rq_issue", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} bytes={bytes:u} ioprio=* rwbs={rwbs:c} comm={comm:c} cmd=*"),
+    P("block", "block_rq_insert", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"),
+    P("block", "block_rq_insert", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"),
+    P("block", "block_rq_insert", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} bytes={bytes:u} rwbs={rwbs:c} comm={comm:c} cmd=*"),
+    P("block", "block_rq_insert", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} bytes={bytes:u} ioprio=* rwbs={rwbs:c} comm={comm:c} cmd=*"),
+    P("block", "block_rq_complete", "{dev:D} {rwbs:c} (*) {sector:u} + {nr_sector:u} [{error:d}]"),
+    P("block", "block_rq_complete", "{dev:D} {rwbs:c} (*) {sector:u} + {nr_sector:u} *,*,* [{error:d}]"),
+    P("block", "block_rq_complete", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} error={error:d} rwbs={rwbs:c} cmd=*"),
+    P("block", "block_rq_complete", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} error={error:d} ioprio=* rwbs={rwbs:c} cmd=*"),
+    P("block", "block_bio_queue", "{dev:D} {rwbs:c} {sector:u} + {nr_sector:u} [{comm:c}]"),
+    P("block", "block_bio_queue", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} rwbs={rwbs:c} comm={comm:c}"),
+    P("block", "block_io_start", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"),
+    P("block", "block_io_start", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"),
+    P("block", "block_io_start", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} bytes={bytes:u} rwbs={rwbs:c} comm={comm:c} cmd=*"),
+    P("block", "block_io_start", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} bytes={bytes:u} ioprio=* rwbs={rwbs:c} comm={comm:c} cmd=*"),
+    P("block", "block_io_done", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} *,*,* [{comm:c}]"),
+    P("block", "block_io_done", "{dev:D} {rwbs:c} {bytes:u} (*) {sector:u} + {nr_sector:u} [{comm:c}]"),
+    P("block", "block_io_done", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} bytes={bytes:u} rwbs={rwbs:c} comm={comm:c} cmd=*"),
+    P("block", "block_io_done", "dev={dev:N} sector={sector:u} nr_sector={nr_sector:u} bytes={bytes:u} ioprio=* rwbs={rwbs:c} comm={comm:c} cmd=*"),
+    P("raw_syscalls", "sys_enter", "NR {id:d} (*)"),
+    P("raw_syscalls", "sys_enter", "id={id:d} args=*"),
+    P("raw_syscalls", "sys_exit", "NR {id:d} = {ret:d}"),
+    P("raw_syscalls", "sys_exit", "id={id:d} ret={ret:d}"),
+    P("kvm", "kvm_entry", "vcpu {vcpu_id:u}, rip {rip:x}"),
+    P("kvm", "kvm_entry", "vcpu {vcpu_id:u}, rip {rip:x} *"),
+    P("kvm", "kvm_entry", "vcpu {vcpu_id:u}"),
+    P("kvm", "kvm_entry", "vcpu_id={vcpu_id:u} rip={rip:x}"),
+    P("kvm", "kvm_entry", "vcpu_id={vcpu_id:u} rip={rip:x} *"),
+    P("kvm", "kvm_exit", "vcpu {vcpu_id:u} reason {exit_reason:s} rip {guest_rip:x} info1 {info1:x} info2 {info2:x} intr_info {intr_info:x} error_code {error_code:x}"),
+    P("kvm", "kvm_exit", "vcpu {vcpu_id:u} reason {exit_reason:s} rip {guest_rip:x} info1 {info1:x} info2 {info2:x} intr_info {intr_info:x} error_code {error_code:x} *"),
+    P("kvm", "kvm_exit", "vcpu {vcpu_id:u} reason {exit_reason:s} rip {guest_rip:x} info {info1:x} {info2:x}"),
+    P("kvm", "kvm_exit", "reason {exit_reason:s} rip {guest_rip:x} info {info1:x} {info2:x}"),
+    P("kvm", "kvm_exit", "reason {exit_reason:s} rip {guest_rip:x}"),
+    P("kvm", "kvm_exit", "exit_reason={exit_reason:u} guest_rip={guest_rip:x} isa={isa:u} info1={info1:x} info2={info2:x} intr_info={intr_info:x} error_code={error_code:x} vcpu_id={vcpu_id:u}"),
+    P("kvm", "kvm_exit", "exit_reason={exit_reason:u} guest_rip={guest_rip:x} isa={isa:u} info1={info1:x} info2={info2:x} intr_info={intr_info:x} error_code={error_code:x} vcpu_id={vcpu_id:u} *"),
+    P("kvm", "kvm_exit", "exit_reason={exit_reason:u} guest_rip={guest_rip:x} isa={isa:u} info1={info1:x} info2={info2:x} vcpu_id={vcpu_id:u}"),
+    P("ftrace", "function", "{func:s} <-{parent:s}"),
+    P("ftrace", "function", "ip={ip:x} parent_ip={parent_ip:x}"),
+    P("ftrace", "funcgraph_entry", "--> {func:s} ({depth:u})"),
+    P("ftrace", "funcgraph_exit", "<-- {func:s} ({depth:u}) duration={duration:u} ns"),
+    P("ftrace", "funcgraph_exit", "<-- {func:s} ({depth:u})"),
 };
+#undef P
 /* clang-format on */
 _Static_assert(ARRAY_SIZE(patterns) < KERNEL_PATTERNS_MAX, "they have numbers from 1 on");
 
@@ -87,7 +115,7 @@ unsigned kernel_pattern_number(const struct kernel_pattern *pattern)
 const char *kernel_pattern_group_of(const char *name, size_t len)
 {
     for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
-        if (strlen(patterns[i].name) == len && memcmp(patterns[i].name, name, len) == 0)
+        if (patterns[i].name_len == len && memcmp(patterns[i].name, name, len) == 0)
             return patterns[i].group;
     return NULL;
 }
@@ -125,6 +153,11 @@ static bool next_piece(const char **p, struct piece *ret)
     *p += piece.literal_len;
     *ret = piece;
     return true;
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
 static unsigned size_of(char type)
@@ -221,7 +254,15 @@ static bool read_value(char type, const char *p, size_t len, uint8_t *out)
     case 'S': is = read_state("SDTtXZPI", p, len, &v); break;
     case 'T': is = read_state("SDTtZXxW", p, len, &v); break;
     case 'D': is = read_device(p, len, &v); break;
+    case 'N':
+        is = read_number(p, len, len > 2 && p[0] == '0' && p[1] == 'x' ? 16 : 10, true, &v);
+        break;
     case 'H':
+        if (len == 1 && (*p == '0' || *p == '1')) {
+            v = *p == '1';
+            is = true;
+            break;
+        }
         v = len == 7 && memcmp(p, "handled", 7) == 0;
         is = v || (len == 9 && memcmp(p, "unhandled", 9) == 0);
         break;
@@ -273,20 +314,49 @@ static bool match(const char *pattern, const char *text, const char *end, uint8_
     return text == end;
 }
 
+static const struct kernel_pattern *find_pattern(const struct kernel_line *line, size_t len,
+                                                 uint8_t *p)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+        if (patterns[i].name_len == line->name_len &&
+            memcmp(patterns[i].name, line->name, line->name_len) == 0 &&
+            match(patterns[i].pattern, line->text, line->text + len, p))
+            return &patterns[i];
+    return NULL;
+}
+
+/* What tools print behind a text: " Latency: 22.684 usecs", trace-cmd report -w; " ffffffff810a8fe2 SYMBOL", perf's field `ip`. Returns
+ * the length of the text without it. */
+static size_t leave_out_addition(const char *text, size_t len)
+{
+    static const char latency[] = " Latency: ";
+    const char *p = memmem(text, len, latency, strlen(latency));
+    size_t digits;
+
+    if (p && len > 6 && memcmp(text + len - 6, " usecs", 6) == 0)
+        return (size_t)(p - text);
+    for (size_t i = len; i-- > 0;) {
+        if (text[i] != ' ')
+            continue;
+        for (digits = 0; i + 1 + digits < len && is_hex(text[i + 1 + digits]);)
+            digits++;
+        if (digits >= 8 && (i + 1 + digits == len || text[i + 1 + digits] == ' '))
+            return i;
+    }
+    return len;
+}
+
 const struct kernel_pattern *kernel_pattern_read(const struct kernel_line *line, uint8_t *p)
 {
+    const struct kernel_pattern *pattern;
     size_t len = line->text_len;
 
     while (len > 0 && line->text[len - 1] == ' ')
         len--;
-    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
-        if (strlen(patterns[i].name) != line->name_len ||
-            memcmp(patterns[i].name, line->name, line->name_len) != 0)
-            continue;
-        if (match(patterns[i].pattern, line->text, line->text + len, p))
-            return &patterns[i];
-    }
-    return NULL;
+    pattern = find_pattern(line, len, p);
+    if (pattern || !kernel_pattern_group_of(line->name, line->name_len))
+        return pattern;
+    return find_pattern(line, leave_out_addition(line->text, len), p);
 }
 
 /* ---- Fields ---- */
@@ -307,7 +377,7 @@ static struct field field_of(const struct piece *piece, const char *name, uint32
         return field;
     }
     field.storage = STORE_SCALAR;
-    field.type = strchr("dSTH", piece->type) ? FIELD_INT : FIELD_UINT;
+    field.type = strchr("dNSTH", piece->type) ? FIELD_INT : FIELD_UINT;
     field.c_type = field.type == FIELD_INT ? "int64_t" : "uint64_t";
     field.hex = piece->type == 'x';
     if (piece->type == 'V')

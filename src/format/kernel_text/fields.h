@@ -26,4 +26,4 @@ struct field *kernel_pattern_fields(const struct kernel_pattern *pattern, struct
                                     unsigned *ret_n, uint32_t *ret_size);
 /* Its number, from 1 on; of NULL: 0. */
 unsigned kernel_pattern_number(const struct kernel_pattern *pattern);
-#define KERNEL_PATTERNS_MAX 64
+#define KERNEL_PATTERNS_MAX 128

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "format/kernel_text/ahead.h"
 #include "format/kernel_text/fields.h"
+#include "format/kernel_text/forms.h"
 #include "format/kernel_text/graph.h"
 #include "format/kernel_text/line.h"
 
@@ -62,10 +63,13 @@ struct kernel_text {
     bool skipping;    /* a line that is too long */
     uint64_t skipped; /* bytes of it */
     bool is_ticks;
+    bool lacks_cpu;
     int64_t time;  /* of the event before, or the first; TIME_UNKNOWN: there was none */
     int64_t begin; /* of the first event */
     int error;
     unsigned n_events, n_other;
+    unsigned n_fieldless; /* events that have fields, in a text that fields.h does not know */
+    char fieldless[192];  /* of the first of them */
     /* Of ftrace's file `trace`: events of before were overwritten, and each CPU begins at a time of its own. */
     bool is_overwritten;
     struct text_cpu cpus[CPUS_MAX];
@@ -74,7 +78,7 @@ struct kernel_text {
     struct text_ahead ahead;
     unsigned n_absent, next_absent; /* CPUs that are not in the text */
     bool is_looked_through;         /* `ahead` is known */
-    char hint[192];
+    char hint[512];
     /* The line is to be read once more, after the loss that comes before it, or for its next event. */
     bool again;
     unsigned part; /* of the line: the number of its event that comes next */
@@ -115,8 +119,7 @@ static bool is_passed_over(const char *text, size_t len)
         p++;
     return p == text + len || begins(p, (size_t)(text + len - p), "----------") || *text == '#' ||
            *text == '\t' || begins(p, (size_t)(text + len - p), "=>") ||
-           begins(text, len, "cpus=") || begins(text, len, "version =") ||
-           begins(text, len, "trace-cmd ") || begins(text, len, "TRACE:");
+           kernel_form_is_no_event(text, len);
 }
 
 /* Of a page in HTML: its traces are text in elements of their own. False: the line is none of a trace. */
@@ -147,6 +150,8 @@ bool kernel_text_probe(const void *head, size_t n)
     const char *p = head;
     const char *end = p + n;
 
+    if (!is_html(p, n) && kernel_form_refused(p, n))
+        return true;
     if (is_html(p, n))
         return memmem(p, n, "Android System Trace", 20) || memmem(p, n, "trace-viewer", 12) ||
                memmem(p, n, "class=\"trace-data\"", 18);
@@ -335,10 +340,11 @@ static void put_lost(struct kernel_text *text, struct item *item, int32_t cpu, u
     note_last(text, cpu, time, NULL);
 }
 
-/* trace_marker's lines are of the class that the kernel's formats call print. */
+/* trace_marker's lines are of the class that the kernel's formats call print. Its fields are "ip=0x… buf=TEXT". */
 static void rename_marker(struct kernel_line *line)
 {
     static const char prefix[] = MARKER ": ";
+    const char *buf;
 
     if (line->name_len == strlen(MARKER) && memcmp(line->name, MARKER, line->name_len) == 0) {
         line->name = MARKER_CLASS;
@@ -348,7 +354,24 @@ static void rename_marker(struct kernel_line *line)
                begins(line->text, line->text_len, prefix)) {
         line->text += strlen(prefix);
         line->text_len -= strlen(prefix);
+    } else if (line->name_len == strlen(MARKER_CLASS) &&
+               memcmp(line->name, MARKER_CLASS, line->name_len) == 0 &&
+               begins(line->text, line->text_len, "ip=0x")) {
+        buf = memmem(line->text, line->text_len, " buf=", 5);
+        line->text_len -= buf ? (size_t)(buf + 5 - line->text) : 0;
+        line->text = buf ? buf + 5 : line->text;
     }
+}
+
+/* Analyses miss the fields of such an event: the user is told. */
+static void note_fieldless(struct kernel_text *text, const struct kernel_line *line)
+{
+    if (text->n_fieldless++ == 0)
+        snprintf(text->fieldless, sizeof text->fieldless,
+                 "the text of some events is not known, so that they have no fields; the first is "
+                 "of %.*s, '%.*s'",
+                 (int)MIN(line->name_len, (size_t)32), line->name,
+                 (int)MIN(line->text_len, (size_t)32), line->text);
 }
 
 static int put_event(struct kernel_text *text, struct kernel_line *line, struct item *item)
@@ -365,6 +388,8 @@ static int put_event(struct kernel_text *text, struct kernel_line *line, struct 
         r = get_comm(text, line->comm, line->comm_len, &comm);
     if (r < 0)
         return r;
+    if (!pattern && kernel_pattern_group_of(line->name, line->name_len))
+        note_fieldless(text, line);
     memcpy(payload + class->size, line->text, line->text_len);
     text->time = line->time;
     if (text->begin == TIME_UNKNOWN)
@@ -696,12 +721,15 @@ static const char *text_hint(const struct source *source)
                      "it has events of 1 CPU of %u: what the others did is unknown",
                      text->n_absent + 1);
     if (text->n_late > 0)
-        snprintf(
+        n += snprintf(
             text->hint + n, sizeof text->hint - (size_t)n,
             "%s%u loss%s found late: what threads did meanwhile may be wrong; save the text to "
             "a file and read that",
             n > 0 ? "; " : "", text->n_late, text->n_late == 1 ? " was" : "es were");
-    return n > 0 || text->n_late > 0 ? text->hint : NULL;
+    if (text->n_fieldless > 0)
+        n += snprintf(text->hint + n, sizeof text->hint - (size_t)n, "%s%s", n > 0 ? "; " : "",
+                      text->fieldless);
+    return n > 0 ? text->hint : NULL;
 }
 
 static void text_progress(const struct source *source, uint64_t *ret_done, uint64_t *ret_total)
@@ -737,22 +765,10 @@ static void look_for_kind(struct kernel_text *text)
             continue;
         text->kind = line.kind;
         text->is_ticks = line.is_ticks;
+        text->lacks_cpu = line.cpu == CPU_UNKNOWN;
         text->begin = text->time = line.time;
         return;
     }
-}
-
-/* "# nop latency trace v1.1.5 on 6.18.0", in the text's head. */
-static bool is_latency_format(const struct input *in)
-{
-    const uint8_t *p = input_at(in);
-    size_t n = input_buffered(in);
-    size_t len, total;
-
-    for (; n > 0 && *p == '#' && find_line(p, n, true, &len, &total); p += total, n -= total)
-        if (memmem(p, len, " latency trace v", 16))
-            return true;
-    return false;
 }
 
 /* Looks through a text that can be read again (T9). */
@@ -792,6 +808,7 @@ static int add_origin(struct kernel_text *text)
                    .path = arena_strdup(arena, text->in.path),
                    .clock = {.name = "unknown", .hz = text->is_ticks ? 0 : NANOSECONDS},
                    .lost_uncounted = text->kind == KERNEL_TEXT_PERF,
+                   .lacks_cpu = text->lacks_cpu,
                    .comm = comm_of},
         .comms = arena_alloc(arena, COMMS_MAX * sizeof *names->comms),
     };
@@ -805,6 +822,7 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
                      struct error *error)
 {
     struct kernel_text *text = calloc(1, sizeof *text);
+    const char *refused;
     int r;
 
     if (!text) {
@@ -819,10 +837,11 @@ int kernel_text_open(struct input *in, struct catalogue *catalogue, struct sourc
     graph_init(&text->graph);
     text->time = text->begin = TIME_UNKNOWN;
     text->is_html = is_html((const char *)input_at(&text->in), input_buffered(&text->in));
-    if (is_latency_format(&text->in)) {
-        r = error_set(error, -EOPNOTSUPP, text->in.path,
-                      "the tracer's option latency-format wrote it, which is not read; 'echo 0 "
-                      ">/sys/kernel/tracing/options/latency-format' and read the trace again");
+    refused = text->is_html ? NULL
+                            : kernel_form_refused((const char *)input_at(&text->in),
+                                                  input_buffered(&text->in));
+    if (refused) {
+        r = error_set(error, -EOPNOTSUPP, text->in.path, "%s", refused);
         text_free(&text->source);
         return r;
     }

@@ -6,7 +6,7 @@
  *
  *  T1  Each line that tells an event is one, with its time, CPU and thread, and its text as it stands.
  *  T2  Events of the scheduler, block devices, interrupts, system calls and trace_marker have fields, if their text is as
- *      fields.c describes; the others have one, `text`.
+ *      fields.c describes; the others have one, `text`. A hint says if such an event has another text.
  *  T3  Lines that begin with '#', empty ones, perf's call chains (they begin with a tabulator) and the kernel's stacks ("=>")
  *      are passed over, and so are trace-cmd's own and all of a page in HTML but its trace.
  *  T4  Any other line is a loss of unknown size (LOSS_UNREADABLE), and so is what of a line exceeds KERNEL_TEXT_LINE_MAX.
@@ -14,7 +14,8 @@
  *      its first event, then.
  *  T6  What was lost of a CPU, by a line that says so, is missing between the CPU's last event and the event of the next line.
  *      The event before has `before_loss`, if the text can be read twice (T9) or the loss is among what is read when it is lent.
- *  T7  The text of the option latency-format is refused: its times are those since the first event, and its names are cut.
+ *  T7  Refused is what leaves out what an event needs (forms.h), and the text of the option latency-format: its times are those since
+ *      the first event, and its names are cut.
  *  T8  Times are of a clock that is not told, in ns at the resolution of the text, or of a clock of ticks with no rate.
  *  T9  A file is looked through before its first event is lent: for losses, however long they are; for when the last of those CPUs
  *      begins that lost events before (origin->lost_begin); and for a text of one CPU (per_cpu/cpu0/trace) of several, by its

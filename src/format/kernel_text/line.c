@@ -6,6 +6,10 @@
 #include "base/macro.h"
 #include "event/item.h"
 
+#define FLAGS_MAX 8
+#define COMM_MAX 15 /* bytes of a task's name */
+#define CUT_COMM 8  /* bytes that the options for latencies print of it */
+
 /* What is left of a line. */
 struct rest {
     const char *p, *end;
@@ -61,16 +65,55 @@ static bool take(struct rest *rest, const char *text)
     return true;
 }
 
-/* "d..1.", "dNh2", ".....": what a kernel noted of its CPU. Its first sign is none of a time. */
+/* "d..1.", "dNh2", ".....": what a kernel noted of its CPU. Its first sign is none of a time. Android prints no blank after it. */
 static void skip_flags(struct rest *rest)
 {
     const char *p = rest->p;
+    const char *time;
 
     while (p < rest->end && *p != ' ')
         p++;
-    if (p < rest->end && p - rest->p >= 4 && p - rest->p <= 8 && p[-1] != ':' &&
-        !(is_digit(rest->p[0]) && memchr(rest->p, '.', (size_t)(p - rest->p))))
+    if (p - rest->p < 4 || is_digit(rest->p[0]))
+        return;
+    if (p[-1] != ':') {
+        rest->p = p - rest->p <= FLAGS_MAX ? p : rest->p;
+        return;
+    }
+    time = p - 1;
+    while (time > rest->p && is_digit(time[-1]))
+        time--;
+    if (time == p - 1 || time == rest->p || time[-1] != '.')
+        return;
+    for (time--; time > rest->p + 4 && is_digit(time[-1]);)
+        time--;
+    if (time - rest->p >= 4 && time - rest->p <= FLAGS_MAX)
+        rest->p = time;
+}
+
+/* perf's field `misc`: "K", "GM". */
+static void skip_misc(struct rest *rest)
+{
+    const char *p = rest->p;
+
+    while (p < rest->end && *p >= 'A' && *p <= 'z')
+        p++;
+    if (p < rest->end && *p == ' ' && p - rest->p <= 4)
         rest->p = p;
+}
+
+/* "(+43)", as trace-cmd's option --ts-diff prints after the time. */
+static void skip_difference(struct rest *rest)
+{
+    struct rest at = *rest;
+    uint64_t ns;
+
+    if (!take(&at, "(+"))
+        return;
+    (void)take(&at, "-");
+    if (!take_number(&at, &ns) || !take(&at, ")"))
+        return;
+    skip_blanks(&at);
+    *rest = at;
 }
 
 /* "12.345678:", "12345:". */
@@ -103,6 +146,8 @@ static bool read_task(const char *text, size_t len, struct kernel_line *line)
     struct rest number;
     uint64_t pid;
 
+    while (text < end && *text == ' ')
+        text++;
     while (end > text && end[-1] == ' ')
         end--;
     if (end > text && end[-1] == ')') {
@@ -114,15 +159,18 @@ static bool read_task(const char *text, size_t len, struct kernel_line *line)
     }
     for (p = end; p > text && is_digit(p[-1]);)
         p--;
-    if (p == end || p == text)
+    if (p == end)
         return false;
-    if (p[-1] == '/') { /* PID/TID: the thread is the latter */
+    if (p == text) { /* perf's TID alone */
+        line->kind = KERNEL_TEXT_PERF;
+        number = (struct rest){p, end};
+    } else if (p[-1] == '/') { /* PID/TID: the thread is the latter */
         const char *pid_end = p - 1;
         const char *q = pid_end;
 
         while (q > text && is_digit(q[-1]))
             q--;
-        if (q == pid_end || q == text || q[-1] != ' ')
+        if (q == pid_end || (q > text && q[-1] != ' '))
             return false;
         line->kind = KERNEL_TEXT_PERF;
         number = (struct rest){p, end};
@@ -136,19 +184,57 @@ static bool read_task(const char *text, size_t len, struct kernel_line *line)
     if (line->kind == KERNEL_TEXT_NONE || !take_number(&number, &pid) || pid > INT32_MAX)
         return false;
     line->pid = (int32_t)pid;
-    /* perf's thread that is not known: ":-1    -1", ":-1  2943/-1". */
-    if (line->kind == KERNEL_TEXT_FTRACE && pid == 1 && p - text > 1 &&
-        (p[-2] == ' ' || p[-2] == '/')) {
+    /* perf's thread that is not known: ":-1    -1", ":-1  2943/-1", ":-1", "-1". */
+    if (line->kind == KERNEL_TEXT_FTRACE && pid == 1 &&
+        (p - text == 1 || p[-2] == ' ' || p[-2] == '/' || (p - text == 2 && p[-2] == ':'))) {
         line->kind = KERNEL_TEXT_PERF;
         line->pid = PID_UNKNOWN;
         return true;
     }
-    for (p--; p > text && p[-1] == ' ' && line->kind == KERNEL_TEXT_PERF;)
+    for (p -= p > text; p > text && p[-1] == ' ' && line->kind == KERNEL_TEXT_PERF;)
         p--;
-    while (text < p && *text == ' ')
-        text++;
     line->comm = text;
     line->comm_len = (size_t)(p - text);
+    /* trace-cmd prints the name of an instance before its lines. */
+    if (line->kind == KERNEL_TEXT_FTRACE && line->comm_len > COMM_MAX &&
+        (end = memmem(text, line->comm_len, ": ", 2))) {
+        for (end += 2; end < p && *end == ' ';)
+            end++;
+        line->comm = end;
+        line->comm_len = (size_t)(p - end);
+    }
+    return true;
+}
+
+/* "COMM-PID CPUFLAGS" of trace-cmd report -l, "COMM PID CPU" of perf script -L. They print 8 bytes of a name: if there are 8,
+ * it is not known. */
+static bool read_cut_task(const char *text, size_t len, struct kernel_line *line)
+{
+    const char *end = text + len;
+    const char *p;
+    struct rest rest;
+    uint64_t cpu;
+
+    while (end > text && end[-1] == ' ')
+        end--;
+    for (p = end; p > text && p[-1] != ' ';)
+        p--;
+    rest = (struct rest){p, end};
+    if (!take_number(&rest, &cpu) || cpu > 65535 || end - rest.p > FLAGS_MAX ||
+        !read_task(text, (size_t)(p - text), line))
+        return false;
+    line->cpu = (int32_t)cpu;
+    if (line->kind == KERNEL_TEXT_PERF) {
+        /* Its name ends in the eighth column. */
+        if (rest.p != end || len < CUT_COMM + 2 || text[CUT_COMM - 1] == ' ' ||
+            text[CUT_COMM] != ' ' ||
+            (line->comm_len > 0 && line->comm + line->comm_len != text + CUT_COMM))
+            return false;
+    } else if (end - rest.p < 4) {
+        return false;
+    }
+    if (line->comm_len >= CUT_COMM)
+        line->comm_len = 0;
     return true;
 }
 
@@ -250,11 +336,16 @@ static bool read_after_cpu(struct rest rest, struct kernel_line *line)
     struct rest at;
 
     skip_blanks(&rest);
-    skip_flags(&rest);
+    if (line->kind == KERNEL_TEXT_PERF)
+        skip_misc(&rest);
+    else
+        skip_flags(&rest);
     skip_blanks(&rest);
     if (!take_time(&rest, line))
         return false;
     skip_blanks(&rest);
+    if (line->kind == KERNEL_TEXT_FTRACE)
+        skip_difference(&rest);
     at = rest;
     if (line->kind == KERNEL_TEXT_PERF && read_record(&at, line))
         return true;
@@ -272,20 +363,71 @@ static bool read_after_cpu(struct rest rest, struct kernel_line *line)
     return line->kind == KERNEL_TEXT_FTRACE && read_function(&rest, line);
 }
 
-/* "COMM PID TIME: NAME:", as perf prints where it recorded no CPU. */
+/* A line with REST after its CPU, or from its time on. Before it stands the task, of LEN bytes, of which perf may leave out the name, the
+ * number or both: it then has to say "GROUP:NAME", as other programs print such lines too. */
+static bool read_parts(const char *text, size_t len, struct rest rest, struct kernel_line *line)
+{
+    bool is_task = read_task(text, len, line);
+
+    if (is_task && (line->kind == KERNEL_TEXT_FTRACE || line->comm_len > 0))
+        return read_after_cpu(rest, line);
+    if (!is_task) {
+        while (len > 0 && *text == ' ') {
+            text++;
+            len--;
+        }
+        while (len > 0 && text[len - 1] == ' ')
+            len--;
+        *line = (struct kernel_line){
+            .kind = KERNEL_TEXT_PERF,
+            .cpu = line->cpu,
+            .pid = PID_UNKNOWN,
+            .comm = text,
+            .comm_len = len,
+        };
+    }
+    return read_after_cpu(rest, line) && (line->group_len > 0 || line->is_record);
+}
+
+/* "COMM PID TIME: NAME:", as perf prints where it recorded no CPU, and what has the CPU without brackets. */
 static bool read_without_cpu(const char *text, const char *end, struct kernel_line *ret)
 {
     for (const char *p = text; (p = memchr(p, '.', (size_t)(end - p))); p++) {
         struct kernel_line line = {.cpu = CPU_UNKNOWN};
         const char *start = p;
+        struct rest rest;
 
         while (start > text && is_digit(start[-1]))
             start--;
-        if (start == p || start == text || start[-1] != ' ' ||
-            !read_task(text, (size_t)(start - text), &line) || line.kind != KERNEL_TEXT_PERF ||
-            line.comm_len == 0 || !read_after_cpu((struct rest){start, end}, &line))
+        if (start == p || (start > text && start[-1] != ' '))
             continue;
-        *ret = line;
+        rest = (struct rest){start, end};
+        if (read_cut_task(text, (size_t)(start - text), &line) && read_after_cpu(rest, &line)) {
+            *ret = line;
+            return true;
+        }
+        line = (struct kernel_line){.cpu = CPU_UNKNOWN};
+        if (read_parts(text, (size_t)(start - text), rest, &line) &&
+            line.kind == KERNEL_TEXT_PERF) {
+            *ret = line;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next "[CPU] " from *P on, where *P then is, and *REST behind it. False: there is none. */
+static bool find_cpu(const char **p, const char *text, const char *end, struct rest *rest,
+                     int32_t *ret)
+{
+    uint64_t cpu;
+
+    for (; (*p = memchr(*p, '[', (size_t)(end - *p))); ++*p) {
+        *rest = (struct rest){*p + 1, end};
+        if (!take_number(rest, &cpu) || cpu > 65535 || !take(rest, "]") || rest->p == rest->end ||
+            *rest->p != ' ' || (*p > text && (*p)[-1] != ' '))
+            continue;
+        *ret = (int32_t)cpu;
         return true;
     }
     return false;
@@ -294,25 +436,35 @@ static bool read_without_cpu(const char *text, const char *end, struct kernel_li
 bool kernel_line_read(const char *text, size_t len, struct kernel_line *ret)
 {
     const char *end = text + len;
+    struct kernel_line line = {0};
+    struct rest rest;
 
     if (len > 0 && end[-1] == '\r')
         end--;
-    for (const char *p = text; (p = memchr(p, '[', (size_t)(end - p))); p++) {
-        struct kernel_line line = {0};
-        struct rest rest = {p + 1, end};
-        uint64_t cpu;
-
-        if (!take_number(&rest, &cpu) || cpu > 65535 || !take(&rest, "]") || rest.p == rest.end ||
-            *rest.p != ' ')
-            continue;
-        line.cpu = (int32_t)cpu;
-        if (p > text && p[-1] == ' ' && read_task(text, (size_t)(p - text), &line) &&
-            read_after_cpu(rest, &line)) {
+    for (const char *p = text; find_cpu(&p, text, end, &rest, &line.cpu); p++) {
+        if (read_parts(text, (size_t)(p - text), rest, &line)) {
             *ret = line;
             return true;
         }
+        line = (struct kernel_line){0};
     }
     return read_without_cpu(text, end, ret);
+}
+
+bool kernel_line_is_nameless(const char *text, size_t len)
+{
+    struct kernel_line line = {0};
+    const char *p = text;
+    struct rest rest;
+
+    if (!find_cpu(&p, text, text + len, &rest, &line.cpu) ||
+        !read_task(text, (size_t)(p - text), &line) || line.kind != KERNEL_TEXT_PERF ||
+        line.comm_len == 0)
+        return false;
+    skip_blanks(&rest);
+    skip_misc(&rest);
+    skip_blanks(&rest);
+    return take_time(&rest, &line) && !line.is_ticks && !read_record(&rest, &line);
 }
 
 bool kernel_line_lost(const char *text, size_t len, int32_t *ret_cpu, uint64_t *ret_lost)

@@ -6,11 +6,15 @@
  *     COMM-PID     [CPU] FLAGS SECONDS.MICROSECONDS: NAME: TEXT          ftrace, trace-cmd report
  *     COMM-PID  (TGID) [CPU] FLAGS TIME: NAME: TEXT                      with the option record-tgid
  *     COMM-PID     [CPU] FLAGS TIME: FUNCTION <-PARENT                   its tracer function
- *     COMM PID [CPU] SECONDS.FRACTION: [PERIOD] [GROUP:]NAME: TEXT       perf script; PID may be PID/TID
+ *     COMM-PID     [CPU] FLAGS TIME: (+DIFFERENCE) NAME: TEXT            trace-cmd report --ts-diff
+ *     COMM-PID     CPUFLAGS TIME: NAME: TEXT                             trace-cmd report -l: 8 bytes of COMM
+ *     COMM PID [CPU] MISC SECONDS.FRACTION: [PERIOD] [GROUP:]NAME: TEXT  perf script; PID may be PID/TID
+ *     COMM PID CPU SECONDS.FRACTION: [PERIOD] [GROUP:]NAME: TEXT         perf script -L: 8 bytes of COMM
  *
  *     … TIME: <stack trace>                                               ftrace; the stack follows, line by line
  *
- * FLAGS may be missing, and [CPU] in perf's. COMM may have blanks and any sign. TIME is a whole number for clocks that count ticks.
+ * FLAGS may be missing, and COMM, PID, [CPU] and MISC in perf's. COMM may have blanks and any sign. A name that may be cut is not
+ * known. TIME is a whole number for clocks that count ticks.
  *
  * Source: Linux, Documentation/trace/ftrace.rst, and what trace-cmd 3.1 and perf 6.1 print. */
 
@@ -45,6 +49,9 @@ struct kernel_line {
 
 /* Reads LEN bytes of TEXT, which has no newline. False: it tells no event. */
 bool kernel_line_read(const char *text, size_t len, struct kernel_line *ret);
+
+/* "COMM PID [CPU] SECONDS.FRACTION: …", as perf prints what is no event for kernel_line_read() without the event's name. */
+bool kernel_line_is_nameless(const char *text, size_t len);
 
 /* "CPU:3 [LOST 12 EVENTS]", as ftrace writes before the CPU's next event; "CPU:3 [12 EVENTS DROPPED]" or "NAME: CPU:3 …", as
  * trace-cmd does. *RET_LOST: LOST_UNKNOWN where it has no number. */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/kernel_text/forms.h"
+
+#include <string.h>
+
+#include "base/macro.h"
+#include "event/item.h"
+#include "format/kernel_text/fields.h"
+#include "format/kernel_text/line.h"
+
+#define FORM_LINES 64u
+
+static bool begins(const char *text, size_t len, const char *with)
+{
+    size_t n = strlen(with);
+
+    return len >= n && memcmp(text, with, n) == 0;
+}
+
+bool kernel_form_is_no_event(const char *text, size_t len)
+{
+    static const char *const lines[] = {
+        "cpus=",
+        "version =",
+        "trace-cmd ",
+        "TRACE:",
+        /* Of the option -w. */
+        "Average wakeup latency: ",
+        "Maximum Latency: ",
+        "Minimum Latency: ",
+        "RT task timings:",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+        if (begins(text, len, lines[i]))
+            return true;
+    return false;
+}
+
+/* "# nop latency trace v1.1.5 on 6.18.0". */
+static bool is_latency_format(const char *text, size_t len)
+{
+    return len > 0 && *text == '#' && memmem(text, len, " latency trace v", 16);
+}
+
+/* "FILE: cpus=2". */
+static bool is_of_several_files(const char *text, size_t len)
+{
+    const char *cpus = memmem(text, len, ": cpus=", 7);
+
+    while (len > 0 && *text == ' ') {
+        text++;
+        len--;
+    }
+    return cpus > text && !memchr(text, ' ', (size_t)(cpus - text));
+}
+
+/* An event of which fields.h has the fields, "sched:sched_switch:", stands in the line. */
+static bool names_known_event(const char *text, size_t len)
+{
+    const char *end = text + len;
+
+    while (text < end) {
+        const char *blank = memchr(text, ' ', (size_t)(end - text));
+        const char *word_end = blank ? blank : end;
+        const char *colon = memchr(text, ':', (size_t)(word_end - text));
+        const char *group;
+
+        if (colon && word_end - colon > 2 && word_end[-1] == ':') {
+            group = kernel_pattern_group_of(colon + 1, (size_t)(word_end - colon - 2));
+            if (group && strlen(group) == (size_t)(colon - text) &&
+                memcmp(group, text, strlen(group)) == 0)
+                return true;
+        }
+        text = word_end + (blank != NULL);
+    }
+    return false;
+}
+
+/* Whether LINE is an event that has fields, and perf printed none of them: nothing, or the address only. */
+static bool has_no_fields(const struct kernel_line *line)
+{
+    size_t digits = 0;
+
+    if (!kernel_pattern_group_of(line->name, line->name_len))
+        return false;
+    while (digits < line->text_len && memchr("0123456789abcdef", line->text[digits], 16))
+        digits++;
+    return line->text_len == 0 ||
+           (digits >= 8 && (digits == line->text_len || line->text[digits] == ' '));
+}
+
+#define USE "; use perf script without -F, or with -F comm,tid,cpu,time,event,trace"
+
+const char *kernel_form_refused(const char *head, size_t n)
+{
+    const char *p = head;
+    const char *end = head + n;
+    int64_t before = TIME_UNKNOWN;
+    bool begins_at_0 = false;
+
+    for (unsigned lines = 0; p < end && lines < FORM_LINES; lines++) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        size_t len = (size_t)((newline ? newline : end) - p);
+        struct kernel_line line;
+
+        if (is_latency_format(p, len))
+            return "the tracer's option latency-format wrote it, which is not read; 'echo 0 "
+                   ">/sys/kernel/tracing/options/latency-format' and read the trace again";
+        if (is_of_several_files(p, len))
+            return "trace-cmd report printed several files, whose CPUs have the same numbers; use "
+                   "it for one file, or give the files to strata";
+        if (kernel_line_read(p, len, &line)) {
+            if (line.kind == KERNEL_TEXT_PERF && !line.is_record && has_no_fields(&line))
+                return "the lines of perf script have no fields of events" USE;
+            begins_at_0 |= before == TIME_UNKNOWN && line.time == 0;
+            if (begins_at_0 && line.kind == KERNEL_TEXT_PERF && line.time < before)
+                return "perf script --deltatime printed it: times are those since the event "
+                       "before; use perf script without --deltatime";
+            before = line.time;
+        } else if (before == TIME_UNKNOWN && len > 0 && *p != '#' && newline) {
+            if (names_known_event(p, len))
+                return "the lines of perf script have no times" USE;
+            if (kernel_line_is_nameless(p, len))
+                return "the lines of perf script have no names of events" USE;
+        }
+        p += len + 1;
+    }
+    return NULL;
+}
