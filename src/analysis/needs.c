@@ -2,6 +2,7 @@
 #include "analysis/needs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macro.h"
@@ -123,11 +124,21 @@ static void put_without_format(const struct catalogue *classes, struct text *tex
         text_put_literal(text, ") are such events");
 }
 
-static bool lack_cpu(const struct catalogue *classes)
+/* Whether such events were met in a text of perf script, whose classes are those of its events: then they lack a CPU, which -F may leave
+ * out. */
+static bool are_in_text(const struct analysis_needs *needs, const struct catalogue *classes)
 {
-    for (unsigned i = 0; i < classes->n_classes; i++)
-        if (classes->classes[i]->origin && classes->classes[i]->origin->lacks_cpu)
-            return true;
+    char name[64];
+
+    for (unsigned i = 0; i < classes->n_classes; i++) {
+        const struct event_class *class = classes->classes[i];
+
+        snprintf(name, sizeof name, "%s:%s", class->group ? class->group : "", class->name);
+        for (const char *const *host = needs->host; *host; host++)
+            if (strcmp(*host, name) == 0 && class->origin && class->origin->layer == LAYER_HOST &&
+                strcmp(class->origin->format, "kernel-text") == 0)
+                return true;
+    }
     return false;
 }
 
@@ -140,7 +151,7 @@ void needs_put_missing(const char *name, const char *selected, const struct cata
     if (*selected)
         text_printf(text, ", as far as it is selected by %s", selected);
     put_without_format(classes, text);
-    if (lack_cpu(classes))
+    if (!*selected && are_in_text(needs, classes))
         text_put_literal(text, ", or their CPU is not; use perf script with -F +cpu");
     else if (!*selected)
         text_printf(text,

@@ -8,6 +8,7 @@
 
 #include "base/clock_ns.h"
 #include "cli/message.h"
+#include "merge/merge.h"
 #include "trace/identity.h"
 #include "tracedir/manifest.h"
 
@@ -37,6 +38,16 @@ static const char *recorded_host(const struct trace *trace)
     return name;
 }
 
+/* The clock of unknown rate is a time stamp counter, to which --cpu-hz applies. */
+static bool counts_cycles(const struct trace *trace)
+{
+    for (unsigned i = 0; i < trace->catalogue.n_origins; i++)
+        if (trace->catalogue.origins[i]->clock.hz == 0 &&
+            merge_is_tsc(&trace->catalogue.origins[i]->clock))
+            return true;
+    return false;
+}
+
 int export_find_host(const struct trace *trace, const char *given, char ret_host[EXPORT_HOST_SIZE])
 {
     const char *host = given ? given : recorded_host(trace);
@@ -44,8 +55,9 @@ int export_find_host(const struct trace *trace, const char *given, char ret_host
     if (trace_is_in_ticks(trace)) {
         cli_error(
             "%s: times are ticks of a clock whose rate is not known, which cannot be compared with "
-            "other hosts' times; give --cpu-hz=HZ",
-            trace->inputs[0].path);
+            "other hosts' times; %s",
+            trace->inputs[0].path,
+            counts_cycles(trace) ? "give --cpu-hz=HZ" : "--to sqlite, csv and ctf keep ticks");
         return EXIT_FAILURE;
     }
     if (!host || !*host) {

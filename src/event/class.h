@@ -148,8 +148,6 @@ struct origin {
     int32_t recorder_pid, agent_pid;
     /* Nothing was in it when it was opened, so its clock is not known. */
     bool is_empty;
-    /* Its events have no CPU, as what wrote the trace left it out: analyses that need it know nothing. */
-    bool lacks_cpu;
     /* A file of its recording was cut or removed: of a CPU at least, what came from some time on is missing. */
     bool is_cut;
     /* It is still being recorded: of a CPU, what came after its last event may not be here yet. */

@@ -17,8 +17,6 @@ bool merge_find_layer(const char *name, size_t len, enum layer *ret_layer);
 
 /* Finds the clock domains, by what is known of the sources' hosts and counters, and the reference. */
 int merge_find_domains(struct merge *merge);
-/* True if CLOCK is a time stamp counter, by its name. */
-bool merge_is_tsc(const struct clock *clock);
 /* TICKS of COUNTER as ticks of the counter that it is related to. */
 int64_t merge_counter_time(const struct merge_counter *counter, int64_t ticks);
 /* The reverse. */

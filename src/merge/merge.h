@@ -134,3 +134,6 @@ int merge_write(struct merge *merge, const char *path);
 /* TICKS of SOURCE on the timeline, once it is related. */
 int64_t merge_time(const struct merge *merge, const struct merge_source *source, int64_t ticks,
                    int64_t *ret_error_ns);
+
+/* True if CLOCK is a time stamp counter, by its name. */
+bool merge_is_tsc(const struct clock *clock);

@@ -30,6 +30,10 @@ done
 "$strata" export --to parquet --host a -o ticks xen.raw 2>err && fail "exported ticks as nanoseconds"
 grep -q 'xen.raw: times are ticks .*; give --cpu-hz=HZ$' err || fail "the message is: $(cat err)"
 [ ! -e ticks ] || fail "left a directory"
+# A rate that the user states is that of a time stamp counter.
+printf '# tracer: nop\n          cat-9   [003] ...1 123456789: sys_exit: NR 0 = -11\n' >ticks.txt
+"$strata" export --to parquet --host a --cpu-hz 1G -o ticks ticks.txt 2>err && fail "exported ticks as nanoseconds"
+grep -q 'ticks.txt: times are ticks .*; --to sqlite, csv and ctf keep ticks$' err || fail "the message is: $(cat err)"
 
 # A killed export leaves nothing that the patterns of data/questions/duckdb/tables.sql find.
 mkdir fleet

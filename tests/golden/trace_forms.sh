@@ -163,6 +163,18 @@ diff - got <<'END' || fail "lines"
 [316196750000,0,0,"<idle>"]
 END
 
+case="newlines in texts of trace_marker"
+cat >newlines.txt <<'END'
+           <...>-882   (  882) [003] .... 10852.771186: tracing_mark_write: event: abc xyz =0x34 clk id = 019
+some = 000, other = 0x4
+xyz = 0x0 abc = 0x0
+  surfaceflinger-598   (  598) [004] .... 10852.771242: tracing_mark_write: B|598|some event
+  surfaceflinger-598   (  598) [004] .... x0852.771245: tracing_mark_write: E|598
+END
+"$strata" info -f json newlines.txt 2>err | jq -c '[.events, .lost.skipped_bytes]' >got
+[ "$(cat got)" = "[2,$(tail -n 1 newlines.txt | tr -d '\n' | wc -c)]" ] || fail "$(cat got)"
+grep -q '^strata: newlines.txt: lines that continue a text of trace_marker are left out (2)$' err || fail "$(cat err)"
+
 # What trace-cmd itself prints.
 if command -v trace-cmd >/dev/null; then
     xz -dc "$DATA/perf/packed.data.xz" >file

@@ -63,11 +63,12 @@ struct kernel_text {
     bool skipping;    /* a line that is too long */
     uint64_t skipped; /* bytes of it */
     bool is_ticks;
-    bool lacks_cpu;
     int64_t time;  /* of the event before, or the first; TIME_UNKNOWN: there was none */
     int64_t begin; /* of the first event */
     int error;
     unsigned n_events, n_other;
+    bool after_marker;    /* the event before is trace_marker's, whose text may have newlines */
+    unsigned n_continued; /* lines of these texts */
     unsigned n_fieldless; /* events that have fields, in a text that fields.h does not know */
     char fieldless[192];  /* of the first of them */
     /* Of ftrace's file `trace`: events of before were overwritten, and each CPU begins at a time of its own. */
@@ -187,16 +188,20 @@ static void put_text(const struct item *item, struct text *text)
              item->size - MIN(size, item->size));
 }
 
+static bool is_marker(const struct kernel_line *line)
+{
+    return line->name_len == strlen(MARKER_CLASS) &&
+           memcmp(line->name, MARKER_CLASS, line->name_len) == 0;
+}
+
 /* The name of an event, its group and its fields. */
 static int add_class(struct kernel_text *text, const struct kernel_line *line,
                      const struct kernel_pattern *pattern, struct text_class **ret)
 {
     struct arena *arena = &text->catalogue->arena;
-    bool is_marker = line->name_len == strlen(MARKER_CLASS) &&
-                     memcmp(line->name, MARKER_CLASS, line->name_len) == 0;
-    const char *group = pattern     ? kernel_pattern_group(pattern)
-                        : is_marker ? "ftrace"
-                                    : kernel_pattern_group_of(line->name, line->name_len);
+    const char *group = pattern           ? kernel_pattern_group(pattern)
+                        : is_marker(line) ? "ftrace"
+                                          : kernel_pattern_group_of(line->name, line->name_len);
     struct text_class *added = arena_alloc(arena, sizeof *added);
     unsigned n_fields;
     struct field *fields =
@@ -208,7 +213,7 @@ static int add_class(struct kernel_text *text, const struct kernel_line *line,
     if (!fields)
         return -ENOMEM;
     class.n_fields = n_fields;
-    if (is_marker)
+    if (is_marker(line))
         fields[0].name = "buf";
     class.group = line->group_len ? arena_strndup(arena, line->group, line->group_len) : group;
     class.name = arena_strndup(arena, line->name, line->name_len);
@@ -349,14 +354,10 @@ static void rename_marker(struct kernel_line *line)
     if (line->name_len == strlen(MARKER) && memcmp(line->name, MARKER, line->name_len) == 0) {
         line->name = MARKER_CLASS;
         line->name_len = strlen(MARKER_CLASS);
-    } else if (line->name_len == strlen(MARKER_CLASS) &&
-               memcmp(line->name, MARKER_CLASS, line->name_len) == 0 &&
-               begins(line->text, line->text_len, prefix)) {
+    } else if (is_marker(line) && begins(line->text, line->text_len, prefix)) {
         line->text += strlen(prefix);
         line->text_len -= strlen(prefix);
-    } else if (line->name_len == strlen(MARKER_CLASS) &&
-               memcmp(line->name, MARKER_CLASS, line->name_len) == 0 &&
-               begins(line->text, line->text_len, "ip=0x")) {
+    } else if (is_marker(line) && begins(line->text, line->text_len, "ip=0x")) {
         buf = memmem(line->text, line->text_len, " buf=", 5);
         line->text_len -= buf ? (size_t)(buf + 5 - line->text) : 0;
         line->text = buf ? buf + 5 : line->text;
@@ -383,6 +384,7 @@ static int put_event(struct kernel_text *text, struct kernel_line *line, struct 
     int r;
 
     rename_marker(line);
+    text->after_marker = text->kind == KERNEL_TEXT_FTRACE && is_marker(line);
     r = get_class(text, line, pattern, &class);
     if (r >= 0)
         r = get_comm(text, line->comm, line->comm_len, &comm);
@@ -541,6 +543,11 @@ static int read_line(struct kernel_text *text, const char *p, size_t len, const 
     r = read_graph(text, NULL, p, len, item);
     if (r != -EINVAL)
         return r;
+    /* A line with a CPU may be an event that is damaged. */
+    if (text->after_marker && !memmem(p, len, " [", 2)) {
+        text->n_continued++;
+        return 0;
+    }
     text->n_other++;
     put_loss(text, item, LOSS_UNREADABLE, CPU_UNKNOWN, LOST_UNKNOWN, len);
     return 1;
@@ -726,6 +733,10 @@ static const char *text_hint(const struct source *source)
             "%s%u loss%s found late: what threads did meanwhile may be wrong; save the text to "
             "a file and read that",
             n > 0 ? "; " : "", text->n_late, text->n_late == 1 ? " was" : "es were");
+    if (text->n_continued > 0)
+        n += snprintf(text->hint + n, sizeof text->hint - (size_t)n,
+                      "%slines that continue a text of trace_marker are left out (%u)",
+                      n > 0 ? "; " : "", text->n_continued);
     if (text->n_fieldless > 0)
         n += snprintf(text->hint + n, sizeof text->hint - (size_t)n, "%s%s", n > 0 ? "; " : "",
                       text->fieldless);
@@ -765,7 +776,6 @@ static void look_for_kind(struct kernel_text *text)
             continue;
         text->kind = line.kind;
         text->is_ticks = line.is_ticks;
-        text->lacks_cpu = line.cpu == CPU_UNKNOWN;
         text->begin = text->time = line.time;
         return;
     }
@@ -808,7 +818,6 @@ static int add_origin(struct kernel_text *text)
                    .path = arena_strdup(arena, text->in.path),
                    .clock = {.name = "unknown", .hz = text->is_ticks ? 0 : NANOSECONDS},
                    .lost_uncounted = text->kind == KERNEL_TEXT_PERF,
-                   .lacks_cpu = text->lacks_cpu,
                    .comm = comm_of},
         .comms = arena_alloc(arena, COMMS_MAX * sizeof *names->comms),
     };

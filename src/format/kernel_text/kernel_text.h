@@ -9,6 +9,7 @@
  *      fields.c describes; the others have one, `text`. A hint says if such an event has another text.
  *  T3  Lines that begin with '#', empty ones, perf's call chains (they begin with a tabulator) and the kernel's stacks ("=>")
  *      are passed over, and so are trace-cmd's own and all of a page in HTML but its trace.
+ *      So are lines without a CPU after one of trace_marker, whose text may have newlines: a hint counts them.
  *  T4  Any other line is a loss of unknown size (LOSS_UNREADABLE), and so is what of a line exceeds KERNEL_TEXT_LINE_MAX.
  *  T5  What ftrace says was overwritten before the first event is a loss; so is what may be missing of each further CPU before
  *      its first event, then.
