@@ -162,7 +162,7 @@ static size_t feed(struct sink *sink, const struct catalogue *catalogue,
             item.origin = catalogue->origins[data[5] % catalogue->n_origins];
             item.lost = data[6] ? data[6] : LOST_UNKNOWN;
             item.since = data[4] ? time - data[4] : TIME_UNKNOWN;
-            item.cause = data[3] & 1;
+            item.cause = data[3] & 1 ? LOSS_UNREADABLE : LOSS_DROPPED;
         } else {
             size_t repeat = kinds[kind].repeat;
 

@@ -106,9 +106,9 @@ int io_begins_forget(struct io_begins *begins, const struct origin *origin, int6
     return 0;
 }
 
-int io_begins_begin_loss(struct io_begins *begins, const struct item *event)
+int io_begins_begin_loss(struct io_begins *begins, const struct item *item)
 {
-    struct io_begins_source *source = get_source(begins, event->origin, event->time);
+    struct io_begins_source *source = get_source(begins, item->origin, item->time);
 
     if (!source)
         return -ENOMEM;

@@ -31,8 +31,8 @@ void io_begins_done(struct io_begins *begins);
 int io_begins_lose(struct io_begins *begins, const struct origin *origin, int64_t time);
 /* A block_bio_queue of ORIGIN at TIME is not remembered any more. 0, -ENOMEM. */
 int io_begins_forget(struct io_begins *begins, const struct origin *origin, int64_t time);
-/* The next event of the CPU of EVENT is lost. 0, -ENOMEM. */
-int io_begins_begin_loss(struct io_begins *begins, const struct item *event);
+/* What follows ITEM on its CPU is lost. 0, -ENOMEM. */
+int io_begins_begin_loss(struct io_begins *begins, const struct item *item);
 /* ISSUE is a request of DEVICE and KIND, queued at QUEUED; TIME_UNKNOWN: it has no such event, and *RET_MAY_LACK is whether that may
  * be missing, if others have it. SECOND: in ticks. 0, -ENOMEM. */
 int io_begins_put(struct io_begins *begins, const struct item *issue, uint64_t device,

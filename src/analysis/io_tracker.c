@@ -623,6 +623,8 @@ int io_tracker_put(struct io_tracker *tracker, const struct item *items, unsigne
             if (r >= 0)
                 r = io_begins_lose(&tracker->begins, item->origin,
                                    item->is_open ? INT64_MAX : item->time);
+            if (r >= 0 && item->before_loss)
+                r = io_begins_begin_loss(&tracker->begins, item);
             if (r < 0)
                 return r;
             continue;

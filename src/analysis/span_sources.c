@@ -69,11 +69,11 @@ static int find_cpu(struct spans *spans, const struct item *item, struct source_
     return *ret_cpu ? 0 : -ENOMEM;
 }
 
-int span_sources_begin_loss(struct spans *spans, const struct item *event)
+int span_sources_begin_loss(struct spans *spans, const struct item *item)
 {
     struct source_losses *source;
     struct span_cpu *cpu;
-    int r = find_cpu(spans, event, &source, &cpu);
+    int r = find_cpu(spans, item, &source, &cpu);
 
     if (r < 0)
         return r;

@@ -54,8 +54,8 @@ static inline bool span_loss_has_cpu(const struct item *loss)
 
 /* All CPUs of SOURCE have begun. */
 void span_sources_complete(struct spans *spans, struct source_losses *source);
-/* EVENT is the last one before a loss on its CPU. 0, -ENOMEM. */
-int span_sources_begin_loss(struct spans *spans, const struct item *event);
+/* ITEM is the last one before a loss on its CPU. 0, -ENOMEM. */
+int span_sources_begin_loss(struct spans *spans, const struct item *item);
 /* EVENT is a switch to another thread. 0, -ENOMEM. */
 int span_sources_put_switch(struct spans *spans, const struct item *event);
 /* 0, -ENOMEM. */

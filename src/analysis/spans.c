@@ -764,6 +764,8 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
 
         if (unlikely(item->kind != ITEM_EVENT)) {
             r = span_sources_put_loss(spans, item);
+            if (r >= 0 && item->before_loss)
+                r = span_sources_begin_loss(spans, item);
             if (r < 0)
                 return r;
             continue;
@@ -785,6 +787,11 @@ _hot_ int spans_put(struct spans *spans, const struct item *items, unsigned n)
             return r;
     }
     return 0;
+}
+
+int spans_begin_loss(struct spans *spans, const struct item *item)
+{
+    return span_sources_begin_loss(spans, item);
 }
 
 int spans_concern(struct spans *spans, const struct event_class *class)

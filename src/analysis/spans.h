@@ -148,6 +148,8 @@ int spans_init(struct spans *spans, const struct catalogue *catalogue,
 int spans_add_rule(struct spans *spans, const struct span_rule *rule);
 /* Items in the order of time. 0, -ENOMEM, or what complete() returned. */
 int spans_put(struct spans *spans, const struct item *items, unsigned n);
+/* As sink_begin_loss(). */
+int spans_begin_loss(struct spans *spans, const struct item *item);
 /* Whether events of CLASS are anything by the rules that there are: spans_put() does nothing for others. -ENOMEM. */
 int spans_concern(struct spans *spans, const struct event_class *class);
 /* Whether LOSS may have taken the end of a span of rule number RULE that began at ORIGIN and CPU (P2). A span across

@@ -486,19 +486,18 @@ static void put_loss(struct state_source *source, const struct item *item)
         state_xen_lost(source, first != INT64_MAX ? first : source->first, time);
 }
 
-/* EVENT is the last of its CPU before a loss (T3). */
-static _cold_ void begin_loss(struct states *states, const struct item *event)
+_cold_ void states_begin_loss(struct states *states, const struct item *item)
 {
-    struct state_source *source = get_source(states, event->origin);
+    struct state_source *source = get_source(states, item->origin);
     struct state_cpu *cpu;
 
-    if (!source || event->time == TIME_UNKNOWN || (uint32_t)event->cpu >= source->n_cpus)
+    if (!source || item->time == TIME_UNKNOWN || (uint32_t)item->cpu >= source->n_cpus)
         return;
-    cpu = &source->cpus[event->cpu];
+    cpu = &source->cpus[item->cpu];
     if (!cpu->seen || cpu->in_loss)
         return;
     cpu->in_loss = true;
-    cpu->loss_begun = event->time;
+    cpu->loss_begun = item->time;
     source->n_in_loss++;
 }
 
@@ -554,14 +553,14 @@ int states_put(struct states *states, const struct item *items, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         if (likely(items[i].kind == ITEM_EVENT)) {
             put_event(states, &items[i]);
-            if (unlikely(items[i].before_loss))
-                begin_loss(states, &items[i]);
         } else {
             struct state_source *source = get_source(states, items[i].origin);
 
             if (source)
                 put_loss(source, &items[i]);
         }
+        if (unlikely(items[i].before_loss))
+            states_begin_loss(states, &items[i]);
         if (unlikely(states->error < 0))
             return states->error;
     }

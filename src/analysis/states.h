@@ -192,6 +192,8 @@ struct states {
 void states_init(struct states *states, const struct states_ops *ops, void *arg);
 /* Items in the order of time. 0, -ENOMEM, or what interval() returned. */
 int states_put(struct states *states, const struct item *items, unsigned n);
+/* ITEM, which is not put, is the last of its CPU before a loss (T3). */
+void states_begin_loss(struct states *states, const struct item *item);
 /* Gives the intervals of threads that are held back (T3) now: a loss that comes later takes none of them any more. */
 int states_release(struct states *states);
 /* At the end of the trace: gives the intervals that are open, up to the last event of their source. */

@@ -18,8 +18,8 @@ enum item_kind {
 #define TIME_UNKNOWN INT64_MIN
 #define LOST_UNKNOWN UINT64_MAX
 
-/* Why events are missing. */
-enum loss_cause {
+/* Why events are missing. In one byte, of which an item has a part. */
+enum __attribute__((packed)) loss_cause {
     LOSS_DROPPED,    /* the tracer had no room and reported it */
     LOSS_UNREADABLE, /* the input was damaged here, and the reader continued after it */
 };
@@ -49,16 +49,15 @@ struct item {
         uint32_t comm;
     };
     uint8_t kind; /* enum item_kind */
-    union {
-        uint8_t cause; /* loss: enum loss_cause */
-        /* event: the next item of its CPU is a loss, which its reader has found already. Losses come at their end: others
-         * happen meanwhile. */
-        bool before_loss;
-    };
+    /* The next item of its CPU is a loss, which its reader has found already. Losses come at their end: others happen meanwhile. */
+    bool before_loss;
     union {
         uint8_t reader_byte; /* event: for the reader's own put_text */
-        bool
-            is_open; /* loss: nothing of its CPU follows, though the recording went on: it has no end */
+        struct {
+            enum loss_cause cause : 7; /* loss */
+            /* loss: nothing of its CPU follows, though the recording went on: it has no end */
+            bool is_open : 1;
+        };
     };
     /* With `error_ns`: the number of the time in which the clock ran without being set or standing still, or
      * CLOCK_UNSTEADY: it did so somewhere near, within that error (event/clock_error.h). */

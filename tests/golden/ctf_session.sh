@@ -9,7 +9,7 @@ events() {
     "$strata" report -f json "$@" 2>err | jq -r 'select(.event) | (if .group then .group + ":" else "" end) + .event + " \(.fields.v)"'
 }
 
-for session in rotated snapshots limited; do
+for session in rotated snapshots limited empty; do
     case=$session
     grep "^$session " made/events.txt | cut -d' ' -f2- >expected
     events made/$session >got || fail "$(cat err)"
@@ -38,6 +38,13 @@ grep -qx 'strata: 7 events were lost (CPU 0: 7) in 1 place, and an unknown numbe
 grep -qx 'strata: 9 events were lost (CPU 0: 6, CPU 1: 3) in 3 places' err || fail "$(cat err)"
 "$strata" report made/snapshots 2>err >out
 [ ! -s err ] || fail "$(cat err)"
+
+# A CPU whose first file is a loss has events in the next one.
+case="a first file without events"
+"$strata" report -f json made/empty 2>/dev/null | jq -c 'select(.cause) | [.cpu, .lost, .since_ns, .time_ns]' >out
+printf '%s\n' '[1,5,null,16000]' '[1,3,31500,41500]' | diff - out || fail "losses"
+[ "$("$strata" latency --no-causal -p 'k -> k by cpu' -f json made/empty 2>/dev/null | jq -c '[.covered_ns, .rows[].n]')" = '[28000,6]' ] ||
+    fail "$("$strata" latency --no-causal -p 'k -> k by cpu' -f json made/empty)"
 
 case="one domain, one chunk"
 [ "$(events made/rotated/archives | wc -l)" -eq 12 ] || fail "archives: $(cat err)"

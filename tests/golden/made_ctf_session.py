@@ -5,6 +5,8 @@ rotated     two chunks in archives/ and what followed, each with a kernel's and 
 snapshots   three snapshots that overlap
 limited     a kernel's trace in files of a limited size and number, of two CPUs: of CPU 0 the first file was written again, 4 events
             were lost before what is left and 2 after it; of CPU 1 three were lost
+empty       two chunks of a kernel of two CPUs: in the first one, all events of CPU 1 were lost, and then some between its two
+            packets in the second one
 events.txt  the events of each, in order: session, domain, value"""
 import os
 import struct
@@ -38,10 +40,13 @@ UUIDS = {"kernel": "aa", "ust": "bb"}
 def packet(cpu, number, values, discarded, kind="kernel"):
     """Value v is at v microseconds."""
     body = b"".join(struct.pack("<HQI", 1, 1000 * v, v) for v in values)
+    return packet_of(cpu, number, 1000 * values[0], 1000 * values[-1] + 500, body, discarded, kind)
+
+
+def packet_of(cpu, number, begin, end, body, discarded, kind="kernel"):
     bits = 8 * (28 + 52 + len(body))
     uuid = b"U" * 15 + bytes.fromhex(UUIDS[kind])
-    return struct.pack("<I16sQQQQQQQI", 0xC1FC1FC1, uuid, cpu, 1000 * values[0], 1000 * values[-1] + 500, bits, bits, number, discarded,
-                       cpu) + body
+    return struct.pack("<I16sQQQQQQQI", 0xC1FC1FC1, uuid, cpu, begin, end, bits, bits, number, discarded, cpu) + body
 
 
 def domain(directory, kind, name, streams):
@@ -74,6 +79,15 @@ def rotated():
         note("rotated", "u:e", range(first + 5, first + 7))
 
 
+def empty():
+    chunks = ("archives/20261129T235959+0000-20261130T000000+0000-9", ".")
+    domain(f"empty/{chunks[0]}/kernel", "kernel", "k", {"channel0_0": [packet(0, 0, [10, 15], 0)],
+                                                         "channel0_1": [packet_of(1, 0, 9000, 16000, b"", 5)]})
+    domain(f"empty/{chunks[1]}/kernel", "kernel", "k", {"channel0_0": [packet(0, 1, [20, 30, 40], 0)],
+                                                        "channel0_1": [packet(1, 1, [21, 31], 5), packet(1, 2, [41], 8)]})
+    note("empty", "k", (10, 15, 20, 21, 30, 31, 40, 41))
+
+
 def snapshots():
     packets = [packet(0, number, range(10 * number, 10 * number + 3), 0) for number in range(12)]
     for i, (begin, end) in enumerate(((0, 5), (2, 7), (7, 12))):
@@ -91,6 +105,7 @@ def limited():
 def main():
     rotated()
     limited()
+    empty()
     snapshots()
     with open(os.path.join(sys.argv[1], "events.txt"), "w") as out:
         for value, session, kind in sorted(events):

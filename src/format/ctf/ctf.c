@@ -267,19 +267,22 @@ static int at_end(struct ctf *c, unsigned *n)
     return give_up(c, r, c->in.ended, n);
 }
 
-/* The last one of N events is lent with those of the next run. */
+/* The last one of N items is lent with those of the next run. */
 static int hold_last(struct ctf *c, unsigned *n)
 {
     const struct item *item = &c->items[*n - 1];
-    uint8_t *payload = realloc(c->held_payloads[c->next_held], MAX(item->size, 1u));
 
-    if (!payload)
-        return ctf_out_of_memory(c);
-    memcpy(payload, item->payload, item->size);
-    c->held_payloads[c->next_held] = payload;
-    c->next_held ^= 1;
     c->held = *item;
-    c->held.payload = payload;
+    if (item->kind == ITEM_EVENT) {
+        uint8_t *payload = realloc(c->held_payloads[c->next_held], MAX(item->size, 1u));
+
+        if (!payload)
+            return ctf_out_of_memory(c);
+        memcpy(payload, item->payload, item->size);
+        c->held_payloads[c->next_held] = payload;
+        c->next_held ^= 1;
+        c->held.payload = payload;
+    }
     c->has_held = true;
     (*n)--;
     return 0;
@@ -314,7 +317,7 @@ static int ctf_next(struct source *source, const struct item **ret_items)
                 r = give_up(c, r, false, &n);
             if (c->damaged) {
                 error_clear(&c->source.error);
-                if (c->items[n - 1].kind == ITEM_EVENT && c->items[n - 1].cpu == c->cpu)
+                if (c->items[n - 1].cpu == c->cpu)
                     c->items[n - 1].before_loss = true;
                 return (int)n;
             }
@@ -327,9 +330,10 @@ static int ctf_next(struct source *source, const struct item **ret_items)
         /* Before the buffer moves. */
         if (n > n_held) {
             bool has_ended = !c->in_packet || c->position >= c->content;
+            bool is_last =
+                c->in.ended && input_buffered(&c->in) == 0 && c->files.next == c->files.n;
 
-            if (has_ended && !(c->in.ended && input_buffered(&c->in) == 0) &&
-                c->items[n - 1].kind == ITEM_EVENT) {
+            if (has_ended && !is_last) {
                 r = hold_last(c, &n);
                 if (r < 0)
                     return c->failed = r;
@@ -347,9 +351,12 @@ static int ctf_next(struct source *source, const struct item **ret_items)
         if (input_buffered(&c->in) > before)
             continue;
         r = at_end(c, &n);
-        if (r < 0 || n)
+        if (r < 0 || n > n_held)
             return r < 0 ? r : (int)n;
+        /* A loss at the begin of the next file may follow what was held. */
         r = ctf_next_file(c);
+        if (r == 0 && n > 0)
+            return (int)n;
         if (r <= 0)
             return c->failed = r;
     }

@@ -99,12 +99,12 @@ void ctf_put_loss(struct ctf *c, unsigned *n, enum loss_cause cause, uint64_t lo
 {
     struct item *item = &c->items[*n];
 
-    if (*n > 0 && item[-1].kind == ITEM_EVENT && item[-1].cpu == c->cpu)
+    if (*n > 0 && item[-1].cpu == c->cpu)
         item[-1].before_loss = true;
     (*n)++;
     *item = (struct item){
         .kind = ITEM_LOSS,
-        .cause = (uint8_t)cause,
+        .cause = cause,
         .origin = ctf_origin_of(c),
         .time = until,
         .since = since,
@@ -195,6 +195,24 @@ static int check_sizes(struct ctf *c, uint64_t position)
     return 0;
 }
 
+/* Whether the packet is the last one of a CPU that has no events at all: nothing follows the loss, which need not wait for its
+ * end. */
+static bool is_all_lost(const struct ctf *c)
+{
+    return !c->has_events && c->cpu != CPU_UNKNOWN && c->size != UINT64_MAX &&
+           c->files.next == c->files.n &&
+           input_offset(&c->in) + (c->size - c->origin) / 8 >= c->in.size;
+}
+
+/* LOST events of the CPU are missing since the packet before, up to END. */
+static void put_dropped(struct ctf *c, unsigned *n, uint64_t lost, int64_t end)
+{
+    bool is_open = is_all_lost(c);
+
+    ctf_put_loss(c, n, LOSS_DROPPED, lost, c->since, is_open ? c->since : end);
+    c->items[*n - 1].is_open = is_open;
+}
+
 /* Compares the counts of the packet with those of the one before. Adds a loss when packets are missing. */
 static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
 {
@@ -215,8 +233,7 @@ static int check_counts(struct ctf *c, uint64_t begin, unsigned *n)
             return ctf_damaged(c, "packet number %" PRIu64 " follows packet number %" PRIu64,
                                number, c->number);
         if (c->any && is_numbered && distance != 1)
-            ctf_put_loss(c, n, LOSS_DROPPED, LOST_UNKNOWN, c->since,
-                         MAX(ctf_to_ns(c->trace, begin), c->last));
+            put_dropped(c, n, LOST_UNKNOWN, MAX(ctf_to_ns(c->trace, begin), c->last));
         c->number = number;
     }
     if (ctf_has(heard, CTF_ROLE_DISCARDED)) {
@@ -286,13 +303,13 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     c->is_repeated = ctf_is_repeated(c);
     if (unlikely(c->has_gap))
         ctf_end_gap(c, n, MAX(ctf_to_ns(c->trace, begin), c->last));
+    c->has_events |= c->content > cursor.position;
     r = c->is_repeated ? 0 : check_counts(c, begin, n);
     c->comm = 0;
     if (r >= 0 && heard->name_len)
         r = ctf_note_thread(c, c->tid, heard->name, heard->name_len, &c->comm);
     if (r < 0)
         return r;
-    c->has_events |= c->content > cursor.position;
     ctf_move_to(c, cursor.position);
     if (c->is_repeated)
         c->content = cursor.position; /* no event of it */
@@ -300,27 +317,13 @@ int ctf_open_packet(struct ctf *c, unsigned *n)
     return 1;
 }
 
-/* Whether the packet is the last one of a CPU that has no events at all: nothing follows the loss, which need not wait for its
- * end. */
-static bool is_all_lost(const struct ctf *c)
-{
-    return !c->has_events && c->cpu != CPU_UNKNOWN && c->size != UINT64_MAX &&
-           c->files.next == c->files.n &&
-           input_offset(&c->in) + (c->size - c->origin) / 8 >= c->in.size;
-}
-
 /* All records of the packet are read: reports dropped events. */
 void ctf_end_events(struct ctf *c, unsigned *n)
 {
     int64_t end = c->has_end ? MAX(ctf_to_ns(c->trace, c->end), c->last) : c->last;
 
-    if (c->pending) {
-        bool is_open = is_all_lost(c);
-
-        ctf_put_loss(c, n, LOSS_DROPPED, c->pending > INT64_MAX ? LOST_UNKNOWN : c->pending,
-                     c->since, is_open ? c->since : end);
-        c->items[*n - 1].is_open = is_open;
-    }
+    if (c->pending)
+        put_dropped(c, n, c->pending > INT64_MAX ? LOST_UNKNOWN : c->pending, end);
     c->pending = 0;
     c->since = end;
 }

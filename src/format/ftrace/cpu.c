@@ -112,7 +112,7 @@ static void add_loss(struct ftrace_cpu *cpu, enum loss_cause cause, int64_t time
 {
     *add_item(cpu) = (struct item){
         .kind = ITEM_LOSS,
-        .cause = (uint8_t)cause,
+        .cause = cause,
         .time = time,
         .origin = cpu->capture->origin,
         .lost = lost,
@@ -259,8 +259,14 @@ static void hold_last(struct ftrace_cpu *cpu)
     if (cpu->n_items <= cpu->n_put || cpu->has_held)
         return;
     item = &cpu->items[cpu->n_items - 1];
-    if (item->kind != ITEM_EVENT)
+    if (item->kind != ITEM_EVENT) {
+        if (cpu->n_items > 1)
+            cpu->items[cpu->n_items - 2].before_loss = true;
+        held->item = *item;
+        cpu->n_items--;
+        cpu->has_held = true;
         return;
+    }
     if (item->size > held->room) {
         payload = realloc(payload, item->size);
         if (!payload)
@@ -294,11 +300,10 @@ static bool is_loss(const struct ftrace_cpu *cpu, unsigned number)
                                  : cpu->lost_sync && !cpu->has_held;
 }
 
-/* Marks the event before item NUMBER, if that is a loss. */
+/* Marks the item before item NUMBER, if that is a loss. */
 static void note_loss(struct ftrace_cpu *cpu, unsigned number)
 {
-    if (number > 0 && number <= cpu->n_items && is_loss(cpu, number) &&
-        cpu->items[number - 1].kind == ITEM_EVENT)
+    if (number > 0 && number <= cpu->n_items && is_loss(cpu, number))
         cpu->items[number - 1].before_loss = true;
 }
 

@@ -13,10 +13,9 @@
 #define CPUS_MAX 65536u
 
 struct look_cpu {
-    uint64_t
-        last; /* where the line of its last event is, + 1; 0: a loss has followed, or there was none */
-    bool is_seen; /* it has events */
-    bool is_late; /* what came before its first event is lost */
+    uint64_t last; /* where the line of its last event, or loss, is, + 1; 0: there was none */
+    bool is_seen;  /* it has events */
+    bool is_late;  /* what came before its first event is lost */
 };
 
 struct look {
@@ -77,14 +76,13 @@ static int look_at_line(struct look *look, const char *p, size_t len, uint64_t o
         return 0;
     cpu = &look->cpus[line.cpu];
     last = cpu->last;
+    cpu->last = offset + 1;
     if (!is_event || line.is_record) {
-        cpu->last = 0;
         cpu->is_late |= !cpu->is_seen;
         return last > 0 && offset - (last - 1) > TEXT_AHEAD_BYTES / 2
                    ? add_begin(look->ahead, last - 1)
                    : 0;
     }
-    cpu->last = offset + 1;
     if (cpu->is_seen)
         return 0;
     cpu->is_seen = true;

@@ -44,8 +44,8 @@ struct text_cpu {
     bool has_last;
     int64_t last; /* when its last event was, or its last loss ended */
     uint64_t
-        place; /* of its last event among all items, from 1 on; 0: a loss has followed, or there was none */
-    bool is_marked; /* that event was lent with before_loss */
+        place; /* of its last item among all, from 1 on; 0: what follows it is known, or there was none */
+    bool is_marked; /* that item was lent with before_loss */
 };
 
 struct kernel_text {
@@ -296,7 +296,7 @@ static void put_loss(struct kernel_text *text, struct item *item, enum loss_caus
 {
     *item = (struct item){
         .kind = ITEM_LOSS,
-        .cause = (uint8_t)cause,
+        .cause = cause,
         .origin = &text->names->origin,
         .time = text->time,
         .since = text->time,
@@ -308,14 +308,14 @@ static void put_loss(struct kernel_text *text, struct item *item, enum loss_caus
     };
 }
 
-/* CPU has an event at TIME, which is ITEM, or a loss that ends there; NULL. */
+/* CPU has an event at TIME, or a loss that ends there, which is ITEM. */
 static void note_last(struct kernel_text *text, int32_t cpu, int64_t time, const struct item *item)
 {
     if (cpu == CPU_UNKNOWN)
         return;
     text->cpus[cpu].has_last = true;
     text->cpus[cpu].last = time;
-    text->cpus[cpu].place = item ? text->n_lent + (uint64_t)(item - text->items) + 1 : 0;
+    text->cpus[cpu].place = text->n_lent + (uint64_t)(item - text->items) + 1;
     text->cpus[cpu].is_marked = false;
 }
 
@@ -342,7 +342,7 @@ static void put_lost(struct kernel_text *text, struct item *item, int32_t cpu, u
     if (cpu != CPU_UNKNOWN && !text->cpus[cpu].is_marked && text->cpus[cpu].place > 0 &&
         text->n_lent > text->cpus[cpu].place + LATE_MAX)
         text->n_late++;
-    note_last(text, cpu, time, NULL);
+    note_last(text, cpu, time, item);
 }
 
 /* trace_marker's lines are of the class that the kernel's formats call print. Its fields are "ip=0x… buf=TEXT". */
@@ -592,7 +592,7 @@ static int step(struct kernel_text *text, struct item *item)
         r = read_line(text, (const char *)p, len, p + total, n - total, item);
         if (text->again || r == -EAGAIN)
             return r;
-        if (unlikely(text->ahead.n > 0) && r == 1 && item->kind == ITEM_EVENT &&
+        if (unlikely(text->ahead.n > 0) && r == 1 &&
             text_ahead_begins_loss(&text->ahead, input_offset(&text->in)))
             mark_last(text, item->cpu);
         input_skip(&text->in, total);

@@ -115,10 +115,10 @@ static int put_loss_item(struct perf_data *perf, struct perf_cpu *cpu, struct it
     item->since = cpu->last;
     if (item->cpu >= 0 && cpu->held && cpu->last > perf->lent)
         cpu->held->before_loss = true;
-    cpu->held = NULL;
+    cpu->held = order_put(perf->order, item, NULL, 0);
     cpu->last = item->time;
     cpu->is_damaged = false;
-    return order_put(perf->order, item, NULL, 0) ? 0 : -ENOMEM;
+    return cpu->held ? 0 : -ENOMEM;
 }
 
 static struct item make_loss(const struct perf_data *perf, const struct perf_cpu *cpu,
@@ -127,7 +127,7 @@ static struct item make_loss(const struct perf_data *perf, const struct perf_cpu
     struct item item =
         make_item(perf, ITEM_LOSS, time, (int32_t)(cpu - perf->cpus) - 1, PID_UNKNOWN);
 
-    item.cause = (uint8_t)cause;
+    item.cause = cause;
     item.lost = lost;
     return item;
 }

@@ -195,7 +195,7 @@ static void put_loss(struct qemu_log *log, struct item *item, enum loss_cause ca
         .vcpu = VCPU_UNKNOWN,
         .skipped = cause == LOSS_UNREADABLE ? (uint32_t)MIN(log->skipped, UINT32_MAX) : 0,
         .kind = ITEM_LOSS,
-        .cause = (uint8_t)cause,
+        .cause = cause,
     };
 }
 

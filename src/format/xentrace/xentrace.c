@@ -400,7 +400,7 @@ _hot_ static unsigned read_records(struct cpu_source *s, unsigned n, const char 
                 *ret_stop = "a window begins before the one that should end here";
                 break;
             }
-            if (event == XEN_LOST_RECORDS && n > 0 && s->items[n - 1].kind == ITEM_EVENT)
+            if (event == XEN_LOST_RECORDS && n > 0)
                 s->items[n - 1].before_loss = true;
             if (event == XEN_LOST_RECORDS)
                 put_loss(s, last, words, xentrace_words(header), &s->items[n++]);
@@ -552,8 +552,7 @@ static int cpu_next(struct source *source, const struct item **ret_items)
     }
     if (n == 0)
         return s->error;
-    if (s->items[n - 1].kind == ITEM_EVENT)
-        s->items[n - 1].before_loss = loss_follows(s);
+    s->items[n - 1].before_loss = loss_follows(s);
     *ret_items = s->items;
     return (int)n;
 }

@@ -732,6 +732,32 @@ static void test_loss_under_way(void **state)
     expect(w, "1-4, 3 lost, 6 lost, 2 lost, 10-11");
 }
 
+/* The same where a loss follows another, without an event of its CPU between them. */
+static void test_loss_after_loss(void **state)
+{
+    struct world *w = *state;
+    struct item item = {.kind = ITEM_LOSS,
+                        .time = 3,
+                        .lost = 1,
+                        .since = 1,
+                        .pid = PID_UNKNOWN,
+                        .vcpu = VCPU_UNKNOWN,
+                        .before_loss = true};
+
+    use(w, "b_begin(id) -> b_end(id) by thread");
+    start(w);
+    item.origin = w->guest;
+    put_before_loss(w, w->begin, 1, 0, 7);
+    assert_int_equal(spans_put(&w->spans, &item, 1), 0);
+    put(w, w->other_begin, 4, 1, 7, 1);
+    put(w, w->other_end, 5, 1, 7, 1);
+    lose(w, w->guest, 6, 0);
+    put(w, w->other_begin, 7, 1, 7, 1);
+    put(w, w->other_end, 8, 1, 7, 1);
+    spans_finish(&w->spans);
+    expect(w, "4 lost, 7-8");
+}
+
 /* The same where it is not known on which CPUs events were: two losses of such are under way. */
 static void test_losses_without_cpu(void **state)
 {
@@ -1223,6 +1249,7 @@ int main(void)
         TEST(open_loss),
         TEST(losses_of_open),
         TEST(loss_under_way),
+        TEST(loss_after_loss),
         TEST(losses_without_cpu),
         TEST(thread_that_stays),
         TEST(early),

@@ -54,7 +54,7 @@ struct world {
     struct event_class *change, *waking, *wakeup, *wakeup_new, *migrate, *exit, *exec, *other, *irq,
         *irq_end, *entry, *left, *dom_rem, *destroy, *timer, *vmentry, *vmexit, *runstates[4][4];
     int32_t vcpu;     /* of the events that are put */
-    bool before_loss; /* the event that is put next is */
+    bool before_loss; /* the event, or loss, that is put next is */
     struct states states;
     struct state_interval *intervals;
     unsigned n;
@@ -206,8 +206,10 @@ static void lose(struct world *w, const struct origin *origin, int64_t since, in
                         .since = since,
                         .cpu = cpu,
                         .pid = PID_UNKNOWN,
-                        .vcpu = VCPU_UNKNOWN};
+                        .vcpu = VCPU_UNKNOWN,
+                        .before_loss = w->before_loss};
 
+    w->before_loss = false;
     assert_int_equal(states_put(&w->states, &item, 1), 0);
 }
 
@@ -741,6 +743,29 @@ static void test_long_loss(void **state)
         waits += v->begin >= end;
     }
     assert_int_equal(waits, 3);
+    assert_true(counts(w)->lost >= 2 * STATES_HELD - 2);
+}
+
+/* The same where its CPU has no event between it and the loss before. */
+static void test_long_loss_again(void **state)
+{
+    struct world *w = *state;
+    const int64_t end = 40 * (int64_t)STATES_HELD;
+
+    change(w, 1, 0, 0, 0, 7);
+    change(w, 2, 1, 9, 0, 8);
+    w->before_loss = true;
+    about(w, w->other, 3, 0, 7, 0, 0);
+    w->before_loss = true;
+    lose(w, w->kernel, 3, 5, 0);
+    for (unsigned i = 0; i < 2 * STATES_HELD; i++)
+        change(w, 10 * (int64_t)(i + 1), 1, 8 + (int)(i % 2), 0, 9 - (int)(i % 2));
+    lose(w, w->kernel, 5, end, 0);
+    assert_int_equal(states_finish(&w->states), 0);
+    for (unsigned i = 0; i < w->n; i++)
+        if (w->intervals[i].of == STATE_OF_THREAD && w->intervals[i].end > 3)
+            assert_true(w->intervals[i].state == STATE_RUNNING ||
+                        w->intervals[i].state == STATE_UNKNOWN);
     assert_true(counts(w)->lost >= 2 * STATES_HELD - 2);
 }
 
@@ -1468,6 +1493,7 @@ int main(void)
         TEST(uneven_begins),
         TEST(early),
         TEST(long_loss),
+        TEST(long_loss_again),
         TEST(release),
         TEST(no_switches),
         TEST(exec),

@@ -160,8 +160,6 @@ static void show(const struct item *item, struct text *text)
     if (item->kind == ITEM_EVENT) {
         text_printf(text, " %s ", item->class->name);
         item_put_text(item, text);
-        if (item->before_loss)
-            text_put_str(text, " !");
     } else {
         text_printf(text, " LOST %lld since %lld", (long long)item->lost, (long long)item->since);
         if (item->cause == LOSS_UNREADABLE)
@@ -169,6 +167,8 @@ static void show(const struct item *item, struct text *text)
         if (item->is_open)
             text_put_str(text, " open");
     }
+    if (item->before_loss)
+        text_put_str(text, " !");
     text_put_char(text, '\n');
 }
 
@@ -372,7 +372,7 @@ static void test_damage(void **state)
         assert_int_equal(read_stream(true, buffer), 0);
         assert_string_equal(
             shown, "5000000500 /5 none \n5000000500 /5 texts event=\"x\" n=0 z=\"z\"\n"
-                   "5000000550 /5 none  !\n5000002500 /5 LOST -1 since 5000001000 skipped 136\n"
+                   "5000000550 /5 none  !\n5000002500 /5 LOST -1 since 5000001000 skipped 136 !\n"
                    "5000002500 /5 LOST -1 since 5000001000\n"
                    "5000002500 /5 none \n5000002500 /5 texts event=\"x\" n=2 z=\"z\"\n"
                    "5000002550 /5 none \n");
@@ -495,7 +495,7 @@ static void compact(bool big_endian)
               "1099511638281000000 cpu2 b x=3\n"
               "1099511638282000000 cpu2 a x=4\n"
               "1099511638283000000 cpu2 a x=5 !\n"
-              "1099511638283000000 cpu2 LOST 4294967295 since -9223372036854775808\n"
+              "1099511638283000000 cpu2 LOST 4294967295 since -9223372036854775808 !\n"
               "1099511638283000000 cpu2 LOST 5 since 1099511638283000000\n");
 #undef EVENTS
 }
