@@ -482,6 +482,11 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? r : sink->error.code;
 }
 
+static int begin_loss(struct sink *sink, const struct item *item)
+{
+    return spans_begin_loss(&get_exits(container_of(sink, struct analysis, sink))->spans, item);
+}
+
 static int finish(struct sink *sink)
 {
     spans_finish(&get_exits(container_of(sink, struct analysis, sink))->spans);
@@ -632,7 +637,8 @@ static bool has_events(const struct analysis *analysis)
 int exits_init(struct exits *exits, const struct analysis_settings *settings,
                const struct exits_settings *exits_settings, const struct catalogue *catalogue)
 {
-    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct sink_ops sink_ops = {
+        .put = put, .begin_loss = begin_loss, .finish = finish};
     static const struct analysis_ops ops = {.name = "exits",
                                             .add_columns = add_columns,
                                             .add_rows = add_rows,

@@ -388,6 +388,15 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? r : sink->error.code;
 }
 
+static int begin_loss(struct sink *sink, const struct item *item)
+{
+    struct io *io = io_of_analysis(container_of(sink, struct analysis, sink));
+
+    if (io->rows.slowest.max > 0)
+        io_why_begin_loss(&io->why, item);
+    return io_begins_begin_loss(&io->tracker.begins, item);
+}
+
 static int finish(struct sink *sink)
 {
     struct io *io = io_of_analysis(container_of(sink, struct analysis, sink));
@@ -400,7 +409,8 @@ static int finish(struct sink *sink)
 
 int io_init(struct io *io, const struct analysis_settings *settings)
 {
-    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct sink_ops sink_ops = {
+        .put = put, .begin_loss = begin_loss, .finish = finish};
     static const struct analysis_ops ops = {.name = "io",
                                             .add_columns = io_add_columns,
                                             .add_rows = io_add_rows,

@@ -186,6 +186,11 @@ int io_why_put(struct io_why *why, const struct item *items, unsigned n)
     return states_put(&why->states, items, n);
 }
 
+void io_why_begin_loss(struct io_why *why, const struct item *item)
+{
+    states_begin_loss(&why->states, item);
+}
+
 int io_why_finish(struct io_why *why)
 {
     return states_finish(&why->states);

@@ -50,6 +50,8 @@ struct io_time {
 int io_why_init(struct io_why *why);
 /* 0, -ENOMEM. */
 int io_why_put(struct io_why *why, const struct item *items, unsigned n);
+/* As sink_begin_loss(). */
+void io_why_begin_loss(struct io_why *why, const struct item *item);
 int io_why_finish(struct io_why *why);
 
 /* Whether io_why_keep_only() is due. */

@@ -307,6 +307,11 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? r : sink->error.code;
 }
 
+static int begin_loss(struct sink *sink, const struct item *item)
+{
+    return spans_begin_loss(&get_irq(container_of(sink, struct analysis, sink))->spans, item);
+}
+
 static int finish(struct sink *sink)
 {
     spans_finish(&get_irq(container_of(sink, struct analysis, sink))->spans);
@@ -385,7 +390,8 @@ static int add_rows(struct analysis *analysis, struct result *result)
 int irq_init(struct irq *irq, const struct analysis_settings *settings,
              const struct catalogue *catalogue)
 {
-    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct sink_ops sink_ops = {
+        .put = put, .begin_loss = begin_loss, .finish = finish};
     static const struct analysis_ops ops = {
         .name = "irq", .add_columns = add_columns, .add_rows = add_rows, .has_events = has_events};
     int r;

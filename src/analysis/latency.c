@@ -100,6 +100,11 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? r : sink->error.code;
 }
 
+static int begin_loss(struct sink *sink, const struct item *item)
+{
+    return spans_begin_loss(&get_latency(container_of(sink, struct analysis, sink))->spans, item);
+}
+
 static int finish(struct sink *sink)
 {
     spans_finish(&get_latency(container_of(sink, struct analysis, sink))->spans);
@@ -148,7 +153,8 @@ static bool has_events(const struct analysis *analysis)
 int latency_init(struct latency *latency, const struct analysis_settings *settings,
                  const struct span_rule *rules, unsigned n_rules, const struct catalogue *catalogue)
 {
-    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct sink_ops sink_ops = {
+        .put = put, .begin_loss = begin_loss, .finish = finish};
     static const struct analysis_ops ops = {.name = "latency",
                                             .add_columns = add_columns,
                                             .add_rows = add_rows,

@@ -87,6 +87,11 @@ static int losses_put_items(struct sink *sink, const struct item *items, unsigne
     return r < 0 ? sink_fail(sink, counter->next, r) : 0;
 }
 
+static int losses_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink_begin_loss(container_of(sink, struct losses_sink, sink)->next, item);
+}
+
 static int losses_flush(struct sink *sink)
 {
     struct losses_sink *counter = container_of(sink, struct losses_sink, sink);
@@ -107,6 +112,7 @@ void losses_sink_init(struct losses_sink *sink, struct sink *next)
 {
     static const struct sink_ops ops = {.begin = losses_begin,
                                         .put = losses_put_items,
+                                        .begin_loss = losses_begin_loss,
                                         .flush = losses_flush,
                                         .finish = losses_finish};
 

@@ -432,6 +432,12 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     return r == -ERANGE ? analysis_period_error(sink) : r;
 }
 
+static int begin_loss(struct sink *sink, const struct item *item)
+{
+    states_begin_loss(get_sched(container_of(sink, struct analysis, sink))->states, item);
+    return 0;
+}
+
 static int finish(struct sink *sink)
 {
     struct sched *sched = get_sched(container_of(sink, struct analysis, sink));
@@ -455,7 +461,7 @@ static bool has_events(const struct analysis *analysis)
     return states_has_switches(container_of(analysis, const struct sched, analysis)->states, NULL);
 }
 
-static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+static const struct sink_ops sink_ops = {.put = put, .begin_loss = begin_loss, .finish = finish};
 static const struct sink_ops shared_sink_ops = {.put = ignore};
 
 static int init(struct sched *sched, const struct analysis_settings *settings,

@@ -106,6 +106,16 @@ static int put(struct sink *sink, const struct item *items, unsigned n)
     return r;
 }
 
+static int begin_loss(struct sink *sink, const struct item *item)
+{
+    struct summary *summary = container_of(sink, struct summary, sink);
+    int r = 0;
+
+    for (unsigned i = 0; i < SUMMARY_PARTS && r >= 0; i++)
+        r = sink_begin_loss(&summary->parts[i]->sink, item);
+    return r;
+}
+
 static int finish(struct sink *sink)
 {
     struct summary *summary = container_of(sink, struct summary, sink);
@@ -144,7 +154,8 @@ static int init_sched(struct summary *summary, const struct analysis_settings *s
 int summary_init(struct summary *summary, const struct analysis_settings *settings,
                  const struct span_rule *rules, unsigned n_rules, const struct catalogue *catalogue)
 {
-    static const struct sink_ops sink_ops = {.put = put, .finish = finish};
+    static const struct sink_ops sink_ops = {
+        .put = put, .begin_loss = begin_loss, .finish = finish};
     static const struct exits_settings exits_settings = {0};
     int r;
 

@@ -223,6 +223,11 @@ static int run_put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? sink_fail(sink, &run->analysis->sink, r) : 0;
 }
 
+static int run_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink_begin_loss(&container_of(sink, struct run_sink, sink)->analysis->sink, item);
+}
+
 static int run_finish(struct sink *sink)
 {
     struct run_sink *run = container_of(sink, struct run_sink, sink);
@@ -413,7 +418,8 @@ int analysis_walk(const struct analysis_options *options, struct trace *trace, s
 int analysis_print(const struct analysis_options *options, struct trace *trace,
                    struct analysis *analysis)
 {
-    static const struct sink_ops sink_ops = {.put = run_put, .finish = run_finish};
+    static const struct sink_ops sink_ops = {
+        .put = run_put, .begin_loss = run_begin_loss, .finish = run_finish};
     struct run_sink run = {.sink.ops = &sink_ops, .analysis = analysis};
     int status = EXIT_FAILURE;
     int column;

@@ -15,6 +15,12 @@ static int side_put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? r : sink_put(&side->analyses.analysis.sink, items, n);
 }
 
+static int side_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink_begin_loss(&container_of(sink, struct diff_side, sink)->analyses.analysis.sink,
+                           item);
+}
+
 static int init_stat(struct diff_side *side, const struct analysis_settings *settings)
 {
     return tally_result_init(&side->analyses.stat, settings);
@@ -119,7 +125,7 @@ int diff_side_read(struct diff_side *side, const struct open_options *open,
                    const struct select_options *select, char *path, bool again,
                    const struct diff_verb *verb, const struct analysis_settings *settings)
 {
-    static const struct sink_ops sink_ops = {.put = side_put};
+    static const struct sink_ops sink_ops = {.put = side_put, .begin_loss = side_begin_loss};
     struct analysis_settings copy = *settings;
     struct text out = TEXT_IN_MEMORY;
     struct walk walk = {.selection = &side->selection,

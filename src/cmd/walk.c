@@ -309,16 +309,33 @@ static int flush(struct walk *walk, struct error *error)
     return r;
 }
 
+/* Of what is not selected, the begins of losses that are. */
+static int put_loss_begins(struct walk *walk, const struct item *items, unsigned n)
+{
+    int r = 0;
+
+    for (unsigned i = 0; i < n && r >= 0; i++)
+        if (unlikely(items[i].before_loss) && selection_has_loss_after(walk->selection, &items[i]))
+            r = sink_begin_loss(walk->sink, &items[i]);
+    return r;
+}
+
 static int put_selected(struct walk *walk, const struct item *items, unsigned n,
                         struct error *error)
 {
     note_items(walk, items, n);
     for (unsigned i = 0; i < n;) {
+        unsigned skipped = i;
         int run = selection_next_run(walk->selection, items, n, &i, error);
         int r;
 
-        if (run <= 0)
+        if (run < 0)
             return run;
+        r = put_loss_begins(walk, items + skipped, i - skipped);
+        if (r < 0)
+            return error_set(error, r, NULL, "out of memory");
+        if (run == 0)
+            return 0;
         for (unsigned j = i; j < i + (unsigned)run && !walk->has_selected; j++)
             walk->has_selected =
                 items[j].kind == ITEM_EVENT &&

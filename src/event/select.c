@@ -405,6 +405,16 @@ static inline int test(struct selection *selection, const struct item *item)
     return !is_event || options->events.n == 0 ? 1 : selection_has_class(selection, item->class);
 }
 
+bool selection_has_loss_after(struct selection *selection, const struct item *item)
+{
+    struct item loss = *item;
+
+    loss.kind = ITEM_LOSS;
+    loss.is_open = false;
+    loss.vcpu = VCPU_UNKNOWN;
+    return test(selection, &loss) > 0;
+}
+
 int selection_next_run(struct selection *selection, const struct item *items, unsigned n,
                        unsigned *start_at, struct error *error)
 {

@@ -82,6 +82,9 @@ int selection_init(struct selection *selection, const struct select_options *opt
 int selection_init_rows(struct selection *selection, const struct select_options *options);
 void selection_done(struct selection *selection);
 
+/* Of ITEM, which is not selected: whether a loss at its time and CPU is. */
+bool selection_has_loss_after(struct selection *selection, const struct item *item);
+
 /* Finds the first run of selected items in [*START, N) and sets *START to its beginning. Returns its
  * length, 0 if there is none; -EINVAL with ERROR: a time limit cannot be applied to this trace's clock;
  * -ENOMEM. Pass the items of one trace in order, each once. */

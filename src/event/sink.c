@@ -34,6 +34,16 @@ static int tee_put(struct sink *sink, const struct item *items, unsigned n)
     return 0;
 }
 
+static int tee_begin_loss(struct sink *sink, const struct item *item)
+{
+    const struct tee_sink *tee = container_of(sink, struct tee_sink, sink);
+    int r = 0;
+
+    for (unsigned i = 0; i < tee->n && r >= 0; i++)
+        r = sink_begin_loss(tee->sinks[i], item);
+    return r;
+}
+
 static int tee_flush(struct sink *sink)
 {
     const struct tee_sink *tee = container_of(sink, struct tee_sink, sink);
@@ -62,8 +72,11 @@ static int tee_finish(struct sink *sink)
 
 void tee_sink_init(struct tee_sink *tee, struct sink *const *sinks, unsigned n)
 {
-    static const struct sink_ops ops = {
-        .begin = tee_begin, .put = tee_put, .flush = tee_flush, .finish = tee_finish};
+    static const struct sink_ops ops = {.begin = tee_begin,
+                                        .put = tee_put,
+                                        .begin_loss = tee_begin_loss,
+                                        .flush = tee_flush,
+                                        .finish = tee_finish};
 
     *tee = (struct tee_sink){.sink = {.ops = &ops}, .sinks = sinks, .n = n};
 }

@@ -19,6 +19,9 @@ struct sink_ops {
     /* Consumes N items, in the order of time. 0, or a negative errno with `error`; -ENOMEM may come
      * without. */
     int (*put)(struct sink *sink, const struct item *items, unsigned n);
+    /* ITEM, which is not put because it is not selected, has `before_loss`; the loss that follows is selected. May be NULL. 0,
+     * -ENOMEM. */
+    int (*begin_loss)(struct sink *sink, const struct item *item);
     /* Writes what was put so far and is held back; may be NULL: nothing is. 0, or a negative errno as of put(). */
     int (*flush)(struct sink *sink);
     /* Writes what comes after the last item; may be NULL. 0, or a negative errno with `error`. Only
@@ -42,6 +45,11 @@ static inline void sink_begin(struct sink *sink)
 static inline int sink_put(struct sink *sink, const struct item *items, unsigned n)
 {
     return sink->ops->put(sink, items, n);
+}
+
+static inline int sink_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink->ops->begin_loss ? sink->ops->begin_loss(sink, item) : 0;
 }
 
 static inline int sink_flush(struct sink *sink)

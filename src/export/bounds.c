@@ -107,6 +107,11 @@ static int bounds_put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? r : pass(bounds, items + from, n - from);
 }
 
+static int bounds_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink_begin_loss(bounds_of(sink)->next, item);
+}
+
 static int bounds_finish(struct sink *sink)
 {
     struct bounds *bounds = bounds_of(sink);
@@ -138,8 +143,10 @@ static void bounds_free(struct sink *sink)
 
 int export_bounds_open(struct sink *next, struct sink **ret, struct error *error)
 {
-    static const struct sink_ops ops = {
-        .put = bounds_put, .finish = bounds_finish, .free = bounds_free};
+    static const struct sink_ops ops = {.put = bounds_put,
+                                        .begin_loss = bounds_begin_loss,
+                                        .finish = bounds_finish,
+                                        .free = bounds_free};
     struct bounds *bounds = calloc(1, sizeof *bounds);
 
     if (!bounds) {

@@ -161,6 +161,15 @@ static int tables_put(struct sink *base, const struct item *items, unsigned n)
     return r;
 }
 
+static int tables_begin_loss(struct sink *base, const struct item *item)
+{
+    struct tables_sink *sink = container_of(base, struct tables_sink, sink);
+
+    if (sink->has_states)
+        states_begin_loss(&sink->states, item);
+    return sink->spans.wanted ? spans_begin_loss(&sink->spans.spans, item) : 0;
+}
+
 static int tables_finish(struct sink *base)
 {
     struct tables_sink *sink = container_of(base, struct tables_sink, sink);
@@ -194,8 +203,10 @@ static void tables_free(struct sink *base)
 int tables_sink_open(const struct tables_options *options, const struct tables_ops *ops, void *arg,
                      struct sink **ret_sink, struct error *error)
 {
-    static const struct sink_ops sink_ops = {
-        .put = tables_put, .finish = tables_finish, .free = tables_free};
+    static const struct sink_ops sink_ops = {.put = tables_put,
+                                             .begin_loss = tables_begin_loss,
+                                             .finish = tables_finish,
+                                             .free = tables_free};
     struct tables_sink *sink = calloc(1, sizeof *sink);
     int r;
 

@@ -215,6 +215,12 @@ int slices_put(struct slices *slices, const struct item *items, unsigned n)
     return 0;
 }
 
+int slices_begin_loss(struct slices *slices, const struct item *item)
+{
+    states_begin_loss(&slices->states, item);
+    return spans_begin_loss(&slices->spans, item);
+}
+
 int slices_finish(struct slices *slices)
 {
     return slice_cpus_finish(slices);

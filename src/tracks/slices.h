@@ -96,6 +96,8 @@ int slices_init(struct slices *slices, const struct slices_options *options,
                 const struct slices_ops *ops);
 /* 0, -ENOMEM. */
 int slices_put(struct slices *slices, const struct item *items, unsigned n);
+/* As sink_begin_loss(). */
+int slices_begin_loss(struct slices *slices, const struct item *item);
 /* After the last item: draws what is unknown up to the end. 0, -ENOMEM. */
 int slices_finish(struct slices *slices);
 void slices_done(struct slices *slices);

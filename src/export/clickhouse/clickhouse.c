@@ -372,6 +372,11 @@ static int clickhouse_put(struct sink *sink, const struct item *items, unsigned 
     return r;
 }
 
+static int clickhouse_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink_begin_loss(container_of(sink, struct exporter, sink)->tables, item);
+}
+
 static int clickhouse_finish(struct sink *sink)
 {
     struct exporter *exporter = container_of(sink, struct exporter, sink);
@@ -449,8 +454,10 @@ static int connect_server(struct exporter *exporter, struct error *error)
 int export_clickhouse_open(const struct export_options *options, struct sink **ret_sink,
                            struct error *error)
 {
-    static const struct sink_ops sink_ops = {
-        .put = clickhouse_put, .finish = clickhouse_finish, .free = clickhouse_sink_free};
+    static const struct sink_ops sink_ops = {.put = clickhouse_put,
+                                             .begin_loss = clickhouse_begin_loss,
+                                             .finish = clickhouse_finish,
+                                             .free = clickhouse_sink_free};
     static const struct tables_ops tables_ops = {
         .table = plan_fields, .event = put_event, .row = put_row};
     struct exporter *exporter = calloc(1, sizeof *exporter);

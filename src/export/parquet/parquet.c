@@ -364,6 +364,11 @@ static int parquet_sink_put(struct sink *sink, const struct item *items, unsigne
     return r < 0 && !sink->error.code ? sink_fail(sink, exporter->tables, r) : r;
 }
 
+static int parquet_sink_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink_begin_loss(container_of(sink, struct exporter, sink)->tables, item);
+}
+
 static int finish_files(struct exporter *exporter)
 {
     char losses[NUMBER_SIZE], lost[NUMBER_SIZE], error_ns[NUMBER_SIZE];
@@ -449,8 +454,10 @@ static int open_directory(struct exporter *exporter)
 int export_parquet_open(const struct export_options *options, struct sink **ret_sink,
                         struct error *error)
 {
-    static const struct sink_ops sink_ops = {
-        .put = parquet_sink_put, .finish = parquet_sink_finish, .free = parquet_sink_free};
+    static const struct sink_ops sink_ops = {.put = parquet_sink_put,
+                                             .begin_loss = parquet_sink_begin_loss,
+                                             .finish = parquet_sink_finish,
+                                             .free = parquet_sink_free};
     static const struct tables_ops tables_ops = {
         .table = add_table, .event = put_event, .row = put_row};
     struct exporter *exporter = calloc(1, sizeof *exporter);

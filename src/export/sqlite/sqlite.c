@@ -180,6 +180,11 @@ static int sqlite_put(struct sink *sink, const struct item *items, unsigned n)
     return check(db, sink_put(db->tables, items, n));
 }
 
+static int sqlite_begin_loss(struct sink *sink, const struct item *item)
+{
+    return sink_begin_loss(container_of(sink, struct sqlite, sink)->tables, item);
+}
+
 /* The table of the first of several variants gives its name to their view. */
 static int rename_variants(struct sqlite *db)
 {
@@ -263,8 +268,10 @@ static int open_tables(struct sqlite *db)
 int export_sqlite_open(const struct export_options *options, struct sink **ret_sink,
                        struct error *error)
 {
-    static const struct sink_ops ops = {
-        .put = sqlite_put, .finish = sqlite_finish, .free = sqlite_free};
+    static const struct sink_ops ops = {.put = sqlite_put,
+                                        .begin_loss = sqlite_begin_loss,
+                                        .finish = sqlite_finish,
+                                        .free = sqlite_free};
     struct sqlite *db = calloc(1, sizeof *db);
     int r;
 

@@ -537,6 +537,13 @@ static int chrome_put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? export_no_memory(&sink->error) : 0;
 }
 
+static int chrome_begin_loss(struct sink *sink, const struct item *item)
+{
+    struct chrome *chrome = container_of(sink, struct chrome, sink);
+
+    return slices_begin_loss(&chrome->slices, item);
+}
+
 static int chrome_finish(struct sink *sink)
 {
     struct chrome *chrome = container_of(sink, struct chrome, sink);
@@ -561,8 +568,10 @@ static void chrome_free(struct sink *sink)
 int export_chrome_open(const struct export_options *options, struct sink **ret_sink,
                        struct error *error)
 {
-    static const struct sink_ops ops = {
-        .put = chrome_put, .finish = chrome_finish, .free = chrome_free};
+    static const struct sink_ops ops = {.put = chrome_put,
+                                        .begin_loss = chrome_begin_loss,
+                                        .finish = chrome_finish,
+                                        .free = chrome_free};
     static const struct slices_ops slices_ops = {.track = chrome_track, .slice = chrome_mark};
     const struct slices_options slices_options = {
         .catalogue = options->catalogue,

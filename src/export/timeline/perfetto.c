@@ -386,6 +386,13 @@ static int perfetto_put(struct sink *sink, const struct item *items, unsigned n)
     return r < 0 ? export_no_memory(&sink->error) : 0;
 }
 
+static int perfetto_begin_loss(struct sink *sink, const struct item *item)
+{
+    struct perfetto *perfetto = container_of(sink, struct perfetto, sink);
+
+    return slices_begin_loss(&perfetto->slices, item);
+}
+
 static int perfetto_finish(struct sink *sink)
 {
     struct perfetto *perfetto = container_of(sink, struct perfetto, sink);
@@ -413,8 +420,10 @@ static void perfetto_free(struct sink *sink)
 int export_perfetto_open(const struct export_options *options, struct sink **ret_sink,
                          struct error *error)
 {
-    static const struct sink_ops ops = {
-        .put = perfetto_put, .finish = perfetto_finish, .free = perfetto_free};
+    static const struct sink_ops ops = {.put = perfetto_put,
+                                        .begin_loss = perfetto_begin_loss,
+                                        .finish = perfetto_finish,
+                                        .free = perfetto_free};
     static const struct slices_ops slices_ops = {.track = perfetto_track, .slice = perfetto_slice};
     const struct slices_options slices_options = {
         .catalogue = options->catalogue,
