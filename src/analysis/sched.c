@@ -333,6 +333,8 @@ static inline int put_interval(struct sched *sched, const struct state_interval 
     }
     if (!row->is_wanted)
         return 0;
+    if (interval->state == STATE_UNKNOWN)
+        row->last_cpu = CPU_UNKNOWN; /* when it moved, and how often, is unknown, too */
     if (unlikely(select != NULL)) {
         if (!ranges_include(&select->options->cpus, interval->cpu)) {
             if (interval->state == STATE_RUNNING)

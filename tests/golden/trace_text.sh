@@ -154,6 +154,17 @@ END
 # A pipe is read once: that is noted.
 cat long.txt | "$strata" sched --pid 5 - >out 2>err
 grep -q '^strata: standard input: 1 loss was found late: .*; save the text to a file and read that$' err || fail "$(cat err)"
+# When a thread moved in a loss, and how often, is unknown.
+cat >moved.txt <<'END'
+t6-6 [001] d..2. 10.000001: sched_switch: prev_comm=t6 prev_pid=6 prev_prio=120 prev_state=R ==> next_comm=t5 next_pid=5 next_prio=120
+t7-7 [000] d..2. 10.000002: sched_switch: prev_comm=t7 prev_pid=7 prev_prio=120 prev_state=R ==> next_comm=t8 next_pid=8 next_prio=120
+t5-5 [001] d..2. 10.000003: sched_switch: prev_comm=t5 prev_pid=5 prev_prio=120 prev_state=R ==> next_comm=t6 next_pid=6 next_prio=120
+CPU:1 [LOST 9 EVENTS]
+t6-6 [001] d..2. 10.000007: sched_switch: prev_comm=t6 prev_pid=6 prev_prio=120 prev_state=R ==> next_comm=t9 next_pid=9 next_prio=120
+t8-8 [000] d..2. 10.000008: sched_switch: prev_comm=t8 prev_pid=8 prev_prio=120 prev_state=R ==> next_comm=t5 next_pid=5 next_prio=120
+t5-5 [000] d..2. 10.000009: sched_switch: prev_comm=t5 prev_pid=5 prev_prio=120 prev_state=R ==> next_comm=t7 next_pid=7 next_prio=120
+END
+[ "$("$strata" sched --pid 5 -f json moved.txt 2>err | jq .rows[0].migrations)" = 0 ] || fail "$("$strata" sched --pid 5 moved.txt 2>&1)"
 # So it is of what was overwritten: CPU 3 begins later.
 case="overwritten: a CPU that begins late"
 { echo '# entries-in-buffer/entries-written: 12005/13000   #P:4'; grep -v -e LOST -e ' 10.00000[56]: ' long.txt; } >late.txt
