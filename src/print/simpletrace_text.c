@@ -318,7 +318,7 @@ static _cold_ int put_long_line(struct simpletrace_text *t, const struct plan *p
 
 static int put_dropped(struct simpletrace_text *t, const struct item *item)
 {
-    uint64_t lost = item->lost;
+    uint64_t lost = item->lost == LOST_UNKNOWN ? 0 : item->lost;
     struct item event = *item;
 
     event.payload = (const uint8_t *)&lost;

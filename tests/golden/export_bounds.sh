@@ -61,6 +61,33 @@ case=perf
 xz -dc "$DATA/perf/lost.data.xz" >lost.data
 both lost.data
 
+# A loss of an unknown number is one in every format, beside counted ones, before the first event of a CPU and after its last one.
+case="unknown number"
+event() { echo "a-$1 [00$2] d..2. $3: sched_switch: prev_comm=a prev_pid=$1 prev_prio=120 prev_state=R ==> next_comm=a next_pid=$1 next_prio=120"; }
+{
+    event 7 0 1.0
+    echo 'CPU:1 [EVENTS DROPPED]'
+    event 8 1 1.1
+    echo 'CPU:0 [EVENTS DROPPED]'
+    event 7 0 1.2
+    echo 'CPU:0 [LOST 3 EVENTS]'
+    event 7 0 1.3
+    echo 'CPU:1 [EVENTS DROPPED]'
+    event 8 1 1.4
+    echo 'CPU:0 [EVENTS DROPPED]'
+} >unknown.txt
+# losses TRACE: their CPUs and numbers, and those in all.
+losses() { "$strata" report -f json "$1" 2>err | jq -c 'select(.cause) | [.cpu, .lost]' | sort; grep "lost" err; }
+losses unknown.txt >wanted
+grep -q '^strata: 3 events were lost (CPU 0: 3) in 1 place, and an unknown number in 4 places$' wanted || fail "$(cat wanted)"
+for format in ctf trace.dat simpletrace; do
+    "$strata" export --to $format -o unknown.$format unknown.txt 2>err || fail "$(cat err)"
+    losses unknown.$format >got
+    [ $format != simpletrace ] || sed -i 's/^\[[01],/[null,/; s/ (CPU 0: 3)//' wanted
+    sort -o wanted wanted
+    sort got | diff wanted - || fail "$format"
+done
+
 # Several layers in one file stay apart: two kernels have CPUs, threads and switches of the same numbers.
 case=layers
 tar -xJf "$DATA/io/virtio-blk.tar.xz"

@@ -67,9 +67,9 @@ for item, line in zip(events, lines):
             sys.exit(f"{key} is not the length{where}")
     if list(fields) != list(ours) or not all(same(ours[key], fields[key]) for key in ours):
         sys.exit(f"fields differ{where}")
-losses = sorted(item["lost"] or 1 for item in items if "lost" in item)
-told = [re.match(r"WARNING: Tracer discarded (\d+) events? ", line) for line in open(sys.argv[3])]
-if None in told or sorted(int(match.group(1)) for match in told) != losses:
+losses = sorted(item["lost"] or 0 for item in items if "lost" in item)
+told = [re.match(r"WARNING: Tracer discarded (\d+) (events?|packets?) ", line) for line in open(sys.argv[3])]
+if None in told or sorted(0 if match.group(2) == "packet" else int(match.group(1)) for match in told) != losses:
     sys.exit(f"losses {losses}, babeltrace2 tells {told}")
 
 

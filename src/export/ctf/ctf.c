@@ -17,7 +17,7 @@
  *
  * Times are nanoseconds of the export's clock, counted from the clock's offset. A loss ends the packet before it, and
  * has a packet without events, whose count of discarded events is higher by the loss: so readers show it between the
- * times when it began and ended. A loss of unknown size counts as one event. A field that a record lacks is 0 or empty.
+ * times when it began and ended. Of a loss of unknown size, the number of that packet is higher by two: one is missing. A field that a record lacks is 0 or empty.
  *
  * Within a file times must not decrease: the few events that came too late to be put in order get the time of the
  * event before.
@@ -373,7 +373,11 @@ static int put_loss(struct ctf *ctf, struct stream *stream, const struct item *i
     if (r < 0)
         return r;
     stream->last = stream_time(ctf, stream, item, item->time);
-    stream->discarded += item->lost > UINT64_MAX / 2 - stream->discarded ? 1 : item->lost;
+    /* How many is not known: as of packets that are missing. */
+    if (item->lost > UINT64_MAX / 2 - stream->discarded)
+        stream->n_packets++;
+    else
+        stream->discarded += item->lost;
     return flush(ctf, stream);
 }
 

@@ -110,7 +110,7 @@ static void put_loss(struct simpletrace *s, struct item *item, enum loss_cause c
 {
     *item = (struct item){
         .kind = ITEM_LOSS,
-        .cause = (uint8_t)cause,
+        .cause = cause,
         .origin = s->origin,
         .time = time,
         .since = s->last,
@@ -145,9 +145,13 @@ static int rare_record(struct simpletrace *s, const uint8_t *p, uint32_t size,
     int r;
 
     if (id == DROPPED_ID) {
+        uint64_t lost;
+
         if (size < 8)
             return damaged(s, p, "a note of dropped events without their number");
-        put_loss(s, item, LOSS_DROPPED, load_u64_swap(payload, s->swap), (int64_t)time,
+        /* A loss has lost something. */
+        lost = load_u64_swap(payload, s->swap);
+        put_loss(s, item, LOSS_DROPPED, lost > 0 ? lost : LOST_UNKNOWN, (int64_t)time,
                  (int32_t)pid);
         return 0;
     }
